@@ -1,0 +1,161 @@
+//! The error shape: what happened, where, what to do, and the cause.
+//!
+//! In:  facts known at the place of failure.
+//! Out: [`Error`], printed by `main`, whose [`Kind`] alone decides the exit code.
+//! Not here: printing, and any decision to go on or stop.
+
+use std::fmt;
+
+/// What kind of failure this is. The exit code follows from it and from nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The command line, or a file that belongs to it, does not make sense.
+    Usage,
+    /// An archive or an input could not be read, or an output could not be written.
+    Archive,
+    /// The environment refuses: a gate of the pre-flight said no.
+    Preflight,
+    /// A workload failed.
+    Workload,
+}
+
+impl Kind {
+    /// The exit code scripts rely on.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Usage => 2,
+            Self::Preflight => 3,
+            Self::Workload => 4,
+            Self::Archive => 5,
+        }
+    }
+}
+
+/// Where something went wrong, as precisely as it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A line of a text file, counted from 1.
+    Line(u64),
+    /// A field, as a JSON pointer, a column or a key.
+    Field(String),
+    /// A field on a line.
+    LineField(u64, String),
+    /// The identifier of a run.
+    Run(String),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::Field(field) => write!(f, "field '{field}'"),
+            Self::LineField(line, field) => write!(f, "line {line}, field '{field}'"),
+            Self::Run(id) => write!(f, "run '{id}'"),
+        }
+    }
+}
+
+/// Everything a person needs to go on.
+#[derive(Debug)]
+pub struct Error {
+    /// Decides the exit code.
+    pub kind: Kind,
+    /// A lower-case fragment that fits after "error: ".
+    pub what: String,
+    /// File position, field or run.
+    pub place: Option<Place>,
+    /// What was expected and what was found at the place.
+    pub detail: Option<String>,
+    /// An action, written where the knowledge is.
+    pub hint: Option<String>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Error {
+    /// An error with its sentence; the rest is added by the builder methods.
+    pub fn new(kind: Kind, what: impl Into<String>) -> Self {
+        Self { kind, what: what.into(), place: None, detail: None, hint: None, source: None }
+    }
+
+    /// Shorthand for an input or output that could not be read or written.
+    pub fn archive(what: impl Into<String>) -> Self {
+        Self::new(Kind::Archive, what)
+    }
+
+    /// Shorthand for a command line that does not make sense.
+    pub fn usage(what: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, what)
+    }
+
+    /// Says where.
+    #[must_use]
+    pub fn at(mut self, place: Place) -> Self {
+        self.place = Some(place);
+        self
+    }
+
+    /// Says what was expected and what was found.
+    #[must_use]
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+
+    /// Says what to do about it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Keeps the cause.
+    #[must_use]
+    pub fn because(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
+        self.source = Some(Box::new(source));
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.what)?;
+        match (&self.place, &self.detail) {
+            (Some(place), Some(detail)) => write!(f, "\n  where: {place}: {detail}")?,
+            (Some(place), None) => write!(f, "\n  where: {place}")?,
+            (None, Some(detail)) => write!(f, "\n  where: {detail}")?,
+            (None, None) => {}
+        }
+        if let Some(hint) = &self.hint {
+            write!(f, "\n  try:   {hint}")?;
+        }
+        if let Some(source) = &self.source {
+            write!(f, "\n  cause: {source}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_deref().map(|cause| cause as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_says_what_where_and_what_to_do() {
+        let error = Error::archive("cannot read 'run.json' as a run")
+            .at(Place::Field("exit_code".into()))
+            .detail("expected a number, found \"n/a\"")
+            .hint("open the file: the benchmark may have stopped early");
+        assert_eq!(
+            error.to_string(),
+            "cannot read 'run.json' as a run\n  where: field 'exit_code': expected a number, found \"n/a\"\n  \
+             try:   open the file: the benchmark may have stopped early"
+        );
+        assert_eq!(error.kind.exit_code(), 5);
+    }
+}

@@ -1,0 +1,114 @@
+//! Everything from one plan: what was asked, what was promised, what others published about it.
+//!
+//! In:  nothing.  Out: [`Campaign`], filled by `ingest` from `campaign.json` or `labels.toml`.
+//! Not here: runs, verdicts.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// A campaign's own words and promises.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Campaign {
+    /// Slug, unique within the analysis; the name of its folder unless labelled otherwise.
+    pub name: String,
+    /// For people.
+    pub title: Option<String>,
+    /// The one question it was made to answer.
+    pub question: Option<String>,
+    /// Markdown prose of its authors.
+    pub prose: Option<String>,
+    /// Machine label, a key of the machine facts.
+    pub machine: Option<String>,
+    /// Environment others are held against.
+    pub baseline: Option<String>,
+    /// Primary metrics, the members of the family of tests. Empty: chosen by default rule.
+    pub primary: Vec<String>,
+    /// Equivalence margins fixed by the campaign, per cent.
+    pub margins_pct: BTreeMap<String, f64>,
+    /// Runs planned per cell.
+    pub planned_repeats: Option<u32>,
+    /// Least pause between the end of a run and the start of the next, seconds, as stated.
+    pub cooldown_s: Option<f64>,
+    /// Highest start temperature allowed by the campaign's gate, degrees Celsius.
+    pub start_temp_limit_c: Option<f64>,
+    /// Model labels and what is known of them here.
+    pub models: BTreeMap<String, ModelLabel>,
+    /// Metrics which the campaign's files promise for each run.
+    pub planned_metrics: Vec<String>,
+    /// Statements of the campaign that can be held against its files.
+    pub stated: Vec<Stated>,
+    /// Figures that were published about it.
+    pub published: Vec<PublishedCell>,
+    /// Where it comes from: address, commit, licence, as one line of text each.
+    pub provenance: Vec<String>,
+}
+
+/// What a campaign says of one of its model labels.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelLabel {
+    /// Model id, a key of the model facts.
+    pub id: Option<String>,
+    /// Name for people.
+    pub title: Option<String>,
+    /// Precision as served, e.g. `bf16`, `mxfp4`.
+    pub quantisation: Option<String>,
+    /// Id that the launch path used, where it is known to differ from what was asked.
+    pub launched_id: Option<String>,
+    /// Where `launched_id` is seen.
+    pub launched_source: Option<String>,
+    /// Batch limit of the run.
+    pub batch: Option<f64>,
+}
+
+/// What a [`Stated`] is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StatedKind {
+    /// Requests per run.
+    Requests,
+    /// Unit of a figure.
+    Unit,
+    /// Name or architecture of the hardware.
+    Hardware,
+    /// Number of runs.
+    Runs,
+    /// Anything else.
+    Other,
+}
+
+/// One statement, and what the files or logs show instead.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stated {
+    /// What it is about.
+    pub about: StatedKind,
+    /// The statement, as data: a number, a name or a unit.
+    pub said: String,
+    /// Where it was said.
+    pub said_in: String,
+    /// What configuration or logs show.
+    pub found: String,
+    /// Where that is seen.
+    pub found_in: String,
+}
+
+/// One published figure, to be recomputed from the rows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PublishedCell {
+    /// Model label.
+    pub model: String,
+    /// Environment label; for differences the candidate.
+    pub environment: String,
+    /// Other environment, for differences.
+    pub against: Option<String>,
+    /// Contract name of the metric.
+    pub metric: String,
+    /// `mean`, `sd`, `difference` (candidate - baseline) or `loss_pct` (100 (baseline - candidate) / baseline).
+    pub statistic: String,
+    /// As printed, sign included; the digits printed decide how closely it must agree.
+    pub printed: String,
+    /// Table and document.
+    pub source: String,
+}

@@ -1,0 +1,156 @@
+//! The catalogue of metrics: name, unit, which way is better, and the default margin.
+//!
+//! In:  a metric name as the contracts spell it.  Out: [`Metric`].
+//! Not here: values. Formatting for people beyond the label and the unit.
+
+use serde::{Deserialize, Serialize};
+
+/// Which way is better, and what a per cent may mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// Times, energy, cost.
+    LowerIsBetter,
+    /// Rates.
+    HigherIsBetter,
+    /// Memory, power: more or less, without a winner.
+    Neutral,
+}
+
+/// What is known of a metric by its name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metric {
+    /// Contract name, with unit and, for percentiles, the suffix.
+    pub name: String,
+    /// For people, without the unit.
+    pub label: String,
+    /// Unit as printed.
+    pub unit: &'static str,
+    /// Which way is better.
+    pub direction: Direction,
+    /// False where zero is arbitrary (temperature, per cent): no per cent of it is ever formed.
+    pub ratio_scale: bool,
+    /// Default equivalence margin, per cent of the baseline (statistics contract 4.9).
+    pub margin_pct: f64,
+}
+
+/// Margin for throughput, TPOT, ITL, decode rate and end-to-end latency: what a user of a server would notice at the earliest.
+pub const MARGIN_RATE_PCT: f64 = 2.0;
+/// Margin for TTFT, p90, p95, memory, KV cache, energy and load time, which vary more between identical runs.
+pub const MARGIN_WIDE_PCT: f64 = 5.0;
+/// Margin for p99 and for the maximum, which rest on very few requests.
+pub const MARGIN_TAIL_PCT: f64 = 10.0;
+
+struct Entry(&'static str, &'static str, &'static str, Direction, bool, f64);
+
+use Direction::{HigherIsBetter as Higher, LowerIsBetter as Lower, Neutral};
+
+/// Every base name of the contracts, in the order in which tables show them.
+const CATALOGUE: &[Entry] = &[
+    Entry("output_throughput_tok_s", "Output throughput", "tok/s", Higher, true, MARGIN_RATE_PCT),
+    Entry("total_throughput_tok_s", "Total throughput", "tok/s", Higher, true, MARGIN_RATE_PCT),
+    Entry("request_throughput_req_s", "Request throughput", "req/s", Higher, true, MARGIN_RATE_PCT),
+    Entry("decode_tok_s", "Decode rate", "tok/s", Higher, true, MARGIN_RATE_PCT),
+    Entry("e2e_latency_ms", "End-to-end latency", "ms", Lower, true, MARGIN_RATE_PCT),
+    Entry("ttft_ms", "Time to first token", "ms", Lower, true, MARGIN_WIDE_PCT),
+    Entry("tpot_ms", "Time per output token", "ms", Lower, true, MARGIN_RATE_PCT),
+    Entry("itl_ms", "Inter-token latency", "ms", Lower, true, MARGIN_RATE_PCT),
+    Entry("peak_memory_gib", "Peak memory", "GiB", Neutral, true, MARGIN_WIDE_PCT),
+    Entry("model_memory_gib", "Model memory", "GiB", Neutral, true, MARGIN_WIDE_PCT),
+    Entry("kv_cache_gib", "KV cache", "GiB", Neutral, true, MARGIN_WIDE_PCT),
+    Entry("kv_cache_tokens", "KV cache capacity", "tokens", Neutral, true, MARGIN_WIDE_PCT),
+    Entry("gpu_util_pct", "GPU utilisation", "%", Neutral, false, MARGIN_WIDE_PCT),
+    Entry("power_w", "Power", "W", Neutral, true, MARGIN_WIDE_PCT),
+    Entry("energy_j_per_token", "Energy per token", "J/token", Lower, true, MARGIN_WIDE_PCT),
+    Entry("gpu_temp_start_c", "GPU temperature at start", "°C", Neutral, false, MARGIN_WIDE_PCT),
+    Entry("gpu_temp_end_c", "GPU temperature at end", "°C", Neutral, false, MARGIN_WIDE_PCT),
+    Entry("sm_clock_mhz", "SM clock", "MHz", Neutral, true, MARGIN_RATE_PCT),
+    Entry("model_load_s", "Model load time", "s", Lower, true, MARGIN_WIDE_PCT),
+    Entry("gemm_tflops", "GEMM rate", "TFLOP/s", Higher, true, MARGIN_RATE_PCT),
+    Entry("memory_bandwidth_gb_s", "Memory bandwidth", "GB/s", Higher, true, MARGIN_RATE_PCT),
+    Entry("usd_per_million_tokens", "Cost per million output tokens", "USD", Lower, true, MARGIN_WIDE_PCT),
+    Entry("roofline_pct", "Share of the roofline", "%", Higher, false, MARGIN_RATE_PCT),
+];
+
+/// Suffixes for statistics over the requests of one run; the bare name is their mean.
+pub const SUFFIXES: &[&str] = &["p50", "p90", "p95", "p99", "max"];
+
+impl Metric {
+    /// Looks a name up; `None` when the contracts do not know it.
+    pub fn find(name: &str) -> Option<Self> {
+        let (base, suffix) = split(name);
+        let Entry(_, label, unit, direction, ratio_scale, margin) = CATALOGUE.iter().find(|e| e.0 == base)?;
+        let margin_pct = match suffix {
+            Some("p90" | "p95") => MARGIN_WIDE_PCT,
+            Some("p99" | "max") => MARGIN_TAIL_PCT,
+            _ => *margin,
+        };
+        let label = match suffix {
+            Some("max") => format!("{label}, maximum"),
+            Some(s) => format!("{label}, {s}"),
+            None => (*label).to_owned(),
+        };
+        Some(Self { name: name.to_owned(), label, unit, direction: *direction, ratio_scale: *ratio_scale, margin_pct })
+    }
+
+    /// Base name without the statistic: `ttft_ms_p99` is `ttft_ms`.
+    pub fn base(&self) -> &str {
+        split(&self.name).0
+    }
+
+    /// Place in the catalogue, for a stable and meaningful order of tables; percentiles follow their mean.
+    pub fn rank(&self) -> usize {
+        let (base, suffix) = split(&self.name);
+        let row = CATALOGUE.iter().position(|e| e.0 == base).unwrap_or(CATALOGUE.len());
+        let column = suffix.and_then(|s| SUFFIXES.iter().position(|k| *k == s)).map_or(0, |k| k + 1);
+        row * (SUFFIXES.len() + 1) + column
+    }
+
+    /// Every base name, in catalogue order.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        CATALOGUE.iter().map(|e| e.0)
+    }
+
+    /// True for quantities that cannot be zero or negative: times, rates, memory, tokens, power, cost.
+    pub const fn is_positive(&self) -> bool {
+        self.ratio_scale
+    }
+}
+
+/// Splits the statistic off a name. Only times carry one: `decode_tok_s` has none.
+fn split(name: &str) -> (&str, Option<&str>) {
+    if CATALOGUE.iter().any(|e| e.0 == name) {
+        return (name, None);
+    }
+    match name.rsplit_once('_') {
+        Some((base, suffix)) if SUFFIXES.contains(&suffix) && CATALOGUE.iter().any(|e| e.0 == base) => {
+            (base, Some(suffix))
+        }
+        _ => (name, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_inherits_unit_and_direction_and_has_its_own_margin() {
+        let p99 = Metric::find("ttft_ms_p99").unwrap();
+        assert_eq!((p99.base(), p99.unit, p99.direction, p99.margin_pct), ("ttft_ms", "ms", Lower, 10.0));
+        assert_eq!(Metric::find("e2e_latency_ms_p50").unwrap().margin_pct, 2.0);
+        assert_eq!(p99.label, "Time to first token, p99");
+    }
+
+    #[test]
+    fn an_unknown_name_is_unknown() {
+        assert_eq!(Metric::find("tokens_per_fortnight"), None);
+        assert_eq!(Metric::find("ttft_ms_p42"), None);
+    }
+
+    #[test]
+    fn percentiles_stand_behind_their_mean() {
+        let rank = |name| Metric::find(name).unwrap().rank();
+        assert!(rank("ttft_ms") < rank("ttft_ms_p50") && rank("ttft_ms_max") < rank("tpot_ms"));
+    }
+}

@@ -1,0 +1,16 @@
+//! The words of the field: runs, metrics, environments, campaigns, facts.
+//!
+//! In:  nothing.  Out: plain types that every other room passes around.
+//! Not here: polars, files, formatting for people.
+
+pub mod campaign;
+pub mod facts;
+pub mod metric;
+pub mod run;
+pub mod time;
+
+pub use campaign::{Campaign, ModelLabel, PublishedCell, Stated, StatedKind};
+pub use facts::{Facts, MachineFacts, ModelFacts};
+pub use metric::{Direction, Metric};
+pub use run::{Origin, Reading, Run, Sample, Series, Setup, Source, Status};
+pub use time::Instant;

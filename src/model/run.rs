@@ -1,0 +1,174 @@
+//! One execution of one cell, with everything its files say about it.
+//!
+//! In:  nothing.  Out: [`Run`] and its parts, filled by `ingest`, read by everybody.
+//! Not here: how a file is read, how a number is judged.
+
+use super::time::Instant;
+use serde::Serialize;
+
+/// Whether a run came to its end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind", content = "reason")]
+pub enum Status {
+    /// Ended with exit status 0.
+    Done,
+    /// Ended otherwise; says how.
+    Failed(String),
+    /// The source does not say.
+    Unrecorded,
+}
+
+/// A file something was read from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Source {
+    /// Path below the folder that was given, with `/`, never absolute.
+    pub path: String,
+    /// Name of the format that read it.
+    pub format: String,
+    /// SHA-256 of the bytes, lower-case hexadecimal.
+    pub sha256: String,
+}
+
+/// Where inside which file one value stands, and which rule took it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Origin {
+    /// Path of the file, as in [`Source::path`].
+    pub file: String,
+    /// Line, counted from 1, where the format has lines.
+    pub line: Option<u64>,
+    /// JSON pointer or column, where the format has fields.
+    pub field: Option<String>,
+    /// Name of the rule that read it, e.g. `flat.metadata`.
+    pub rule: &'static str,
+}
+
+/// One figure that a source reports for a whole run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// Contract name with unit, e.g. `output_throughput_tok_s`.
+    pub metric: String,
+    /// As printed. NaN where the source says "missing"; infinite where it says so.
+    pub value: f64,
+    /// Digits after the point in the source, where it is text; used by the derived-column checks.
+    pub decimals: Option<u8>,
+    /// Where it stands.
+    pub origin: Origin,
+}
+
+/// Per-request (or per-iteration) values of one metric, in the order they were measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// Contract name with unit, e.g. `ttft_ms`.
+    pub metric: String,
+    /// As printed, missing as NaN.
+    pub values: Vec<f64>,
+    /// Where the list stands.
+    pub origin: Origin,
+}
+
+/// One telemetry row. Every field may be absent: a GPU with unified memory reports no memory figure.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Sample {
+    /// When.
+    pub at: Instant,
+    /// GPU utilisation, per cent.
+    pub gpu_util_pct: Option<f64>,
+    /// Power, watts.
+    pub power_w: Option<f64>,
+    /// GPU temperature, degrees Celsius.
+    pub gpu_c: Option<f64>,
+    /// SM clock, MHz.
+    pub sm_clock_mhz: Option<f64>,
+    /// GPU memory in use, MiB.
+    pub memory_used_mib: Option<f64>,
+}
+
+/// What was set, and what is known of the launch, as far as the files say.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Setup {
+    /// Model id that was asked for.
+    pub model_id: Option<String>,
+    /// Model id that the engine or the launch path shows to have run.
+    pub model_served: Option<String>,
+    /// Machine or GPU name as the files print it.
+    pub machine: Option<String>,
+    /// Engine name and version.
+    pub engine: Option<String>,
+    /// Version of the engine.
+    pub engine_version: Option<String>,
+    /// Data type or quantisation of the weights.
+    pub quantisation: Option<String>,
+    /// Batch size or concurrency limit.
+    pub batch: Option<f64>,
+    /// Input sequence length, tokens.
+    pub isl: Option<f64>,
+    /// Output sequence length, tokens.
+    pub osl: Option<f64>,
+    /// Number of requests (or measured iterations times batch).
+    pub requests: Option<f64>,
+    /// Parameters of the model.
+    pub parameters: Option<f64>,
+    /// Memory of the device, GiB, as the engine saw it.
+    pub device_memory_gib: Option<f64>,
+    /// Weights as the engine prints them, GiB.
+    pub model_memory_gib: Option<f64>,
+    /// Temperature of the GPU before, degrees Celsius.
+    pub start_temp_c: Option<f64>,
+    /// Temperature of the GPU after, degrees Celsius.
+    pub end_temp_c: Option<f64>,
+    /// Exit status.
+    pub exit_code: Option<i64>,
+}
+
+/// One execution of one cell: environment x model x workload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// Unique within the whole analysis after intake; a slug.
+    pub id: String,
+    /// Slug of the campaign it belongs to.
+    pub campaign: String,
+    /// Environment label.
+    pub environment: String,
+    /// Model label.
+    pub model: String,
+    /// Workload label.
+    pub workload: String,
+    /// The k-th run of its cell.
+    pub repeat: Option<u32>,
+    /// Group of runs close in time.
+    pub block: Option<u32>,
+    /// Place in the order of execution.
+    pub position: Option<u32>,
+    /// Launch that this run shares with others (one process that ran several workloads).
+    pub launch: Option<String>,
+    /// Start.
+    pub started: Option<Instant>,
+    /// End.
+    pub ended: Option<Instant>,
+    /// Outcome.
+    pub status: Status,
+    /// Whole-run figures as reported.
+    pub readings: Vec<Reading>,
+    /// Per-request figures as reported.
+    pub series: Vec<Series>,
+    /// GPU telemetry in time order.
+    pub telemetry: Vec<Sample>,
+    /// Settings and launch facts.
+    pub setup: Setup,
+    /// The main file it came from.
+    pub source: Source,
+    /// Every further file it was put together from.
+    pub files: Vec<Source>,
+}
+
+impl Run {
+    /// The figure of one metric, where the run reports it and it is finite.
+    pub fn value(&self, metric: &str) -> Option<f64> {
+        self.readings.iter().find(|r| r.metric == metric).map(|r| r.value).filter(|v| v.is_finite())
+    }
+
+    /// The reading of one metric, finite or not.
+    pub fn reading(&self, metric: &str) -> Option<&Reading> {
+        self.readings.iter().find(|r| r.metric == metric)
+    }
+}

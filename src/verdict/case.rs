@@ -1,0 +1,102 @@
+//! One campaign laid out for judging: runs by cell, in order of time, with the facts beside them.
+//!
+//! In:  a campaign, its runs, the facts.  Out: [`Case`], read by traps and by the judge.
+//! Not here: formulas, sentences.
+
+use crate::model::{Campaign, Facts, MachineFacts, ModelFacts, Run};
+
+/// Runs of one environment x model x workload in order of time.
+#[derive(Debug)]
+pub struct Cell<'a> {
+    /// Model label.
+    pub model: &'a str,
+    /// Workload label.
+    pub workload: &'a str,
+    /// Environment label.
+    pub environment: &'a str,
+    /// By start, ties by the order of the archive; runs without a start last, in the order of the archive.
+    pub runs: Vec<&'a Run>,
+}
+
+impl<'a> Cell<'a> {
+    /// Finite values of a metric in order of time, each with its run.
+    pub fn values(&self, metric: &str) -> Vec<(&'a Run, f64)> {
+        self.runs.iter().filter_map(|run| Some((*run, run.value(metric)?))).collect()
+    }
+
+    /// The same without the runs.
+    pub fn numbers(&self, metric: &str) -> Vec<f64> {
+        self.values(metric).into_iter().map(|(_, value)| value).collect()
+    }
+}
+
+/// One campaign, ready to be looked at.
+#[derive(Debug)]
+pub struct Case<'a> {
+    /// Its words and promises.
+    pub campaign: &'a Campaign,
+    /// All its runs in order of time.
+    pub runs: Vec<&'a Run>,
+    /// Cells by model, workload, environment.
+    pub cells: Vec<Cell<'a>>,
+    /// Machines and models.
+    pub facts: &'a Facts,
+    /// Environment that others are held against.
+    pub baseline: Option<&'a str>,
+    /// Primary metrics of the campaign, already chosen.
+    pub primary: Vec<String>,
+}
+
+impl<'a> Case<'a> {
+    /// Cells of one model and workload, the baseline first, then by name.
+    pub fn arms(&self, model: &str, workload: &str) -> Vec<&Cell<'a>> {
+        let mut arms: Vec<_> = self.cells.iter().filter(|c| c.model == model && c.workload == workload).collect();
+        arms.sort_by_key(|c| (Some(c.environment) != self.baseline, c.environment));
+        arms
+    }
+
+    /// Model and workload pairs, in order, each once.
+    pub fn questions(&self) -> Vec<(&'a str, &'a str)> {
+        let mut pairs: Vec<_> = self.cells.iter().map(|c| (c.model, c.workload)).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs
+    }
+
+    /// Metric names that any run of the campaign reports, each once, sorted.
+    pub fn metrics(&self) -> Vec<&'a str> {
+        let mut names: Vec<&'a str> =
+            self.runs.iter().flat_map(|run| run.readings.iter().map(|r| r.metric.as_str())).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// Facts of the machine, from the campaign's label or from what the runs print.
+    pub fn machine(&self) -> Option<&'a MachineFacts> {
+        let label = self.campaign.machine.as_deref();
+        label
+            .and_then(|name| self.facts.machine(name))
+            .or_else(|| self.runs.iter().find_map(|run| self.facts.machine(run.setup.machine.as_deref()?)))
+    }
+
+    /// Facts of the model behind a label, by the id that was asked for.
+    pub fn model(&self, label: &str) -> Option<&'a ModelFacts> {
+        let id = self
+            .campaign
+            .models
+            .get(label)
+            .and_then(|m| m.id.as_deref())
+            .or_else(|| self.runs.iter().filter(|r| r.model == label).find_map(|r| r.setup.model_id.as_deref()))?;
+        self.facts.models.get(id)
+    }
+
+    /// Batch of a model's runs, from the runs, else from the campaign.
+    pub fn batch(&self, label: &str, workload: &str) -> Option<f64> {
+        self.runs
+            .iter()
+            .filter(|r| r.model == label && r.workload == workload)
+            .find_map(|r| r.setup.batch)
+            .or_else(|| self.campaign.models.get(label).and_then(|m| m.batch))
+    }
+}
