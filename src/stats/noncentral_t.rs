@@ -1,0 +1,1 @@
+//! Noncentral t distribution, accurate for any t and any noncentrality.

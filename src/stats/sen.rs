@@ -1,0 +1,1 @@
+//! Median slope over all pairs.
