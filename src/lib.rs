@@ -23,4 +23,5 @@
 
 pub mod error;
 pub mod model;
+pub mod stats;
 pub mod verdict;
