@@ -104,8 +104,8 @@ mod tests {
         let draws: Vec<f64> = (0..1_000_000).map(f64::from).collect();
         let [lo, hi] = bca_levels(&draws, &centre(158_655.0 - 0.5, Some(0.1)), [0.025, 0.975]).unwrap();
         // Phi(-1 - 2.95996/1.295996) and Phi(-1 + 0.95996/0.904004), by hand from a table.
-        assert!((lo - 0.000_516_4).abs() < 2e-6, "{lo}");
-        assert!((hi - 0.524_676).abs() < 2e-5, "{hi}");
+        assert!((lo - 0.000_511_85).abs() < 1e-8, "{lo}");
+        assert!((hi - 0.524_680_0).abs() < 1e-5, "{hi}");
     }
 
     #[test]
