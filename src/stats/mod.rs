@@ -8,6 +8,7 @@
 //! the level of the tests that need one is `1 - confidence`.
 
 pub mod adjust;
+pub mod bootstrap;
 pub mod brown_forsythe;
 pub mod descriptive;
 pub mod dist;
@@ -15,14 +16,18 @@ pub mod drift;
 pub mod effect;
 pub mod fieller;
 pub mod first_run;
+pub mod hierarchical;
 pub mod mann_whitney;
 pub mod noncentral_t;
 pub mod order;
 pub mod order_statistic;
 pub mod outlier;
 pub mod overhead;
+pub mod permutation;
 pub mod power;
 pub mod quantile;
+pub mod random;
+pub mod rank;
 pub mod sample;
 pub mod sen;
 pub mod shapiro;

@@ -132,12 +132,8 @@ fn key(pair: &Pair<'_>, statistic: &str) -> String {
 
 fn bca(pair: &Pair<'_>, direction: stats::Direction, settings: &Settings) -> Option<bootstrap::Limits> {
     let job = settings.job(key(pair, "overhead_pct"));
-    let all = bootstrap::two_sample(
-        &pair.a.values,
-        &pair.b.values,
-        bootstrap::TwoSample::OverheadPct(direction),
-        &job,
-    )?;
+    let all =
+        bootstrap::two_sample(&pair.a.values, &pair.b.values, bootstrap::TwoSample::OverheadPct(direction), &job)?;
     Some(all.bca)
 }
 
@@ -189,8 +185,7 @@ pub fn kept(group: &Group) -> Vec<f64> {
 }
 
 fn without_flagged(pair: &Pair<'_>, direction: stats::Direction, confidence: f64) -> Option<WithoutFlagged> {
-    let left_out: Vec<String> =
-        flagged(pair.a).into_iter().chain(flagged(pair.b)).map(str::to_owned).collect();
+    let left_out: Vec<String> = flagged(pair.a).into_iter().chain(flagged(pair.b)).map(str::to_owned).collect();
     if left_out.is_empty() {
         return None;
     }

@@ -7,9 +7,7 @@ use super::case::Case;
 use super::compare::{self, Pair};
 use super::judge;
 use super::number::{count, fixed, list, significant};
-use super::report::{
-    Comparison, PublishedCheck, Sentence, Severity, TrapReport, TrapStatus, VerdictKind,
-};
+use super::report::{Comparison, PublishedCheck, Sentence, Severity, TrapReport, TrapStatus, VerdictKind};
 use super::trap::{self, Derived};
 use super::{CellValues, Settings, group, order};
 use crate::model::{Metric, Run};
@@ -105,9 +103,7 @@ fn comparable(case: &Case<'_>, comparisons: &[&Comparison]) -> Option<Sentence> 
     models.dedup();
     let lost: Vec<&str> = models
         .iter()
-        .filter(|m| {
-            primary.iter().filter(|c| c.model == **m).all(|c| c.verdict.kind == VerdictKind::NotComparable)
-        })
+        .filter(|m| primary.iter().filter(|c| c.model == **m).all(|c| c.verdict.kind == VerdictKind::NotComparable))
         .copied()
         .collect();
     if lost.is_empty() {
@@ -209,11 +205,15 @@ fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<(Sentence, bool)>
     let apart: Vec<&Comparison> = usable.iter().filter(|c| shown(c)).copied().collect();
     let label = first.label.to_lowercase();
     let drift = usable.iter().map(|c| c.drift_allowance_pct).fold(0.0, f64::max);
-    let beyond = if drift > 0.0 { format!("beyond drift of up to {}%", fixed(drift, 1)) } else { "by the intervals".to_owned() };
+    let beyond =
+        if drift > 0.0 { format!("beyond drift of up to {}%", fixed(drift, 1)) } else { "by the intervals".to_owned() };
     let (a, b) = (&first.baseline, &first.candidate);
     if apart.is_empty() {
         let sizes: Vec<f64> = usable.iter().filter_map(|c| c.overhead_pct).collect();
-        let (low, high) = (sizes.iter().copied().fold(f64::INFINITY, f64::min), sizes.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+        let (low, high) = (
+            sizes.iter().copied().fold(f64::INFINITY, f64::min),
+            sizes.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        );
         let text = format!(
             "No {label} difference between {a} and {b} is shown {beyond}: the overhead reads {} to {}% in {}.",
             super::number::signed(low, 2),
@@ -415,4 +415,3 @@ fn pool_one(
     judge::adjust(&mut comparisons);
     comparisons.into_iter().map(|(c, obstacles)| judge::finish(c, obstacles, &groups, settings)).collect()
 }
-

@@ -25,12 +25,8 @@ pub fn assess(case: &Case<'_>, everything: &[Group], comparisons: &[Comparison])
     for (model, workload) in case.questions() {
         rows.push(complete(case, model, workload));
     }
-    rows.sort_by(|a, b| {
-        (&a.model, &a.workload, &a.metric, a.id).cmp(&(&b.model, &b.workload, &b.metric, b.id))
-    });
-    rows.dedup_by(|a, b| {
-        (&a.model, &a.workload, &a.metric, a.id) == (&b.model, &b.workload, &b.metric, b.id)
-    });
+    rows.sort_by(|a, b| (&a.model, &a.workload, &a.metric, a.id).cmp(&(&b.model, &b.workload, &b.metric, b.id)));
+    rows.dedup_by(|a, b| (&a.model, &a.workload, &a.metric, a.id) == (&b.model, &b.workload, &b.metric, b.id));
     rows
 }
 
@@ -132,7 +128,11 @@ fn complete(case: &Case<'_>, model: &str, workload: &str) -> Criterion {
             .iter()
             .flat_map(|run| run.readings.iter().filter(|r| !r.value.is_finite()).map(|r| r.metric.as_str()))
             .chain(
-                case.campaign.planned_metrics.iter().map(String::as_str).filter(|metric| cell.numbers(metric).len() < cell.runs.len()),
+                case.campaign
+                    .planned_metrics
+                    .iter()
+                    .map(String::as_str)
+                    .filter(|metric| cell.numbers(metric).len() < cell.runs.len()),
             )
             .collect();
         empty.sort_unstable();
@@ -143,7 +143,9 @@ fn complete(case: &Case<'_>, model: &str, workload: &str) -> Criterion {
     }
     let (outcome, because) = match (missing.is_empty(), case.campaign.planned_repeats) {
         (false, _) => ("fail", missing.join("; ")),
-        (true, Some(planned)) => ("pass", format!("{planned} of {planned} runs in each arm, each ended well with every metric")),
+        (true, Some(planned)) => {
+            ("pass", format!("{planned} of {planned} runs in each arm, each ended well with every metric"))
+        }
         (true, None) => ("not_assessed", "the campaign does not say how many runs were planned".to_owned()),
     };
     Criterion { id: "complete", model: model.to_owned(), workload: workload.to_owned(), metric: None, outcome, because }

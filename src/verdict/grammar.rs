@@ -68,11 +68,7 @@ pub struct Decision {
 /// Applies the rules in order.
 pub fn decide(grounds: &Grounds) -> Decision {
     if !grounds.obstacles.is_empty() {
-        return Decision {
-            kind: VerdictKind::NotComparable,
-            statement: not_comparable(grounds),
-            within_margin: false,
-        };
+        return Decision { kind: VerdictKind::NotComparable, statement: not_comparable(grounds), within_margin: false };
     }
     if let (Some(size), Some((low, high)), Some(p)) = (grounds.size, grounds.interval, grounds.p) {
         let excludes_zero = low > 0.0 || high < 0.0;
@@ -197,10 +193,7 @@ mod tests {
         let drifting = Grounds { drift: 12.4, ..grounds() };
         let decision = decide(&drifting);
         assert_eq!(decision.kind, VerdictKind::Inconclusive);
-        assert_eq!(
-            decision.statement,
-            "no difference shown between native and container; could be as large as 27.0%"
-        );
+        assert_eq!(decision.statement, "no difference shown between native and container; could be as large as 27.0%");
     }
 
     #[test]
@@ -213,10 +206,7 @@ mod tests {
             equivalent_less_drift: true,
             ..grounds()
         };
-        assert_eq!(
-            decide(&same).statement,
-            "native and container are equivalent within 2% (0.1% [-0.3, 0.5])"
-        );
+        assert_eq!(decide(&same).statement, "native and container are equivalent within 2% (0.1% [-0.3, 0.5])");
         assert_eq!(decide(&Grounds { equivalent_less_drift: false, ..same }).kind, VerdictKind::Inconclusive);
     }
 

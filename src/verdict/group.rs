@@ -3,9 +3,7 @@
 //! In:  the values of a cell in order of time, the requests of its runs.  Out: [`Group`].
 //! Not here: comparisons.
 
-use super::report::{
-    BootstrapReport, DriftReport, Group, Interval, MedianInterval, OutlierReport, RequestPercentile,
-};
+use super::report::{BootstrapReport, DriftReport, Group, Interval, MedianInterval, OutlierReport, RequestPercentile};
 use super::{CellValues, Settings};
 use crate::model::{Direction, Metric, Run};
 use crate::stats::{self, Sample, bootstrap, hierarchical};

@@ -16,7 +16,9 @@ use super::report::{
     Stability, StatusText, Tool, TrapReport, TrapStatus, VerdictKind,
 };
 use super::trap::{self, Derived};
-use super::{CV_LIMIT_PCT, CellValues, MIN_RUNS_FOR_BOOTSTRAP, Settings, Study, conclusion, criteria, group, order, published};
+use super::{
+    CV_LIMIT_PCT, CellValues, MIN_RUNS_FOR_BOOTSTRAP, Settings, Study, conclusion, criteria, group, order, published,
+};
 use crate::model::{Direction, Facts, Metric, Run, Status};
 use crate::stats;
 
@@ -137,7 +139,8 @@ pub fn lay_out<'a>(
 }
 
 fn margin_of(metric: &Metric, campaign: &crate::model::Campaign, settings: &Settings) -> f64 {
-    let given = |margins: &BTreeMap<String, f64>| margins.get(&metric.name).or_else(|| margins.get(metric.base())).copied();
+    let given =
+        |margins: &BTreeMap<String, f64>| margins.get(&metric.name).or_else(|| margins.get(metric.base())).copied();
     given(&settings.margins_pct).or_else(|| given(&campaign.margins_pct)).unwrap_or(metric.margin_pct)
 }
 
@@ -354,7 +357,10 @@ pub(super) fn adjust(comparisons: &mut [(Comparison, Vec<Obstacle>)]) {
             let members: Vec<usize> = (0..comparisons.len())
                 .filter(|i| {
                     let c = &comparisons[*i].0;
-                    c.baseline == baseline && c.candidate == candidate && c.primary == primary && c.derived_from.is_none()
+                    c.baseline == baseline
+                        && c.candidate == candidate
+                        && c.primary == primary
+                        && c.derived_from.is_none()
                 })
                 .collect();
             let p: Vec<Option<f64>> = members.iter().map(|i| comparisons[*i].0.welch_t.as_ref().map(|w| w.p)).collect();
@@ -448,9 +454,9 @@ pub(super) fn finish(
             caveats.push(format!("detectable but within the {}% margin", significant(margin.unwrap_or(0.0), 3)));
         }
         caveats.extend(self::caveats(&c, drift, drifting.as_deref(), (&a, &b)));
-            if !second_session(&c, groups) {
-                caveats.push("one session".to_owned());
-            }
+        if !second_session(&c, groups) {
+            caveats.push("one session".to_owned());
+        }
     }
     if decision.kind == VerdictKind::Inconclusive
         && let (Some(a), Some(b), Some(margin)) = (&a, &b, margin)
@@ -666,11 +672,7 @@ fn show_run(run: &Run, groups: &[Group]) -> RunReport {
         started_utc: run.started,
         ended_utc: run.ended,
         status: StatusText(run.status.clone()),
-        metrics: run
-            .readings
-            .iter()
-            .map(|r| (r.metric.clone(), Some(r.value).filter(|v| v.is_finite())))
-            .collect(),
+        metrics: run.readings.iter().map(|r| (r.metric.clone(), Some(r.value).filter(|v| v.is_finite()))).collect(),
         origins: run.readings.iter().map(|r| (r.metric.clone(), r.origin.clone())).collect(),
         requests: run.series.iter().map(|s| (s.metric.clone(), s.values.len())).collect(),
         flags,

@@ -75,7 +75,9 @@ mod tests {
 
     #[test]
     fn digits_follow_the_half_width_and_stop_at_a_tenth() {
-        for (low, high, expected) in [(40.0, 48.0, 1), (20.0, 140.0, 0), (-0.05, 0.65, 1), (0.05, 0.65, 1), (0.01, 0.07, 3)] {
+        for (low, high, expected) in
+            [(40.0, 48.0, 1), (20.0, 140.0, 0), (-0.05, 0.65, 1), (0.05, 0.65, 1), (0.01, 0.07, 3)]
+        {
             assert_eq!(decimals(low, high), expected, "[{low}, {high}]");
         }
     }
@@ -88,7 +90,10 @@ mod tests {
 
     #[test]
     fn minus_zero_is_zero() {
-        assert_eq!((fixed(-0.04, 1), signed(-0.04, 1), signed(0.04, 1), signed(0.3, 1)), ("0.0".into(), "0.0".into(), "0.0".into(), "+0.3".into()));
+        assert_eq!(
+            (fixed(-0.04, 1), signed(-0.04, 1), signed(0.04, 1), signed(0.3, 1)),
+            ("0.0".into(), "0.0".into(), "0.0".into(), "+0.3".into())
+        );
     }
 
     #[test]

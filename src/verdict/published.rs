@@ -21,9 +21,14 @@ pub fn summary(checks: &[PublishedCheck]) -> Option<String> {
         return None;
     }
     let good = checks.iter().filter(|c| c.reproduces).count();
-    let mut text = format!("{good} of {} reproduce from the rows to the printed digit", count(checks.len(), "published figure"));
-    let mut notes: Vec<&str> =
-        checks.iter().filter(|c| c.reproduces).filter_map(|c| c.note.as_deref()).filter(|n| n.contains("planned")).collect();
+    let mut text =
+        format!("{good} of {} reproduce from the rows to the printed digit", count(checks.len(), "published figure"));
+    let mut notes: Vec<&str> = checks
+        .iter()
+        .filter(|c| c.reproduces)
+        .filter_map(|c| c.note.as_deref())
+        .filter(|n| n.contains("planned"))
+        .collect();
     notes.sort_unstable();
     notes.dedup();
     for note in notes {
@@ -43,7 +48,10 @@ pub fn summary(checks: &[PublishedCheck]) -> Option<String> {
 fn one(cell: &PublishedCell, campaign: &Campaign, groups: &[Group]) -> PublishedCheck {
     let find = |environment: &str| {
         groups.iter().find(|g| {
-            g.campaign == campaign.name && g.model == cell.model && g.metric == cell.metric && g.environment == environment
+            g.campaign == campaign.name
+                && g.model == cell.model
+                && g.metric == cell.metric
+                && g.environment == environment
         })
     };
     let candidate = find(&cell.environment);

@@ -44,8 +44,7 @@ fn temperatures(run: &mut Run) {
     let pairs = [("gpu_temp_start_c", run.setup.start_temp_c), ("gpu_temp_end_c", run.setup.end_temp_c)];
     for (metric, value) in pairs {
         if let (Some(value), None) = (value, run.reading(metric)) {
-            let origin =
-                Origin { file: run.source.path.clone(), line: None, field: None, rule: "summary.temperature" };
+            let origin = Origin { file: run.source.path.clone(), line: None, field: None, rule: "summary.temperature" };
             run.readings.push(Reading { metric: metric.to_owned(), value, decimals: None, origin });
         }
     }
