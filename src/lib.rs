@@ -22,6 +22,8 @@
 //! The walls between the rooms are tested in `tests/walls.rs`.
 
 pub mod error;
+#[cfg(feature = "analyse")]
+pub mod frame;
 pub mod model;
 pub mod stats;
 pub mod verdict;

@@ -19,7 +19,8 @@ pub fn describe(cell: &CellValues, metric: &Metric, runs: &[&Run], settings: &Se
         cell.run_ids.iter().zip(&cell.values).filter(|(_, v)| v.is_finite()).map(|(id, _)| id.clone()).collect();
     let about = stats::describe(&sample, settings.confidence);
     let flags = flags(&sample, metric);
-    let median = stats::order_statistic::quantile_interval(&sorted(values), 0.5, settings.confidence);
+    let median = (!values.is_empty())
+        .then(|| stats::quantile_interval(&stats::sorted(values), 0.5, settings.confidence));
     Group {
         campaign: cell.campaign.clone(),
         model: cell.model.clone(),
@@ -47,7 +48,7 @@ pub fn describe(cell: &CellValues, metric: &Metric, runs: &[&Run], settings: &Se
         p95: about.p95,
         p99: about.p99,
         skewness: about.skewness,
-        shapiro_p: stats::shapiro::shapiro_wilk(values).map(|s| s.p),
+        shapiro_p: stats::shapiro(values).map(|s| s.p),
         t_interval: about.t_lo.zip(about.t_hi).map(|(low, high)| Interval::new(low, high)),
         bootstrap: of_mean(cell, values, settings),
         median_interval: median.map_or_else(MedianInterval::default, |i| MedianInterval {
@@ -64,12 +65,6 @@ pub fn describe(cell: &CellValues, metric: &Metric, runs: &[&Run], settings: &Se
     }
 }
 
-fn sorted(values: &[f64]) -> Vec<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted
-}
-
 /// Reason codes for what a reader will find absent, or must read with care.
 fn flags(sample: &Sample, metric: &Metric) -> Vec<String> {
     let values = sample.values();
@@ -80,13 +75,13 @@ fn flags(sample: &Sample, metric: &Metric) -> Vec<String> {
         _ if values.iter().all(|v| *v == values[0]) => flags.push("constant"),
         _ => {}
     }
-    if sample.n_infinite > 0 {
+    if sample.n_infinite() > 0 {
         flags.push("N3");
     }
     if metric.is_positive() && values.iter().any(|v| *v <= 0.0) {
         flags.push("N4");
     }
-    if !values.is_empty() && stats::quantile::is_tail(values.len(), 0.99) {
+    if !values.is_empty() && stats::is_tail(values.len(), 0.99) {
         flags.push("tail");
     }
     flags.into_iter().map(str::to_owned).collect()
@@ -106,13 +101,13 @@ fn of_mean(cell: &CellValues, values: &[f64], settings: &Settings) -> Option<Boo
 }
 
 fn outliers(values: &[f64], run_ids: &[String]) -> OutlierReport {
-    let Some(found) = stats::outlier::outliers(values) else { return OutlierReport::default() };
+    let Some(found) = stats::outliers(values) else { return OutlierReport::default() };
     let ids = |places: &[usize]| places.iter().filter_map(|i| run_ids.get(*i).cloned()).collect();
     OutlierReport {
-        three_sigma: ids(&found.sigma3),
+        three_sigma: ids(&found.three_sigma),
         mad: ids(&found.modified_z),
         tukey: ids(&found.tukey),
-        three_sigma_can_fire: found.sigma3_can_fire,
+        three_sigma_can_fire: found.three_sigma_can_fire,
         z_bound: Some(found.z_bound),
     }
 }
@@ -133,16 +128,12 @@ fn drift(cell: &CellValues, values: &[f64], runs: &[&Run], settings: &Settings) 
     if runs.len() != cell.values.len() || runs.iter().any(|run| run.started.is_none()) {
         return absent;
     }
-    let Some(found) = stats::drift::drift(values) else { return absent };
-    let effective = found
-        .autocorrelated
-        .then(|| stats::drift::t_interval_with(values, found.n_eff, settings.confidence))
-        .flatten()
-        .map(|(low, high)| Interval::new(low, high));
+    let Some(found) = stats::drift(values, settings.confidence) else { return absent };
+    let effective = found.t_interval_eff.map(|(low, high)| Interval::new(low, high));
     DriftReport {
         kendall_tau: Some(found.tau_b),
-        p: Some(found.mk_p),
-        method: Some(found.mk_method.word().to_owned()),
+        p: Some(found.p),
+        method: Some(found.method.word().to_owned()),
         drift_pct: found.drift_pct,
         sen_slope: Some(found.sen_slope),
         lag1: Some(found.lag1),
@@ -173,7 +164,7 @@ fn pooled(cell: &CellValues, metric: &Metric, runs: &[&Run], settings: &Settings
             let job = settings.job(format!("{}|{}|{}|{name}", cell.model, cell.metric, cell.environment));
             let found = hierarchical::percentile(&requests, *p, &job)?;
             let mut flags: Vec<String> = found.flags.iter().map(|f| (*f).to_owned()).collect();
-            if stats::quantile::is_tail(total, *p) {
+            if stats::is_tail(total, *p) {
                 flags.push("tail".to_owned());
             }
             Some(RequestPercentile {

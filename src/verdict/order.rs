@@ -7,9 +7,6 @@ use super::report::{Group, OrderReport};
 use crate::model::Run;
 use crate::stats;
 
-/// Mann-Kendall p below which the slope of an arm counts as drift (statistics contract 6.5).
-pub const DRIFT_ALPHA: f64 = 0.05;
-
 /// Order of the runs of one question. `runs` in order of time, of any number of environments.
 pub fn of(model: &str, workload: &str, runs: &[&Run]) -> OrderReport {
     let sequence: Vec<String> = runs.iter().map(|run| run.environment.clone()).collect();
@@ -30,10 +27,10 @@ pub fn of(model: &str, workload: &str, runs: &[&Run]) -> OrderReport {
     names.dedup();
     let labels: Vec<usize> =
         report.sequence.iter().map(|name| names.iter().position(|n| n == name).unwrap_or(0)).collect();
-    if let Some(found) = stats::order::order(&labels, names.len()) {
+    if let Some(found) = stats::order(&labels) {
         report.kind = found.kind.word().to_owned();
         report.stretches = found.runs;
-        report.balanced_share = Some(found.balanced_share);
+        report.balanced_share = found.balanced_share;
         report.p_too_few = found.p_too_few;
     }
     report
@@ -65,7 +62,7 @@ pub fn drift_allowance(order: &OrderReport, a: &Group, b: &Group, per_cent: bool
     }
     let mut most = (0.0, None);
     for arm in [a, b] {
-        let significant = arm.drift.p.is_some_and(|p| p < DRIFT_ALPHA);
+        let significant = arm.drift.p.is_some_and(|p| p < stats::order::DRIFT_ALPHA);
         let size = if per_cent {
             arm.drift.drift_pct
         } else {
