@@ -83,7 +83,16 @@ pub fn percentile(runs: &[Vec<f64>], p: f64, job: &Job) -> Option<Hierarchical> 
     } else {
         quantiles(&mut draws(&pooled, p, job), job.levels())
     };
-    Some(Hierarchical { estimate, lo, hi, median_of_runs, runs: sorted.len(), requests, resamples: job.resamples, flags })
+    Some(Hierarchical {
+        estimate,
+        lo,
+        hi,
+        median_of_runs,
+        runs: sorted.len(),
+        requests,
+        resamples: job.resamples,
+        flags,
+    })
 }
 
 /// Runs with requests, each ascending, in an order that depends on their values only.
@@ -93,7 +102,9 @@ fn sorted_runs(runs: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
     }
     let mut sorted: Vec<Vec<f64>> = runs.iter().filter(|run| !run.is_empty()).cloned().collect();
     sorted.iter_mut().for_each(|run| run.sort_unstable_by(f64::total_cmp));
-    sorted.sort_by(|a, b| a.iter().zip(b).map(|(x, y)| x.total_cmp(y)).find(|o| o.is_ne()).unwrap_or(a.len().cmp(&b.len())));
+    sorted.sort_by(|a, b| {
+        a.iter().zip(b).map(|(x, y)| x.total_cmp(y)).find(|o| o.is_ne()).unwrap_or(a.len().cmp(&b.len()))
+    });
     Some(sorted)
 }
 
@@ -103,7 +114,9 @@ fn draws(pooled: &Pooled, p: f64, job: &Job) -> Vec<f64> {
     let cuts = pooled.ranks.iter().all(|run| run.len() <= WORD_INDEX_MAX).then(|| Cuts::new(pooled));
     parallel::resample(job.resamples, pooled.values.len(), job.threads, |first, out| match &cuts {
         Some(cuts) => widest(Windowed { pooled, cuts, p, base, first, out, reach: REACH }),
-        None => out.iter_mut().enumerate().for_each(|(i, slot)| *slot = pooled.without_window(p, base, (first + i) as u64)),
+        None => {
+            out.iter_mut().enumerate().for_each(|(i, slot)| *slot = pooled.without_window(p, base, (first + i) as u64))
+        }
     })
 }
 
@@ -117,7 +130,8 @@ struct Pooled {
 impl Pooled {
     /// `None` for more requests than 32 bits can number.
     fn new(runs: &[Vec<f64>]) -> Option<Pooled> {
-        let mut all: Vec<(f64, usize)> = runs.iter().enumerate().flat_map(|(r, run)| run.iter().map(move |&v| (v, r))).collect();
+        let mut all: Vec<(f64, usize)> =
+            runs.iter().enumerate().flat_map(|(r, run)| run.iter().map(move |&v| (v, r))).collect();
         u32::try_from(all.len()).ok()?;
         all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let mut ranks: Vec<Vec<u32>> = runs.iter().map(|run| Vec::with_capacity(run.len())).collect();
@@ -209,7 +223,13 @@ fn words(from: u32, to: u32, n: usize) -> Result<Window, AllOnOneSide> {
     let first = |m: u32| (u64::from(m) << 32).div_ceil(n as u64);
     let (lo, end) = (first(from), first(to));
     if lo == end {
-        return Err(if from == 0 { AllOnOneSide::Above } else if from as usize == n { AllOnOneSide::Below } else { AllOnOneSide::Split(lo as u32) });
+        return Err(if from == 0 {
+            AllOnOneSide::Above
+        } else if from as usize == n {
+            AllOnOneSide::Below
+        } else {
+            AllOnOneSide::Split(lo as u32)
+        });
     }
     Ok(Window { lo: lo as u32, span: (end - lo - 1) as u32 })
 }

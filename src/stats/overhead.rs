@@ -1,15 +1,6 @@
 //! Overhead per cent.
 
-/// Which way a metric is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// Times, energy.
-    LowerIsBetter,
-    /// Rates.
-    HigherIsBetter,
-    /// Memory, power.
-    Neutral,
-}
+pub use crate::model::Direction;
 
 /// Overhead of `b` over `a` in per cent; `None` when a mean is not positive.
 pub fn overhead_pct(direction: Direction, a: f64, b: f64) -> Option<f64> {

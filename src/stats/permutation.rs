@@ -136,7 +136,13 @@ mod tests {
     use super::*;
 
     fn job(threads: usize) -> Job {
-        Job { seed: 42, key: "m|ttft_ms|native~nspawn|permutation".into(), resamples: 10_000, confidence: 0.95, threads }
+        Job {
+            seed: 42,
+            key: "m|ttft_ms|native~nspawn|permutation".into(),
+            resamples: 10_000,
+            confidence: 0.95,
+            threads,
+        }
     }
 
     fn ramp(n: usize, offset: f64) -> Vec<f64> {

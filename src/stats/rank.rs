@@ -88,7 +88,9 @@ impl Gamma {
             let root = 1.0 + self.c * x;
             let v = root * root * root;
             let u = stream.uniform();
-            if root > 0.0 && (u < 1.0 - 0.0331 * (x * x) * (x * x) || log(u) < 0.5 * x * x + self.d * (1.0 - v + log(v))) {
+            if root > 0.0
+                && (u < 1.0 - 0.0331 * (x * x) * (x * x) || log(u) < 0.5 * x * x + self.d * (1.0 - v + log(v)))
+            {
                 return self.d * v;
             }
         }

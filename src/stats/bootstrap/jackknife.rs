@@ -14,7 +14,10 @@ pub(crate) type LeftOut = (f64, usize);
 /// `S3 / (6 S2^1.5)` over the arms; 0 when nothing varies, `None` when a value is not finite.
 pub(crate) fn acceleration(arms: &[Vec<LeftOut>]) -> Option<f64> {
     let influences: Vec<(f64, Vec<LeftOut>)> = arms.iter().map(|arm| influence(arm)).collect();
-    let largest = influences.iter().flat_map(|(_, arm)| arm).fold(0.0f64, |m, &(u, _)| if u.is_finite() { m.max(u.abs()) } else { f64::INFINITY });
+    let largest = influences
+        .iter()
+        .flat_map(|(_, arm)| arm)
+        .fold(0.0f64, |m, &(u, _)| if u.is_finite() { m.max(u.abs()) } else { f64::INFINITY });
     if largest == 0.0 {
         return Some(0.0);
     }
@@ -83,8 +86,10 @@ mod tests {
             let mut sorted: Vec<f64> = (0..n).map(|_| (stream.uniform() * 40.0).floor()).collect();
             sorted.sort_by(f64::total_cmp);
             for p in [0.5, 0.95, 0.99, 0.0, 1.0, 0.25] {
-                let mut closed: Vec<f64> = left_out_quantiles(&sorted, p).iter().flat_map(|&(v, count)| vec![v; count]).collect();
-                let mut brute: Vec<f64> = (0..n).map(|i| Place::new(n - 1, p).of_sorted(&without(&sorted, i))).collect();
+                let mut closed: Vec<f64> =
+                    left_out_quantiles(&sorted, p).iter().flat_map(|&(v, count)| vec![v; count]).collect();
+                let mut brute: Vec<f64> =
+                    (0..n).map(|i| Place::new(n - 1, p).of_sorted(&without(&sorted, i))).collect();
                 closed.sort_by(f64::total_cmp);
                 brute.sort_by(f64::total_cmp);
                 assert_eq!(closed, brute, "n = {n}, p = {p}");

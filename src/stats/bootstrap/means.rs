@@ -25,7 +25,14 @@ pub(crate) struct Moments {
 /// The mean of every resample.
 pub(crate) fn means(values: &[f64], base: u64, resamples: usize, threads: usize) -> Vec<f64> {
     parallel::resample(resamples, values.len(), threads, |first, out| {
-        widest(Sums { values, base, first, centre: 0.0, out, finish: |_: u64, [sum, _]: [f64; 2]| sum / values.len() as f64 });
+        widest(Sums {
+            values,
+            base,
+            first,
+            centre: 0.0,
+            out,
+            finish: |_: u64, [sum, _]: [f64; 2]| sum / values.len() as f64,
+        });
     })
 }
 
@@ -38,7 +45,8 @@ pub(crate) fn moments(values: &[f64], mean: f64, base: u64, resamples: usize, th
         // Squares about the sample's mean, moved to the resample's own. The two are close (a standard error
         // apart), so this loses nothing, and it saves a second pass over draws that do not fit a cache.
         let spread = squares - n * (shift * shift);
-        let spread = if spread > TRUSTED_SHARE * squares { spread } else { spread_in_two_passes(values, base, b, resampled) };
+        let spread =
+            if spread > TRUSTED_SHARE * squares { spread } else { spread_in_two_passes(values, base, b, resampled) };
         Moments { mean: resampled, sd: libm::sqrt(spread / (n - 1.0)) }
     };
     parallel::resample(resamples, 2 * values.len(), threads, |first, out| {
@@ -126,17 +134,14 @@ struct Accumulators<'a> {
 impl Accumulators<'_> {
     #[inline(always)]
     fn add<T: Wants>(&mut self, j: usize, at: [usize; LANES]) {
-        let mut drawn = [0.0; LANES];
-        for l in 0..LANES {
-            drawn[l] = self.values[at[l]];
-        }
-        for l in 0..LANES {
-            self.sum[j][l] += drawn[l];
+        let drawn = at.map(|i| self.values[i]);
+        for (sum, drawn) in self.sum[j].iter_mut().zip(drawn) {
+            *sum += drawn;
         }
         if T::SPREAD {
-            for l in 0..LANES {
-                let off = drawn[l] - self.centre;
-                self.squares[j][l] += off * off;
+            for (squares, drawn) in self.squares[j].iter_mut().zip(drawn) {
+                let off = drawn - self.centre;
+                *squares += off * off;
             }
         }
     }
@@ -169,7 +174,10 @@ mod tests {
             let values: Vec<f64> = (0..n).map(|i| 1.0 / (i as f64 + 0.7)).collect();
             for threads in [1, 3] {
                 let fast = means(&values, base, 1_003, threads);
-                assert!(fast.iter().enumerate().all(|(b, m)| m.to_bits() == literal(&values, base, b as u64).to_bits()), "n = {n}");
+                assert!(
+                    fast.iter().enumerate().all(|(b, m)| m.to_bits() == literal(&values, base, b as u64).to_bits()),
+                    "n = {n}"
+                );
             }
         }
     }

@@ -22,9 +22,9 @@ pub(crate) mod sieve;
 mod two_sample;
 
 pub(crate) use normal::normal_quantile;
+pub use one_sample::{Draws, OneSample, Statistic, one_sample, one_sample_by};
 #[cfg(test)]
 pub(crate) use quantiles::index_quantiles as quantiles_by_index;
-pub use one_sample::{Draws, OneSample, Statistic, one_sample, one_sample_by};
 pub use two_sample::{TwoSample, TwoSampleResult, two_sample};
 
 /// Below this many values an arm, limits carry the flag `small_n`: the plug-in spread is too small by
@@ -109,3 +109,6 @@ pub(crate) fn sorted_sample(values: &[f64]) -> Option<Vec<f64>> {
 pub(crate) fn is_constant(sorted: &[f64]) -> bool {
     sorted.first() == sorted.last()
 }
+
+#[cfg(test)]
+mod tests;

@@ -31,6 +31,9 @@ pub enum Statistic {
 }
 
 impl Statistic {
+    /// All of them, in the order of reports.
+    pub const ALL: [Statistic; 4] = [Statistic::Mean, Statistic::Median, Statistic::P95, Statistic::P99];
+
     /// The probability of a quantile; `None` for the mean.
     pub fn probability(self) -> Option<f64> {
         match self {
@@ -158,7 +161,14 @@ pub(crate) fn rounding(sorted: &[f64]) -> f64 {
     (sorted.len() as f64 / 4.0 + 4.0) * f64::EPSILON * largest
 }
 
-fn assemble(sorted: &[f64], job: &Job, draws: Draws, estimate: f64, limits: Three, studentised: Option<Limits>) -> OneSample {
+fn assemble(
+    sorted: &[f64],
+    job: &Job,
+    draws: Draws,
+    estimate: f64,
+    limits: Three,
+    studentised: Option<Limits>,
+) -> OneSample {
     let Three { percentile, basic, bca } = limits;
     OneSample { estimate, n: sorted.len(), resamples: job.resamples, draws, percentile, basic, bca, studentised }
 }

@@ -23,7 +23,10 @@ pub(crate) fn index_quantiles(sorted: &[f64], place: Place, base: u64, resamples
     let window = window(sorted.len(), place, REACH);
     parallel::resample(resamples, sorted.len(), threads, |first, out| match window {
         Some(window) => widest(Windowed { sorted, place, base, first, window, out }),
-        None => out.iter_mut().enumerate().for_each(|(i, slot)| *slot = without_window(sorted, place, base, (first + i) as u64)),
+        None => out
+            .iter_mut()
+            .enumerate()
+            .for_each(|(i, slot)| *slot = without_window(sorted, place, base, (first + i) as u64)),
     })
 }
 

@@ -41,7 +41,8 @@ impl Place {
 /// Type-7 quantiles of `values` at `levels`; rearranges `values`. Time O(n) for a handful of levels.
 pub(crate) fn quantiles<const N: usize>(values: &mut [f64], levels: [f64; N]) -> [f64; N] {
     let places = levels.map(|p| Place::new(values.len(), p));
-    let mut wanted: Vec<usize> = places.iter().flat_map(|place| [place.k, place.k + usize::from(place.needs_next())]).collect();
+    let mut wanted: Vec<usize> =
+        places.iter().flat_map(|place| [place.k, place.k + usize::from(place.needs_next())]).collect();
     wanted.sort_unstable();
     wanted.dedup();
     settle(values, 0, &wanted);

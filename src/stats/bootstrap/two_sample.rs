@@ -64,7 +64,8 @@ pub fn two_sample(a: &[f64], b: &[f64], comparison: TwoSample, job: &Job) -> Opt
         flags.push(FLAG_CONSTANT);
         points(estimate, &flags)
     } else {
-        let mut draws: Vec<f64> = a.draw(job).into_iter().zip(b.draw(job)).map(|(a, b)| compare(comparison, a, b)).collect();
+        let mut draws: Vec<f64> =
+            a.draw(job).into_iter().zip(b.draw(job)).map(|(a, b)| compare(comparison, a, b)).collect();
         if draws.iter().any(|d| d.is_infinite()) {
             flags.push(FLAG_NONPOSITIVE);
         }
@@ -72,8 +73,10 @@ pub fn two_sample(a: &[f64], b: &[f64], comparison: TwoSample, job: &Job) -> Opt
             TwoSample::Difference => a.rounding + b.rounding,
             TwoSample::OverheadPct(_) => (estimate + 100.0) * (a.rounding / a.mean + b.rounding / b.mean),
         };
-        let left_out_a: Vec<LeftOut> = left_out_means(&a.sorted, a.mean).map(|a| (compare(comparison, a, b.mean), 1)).collect();
-        let left_out_b: Vec<LeftOut> = left_out_means(&b.sorted, b.mean).map(|b| (compare(comparison, a.mean, b), 1)).collect();
+        let left_out_a: Vec<LeftOut> =
+            left_out_means(&a.sorted, a.mean).map(|a| (compare(comparison, a, b.mean), 1)).collect();
+        let left_out_b: Vec<LeftOut> =
+            left_out_means(&b.sorted, b.mean).map(|b| (compare(comparison, a.mean, b), 1)).collect();
         let centre = Centre { estimate, tie, acceleration: acceleration(&[left_out_a, left_out_b]) };
         three(&mut draws, &centre, job, &flags)
     };
@@ -94,7 +97,12 @@ impl Arm {
     fn new(values: &[f64], job: &Job, suffix: &str) -> Option<Arm> {
         let sorted = sorted_sample(values).filter(|_| job.is_sound())?;
         let mean = if is_constant(&sorted) { sorted[0] } else { sample::mean(&sorted)? };
-        Some(Arm { mean, rounding: rounding(&sorted), base: job_base(job.seed, &format!("{}{suffix}", job.key)), sorted })
+        Some(Arm {
+            mean,
+            rounding: rounding(&sorted),
+            base: job_base(job.seed, &format!("{}{suffix}", job.key)),
+            sorted,
+        })
     }
 
     fn draw(&self, job: &Job) -> Vec<f64> {

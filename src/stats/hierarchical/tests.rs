@@ -8,7 +8,11 @@ fn job(resamples: usize, threads: usize) -> Job {
 fn runs(sizes: &[usize]) -> Vec<Vec<f64>> {
     let mut stream = Stream::new(77, 0);
     let between: Vec<f64> = sizes.iter().map(|_| 20.0 * stream.uniform()).collect();
-    sizes.iter().zip(between).map(|(&n, shift)| (0..n).map(|_| (shift - 10.0 * stream.uniform().ln()).floor()).collect()).collect()
+    sizes
+        .iter()
+        .zip(between)
+        .map(|(&n, shift)| (0..n).map(|_| (shift - 10.0 * stream.uniform().ln()).floor()).collect())
+        .collect()
 }
 
 /// The contract read aloud, on values: draw runs, draw requests, pool, sort, interpolate.
@@ -37,7 +41,11 @@ fn windowed_draws_have_the_bits_of_the_literal_reading() {
         for p in [0.5, 0.95, 0.99, 0.0, 1.0] {
             let fast = draws(&pooled, p, &job(61, 1));
             for (b, draw) in fast.iter().enumerate() {
-                assert_eq!(draw.to_bits(), literal(&sorted, p, base, b as u64).to_bits(), "{sizes:?}, p = {p}, resample {b}");
+                assert_eq!(
+                    draw.to_bits(),
+                    literal(&sorted, p, base, b as u64).to_bits(),
+                    "{sizes:?}, p = {p}, resample {b}"
+                );
             }
         }
     }
@@ -69,10 +77,12 @@ fn order_of_runs_requests_and_number_of_threads_do_not_matter() {
 fn the_interval_knows_that_runs_differ() {
     // Ten runs at levels 0, 10, ..., 90 with hardly any spread inside: the median of all requests can only be
     // known as well as the levels are.
-    let input: Vec<Vec<f64>> = (0..10).map(|r| (0..100).map(|i| f64::from(r) * 10.0 + f64::from(i) * 0.01).collect()).collect();
+    let input: Vec<Vec<f64>> =
+        (0..10).map(|r| (0..100).map(|i| f64::from(r) * 10.0 + f64::from(i) * 0.01).collect()).collect();
     let pooled: Vec<f64> = input.concat();
     let nested = percentile(&input, 0.5, &job(2_000, 1)).unwrap();
-    let flat = crate::stats::bootstrap::one_sample(&pooled, crate::stats::bootstrap::Statistic::Median, &job(2_000, 1)).unwrap();
+    let flat = crate::stats::bootstrap::one_sample(&pooled, crate::stats::bootstrap::Statistic::Median, &job(2_000, 1))
+        .unwrap();
     assert!(nested.hi - nested.lo > 3.0 * (flat.percentile.hi - flat.percentile.lo));
 }
 

@@ -83,7 +83,10 @@ pub(crate) trait Kernel {
 pub(crate) fn widest<K: Kernel>(kernel: K) -> K::Out {
     #[cfg(target_arch = "x86_64")]
     {
-        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") && is_x86_feature_detected!("avx512vl") {
+        if is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+        {
             // SAFETY: the features that `with_avx512` is compiled for were detected on the line above.
             return unsafe { with_avx512(kernel) };
         }
