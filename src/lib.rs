@@ -21,6 +21,7 @@
 //!
 //! The walls between the rooms are tested in `tests/walls.rs`.
 
+pub mod archive;
 pub mod error;
 #[cfg(feature = "analyse")]
 pub mod frame;

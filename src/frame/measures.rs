@@ -103,9 +103,7 @@ impl Frames {
         for group in grouped.get_groups().iter() {
             let rows: Vec<usize> = match group {
                 GroupsIndicator::Idx((_, rows)) => rows.iter().map(|row| *row as usize).collect(),
-                GroupsIndicator::Slice([first, length]) => {
-                    (first as usize..first as usize + length as usize).collect()
-                }
+                GroupsIndicator::Slice([first, length]) => (first as usize..first as usize + length as usize).collect(),
             };
             let Some(first) = rows.first().copied() else { continue };
             let word = |column: &StringChunked| column.get(first).unwrap_or_default().to_owned();

@@ -91,16 +91,16 @@ pub fn measure(pair: &Pair<'_>, settings: &Settings) -> Comparison {
         wilcoxon: wilcoxon(pair),
         student_t: stats::student::student(a, b, confidence).map(|t| TReport { t: t.t, df: t.df, p: t.p }),
         welch_t: welch.map(|t| TReport { t: t.t, df: t.df, p: t.p }),
-        mann_whitney: stats::mann_whitney(a, b).map(|u| UReport {
-            u: u.u,
-            p: u.p,
-            method: u.method.word().to_owned(),
-        }),
+        mann_whitney: stats::mann_whitney(a, b).map(|u| UReport { u: u.u, p: u.p, method: u.method.word().to_owned() }),
         permutation: permutation::mean_difference(a, b, &settings.job(key(pair, "permutation")))
             .map(|p| PermutationReport { p: p.p, exact: p.exact, count: p.count }),
         brown_forsythe: stats::brown_forsythe(a, b).map(|f| FReport { f: f.f, p: f.p }),
         cohens_d: stats::effect::cohen_d(a, b),
-        hedges_g: stats::effect::hedges_g(a, b, confidence).map(|g| Effect { value: g.g, low: Some(g.lo), high: Some(g.hi) }),
+        hedges_g: stats::effect::hedges_g(a, b, confidence).map(|g| Effect {
+            value: g.g,
+            low: Some(g.lo),
+            high: Some(g.hi),
+        }),
         cliffs_delta: stats::effect::cliff_delta(a, b),
         tost: tost.map(|t| TostReport {
             margin_pct: pair.margin_pct,
@@ -110,7 +110,9 @@ pub fn measure(pair: &Pair<'_>, settings: &Settings) -> Comparison {
         }),
         power_at_10pct: per_cent.then(|| stats::power::power_at_pct(a, b, 10.0, confidence)).flatten(),
         mde_pct: per_cent.then(|| stats::power::mde_pct(a, b, stats::power::TARGET_POWER, confidence)).flatten(),
-        runs_needed: per_cent.then(|| stats::power::n_per_arm_for_pct(a, b, 10.0, stats::power::TARGET_POWER, confidence)).flatten(),
+        runs_needed: per_cent
+            .then(|| stats::power::n_per_arm_for_pct(a, b, 10.0, stats::power::TARGET_POWER, confidence))
+            .flatten(),
         runs_to_decide: None,
         p_adjusted: Adjusted::default(),
         drift_allowance_pct: 0.0,
@@ -161,11 +163,7 @@ fn paired_t(pair: &Pair<'_>, confidence: f64) -> Option<TReport> {
 }
 
 fn wilcoxon(pair: &Pair<'_>) -> Option<WReport> {
-    stats::wilcoxon(&differences(pair)?).map(|w| WReport {
-        w: w.w_plus,
-        p: w.p,
-        method: w.method.word().to_owned(),
-    })
+    stats::wilcoxon(&differences(pair)?).map(|w| WReport { w: w.w_plus, p: w.p, method: w.method.word().to_owned() })
 }
 
 /// Flagged by the modified z or by Tukey's fences. The three-sigma rule is left to those who can use it: below n = 11 it never fires.

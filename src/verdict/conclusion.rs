@@ -406,7 +406,11 @@ fn pool_one(
                     .copied()
                     .unwrap_or(metric.margin_pct),
                 primary: true,
-                derived_from: derived.iter().find(|d| d.column == *name).and_then(|d| d.from.first()).map(String::as_str),
+                derived_from: derived
+                    .iter()
+                    .find(|d| d.column == *name)
+                    .and_then(|d| d.from.first())
+                    .map(String::as_str),
             };
             comparisons.push((compare::measure(&pair, settings), Vec::new()));
             groups.extend([a, b]);

@@ -19,8 +19,8 @@ pub fn describe(cell: &CellValues, metric: &Metric, runs: &[&Run], settings: &Se
         cell.run_ids.iter().zip(&cell.values).filter(|(_, v)| v.is_finite()).map(|(id, _)| id.clone()).collect();
     let about = stats::describe(&sample, settings.confidence);
     let flags = flags(&sample, metric);
-    let median = (!values.is_empty())
-        .then(|| stats::quantile_interval(&stats::sorted(values), 0.5, settings.confidence));
+    let median =
+        (!values.is_empty()).then(|| stats::quantile_interval(&stats::sorted(values), 0.5, settings.confidence));
     Group {
         campaign: cell.campaign.clone(),
         model: cell.model.clone(),
@@ -170,7 +170,7 @@ fn pooled(cell: &CellValues, metric: &Metric, runs: &[&Run], settings: &Settings
             Some(RequestPercentile {
                 percentile: name,
                 estimate: found.estimate,
-                interval: found.lo.zip(found.hi).map(|(low, high)| Interval::new(low, high)),
+                interval: Some(Interval::new(found.lo, found.hi)),
                 median_of_runs: found.median_of_runs,
                 requests: total,
                 runs: requests.len(),

@@ -208,7 +208,11 @@ fn compare_all(
                     pairs: pairs.as_deref(),
                     margin_pct: margin_of(&metric, case.campaign, settings),
                     primary: case.primary.contains(&metric.name),
-                    derived_from: derived.iter().find(|d| d.column == metric.name).and_then(|d| d.from.first()).map(String::as_str),
+                    derived_from: derived
+                        .iter()
+                        .find(|d| d.column == metric.name)
+                        .and_then(|d| d.from.first())
+                        .map(String::as_str),
                 };
                 let comparison = compare::measure(&pair, settings);
                 let obstacles = obstacles(&pair, base, candidate, traps);

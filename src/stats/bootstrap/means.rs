@@ -134,17 +134,14 @@ struct Accumulators<'a> {
 impl Accumulators<'_> {
     #[inline(always)]
     fn add<T: Wants>(&mut self, j: usize, at: [usize; LANES]) {
-        let mut drawn = [0.0; LANES];
-        for l in 0..LANES {
-            drawn[l] = self.values[at[l]];
-        }
-        for l in 0..LANES {
-            self.sum[j][l] += drawn[l];
+        let drawn = at.map(|i| self.values[i]);
+        for (sum, drawn) in self.sum[j].iter_mut().zip(drawn) {
+            *sum += drawn;
         }
         if T::SPREAD {
-            for l in 0..LANES {
-                let off = drawn[l] - self.centre;
-                self.squares[j][l] += off * off;
+            for (squares, drawn) in self.squares[j].iter_mut().zip(drawn) {
+                let off = drawn - self.centre;
+                *squares += off * off;
             }
         }
     }

@@ -109,3 +109,6 @@ pub(crate) fn sorted_sample(values: &[f64]) -> Option<Vec<f64>> {
 pub(crate) fn is_constant(sorted: &[f64]) -> bool {
     sorted.first() == sorted.last()
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,8 @@
 //!
 //! Source: Wichura, Applied Statistics 37 (1988), AS 241 (PPND16), relative error about 1e-16.
 
+#![allow(clippy::excessive_precision, reason = "coefficients stand as they were published")]
+
 use libm::{erfc, log, sqrt};
 
 /// The probability below `z`.

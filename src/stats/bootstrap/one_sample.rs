@@ -31,6 +31,9 @@ pub enum Statistic {
 }
 
 impl Statistic {
+    /// All of them, in the order of reports.
+    pub const ALL: [Statistic; 4] = [Statistic::Mean, Statistic::Median, Statistic::P95, Statistic::P99];
+
     /// The probability of a quantile; `None` for the mean.
     pub fn probability(self) -> Option<f64> {
         match self {
@@ -111,7 +114,7 @@ pub fn one_sample_by(values: &[f64], statistic: Statistic, job: &Job, draws: Dra
 }
 
 fn mean(sorted: &[f64], job: &Job, flags: &[&'static str]) -> OneSample {
-    let estimate = sample::mean(sorted).unwrap_or(f64::NAN);
+    let estimate = sample::mean(sorted);
     let resampled = moments(sorted, estimate, job_base(job.seed, &job.key), job.resamples, job.threads);
     let studentised = studentised(sorted, estimate, &resampled, job, flags);
     let left_out = left_out_means(sorted, estimate).map(|value| (value, 1)).collect();
