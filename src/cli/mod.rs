@@ -7,9 +7,10 @@
 pub mod analyse;
 #[cfg(feature = "analyse")]
 pub mod compare;
+#[cfg(feature = "analyse")]
+pub mod intake;
 pub mod stats;
 pub mod talk;
-pub mod verify;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -50,7 +51,6 @@ enum Verb {
     #[cfg(feature = "analyse")]
     Compare(compare::Compare),
     Stats(stats::Stats),
-    Verify(verify::Verify),
 }
 
 /// How a verb ended, when it did not fail.
@@ -84,7 +84,6 @@ pub fn main() -> ExitCode {
         #[cfg(feature = "analyse")]
         Verb::Compare(args) => compare::run(args, &talk),
         Verb::Stats(args) => stats::run(args).map(|()| Outcome::Done),
-        Verb::Verify(args) => verify::run(args, &talk),
     };
     match result {
         Ok(outcome) => ExitCode::from(outcome.exit_code()),
