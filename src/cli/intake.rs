@@ -3,7 +3,7 @@
 //! In:  paths and settings as typed.  Out: [`Judged`].
 //! Not here: what is done with the judgement.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::talk::Talk;
@@ -129,7 +129,9 @@ pub fn judge_runs(intake: Intake, judging: &Judging, talk: &Talk) -> Result<Judg
     facts.extend(intake.facts);
     let mut runs: Vec<Run> = intake.runs;
     runs.iter_mut().for_each(summary::of_requests);
-    let study = Study { campaigns: intake.campaigns, runs, facts, inputs: intake.inputs };
+    let mut campaigns = intake.campaigns;
+    campaigns.iter_mut().for_each(|campaign| campaign.archive_sha256 = hash_of(&campaign.name, &runs));
+    let study = Study { campaigns, runs, facts, inputs: intake.inputs };
     let frames = frame::build(&study.runs)?;
     let bar = talk.progress(study.campaigns.len() as u64, "judging");
     let analysis = verdict::judge(&study, &frames.cells()?, &settings, &|campaign| {
@@ -138,6 +140,14 @@ pub fn judge_runs(intake: Intake, judging: &Judging, talk: &Talk) -> Result<Judg
     });
     bar.finish_and_clear();
     Ok(Judged { study, frames, analysis })
+}
+
+/// One sum for a campaign: over the sorted sums of all files that its runs were put together from.
+fn hash_of(campaign: &str, runs: &[Run]) -> String {
+    let own = runs.iter().filter(|run| run.campaign == campaign);
+    let sums: BTreeSet<&str> =
+        own.flat_map(|run| std::iter::once(&run.source).chain(&run.files)).map(|file| file.sha256.as_str()).collect();
+    archive::hash(sums.into_iter().collect::<Vec<_>>().join("\n").as_bytes())
 }
 
 fn nothing_to_judge(paths: &[PathBuf], files: usize) -> Error {

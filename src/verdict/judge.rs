@@ -737,8 +737,6 @@ fn report_campaign(
         published_summary: published::summary(&checks),
         published: checks,
         criteria: criteria::assess(case, groups, comparisons),
-        archive_sha256: crate::archive::hash_of_hashes(
-            case.runs.iter().flat_map(|run| std::iter::once(&run.source).chain(&run.files)).map(|s| s.sha256.as_str()),
-        ),
+        archive_sha256: campaign.archive_sha256.clone(),
     }
 }
