@@ -63,19 +63,79 @@ pub struct Descriptive {
 
 /// Describes a sample; `confidence` is that of the t-interval. `O(n log n)`.
 pub fn describe(sample: &Sample, confidence: f64) -> Descriptive {
-    let _ =
-        (sample, confidence, dist::normal_sf(0.0), quantile_sorted(&sorted(sample.values()), 0.5), sample::mean(&[]));
-    todo!()
+    let values = sample.values();
+    let n = values.len();
+    let counts =
+        Descriptive { n, n_missing: sample.n_missing(), n_infinite: sample.n_infinite(), ..Descriptive::default() };
+    if n == 0 {
+        return counts;
+    }
+    let ordered = sorted(values);
+    let q = |p| finite(quantile_sorted(&ordered, p));
+    let mean = finite(sample::mean(values));
+    let sd = sample::sd(values).and_then(finite);
+    let interval = t_interval(values, None, confidence);
+    Descriptive {
+        mean,
+        sd,
+        cv_pct: mean.zip(sd).filter(|(mean, _)| *mean != 0.0).and_then(|(mean, sd)| finite(100.0 * sd / mean.abs())),
+        se: sd.map(|sd| sd / (n as f64).sqrt()),
+        min: ordered.first().copied(),
+        max: ordered.last().copied(),
+        median: q(0.5),
+        p5: q(0.05),
+        p25: q(0.25),
+        p50: q(0.5),
+        p75: q(0.75),
+        p90: q(0.9),
+        p95: q(0.95),
+        p99: q(0.99),
+        mad: mad(values),
+        iqr: q(0.75).zip(q(0.25)).map(|(high, low)| high - low),
+        skewness: skewness(values),
+        t_lo: interval.map(|i| i.0),
+        t_hi: interval.map(|i| i.1),
+        ..counts
+    }
 }
 
 /// t-interval of the mean; n < 2: absent; constant: the point. `n_eff` replaces n in the standard error and degrees of freedom.
 pub fn t_interval(values: &[f64], n_eff: Option<f64>, confidence: f64) -> Option<(f64, f64)> {
-    let _ = (values, n_eff, confidence);
-    todo!()
+    let sd = sample::sd(values)?;
+    let n = n_eff.unwrap_or(values.len() as f64);
+    if n < 2.0 {
+        return None;
+    }
+    let mean = sample::mean(values);
+    if sd == 0.0 {
+        return Some((mean, mean));
+    }
+    let half = dist::t_quantile(0.5 + 0.5 * confidence, n - 1.0) * sd / n.sqrt();
+    Some((finite(mean - half)?, finite(mean + half)?))
 }
 
 /// Median absolute deviation from the median, unscaled. Empty: absent.
 pub fn mad(values: &[f64]) -> Option<f64> {
-    let _ = values;
-    todo!()
+    let median = finite(quantile_sorted(&sorted(values), 0.5))?;
+    let deviations: Vec<f64> = values.iter().map(|x| (x - median).abs()).collect();
+    finite(quantile_sorted(&sorted(&deviations), 0.5))
+}
+
+/// G1; fewer than three values or constant: absent.
+fn skewness(values: &[f64]) -> Option<f64> {
+    let n = values.len() as f64;
+    if values.len() < 3 || sample::is_constant(values) {
+        return None;
+    }
+    let mean = sample::mean(values);
+    // Skewness has no unit: deviations as shares of the largest one cannot overflow.
+    let scale = values.iter().map(|x| (x - mean).abs()).fold(0.0, f64::max);
+    let moment = |power| sample::sum(values.iter().map(|x| ((x - mean) / scale).powi(power))) / n;
+    let g1 = moment(3) / moment(2).powf(1.5);
+    finite(g1 * (n * (n - 1.0)).sqrt() / (n - 2.0))
+}
+
+/// Overflow is absence: no infinity or NaN leaves this module.
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
 }

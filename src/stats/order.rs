@@ -5,6 +5,8 @@
 //!
 //! Source: Wald and Wolfowitz, *Ann. Math. Stat.* 11 (1940).
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::drift::Drift;
@@ -56,16 +58,72 @@ pub struct Order {
 
 /// Describes the order; `labels` are arm numbers (any distinct numbers) in order of time. Fewer than two arms: absent.
 pub fn order(labels: &[usize]) -> Option<Order> {
-    let _ = labels;
-    todo!()
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    for label in labels {
+        *counts.entry(*label).or_default() += 1;
+    }
+    let arms = counts.len();
+    if arms < 2 {
+        return None;
+    }
+    let runs = labels.chunk_by(|a, b| a == b).count();
+    let windows = labels.chunks_exact(arms);
+    let total = windows.len();
+    let balanced = windows.filter(|window| holds_each_once(window)).count();
+    let balanced_share = (total > 0).then(|| balanced as f64 / total as f64);
+    let kind = if balanced_share.is_some_and(|share| share >= INTERLEAVED_SHARE) {
+        OrderKind::Interleaved
+    } else if runs == arms {
+        OrderKind::Blocked
+    } else {
+        OrderKind::Mixed
+    };
+    let largest = counts.values().copied().max().unwrap_or(0);
+    let others = labels.len() - largest;
+    let sizes: Vec<usize> = counts.into_values().collect();
+    let p_too_few = if let [first, second] = sizes[..] { Some(p_runs_up_to(runs, first, second)) } else { None };
+    Some(Order { arms, runs, max_runs: labels.len().min(2 * others + 1), balanced_share, p_too_few, kind })
+}
+
+/// A window of k labels holds each of k arms exactly when no label comes twice.
+fn holds_each_once(window: &[usize]) -> bool {
+    window.iter().enumerate().all(|(i, label)| !window[..i].contains(label))
+}
+
+/// P(number of stretches <= `runs`) when `m` and `n` labels stand in random order.
+fn p_runs_up_to(runs: usize, m: usize, n: usize) -> f64 {
+    let ln_all = ln_choose(m + n, m);
+    let ways = |k: usize, l: usize| (ln_choose(m - 1, k - 1) + ln_choose(n - 1, l - 1) - ln_all).exp();
+    let terms = (2..=runs).map(|r| {
+        // r stretches: the arms have half each, or one more of either.
+        let k = r / 2;
+        if r % 2 == 0 { 2.0 * ways(k, k) } else { ways(k + 1, k) + ways(k, k + 1) }
+    });
+    super::sample::sum(terms).min(1.0)
+}
+
+/// ln of n over k; minus infinity when there is no way.
+fn ln_choose(n: usize, k: usize) -> f64 {
+    if k > n {
+        return f64::NEG_INFINITY;
+    }
+    let ln_factorial = |x: usize| libm::lgamma(x as f64 + 1.0);
+    ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k)
 }
 
 /// Balanced windows of two, in order: positions in `labels` of the run of arm `a` and of the run of arm `b`.
 ///
-/// Only for [`OrderKind::Interleaved`] orders are these pairs.
+/// Only in an [`OrderKind::Interleaved`] order are these pairs; the caller asks [`order`] first.
 pub fn balanced_pairs(labels: &[usize], a: usize, b: usize) -> Vec<(usize, usize)> {
-    let _ = (labels, a, b);
-    todo!()
+    labels
+        .chunks_exact(2)
+        .enumerate()
+        .filter_map(|(window, pair)| match (pair[0] == a && pair[1] == b, pair[0] == b && pair[1] == a) {
+            (true, _) => Some((2 * window, 2 * window + 1)),
+            (_, true) => Some((2 * window + 1, 2 * window)),
+            _ => None,
+        })
+        .collect()
 }
 
 /// Drift allowance D, per cent: 0 when interleaved, else the largest |drift_pct| of an arm whose Mann-Kendall p is below 0.05.

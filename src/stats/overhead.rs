@@ -40,6 +40,16 @@ pub fn overhead_pct(mean_a: f64, mean_b: f64, direction: Direction) -> Option<f6
 ///
 /// Absent unless all values are positive and each arm has two.
 pub fn log_ratio_overhead_pct(a: &[f64], b: &[f64], direction: Direction, confidence: f64) -> Option<(f64, f64)> {
-    let _ = (a, b, direction, confidence);
-    todo!()
+    if a.iter().chain(b).any(|x| *x <= 0.0) {
+        return None;
+    }
+    let logs = |values: &[f64]| values.iter().map(|x| x.ln()).collect::<Vec<_>>();
+    let (from, to) = match direction {
+        Direction::LowerIsBetter | Direction::Neutral => (logs(a), logs(b)),
+        Direction::HigherIsBetter => (logs(b), logs(a)),
+        Direction::DifferenceOnly => return None,
+    };
+    let test = super::welch(&from, &to, confidence)?;
+    let pct = |log_ratio: f64| Some(100.0 * log_ratio.exp_m1()).filter(|x| x.is_finite());
+    Some((pct(test.diff_lo)?, pct(test.diff_hi)?))
 }
