@@ -21,7 +21,10 @@
 //!
 //! The walls between the rooms are tested in `tests/walls.rs`.
 
+pub mod archive;
 pub mod error;
+#[cfg(feature = "analyse")]
+pub mod frame;
 pub mod model;
 pub mod stats;
 pub mod verdict;

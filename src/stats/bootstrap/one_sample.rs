@@ -114,7 +114,7 @@ pub fn one_sample_by(values: &[f64], statistic: Statistic, job: &Job, draws: Dra
 }
 
 fn mean(sorted: &[f64], job: &Job, flags: &[&'static str]) -> OneSample {
-    let estimate = sample::mean(sorted).unwrap_or(f64::NAN);
+    let estimate = sample::mean(sorted);
     let resampled = moments(sorted, estimate, job_base(job.seed, &job.key), job.resamples, job.threads);
     let studentised = studentised(sorted, estimate, &resampled, job, flags);
     let left_out = left_out_means(sorted, estimate).map(|value| (value, 1)).collect();

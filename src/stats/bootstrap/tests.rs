@@ -1,7 +1,7 @@
 //! The whole way from values to limits, against the contract read aloud and against what must not matter.
 
 use super::*;
-use crate::model::Direction;
+use crate::stats::overhead::Direction;
 use crate::stats::random::{Stream, fnv1a, job_base};
 use statrs::distribution::{ContinuousCDF, Normal};
 

@@ -54,7 +54,7 @@ pub fn two_sample(a: &[f64], b: &[f64], comparison: TwoSample, job: &Job) -> Opt
     let b = Arm::new(b, job, "#B")?;
     let estimate = match comparison {
         TwoSample::Difference => b.mean - a.mean,
-        TwoSample::OverheadPct(direction) => overhead_pct(direction, a.mean, b.mean)?,
+        TwoSample::OverheadPct(direction) => overhead_pct(a.mean, b.mean, direction)?,
     };
     let mut flags = Vec::new();
     if a.sorted.len().min(b.sorted.len()) < SMALL_N {
@@ -96,7 +96,7 @@ struct Arm {
 impl Arm {
     fn new(values: &[f64], job: &Job, suffix: &str) -> Option<Arm> {
         let sorted = sorted_sample(values).filter(|_| job.is_sound())?;
-        let mean = if is_constant(&sorted) { sorted[0] } else { sample::mean(&sorted)? };
+        let mean = if is_constant(&sorted) { sorted[0] } else { sample::mean(&sorted) };
         Some(Arm {
             mean,
             rounding: rounding(&sorted),

@@ -22,6 +22,10 @@ pub trait Trap: Sync {
     fn severity(&self) -> Severity;
     /// One paragraph of Markdown: why it misleads, how it is detected (with its thresholds, from the constants), how to avoid it.
     fn about(&self) -> String;
+    /// The claim that falls when this trap fires, as a clause after "not supported:"; empty when none does.
+    fn undermines(&self) -> &'static str {
+        ""
+    }
     /// Looks. At least one finding; "cannot look" is a finding too.
     fn check(&self, case: &Case<'_>) -> Vec<Finding>;
 }
