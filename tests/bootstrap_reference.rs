@@ -4,9 +4,9 @@
 //! may differ by the spread over seeds that the fixture records, times six (`statistics.md`, section 11).
 
 use serde_json::Value;
-use sparkbench::model::Direction;
 use sparkbench::stats::bootstrap::{Job, Limits, Statistic, TwoSample, one_sample, two_sample};
 use sparkbench::stats::hierarchical;
+use sparkbench::stats::overhead::Direction;
 
 fn cases() -> Vec<Value> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/bootstrap/cases.json");

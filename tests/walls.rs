@@ -11,10 +11,52 @@ const WALLS: &[(&str, &[&str])] = &[
     ("frame", &["plotters", "askama", "crate::stats", "crate::ingest", "crate::page", "std::fs", "println!"]),
     (
         "stats",
-        &["polars", "plotters", "askama", "std::fs", "std::time", "println!", "crate::verdict", "crate::model", "crate::ingest", "crate::frame", "crate::page", "crate::chart"],
+        &[
+            "polars",
+            "plotters",
+            "askama",
+            "std::fs",
+            "std::time",
+            "println!",
+            "crate::verdict",
+            "crate::model",
+            "crate::ingest",
+            "crate::frame",
+            "crate::page",
+            "crate::chart",
+        ],
     ),
-    ("verdict", &["polars", "plotters", "askama", "std::fs", "std::time", "println!", "crate::ingest", "crate::frame", "crate::page", "crate::chart", "crate::archive"]),
-    ("chart", &["polars", "askama", "std::fs", "std::time", "println!", "crate::verdict", "crate::frame", "crate::ingest", "crate::page", "crate::archive"]),
+    (
+        "verdict",
+        &[
+            "polars",
+            "plotters",
+            "askama",
+            "std::fs",
+            "std::time",
+            "println!",
+            "crate::ingest",
+            "crate::frame",
+            "crate::page",
+            "crate::chart",
+            "crate::archive",
+        ],
+    ),
+    (
+        "chart",
+        &[
+            "polars",
+            "askama",
+            "std::fs",
+            "std::time",
+            "println!",
+            "crate::verdict",
+            "crate::frame",
+            "crate::ingest",
+            "crate::page",
+            "crate::archive",
+        ],
+    ),
     ("page", &["polars", "plotters::", "crate::stats", "crate::frame", "crate::ingest", "std::time", "println!"]),
     ("cli", &["polars", "plotters", "askama"]),
 ];
@@ -71,7 +113,9 @@ fn rooms_keep_their_walls() {
 #[test]
 fn only_one_room_says_polars_and_only_one_says_plotters() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    for (word, home) in [("polars::", "frame"), ("plotters::", "chart"), ("plotters_backend::", "chart"), ("askama", "page")] {
+    for (word, home) in
+        [("polars::", "frame"), ("plotters::", "chart"), ("plotters_backend::", "chart"), ("askama", "page")]
+    {
         for file in sources(&src).into_iter().filter(|file| !file.starts_with(src.join(home))) {
             let text = fs::read_to_string(&file).expect("source files are text");
             let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));

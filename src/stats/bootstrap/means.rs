@@ -15,6 +15,9 @@ use crate::stats::random::{Stream, WORD_INDEX_MAX, wide_index, word_index};
 /// resample's own mean; below, the resample is drawn again and summed in two passes.
 const TRUSTED_SHARE: f64 = 1e-4;
 
+/// Steps of the generators buffered at once: 4 KiB, and a multiple of four so that accumulators stay in turn.
+const STEPS: usize = 64;
+
 /// A resample's mean and, for the studentised interval, its standard deviation (ddof 1).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Moments {
@@ -95,27 +98,25 @@ impl<T: Wants, F: Fn(u64, [f64; 2]) -> T> Kernel for Sums<'_, T, F> {
     fn run(self) {
         let Sums { values, base, first, centre, out, finish } = self;
         let n = values.len();
+        let wide = n > WORD_INDEX_MAX;
+        let mut steps = [[0; LANES]; STEPS];
         for (block, out) in out.chunks_mut(LANES).enumerate() {
             let number = (first + block * LANES) as u64;
             let mut lanes = Lanes::new(base, number);
             let mut sums = Accumulators { values, centre, sum: [[0.0; LANES]; 4], squares: [[0.0; LANES]; 4] };
-            if n <= WORD_INDEX_MAX {
-                for _ in 0..n / 4 {
-                    let pairs = [lanes.next(), lanes.next()];
-                    sums.add::<T>(0, pairs[0].map(|r| word_index(r as u32, n)));
-                    sums.add::<T>(1, pairs[0].map(|r| word_index((r >> 32) as u32, n)));
-                    sums.add::<T>(2, pairs[1].map(|r| word_index(r as u32, n)));
-                    sums.add::<T>(3, pairs[1].map(|r| word_index((r >> 32) as u32, n)));
+            let mut left = n;
+            while left > 0 {
+                let draws = left.min(if wide { STEPS } else { 2 * STEPS });
+                let steps = &mut steps[..if wide { draws } else { draws.div_ceil(2) }];
+                lanes.fill_steps(steps);
+                if wide {
+                    for (j, step) in steps.iter().enumerate() {
+                        sums.add::<T>(j % 4, step.map(|r| wide_index(r, n)));
+                    }
+                } else {
+                    sums.add_words::<T>(steps, draws, n);
                 }
-                let mut pair = [0; LANES];
-                for j in 0..n % 4 {
-                    pair = if j % 2 == 0 { lanes.next() } else { pair.map(|r| r >> 32) };
-                    sums.add::<T>(j, pair.map(|r| word_index(r as u32, n)));
-                }
-            } else {
-                for j in 0..n {
-                    sums.add::<T>(j % 4, lanes.next().map(|r| wide_index(r, n)));
-                }
+                left -= draws;
             }
             for (lane, slot) in out.iter_mut().enumerate() {
                 *slot = finish(number + lane as u64, sums.total(lane));
@@ -132,6 +133,23 @@ struct Accumulators<'a> {
 }
 
 impl Accumulators<'_> {
+    /// Adds `draws` values, two a step; every stretch starts at a draw whose number is divisible by four.
+    #[inline(always)]
+    fn add_words<T: Wants>(&mut self, steps: &[[u64; LANES]], draws: usize, n: usize) {
+        let low = |r: u64| word_index(r as u32, n);
+        let high = |r: u64| word_index((r >> 32) as u32, n);
+        let mut fours = steps[..draws / 4 * 2].chunks_exact(2);
+        for pair in &mut fours {
+            self.add::<T>(0, pair[0].map(low));
+            self.add::<T>(1, pair[0].map(high));
+            self.add::<T>(2, pair[1].map(low));
+            self.add::<T>(3, pair[1].map(high));
+        }
+        for j in draws / 4 * 4..draws {
+            self.add::<T>(j % 4, steps[j / 2].map(|r| if j % 2 == 0 { low(r) } else { high(r) }));
+        }
+    }
+
     #[inline(always)]
     fn add<T: Wants>(&mut self, j: usize, at: [usize; LANES]) {
         let drawn = at.map(|i| self.values[i]);

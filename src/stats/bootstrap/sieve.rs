@@ -4,6 +4,8 @@
 //! Out: how many lie below the window and which lie inside; order statistics if they are among those.
 //! Not here: what the words stand for.
 
+use crate::stats::random::lanes::BLOCK;
+
 /// Words a window may keep for one resample; more, and the resample is drawn again without a window.
 /// A power of two, so that a mask keeps the position inside.
 const KEPT: usize = 8_192;
@@ -14,6 +16,17 @@ pub(crate) struct Window {
     pub(crate) lo: u32,
     pub(crate) span: u32,
 }
+
+impl Window {
+    #[inline(always)]
+    fn holds(self, word: u32) -> bool {
+        word.wrapping_sub(self.lo) <= self.span
+    }
+}
+
+/// A window wider than an eighth of all words is dense: looking for the words inside would cost more than
+/// copying them all.
+const DENSE: u32 = u32::MAX / 8;
 
 /// What one resample has shown so far.
 pub(crate) struct Sieve {
@@ -33,33 +46,43 @@ impl Sieve {
         (self.below, self.len) = (0, 0);
     }
 
-    /// Counts and keeps `words`.
+    /// Counts and keeps `words`, at most [`BLOCK`] of them.
     #[inline(always)]
     pub(crate) fn take(&mut self, words: &[u32], window: Window) {
-        const CHUNK: usize = 32;
-        let mut chunks = words.chunks_exact(CHUNK);
-        for chunk in &mut chunks {
-            let (mut below, mut inside) = (0u32, 0u32);
-            for &word in chunk {
-                below += u32::from(word < window.lo);
-                inside += u32::from(word.wrapping_sub(window.lo) <= window.span);
-            }
-            self.below += below as usize;
-            if inside > 0 {
-                self.keep(chunk, window);
-            }
+        self.below += words.iter().map(|&word| u32::from(word < window.lo)).sum::<u32>() as usize;
+        if window.span > DENSE {
+            self.keep_dense(words, window);
+        } else {
+            self.keep_sparse(words, window);
         }
-        let rest = chunks.remainder();
-        self.below += rest.iter().filter(|&&word| word < window.lo).count();
-        self.keep(rest, window);
     }
 
+    /// One store a word, kept or not, and no branch.
     #[inline(always)]
-    fn keep(&mut self, words: &[u32], window: Window) {
+    fn keep_dense(&mut self, words: &[u32], window: Window) {
         let mut len = self.len;
         for &word in words {
             self.kept[len % KEPT] = word;
-            len += usize::from(word.wrapping_sub(window.lo) <= window.span);
+            len += usize::from(window.holds(word));
+        }
+        self.len = len;
+    }
+
+    /// One flag a word, by vector instructions; then only the words that are flagged, eight flags at a time.
+    #[inline(always)]
+    fn keep_sparse(&mut self, words: &[u32], window: Window) {
+        let mut flags = [0u8; BLOCK];
+        for (flag, &word) in flags.iter_mut().zip(words) {
+            *flag = u8::from(window.holds(word));
+        }
+        let mut len = self.len;
+        for (flags, words) in flags.chunks_exact(8).zip(words.chunks(8)) {
+            let mut eight = flags.iter().rev().fold(0u64, |bits, &flag| bits << 8 | u64::from(flag));
+            while eight != 0 {
+                self.kept[len % KEPT] = words[eight.trailing_zeros() as usize / 8];
+                len += 1;
+                eight &= eight - 1;
+            }
         }
         self.len = len;
     }
@@ -88,25 +111,35 @@ mod tests {
 
     #[test]
     fn words_below_are_counted_words_inside_are_kept_words_above_are_ignored() {
-        let mut words: Vec<u32> = (0..100).map(|i| (i * 37) % 100).collect();
+        for scale in [1, 40_000_000] {
+            // A window of twenty words, or of a fifth of all words.
+            let words: Vec<u32> = (0..100).map(|i| (i * 37) % 100 * scale).collect();
+            let mut sieve = Sieve::new();
+            sieve.take(&words, Window { lo: 40 * scale, span: 19 * scale });
+            assert_eq!((sieve.below, sieve.len), (40, 20));
+            assert_eq!(sieve.select(45, true), Some((45 * scale, 46 * scale)));
+            assert_eq!(sieve.select(59, false), Some((59 * scale, 59 * scale)));
+            assert_eq!([sieve.select(59, true), sieve.select(39, true), sieve.select(60, false)], [None; 3]);
+        }
+    }
+
+    #[test]
+    fn a_cleared_sieve_starts_anew_and_the_widest_window_holds_every_word() {
         let mut sieve = Sieve::new();
-        sieve.take(&words, Window { lo: 40, span: 19 });
-        assert_eq!((sieve.below, sieve.len), (40, 20));
-        assert_eq!(sieve.select(45, true), Some((45, 46)));
-        assert_eq!(sieve.select(59, false), Some((59, 59)));
-        assert_eq!([sieve.select(59, true), sieve.select(39, true), sieve.select(60, false)], [None; 3]);
+        sieve.take(&[1, 2, 3], Window { lo: 2, span: 0 });
         sieve.clear();
-        words.truncate(1);
-        sieve.take(&words, Window { lo: 0, span: u32::MAX });
-        assert_eq!((sieve.below, sieve.select(0, false)), (0, Some((0, 0))));
+        sieve.take(&[0, u32::MAX], Window { lo: 0, span: u32::MAX });
+        assert_eq!((sieve.below, sieve.select(0, true)), (0, Some((0, u32::MAX))));
     }
 
     #[test]
     fn a_sieve_that_overflows_says_so_instead_of_answering() {
-        let words = vec![7; KEPT + 1];
+        let words = [7; BLOCK];
         let mut sieve = Sieve::new();
-        sieve.take(&words, Window { lo: 0, span: 10 });
+        for _ in 0..=KEPT / BLOCK {
+            sieve.take(&words, Window { lo: 0, span: 10 });
+        }
         assert_eq!(sieve.select(3, true), None);
-        assert_eq!(sieve.kept_from(KEPT + 1).len(), 0);
+        assert_eq!(sieve.kept_from(KEPT).len(), 0);
     }
 }

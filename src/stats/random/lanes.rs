@@ -16,6 +16,9 @@ pub(crate) const LANES: usize = 8;
 /// Words of each stream that [`Lanes::fill`] writes at most: 16 KiB in all, well inside the nearest cache.
 pub(crate) const BLOCK: usize = 512;
 
+/// Steps that are generated together before they are sorted into rows.
+const TILE: usize = 8;
+
 /// A stretch of words of every stream.
 pub(crate) type Rows = [[u32; BLOCK]; LANES];
 
@@ -57,14 +60,29 @@ impl Lanes {
         out
     }
 
-    /// The next `words` words of every stream, at most [`BLOCK`]. An odd number drops the last high half.
+    /// Fills `steps` with the next `u64`s of every stream.
+    ///
+    /// A loop that only generates and stores is one the compiler turns into vector instructions; mixed with
+    /// look-ups it stays scalar, at twice the cost. So draws go through a buffer in the nearest cache.
+    #[inline(always)]
+    pub(crate) fn fill_steps(&mut self, steps: &mut [[u64; LANES]]) {
+        for step in steps {
+            *step = self.next();
+        }
+    }
+
+    /// The next `words` words of every stream, at most [`BLOCK`]. Generates whole tiles: what is asked for beyond
+    /// a multiple of 16 words must be the end of what a stream is asked for.
     #[inline(always)]
     pub(crate) fn fill(&mut self, rows: &mut Rows, words: usize) {
-        for step in 0..words.div_ceil(2).min(BLOCK / 2) {
-            let pairs = self.next();
-            for l in 0..LANES {
-                rows[l][2 * step] = pairs[l] as u32;
-                rows[l][2 * step + 1] = (pairs[l] >> 32) as u32;
+        let mut steps = [[0; LANES]; TILE];
+        for first in (0..words.min(BLOCK)).step_by(2 * TILE) {
+            self.fill_steps(&mut steps);
+            for (lane, row) in rows.iter_mut().enumerate() {
+                for (pair, step) in row[first..first + 2 * TILE].chunks_exact_mut(2).zip(&steps) {
+                    pair[0] = step[lane] as u32;
+                    pair[1] = (step[lane] >> 32) as u32;
+                }
             }
         }
     }
