@@ -23,4 +23,6 @@
 
 pub mod error;
 pub mod model;
+#[cfg(feature = "page")]
+pub mod page;
 pub mod verdict;
