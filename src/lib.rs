@@ -21,6 +21,8 @@
 //!
 //! The walls between the rooms are tested in `tests/walls.rs`.
 
+#[cfg(feature = "chart")]
+pub mod chart;
 pub mod error;
 pub mod model;
 #[cfg(feature = "page")]
