@@ -6,14 +6,30 @@
 //!
 //! Same input, same bytes: nothing here reads a clock, an environment variable or a file.
 
+mod campaign;
+mod comparison;
+mod data;
+mod export;
+mod figure;
+mod front;
+mod index;
+mod markdown;
+mod method;
+mod number;
+mod prose;
+mod run;
+mod shell;
+mod traps;
+mod words;
 mod write;
 
 use std::collections::BTreeMap;
 
-use crate::error::Error;
+use crate::error::{Error, Kind};
 use crate::model::{Sample, Series};
 use crate::verdict::report::{Analysis, Severity};
 
+pub use prose::CONSTANTS;
 pub use write::write;
 
 /// One file of the site.
@@ -73,6 +89,39 @@ pub struct TrapAbout {
 /// Fails when a name could leave the site folder, when a path is taken twice, or when prose quotes a threshold that
 /// [`Extras::constants`] lacks.
 pub fn render(analysis: &Analysis, extras: &Extras) -> Result<Vec<Page>, Error> {
-    let _ = (analysis, extras);
-    Ok(Vec::new())
+    let site = index::Site::new(analysis, extras)?;
+    let mut pages = vec![export::json(analysis)?, export::comparisons(analysis)?, markdown::page(&site)];
+    pages.extend(extras.extra_files.iter().cloned());
+    pages.sort_by(|a, b| a.path.cmp(&b.path));
+
+    let downloads: Vec<&Page> = pages.iter().collect();
+    let data = data::page(&site, &downloads).map_err(template_fault)?;
+    let mut listed: Vec<(String, usize)> = pages.iter().map(|p| (p.path.clone(), p.bytes.len())).collect();
+    // The hashes cover this page too, so their own size is not known yet; every line is one hash and one path.
+    listed.retain(|(path, _)| path != "data/SHA256SUMS");
+    pages.push(Page::new("data/index.html", data));
+    pages.push(Page::new("index.html", front::page(&site, &listed).map_err(template_fault)?));
+    pages.push(Page::new("traps/index.html", traps::page(&site).map_err(template_fault)?));
+    pages.push(Page::new("method/index.html", method::page(&site)?));
+    for report in &analysis.campaigns {
+        let html = campaign::page(&site, report).map_err(template_fault)?;
+        pages.push(Page::new(format!("c/{}/index.html", report.name), html));
+        let runs = site.runs(&report.name);
+        for (k, report) in runs.iter().enumerate() {
+            let before = k.checked_sub(1).and_then(|k| runs.get(k)).copied();
+            let html = run::page(&site, report, before, runs.get(k + 1).copied()).map_err(template_fault)?;
+            pages.push(Page::new(format!("r/{}/index.html", report.id), html));
+        }
+    }
+    pages.push(export::sums(&pages));
+    pages.sort_by(|a, b| a.path.cmp(&b.path));
+    match pages.windows(2).find(|pair| pair[0].path == pair[1].path) {
+        Some(pair) => Err(Error::archive(format!("two files of the site want the path '{}'", pair[0].path))),
+        None => Ok(pages),
+    }
+}
+
+/// A template that cannot be filled is a mistake in this program, told like any other error.
+fn template_fault(cause: askama::Error) -> Error {
+    Error::new(Kind::Archive, "a page could not be rendered").because(cause)
 }

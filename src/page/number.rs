@@ -69,6 +69,11 @@ pub fn plain_or(value: Option<f64>) -> String {
     value.map_or_else(|| ABSENT.to_owned(), plain)
 }
 
+/// Whole numbers whole with groups, others with five significant digits.
+pub fn fixed_or_plain(value: f64) -> String {
+    if value.fract() == 0.0 { fixed(value, 0) } else { plain(value) }
+}
+
 /// `[0.05, 0.65]` with decimals by its own half-width.
 pub fn interval(interval: Interval) -> String {
     let decimals = decimals((interval.high - interval.low) / 2.0);
