@@ -1,7 +1,19 @@
-//! What a chart hands over.
+//! What a chart hands over: the drawing in two layouts, its words, and the table of what it shows.
+//!
+//! In:  a closure that draws on a sheet.  Out: [`Figure`].
+
+use super::canvas::{Canvas, NARROW, WIDE, Words};
+use super::element::Anchor;
+use super::text;
 
 /// Stylesheet of every chart: colours of both themes, dashes, print and forced colours. Embed once per page.
 pub const STYLE: &str = include_str!("../../static/chart.css");
+
+/// Most marks in one drawing; more are thinned out.
+pub const MARKS: usize = 2_000;
+
+/// Most rows in one drawing; the table has all.
+pub const ROWS: usize = 60;
 
 /// A drawn chart with everything a page needs to show it accessibly.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +52,18 @@ pub struct Row {
     pub href: Option<String>,
 }
 
+impl Table {
+    /// An empty table.
+    pub fn new<const N: usize>(caption: String, columns: [&str; N]) -> Self {
+        Self { caption, columns: columns.map(str::to_owned).to_vec(), rows: Vec::new() }
+    }
+
+    /// Adds a row; a link that is not allowed is left out.
+    pub fn row<const N: usize>(&mut self, cells: [String; N], href: Option<&str>) {
+        self.rows.push(Row { cells: cells.to_vec(), href: href.and_then(text::link).map(str::to_owned) });
+    }
+}
+
 impl Figure {
     /// Both layouts in one element; [`STYLE`] shows the one that fits.
     pub fn inline(&self) -> String {
@@ -52,7 +76,74 @@ impl Figure {
     }
 }
 
-/// An SVG file that carries its stylesheet.
+/// An SVG file that carries its stylesheet. Links keep their targets, which are relative to the page they came from.
 pub fn standalone(svg: &str) -> String {
-    svg.to_owned()
+    let Some((head, rest)) = svg.split_once('>') else {
+        return svg.to_owned();
+    };
+    let rule = "svg{background:var(--chart-bg)}";
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{head} xmlns=\"http://www.w3.org/2000/svg\"><style>{STYLE}{rule}</style>{rest}\n"
+    )
+}
+
+/// What all charts have in common.
+#[derive(Debug)]
+pub struct Sheet<'a> {
+    /// Unique on the page, as the caller gave it.
+    pub id: &'a str,
+    /// What is shown.
+    pub title: &'a str,
+    /// How to read it.
+    pub desc: String,
+    /// The conclusion.
+    pub finding: &'a Option<String>,
+    /// What is plotted.
+    pub table: Table,
+}
+
+impl Sheet<'_> {
+    /// Draws both layouts. `draw` gives the height it took, or `None` when there was nothing to draw.
+    pub fn compose(self, draw: impl Fn(&Canvas) -> Option<f64>) -> Figure {
+        let id = text::id(self.id);
+        let words = Words { id: &id, title: self.title, desc: &self.desc };
+        let one = |layout| {
+            let canvas = Canvas::new(layout);
+            let height = draw(&canvas).unwrap_or_else(|| {
+                canvas.text(0.0, 24.0, "No values to draw.", Anchor::Start, "muted", layout.width);
+                40.0
+            });
+            canvas.finish(height, words)
+        };
+        let (svg, narrow) = (one(WIDE), one(NARROW));
+        Figure {
+            svg,
+            narrow,
+            title: text::clean(self.title),
+            desc: self.desc,
+            finding: self.finding.clone(),
+            table: self.table,
+        }
+    }
+}
+
+/// Place in the palette of each label, by first appearance.
+pub fn palette<'a>(labels: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen: Vec<&str> = Vec::new();
+    for label in labels {
+        if !seen.contains(&label) {
+            seen.push(label);
+        }
+    }
+    seen
+}
+
+/// Place of a label in a palette.
+pub fn place(palette: &[&str], label: &str) -> usize {
+    palette.iter().position(|known| *known == label).unwrap_or(0)
+}
+
+/// `1 run`, `2 runs`.
+pub fn count(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }

@@ -16,14 +16,21 @@
 //! links, each named. Marks closer together than 24 CSS px cannot be full-size targets; the same links stand in the
 //! table ([`Row::href`]), which is the equivalent that WCAG 2.5.8 asks for.
 
+mod axis;
 pub mod bars;
+mod canvas;
 pub mod ecdf;
+mod element;
 pub mod figure;
 pub mod forest;
+mod ink;
+mod number;
 pub mod run_order;
 pub mod series;
 pub mod spread;
 pub mod strip;
+mod svg;
+mod text;
 
 pub use bars::Bars;
 pub use ecdf::Ecdf;
@@ -33,3 +40,17 @@ pub use run_order::RunOrder;
 pub use series::Series;
 pub use spread::Spread;
 pub use strip::Strip;
+
+/// A kind of chart, as the registry knows it.
+pub trait Chart: Sync {
+    /// Name, also of its fixture and its golden drawing.
+    fn name(&self) -> &'static str;
+    /// How to read it, for the manual.
+    fn manual(&self) -> &'static str;
+    /// Draws from JSON in the shape of the chart's own type. Absent fields are empty.
+    fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error>;
+}
+
+/// Every kind of chart.
+pub static CHARTS: &[&dyn Chart] =
+    &[&forest::Entry, &run_order::Entry, &spread::Entry, &ecdf::Entry, &series::Entry, &bars::Entry, &strip::Entry];
