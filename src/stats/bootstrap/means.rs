@@ -50,7 +50,7 @@ pub(crate) fn moments(values: &[f64], mean: f64, base: u64, resamples: usize, th
         let spread = squares - n * (shift * shift);
         let spread =
             if spread > TRUSTED_SHARE * squares { spread } else { spread_in_two_passes(values, base, b, resampled) };
-        Moments { mean: resampled, sd: libm::sqrt(spread / (n - 1.0)) }
+        Moments { mean: resampled, sd: (spread / (n - 1.0)).sqrt() }
     };
     parallel::resample(resamples, 2 * values.len(), threads, |first, out| {
         widest(Sums { values, base, first, centre: mean, out, finish });
