@@ -201,6 +201,23 @@ mod tests {
     }
 
     #[test]
+    fn the_widest_instructions_give_the_bits_of_the_plainest() {
+        let values: Vec<f64> = (0..777).map(|i| 1.0 / (f64::from(i) + 0.7)).collect();
+        let sums = |out| Sums {
+            values: &values,
+            base: 3,
+            first: 0,
+            centre: 0.01,
+            out,
+            finish: |_, [sum, squares]: [f64; 2]| Moments { mean: sum, sd: squares },
+        };
+        let (mut wide, mut plain) = ([Moments::default(); 100], [Moments::default(); 100]);
+        widest(sums(&mut wide));
+        sums(&mut plain).run();
+        assert_eq!(wide, plain);
+    }
+
+    #[test]
     fn a_sample_above_a_million_keeps_the_literal_bits_too() {
         let values: Vec<f64> = (0..WORD_INDEX_MAX + 3).map(|i| (i % 977) as f64 / 3.0).collect();
         let fast = means(&values, 9, 3, 2);
