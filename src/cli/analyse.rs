@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::Outcome;
+use super::constants::constants;
 use super::intake::{self, Judged, Judging};
 use super::talk::Talk;
 use crate::error::Error;
@@ -81,7 +82,7 @@ fn extras(judged: &Judged, args: &Analyse) -> Result<Extras, Error> {
                 about: trap.about(),
             })
             .collect(),
-        constants: page::constants(),
+        constants: constants(),
         reproduce: command(args),
         extra_files: vec![
             Page::new("data/runs.csv", frame::runs_csv(&judged.analysis.runs)?),

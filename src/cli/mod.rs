@@ -6,6 +6,8 @@
 #[cfg(feature = "analyse")]
 pub mod analyse;
 #[cfg(feature = "analyse")]
+mod constants;
+#[cfg(feature = "analyse")]
 pub mod compare;
 #[cfg(feature = "analyse")]
 pub mod intake;

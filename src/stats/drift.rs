@@ -13,7 +13,7 @@ use super::{Method, dist, exact_null, sen, ties};
 /// Up to this many values the null distribution of S is exact.
 const EXACT_UP_TO: usize = 50;
 /// Lag-1 correlation of independent values exceeds this over sqrt(n) once in forty.
-const Z_975: f64 = 1.96;
+pub const Z_975: f64 = 1.96;
 
 /// Trend, slope and lag-1 correlation of one sequence.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -9,7 +9,7 @@ use super::quantile::sorted;
 use super::{Method, dist, exact_null, ties};
 
 /// Arms below this size have an exact null distribution, as in SciPy and R.
-const EXACT_BELOW: usize = 50;
+pub const EXACT_BELOW: usize = 50;
 
 /// Result of the U test.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -7,7 +7,7 @@ use super::report::{
     Adjusted, Comparison, Effect, FReport, Group, Interval, NamedInterval, OrderReport, PermutationReport, Stability,
     TReport, TostReport, UReport, Verdict, VerdictKind, WReport, WithoutFlagged,
 };
-use super::{MIN_RUNS_FOR_BOOTSTRAP, Settings};
+use super::Settings;
 use crate::model::{Direction, Metric};
 use crate::stats::{self, bootstrap, permutation};
 
@@ -146,7 +146,7 @@ fn headline_interval(
     fieller: Option<(f64, f64)>,
     bca: Option<&bootstrap::Limits>,
 ) -> Option<NamedInterval> {
-    let small = pair.a.n.min(pair.b.n) < MIN_RUNS_FOR_BOOTSTRAP;
+    let small = pair.a.n.min(pair.b.n) < bootstrap::SMALL_N;
     if small {
         fieller.map(|(low, high)| NamedInterval { method: "fieller".to_owned(), low, high })
     } else {

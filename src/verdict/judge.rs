@@ -17,10 +17,10 @@ use super::report::{
 };
 use super::trap::{self, Derived};
 use super::{
-    CV_LIMIT_PCT, CellValues, MIN_RUNS_FOR_BOOTSTRAP, Settings, Study, conclusion, criteria, group, order, published,
+    CV_LIMIT_PCT, CellValues, Settings, Study, conclusion, criteria, group, order, published,
 };
 use crate::model::{Direction, Facts, Metric, Run, Status};
-use crate::stats;
+use crate::stats::{self, bootstrap};
 
 /// Requests below which a p99 is an interpolation towards the maximum.
 const REQUESTS_FOR_P99: usize = 100;
@@ -540,9 +540,9 @@ fn caveats(c: &Comparison, drift: f64, drifting: Option<&str>, arms: Arms<'_>) -
         said.push(format!("drift of {}{unit} in {}", fixed(drift, 1), drifting.unwrap_or("an arm")));
     }
     let (a, b) = (c.n_baseline, c.n_candidate);
-    if a.min(b) < MIN_RUNS_FOR_BOOTSTRAP {
+    if a.min(b) < bootstrap::SMALL_N {
         let n = if a == b { format!("n = {a}") } else { format!("n = {a} and {b}") };
-        said.push(format!("{n}, below {MIN_RUNS_FOR_BOOTSTRAP}"));
+        said.push(format!("{n}, below {}", bootstrap::SMALL_N));
     }
     if let (Some(f), Some(bca)) = (c.fieller_overhead_pct, &c.bootstrap_overhead_pct)
         && f.excludes(0.0) != (bca.low > 0.0 || bca.high < 0.0)

@@ -24,8 +24,6 @@ use crate::stats::bootstrap;
 
 pub use judge::judge;
 
-/// Below this number of runs in an arm bootstrap limits are too short and the headline interval is Fieller's (statistics contract 3.6, 4.6).
-pub const MIN_RUNS_FOR_BOOTSTRAP: usize = 20;
 /// Coefficient of variation over which a caveat is due, per cent: the published study's own success criterion.
 pub const CV_LIMIT_PCT: f64 = 5.0;
 

@@ -1,0 +1,307 @@
+//! The sheet a chart is drawn on: two layouts, text, axes, legends, and the frame with title and description.
+//!
+//! In:  places in pixels, y downwards, and frames with axes.  Out: an `<svg>` element.
+//! Not here: what a particular chart looks like.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use plotters::coord::cartesian::Cartesian2d;
+use plotters::drawing::{DrawingArea, IntoDrawingArea};
+use plotters::element::{Drawable, PathElement, PointCollection, Rectangle};
+
+use super::axis::Axis;
+use super::element::{Anchor, Crowd, Label, Mark, Shape, Target};
+use super::ink::{Hue, Ink, Pen};
+use super::svg::{Document, STEPS, Svg};
+use super::text;
+
+/// A drawing area with a coordinate system.
+pub type Plane = DrawingArea<Svg, Cartesian2d<Axis, Axis>>;
+
+/// Tallest drawing; what lies below is not seen.
+const TALLEST: f64 = 20_000.0;
+
+/// Width and text size of a drawing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Layout {
+    /// Units across.
+    pub width: f64,
+    /// Font size.
+    pub size: f64,
+    /// True where labels stand above their marks and not beside them.
+    pub narrow: bool,
+}
+
+/// For 704 CSS px and more, where its text is 12 px.
+pub const WIDE: Layout = Layout { width: 760.0, size: 13.0, narrow: false };
+
+/// For less: 12 px text from 275 CSS px up, which a 320 px screen has between its paddings.
+pub const NARROW: Layout = Layout { width: 320.0, size: 14.0, narrow: true };
+
+/// Where a drawing is made.
+pub struct Canvas {
+    /// Which layout.
+    pub layout: Layout,
+    document: Rc<RefCell<Document>>,
+    sheet: Plane,
+}
+
+/// A rectangle in pixels with an axis each way.
+#[derive(Debug, Clone, Copy)]
+pub struct Frame {
+    /// Left edge.
+    pub left: f64,
+    /// Top edge.
+    pub top: f64,
+    /// Extent to the right.
+    pub width: f64,
+    /// Extent downwards.
+    pub height: f64,
+    /// Left to right.
+    pub x: Axis,
+    /// Bottom to top.
+    pub y: Axis,
+}
+
+impl Frame {
+    /// Right edge.
+    pub fn right(&self) -> f64 {
+        self.left + self.width
+    }
+
+    /// Bottom edge.
+    pub fn bottom(&self) -> f64 {
+        self.top + self.height
+    }
+
+    /// Pixel of a value of the x axis.
+    pub fn px(&self, value: f64) -> f64 {
+        self.left + self.x.share(value) * self.width
+    }
+
+    /// Pixel of a value of the y axis.
+    pub fn py(&self, value: f64) -> f64 {
+        self.bottom() - self.y.share(value) * self.height
+    }
+}
+
+/// What the drawing shows, for the frame around it.
+#[derive(Debug, Clone, Copy)]
+pub struct Words<'a> {
+    /// Unique on the page, already safe.
+    pub id: &'a str,
+    /// For `<title>`.
+    pub title: &'a str,
+    /// For `<desc>`.
+    pub desc: &'a str,
+}
+
+impl Canvas {
+    /// An empty sheet.
+    pub fn new(layout: Layout) -> Self {
+        let document = Rc::new(RefCell::new(Document::default()));
+        let svg = Svg::new(Rc::clone(&document), layout.width, TALLEST);
+        let (w, h) = (steps(layout.width), steps(TALLEST));
+        let pixels =
+            Cartesian2d::<Axis, Axis>::new(Axis::exact(0.0, layout.width), Axis::exact(0.0, TALLEST), (0..w, 0..h));
+        Self { layout, document, sheet: svg.into_drawing_area().apply_coord_spec(pixels) }
+    }
+
+    /// Height of a line of text.
+    pub fn line_height(&self) -> f64 {
+        libm::round(self.layout.size * 1.45)
+    }
+
+    /// The drawing area of a frame, with its axes.
+    pub fn plane(&self, frame: &Frame) -> Plane {
+        let x = steps(frame.left)..steps(frame.right());
+        let y = steps(frame.bottom())..steps(frame.top);
+        self.sheet.strip_coord_spec().apply_coord_spec(Cartesian2d::<Axis, Axis>::new(frame.x, frame.y, (x, y)))
+    }
+
+    /// Draws an element on a plane.
+    pub fn put<E>(&self, plane: &Plane, element: &E)
+    where
+        E: Drawable<Svg>,
+        for<'b> &'b E: PointCollection<'b, (f64, f64)>,
+    {
+        if plane.draw(element).is_err() {
+            // The backend cannot fail; should plotters refuse, the description says that something is missing.
+            self.document.borrow_mut().full = true;
+        }
+    }
+
+    /// A line through points in pixels.
+    pub fn line(&self, points: &[(f64, f64)], hue: Hue, pen: Pen) {
+        self.put(&self.sheet, &PathElement::new(points.to_vec(), Ink(hue, pen)));
+    }
+
+    /// A filled rectangle in pixels.
+    pub fn area(&self, left: f64, top: f64, width: f64, height: f64, hue: Hue, pen: Pen) {
+        if width > 0.0 && height > 0.0 {
+            self.put(&self.sheet, &Rectangle::new([(left, top), (left + width, top + height)], Ink(hue, pen)));
+        }
+    }
+
+    /// A mark in pixels without a note.
+    pub fn glyph(&self, x: f64, y: f64, shape: Shape, ink: Ink, radius: f64) {
+        let mark = Mark { at: (x, y), shape, ink, radius, ringed: false, note: "", href: None, reach: radius };
+        self.put(&self.sheet, &mark);
+    }
+
+    /// A mark in pixels.
+    pub fn mark(&self, mark: &Mark) {
+        self.put(&self.sheet, mark);
+    }
+
+    /// Many marks in pixels.
+    pub fn crowd(&self, crowd: &Crowd) {
+        self.put(&self.sheet, crowd);
+    }
+
+    /// A linking rectangle in pixels.
+    pub fn target(&self, left: f64, top: f64, width: f64, height: f64, href: &str, note: &str) {
+        self.put(&self.sheet, &Target { corners: [(left, top), (left + width, top + height)], href, note });
+    }
+
+    /// A line of text on its baseline, cut to the room it has. Gives the width it takes.
+    pub fn text(&self, x: f64, y: f64, content: &str, anchor: Anchor, class: &str, room: f64) -> f64 {
+        // Bold letters are about a fifteenth wider.
+        let size = if class.contains("strong") { self.layout.size * 1.07 } else { self.layout.size };
+        let shown = text::fit(content, size, room);
+        let whole = if shown.ends_with('…') { content } else { "" };
+        self.put(&self.sheet, &Label { at: (x, y), text: &shown, whole, anchor, class });
+        text::width(&shown, size)
+    }
+
+    /// Width of a text in this layout.
+    pub fn width_of(&self, content: &str) -> f64 {
+        text::width(&text::clean(content), self.layout.size)
+    }
+
+    /// Text broken into lines from a top edge; gives the bottom edge.
+    pub fn paragraph(&self, left: f64, top: f64, content: &str, class: &str, room: f64) -> f64 {
+        text::wrap(content, self.layout.size, room).iter().fold(top, |y, line| {
+            self.text(left, y + self.layout.size, line, Anchor::Start, class, room);
+            y + self.line_height()
+        })
+    }
+
+    /// Grid, ticks and name of an x axis below a frame; gives the bottom edge.
+    pub fn x_axis(&self, frame: &Frame, name: &str, grid: bool) -> f64 {
+        let bottom = frame.bottom();
+        let count = (frame.width / 75.0).clamp(2.0, 8.0) as usize;
+        let mut free = f64::NEG_INFINITY;
+        for (value, label) in frame.x.ticks(count) {
+            let x = frame.px(value);
+            if grid {
+                self.line(&[(x, frame.top), (x, bottom)], Hue::Grid, Pen::Hair);
+            }
+            let width = self.width_of(&label);
+            let middle = x.clamp(width / 2.0, (self.layout.width - width / 2.0).max(width / 2.0));
+            if middle - width / 2.0 > free {
+                self.line(&[(x, bottom), (x, bottom + 4.0)], Hue::Axis, Pen::Hair);
+                self.text(middle, bottom + 6.0 + self.layout.size, &label, Anchor::Middle, "muted", f64::INFINITY);
+                free = middle + width / 2.0 + 8.0;
+            }
+        }
+        self.line(&[(frame.left, bottom), (frame.right(), bottom)], Hue::Axis, Pen::Hair);
+        let below = bottom + 6.0 + self.line_height();
+        if name.is_empty() {
+            return below + 2.0;
+        }
+        let width = self.width_of(name).min(self.layout.width);
+        if width <= frame.width {
+            self.text(frame.right(), below + self.layout.size, name, Anchor::End, "muted", frame.width);
+            return below + self.line_height() + 2.0;
+        }
+        self.paragraph(0.0, below, name, "muted", self.layout.width) + 2.0
+    }
+
+    /// Room that the tick texts of a y axis need, with their gap.
+    pub fn y_room(&self, axis: Axis, count: usize) -> f64 {
+        axis.ticks(count).iter().map(|(_, label)| self.width_of(label)).fold(0.0, f64::max) + 8.0
+    }
+
+    /// Grid and tick texts of a y axis left of a frame.
+    pub fn y_axis(&self, frame: &Frame, count: usize) {
+        for (value, label) in frame.y.ticks(count) {
+            let y = frame.py(value);
+            self.line(&[(frame.left, y), (frame.right(), y)], Hue::Grid, Pen::Hair);
+            self.text(frame.left - 8.0, y + self.layout.size * 0.35, &label, Anchor::End, "muted", f64::INFINITY);
+        }
+    }
+
+    /// Names of series beside their marks, flowing over lines; gives the bottom edge. `lines` shows the dash as well.
+    pub fn legend(&self, left: f64, top: f64, items: &[(usize, String)], lines: bool) -> f64 {
+        let swatch = if lines { 30.0 } else { 16.0 };
+        let (mut x, mut y) = (left, top);
+        for (series, label) in items {
+            let room = self.layout.width - left - swatch;
+            let width = swatch + self.width_of(label).min(room);
+            if x > left && x + width > self.layout.width {
+                x = left;
+                y += self.line_height();
+            }
+            let middle = y + self.layout.size * 0.62;
+            if lines {
+                self.line(&[(x, middle), (x + 24.0, middle)], Hue::Series(*series), Pen::Curve);
+            } else {
+                self.glyph(x + 6.0, middle, Shape::of_series(*series), Ink(Hue::Series(*series), Pen::Solid), 4.5);
+            }
+            self.text(x + swatch, y + self.layout.size, label, Anchor::Start, "", room);
+            x += width + 18.0;
+        }
+        y + self.line_height()
+    }
+
+    /// The `<svg>` element of a drawing as small as a word: no description element, its name says all.
+    pub fn finish_small(self, height: f64, class: &str, words: Words) -> String {
+        let document = self.document.borrow();
+        let (w, id) = (self.layout.width, words.id);
+        let name =
+            if words.title.is_empty() { words.desc.to_owned() } else { format!("{}: {}", words.title, words.desc) };
+        format!(
+            "<svg class=\"{class}\" role=\"img\" aria-labelledby=\"{id}-t\" focusable=\"false\" viewBox=\"0 0 {w} {height}\" \
+             width=\"{w}\" height=\"{height}\"><title id=\"{id}-t\">{}</title>{}</svg>",
+            text::escape(&name),
+            document.body
+        )
+    }
+
+    /// The `<svg>` element.
+    pub fn finish(self, height: f64, words: Words) -> String {
+        let Words { id, title, desc } = words;
+        let document = self.document.borrow();
+        let class = if self.layout.narrow { "narrow" } else { "wide" };
+        let suffix = if self.layout.narrow { "-n" } else { "" };
+        let linked = !document.links.is_empty();
+        let role = if linked { "group" } else { "img" };
+        let (open, close) = if linked { ("<g aria-hidden=\"true\">", "</g>") } else { ("", "") };
+        let more = if document.full { " Not everything fits the drawing; the table holds all." } else { "" };
+        let (w, h) = (self.layout.width, libm::ceil(height.clamp(1.0, TALLEST)));
+        format!(
+            "<svg class=\"chart {class}\" role=\"{role}\" aria-labelledby=\"{id}{suffix}-t {id}{suffix}-d\" focusable=\"false\" \
+             viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" font-size=\"{size}\"><title id=\"{id}{suffix}-t\">{title}</title>\
+             <desc id=\"{id}{suffix}-d\">{desc}{more}</desc>{open}{body}{close}{links}</svg>",
+            size = self.layout.size,
+            title = text::escape(title),
+            desc = escape_long(desc),
+            body = document.body,
+            links = document.links,
+        )
+    }
+}
+
+/// Escaped sentence by sentence, as descriptions are longer than labels.
+fn escape_long(content: &str) -> String {
+    let mut sentences: Vec<String> = content.split_inclusive(". ").map(|s| text::escape(s.trim())).collect();
+    sentences.truncate(24);
+    sentences.join(" ")
+}
+
+/// Pixels as plotters' whole steps.
+fn steps(pixels: f64) -> i32 {
+    libm::round(pixels.clamp(-TALLEST, TALLEST) * STEPS) as i32
+}

@@ -1,0 +1,220 @@
+//! Share of requests at or below a value, by environment.
+
+use serde::{Deserialize, Serialize};
+
+use super::axis::{Axis, extent};
+use super::canvas::{Canvas, Frame};
+use super::element::Anchor;
+use super::figure::{Figure, Row, Sheet, Table, count};
+use super::ink::{Hue, Ink, Pen};
+use super::number;
+
+/// Most steps of one curve.
+pub const STEPS: usize = 512;
+
+/// Steps of all curves together, so that the drawing stays below 60 kB.
+const ALL_STEPS: usize = 1_800;
+
+/// Steps kept whole at each end of a thinned curve: the tails are what the curve is looked at for.
+const TAIL: usize = 40;
+
+/// Shares that the table reads off, in per cent.
+const LEVELS: [f64; 11] = [0.0, 1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 100.0];
+
+/// Empirical distribution functions.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ecdf {
+    /// What is shown.
+    pub title: String,
+    /// The conclusion, for the caption.
+    pub finding: Option<String>,
+    /// Name of the value, for example `time to first token`.
+    pub axis: String,
+    /// Unit of the value.
+    pub unit: String,
+    /// Logarithmic x; taken as linear when a value is zero or less.
+    pub log_x: bool,
+    /// The baseline first.
+    pub curves: Vec<Curve>,
+}
+
+/// Values of one environment.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Curve {
+    /// Environment.
+    pub label: String,
+    /// One per request, any order.
+    pub values: Vec<f64>,
+}
+
+impl Curve {
+    /// Values that have a place, sorted.
+    fn drawn(&self) -> Vec<f64> {
+        let mut values: Vec<f64> = self.values.iter().copied().filter(|v| number::usable(*v)).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    }
+}
+
+/// Indices of the steps that are drawn: all, or the tails whole and the body at even distances.
+fn kept(n: usize, most: usize) -> Vec<usize> {
+    if n <= most {
+        return (0..n).collect();
+    }
+    let tail = TAIL.min(most / 4);
+    let body = most - 2 * tail;
+    let between = (0..body).map(|i| tail + i * (n - 2 * tail) / body);
+    let mut indices: Vec<usize> = (0..tail).chain(between).chain(n - tail..n).collect();
+    indices.dedup();
+    indices
+}
+
+/// Smallest value whose share is at least so many per cent: the curve read off, no interpolation.
+fn read_off(sorted: &[f64], level: f64) -> Option<f64> {
+    let rank = libm::ceil(level / 100.0 * sorted.len() as f64) as usize;
+    sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
+}
+
+impl Ecdf {
+    /// Draws it; `id` is unique on the page.
+    pub fn draw(&self, id: &str) -> Figure {
+        let sorted: Vec<(&str, Vec<f64>)> = self.curves.iter().map(|c| (c.label.as_str(), c.drawn())).collect();
+        let (desc, table) = (self.desc(&sorted), self.table(&sorted));
+        Sheet { id, title: &self.title, desc, finding: &self.finding, table }
+            .compose(|canvas| Some(self.sheet(canvas, self.axis(&sorted)?, &sorted)))
+    }
+
+    /// Scale of the values: logarithmic when asked for and possible.
+    fn axis(&self, sorted: &[(&str, Vec<f64>)]) -> Option<Axis> {
+        let values = || sorted.iter().flat_map(|(_, v)| v.iter().copied());
+        let log = if self.log_x { Axis::log_around(values()) } else { None };
+        log.or_else(|| Axis::around(values()))
+    }
+
+    /// Everything; gives the height.
+    fn sheet(&self, canvas: &Canvas, x: Axis, sorted: &[(&str, Vec<f64>)]) -> f64 {
+        let narrow = canvas.layout.narrow;
+        let full = canvas.layout.width;
+        let name = |(i, (label, values)): (usize, &(&str, Vec<f64>))| (i, format!("{label}, n={}", values.len()));
+        let items: Vec<_> = sorted.iter().enumerate().map(name).collect();
+        let top = canvas.legend(0.0, 0.0, &items, true) + 8.0;
+        canvas.text(0.0, top + canvas.layout.size, "share of requests at or below, %", Anchor::Start, "muted", full);
+        let top = top + canvas.line_height() + 10.0;
+        let y = Axis::exact(0.0, 100.0);
+        let ticks = 5;
+        let left = canvas.y_room(y, ticks);
+        let frame = Frame { left, top, width: full - left - 10.0, height: if narrow { 200.0 } else { 270.0 }, x, y };
+        canvas.y_axis(&frame, ticks);
+        let bottom = canvas.x_axis(&frame, &number::axis_name(&self.axis, &self.unit), true);
+        let plane = canvas.plane(&frame);
+        let most = STEPS.min(ALL_STEPS / sorted.len().max(1)).max(8);
+        for (i, (_, values)) in sorted.iter().enumerate().filter(|(_, (_, values))| !values.is_empty()) {
+            let n = values.len() as f64;
+            let mut points = Vec::with_capacity(2 * most + 2);
+            let mut share = 0.0;
+            for index in kept(values.len(), most) {
+                points.push((values[index], share));
+                share = (index + 1) as f64 / n * 100.0;
+                points.push((values[index], share));
+            }
+            points.push((frame.x.high(), 100.0));
+            canvas.put(&plane, &plotters::element::PathElement::new(points, Ink(Hue::Series(i), Pen::Curve)));
+        }
+        bottom
+    }
+
+    /// Description for those who do not see the drawing.
+    fn desc(&self, sorted: &[(&str, Vec<f64>)]) -> String {
+        let log = self.log_x && Axis::log_around(sorted.iter().flat_map(|(_, v)| v.iter().copied())).is_some();
+        let scale = if log { "logarithmic" } else { "linear" };
+        let name = number::axis_name(&self.axis, &self.unit);
+        let mut text = format!("Share of requests at or below each value of {name}, on a {scale} axis. ");
+        for ((label, values), curve) in sorted.iter().zip(&self.curves) {
+            let Some((low, high)) = extent(values.iter().copied()) else {
+                text.push_str(&format!("{label}: no values. "));
+                continue;
+            };
+            let show = |v: f64| number::significant(v, 4);
+            let half = read_off(values, 50.0).map_or_else(String::new, show);
+            let (low, high) = (show(low), show(high));
+            text.push_str(&format!(
+                "{label}: {}, from {low} to {high}, half at or below {half}",
+                count(values.len(), "request")
+            ));
+            let left_out = curve.values.len() - values.len();
+            if left_out > 0 {
+                text.push_str(&format!(", {left_out} not finite and left out"));
+            }
+            text.push_str(". ");
+        }
+        text.trim().to_owned()
+    }
+
+    /// The curves read off at named shares.
+    fn table(&self, sorted: &[(&str, Vec<f64>)]) -> Table {
+        let mut table = Table {
+            caption: format!("{}: {}, read off the curves", self.title, number::axis_name(&self.axis, &self.unit)),
+            columns: ["Share of requests".to_owned()]
+                .into_iter()
+                .chain(sorted.iter().map(|(l, v)| format!("{l} (n={})", v.len())))
+                .collect(),
+            rows: Vec::new(),
+        };
+        for level in LEVELS {
+            let name = match level {
+                0.0 => "smallest".to_owned(),
+                100.0 => "largest".to_owned(),
+                level => format!("{level} %"),
+            };
+            let cell = |(_, values): &(&str, Vec<f64>)| {
+                read_off(values, level).map_or_else(|| "none".to_owned(), |v| number::significant(v, 5))
+            };
+            let cells = [name].into_iter().chain(sorted.iter().map(cell)).collect();
+            table.rows.push(Row { cells, href: None });
+        }
+        table
+    }
+}
+
+/// Its line in the registry.
+#[derive(Debug)]
+pub struct Entry;
+
+impl super::Chart for Entry {
+    fn name(&self) -> &'static str {
+        "ecdf"
+    }
+
+    fn manual(&self) -> &'static str {
+        "The height of a curve over a value is the share of requests that took that value or less: a curve further left is lower throughout, and a long flat end is the tail."
+    }
+
+    fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {
+        Ok(serde_json::from_str::<Ecdf>(json)?.draw(id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thinned_curve_keeps_both_tails_and_its_size() {
+        let indices = kept(100_000, STEPS);
+        assert!(indices.len() <= STEPS);
+        assert_eq!(indices[..TAIL], (0..TAIL).collect::<Vec<_>>());
+        assert_eq!(indices[indices.len() - TAIL..], (100_000 - TAIL..100_000).collect::<Vec<_>>());
+        assert!(indices.is_sorted());
+    }
+
+    #[test]
+    fn the_curve_is_read_off_at_order_statistics() {
+        let sorted = [1.0, 2.0, 3.0, 4.0];
+        assert_eq!(read_off(&sorted, 50.0), Some(2.0));
+        assert_eq!(read_off(&sorted, 99.0), Some(4.0));
+        assert_eq!(read_off(&sorted, 0.0), Some(1.0));
+        assert_eq!(read_off(&[], 50.0), None);
+    }
+}

@@ -1,0 +1,149 @@
+//! What a chart hands over: the drawing in two layouts, its words, and the table of what it shows.
+//!
+//! In:  a closure that draws on a sheet.  Out: [`Figure`].
+
+use super::canvas::{Canvas, NARROW, WIDE, Words};
+use super::element::Anchor;
+use super::text;
+
+/// Stylesheet of every chart: colours of both themes, dashes, print and forced colours. Embed once per page.
+pub const STYLE: &str = include_str!("../../static/chart.css");
+
+/// Most marks in one drawing; more are thinned out.
+pub const MARKS: usize = 2_000;
+
+/// Most rows in one drawing; the table has all.
+pub const ROWS: usize = 60;
+
+/// A drawn chart with everything a page needs to show it accessibly.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Figure {
+    /// `<svg>` element, 760 units wide, also the one to offer for download (see [`Figure::download`]).
+    pub svg: String,
+    /// The same for narrow columns, 320 units wide.
+    pub narrow: String,
+    /// What is shown; plain text, not escaped.
+    pub title: String,
+    /// How to read it, how many, extremes; plain text, not escaped.
+    pub desc: String,
+    /// The conclusion, for the caption; plain text as the caller gave it.
+    pub finding: Option<String>,
+    /// What is plotted, as text.
+    pub table: Table,
+}
+
+/// The table beside a chart; all cells are plain text, not escaped.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Table {
+    /// Says what the rows are, with the unit.
+    pub caption: String,
+    /// Headings; the first column is the row heading.
+    pub columns: Vec<String>,
+    /// As many cells as columns.
+    pub rows: Vec<Row>,
+}
+
+/// One row of a [`Table`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Row {
+    /// Cells, one per column.
+    pub cells: Vec<String>,
+    /// Where the mark of this row links to.
+    pub href: Option<String>,
+}
+
+impl Table {
+    /// An empty table.
+    pub fn new<const N: usize>(caption: String, columns: [&str; N]) -> Self {
+        Self { caption, columns: columns.map(str::to_owned).to_vec(), rows: Vec::new() }
+    }
+
+    /// Adds a row; a link that is not allowed is left out.
+    pub fn row<const N: usize>(&mut self, cells: [String; N], href: Option<&str>) {
+        self.rows.push(Row { cells: cells.to_vec(), href: href.and_then(text::link).map(str::to_owned) });
+    }
+}
+
+impl Figure {
+    /// Both layouts in one element; [`STYLE`] shows the one that fits.
+    pub fn inline(&self) -> String {
+        format!("<div class=\"chart-box\">{}{}</div>", self.svg, self.narrow)
+    }
+
+    /// The wide layout as a file of its own.
+    pub fn download(&self) -> String {
+        standalone(&self.svg)
+    }
+}
+
+/// An SVG file that carries its stylesheet. Links keep their targets, which are relative to the page they came from.
+pub fn standalone(svg: &str) -> String {
+    let Some((head, rest)) = svg.split_once('>') else {
+        return svg.to_owned();
+    };
+    let rule = "svg{background:var(--chart-bg)}";
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{head} xmlns=\"http://www.w3.org/2000/svg\"><style>{STYLE}{rule}</style>{rest}\n"
+    )
+}
+
+/// What all charts have in common.
+#[derive(Debug)]
+pub struct Sheet<'a> {
+    /// Unique on the page, as the caller gave it.
+    pub id: &'a str,
+    /// What is shown.
+    pub title: &'a str,
+    /// How to read it.
+    pub desc: String,
+    /// The conclusion.
+    pub finding: &'a Option<String>,
+    /// What is plotted.
+    pub table: Table,
+}
+
+impl Sheet<'_> {
+    /// Draws both layouts. `draw` gives the height it took, or `None` when there was nothing to draw.
+    pub fn compose(self, draw: impl Fn(&Canvas) -> Option<f64>) -> Figure {
+        let id = text::id(self.id);
+        let words = Words { id: &id, title: self.title, desc: &self.desc };
+        let one = |layout| {
+            let canvas = Canvas::new(layout);
+            let height = draw(&canvas).unwrap_or_else(|| {
+                canvas.text(0.0, 24.0, "No values to draw.", Anchor::Start, "muted", layout.width);
+                40.0
+            });
+            canvas.finish(height, words)
+        };
+        let (svg, narrow) = (one(WIDE), one(NARROW));
+        Figure {
+            svg,
+            narrow,
+            title: text::clean(self.title),
+            desc: self.desc,
+            finding: self.finding.clone(),
+            table: self.table,
+        }
+    }
+}
+
+/// Place in the palette of each label, by first appearance.
+pub fn palette<'a>(labels: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen: Vec<&str> = Vec::new();
+    for label in labels {
+        if !seen.contains(&label) {
+            seen.push(label);
+        }
+    }
+    seen
+}
+
+/// Place of a label in a palette.
+pub fn place(palette: &[&str], label: &str) -> usize {
+    palette.iter().position(|known| *known == label).unwrap_or(0)
+}
+
+/// `1 run`, `2 runs`.
+pub fn count(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}

@@ -1,0 +1,454 @@
+//! Forest plot: one row per comparison, estimate and intervals against zero and a margin of sameness.
+
+use serde::{Deserialize, Serialize};
+
+use super::axis::Axis;
+use super::canvas::{Canvas, Frame};
+use super::element::{Anchor, Shape};
+use super::figure::{Figure, ROWS, Sheet, Table, count};
+use super::ink::{Hue, Ink, Pen};
+use super::number;
+
+/// Intervals are cut at this many times the largest estimate or margin of their panel, lest one hopeless row flatten the rest.
+const CLIP: f64 = 4.0;
+
+/// A forest plot of overheads.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Forest {
+    /// What is compared.
+    pub title: String,
+    /// The conclusion, for the caption.
+    pub finding: Option<String>,
+    /// What x is and which side is worse, for example `overhead, %; right is worse`.
+    pub axis: String,
+    /// Unit behind each number, for example `%`; empty for none.
+    pub unit: String,
+    /// Each with a scale of its own.
+    pub panels: Vec<Panel>,
+}
+
+/// Rows that share one scale, for example all of one metric.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Panel {
+    /// Heading above the rows, for example the metric.
+    pub heading: String,
+    /// In the order shown.
+    pub rows: Vec<Comparison>,
+}
+
+/// One comparison.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Comparison {
+    /// For example the model, or the environment.
+    pub label: String,
+    /// Sub-heading, printed when it differs from the row above.
+    pub group: Option<String>,
+    /// Point estimate in the unit of the axis; absent: nothing is drawn but the words.
+    pub estimate: Option<f64>,
+    /// 95 % interval; absent with an estimate: drawn hollow.
+    pub interval: Option<(f64, f64)>,
+    /// 90 % interval, the one of the equivalence test.
+    pub inner: Option<(f64, f64)>,
+    /// Margin of sameness, drawn as a band of plus and minus this around zero.
+    pub margin: Option<f64>,
+    /// Verdict in a word or two, for example `same within 1 %`.
+    pub verdict: String,
+    /// Decides colour and shape.
+    pub kind: Kind,
+    /// Where the row leads.
+    pub href: Option<String>,
+}
+
+/// Kinds of verdict, as `verdict` names them in `analysis.json`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Established and relevant, the worse way.
+    Slower,
+    /// Established and relevant, the better way.
+    Faster,
+    /// Established, upwards, where neither way is better.
+    More,
+    /// Established, downwards, where neither way is better.
+    Less,
+    /// Shown to lie within the margin.
+    Equivalent,
+    /// Neither shown.
+    #[default]
+    Inconclusive,
+    /// The arms differ in more than the environment: words only, no mark.
+    NotComparable,
+}
+
+impl Kind {
+    /// From the contract's word; `None` for a word we do not know.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Some(match word {
+            "slower" => Self::Slower,
+            "faster" => Self::Faster,
+            "more" => Self::More,
+            "less" => Self::Less,
+            "equivalent" => Self::Equivalent,
+            "inconclusive" => Self::Inconclusive,
+            "not_comparable" => Self::NotComparable,
+            _ => return None,
+        })
+    }
+}
+
+impl Comparison {
+    /// Decimals its numbers deserve.
+    fn decimals(&self) -> usize {
+        match number::usable_pair(self.interval.or(self.inner)) {
+            Some((low, high)) if low < high => number::decimals_of_interval(low, high),
+            _ => self.estimate.map_or(0, |e| number::decimals_for(e.abs(), 2).min(3)),
+        }
+    }
+
+    /// Estimate that can be drawn; words only where the arms cannot be compared.
+    fn drawn(&self) -> Option<f64> {
+        self.estimate.filter(|e| number::usable(*e) && self.kind != Kind::NotComparable)
+    }
+
+    /// Estimate and 95 % interval in words.
+    fn value(&self, unit: &str) -> String {
+        let Some(estimate) = self.estimate.filter(|e| number::usable(*e)) else {
+            return String::new();
+        };
+        let digits = self.decimals();
+        let shown = number::with_unit(&number::signed(estimate, digits), unit);
+        match number::usable_pair(self.interval) {
+            Some((low, high)) => {
+                format!("{shown} ({} to {})", number::signed(low, digits), number::signed(high, digits))
+            }
+            None => format!("{shown} (no interval)"),
+        }
+    }
+
+    /// Shape and look of the mark.
+    fn look(&self) -> (Shape, Ink) {
+        let shape = match self.kind {
+            Kind::Slower | Kind::More => Shape::Right,
+            Kind::Faster | Kind::Less => Shape::Left,
+            Kind::Equivalent => Shape::Diamond,
+            Kind::Inconclusive | Kind::NotComparable => Shape::Circle,
+        };
+        let hollow = number::usable_pair(self.interval).is_none() || self.kind == Kind::Inconclusive;
+        (shape, Ink(Hue::Verdict(self.kind), if hollow { Pen::Hollow } else { Pen::Solid }))
+    }
+}
+
+impl Panel {
+    /// Scale of the panel: zero, all estimates and margins, and the intervals as far as they do not drown these.
+    fn axis(&self) -> Option<Axis> {
+        let estimates: Vec<f64> = self.rows.iter().filter_map(Comparison::drawn).collect();
+        let margins = || self.rows.iter().filter_map(|r| r.margin).filter(|m| number::usable(*m));
+        let core = estimates.iter().copied().chain(margins()).map(f64::abs).fold(0.0, f64::max);
+        if estimates.is_empty() {
+            return None;
+        }
+        let widest = if core > 0.0 { core * CLIP } else { f64::INFINITY };
+        let ends = self.rows.iter().filter(|r| r.drawn().is_some()).filter_map(|r| number::usable_pair(r.interval));
+        let ends = ends.flat_map(|(low, high)| [low.max(-widest), high.min(widest)]);
+        let margins = margins().flat_map(|m| [m, -m]);
+        Axis::around(estimates.iter().copied().chain(margins).chain(ends).chain([0.0]))
+    }
+}
+
+/// Columns of a layout, in pixels from the left.
+struct Columns {
+    /// Left edge of the plot.
+    plot: f64,
+    /// Its width.
+    width: f64,
+    /// Left edge of the numbers.
+    value: f64,
+    /// Left edge of the verdict.
+    verdict: f64,
+    /// Height of a row.
+    row: f64,
+    /// Middle of the mark below the top of the row.
+    lane: f64,
+}
+
+impl Columns {
+    /// Wide: label, plot, numbers, verdict side by side. Narrow: words above the plot.
+    fn of(canvas: &Canvas, forest: &Forest) -> Self {
+        let rows = || forest.panels.iter().flat_map(|p| &p.rows);
+        let widest =
+            |text: &dyn Fn(&Comparison) -> String| rows().map(|r| canvas.width_of(&text(r))).fold(0.0, f64::max);
+        let full = canvas.layout.width;
+        if canvas.layout.narrow {
+            let row = 2.0 * canvas.line_height() + 28.0;
+            return Self { plot: 8.0, width: full - 16.0, value: full, verdict: 0.0, row, lane: row - 16.0 };
+        }
+        let label = widest(&|r| r.label.clone()).clamp(60.0, 190.0);
+        let value = widest(&|r| r.value(&forest.unit)).clamp(60.0, 190.0);
+        let verdict = widest(&|r| r.verdict.clone()).clamp(60.0, 170.0);
+        let plot = label + 20.0;
+        let width = full - plot - value - verdict - 36.0;
+        Self {
+            plot,
+            width,
+            value: plot + width + 20.0,
+            verdict: plot + width + 20.0 + value + 16.0,
+            row: 28.0,
+            lane: 14.0,
+        }
+    }
+}
+
+impl Forest {
+    /// Draws it; `id` is unique on the page.
+    pub fn draw(&self, id: &str) -> Figure {
+        Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
+            |canvas| {
+                let columns = Columns::of(canvas, self);
+                let mut left = ROWS;
+                let mut y = 0.0;
+                for panel in self.panels.iter().filter(|p| !p.rows.is_empty()) {
+                    if left > 0 {
+                        y = self.panel(canvas, &columns, panel, y, &mut left);
+                    }
+                }
+                (y > 0.0).then(|| self.key(canvas, y))
+            },
+        )
+    }
+
+    /// One panel from a top edge; gives the bottom edge.
+    fn panel(&self, canvas: &Canvas, columns: &Columns, panel: &Panel, top: f64, left: &mut usize) -> f64 {
+        let step = canvas.line_height();
+        let mut y = top;
+        if !panel.heading.is_empty() {
+            canvas.text(0.0, y + canvas.layout.size, &panel.heading, Anchor::Start, "strong", canvas.layout.width);
+            y += step + 4.0;
+        }
+        let rows = &panel.rows[..panel.rows.len().min(*left)];
+        *left -= rows.len();
+        // Tops first: the band and the zero line lie beneath every row.
+        let mut tops = Vec::with_capacity(rows.len());
+        let mut group = None;
+        for row in rows {
+            if row.group.is_some() && row.group != group {
+                group.clone_from(&row.group);
+                y += step;
+            }
+            tops.push(y);
+            y += columns.row;
+        }
+        let Some(axis) = panel.axis() else {
+            self.rows(canvas, columns, rows, &tops, None);
+            return y + 10.0;
+        };
+        let first = tops.first().copied().unwrap_or(y);
+        let frame = Frame {
+            left: columns.plot,
+            top: first,
+            width: columns.width,
+            height: y - first,
+            x: axis,
+            y: Axis::exact(0.0, 1.0),
+        };
+        for (row, top) in rows.iter().zip(&tops) {
+            if let Some(margin) = row.margin.filter(|m| number::usable(*m) && *m > 0.0 && row.drawn().is_some()) {
+                let (a, b) = (frame.px(-margin), frame.px(margin));
+                let (top, height) =
+                    if canvas.layout.narrow { (top + columns.lane - 12.0, 24.0) } else { (*top, columns.row) };
+                canvas.area(a, top, b - a, height, Hue::Band, Pen::Tint);
+            }
+        }
+        let bottom = canvas.x_axis(&frame, "", !canvas.layout.narrow);
+        let zero = frame.px(0.0);
+        if canvas.layout.narrow {
+            for top in &tops {
+                canvas.line(
+                    &[(zero, top + columns.lane - 12.0), (zero, top + columns.lane + 12.0)],
+                    Hue::Axis,
+                    Pen::Line,
+                );
+            }
+        } else {
+            canvas.line(&[(zero, frame.top), (zero, frame.bottom())], Hue::Axis, Pen::Line);
+        }
+        self.rows(canvas, columns, rows, &tops, Some(&frame));
+        bottom + 12.0
+    }
+
+    /// Words and marks of rows.
+    fn rows(&self, canvas: &Canvas, columns: &Columns, rows: &[Comparison], tops: &[f64], frame: Option<&Frame>) {
+        let step = canvas.line_height();
+        let mut group = None;
+        for (row, &top) in rows.iter().zip(tops) {
+            if row.group.is_some() && row.group != group {
+                group.clone_from(&row.group);
+                let heading = row.group.as_deref().unwrap_or_default();
+                canvas.text(
+                    0.0,
+                    top - step + canvas.layout.size + 1.0,
+                    heading,
+                    Anchor::Start,
+                    "muted",
+                    canvas.layout.width,
+                );
+            }
+            let linked = if row.href.is_some() { "linked" } else { "" };
+            let value = row.value(&self.unit);
+            if canvas.layout.narrow {
+                let used = canvas.width_of(&value).min(canvas.layout.width * 0.62);
+                let base = top + canvas.layout.size + 2.0;
+                canvas.text(0.0, base, &row.label, Anchor::Start, linked, canvas.layout.width);
+                canvas.text(0.0, base + step, &row.verdict, Anchor::Start, "strong", canvas.layout.width - used - 10.0);
+                canvas.text(canvas.layout.width, base + step, &value, Anchor::End, "", canvas.layout.width * 0.62);
+            } else {
+                let base = top + columns.lane + canvas.layout.size * 0.36;
+                canvas.text(0.0, base, &row.label, Anchor::Start, linked, columns.plot - 16.0);
+                canvas.text(columns.value, base, &value, Anchor::Start, "", columns.verdict - columns.value - 10.0);
+                canvas.text(
+                    columns.verdict,
+                    base,
+                    &row.verdict,
+                    Anchor::Start,
+                    "strong",
+                    canvas.layout.width - columns.verdict,
+                );
+            }
+            if let Some(frame) = frame {
+                mark(canvas, frame, row, top + columns.lane);
+            }
+            if let Some(href) = &row.href {
+                canvas.target(0.0, top, canvas.layout.width, columns.row, href, &self.note(row));
+            }
+        }
+    }
+
+    /// What the strokes mean, and what x is.
+    fn key(&self, canvas: &Canvas, top: f64) -> f64 {
+        let mut text = if self.axis.is_empty() { String::new() } else { format!("x: {}. ", self.axis) };
+        let rows = || self.panels.iter().flat_map(|p| &p.rows).filter(|r| r.drawn().is_some());
+        if rows().any(|r| r.interval.is_some()) {
+            text.push_str("Thin line: 95 % interval. ");
+        }
+        if rows().any(|r| r.inner.is_some()) {
+            text.push_str("Thick line: 90 % interval. ");
+        }
+        if rows().any(|r| r.margin.is_some()) {
+            text.push_str("Shaded: margin within which both count as the same. ");
+        }
+        if rows().any(|r| r.interval.is_none()) {
+            text.push_str("Hollow without a line: no interval. ");
+        }
+        canvas.paragraph(0.0, top, text.trim(), "muted", canvas.layout.width) + 4.0
+    }
+
+    /// Name of a row for its link and tooltip.
+    fn note(&self, row: &Comparison) -> String {
+        let parts = [row.group.as_deref().unwrap_or_default(), &row.label, &row.value(&self.unit), &row.verdict];
+        parts.iter().filter(|p| !p.is_empty()).copied().collect::<Vec<_>>().join(", ")
+    }
+
+    /// Description for those who do not see the drawing.
+    fn desc(&self) -> String {
+        let rows: Vec<_> = self.panels.iter().flat_map(|p| &p.rows).collect();
+        let mut text = format!("Forest plot of {}. ", count(rows.len(), "comparison"));
+        if !self.axis.is_empty() {
+            text.push_str(&format!("The horizontal axis is {}. ", self.axis));
+        }
+        for panel in &self.panels {
+            let drawn: Vec<_> = panel.rows.iter().filter(|r| r.drawn().is_some()).collect();
+            let order =
+                |a: &&&Comparison, b: &&&Comparison| a.estimate.unwrap_or(0.0).total_cmp(&b.estimate.unwrap_or(0.0));
+            if let (Some(low), Some(high)) = (drawn.iter().min_by(order), drawn.iter().max_by(order)) {
+                let name = if panel.heading.is_empty() { String::new() } else { format!("{}: ", panel.heading) };
+                text.push_str(&format!("{name}from {} to {}. ", self.note(low), self.note(high)));
+            }
+        }
+        if rows.len() > ROWS {
+            text.push_str(&format!("The first {ROWS} are drawn. "));
+        }
+        text.trim().to_owned()
+    }
+
+    /// Every number.
+    fn table(&self) -> Table {
+        let caption = if self.axis.is_empty() { self.title.clone() } else { format!("{}: {}", self.title, self.axis) };
+        let mut table = Table::new(
+            caption,
+            ["Comparison", "Part", "Estimate", "95 % interval", "90 % interval", "Margin", "Verdict"],
+        );
+        for panel in &self.panels {
+            for row in &panel.rows {
+                let digits = row.decimals();
+                let pair = |pair: Option<(f64, f64)>| match number::usable_pair(pair) {
+                    Some((low, high)) => format!("{} to {}", number::signed(low, digits), number::signed(high, digits)),
+                    None => "none".to_owned(),
+                };
+                let part = [panel.heading.as_str(), row.group.as_deref().unwrap_or_default()];
+                let part = part.into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join(", ");
+                let estimate = row
+                    .estimate
+                    .map_or_else(|| "none".to_owned(), |e| number::with_unit(&number::signed(e, digits), &self.unit));
+                let margin = row.margin.map_or_else(
+                    || "none".to_owned(),
+                    |m| format!("±{}", number::with_unit(&number::significant(m, 2), &self.unit)),
+                );
+                table.row(
+                    [
+                        row.label.clone(),
+                        part,
+                        estimate,
+                        pair(row.interval),
+                        pair(row.inner),
+                        margin,
+                        row.verdict.clone(),
+                    ],
+                    row.href.as_deref(),
+                );
+            }
+        }
+        table
+    }
+}
+
+/// Intervals and mark of one row in its lane; ends beyond the axis become arrows.
+fn mark(canvas: &Canvas, frame: &Frame, row: &Comparison, y: f64) {
+    let Some(estimate) = row.drawn() else {
+        return;
+    };
+    let hue = Hue::Verdict(row.kind);
+    if let Some((low, high)) = number::usable_pair(row.interval) {
+        canvas.line(&[(frame.px(low), y), (frame.px(high), y)], hue, Pen::Line);
+        if low < frame.x.low() {
+            canvas.glyph(frame.left, y, Shape::Left, Ink(hue, Pen::Solid), 3.5);
+        }
+        if high > frame.x.high() {
+            canvas.glyph(frame.right(), y, Shape::Right, Ink(hue, Pen::Solid), 3.5);
+        }
+    }
+    if let Some((low, high)) = number::usable_pair(row.inner) {
+        canvas.line(&[(frame.px(low), y), (frame.px(high), y)], hue, Pen::Thick);
+    }
+    let (shape, ink) = row.look();
+    canvas.glyph(frame.px(estimate), y, shape, ink, 5.5);
+}
+
+/// Its line in the registry.
+#[derive(Debug)]
+pub struct Entry;
+
+impl super::Chart for Entry {
+    fn name(&self) -> &'static str {
+        "forest"
+    }
+
+    fn manual(&self) -> &'static str {
+        "One row per comparison: the mark is the estimated overhead, the thin line its 95 % interval, the thick line the 90 % interval of the equivalence test, and the shaded band the margin within which both sides count as the same; a thick line wholly inside the band is a verdict of sameness, a thin line clear of zero is a difference."
+    }
+
+    fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {
+        Ok(serde_json::from_str::<Forest>(json)?.draw(id))
+    }
+}

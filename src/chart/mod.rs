@@ -1,0 +1,56 @@
+//! Charts: plain values in, SVG text and a table out.
+//!
+//! In:  numbers that `stats` and `verdict` have made, labels as they came (hostile until escaped here), and an id.
+//! Out: [`Figure`]: the drawing in two layouts, its title, description and the table of what it shows.
+//! Not here: frames, files, the making of any number that is published.
+//!
+//! plotters gives the coordinate systems, the drawing areas and the element machinery; its own SVG writer knows no
+//! classes, links, titles or groups and bakes colours in, so [`svg`] is a small backend of ours. Colours, dashes and
+//! themes live in one stylesheet, [`STYLE`], which a page embeds once.
+//!
+//! Each figure is drawn twice, 760 and 320 units wide, and [`Figure::inline`] emits both; the stylesheet shows the one
+//! that fits the container. One layout that only scales cannot keep text at 12 CSS px on a phone and use a desk screen.
+//!
+//! Accessibility: a drawing without links is `role="img"`, whose content assistive technology does not enter. A drawing
+//! with links must be entered, so it is `role="group"`, its axes and texts are `aria-hidden`, and what remains are the
+//! links, each named. Marks closer together than 24 CSS px cannot be full-size targets; the same links stand in the
+//! table ([`Row::href`]), which is the equivalent that WCAG 2.5.8 asks for.
+
+mod axis;
+pub mod bars;
+mod canvas;
+pub mod ecdf;
+mod element;
+pub mod figure;
+pub mod forest;
+mod ink;
+mod number;
+pub mod run_order;
+pub mod series;
+pub mod spread;
+pub mod strip;
+mod svg;
+mod text;
+
+pub use bars::Bars;
+pub use ecdf::Ecdf;
+pub use figure::{Figure, Row, STYLE, Table, standalone};
+pub use forest::Forest;
+pub use run_order::RunOrder;
+pub use series::Series;
+pub use spread::Spread;
+pub use strip::Strip;
+
+/// A kind of chart, as the registry knows it.
+pub trait Chart: Sync {
+    /// Name, also of its fixture and its golden drawing.
+    fn name(&self) -> &'static str;
+    /// How to read it, for the manual.
+    fn manual(&self) -> &'static str;
+    /// Draws from JSON in the shape of the chart's own type. Absent fields are empty.
+    fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error>;
+}
+
+/// Every kind of chart.
+pub static CHARTS: &[&dyn Chart] =
+    &[&forest::Entry, &run_order::Entry, &spread::Entry, &ecdf::Entry, &series::Entry, &bars::Entry, &strip::Entry];

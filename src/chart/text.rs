@@ -1,0 +1,161 @@
+//! Text of charts: made harmless, measured without a font, cut to fit.
+//!
+//! In:  labels as they came.  Out: escaped text, widths in units of the font size, shortened labels.
+//!
+//! Widths are those of Helvetica's published font metrics, which Arial, Liberation Sans and Nimbus Sans share; the
+//! stylesheet asks for these families first. No font file is read, so the layout is the same on every machine.
+//!
+//! Source: Adobe Font Metrics for Helvetica (core 14 fonts), character widths in thousandths.
+
+/// Widths of U+0020 to U+007E in thousandths of the font size.
+const WIDTHS: [u16; 95] = [
+    278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556, 556, 556,
+    556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833,
+    722, 778, 667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556, 333, 556, 556, 500, 556,
+    556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334,
+    260, 334, 584,
+];
+
+/// Room for fonts that are a little wider than Helvetica.
+const SLACK: f64 = 1.04;
+
+/// Characters kept of a text that is shown or read out; a longer one is nobody's label.
+pub const LONGEST: usize = 160;
+
+/// Width of a text at a font size, in the unit of the size.
+pub fn width(text: &str, size: f64) -> f64 {
+    let thousandths: u32 = text.chars().map(|c| u32::from(advance(c))).sum();
+    f64::from(thousandths) / 1000.0 * size * SLACK
+}
+
+/// Width of one character in thousandths.
+fn advance(c: char) -> u16 {
+    match c {
+        ' '..='~' => WIDTHS[c as usize - 0x20],
+        '\u{300}'..='\u{36f}' => 0,
+        '\u{2009}' | '\u{202f}' => 200,
+        '·' => 278,
+        '−' | '±' | '×' | '≤' | '≥' => 584,
+        '…' | '—' => 1000,
+        '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' => 1000,
+        '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}' | '\u{1f000}'..='\u{1faff}' => 1000,
+        _ => 610,
+    }
+}
+
+/// Text without characters that XML forbids or that reorder what follows; runs of white space become one space.
+pub fn clean(text: &str) -> String {
+    let mut out = String::with_capacity(text.len().min(LONGEST * 4));
+    let mut gap = false;
+    for (taken, c) in text.chars().enumerate() {
+        if taken == LONGEST {
+            out.push('…');
+            break;
+        }
+        if c.is_whitespace() && c != '\u{202f}' && c != '\u{a0}' {
+            gap = !out.is_empty();
+            continue;
+        }
+        if gap {
+            out.push(' ');
+            gap = false;
+        }
+        let odd = c.is_control()
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{fffe}' | '\u{ffff}');
+        out.push(if odd { '\u{fffd}' } else { c });
+    }
+    out
+}
+
+/// Cleaned and escaped for element content and for attribute values in double quotes.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in clean(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// As long a beginning as fits, with an ellipsis when it is not all.
+pub fn fit(text: &str, size: f64, room: f64) -> String {
+    let text = clean(text);
+    if width(&text, size) <= room {
+        return text;
+    }
+    let mut short = String::new();
+    for c in text.chars() {
+        short.push(c);
+        if width(&short, size) + width("…", size) > room {
+            short.pop();
+            break;
+        }
+    }
+    format!("{}…", short.trim_end())
+}
+
+/// Broken at spaces into lines that fit; a word that does not fit alone is cut.
+pub fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
+    let text = clean(text);
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        match lines.last_mut() {
+            Some(line) if width(&format!("{line} {word}"), size) <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(fit(word, size, room)),
+        }
+    }
+    lines
+}
+
+/// An id that is valid in HTML, CSS and as a fragment.
+pub fn id(text: &str) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
+    format!("c-{}", text.chars().take(80).map(safe).collect::<String>())
+}
+
+/// A link that stays on the site or goes to the web; anything else (`javascript:`, `data:`) is no link.
+pub fn link(href: &str) -> Option<&str> {
+    let scheme = href.split(['/', '?', '#']).next()?.split_once(':').map(|(scheme, _)| scheme);
+    let allowed = scheme.is_none_or(|s| s.eq_ignore_ascii_case("https") || s.eq_ignore_ascii_case("http"));
+    let plain = !href.is_empty() && href.len() <= LONGEST && !href.chars().any(|c| c.is_control() || c.is_whitespace());
+    (allowed && plain && !href.contains('\\')).then_some(href)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_and_control_characters_become_text() {
+        assert_eq!(escape("<b a=\"1\">&"), "&lt;b a=&quot;1&quot;&gt;&amp;");
+        assert_eq!(clean("a\u{0}b\u{202e}c\n\td"), "a\u{fffd}b\u{fffd}c d");
+    }
+
+    #[test]
+    fn a_text_that_fits_is_whole_and_one_that_does_not_ends_in_an_ellipsis() {
+        assert_eq!(fit("native", 13.0, 60.0), "native");
+        let cut = fit("a very long label of somebody's making", 13.0, 60.0);
+        assert!(cut.ends_with('…') && width(&cut, 13.0) <= 60.0, "{cut}");
+    }
+
+    #[test]
+    fn links_that_run_code_are_no_links() {
+        assert_eq!(link("../r/run-1/index.html#x"), Some("../r/run-1/index.html#x"));
+        assert_eq!(link("JavaScript:alert(1)"), None);
+        assert_eq!(link("java\nscript:alert(1)"), None);
+        assert_eq!(link("data:text/html,x"), None);
+    }
+
+    #[test]
+    fn lines_are_broken_at_spaces() {
+        assert_eq!(wrap("one two three", 10.0, 45.0), ["one two", "three"]);
+    }
+}

@@ -1,0 +1,327 @@
+//! One comparison as a row of numbers and as the full account behind it.
+//!
+//! In:  a comparison.  Out: [`RowView`] for the table, [`Account`] for those who want every test.
+//! Not here: which verdict it is; that stands in the comparison.
+
+use super::number::{self, ABSENT, decimals, fixed, p, plain, signed};
+use super::words::{self, Badge};
+use crate::verdict::report::{Comparison, Interval, NamedInterval, TReport};
+
+/// One row of numbers.
+pub struct RowView {
+    /// On the campaign's page.
+    pub anchor: String,
+    /// Metric for people.
+    pub label: String,
+    /// Unit.
+    pub unit: &'static str,
+    /// Metric this one is a function of.
+    pub derived: Option<String>,
+    /// Mean of the baseline.
+    pub baseline: String,
+    /// Runs of the baseline.
+    pub n_baseline: usize,
+    /// Mean of the candidate.
+    pub candidate: String,
+    /// Runs of the candidate.
+    pub n_candidate: usize,
+    /// Candidate - baseline.
+    pub difference: String,
+    /// Its interval.
+    pub difference_ci: String,
+    /// Per cent.
+    pub overhead: String,
+    /// Its interval.
+    pub overhead_ci: String,
+    /// Method of the interval.
+    pub method: String,
+    /// Holm-adjusted p.
+    pub holm: String,
+    /// Smallest margin that would have passed, per cent.
+    pub smallest: String,
+    /// Minimum detectable effect, per cent.
+    pub mde: String,
+    /// Verdict.
+    pub badge: Badge,
+}
+
+/// Everything about one comparison.
+pub struct Account {
+    /// On the campaign's page.
+    pub anchor: String,
+    /// Metric for people.
+    pub label: String,
+    /// Verdict.
+    pub badge: Badge,
+    /// The sentence of the verdict, caveats included.
+    pub text: String,
+    /// Reason codes.
+    pub reasons: Vec<String>,
+    /// Which family the p-values are adjusted in.
+    pub family: String,
+    /// Name of the table.
+    pub caption: String,
+    /// Rows under headings.
+    pub parts: Vec<Part>,
+    /// The verdict under other choices.
+    pub stability: Vec<(String, Badge)>,
+    /// `stable in 6 of 8`.
+    pub stable: Option<String>,
+}
+
+/// Rows under one heading.
+pub struct Part {
+    /// Heading.
+    pub heading: &'static str,
+    /// Quantity, value, remark.
+    pub rows: Vec<(String, String, String)>,
+}
+
+impl RowView {
+    /// From a comparison.
+    pub fn new(anchor: &str, c: &Comparison) -> Self {
+        let absolute = c.difference_ci.map_or_else(|| scale(c.difference), |ci| decimals(half(ci)));
+        let percent = percent_decimals(c);
+        let means = |mean: Option<f64>| {
+            mean.map_or_else(|| ABSENT.to_owned(), |m| if c.difference_ci.is_some() { fixed(m, absolute) } else { plain(m) })
+        };
+        Self {
+            anchor: anchor.to_owned(),
+            label: c.label.clone(),
+            unit: c.unit,
+            derived: c.derived_from.as_deref().map(words::metric),
+            baseline: means(c.mean_baseline),
+            n_baseline: c.n_baseline,
+            candidate: means(c.mean_candidate),
+            n_candidate: c.n_candidate,
+            difference: c.difference.map_or_else(|| ABSENT.to_owned(), |d| signed(d, absolute)),
+            difference_ci: c.difference_ci.map_or_else(String::new, |ci| number::ends(ci, absolute)),
+            overhead: c.overhead_pct.map_or_else(|| ABSENT.to_owned(), |x| format!("{} %", signed(x, percent))),
+            overhead_ci: c.overhead_ci.as_ref().map_or_else(String::new, |ci| number::ends(bare(ci), percent)),
+            method: c.overhead_ci.as_ref().map_or_else(String::new, |ci| words::method(&ci.method)),
+            holm: number::p_or(c.p_adjusted.holm),
+            smallest: c.tost.as_ref().and_then(|t| t.smallest_margin_pct).map_or_else(|| ABSENT.to_owned(), percent_of),
+            mde: c.mde_pct.map_or_else(|| ABSENT.to_owned(), percent_of),
+            badge: words::verdict(c.verdict.kind),
+        }
+    }
+}
+
+impl Account {
+    /// From a comparison.
+    pub fn new(anchor: &str, c: &Comparison) -> Self {
+        let parts = [
+            Part { heading: "Estimate", rows: estimate(c) },
+            Part { heading: "Tests", rows: tests(c) },
+            Part { heading: "Size of the effect", rows: effect(c) },
+            Part { heading: "Sameness and power", rows: sameness(c) },
+            Part { heading: "Without the flagged runs", rows: without(c) },
+        ];
+        let stability: Vec<_> = c.stability.iter().map(|s| (s.choice.clone(), words::verdict(s.kind))).collect();
+        let same = c.stability.iter().filter(|s| s.kind == c.verdict.kind).count();
+        Self {
+            anchor: anchor.to_owned(),
+            label: c.label.clone(),
+            badge: words::verdict(c.verdict.kind),
+            text: c.verdict.text.clone(),
+            reasons: c.verdict.reasons.clone(),
+            family: family(c),
+            caption: format!("{}: {} against {}, {} {}", c.label, c.candidate, c.baseline, c.model, c.workload),
+            parts: parts.into_iter().filter(|part| !part.rows.is_empty()).collect(),
+            stable: (!stability.is_empty()).then(|| format!("the same verdict in {same} of {}", stability.len())),
+            stability,
+        }
+    }
+}
+
+type Row = (String, String, String);
+
+fn row(what: &str, value: impl Into<String>, remark: impl Into<String>) -> Row {
+    (what.into(), value.into(), remark.into())
+}
+
+fn estimate(c: &Comparison) -> Vec<Row> {
+    let mut rows = Vec::new();
+    if let Some(ci) = c.difference_ci {
+        rows.push(row(
+            "Difference of means",
+            format!("{} {} {}", signed(c.difference.unwrap_or(f64::NAN), decimals(half(ci))), number::interval(ci), c.unit),
+            "Welch interval",
+        ));
+    }
+    let percent = percent_decimals(c);
+    if let (Some(x), Some(ci)) = (c.overhead_pct, &c.overhead_ci) {
+        let text = format!("{} % {}", signed(x, percent), number::ends(bare(ci), percent));
+        rows.push(row("Overhead", text, format!("{}; the interval of the verdict", words::method(&ci.method))));
+    }
+    if let Some(ci) = c.overhead_ci90 {
+        rows.push(row("Overhead, 90 % interval", percent_interval(ci), "the one a reading of sameness uses"));
+    }
+    if let Some(ci) = c.fieller_overhead_pct {
+        rows.push(row("Overhead, Fieller", percent_interval(ci), ""));
+    }
+    if let Some(ci) = &c.bootstrap_overhead_pct {
+        let remark: Vec<String> =
+            std::iter::once(words::method(&ci.method)).chain(c.bootstrap_flags.iter().map(|f| words::flag(f))).collect();
+        rows.push(row("Overhead, bootstrap", percent_interval(bare(ci)), remark.join("; ")));
+    }
+    if let Some(ci) = c.log_ratio_overhead_pct {
+        rows.push(row("Overhead, on logs", percent_interval(ci), "Welch on logarithms: ratio of geometric means"));
+    }
+    if let Some(loss) = c.loss_pct {
+        rows.push(row("Loss by the study's formula", format!("{} %", signed(loss, percent)), "100 (baseline − candidate) / baseline"));
+    }
+    let order = match c.order.as_str() {
+        "blocked" => "one environment after the other",
+        "interleaved" => "the environments took turns",
+        "mixed" => "turns only in part",
+        _ => "order not recorded",
+    };
+    rows.push(row("Drift allowance", format!("{} %", plain(c.drift_allowance_pct)), order));
+    rows
+}
+
+fn t_row(what: &str, t: &TReport, remark: &str) -> Row {
+    row(what, format!("p {}", p_sign(t.p)), join(&format!("t = {}, df = {}", short(t.t), short(t.df)), remark))
+}
+
+fn tests(c: &Comparison) -> Vec<Row> {
+    let mut rows = Vec::new();
+    if let Some(t) = &c.welch_t {
+        rows.push(t_row("Welch t", t, "decides, after Holm"));
+    }
+    let adjusted = &c.p_adjusted;
+    if let Some(holm) = adjusted.holm {
+        let remark = format!(
+            "Bonferroni {}, Benjamini-Hochberg {}; {}",
+            number::p_or(adjusted.bonferroni),
+            number::p_or(adjusted.benjamini_hochberg),
+            family(c)
+        );
+        rows.push(row("Holm-adjusted", format!("p {}", p_sign(holm)), remark));
+    }
+    if let Some(t) = &c.student_t {
+        rows.push(t_row("Student t", t, "pooled variance, as the study used it"));
+    }
+    if let Some(u) = &c.mann_whitney {
+        let remark = format!("U = {}, {}; stochastic order, not means", plain(u.u), words::method(&u.method));
+        rows.push(row("Mann-Whitney", format!("p {}", p_sign(u.p)), remark));
+    }
+    if let Some(perm) = &c.permutation {
+        let how = if perm.exact { "every split" } else { "random splits" };
+        rows.push(row("Permutation of means", format!("p {}", p_sign(perm.p)), format!("{how}, {}", number::count(perm.count))));
+    }
+    if let Some(t) = &c.paired_t {
+        rows.push(t_row("Paired t", t, "blocks as pairs"));
+    }
+    if let Some(w) = &c.wilcoxon {
+        let remark = format!("W = {}, {}", plain(w.w), words::method(&w.method));
+        rows.push(row("Wilcoxon signed rank", format!("p {}", p_sign(w.p)), remark));
+    }
+    if let Some(f) = &c.brown_forsythe {
+        rows.push(row("Brown-Forsythe", format!("p {}", p_sign(f.p)), format!("F = {}; equal spread of both arms", short(f.f))));
+    }
+    rows
+}
+
+fn effect(c: &Comparison) -> Vec<Row> {
+    let mut rows = Vec::new();
+    if let Some(d) = c.cohens_d {
+        rows.push(row("Cohen d", fixed(d, 2), "pooled standard deviation"));
+    }
+    if let Some(g) = &c.hedges_g {
+        let ends = match (g.low, g.high) {
+            (Some(low), Some(high)) => format!(" [{}, {}]", fixed(low, 2), fixed(high, 2)),
+            _ => String::new(),
+        };
+        rows.push(row("Hedges g", format!("{}{ends}", fixed(g.value, 2)), "in standard deviations of a run; says nothing of relevance"));
+    }
+    if let Some(delta) = c.cliffs_delta {
+        rows.push(row("Cliff delta", fixed(delta, 2), "−1 to +1"));
+    }
+    rows
+}
+
+fn sameness(c: &Comparison) -> Vec<Row> {
+    let mut rows = Vec::new();
+    if let Some(t) = &c.tost {
+        let said = if t.equivalent { "passes" } else { "does not pass" };
+        rows.push(row(
+            &format!("Two one-sided tests at ±{} %", plain(t.margin_pct)),
+            format!("p {}", p_sign(t.p)),
+            format!("{said} before any drift allowance"),
+        ));
+        if let Some(margin) = t.smallest_margin_pct {
+            rows.push(row("Smallest margin that would pass", percent_of(margin), "the data support sameness to this"));
+        }
+    }
+    if let Some(power) = c.power_at_10pct {
+        rows.push(row("Power to see 10 %", fixed(power, 3), ""));
+    }
+    if let Some(mde) = c.mde_pct {
+        rows.push(row("Minimum detectable effect", percent_of(mde), "power 0.8"));
+    }
+    if let Some(n) = c.runs_needed {
+        rows.push(row("Runs needed per environment", number::count(n), "at the spread seen here"));
+    }
+    rows
+}
+
+fn without(c: &Comparison) -> Vec<Row> {
+    let Some(w) = &c.without_flagged else { return Vec::new() };
+    let value = match (w.overhead_pct, w.low, w.high) {
+        (Some(x), Some(low), Some(high)) => {
+            let ci = Interval::new(low, high);
+            format!("{} % {}", signed(x, decimals(half(ci))), number::interval(ci))
+        }
+        (Some(x), ..) => format!("{} %", signed(x, scale(Some(x)))),
+        _ => ABSENT.into(),
+    };
+    vec![row("Overhead", value, format!("left out, for reading only: {}", w.left_out.join(", ")))]
+}
+
+fn family(c: &Comparison) -> String {
+    match (c.p_adjusted.family.is_empty(), c.p_adjusted.family_size) {
+        (_, 0) => "not a member of a family".into(),
+        (true, k) => format!("family of {k}"),
+        (false, k) => format!("family of {k}: {}", c.p_adjusted.family),
+    }
+}
+
+/// Decimals of the overhead of a comparison.
+pub fn percent_decimals(c: &Comparison) -> usize {
+    c.overhead_ci.as_ref().map_or_else(|| scale(c.overhead_pct), |ci| decimals(half(bare(ci))))
+}
+
+fn percent_interval(ci: Interval) -> String {
+    format!("{} %", number::interval(ci))
+}
+
+fn percent_of(value: f64) -> String {
+    format!("{} %", fixed(value, decimals(value)))
+}
+
+fn p_sign(value: f64) -> String {
+    let text = p(value);
+    if text.starts_with('<') { text } else { format!("= {text}") }
+}
+
+fn short(value: f64) -> String {
+    if value.is_finite() { fixed(value, 2) } else { fixed(value, 0) }
+}
+
+fn join(a: &str, b: &str) -> String {
+    if b.is_empty() { a.to_owned() } else { format!("{a}; {b}") }
+}
+
+fn scale(value: Option<f64>) -> usize {
+    value.map_or(1, decimals)
+}
+
+fn half(ci: Interval) -> f64 {
+    (ci.high - ci.low) / 2.0
+}
+
+fn bare(ci: &NamedInterval) -> Interval {
+    Interval::new(ci.low, ci.high)
+}

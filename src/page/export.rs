@@ -1,0 +1,148 @@
+//! Files for machines: comparisons as CSV, the analysis as JSON, hashes of everything.
+//!
+//! In:  the analysis; the finished files.  Out: bytes with every digit, absent left empty.
+//! Not here: rounding. CSV text that a spreadsheet would run as a formula is neutralised.
+
+use super::Page;
+use super::data::hex;
+use crate::error::Error;
+use crate::verdict::report::{Analysis, Comparison, Interval, NamedInterval};
+
+/// `data/analysis.json`.
+pub fn json(analysis: &Analysis) -> Result<Page, Error> {
+    let mut bytes = serde_json::to_vec_pretty(analysis)
+        .map_err(|e| Error::archive("the analysis cannot be written as JSON").because(e))?;
+    bytes.push(b'\n');
+    Ok(Page::new("data/analysis.json", bytes))
+}
+
+const COLUMNS: &[&str] = &[
+    "campaign", "model", "workload", "metric", "unit", "direction", "primary", "derived_from", "baseline", "candidate",
+    "n_baseline", "n_candidate", "paired", "order", "mean_baseline", "mean_candidate", "difference", "difference_low",
+    "difference_high", "overhead_pct", "overhead_low", "overhead_high", "overhead_method", "overhead90_low",
+    "overhead90_high", "fieller_low", "fieller_high", "bootstrap_low", "bootstrap_high", "bootstrap_method",
+    "log_ratio_low", "log_ratio_high", "loss_pct", "welch_t", "welch_df", "welch_p", "student_t", "student_df",
+    "student_p", "mann_whitney_u", "mann_whitney_p", "permutation_p", "permutation_exact", "paired_t_p", "wilcoxon_p",
+    "brown_forsythe_p", "cohens_d", "hedges_g", "hedges_g_low", "hedges_g_high", "cliffs_delta", "tost_margin_pct",
+    "tost_p", "tost_equivalent", "smallest_margin_pct", "power_at_10pct", "mde_pct", "runs_needed", "p_bonferroni",
+    "p_holm", "p_benjamini_hochberg", "family_size", "drift_allowance_pct", "verdict", "verdict_text", "reasons",
+    "caveats",
+];
+
+/// `data/comparisons.csv` (RFC 4180): one row per comparison, every digit, absent cells empty.
+pub fn comparisons(analysis: &Analysis) -> Result<Page, Error> {
+    let fault = |e: csv::Error| Error::archive("the comparisons cannot be written as CSV").because(e);
+    let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
+    writer.write_record(COLUMNS).map_err(fault)?;
+    for comparison in &analysis.comparisons {
+        writer.write_record(cells(comparison)).map_err(fault)?;
+    }
+    let bytes = writer
+        .into_inner()
+        .map_err(|e| Error::archive("the comparisons cannot be written as CSV").detail(e.to_string()))?;
+    Ok(Page::new("data/comparisons.csv", bytes))
+}
+
+fn cells(c: &Comparison) -> Vec<String> {
+    let direction = match c.direction {
+        crate::model::Direction::LowerIsBetter => "lower_is_better",
+        crate::model::Direction::HigherIsBetter => "higher_is_better",
+        crate::model::Direction::Neutral => "neutral",
+    };
+    let (d_low, d_high) = ends(c.difference_ci);
+    let (o_low, o_high, o_method) = named(c.overhead_ci.as_ref());
+    let (n_low, n_high) = ends(c.overhead_ci90);
+    let (f_low, f_high) = ends(c.fieller_overhead_pct);
+    let (b_low, b_high, b_method) = named(c.bootstrap_overhead_pct.as_ref());
+    let (l_low, l_high) = ends(c.log_ratio_overhead_pct);
+    let t = |t: &Option<crate::verdict::report::TReport>| {
+        t.as_ref().map_or_else(<[String; 3]>::default, |t| [number(t.t), number(t.df), number(t.p)])
+    };
+    let [welch_t, welch_df, welch_p] = t(&c.welch_t);
+    let [student_t, student_df, student_p] = t(&c.student_t);
+    let tost = c.tost.as_ref();
+    vec![
+        text(&c.campaign), text(&c.model), text(&c.workload), text(&c.metric), text(c.unit), direction.into(),
+        c.primary.to_string(), text(c.derived_from.as_deref().unwrap_or("")), text(&c.baseline), text(&c.candidate),
+        c.n_baseline.to_string(), c.n_candidate.to_string(), c.paired.to_string(), text(&c.order),
+        optional(c.mean_baseline), optional(c.mean_candidate), optional(c.difference), d_low, d_high,
+        optional(c.overhead_pct), o_low, o_high, o_method, n_low, n_high, f_low, f_high, b_low, b_high, b_method,
+        l_low, l_high, optional(c.loss_pct), welch_t, welch_df, welch_p, student_t, student_df, student_p,
+        optional(c.mann_whitney.as_ref().map(|u| u.u)), optional(c.mann_whitney.as_ref().map(|u| u.p)),
+        optional(c.permutation.as_ref().map(|p| p.p)),
+        c.permutation.as_ref().map_or_else(String::new, |p| p.exact.to_string()),
+        optional(c.paired_t.as_ref().map(|p| p.p)), optional(c.wilcoxon.as_ref().map(|w| w.p)),
+        optional(c.brown_forsythe.as_ref().map(|f| f.p)), optional(c.cohens_d),
+        optional(c.hedges_g.as_ref().map(|g| g.value)), optional(c.hedges_g.as_ref().and_then(|g| g.low)),
+        optional(c.hedges_g.as_ref().and_then(|g| g.high)), optional(c.cliffs_delta),
+        optional(tost.map(|t| t.margin_pct)), optional(tost.map(|t| t.p)),
+        tost.map_or_else(String::new, |t| t.equivalent.to_string()),
+        optional(tost.and_then(|t| t.smallest_margin_pct)), optional(c.power_at_10pct), optional(c.mde_pct),
+        c.runs_needed.map_or_else(String::new, |n| n.to_string()), optional(c.p_adjusted.bonferroni),
+        optional(c.p_adjusted.holm), optional(c.p_adjusted.benjamini_hochberg), c.p_adjusted.family_size.to_string(),
+        number(c.drift_allowance_pct), c.verdict.kind.word().into(), text(&c.verdict.text),
+        text(&c.verdict.reasons.join(" ")), text(&c.verdict.caveats.join("; ")),
+    ]
+}
+
+/// `data/SHA256SUMS` over every other file, sorted by path; the paths are those seen from the site's folder.
+pub fn sums(pages: &[Page]) -> Page {
+    let mut lines: Vec<String> = pages.iter().map(|page| format!("{}  {}\n", hex(&page.bytes), page.path)).collect();
+    lines.sort_by(|a, b| a.get(66..).cmp(&b.get(66..)));
+    Page::new("data/SHA256SUMS", lines.concat())
+}
+
+/// Text that a spreadsheet would take for a formula gets an apostrophe in front, which spreadsheets hide.
+pub fn text(cell: &str) -> String {
+    if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{cell}") } else { cell.to_owned() }
+}
+
+/// The shortest text that reads back as the same number; infinite as the contract spells it.
+fn number(value: f64) -> String {
+    if value.is_finite() {
+        format!("{value}")
+    } else if value.is_nan() {
+        String::new()
+    } else if value > 0.0 {
+        "inf".into()
+    } else {
+        "-inf".into()
+    }
+}
+
+fn optional(value: Option<f64>) -> String {
+    value.map_or_else(String::new, number)
+}
+
+fn ends(interval: Option<Interval>) -> (String, String) {
+    interval.map_or_else(Default::default, |i| (number(i.low), number(i.high)))
+}
+
+fn named(interval: Option<&NamedInterval>) -> (String, String, String) {
+    interval.map_or_else(Default::default, |i| (number(i.low), number(i.high), text(&i.method)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formulas_are_text_and_numbers_are_numbers() {
+        for cell in ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx"] {
+            assert_eq!(text(cell), format!("'{cell}"));
+        }
+        assert_eq!(text("native"), "native");
+        assert_eq!((number(-1.5), number(f64::INFINITY), number(f64::NAN)), ("-1.5".into(), "inf".into(), String::new()));
+    }
+
+    #[test]
+    fn sums_are_sorted_by_path_and_read_by_sha256sum() {
+        let sums = sums(&[Page::new("b", "x"), Page::new("a", "")]);
+        let text = String::from_utf8(sums.bytes).unwrap();
+        assert_eq!(
+            text,
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855  a\n\
+             2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881  b\n"
+        );
+    }
+}

@@ -1,0 +1,278 @@
+//! The front page: the answer, the chart, what to beware of, where it comes from.
+
+use askama::Template;
+
+use super::figure::{self, FigureView};
+use super::index::{Link, Site, by_trap, overall, trap_href, worst};
+use super::shell::Shell;
+use super::words::{self, Badge, counted};
+use crate::verdict::report::{CampaignReport, Comparison, Sentence, TrapReport, TrapStatus};
+
+#[derive(Template)]
+#[template(path = "front.html")]
+struct Front {
+    shell: Shell,
+    heading: String,
+    intro: Option<String>,
+    cards: Vec<Card>,
+    downloads: Vec<(&'static str, String, String)>,
+    cite_text: String,
+    cite_bibtex: String,
+    reproduce: String,
+}
+
+/// One campaign on the front page.
+struct Card {
+    id: String,
+    href: String,
+    eyebrow: String,
+    question: String,
+    said: Said,
+    tally: Vec<(Badge, usize)>,
+    forest: Option<FigureView>,
+    strip: TrapStrip,
+    provenance: Vec<Fact>,
+}
+
+/// The answer of a campaign.
+pub struct Said {
+    /// The headline.
+    pub first: Option<SentenceView>,
+    /// What belongs to it.
+    pub rest: Vec<SentenceView>,
+}
+
+/// A sentence and what it rests on.
+pub struct SentenceView {
+    /// As `verdict` words it.
+    pub text: String,
+    /// Where its grounds stand.
+    pub because: Vec<Link>,
+}
+
+/// A term and what stands for it.
+pub struct Fact {
+    /// Term.
+    pub term: String,
+    /// Value.
+    pub value: String,
+    /// Set in the monospaced face: hashes, commands.
+    pub code: bool,
+}
+
+/// Traps that fired, each a link, and how many were looked for.
+pub struct TrapStrip {
+    /// The worst first.
+    pub fired: Vec<TrapChip>,
+    /// `23 checked: 9 fired, 12 passed, 2 not evaluated`.
+    pub line: String,
+}
+
+/// One trap that fired.
+pub struct TrapChip {
+    /// Its place on the traps page.
+    pub href: String,
+    /// Severity.
+    pub badge: Badge,
+    /// Name for people.
+    pub title: String,
+    /// Subjects it fired on.
+    pub times: usize,
+}
+
+impl Fact {
+    /// Plain text.
+    pub fn new(term: &str, value: impl Into<String>) -> Self {
+        Self { term: term.into(), value: value.into(), code: false }
+    }
+
+    /// For the eye of a machine.
+    pub fn code(term: &str, value: impl Into<String>) -> Self {
+        Self { term: term.into(), value: value.into(), code: true }
+    }
+}
+
+/// The page at `index.html`.
+pub fn page(site: &Site<'_>, downloads: &[(String, usize)]) -> Result<String, askama::Error> {
+    let campaigns = site.campaigns();
+    let single = campaigns.len() == 1;
+    let heading = match campaigns[..] {
+        [only] => only.question.clone().unwrap_or_else(|| only.title.clone()),
+        _ => "What these measurements support".into(),
+    };
+    let intro = (!single).then(|| {
+        format!(
+            "{} with {}, the newest first. Every verdict follows from fixed rules; what could mislead is named beside it.",
+            counted(campaigns.len(), "campaign", "campaigns"),
+            counted(site.analysis.runs.len(), "run", "runs"),
+        )
+    });
+    let description = campaigns
+        .first()
+        .and_then(|c| c.headline.first())
+        .map_or_else(|| heading.clone(), |sentence| sentence.text.clone());
+    let shell = Shell::new("index.html", format!("{heading} – sparkbench"), "front", &site.analysis.tool)
+        .described(description);
+    let (cite_text, cite_bibtex) = citation(site, &heading);
+    Front {
+        cards: campaigns.iter().map(|c| card(site, c)).collect(),
+        downloads: downloads.iter().map(|(path, size)| (super::data::about(path), path.clone(), super::number::size(*size))).collect(),
+        reproduce: site.extras.reproduce.clone(),
+        shell,
+        heading,
+        intro,
+        cite_text,
+        cite_bibtex,
+    }
+    .render()
+}
+
+fn card(site: &Site<'_>, campaign: &CampaignReport) -> Card {
+    let comparisons = site.comparisons(&campaign.name);
+    let primary: Vec<(&str, &Comparison)> = comparisons.iter().copied().filter(|(_, c)| c.primary).collect();
+    let shown = if primary.is_empty() { comparisons } else { primary };
+    let id = super::index::slug(&["c", &campaign.name]);
+    Card {
+        href: format!("c/{}/index.html", campaign.name),
+        eyebrow: eyebrow(site, campaign),
+        question: campaign.question.clone().unwrap_or_else(|| campaign.title.clone()),
+        said: said(site, "", campaign),
+        tally: figure::tally(&shown),
+        forest: figure::forest(&format!("{id}-forest"), &forest_title(campaign), campaign, &shown, ""),
+        strip: strip("", &site.traps(&campaign.name)),
+        provenance: provenance(site, campaign),
+        id,
+    }
+}
+
+/// Title, days, machine and size of a campaign in one line.
+pub fn eyebrow(site: &Site<'_>, campaign: &CampaignReport) -> String {
+    let mut parts = vec![campaign.title.clone()];
+    parts.extend(words::days(campaign.first_started_utc, campaign.last_started_utc));
+    parts.extend(campaign.machine.as_deref().map(|m| site.machine(m)));
+    parts.push(counted(campaign.runs, "run", "runs"));
+    if campaign.failed > 0 {
+        parts.push(format!("{} failed", campaign.failed));
+    }
+    parts.join(" · ")
+}
+
+/// Title of the forest plot of a campaign.
+pub fn forest_title(campaign: &CampaignReport) -> String {
+    let others: Vec<&str> = campaign
+        .environments
+        .iter()
+        .map(String::as_str)
+        .filter(|e| Some(*e) != campaign.baseline.as_deref())
+        .collect();
+    match (&campaign.baseline, others.is_empty()) {
+        (Some(baseline), false) => format!("Overhead of {} against {baseline}", others.join(", ")),
+        _ => "Overhead by model and metric".into(),
+    }
+}
+
+/// The headline of a campaign with its grounds.
+pub fn said(site: &Site<'_>, root: &str, campaign: &CampaignReport) -> Said {
+    let mut all = sentences(site, root, campaign, &campaign.headline).into_iter();
+    Said { first: all.next(), rest: all.collect() }
+}
+
+/// Sentences with links to what they rest on.
+pub fn sentences(site: &Site<'_>, root: &str, campaign: &CampaignReport, from: &[Sentence]) -> Vec<SentenceView> {
+    from.iter()
+        .map(|sentence| {
+            let mut because: Vec<Link> = Vec::new();
+            for link in sentence.because.iter().map(|id| site.because(root, &campaign.name, id)) {
+                if !because.contains(&link) {
+                    because.push(link);
+                }
+            }
+            SentenceView { text: sentence.text.clone(), because }
+        })
+        .collect()
+}
+
+/// The caveats strip.
+pub fn strip(root: &str, traps: &[&TrapReport]) -> TrapStrip {
+    let grouped = by_trap(traps);
+    let mut fired: Vec<_> = grouped
+        .iter()
+        .filter_map(|(id, reports)| {
+            let severity = worst(reports)?;
+            let times = reports.iter().filter(|r| r.status == TrapStatus::Fired).count();
+            let title = reports.first()?.title.to_owned();
+            Some((severity, TrapChip { href: trap_href(root, id), badge: words::severity(severity), title, times }))
+        })
+        .collect();
+    fired.sort_by_key(|(severity, _)| *severity);
+    let count = |status| grouped.iter().filter(|(_, reports)| overall(reports) == status).count();
+    let line = format!(
+        "{} checked: {} fired, {} passed, {} could not be evaluated.",
+        counted(grouped.len(), "trap", "traps"),
+        count(TrapStatus::Fired),
+        count(TrapStatus::Passed),
+        count(TrapStatus::NotEvaluated),
+    );
+    TrapStrip { fired: fired.into_iter().map(|(_, chip)| chip).collect(), line }
+}
+
+/// Where a campaign comes from.
+pub fn provenance(site: &Site<'_>, campaign: &CampaignReport) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    if let Some(machine) = &campaign.machine {
+        facts.push(Fact::new("Machine", site.machine(machine)));
+    }
+    if let Some(days) = words::days(campaign.first_started_utc, campaign.last_started_utc) {
+        facts.push(Fact::new("Measured", days));
+    }
+    let mut engines: Vec<String> = site
+        .runs(&campaign.name)
+        .iter()
+        .filter_map(|r| {
+            let engine = r.setup.engine.clone()?;
+            Some(r.setup.engine_version.as_ref().map_or(engine.clone(), |version| format!("{engine} {version}")))
+        })
+        .collect();
+    engines.sort();
+    engines.dedup();
+    if !engines.is_empty() {
+        facts.push(Fact::new("Engine", engines.join(", ")));
+    }
+    facts.extend(campaign.provenance.iter().map(|line| Fact::new("Source", line.clone())));
+    facts.push(Fact::code("Archive SHA-256", campaign.archive_sha256.clone()));
+    facts.push(Fact::new("Analysed with", format!("{} {}", site.analysis.tool.name, site.analysis.tool.version)));
+    facts
+}
+
+/// A citation in words and as BibTeX. The year is that of the newest run: pages know no clock.
+fn citation(site: &Site<'_>, heading: &str) -> (String, String) {
+    let campaigns = site.campaigns();
+    let newest = campaigns.iter().filter_map(|c| c.last_started_utc).max();
+    let year = newest.map(|m| words::day(m).chars().take(4).collect::<String>());
+    let titles: Vec<&str> = campaigns.iter().map(|c| c.title.as_str()).collect();
+    let hashes: Vec<String> =
+        campaigns.iter().map(|c| c.archive_sha256.chars().take(16).collect::<String>()).collect();
+    let tool = format!("{} {}", site.analysis.tool.name, site.analysis.tool.version);
+    let title = if campaigns.len() == 1 { heading.to_owned() } else { titles.join("; ") };
+    let dated = year.as_deref().map_or_else(String::new, |y| format!(" ({y})"));
+    let text = format!("{title}{dated}. Analysed with {tool}. Archive SHA-256 {}.", hashes.join(", "));
+    let key = hashes.first().map_or("report", |h| h.get(..8).unwrap_or(h));
+    let year = year.map_or_else(String::new, |y| format!("  year  = {{{y}}},\n"));
+    let bibtex = format!(
+        "@misc{{sparkbench-{key},\n  title = {{{}}},\n{year}  note  = {{Analysed with {tool}; archive SHA-256 {}}}\n}}",
+        braced(&title),
+        hashes.join(", ")
+    );
+    (text, bibtex)
+}
+
+/// Letters that BibTeX would take for its own.
+fn braced(text: &str) -> String {
+    text.chars()
+        .flat_map(|c| match c {
+            '{' | '}' | '\\' => vec![' '],
+            '%' | '&' | '#' | '_' | '$' => vec!['\\', c],
+            other => vec![other],
+        })
+        .collect()
+}

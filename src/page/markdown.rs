@@ -1,0 +1,192 @@
+//! The report as Markdown: for repositories, pull requests and anyone who reads plain text.
+//!
+//! In:  the analysis.  Out: `data/ANALYSIS.md`.
+//! Not here: words of our own about results; sentences are those of `verdict`.
+
+use std::fmt::Write;
+
+use super::comparison::RowView;
+use super::index::{Site, by_trap};
+use super::number::{plain, plain_or};
+use super::traps::subject;
+use super::words::{self, counted};
+use super::{Page, front};
+use crate::verdict::report::{CampaignReport, Sentence, Severity, TrapStatus};
+
+/// The whole report.
+pub fn page(site: &Site<'_>) -> Page {
+    let mut out = String::new();
+    // Writing to a string cannot fail, so the results of `write!` are let go throughout.
+    let _ = writeln!(out, "# Analysis\n");
+    let _ = writeln!(
+        out,
+        "Made by {} {} at {} % confidence, {} bootstrap draws, seed {}. {} in {}.\n",
+        site.analysis.tool.name,
+        site.analysis.tool.version,
+        plain(100.0 * site.analysis.settings.confidence),
+        site.analysis.settings.resamples,
+        site.analysis.settings.seed,
+        counted(site.analysis.runs.len(), "run", "runs"),
+        counted(site.analysis.campaigns.len(), "campaign", "campaigns"),
+    );
+    if !site.extras.reproduce.is_empty() {
+        let _ = writeln!(out, "Make it again: `{}`\n", site.extras.reproduce.replace('`', "'"));
+    }
+    for campaign in site.campaigns() {
+        section(&mut out, site, campaign);
+    }
+    let skipped: Vec<_> = site.analysis.inputs.iter().filter(|i| i.skipped).collect();
+    if !skipped.is_empty() {
+        let _ = writeln!(out, "## Left out\n");
+        for input in skipped {
+            let _ = writeln!(out, "- {}: {}", escape(&input.path), escape(input.reason.as_deref().unwrap_or("no reason recorded")));
+        }
+        out.push('\n');
+    }
+    Page::new("data/ANALYSIS.md", out)
+}
+
+fn section(out: &mut String, site: &Site<'_>, campaign: &CampaignReport) {
+    let _ = writeln!(out, "## {}\n\n{}\n", escape(&campaign.title), escape(&front::eyebrow(site, campaign)));
+    if let Some(question) = &campaign.question {
+        let _ = writeln!(out, "> {}\n", escape(question));
+    }
+    for sentence in &campaign.headline {
+        let _ = writeln!(out, "{}\n", escape(&sentence.text));
+    }
+    sentences(out, "What the rows support", &campaign.supported);
+    sentences(out, "What they do not support", &campaign.unsupported);
+    comparisons(out, site, campaign);
+    traps(out, site, campaign);
+    published(out, campaign);
+    let _ = writeln!(out, "Archive SHA-256: `{}`\n", campaign.archive_sha256);
+}
+
+fn sentences(out: &mut String, heading: &str, sentences: &[Sentence]) {
+    if sentences.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "### {heading}\n");
+    for sentence in sentences {
+        let _ = writeln!(out, "- {}", escape(&sentence.text));
+    }
+    out.push('\n');
+}
+
+fn comparisons(out: &mut String, site: &Site<'_>, campaign: &CampaignReport) {
+    let all = site.comparisons(&campaign.name);
+    if all.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "### Comparisons\n");
+    let _ = writeln!(out, "| model | workload | metric | baseline (n) | candidate (n) | overhead | Holm p | smallest margin | verdict |");
+    let _ = writeln!(out, "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |");
+    for (anchor, c) in &all {
+        let row = RowView::new(anchor, c);
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} ({}) | {} ({}) | {} ({}) | {} {} | {} | {} | {} |",
+            escape(&c.model),
+            escape(&c.workload),
+            escape(&row.label),
+            row.unit,
+            row.baseline,
+            row.n_baseline,
+            row.candidate,
+            row.n_candidate,
+            row.overhead,
+            row.overhead_ci,
+            row.holm,
+            row.smallest,
+            row.badge.word
+        );
+    }
+    out.push('\n');
+    for (_, c) in &all {
+        let _ = writeln!(out, "- {} {}, {}: {}", escape(&c.model), escape(&c.workload), escape(&c.label), escape(&c.verdict.text));
+    }
+    out.push('\n');
+}
+
+fn traps(out: &mut String, site: &Site<'_>, campaign: &CampaignReport) {
+    let traps = site.traps(&campaign.name);
+    if traps.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "### Traps\n\n{}\n", front::strip("", &traps).line);
+    let mut fired: Vec<_> = traps.iter().filter(|t| t.status == TrapStatus::Fired).collect();
+    fired.sort_by_key(|t| t.severity);
+    for trap in fired {
+        let severity = match trap.severity {
+            Severity::Error => "**error**",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        };
+        let subject = subject(&trap.subject);
+        let subject = if subject.is_empty() { String::new() } else { format!(" ({})", escape(&subject)) };
+        let _ = writeln!(out, "- {severity}: {}{subject}. {} {}", trap.title, escape(&trap.message), escape(&trap.remedy));
+    }
+    let unknown: Vec<&str> = by_trap(&traps)
+        .iter()
+        .filter(|(_, reports)| reports.iter().all(|r| r.status == TrapStatus::NotEvaluated))
+        .filter_map(|(_, reports)| Some(reports.first()?.title))
+        .collect();
+    if !unknown.is_empty() {
+        let _ = writeln!(out, "\nCould not be evaluated: {}.", unknown.join(", "));
+    }
+    out.push('\n');
+}
+
+fn published(out: &mut String, campaign: &CampaignReport) {
+    if campaign.published.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "### Published figures, recomputed\n");
+    if let Some(summary) = &campaign.published_summary {
+        let _ = writeln!(out, "{}\n", escape(summary));
+    }
+    let _ = writeln!(out, "| model | environment | metric | statistic | printed | recomputed | n | reproduces | note |");
+    let _ = writeln!(out, "| --- | --- | --- | --- | ---: | ---: | ---: | --- | --- |");
+    for check in &campaign.published {
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            escape(&check.model),
+            escape(&check.environment),
+            escape(&words::metric(&check.metric)),
+            escape(&check.statistic.replace('_', " ")),
+            escape(&check.printed),
+            check.rounded.clone().unwrap_or_else(|| plain_or(check.recomputed)),
+            check.n,
+            if check.reproduces { "yes" } else { "no" },
+            escape(check.note.as_deref().unwrap_or("")),
+        );
+    }
+    out.push('\n');
+}
+
+/// Markdown of others as text: no markup, no new cell, no new line.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' => {
+                out.push('\\');
+                out.push(c);
+            }
+            '\n' | '\r' => out.push(' '),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_others_cannot_break_out_of_its_cell() {
+        assert_eq!(escape("a|b\n<i>`x`"), "a\\|b \\<i\\>\\`x\\`");
+    }
+}

@@ -1,0 +1,105 @@
+//! The page of methods: formulas, rules and limits, with every threshold taken from the code that uses it.
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+
+use super::index::Site;
+use super::number::{count, plain};
+use super::prose;
+use super::shell::Shell;
+use super::words;
+use crate::error::Error;
+use crate::model::Metric;
+use crate::model::metric::{MARGIN_RATE_PCT, MARGIN_TAIL_PCT, MARGIN_WIDE_PCT};
+
+/// Prose of the page: anchor, heading, Markdown.
+const SECTIONS: &[(&str, &str, &str)] = &[
+    ("reading", "How to read these pages", include_str!("../../templates/prose/reading.md")),
+    ("verdicts", "How a verdict is reached", include_str!("../../templates/prose/verdicts.md")),
+    ("intervals", "Overheads and their intervals", include_str!("../../templates/prose/intervals.md")),
+    ("tests", "Tests and families", include_str!("../../templates/prose/tests.md")),
+    ("order", "Order, drift and outliers", include_str!("../../templates/prose/order.md")),
+    ("percentiles", "Percentiles and requests", include_str!("../../templates/prose/percentiles.md")),
+    ("limits", "What this cannot tell you", include_str!("../../templates/prose/limits.md")),
+    ("glossary", "Words", include_str!("../../templates/prose/glossary.md")),
+];
+
+#[derive(Template)]
+#[template(path = "method.html")]
+struct Page {
+    shell: Shell,
+    sections: Vec<Section>,
+    metrics: Vec<MetricRow>,
+    settings: Vec<(&'static str, String)>,
+}
+
+struct Section {
+    id: &'static str,
+    heading: &'static str,
+    html: String,
+}
+
+struct MetricRow {
+    name: &'static str,
+    label: String,
+    unit: &'static str,
+    direction: &'static str,
+    margin: String,
+}
+
+/// The page at `method/index.html`.
+pub fn page(site: &Site<'_>) -> Result<String, Error> {
+    let values = values(site);
+    let sections = SECTIONS
+        .iter()
+        .map(|(id, heading, text)| {
+            Ok(Section { id, heading, html: prose::html(&prose::fill(text, &values, id)?, 2) })
+        })
+        .collect::<Result<Vec<_>, Error>>()?;
+    let settings = &site.analysis.settings;
+    let margins: Vec<String> =
+        settings.margins_pct.iter().map(|(metric, pct)| format!("{} ±{} %", words::metric(metric), plain(*pct))).collect();
+    let page = Page {
+        shell: Shell::new("method/index.html", "Method – sparkbench", "method", &site.analysis.tool)
+            .described("How every number, interval and verdict of this site is computed, and where its limits are."),
+        sections,
+        metrics: Metric::names().filter_map(metric).collect(),
+        settings: vec![
+            ("Confidence", format!("{} %", plain(100.0 * settings.confidence))),
+            ("Bootstrap draws", count(settings.resamples as u64)),
+            ("Seed", settings.seed.to_string()),
+            ("Baseline", settings.baseline.clone().unwrap_or_else(|| "chosen by each campaign".into())),
+            ("Margins given by hand", if margins.is_empty() { "none".into() } else { margins.join(", ") }),
+        ],
+    };
+    page.render().map_err(super::template_fault)
+}
+
+fn metric(name: &'static str) -> Option<MetricRow> {
+    let metric = Metric::find(name)?;
+    Some(MetricRow {
+        name,
+        margin: if metric.ratio_scale { format!("±{} %", plain(metric.margin_pct)) } else { "no per cent".into() },
+        label: metric.label,
+        unit: metric.unit,
+        direction: words::direction(metric.direction),
+    })
+}
+
+fn values(site: &Site<'_>) -> BTreeMap<String, String> {
+    let settings = &site.analysis.settings;
+    let mut values: BTreeMap<String, String> =
+        site.extras.constants.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+    values.extend([
+        ("confidence_pct".to_owned(), plain(100.0 * settings.confidence)),
+        ("inner_pct".to_owned(), plain(100.0 * (1.0 - 2.0 * (1.0 - settings.confidence)))),
+        ("alpha".to_owned(), plain(1.0 - settings.confidence)),
+        ("resamples".to_owned(), count(settings.resamples as u64)),
+        ("seed".to_owned(), settings.seed.to_string()),
+        ("margin_rate_pct".to_owned(), plain(MARGIN_RATE_PCT)),
+        ("margin_wide_pct".to_owned(), plain(MARGIN_WIDE_PCT)),
+        ("margin_tail_pct".to_owned(), plain(MARGIN_TAIL_PCT)),
+    ]);
+    values
+}

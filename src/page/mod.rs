@@ -1,0 +1,127 @@
+//! Pages: judgements and charts to a site that works from a folder, without script and without a network.
+//!
+//! In:  [`Analysis`] and the [`Extras`] that are not in it.
+//! Out: [`Page`]s, every one with its path and its bytes; [`write()`] puts them on disk at the very end.
+//! Not here: any number. A mean that is missing here is missing in `verdict`.
+//!
+//! Same input, same bytes: nothing here reads a clock, an environment variable or a file.
+
+mod campaign;
+mod comparison;
+mod data;
+mod export;
+mod figure;
+mod front;
+mod index;
+mod markdown;
+mod method;
+mod number;
+mod prose;
+mod run;
+mod shell;
+mod traps;
+mod words;
+mod write;
+
+use std::collections::BTreeMap;
+
+use crate::error::{Error, Kind};
+use crate::model::{Sample, Series};
+use crate::verdict::report::{Analysis, Severity};
+
+pub use prose::CONSTANTS;
+pub use write::write;
+
+/// One file of the site.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// Below the site, with `/`, without a leading one: `c/phase1/index.html`.
+    pub path: String,
+    /// What it holds.
+    pub bytes: Vec<u8>,
+}
+
+impl Page {
+    /// A file of the site.
+    pub fn new(path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        Self { path: path.into(), bytes: bytes.into() }
+    }
+}
+
+/// What pages show beyond `analysis.json`: raw values, names for people, and prose that belongs to code.
+#[derive(Debug, Clone, Default)]
+pub struct Extras {
+    /// GPU telemetry by run id, in time order. A run without any is absent.
+    pub telemetry: BTreeMap<String, Vec<Sample>>,
+    /// Per-request values by run id, in the order they were measured. A run without any is absent.
+    pub requests: BTreeMap<String, Vec<Series>>,
+    /// Machine label to its name for people; the label itself is shown where it is absent.
+    pub machine_titles: BTreeMap<String, String>,
+    /// Model label to its name for people; the label itself is shown where it is absent.
+    pub model_titles: BTreeMap<String, String>,
+    /// Every trap the program knows, in the order in which pages list them.
+    pub traps: Vec<TrapAbout>,
+    /// Thresholds that the prose of the method page quotes, by name, as text; the names are [`CONSTANTS`].
+    pub constants: BTreeMap<&'static str, String>,
+    /// The command that makes this site again.
+    pub reproduce: String,
+    /// Ready files of other rooms (`data/runs.csv`, `data/requests.parquet`): listed, hashed and written as they are.
+    pub extra_files: Vec<Page>,
+}
+
+/// What a trap is about, whether or not it fired anywhere.
+#[derive(Debug, Clone)]
+pub struct TrapAbout {
+    /// Contract id; the anchor on the traps page.
+    pub id: &'static str,
+    /// `P1` to `P17`, where it is one of these.
+    pub code: Option<&'static str>,
+    /// Name for people.
+    pub title: &'static str,
+    /// How bad it is when it fires, unless the finding says otherwise.
+    pub severity: Severity,
+    /// Markdown: why it misleads, how it is detected, how to avoid it.
+    pub about: String,
+}
+
+/// Renders the whole site.
+///
+/// Fails when a name could leave the site folder, when a path is taken twice, or when prose quotes a threshold that
+/// [`Extras::constants`] lacks.
+pub fn render(analysis: &Analysis, extras: &Extras) -> Result<Vec<Page>, Error> {
+    let site = index::Site::new(analysis, extras)?;
+    let mut pages = vec![export::json(analysis)?, export::comparisons(analysis)?, markdown::page(&site)];
+    pages.extend(extras.extra_files.iter().cloned());
+    pages.sort_by(|a, b| a.path.cmp(&b.path));
+
+    let downloads: Vec<&Page> = pages.iter().collect();
+    let data = data::page(&site, &downloads).map_err(template_fault)?;
+    let mut listed: Vec<(String, usize)> = pages.iter().map(|p| (p.path.clone(), p.bytes.len())).collect();
+    // The hashes cover this page too, so their own size is not known yet; every line is one hash and one path.
+    listed.retain(|(path, _)| path != "data/SHA256SUMS");
+    pages.push(Page::new("data/index.html", data));
+    pages.push(Page::new("index.html", front::page(&site, &listed).map_err(template_fault)?));
+    pages.push(Page::new("traps/index.html", traps::page(&site).map_err(template_fault)?));
+    pages.push(Page::new("method/index.html", method::page(&site)?));
+    for report in &analysis.campaigns {
+        let html = campaign::page(&site, report).map_err(template_fault)?;
+        pages.push(Page::new(format!("c/{}/index.html", report.name), html));
+        let runs = site.runs(&report.name);
+        for (k, report) in runs.iter().enumerate() {
+            let before = k.checked_sub(1).and_then(|k| runs.get(k)).copied();
+            let html = run::page(&site, report, before, runs.get(k + 1).copied()).map_err(template_fault)?;
+            pages.push(Page::new(format!("r/{}/index.html", report.id), html));
+        }
+    }
+    pages.push(export::sums(&pages));
+    pages.sort_by(|a, b| a.path.cmp(&b.path));
+    match pages.windows(2).find(|pair| pair[0].path == pair[1].path) {
+        Some(pair) => Err(Error::archive(format!("two files of the site want the path '{}'", pair[0].path))),
+        None => Ok(pages),
+    }
+}
+
+/// A template that cannot be filled is a mistake in this program, told like any other error.
+fn template_fault(cause: askama::Error) -> Error {
+    Error::new(Kind::Archive, "a page could not be rendered").because(cause)
+}

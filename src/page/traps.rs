@@ -1,0 +1,169 @@
+//! The page of traps: what each one is, and what it said of each campaign.
+
+use askama::Template;
+
+use super::index::{Link, Site, overall, run_href, worst};
+use super::prose;
+use super::run::place;
+use super::shell::Shell;
+use super::words::{self, Badge, counted};
+use super::TrapAbout;
+use crate::verdict::report::{Evidence, Subject, TrapReport, TrapStatus};
+
+const ROOT: &str = "../";
+
+/// Pieces of evidence shown on the page; the others stand in `analysis.json`.
+const MOST_EVIDENCE: usize = 8;
+
+#[derive(Template)]
+#[template(path = "traps.html")]
+struct Page {
+    shell: Shell,
+    summary: String,
+    campaigns: Vec<Link>,
+    entries: Vec<Entry>,
+}
+
+struct Entry {
+    id: &'static str,
+    code: Option<&'static str>,
+    title: &'static str,
+    severity: Badge,
+    about: String,
+    /// One per campaign, in the order of the columns.
+    columns: Vec<Badge>,
+    said: Vec<Said>,
+}
+
+/// What a trap said of one campaign.
+struct Said {
+    campaign: Link,
+    badge: Badge,
+    findings: Vec<FindingView>,
+    passed: Option<String>,
+}
+
+struct FindingView {
+    badge: Badge,
+    severity: Option<Badge>,
+    subject: String,
+    message: String,
+    remedy: String,
+    evidence: Vec<EvidenceView>,
+    more: usize,
+}
+
+struct EvidenceView {
+    text: String,
+    run: Option<Link>,
+    origin: String,
+}
+
+/// The page at `traps/index.html`.
+pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
+    let campaigns = site.campaigns();
+    let mut known: Vec<TrapAbout> = site.extras.traps.clone();
+    for trap in &site.analysis.traps {
+        if !known.iter().any(|k| k.id == trap.id) {
+            known.push(TrapAbout {
+                id: trap.id,
+                code: trap.code,
+                title: trap.title,
+                severity: trap.severity,
+                about: String::new(),
+            });
+        }
+    }
+    let entries: Vec<Entry> = known
+        .into_iter()
+        .map(|trap| {
+            let per_campaign: Vec<(Link, Vec<&TrapReport>)> = campaigns
+                .iter()
+                .map(|c| {
+                    let link = Link { href: Some(format!("{ROOT}c/{}/index.html", c.name)), text: c.title.clone() };
+                    (link, site.traps(&c.name).into_iter().filter(|t| t.id == trap.id).collect())
+                })
+                .collect();
+            Entry {
+                id: trap.id,
+                code: trap.code,
+                title: trap.title,
+                severity: words::severity(trap.severity),
+                about: prose::html(&trap.about, 2),
+                columns: per_campaign.iter().map(|(_, reports)| words::trap_status(overall(reports))).collect(),
+                said: per_campaign.into_iter().map(|(campaign, reports)| said(campaign, &reports, &trap)).collect(),
+            }
+        })
+        .collect();
+    let fired = entries.iter().filter(|e| e.columns.iter().any(|b| b.word == words::trap_status(TrapStatus::Fired).word));
+    let summary = format!(
+        "{} looked for in {}; {} fired at least once.",
+        counted(entries.len(), "trap is", "traps are"),
+        counted(campaigns.len(), "campaign", "campaigns"),
+        fired.count(),
+    );
+    Page {
+        shell: Shell::new("traps/index.html", "Traps – sparkbench", "traps", &site.analysis.tool).described(summary.clone()),
+        summary,
+        campaigns: campaigns
+            .iter()
+            .map(|c| Link { href: Some(format!("{ROOT}c/{}/index.html", c.name)), text: c.title.clone() })
+            .collect(),
+        entries,
+    }
+    .render()
+}
+
+fn said(campaign: Link, reports: &[&TrapReport], trap: &TrapAbout) -> Said {
+    let status = overall(reports);
+    let mut told: Vec<&&TrapReport> = reports.iter().filter(|r| r.status != TrapStatus::Passed).collect();
+    told.sort_by_key(|r| (r.status, r.severity));
+    let passed: Vec<&&TrapReport> = reports.iter().filter(|r| r.status == TrapStatus::Passed).collect();
+    let passed = match passed[..] {
+        [] => None,
+        [only] => Some(format!("{}{}", prefix(&subject(&only.subject)), only.message)),
+        _ => Some(format!("Passed on {}.", counted(passed.len(), "subject", "subjects"))),
+    };
+    // Repeated only where it says something else than the heading.
+    let severity = worst(reports).filter(|s| *s != trap.severity).map(words::severity);
+    Said {
+        campaign,
+        badge: words::trap_status(status),
+        findings: told.into_iter().map(|r| finding(r, severity)).collect(),
+        passed,
+    }
+}
+
+fn prefix(subject: &str) -> String {
+    if subject.is_empty() { String::new() } else { format!("{subject}: ") }
+}
+
+fn finding(report: &TrapReport, severity: Option<Badge>) -> FindingView {
+    FindingView {
+        badge: words::trap_status(report.status),
+        severity: severity.filter(|_| report.status == TrapStatus::Fired).map(|_| words::severity(report.severity)),
+        subject: subject(&report.subject),
+        message: report.message.clone(),
+        remedy: if report.status == TrapStatus::Fired { report.remedy.clone() } else { String::new() },
+        evidence: report.evidence.iter().take(MOST_EVIDENCE).map(evidence).collect(),
+        more: report.evidence.len().saturating_sub(MOST_EVIDENCE),
+    }
+}
+
+fn evidence(e: &Evidence) -> EvidenceView {
+    EvidenceView {
+        text: e.text.clone(),
+        run: e.run.as_ref().map(|id| Link { href: Some(run_href(ROOT, id)), text: id.clone() }),
+        origin: e.origin.as_ref().map_or_else(String::new, |o| {
+            let place = place(o);
+            if place.is_empty() { o.file.clone() } else { format!("{}, {place}", o.file) }
+        }),
+    }
+}
+
+/// What a finding speaks of, in words; empty for the whole campaign.
+pub fn subject(subject: &Subject) -> String {
+    let metric = subject.metric.as_deref().map(words::metric);
+    let parts = [subject.model.as_deref(), subject.workload.as_deref(), subject.environment.as_deref(), metric.as_deref()];
+    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
+}

@@ -1,0 +1,194 @@
+//! Codes of the analysis as words, each with a mark that does not need colour.
+//!
+//! In:  kinds, severities, flags, moments.  Out: short text.
+//! Not here: sentences; those come from `verdict`.
+
+use crate::model::{Direction, Instant, Metric};
+use crate::verdict::report::{Severity, TrapStatus, VerdictKind};
+
+/// A word with a glyph and a class: colour is the third sign, never the only one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Badge {
+    /// CSS class.
+    pub class: &'static str,
+    /// Distinct for every word, hidden from screen readers.
+    pub glyph: &'static str,
+    /// What it says.
+    pub word: &'static str,
+}
+
+const fn badge(class: &'static str, glyph: &'static str, word: &'static str) -> Badge {
+    Badge { class, glyph, word }
+}
+
+/// The badge of a verdict.
+pub const fn verdict(kind: VerdictKind) -> Badge {
+    match kind {
+        VerdictKind::Slower => badge("v-slower", "▼", "slower"),
+        VerdictKind::Faster => badge("v-faster", "▲", "faster"),
+        VerdictKind::More => badge("v-more", "+", "more"),
+        VerdictKind::Less => badge("v-less", "−", "less"),
+        VerdictKind::Equivalent => badge("v-equivalent", "≈", "equivalent"),
+        VerdictKind::Inconclusive => badge("v-inconclusive", "?", "inconclusive"),
+        VerdictKind::NotComparable => badge("v-not", "×", "not comparable"),
+    }
+}
+
+/// The badge of a severity.
+pub const fn severity(severity: Severity) -> Badge {
+    match severity {
+        Severity::Error => badge("s-error", "×", "error"),
+        Severity::Warning => badge("s-warning", "!", "warning"),
+        Severity::Note => badge("s-note", "i", "note"),
+    }
+}
+
+/// The badge of what came of a check.
+pub const fn trap_status(status: TrapStatus) -> Badge {
+    match status {
+        TrapStatus::Fired => badge("t-fired", "●", "fired"),
+        TrapStatus::Passed => badge("t-passed", "✓", "passed"),
+        TrapStatus::NotEvaluated => badge("t-unknown", "○", "not evaluated"),
+    }
+}
+
+/// The badge of a success criterion. Anything unknown is shown as not assessed, never as a pass.
+pub fn outcome(word: &str) -> Badge {
+    match word {
+        "pass" => badge("o-pass", "✓", "pass"),
+        "fail" => badge("o-fail", "×", "fail"),
+        _ => badge("o-none", "○", "not assessed"),
+    }
+}
+
+/// The badge of the status of a run.
+pub fn run_status(word: &str) -> Badge {
+    match word {
+        "done" => badge("o-pass", "✓", "done"),
+        "failed" => badge("o-fail", "×", "failed"),
+        _ => badge("o-none", "○", "unrecorded"),
+    }
+}
+
+/// Name for people of a metric; the name itself where the contracts do not know it.
+pub fn metric(name: &str) -> String {
+    Metric::find(name).map_or_else(|| name.to_owned(), |m| m.label)
+}
+
+/// Unit of a metric, empty where unknown.
+pub fn unit(name: &str) -> &'static str {
+    Metric::find(name).map_or("", |m| m.unit)
+}
+
+/// Which way is better, in words.
+pub const fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::LowerIsBetter => "lower is better",
+        Direction::HigherIsBetter => "higher is better",
+        Direction::Neutral => "neither way is better",
+    }
+}
+
+/// Name for people of a method code.
+pub fn method(code: &str) -> String {
+    match code {
+        "fieller" => "Fieller".into(),
+        "bca" => "BCa bootstrap".into(),
+        "percentile" => "percentile bootstrap".into(),
+        "basic" => "basic bootstrap".into(),
+        "studentised" => "studentised bootstrap".into(),
+        "normal" => "normal approximation".into(),
+        "monte_carlo" => "random splits".into(),
+        other => other.replace('_', " "),
+    }
+}
+
+/// A flag of a run, a group or a bootstrap as a phrase.
+pub fn flag(code: &str) -> String {
+    let mut parts = code.split(':');
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some("outlier"), Some(rule), Some(name)) => {
+            let rule = match rule {
+                "modified_z" | "mad" => "modified z",
+                "three_sigma" => "three sigma",
+                "tukey" => "Tukey fences",
+                other => other,
+            };
+            format!("outlier in {} ({rule})", metric(name).to_lowercase())
+        }
+        (Some("first_run"), Some(name), None) => format!("first run after a change, {}", metric(name).to_lowercase()),
+        (Some("small_n"), None, None) => "too few runs for a bootstrap".into(),
+        (Some("bca_fallback"), None, None) => "BCa does not exist here, percentile shown".into(),
+        (Some("constant"), None, None) => "all values equal".into(),
+        (Some("tail"), None, None) => "too few values for this percentile".into(),
+        (Some("few_runs"), None, None) => "fewer than five runs".into(),
+        (Some("one_run"), None, None) => "one run only".into(),
+        (Some("N1"), None, None) => "fewer than two runs (N1)".into(),
+        (Some("N2"), None, None) => "no finite value (N2)".into(),
+        (Some("N3"), None, None) => "infinite values (N3)".into(),
+        (Some("N4"), None, None) => "not positive (N4)".into(),
+        (Some(first), None, None) => first.replace('_', " "),
+        _ => code.to_owned(),
+    }
+}
+
+/// Success criterion by its id.
+pub fn criterion(id: &str) -> String {
+    match id {
+        "cv_below_5_pct" => "Spread (CV) below 5 %".into(),
+        "power_at_10_pct" => "Power to see a 10 % difference".into(),
+        "reproducible" => "Reproduced in a second session".into(),
+        "complete" => "Every planned run and metric present".into(),
+        other => other.replace('_', " "),
+    }
+}
+
+/// `2025-11-09`.
+pub fn day(moment: Instant) -> String {
+    moment.iso().chars().take(10).collect()
+}
+
+/// `2025-11-09 04:24:04 UTC`.
+pub fn moment(moment: Instant) -> String {
+    let iso = moment.iso();
+    format!("{} UTC", iso.trim_end_matches('Z').replace('T', " "))
+}
+
+/// One day, or the first and the last.
+pub fn days(first: Option<Instant>, last: Option<Instant>) -> Option<String> {
+    let (first, last) = (day(first?), day(last?));
+    Some(if first == last { first } else { format!("{first} to {last}") })
+}
+
+/// `1 run`, `14 runs`.
+pub fn counted(n: usize, one: &str, many: &str) -> String {
+    format!("{} {}", super::number::count(n as u64), if n == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn verdicts_differ_in_glyph_and_word_not_in_colour_alone() {
+        use VerdictKind::*;
+        let all = [Slower, Faster, More, Less, Equivalent, Inconclusive, NotComparable].map(verdict);
+        let glyphs: BTreeSet<_> = all.iter().map(|b| b.glyph).collect();
+        let words: BTreeSet<_> = all.iter().map(|b| b.word).collect();
+        assert_eq!((glyphs.len(), words.len()), (all.len(), all.len()));
+    }
+
+    #[test]
+    fn an_unknown_outcome_is_not_a_pass() {
+        assert_eq!(outcome("passed-ish").word, "not assessed");
+        assert_eq!(run_status("").word, "unrecorded");
+    }
+
+    #[test]
+    fn flags_read_as_phrases() {
+        assert_eq!(flag("outlier:modified_z:ttft_ms"), "outlier in time to first token (modified z)");
+        assert_eq!(flag("first_run:peak_memory_gib"), "first run after a change, peak memory");
+        assert_eq!(flag("made:of:far:more"), "made:of:far:more");
+    }
+}

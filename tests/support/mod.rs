@@ -1,0 +1,4 @@
+//! What several tests share.
+
+pub mod sample_analysis;
+pub mod site_check;
