@@ -199,7 +199,7 @@ impl Cuts {
     /// The cuts between which order statistics `place.k` and its next of `total` draws lie, but for `reach`
     /// standard deviations. The spread of a mixture is at most that of one binomial.
     fn around(&self, place: Place, total: usize, picks: &[u32], reach: f64) -> [usize; 2] {
-        let slack = |mean: f64| reach * libm::sqrt(mean * (1.0 - mean / total as f64)) + 1.0;
+        let slack = |mean: f64| reach * (mean * (1.0 - mean / total as f64)).sqrt() + 1.0;
         let (mut low, mut high) = (0, self.last());
         while high - low > 1 {
             let middle = low.midpoint(high);

@@ -15,7 +15,7 @@
 use super::bootstrap::selection::Place;
 use super::bootstrap::{normal_quantile, parallel};
 use super::random::Stream;
-use libm::{expm1, log, sqrt};
+use libm::{expm1, log};
 
 /// Above this many values quantiles are bootstrapped by ranks, where the cost of drawing indices begins to show.
 pub const RANK_ABOVE: usize = 200;
@@ -55,6 +55,15 @@ impl OrderStatistics {
         }
     }
 
+    /// `ceil(n u) - 1`, the 0-based index that `u` stands for, within the sample.
+    #[inline]
+    fn index(&self, u: f64) -> usize {
+        let at = self.n * u;
+        let whole = at as usize;
+        let index = if whole as f64 == at { whole.saturating_sub(1) } else { whole };
+        index.min(self.n as usize - 1)
+    }
+
     /// 0-based indices of both; the same twice when only the lower one is needed.
     #[inline]
     fn draw(&self, stream: &mut Stream) -> [usize; 2] {
@@ -65,7 +74,7 @@ impl OrderStatistics {
             Some(root) => low - (1.0 - low) * expm1(log(stream.uniform()) * root),
             None => low,
         };
-        [low, high].map(|u| ((self.n * u).ceil() - 1.0).clamp(0.0, self.n - 1.0) as usize)
+        [low, high].map(|u| self.index(u))
     }
 }
 
@@ -78,7 +87,7 @@ struct Gamma {
 impl Gamma {
     fn new(shape: f64) -> Gamma {
         let d = shape - 1.0 / 3.0;
-        Gamma { d, c: 1.0 / sqrt(9.0 * d) }
+        Gamma { d, c: 1.0 / (9.0 * d).sqrt() }
     }
 
     #[inline]

@@ -36,7 +36,7 @@ pub(crate) fn acceleration(arms: &[Vec<LeftOut>]) -> Option<f64> {
         s2 += squares / (n * n);
         s3 += cubes / (n * n * n);
     }
-    Some(s3 / (6.0 * s2 * libm::sqrt(s2)))
+    Some(s3 / (6.0 * s2 * s2.sqrt()))
 }
 
 /// The n of an arm and `(n - 1)(mean of the leave-one-out values - value)` for each.

@@ -50,7 +50,7 @@ pub(crate) fn moments(values: &[f64], mean: f64, base: u64, resamples: usize, th
         let spread = squares - n * (shift * shift);
         let spread =
             if spread > TRUSTED_SHARE * squares { spread } else { spread_in_two_passes(values, base, b, resampled) };
-        Moments { mean: resampled, sd: libm::sqrt(spread / (n - 1.0)) }
+        Moments { mean: resampled, sd: (spread / (n - 1.0)).sqrt() }
     };
     parallel::resample(resamples, 2 * values.len(), threads, |first, out| {
         widest(Sums { values, base, first, centre: mean, out, finish });
@@ -198,6 +198,23 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn the_widest_instructions_give_the_bits_of_the_plainest() {
+        let values: Vec<f64> = (0..777).map(|i| 1.0 / (f64::from(i) + 0.7)).collect();
+        let sums = |out| Sums {
+            values: &values,
+            base: 3,
+            first: 0,
+            centre: 0.01,
+            out,
+            finish: |_, [sum, squares]: [f64; 2]| Moments { mean: sum, sd: squares },
+        };
+        let (mut wide, mut plain) = ([Moments::default(); 100], [Moments::default(); 100]);
+        widest(sums(&mut wide));
+        sums(&mut plain).run();
+        assert_eq!(wide, plain);
     }
 
     #[test]

@@ -9,7 +9,7 @@
 
 #![allow(clippy::excessive_precision, reason = "coefficients stand as they were published")]
 
-use libm::{erfc, log, sqrt};
+use libm::{erfc, log};
 
 /// The probability below `z`.
 pub(crate) fn normal_cdf(z: f64) -> f64 {
@@ -27,7 +27,7 @@ pub(crate) fn normal_quantile(p: f64) -> f64 {
     if p <= 0.0 || p >= 1.0 {
         return if p <= 0.0 { f64::NEG_INFINITY } else { f64::INFINITY };
     }
-    let tail = sqrt(-log(if q < 0.0 { p } else { 1.0 - p }));
+    let tail = (-log(if q < 0.0 { p } else { 1.0 - p })).sqrt();
     let z = if tail <= 5.0 { ratio(tail - 1.6, &MIDDLE) } else { ratio(tail - 5.0, &FAR) };
     if q < 0.0 { -z } else { z }
 }

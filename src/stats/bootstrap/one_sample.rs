@@ -142,14 +142,14 @@ fn quantile(sorted: &[f64], p: f64, job: &Job, draws: Draws, mut flags: Vec<&'st
 
 /// Limits `m - t*(1-a/2) se` and `m - t*(a/2) se`; resamples without spread are left out.
 fn studentised(sorted: &[f64], mean: f64, resampled: &[Moments], job: &Job, flags: &[&'static str]) -> Option<Limits> {
-    let root_n = libm::sqrt(sorted.len() as f64);
+    let root_n = (sorted.len() as f64).sqrt();
     let mut t: Vec<f64> = resampled.iter().filter(|m| m.sd > 0.0).map(|m| (m.mean - mean) / (m.sd / root_n)).collect();
     let spreadless = resampled.len() - t.len();
     if t.is_empty() || spreadless as f64 > SPREADLESS_SHARE * resampled.len() as f64 {
         return None;
     }
     let squares: f64 = sorted.iter().map(|value| (value - mean) * (value - mean)).sum();
-    let se = libm::sqrt(squares / (sorted.len() - 1) as f64) / root_n;
+    let se = (squares / (sorted.len() - 1) as f64).sqrt() / root_n;
     let [low, high] = quantiles(&mut t, job.levels());
     Some(Limits::new("studentised", [mean - high * se, mean - low * se], flags))
 }

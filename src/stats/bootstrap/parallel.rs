@@ -7,8 +7,8 @@
 use crate::stats::random::lanes::LANES;
 use rayon::prelude::*;
 
-/// Below this many draws in all, starting threads costs more than it saves (a draw takes about 0.5 ns).
-const WORTH_THREADS: usize = 400_000;
+/// Below this many draws in all, starting threads costs more than it saves (a draw takes about 0.4 ns).
+const WORTH_THREADS: usize = 1_000_000;
 
 /// Stretches per thread when all threads may be used, so that a slow core does not hold up the rest.
 const STRETCHES_PER_THREAD: usize = 4;
@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn every_slot_is_filled_once_by_its_own_number() {
         for threads in [0, 1, 2, 3, 7] {
-            let slots: Vec<usize> = resample(1_001, 1_000, threads, |first, slots| {
+            let slots: Vec<usize> = resample(1_001, 10_000, threads, |first, slots| {
                 slots.iter_mut().enumerate().for_each(|(i, slot)| *slot += first + i + 1);
             });
             assert!(slots.iter().enumerate().all(|(i, &slot)| slot == i + 1), "{threads} threads");

@@ -38,7 +38,7 @@ fn window(n: usize, place: Place, reach: f64) -> Option<Window> {
     }
     let edge = |k: usize, sign: f64| {
         let p = (k as f64 + 0.5) / n as f64;
-        p + sign * (reach * libm::sqrt(p * (1.0 - p) / n as f64) + 1.0 / n as f64)
+        p + sign * (reach * (p * (1.0 - p) / n as f64).sqrt() + 1.0 / n as f64)
     };
     let words = |p: f64| (p * 4_294_967_296.0).clamp(0.0, 4_294_967_295.0) as u32;
     let lo = words(edge(place.k, -1.0));

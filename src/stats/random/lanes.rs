@@ -146,10 +146,29 @@ mod tests {
     #[test]
     fn every_lane_is_the_stream_of_its_resample_on_every_instruction_set() {
         let base = job_base(42, "m|ttft_ms|native|mean");
-        for (name, rows) in [("widest", widest(Draw(base, 16, 100))), ("plain", Draw(base, 16, 100).run())] {
+        let mut sets = vec![("widest", widest(Draw(base, 16, 100))), ("plain", Draw(base, 16, 100).run())];
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: detected on the line above.
+            sets.push(("avx2", unsafe { with_avx2(Draw(base, 16, 100)) }));
+        }
+        for (name, rows) in sets {
             for lane in 0..LANES {
                 let mut stream = Stream::new(base, 16 + lane as u64);
                 assert!(rows.iter().all(|row| row[lane] == stream.next_u64()), "{name}, lane {lane}");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_hold_the_words_of_each_stream_in_order() {
+        let mut lanes = Lanes::new(5, 8);
+        let mut rows: Rows = [[0; BLOCK]; LANES];
+        let mut streams: Vec<Stream> = (0..LANES as u64).map(|lane| Stream::new(5, 8 + lane)).collect();
+        for words in [BLOCK, 16, 1] {
+            lanes.fill(&mut rows, words);
+            for (row, stream) in rows.iter().zip(&mut streams) {
+                assert!(row[..words].iter().all(|&word| word == stream.next_word()), "{words} words");
             }
         }
     }
