@@ -141,10 +141,13 @@ fn walk(path: &Path, root: &str, base: &str, found: &mut Discovery) {
                             bytes: meta.len(),
                             disk: entry.into_path(),
                         }),
-                        Err(cause) => found.unread.push(Unread { path: shown, reason: format!("cannot be examined: {cause}") }),
+                        Err(cause) => {
+                            found.unread.push(Unread { path: shown, reason: format!("cannot be examined: {cause}") })
+                        }
                     }
                 } else {
-                    let what = if kind.is_symlink() { "a link, and links are not followed" } else { "not a regular file" };
+                    let what =
+                        if kind.is_symlink() { "a link, and links are not followed" } else { "not a regular file" };
                     found.unread.push(Unread { path: shown, reason: what.to_owned() });
                 }
             }
@@ -164,7 +167,8 @@ fn is_site(entry: &DirEntry) -> bool {
     }
     let mut head = Vec::new();
     let Ok(file) = File::open(entry.path().join("data").join("analysis.json")) else { return false };
-    file.take(MARKER_BYTES).read_to_end(&mut head).is_ok() && String::from_utf8_lossy(&head).contains("sparkbench.analysis/")
+    file.take(MARKER_BYTES).read_to_end(&mut head).is_ok()
+        && String::from_utf8_lossy(&head).contains("sparkbench.analysis/")
 }
 
 fn is_hidden(name: &OsStr) -> bool {
@@ -173,7 +177,8 @@ fn is_hidden(name: &OsStr) -> bool {
 
 /// Path of `at` below `root`, with `/`. Bytes that are no text are shown as U+FFFD, control characters too.
 fn below(at: &Path, root: &Path) -> String {
-    let parts: Vec<String> = at.strip_prefix(root).unwrap_or(at).components().map(|part| clean(part.as_os_str())).collect();
+    let parts: Vec<String> =
+        at.strip_prefix(root).unwrap_or(at).components().map(|part| clean(part.as_os_str())).collect();
     parts.join("/")
 }
 

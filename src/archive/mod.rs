@@ -4,6 +4,7 @@
 //! Not here: what a file means (see `ingest`).
 
 mod discover;
+pub mod manifest;
 mod read;
 mod write;
 

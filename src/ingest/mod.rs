@@ -7,6 +7,7 @@
 //! names it, and the rest is read: no input can stop the analysis of another.
 
 mod assemble;
+mod facts;
 mod figure;
 mod flat;
 mod h200_ab;
@@ -14,14 +15,17 @@ mod json;
 mod kept;
 mod labels;
 mod look;
-mod metadata;
+mod name;
+
 mod nvidia_smi;
 mod own;
 mod phase1;
 mod published;
+mod report;
 mod slug;
 mod table;
 mod trtllm_log;
+mod words;
 
 use std::path::PathBuf;
 
@@ -30,11 +34,11 @@ use crate::error::Error;
 use crate::model::{Campaign, Facts, Reading, Run, Sample, Series, Setup, Status};
 use crate::verdict::report::Input;
 
+pub use facts::parse_facts;
 pub use figure::Figure;
 pub use labels::{FileLabels, Labels};
 pub use look::{Head, SourceFile};
-pub use metadata::parse_facts;
-pub use own::{CampaignWire, FileHash, MemoryWire, PlannedRun, RequestWire, RunWire, Seen};
+
 pub use slug::slug;
 
 /// Every format that is read. Asked in this order, so the most specific comes first.
@@ -43,7 +47,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &own::RunFile,
     &own::Requests,
     &labels::LabelsFile,
-    &metadata::FactsFile,
+    &facts::FactsFile,
     &phase1::Phase1,
     &h200_ab::H200Ab,
     &flat::Metadata,
@@ -103,6 +107,8 @@ pub enum Standing {
     Body,
     /// Joins the bodies of its launch; a run of its own when there are none.
     Base,
+    /// Joins the bodies or the base of its launch; a run of its own when there are neither.
+    Trace,
     /// Joins the runs of its launch and is nothing without them.
     Detail,
 }
