@@ -123,8 +123,8 @@ pub fn run(args: &Stats, talk: &Talk) -> Result<(), Error> {
         samples(args, talk)?
     };
     report.settings = Settings { confidence: args.confidence, resamples: args.resamples, seed: args.seed };
-    let value =
-        serde_json::to_value(&report).map_err(|cause| Error::archive("cannot write the result as JSON").because(cause))?;
+    let value = serde_json::to_value(&report)
+        .map_err(|cause| Error::archive("cannot write the result as JSON").because(cause))?;
     let text = if args.json { format!("{value:#}\n") } else { table::draw(&value) };
     super::print(&text)
 }

@@ -119,9 +119,8 @@ impl Arm {
 
 impl Bootstrap {
     fn new(values: &[f64], name: &str, args: &Stats) -> Self {
-        let one = |what: &str, statistic| {
-            bootstrap::one_sample(values, statistic, &args.job(&format!("{name}|{what}")))
-        };
+        let one =
+            |what: &str, statistic| bootstrap::one_sample(values, statistic, &args.job(&format!("{name}|{what}")));
         let quantile = |what: &str, statistic| one(what, statistic).map(|r| intervals(r.percentile, r.basic, r.bca));
         Self {
             mean: one("mean", Statistic::Mean).map(|r| MeanIntervals {

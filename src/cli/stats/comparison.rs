@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use super::Stats;
 use super::arm::{self, Drift, Intervals};
-use super::json::{Interval, Number, Test};
+use super::json::{Interval, Test};
 use crate::error::Error;
 use crate::stats::bootstrap::{self, TwoSample};
 use crate::stats::{self, Method, Order, OrderKind, Sample, permutation, power};
@@ -210,8 +210,12 @@ impl Paired {
     /// Pairs line i of A with line i of B. Where the order of the runs is known and not interleaved there are no pairs.
     pub fn new(a: &[f64], b: &[f64], order: Option<&OrderSummary>, args: &Stats) -> Result<Self, Error> {
         if a.len() != b.len() {
-            return Err(Error::usage(format!("--paired needs as many lines in B as in A: found {} and {}", b.len(), a.len()))
-                .hint("leave the line of a missing value empty"));
+            return Err(Error::usage(format!(
+                "--paired needs as many lines in B as in A: found {} and {}",
+                b.len(),
+                a.len()
+            ))
+            .hint("leave the line of a missing value empty"));
         }
         let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).filter(|d| d.is_finite()).collect();
         let (n_pairs, n_dropped) = (differences.len(), a.len() - differences.len());

@@ -56,13 +56,7 @@ pub struct Test {
 
 impl From<TTest> for Test {
     fn from(test: TTest) -> Self {
-        Self {
-            t: Number(test.t),
-            df: test.df,
-            p: test.p,
-            diff_lo: Number(test.diff_lo),
-            diff_hi: Number(test.diff_hi),
-        }
+        Self { t: Number(test.t), df: test.df, p: test.p, diff_lo: Number(test.diff_lo), diff_hi: Number(test.diff_hi) }
     }
 }
 

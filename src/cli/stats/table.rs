@@ -19,7 +19,10 @@ pub fn draw(report: &Value) -> String {
     if let [first, ..] = &arms[..] {
         let heads = ["A", "B"].iter().take(arms.len()).map(|h| (*h).to_owned()).collect();
         let lines = first.iter().enumerate().map(|(i, row)| {
-            (row.name.clone(), arms.iter().map(|arm| arm.get(i).map_or(ABSENT.into(), |row| row.value.clone())).collect())
+            (
+                row.name.clone(),
+                arms.iter().map(|arm| arm.get(i).map_or(ABSENT.into(), |row| row.value.clone())).collect(),
+            )
         });
         section(&mut text, "", std::iter::once((String::new(), heads)).chain(lines).collect());
     }
