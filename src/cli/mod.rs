@@ -85,7 +85,7 @@ pub fn main() -> ExitCode {
         Verb::Analyse(args) => analyse::run(args, &talk),
         #[cfg(feature = "analyse")]
         Verb::Compare(args) => compare::run(args, &talk),
-        Verb::Stats(args) => stats::run(args).map(|()| Outcome::Done),
+        Verb::Stats(args) => stats::run(args, &talk).map(|()| Outcome::Done),
     };
     match result {
         Ok(outcome) => ExitCode::from(outcome.exit_code()),

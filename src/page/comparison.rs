@@ -33,8 +33,6 @@ pub struct RowView {
     pub overhead: String,
     /// Its interval.
     pub overhead_ci: String,
-    /// Method of the interval.
-    pub method: String,
     /// Holm-adjusted p.
     pub holm: String,
     /// Smallest margin that would have passed, per cent.
@@ -98,7 +96,6 @@ impl RowView {
             difference_ci: c.difference_ci.map_or_else(String::new, |ci| number::ends(ci, absolute)),
             overhead: c.overhead_pct.map_or_else(|| ABSENT.to_owned(), |x| format!("{} %", signed(x, percent))),
             overhead_ci: c.overhead_ci.as_ref().map_or_else(String::new, |ci| number::ends(bare(ci), percent)),
-            method: c.overhead_ci.as_ref().map_or_else(String::new, |ci| words::method(&ci.method)),
             holm: number::p_or(c.p_adjusted.holm),
             smallest: c.tost.as_ref().and_then(|t| t.smallest_margin_pct).map_or_else(|| ABSENT.to_owned(), percent_of),
             mde: c.mde_pct.map_or_else(|| ABSENT.to_owned(), percent_of),

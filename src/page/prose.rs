@@ -60,13 +60,6 @@ pub fn html(markdown: &str, level: u8) -> String {
     .replace("</table>", "</table></div>")
 }
 
-/// One line of Markdown without the paragraph around it.
-pub fn line(markdown: &str) -> String {
-    let out = html(markdown, 3);
-    let out = out.trim();
-    out.strip_prefix("<p>").and_then(|o| o.strip_suffix("</p>")).filter(|o| !o.contains("<p>")).unwrap_or(out).to_owned()
-}
-
 fn tame(event: Event<'_>, level: u8) -> Option<Event<'_>> {
     Some(match event {
         Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),

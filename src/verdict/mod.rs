@@ -7,6 +7,7 @@ pub mod case;
 pub mod compare;
 pub mod conclusion;
 pub mod criteria;
+pub mod facts;
 pub mod grammar;
 pub mod group;
 pub mod judge;

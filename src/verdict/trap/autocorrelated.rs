@@ -34,6 +34,9 @@ impl Trap for AutocorrelatedRuns {
              bring the machine into the same state before each run: caches dropped, temperature waited for, a fresh process."
         )
     }
+    fn undermines(&self) -> &'static str {
+        "that these runs are independent observations"
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         by_question(case, "no arm's runs resemble their predecessors more than chance allows", |cell, metric| look(case, cell, metric))
     }

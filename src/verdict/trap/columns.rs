@@ -23,6 +23,8 @@ pub const SPREAD_OVER_ROUNDING: f64 = 10.0;
 pub const CHANCE: f64 = 1e-9;
 /// Error of a value that was computed and stored in full: far above the last bit of a double, far below any clock or meter.
 pub const STORED_PRECISION: f64 = 1e-9;
+/// Rows of the first look at a relation.
+const SAMPLE_ROWS: usize = 32;
 /// More decimals than this are a computed value stored in full, not a rounded one.
 const PRINTED_DECIMALS: usize = 8;
 
@@ -159,6 +161,9 @@ fn product(case: &Case<'_>, y: &Column, terms: &[(&Column, i32)], groups: &[Vec<
             .copied()
             .filter(|i| y.values[*i].is_some() && terms.iter().all(|(x, _)| x.values[*i].is_some()))
             .collect();
+        if !passes_sample(y, terms, &complete) {
+            return None;
+        }
         let columns = || std::iter::once(y).chain(terms.iter().map(|(x, _)| *x));
         let least_spread = columns().map(|c| c.spread(&complete)).fold(f64::INFINITY, f64::min);
         if complete.len() < MIN_ROWS || columns().any(|c| c.distinct(&complete) < MIN_ROWS.min(3)) || least_spread < SPREAD_OVER_ROUNDING {
@@ -188,6 +193,17 @@ fn product(case: &Case<'_>, y: &Column, terms: &[(&Column, i32)], groups: &[Vec<
         matching,
         exceptions,
     })
+}
+
+/// A cheap look at a few rows, so that archives of many runs and many columns stay quick. Small groups are looked at in full anyway.
+fn passes_sample(y: &Column, terms: &[(&Column, i32)], rows: &[usize]) -> bool {
+    if rows.len() <= 2 * SAMPLE_ROWS {
+        return true;
+    }
+    let sample: Vec<(f64, f64)> =
+        rows.iter().step_by(rows.len() / SAMPLE_ROWS).filter_map(|i| factor(y, terms, *i)).collect();
+    // Looser than the rule itself: a sample may catch more of the exceptions than its share.
+    densest(&sample).is_some_and(|(_, hits)| 2 * hits > sample.len())
 }
 
 /// The factors k that one row allows.

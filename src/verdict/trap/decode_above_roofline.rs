@@ -39,6 +39,9 @@ impl Trap for DecodeAboveRoofline {
              batch limit that the engine prints."
         )
     }
+    fn undermines(&self) -> &'static str {
+        "the speed reported for this model on this machine"
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
         or_missing(findings, case, "the campaign has no runs")

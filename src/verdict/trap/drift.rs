@@ -31,6 +31,9 @@ impl Trap for DriftWithinArm {
              unless environments alternate. To avoid the trap, interleave environments, drop caches before each run, and reboot between blocks."
         )
     }
+    fn undermines(&self) -> &'static str {
+        "that the repeats of these cells differ by chance alone"
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         by_question(case, &format!("no arm has a trend at p < {ALPHA}"), |cell, metric| look(case, cell, metric))
     }

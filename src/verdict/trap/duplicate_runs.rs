@@ -39,6 +39,9 @@ impl Trap for DuplicateRuns {
              To avoid it, give every run an id when it starts, keep aborted attempts under their own number, and decide beforehand which attempts count."
         )
     }
+    fn undermines(&self) -> &'static str {
+        "that every row is a run of its own"
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         if case.runs.is_empty() {
             return vec![Finding::not_evaluated(Subject::of(case), "the campaign has no runs")];

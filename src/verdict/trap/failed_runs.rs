@@ -33,6 +33,9 @@ impl Trap for FailedRuns {
          To avoid it, archive failed runs as failed runs, with their logs: a file that lists only successes hides them."
             .to_owned()
     }
+    fn undermines(&self) -> &'static str {
+        "that the runs shown are all the runs that were made"
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         let subject = Subject::of(case);
         if case.runs.is_empty() {

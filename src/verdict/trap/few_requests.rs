@@ -44,6 +44,9 @@ impl Trap for FewRequestsForPercentile {
             list(&needs)
         )
     }
+    fn undermines(&self) -> &'static str {
+        "the tail percentiles of single runs"
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
         or_missing(findings, case, "the campaign has no runs")

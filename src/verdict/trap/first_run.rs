@@ -35,6 +35,9 @@ impl Trap for FirstRunEffect {
              To avoid the trap, make one discarded warm-up run after each change, planned as such, and restore the same cache state before every run."
         )
     }
+    fn undermines(&self) -> &'static str {
+        "that the first runs are like the others"
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         by_question(case, "no first run after a change lies outside the other runs of its arm", |cell, metric| look(case, cell, metric))
     }

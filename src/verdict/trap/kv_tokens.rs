@@ -40,6 +40,9 @@ impl Trap for KvTokensMismatch {
              is a warning, because the archive should say so. To avoid it, archive the engine's start-up log with both figures and the data type of the cache."
         )
     }
+    fn undermines(&self) -> &'static str {
+        "the model and the KV cache that these runs are labelled with"
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
         or_missing(findings, case, "the campaign has no runs")

@@ -42,6 +42,9 @@ impl Trap for MemoryInconsistent {
              To avoid it, archive the engine's own breakdown and the machine's free, available and cached memory at the same moment."
         )
     }
+    fn undermines(&self) -> &'static str {
+        "any statement about the memory of these runs"
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         // A pool that was sized from the figure did not exist yet when the figure was read.
         let before_pool = sized_before_the_pool(case).is_some();

@@ -58,6 +58,9 @@ impl Trap for MemoryScope {
             POOL_FRACTION.0, POOL_FRACTION.1
         )
     }
+    fn undermines(&self) -> &'static str {
+        "that one environment makes the engine use more memory than another"
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         let subject = Subject::of(case).with_metric(PEAK);
         let Some(line) = sized_before_the_pool(case) else { return vec![without(case, subject)] };

@@ -34,6 +34,9 @@ impl Trap for MissingMetric {
          environments. To avoid the trap, let the collector fail a run whose log does not give every planned metric, while the machine is still at hand, and never fill a gap with 0 or -1."
             .to_owned()
     }
+    fn undermines(&self) -> &'static str {
+        "any statement about a metric that the runs do not report"
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         let subject = Subject::of(case);
         if case.runs.is_empty() {

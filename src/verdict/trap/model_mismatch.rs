@@ -35,6 +35,9 @@ impl Trap for ModelMismatch {
          read the id back from the engine and refuse to store a run whose id differs."
             .to_owned()
     }
+    fn undermines(&self) -> &'static str {
+        "any statement about a model other than the one that ran"
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         let mut models: Vec<&str> = case.cells.iter().map(|cell| cell.model).collect();
         models.sort_unstable();

@@ -33,6 +33,9 @@ impl Trap for OrderNotInterleaved {
             100.0 * INTERLEAVED_SHARE
         )
     }
+    fn undermines(&self) -> &'static str {
+        "that the environment, and not time, caused a difference"
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
         or_missing(findings, case, "the campaign has no runs")

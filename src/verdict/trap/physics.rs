@@ -52,7 +52,7 @@ pub fn bits(precision: &str) -> Option<f64> {
 }
 
 /// Precision that a label's runs are said to use.
-fn precision<'a>(case: &'a Case<'_>, model: &str) -> Option<&'a str> {
+fn precision<'a>(case: &'a Case<'_>, model: &'a str) -> Option<&'a str> {
     let label = case.campaign.models.get(model).and_then(|m| m.quantisation.as_deref());
     label.or_else(|| runs(case, model).find_map(|run| run.setup.quantisation.as_deref()))
 }

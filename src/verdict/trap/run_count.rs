@@ -32,6 +32,9 @@ impl Trap for RunCount {
          collector stop there, and archive aborted attempts as such."
             .to_owned()
     }
+    fn undermines(&self) -> &'static str {
+        "that the number of runs was fixed before the first one"
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         let subject = Subject::of(case);
         let found: Vec<Evidence> = case

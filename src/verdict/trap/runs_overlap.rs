@@ -49,6 +49,9 @@ impl Trap for RunsOverlap {
             100.0 * WORK_TOLERANCE
         )
     }
+    fn undermines(&self) -> &'static str {
+        "that each run had the machine to itself"
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         let launches = launches(case);
         if launches.len() < 2 {

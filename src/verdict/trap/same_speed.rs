@@ -43,6 +43,9 @@ impl Trap for SameSpeedUnlikeModels {
              other's finding is a warning. To avoid it, archive what the engine says it loaded, and look at the speeds side by side before publishing."
         )
     }
+    fn undermines(&self) -> &'static str {
+        "any comparison of these models with each other"
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         let findings = case.cells.iter().map(|cell| look(case, cell)).collect();
         or_missing(findings, case, "the campaign has no runs")

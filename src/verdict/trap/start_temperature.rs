@@ -34,6 +34,9 @@ impl Trap for StartTemperatureDiffers {
              workload, and fires beyond {LIMIT_C} degrees Celsius. To avoid the trap, wait for one start temperature in all environments, instead of one pause, and alternate the environments."
         )
     }
+    fn undermines(&self) -> &'static str {
+        "that all environments started from the same temperature"
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
         or_missing(findings, case, "the campaign has no runs")

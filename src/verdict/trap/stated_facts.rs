@@ -33,6 +33,9 @@ impl Trap for StatedFactsContradict {
          the report take such facts from the archive, and keep binary and decimal units apart: 100 GiB are 107.4 GB."
             .to_owned()
     }
+    fn undermines(&self) -> &'static str {
+        "the statements that the files contradict"
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         let subject = Subject::of(case);
         let machine = case.machine();

@@ -41,6 +41,9 @@ impl Trap for TemperatureOutOfRange {
              still hot from the one before. To avoid it, wait for the gate before each run, and archive both temperatures with their times."
         )
     }
+    fn undermines(&self) -> &'static str {
+        "that all runs started from the stated temperature"
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         vec![look(case)]
     }

@@ -34,6 +34,9 @@ impl Trap for WeightsExceedMemory {
          To avoid it, archive the line in which the engine prints what it loaded, and compare it with what was asked."
             .to_owned()
     }
+    fn undermines(&self) -> &'static str {
+        "any statement about the model that these runs are labelled with"
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         let mut models: Vec<&str> = case.cells.iter().map(|cell| cell.model).collect();
         models.sort_unstable();

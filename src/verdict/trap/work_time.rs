@@ -54,6 +54,9 @@ impl Trap for WorkTimeMismatch {
              the number of requests, the tokens of each, and the start and end of the measured window."
         )
     }
+    fn undermines(&self) -> &'static str {
+        "the rate reported for these runs"
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
         or_missing(findings, case, "the campaign has no runs")
