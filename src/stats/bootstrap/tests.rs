@@ -130,7 +130,8 @@ fn limits_of_two_samples_are_those_of_the_literal_reading() {
     let (ma, mb) = (mean(&a), mean(&b));
     let draws_a = literal_draws(&a, &job, "#A", &literal_mean);
     let draws_b = literal_draws(&b, &job, "#B", &literal_mean);
-    let compare: [(TwoSample, &dyn Fn(f64, f64) -> f64); 4] = [
+    type Compare<'a> = (TwoSample, &'a dyn Fn(f64, f64) -> f64);
+    let compare: [Compare; 4] = [
         (TwoSample::Difference, &|a, b| b - a),
         (TwoSample::OverheadPct(Direction::LowerIsBetter), &|a, b| 100.0 * (b / a - 1.0)),
         (TwoSample::OverheadPct(Direction::HigherIsBetter), &|a, b| 100.0 * (a / b - 1.0)),
