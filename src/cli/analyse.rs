@@ -17,8 +17,10 @@ use crate::verdict::trap::TRAPS;
 /// Reads every file below each PATH, compares the environments of each campaign, looks for every known way in which a
 /// benchmark lies, and writes pages, analysis.json and tables. Measures nothing and changes no archive.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  sparkbench analyse\n  sparkbench analyse results/ --site public --baseline native\n  \
-                        sparkbench analyse data/phase1 --margin ttft_ms=5 --strict")]
+#[command(
+    after_help = "Examples:\n  sparkbench analyse\n  sparkbench analyse results/ --site public --baseline native\n  \
+                        sparkbench analyse data/phase1 --margin ttft_ms=5 --strict"
+)]
 pub struct Analyse {
     /// Folders or files to search for results
     #[arg(value_name = "PATH", default_value = "data")]
@@ -97,7 +99,9 @@ fn command(args: &Analyse) -> String {
     let mut words = vec!["sparkbench".to_owned(), "analyse".to_owned()];
     // Names only: an absolute path would publish the layout of this machine.
     words.extend(args.paths.iter().map(|p| {
-        if p.is_absolute() { p.file_name().unwrap_or(p.as_os_str()) } else { p.as_os_str() }.to_string_lossy().into_owned()
+        if p.is_absolute() { p.file_name().unwrap_or(p.as_os_str()) } else { p.as_os_str() }
+            .to_string_lossy()
+            .into_owned()
     }));
     words.extend(judging.baseline.iter().map(|b| format!("--baseline {b}")));
     words.extend(judging.margins.iter().map(|m| format!("--margin {m}")));
@@ -130,5 +134,9 @@ fn summarise(judged: &Judged, args: &Analyse, pages: usize, left_out: usize, tal
         fired(Severity::Warning),
         fired(Severity::Note),
     ));
-    talk.say(&format!("{pages} files in {}, begin with {}", args.site.display(), args.site.join("index.html").display()));
+    talk.say(&format!(
+        "{pages} files in {}, begin with {}",
+        args.site.display(),
+        args.site.join("index.html").display()
+    ));
 }

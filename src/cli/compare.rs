@@ -78,12 +78,8 @@ pub fn run(args: &Compare, talk: &Talk) -> Result<Outcome, Error> {
     one_campaign(&mut runs.campaigns, &mut runs.runs);
     let judging = Judging { baseline: Some(names.0.clone()), ..args.judging.clone() };
     let judged = intake::judge_runs(runs, &judging, talk)?;
-    let shown: Vec<&Comparison> = judged
-        .analysis
-        .comparisons
-        .iter()
-        .filter(|c| c.candidate == names.1 && (args.all || c.primary))
-        .collect();
+    let shown: Vec<&Comparison> =
+        judged.analysis.comparisons.iter().filter(|c| c.candidate == names.1 && (args.all || c.primary)).collect();
     if shown.is_empty() {
         return Err(Error::archive(format!("'{}' and '{}' have no model and workload in common", names.0, names.1))
             .hint("compare runs of the same model and workload, or label them alike with --labels"));

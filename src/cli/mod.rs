@@ -6,9 +6,9 @@
 #[cfg(feature = "analyse")]
 pub mod analyse;
 #[cfg(feature = "analyse")]
-mod constants;
-#[cfg(feature = "analyse")]
 pub mod compare;
+#[cfg(feature = "analyse")]
+mod constants;
 #[cfg(feature = "analyse")]
 pub mod intake;
 pub mod stats;
@@ -26,11 +26,13 @@ use crate::error::Error;
 /// Reads archives and other tools' result files, and says what they support and what they do not.
 #[derive(Debug, Parser)]
 #[command(name = "sparkbench", version, propagate_version = true, arg_required_else_help = true)]
-#[command(after_help = "Examples:\n  sparkbench analyse                     judge everything in data/ and write site/\n  \
+#[command(
+    after_help = "Examples:\n  sparkbench analyse                     judge everything in data/ and write site/\n  \
                         sparkbench compare data/phase1#native data/phase1#container\n  \
                         sparkbench stats a.txt b.txt           every statistic of two columns of numbers\n\n\
                         Exit codes: 0 done, 1 a gate said no, 2 usage, 3 pre-flight refused, 4 a workload failed,\n\
-                        5 an input could not be read, 6 inconclusive or not comparable.")]
+                        5 an input could not be read, 6 inconclusive or not comparable."
+)]
 struct Cli {
     /// Say nothing but errors
     #[arg(long, short, global = true, conflicts_with = "verbose")]

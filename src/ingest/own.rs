@@ -83,6 +83,7 @@ fn campaign(wire: CampaignWire) -> Campaign {
         stated: Vec::new(),
         published: Vec::new(),
         provenance: wire.provenance,
+        archive_sha256: String::new(),
     }
 }
 

@@ -64,7 +64,8 @@ pub fn forest(
         };
         let pair = if several_pairs { format!(", {} against {}", c.candidate, c.baseline) } else { String::new() };
         let heading = format!("{}{pair} ({way})", c.label);
-        let label = if campaign.workloads.len() > 1 { format!("{} · {}", c.model, c.workload) } else { c.model.clone() };
+        let label =
+            if campaign.workloads.len() > 1 { format!("{} · {}", c.model, c.workload) } else { c.model.clone() };
         let row = forest::Comparison {
             label,
             group: None,
@@ -99,9 +100,12 @@ pub fn forest(
 pub fn run_order(site: &Site<'_>, id: &str, groups: &[&Group], runs: &[&RunReport], root: &str) -> Option<FigureView> {
     let first = groups.first()?;
     let position: BTreeMap<&str, usize> = runs.iter().enumerate().map(|(k, run)| (run.id.as_str(), k + 1)).collect();
-    let order = site.analysis.campaigns.iter().find(|c| c.name == first.campaign).and_then(|c| {
-        c.order.iter().find(|o| o.model == first.model && o.workload == first.workload)
-    });
+    let order = site
+        .analysis
+        .campaigns
+        .iter()
+        .find(|c| c.name == first.campaign)
+        .and_then(|c| c.order.iter().find(|o| o.model == first.model && o.workload == first.workload));
     let interleaved = order.is_some_and(|o| o.kind == "interleaved");
     let arms = groups
         .iter()
@@ -288,8 +292,7 @@ fn thin(samples: &[Sample]) -> Vec<&Sample> {
 
 /// How many comparisons got which verdict, in words.
 pub fn tally_sentence(comparisons: &[(&str, &Comparison)]) -> String {
-    let parts: Vec<String> =
-        tally(comparisons).into_iter().map(|(badge, n)| format!("{n} {}", badge.word)).collect();
+    let parts: Vec<String> = tally(comparisons).into_iter().map(|(badge, n)| format!("{n} {}", badge.word)).collect();
     let what = if comparisons.len() == 1 { "One comparison" } else { "Verdicts" };
     format!("{what}: {}.", parts.join(", "))
 }
@@ -334,7 +337,11 @@ fn has_per_cent(c: &Comparison) -> bool {
 }
 
 fn subject(site: &Site<'_>, group: &Group) -> String {
-    if site.one_workload(&group.campaign) { group.model.clone() } else { format!("{} · {}", group.model, group.workload) }
+    if site.one_workload(&group.campaign) {
+        group.model.clone()
+    } else {
+        format!("{} · {}", group.model, group.workload)
+    }
 }
 
 fn p_phrase(p: f64) -> String {

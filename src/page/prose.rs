@@ -64,7 +64,11 @@ pub fn html(markdown: &str, level: u8) -> String {
 pub fn line(markdown: &str) -> String {
     let out = html(markdown, 3);
     let out = out.trim();
-    out.strip_prefix("<p>").and_then(|o| o.strip_suffix("</p>")).filter(|o| !o.contains("<p>")).unwrap_or(out).to_owned()
+    out.strip_prefix("<p>")
+        .and_then(|o| o.strip_suffix("</p>"))
+        .filter(|o| !o.contains("<p>"))
+        .unwrap_or(out)
+        .to_owned()
 }
 
 fn tame(event: Event<'_>, level: u8) -> Option<Event<'_>> {
@@ -111,9 +115,13 @@ mod tests {
 
     #[test]
     fn links_lead_to_the_web_or_nowhere_and_pictures_are_links() {
-        let out = html("[x](javascript:alert(1)) [y](https://example.org) ![p](https://example.org/p.png) [z](../../etc)", 1);
+        let out =
+            html("[x](javascript:alert(1)) [y](https://example.org) ![p](https://example.org/p.png) [z](../../etc)", 1);
         assert!(!out.contains("javascript") && !out.contains("<img") && !out.contains("etc"), "{out}");
-        assert!(out.contains("href=\"https://example.org\"") && out.contains("href=\"https://example.org/p.png\""), "{out}");
+        assert!(
+            out.contains("href=\"https://example.org\"") && out.contains("href=\"https://example.org/p.png\""),
+            "{out}"
+        );
     }
 
     #[test]

@@ -11,7 +11,9 @@ use crate::verdict::report::Tool;
 
 /// The style sheet, without its comments. It stands in every page, because `'self'` names nothing on `file://`
 /// while a hash names the same bytes everywhere.
-static CSS: LazyLock<String> = LazyLock::new(|| strip_comments(concat!(include_str!("../../static/site.css"), "\n", include_str!("../../static/chart.css"))));
+static CSS: LazyLock<String> = LazyLock::new(|| {
+    strip_comments(concat!(include_str!("../../static/site.css"), "\n", include_str!("../../static/chart.css")))
+});
 
 /// The policy: this one style sheet, pictures that stand in the page itself, and nothing else at all.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
