@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::labels::Labels;
 use super::look::Look;
 use super::{Intake, Piece, Record, Standing, name, report, words};
-use crate::archive::Discovery;
 use crate::archive::manifest::{RUN_FILE, RUNS_FOLDER};
+use crate::archive::{self, Discovery};
 use crate::error::Error;
 use crate::model::{Campaign, Facts, PublishedCell, Run, Source, Status};
 
@@ -180,7 +180,8 @@ fn join(pieces: Vec<(usize, Piece)>, keys: &[String], places: &[String], report:
             }
             if run.launch.is_some() {
                 // One launch, several runs: its name alone would be one id for all.
-                run.piece.id = run.piece.id.zip(run.piece.workload.as_ref()).map(|(id, workload)| format!("{id}_{workload}"));
+                run.piece.id =
+                    run.piece.id.zip(run.piece.workload.as_ref()).map(|(id, workload)| format!("{id}_{workload}"));
             }
             drafts.push(run);
         }
@@ -275,7 +276,18 @@ fn finish(drafts: Vec<Draft>, campaigns: words::Campaigns, facts: Facts, mut rep
     runs.sort_by(|a, b| {
         (&a.campaign, a.started.is_none(), a.started).cmp(&(&b.campaign, b.started.is_none(), b.started))
     });
-    Intake { campaigns: campaigns.into_list(), runs, facts, inputs: report.into_inputs() }
+    let mut campaigns = campaigns.into_list();
+    for campaign in &mut campaigns {
+        campaign.archive_sha256 = archive_hash(runs.iter().filter(|run| run.campaign == campaign.name));
+    }
+    Intake { campaigns, runs, facts, inputs: report.into_inputs() }
+}
+
+/// One hash for the files of a campaign's runs: that of their hashes, sorted, one a line. Names do not enter, so a renamed folder is the same archive.
+fn archive_hash<'a>(runs: impl Iterator<Item = &'a Run>) -> String {
+    let hashes: BTreeSet<&str> =
+        runs.flat_map(|run| std::iter::once(&run.source).chain(&run.files)).map(|file| file.sha256.as_str()).collect();
+    archive::hash(hashes.into_iter().map(|hash| format!("{hash}\n")).collect::<String>().as_bytes())
 }
 
 #[cfg(test)]

@@ -392,7 +392,7 @@ mod tests {
         let error = parse("{\n  \"a\": [1, 2").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "not valid JSON\n  where: line 2: column 14: expected ',' or ']', the file ends here: it was cut off"
+            "not valid JSON\n  where: line 2: column 13: expected ',' or ']', the file ends here: it was cut off"
         );
     }
 

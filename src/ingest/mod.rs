@@ -22,6 +22,7 @@ mod own;
 mod phase1;
 mod published;
 mod report;
+mod rows;
 mod slug;
 mod table;
 mod trtllm_log;

@@ -6,9 +6,10 @@
 //! Units stand in the header or beside each figure. `[N/A]` and its relatives are absent, never 0: a GPU with unified memory reports no
 //! memory figure, and that is a fact. Seen: nvidia-smi 535 to 580.
 
-use csv::{ReaderBuilder, StringRecord};
+use csv::StringRecord;
 
 use super::figure::{Figure, excerpt};
+use super::rows::Rows;
 use super::{Format, Head, Parsed, Piece, Record, SourceFile, Standing};
 use crate::error::{Error, Place};
 use crate::model::{Instant, Sample};
@@ -55,19 +56,19 @@ impl Format for Csv {
 
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
         let text = file.text()?;
-        let mut reader = ReaderBuilder::new()
-            .flexible(true)
-            .has_headers(false)
-            .comment(Some(b'#'))
-            .trim(csv::Trim::All)
-            .from_reader(text.as_bytes());
         let mut parsed = Parsed::default();
         let mut samples: Vec<Sample> = Vec::new();
         let mut columns: Vec<(usize, Column)> = Vec::new();
         let mut header = StringRecord::new();
         let (mut first_gpu, mut others) = (None::<String>, 0usize);
-        for row in reader.records() {
-            let row = row.map_err(|cause| Error::archive("not valid CSV").because(cause))?;
+        for row in Rows::new(&text) {
+            let (line, row) = match row {
+                Ok(row) => row,
+                Err(error) => {
+                    parsed.left_out.push(error);
+                    continue;
+                }
+            };
             if header.is_empty() {
                 columns = places(&row);
                 header = row;
@@ -84,7 +85,7 @@ impl Format for Csv {
                 others += 1;
                 continue;
             }
-            match sample(&row, &columns, &header) {
+            match sample(line, &row, &columns, &header) {
                 Ok(sample) => samples.push(sample),
                 Err(error) => parsed.left_out.push(error),
             }
@@ -117,8 +118,7 @@ fn column(cell: &str) -> Option<Column> {
     NAMES.iter().find(|(_, names)| names.contains(&name.as_str())).map(|(column, _)| *column)
 }
 
-fn sample(row: &StringRecord, columns: &[(usize, Column)], header: &StringRecord) -> Result<Sample, Error> {
-    let line = row.position().map_or(0, csv::Position::line);
+fn sample(line: u64, row: &StringRecord, columns: &[(usize, Column)], header: &StringRecord) -> Result<Sample, Error> {
     let unlike = |place: usize, expected: &str, found: &str| {
         let name = header.get(place).unwrap_or_default().to_owned();
         Error::archive("a row of telemetry is left out")

@@ -3,10 +3,10 @@
 //! In:  CSV with the columns model, environment, against, metric, statistic, printed, source.  Out: [`PublishedCell`]s.
 //! Not here: the recomputation.
 
-use csv::ReaderBuilder;
 use serde::Deserialize;
 
 use super::figure::{Figure, excerpt};
+use super::rows::Rows;
 use super::{Format, Head, Parsed, Record, SourceFile};
 use crate::error::{Error, Place};
 use crate::model::{Metric, PublishedCell};
@@ -39,13 +39,12 @@ impl Format for Published {
 
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
         let text = file.text()?;
-        let mut reader = ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(text.as_bytes());
-        let header = reader.headers().map_err(|cause| Error::archive("not valid CSV").because(cause))?.clone();
+        let mut rows = Rows::new(&text);
+        let (_, header) = rows.next().unwrap_or_else(|| Err(Error::archive("the table is empty")))?;
         let mut parsed = Parsed::default();
         let mut cells = Vec::new();
-        for row in reader.records() {
-            let cell = row.map_err(|cause| Error::archive("a row is left out").because(cause)).and_then(|row| {
-                let line = row.position().map_or(0, csv::Position::line);
+        for row in rows {
+            let cell = row.and_then(|(line, row)| {
                 let wire = row
                     .deserialize::<WireRow>(Some(&header))
                     .map_err(|cause| Error::archive("a row is left out").at(Place::Line(line)).because(cause))?;

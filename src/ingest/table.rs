@@ -7,10 +7,11 @@
 //! and named; its other figures may be shifted. A column of figures with a name that the contracts do not know is left out and counted;
 //! a column of words is only mentioned.
 
-use csv::{ReaderBuilder, StringRecord};
+use csv::StringRecord;
 
 use super::figure::{Figure, excerpt, is_missing};
 use super::flat::status;
+use super::rows::Rows;
 use super::{Format, Head, Parsed, Piece, Record, SourceFile, Standing};
 use crate::error::{Error, Place};
 use crate::model::{Instant, Metric, Reading, Status};
@@ -116,25 +117,16 @@ impl Format for Table {
 
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
         let text = file.text()?;
-        let mut reader = ReaderBuilder::new()
-            .flexible(true)
-            .has_headers(false)
-            .comment(Some(b'#'))
-            .trim(csv::Trim::All)
-            .from_reader(text.as_bytes());
-        let mut rows = reader.records();
-        let header = match rows.next() {
-            Some(row) => row.map_err(|cause| Error::archive("not valid CSV").because(cause))?,
-            None => return Err(Error::archive("the table is empty")),
-        };
+        let mut rows = Rows::new(&text);
+        let (_, header) = rows.next().unwrap_or_else(|| Err(Error::archive("the table is empty")))?;
         let columns = columns(&header)?;
         let mut parsed = Parsed::default();
         let mut strangers = vec![(false, false); columns.len()];
         for row in rows {
-            let row = match row {
+            let (line, row) = match row {
                 Ok(row) => row,
-                Err(cause) => {
-                    parsed.left_out.push(Error::archive("a row is left out").because(cause));
+                Err(error) => {
+                    parsed.left_out.push(error);
                     continue;
                 }
             };
@@ -143,7 +135,7 @@ impl Format for Table {
                     *(if Figure::parse(cell).is_some() { figures } else { words }) = true;
                 }
             }
-            match run(file, &row, &header, &columns) {
+            match run(file, line, &row, &header, &columns) {
                 Ok(piece) => parsed.records.push(Record::Piece(Box::new(piece))),
                 Err(error) => parsed.left_out.push(error),
             }
@@ -183,8 +175,13 @@ fn columns(header: &StringRecord) -> Result<Vec<Column>, Error> {
     Ok(header.iter().map(Column::of).collect())
 }
 
-fn run(file: &SourceFile<'_>, row: &StringRecord, header: &StringRecord, columns: &[Column]) -> Result<Piece, Error> {
-    let line = row.position().map_or(0, csv::Position::line);
+fn run(
+    file: &SourceFile<'_>,
+    line: u64,
+    row: &StringRecord,
+    header: &StringRecord,
+    columns: &[Column],
+) -> Result<Piece, Error> {
     if row.len() != header.len() {
         return Err(Error::archive("a row is left out").at(Place::Line(line)).detail(format!(
             "expected {} cells, found {}",

@@ -3,11 +3,11 @@
 //! In:  two groups with their samples, the order of their runs.  Out: [`Comparison`] without family and verdict.
 //! Not here: adjustment for the family and the choice of words (see `judge` and `grammar`).
 
+use super::Settings;
 use super::report::{
     Adjusted, Comparison, Effect, FReport, Group, Interval, NamedInterval, OrderReport, PermutationReport, Stability,
     TReport, TostReport, UReport, Verdict, VerdictKind, WReport, WithoutFlagged,
 };
-use super::Settings;
 use crate::model::{Direction, Metric};
 use crate::stats::{self, bootstrap, permutation};
 

@@ -16,9 +16,7 @@ use super::report::{
     Stability, StatusText, Tool, TrapReport, TrapStatus, VerdictKind,
 };
 use super::trap::{self, Derived};
-use super::{
-    CV_LIMIT_PCT, CellValues, Settings, Study, conclusion, criteria, group, order, published,
-};
+use super::{CV_LIMIT_PCT, CellValues, Settings, Study, conclusion, criteria, group, order, published};
 use crate::model::{Direction, Facts, Metric, Run, Status};
 use crate::stats::{self, bootstrap};
 

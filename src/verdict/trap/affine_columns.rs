@@ -55,7 +55,10 @@ fn nothing(case: &Case<'_>) -> Finding {
         let message = format!("needs two columns with at least {MIN_ROWS} distinct values; there is {varying}");
         return Finding::not_evaluated(subject, message);
     }
-    Finding::passed(subject, format!("no straight line joins any two of {varying} varying columns within their rounding"))
+    Finding::passed(
+        subject,
+        format!("no straight line joins any two of {varying} varying columns within their rounding"),
+    )
 }
 
 fn say(case: &Case<'_>, derived: &Derived) -> Option<Finding> {
@@ -78,12 +81,13 @@ fn say(case: &Case<'_>, derived: &Derived) -> Option<Finding> {
         Metric::find(from).map_or("", |m| m.unit)
     ))];
     if let Some(run) = case.runs.iter().find(|run| run.value(&derived.column).is_some() && run.value(from).is_some()) {
-        let pair = [&derived.column, from].map(|name| format!("{name} {}", run.value(name).map_or_else(String::new, |v| significant(v, 7))));
+        let pair = [&derived.column, from]
+            .map(|name| format!("{name} {}", run.value(name).map_or_else(String::new, |v| significant(v, 7))));
         evidence.push(Evidence::run(pair.join(", "), run.id.clone()));
     }
-    Some(
-        Finding::fired(Subject::of(case).with_metric(&derived.column), message)
-            .evidence(evidence)
-            .remedy(format!("read {} and {} as one measurement; fix the size of the first by hand to make them two", named(&derived.column), named(from))),
-    )
+    Some(Finding::fired(Subject::of(case).with_metric(&derived.column), message).evidence(evidence).remedy(format!(
+        "read {} and {} as one measurement; fix the size of the first by hand to make them two",
+        named(&derived.column),
+        named(from)
+    )))
 }

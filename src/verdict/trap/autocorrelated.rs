@@ -38,7 +38,9 @@ impl Trap for AutocorrelatedRuns {
         "that these runs are independent observations"
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        by_question(case, "no arm's runs resemble their predecessors more than chance allows", |cell, metric| look(case, cell, metric))
+        by_question(case, "no arm's runs resemble their predecessors more than chance allows", |cell, metric| {
+            look(case, cell, metric)
+        })
     }
 }
 
@@ -48,7 +50,11 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
     }
     let numbers = cell.numbers(metric);
     let Some(found) = stats::drift::drift(&numbers, 1.0 - ALPHA) else {
-        return Look::Blind(if numbers.len() < 3 { format!("{} values, three are needed", numbers.len()) } else { "all values are the same".to_owned() });
+        return Look::Blind(if numbers.len() < 3 {
+            format!("{} values, three are needed", numbers.len())
+        } else {
+            "all values are the same".to_owned()
+        });
     };
     if !found.autocorrelated {
         return Look::Clean(format!("lag-1 correlation {}", significant(found.lag1, 2)));
@@ -65,7 +71,12 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
         significant(found.n_eff, 2)
     );
     let corrected = found.t_interval_eff.map(|(low, high)| {
-        Evidence::text(format!("interval of the mean for {} independent runs: {} to {}", significant(found.n_eff, 3), significant(low, 5), significant(high, 5)))
+        Evidence::text(format!(
+            "interval of the mean for {} independent runs: {} to {}",
+            significant(found.n_eff, 3),
+            significant(low, 5),
+            significant(high, 5)
+        ))
     });
     Look::There(
         Finding::fired(Subject::cell(case, cell).with_metric(metric), message)

@@ -50,7 +50,8 @@ impl Trap for DecodeAboveRoofline {
 
 fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     let subject = Subject::question(case, model, workload);
-    let lines: Vec<Roofline<'_>> = case.arms(model, workload).into_iter().filter_map(|cell| roofline(case, cell)).collect();
+    let lines: Vec<Roofline<'_>> =
+        case.arms(model, workload).into_iter().filter_map(|cell| roofline(case, cell)).collect();
     let Some(line) = lines.first() else {
         return Finding::not_evaluated(subject, missing(case, model, workload));
     };
@@ -67,7 +68,10 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     let place = place(case, model, workload);
     if over.is_empty() {
         let share = significant(100.0 * mean / line.limit, 2);
-        return Finding::passed(subject, format!("{place}: {limit}; {} tok/s are reported on average, {share} % of that", significant(mean, 4)));
+        return Finding::passed(
+            subject,
+            format!("{place}: {limit}; {} tok/s are reported on average, {share} % of that", significant(mean, 4)),
+        );
     }
     let needed = (mean * line.bytes / (line.limit * line.bytes / line.batch)).ceil();
     let message = format!(
@@ -93,7 +97,11 @@ fn missing(case: &Case<'_>, model: &str, workload: &str) -> String {
     if bandwidth(case).is_none() {
         missing.push(missing_machine(case, "memory bandwidth"));
     }
-    if !case.arms(model, workload).iter().any(|cell| cell.runs.iter().any(|run| super::physics::decode_rate(run).is_some())) {
+    if !case
+        .arms(model, workload)
+        .iter()
+        .any(|cell| cell.runs.iter().any(|run| super::physics::decode_rate(run).is_some()))
+    {
         missing.push("an output rate".to_owned());
     }
     format!("{}: missing {}", place(case, model, workload), list(&missing))

@@ -37,7 +37,8 @@ impl Trap for DerivedColumn {
         )
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        let found: Vec<Derived> = derived_columns(case).into_iter().filter(|d| d.relation == Relation::Product).collect();
+        let found: Vec<Derived> =
+            derived_columns(case).into_iter().filter(|d| d.relation == Relation::Product).collect();
         if found.is_empty() {
             return vec![nothing(case)];
         }
@@ -48,10 +49,14 @@ impl Trap for DerivedColumn {
 fn nothing(case: &Case<'_>) -> Finding {
     let columns = case.metrics().len();
     if columns < 2 || case.runs.len() < MIN_ROWS {
-        let message = format!("needs at least two metrics and {MIN_ROWS} runs; there are {columns} and {}", case.runs.len());
+        let message =
+            format!("needs at least two metrics and {MIN_ROWS} runs; there are {columns} and {}", case.runs.len());
         return Finding::not_evaluated(Subject::of(case), message);
     }
-    Finding::passed(Subject::of(case), format!("none of {columns} columns is a product or ratio of others to the printed digit"))
+    Finding::passed(
+        Subject::of(case),
+        format!("none of {columns} columns is a product or ratio of others to the printed digit"),
+    )
 }
 
 fn say(case: &Case<'_>, derived: &Derived) -> Finding {
@@ -74,5 +79,9 @@ fn say(case: &Case<'_>, derived: &Derived) -> Finding {
     let exceptions = derived.exceptions.iter().map(|id| Evidence::run("the relation does not hold here", id.clone()));
     Finding::fired(Subject::of(case).with_metric(&derived.column), message)
         .evidence(example.into_iter().chain(exceptions))
-        .remedy(format!("count {} and {} as one measurement; the family of tests leaves the first out", named(&derived.column), list(&from)))
+        .remedy(format!(
+            "count {} and {} as one measurement; the family of tests leaves the first out",
+            named(&derived.column),
+            list(&from)
+        ))
 }

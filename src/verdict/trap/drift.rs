@@ -46,9 +46,14 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
     let values = cell.values(metric);
     let numbers = cell.numbers(metric);
     let Some(found) = stats::drift::drift(&numbers, 1.0 - ALPHA) else {
-        return Look::Blind(if numbers.len() < 3 { format!("{} values, three are needed", numbers.len()) } else { "all values are the same".to_owned() });
+        return Look::Blind(if numbers.len() < 3 {
+            format!("{} values, three are needed", numbers.len())
+        } else {
+            "all values are the same".to_owned()
+        });
     };
-    let size = found.drift_pct.map_or_else(|| "an unknown share".to_owned(), |pct| format!("{} %", significant(pct.abs(), 2)));
+    let size =
+        found.drift_pct.map_or_else(|| "an unknown share".to_owned(), |pct| format!("{} %", significant(pct.abs(), 2)));
     if found.p >= ALPHA {
         return Look::Clean(format!("p {}", p_value(found.p)));
     }
@@ -65,9 +70,14 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
     Look::There(
         Finding::fired(Subject::cell(case, cell).with_metric(metric), message)
             .evidence(
-                [Evidence::text(format!("Kendall tau-b {}, first {}, last {}", significant(found.tau_b, 2), significant(first, 5), significant(last, 5)))]
-                    .into_iter()
-                    .chain(values.iter().map(|(run, v)| super::finding::read(run, metric, significant(*v, 6)))),
+                [Evidence::text(format!(
+                    "Kendall tau-b {}, first {}, last {}",
+                    significant(found.tau_b, 2),
+                    significant(first, 5),
+                    significant(last, 5)
+                ))]
+                .into_iter()
+                .chain(values.iter().map(|(run, v)| super::finding::read(run, metric, significant(*v, 6)))),
             )
             .remedy(format!("alternate environments and find what changes with time; {}", cooldown(case))),
     )

@@ -72,7 +72,11 @@ fn rows(case: &Case<'_>) -> Finding {
     let looked = !by_figures.is_empty();
     for twins in by_figures.values().filter(|twins| twins.len() > 1) {
         if let [first, rest @ ..] = twins.as_slice() {
-            evidence.extend(rest.iter().filter(|run| apart(first, run)).map(|run| seen(run, format!("every figure as in {}", first.id))));
+            evidence.extend(
+                rest.iter()
+                    .filter(|run| apart(first, run))
+                    .map(|run| seen(run, format!("every figure as in {}", first.id))),
+            );
         }
     }
     let mut by_start: BTreeMap<Instant, Vec<&Run>> = BTreeMap::new();
@@ -83,18 +87,31 @@ fn rows(case: &Case<'_>) -> Finding {
     }
     for (start, twins) in by_start.iter().filter(|(_, twins)| twins.len() > 1) {
         if let [first, rest @ ..] = twins.as_slice() {
-            evidence.extend(rest.iter().filter(|run| apart(first, run)).map(|run| seen(run, format!("started at {}, as {}", start.iso(), first.id))));
+            evidence.extend(
+                rest.iter()
+                    .filter(|run| apart(first, run))
+                    .map(|run| seen(run, format!("started at {}, as {}", start.iso(), first.id))),
+            );
         }
     }
     if !looked && by_start.is_empty() {
-        return Finding::not_evaluated(subject, format!("no start times, and no row of varying figures with {DIGITS} significant digits in all"));
+        return Finding::not_evaluated(
+            subject,
+            format!("no start times, and no row of varying figures with {DIGITS} significant digits in all"),
+        );
     }
     if evidence.is_empty() {
-        return Finding::passed(subject, format!("no two of {} share all figures or a start time", count(case.runs.len(), "run")));
+        return Finding::passed(
+            subject,
+            format!("no two of {} share all figures or a start time", count(case.runs.len(), "run")),
+        );
     }
-    Finding::fired(subject, format!("{} of {} repeat another run's figures or start time", evidence.len(), count(case.runs.len(), "run")))
-        .evidence(evidence)
-        .remedy("keep one of each pair, and find out which file or merge brought the other")
+    Finding::fired(
+        subject,
+        format!("{} of {} repeat another run's figures or start time", evidence.len(), count(case.runs.len(), "run")),
+    )
+    .evidence(evidence)
+    .remedy("keep one of each pair, and find out which file or merge brought the other")
 }
 
 /// Metrics that differ between runs; a constant says nothing about who is whose copy.
@@ -130,7 +147,8 @@ fn labels(case: &Case<'_>, cell: &Cell<'_>) -> Option<Finding> {
     if by_label.is_empty() {
         return None;
     }
-    let said: Vec<String> = by_label.iter().map(|(label, runs)| format!("repeat {label} {} times", runs.len())).collect();
+    let said: Vec<String> =
+        by_label.iter().map(|(label, runs)| format!("repeat {label} {} times", runs.len())).collect();
     let message = format!("{} in {} has {}", place(case, cell.model, cell.workload), cell.environment, list(&said));
     let evidence = by_label.iter().flat_map(|(label, runs)| {
         runs.iter().map(move |run| {
@@ -139,9 +157,9 @@ fn labels(case: &Case<'_>, cell: &Cell<'_>) -> Option<Finding> {
         })
     });
     Some(
-        Finding::fired(Subject::cell(case, cell), message)
-            .evidence(evidence)
-            .remedy("say which attempts were meant to count and why the others were made; results here use all of them"),
+        Finding::fired(Subject::cell(case, cell), message).evidence(evidence).remedy(
+            "say which attempts were meant to count and why the others were made; results here use all of them",
+        ),
     )
 }
 

@@ -46,7 +46,10 @@ impl Trap for FailedRuns {
         }
         let findings: Vec<Finding> = case.cells.iter().filter_map(|cell| look(case, cell)).collect();
         if findings.is_empty() {
-            let message = format!("all {} ended with exit status 0; a failed run would have to be in the archive to be seen", count(case.runs.len(), "run"));
+            let message = format!(
+                "all {} ended with exit status 0; a failed run would have to be in the archive to be seen",
+                count(case.runs.len(), "run")
+            );
             return vec![Finding::passed(subject, message)];
         }
         findings

@@ -55,7 +55,8 @@ impl Trap for FewRequestsForPercentile {
 
 /// Requests behind a run's percentile of a metric: as listed, else as stated.
 fn requests(run: &Run, base: &str) -> Option<usize> {
-    let listed = run.series.iter().find(|s| s.metric == base).map(|s| s.values.iter().filter(|v| v.is_finite()).count());
+    let listed =
+        run.series.iter().find(|s| s.metric == base).map(|s| s.values.iter().filter(|v| v.is_finite()).count());
     listed.or_else(|| run.setup.requests.filter(|n| *n >= 0.0 && n.is_finite()).map(|n| n as usize))
 }
 
@@ -79,20 +80,30 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         }
     }
     if seen.is_empty() {
-        let missing = if reported { "the number of requests behind the percentiles" } else { "percentiles of requests" };
+        let missing =
+            if reported { "the number of requests behind the percentiles" } else { "percentiles of requests" };
         return Finding::not_evaluated(subject, format!("{place}: missing {missing}"));
     }
-    let short: Vec<(&str, f64, usize)> = seen.iter().filter(|(_, s)| s.1 > 0).map(|(i, s)| (TAILS[*i].0, TAILS[*i].1, s.0)).collect();
+    let short: Vec<(&str, f64, usize)> =
+        seen.iter().filter(|(_, s)| s.1 > 0).map(|(i, s)| (TAILS[*i].0, TAILS[*i].1, s.0)).collect();
     let rows = seen.iter().map(|(i, (n, below, all))| {
         let (name, p) = TAILS[*i];
-        Evidence::text(format!("{name}: {} in the smallest run, {} needed; {below} of {all} figures rest on fewer", count(*n, "request"), needed(p)))
+        Evidence::text(format!(
+            "{name}: {} in the smallest run, {} needed; {below} of {all} figures rest on fewer",
+            count(*n, "request"),
+            needed(p)
+        ))
     });
     if short.is_empty() {
-        return Finding::passed(subject, format!("{place}: every reported percentile rests on enough requests")).evidence(rows);
+        return Finding::passed(subject, format!("{place}: every reported percentile rests on enough requests"))
+            .evidence(rows);
     }
     let said: Vec<String> = short.iter().map(|(name, p, _)| format!("{name} needs {}", needed(*p))).collect();
     let fewest = short.iter().map(|s| s.2).min().unwrap_or(0);
-    Finding::fired(subject, format!("{place}: runs report percentiles of {}, where {}", count(fewest, "request"), list(&said)))
-        .evidence(rows)
-        .remedy("send more requests in each run, or read the percentiles over all runs, which come with intervals")
+    Finding::fired(
+        subject,
+        format!("{place}: runs report percentiles of {}, where {}", count(fewest, "request"), list(&said)),
+    )
+    .evidence(rows)
+    .remedy("send more requests in each run, or read the percentiles over all runs, which come with intervals")
 }

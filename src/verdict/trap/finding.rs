@@ -209,7 +209,10 @@ pub fn by_question(case: &Case<'_>, clean: &str, look: impl Fn(&Cell<'_>, &str) 
 pub fn cooldown(case: &Case<'_>) -> String {
     match case.campaign.cooldown_s {
         Some(pause) if pause > 0.0 => {
-            format!("the stated pause of {} s between runs did not prevent it", crate::verdict::number::significant(pause, 4))
+            format!(
+                "the stated pause of {} s between runs did not prevent it",
+                crate::verdict::number::significant(pause, 4)
+            )
         }
         Some(_) => "there is no pause between runs; add one".to_owned(),
         None => "no pause between runs is stated; state one and keep it".to_owned(),

@@ -39,7 +39,9 @@ impl Trap for FirstRunEffect {
         "that the first runs are like the others"
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        by_question(case, "no first run after a change lies outside the other runs of its arm", |cell, metric| look(case, cell, metric))
+        by_question(case, "no first run after a change lies outside the other runs of its arm", |cell, metric| {
+            look(case, cell, metric)
+        })
     }
 }
 
@@ -78,7 +80,12 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
     let Some((low, high)) = stats::outlier::fences(&others) else { return Look::Blind("no fences".to_owned()) };
     let outside: Vec<&&(&Run, f64)> = looked.iter().filter(|(_, v)| *v < low || *v > high).collect();
     let Some((_, value)) = outside.first().map(|hit| **hit) else {
-        return Look::Clean(format!("first {} within {} to {}", significant(looked[0].1, 5), significant(low, 5), significant(high, 5)));
+        return Look::Clean(format!(
+            "first {} within {} to {}",
+            significant(looked[0].1, 5),
+            significant(low, 5),
+            significant(high, 5)
+        ));
     };
     let message = format!(
         "{} of {} in {}: the first run gives {}, outside {} to {} of the other {}",

@@ -55,7 +55,9 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     let runs: Vec<&Run> = case.arms(model, workload).into_iter().flat_map(|cell| cell.runs.iter().copied()).collect();
     let figures: Vec<(&Run, f64, f64)> = runs
         .iter()
-        .filter_map(|run| Some((*run, run.value("kv_cache_tokens")?, run.value("kv_cache_gib").filter(|gib| *gib > 0.0)?)))
+        .filter_map(|run| {
+            Some((*run, run.value("kv_cache_tokens")?, run.value("kv_cache_gib").filter(|gib| *gib > 0.0)?))
+        })
         .collect();
     let per_token = case.model(model).and_then(|known| known.kv_bytes_per_token);
     let (Some(per_token), false) = (per_token, figures.is_empty()) else {
@@ -81,10 +83,15 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         .filter(|(_, r)| (r - 1.0).abs() > TOLERANCE_PCT / 100.0)
         .collect();
     let Some((_, worst)) = off.iter().copied().max_by(|a, b| (a.1 - 1.0).abs().total_cmp(&(b.1 - 1.0).abs())) else {
-        let message = format!("{place}: {} bytes per token explain the KV cache within {TOLERANCE_PCT} % in {}", significant(per_token, 7), share(figures.len(), figures.len()));
+        let message = format!(
+            "{place}: {} bytes per token explain the KV cache within {TOLERANCE_PCT} % in {}",
+            significant(per_token, 7),
+            share(figures.len(), figures.len())
+        );
         return Finding::passed(subject, message);
     };
-    let narrower = NARROWER.iter().find(|(factor, _)| off.iter().all(|(_, r)| (r / factor - 1.0).abs() <= TOLERANCE_PCT / 100.0));
+    let narrower =
+        NARROWER.iter().find(|(factor, _)| off.iter().all(|(_, r)| (r / factor - 1.0).abs() <= TOLERANCE_PCT / 100.0));
     let reading = narrower.map_or_else(String::new, |(_, bits)| format!("; that fits a cache kept in {bits} bits"));
     let message = format!(
         "{place}: tokens times {} bytes are {} times the KV cache in {}{reading}",
@@ -93,7 +100,11 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         share(off.len(), figures.len())
     );
     let finding = Finding::fired(subject, message)
-        .evidence(off.iter().map(|(run, r)| read(run, "kv_cache_tokens", format!("{} times the bytes", significant(*r, 5)))))
-        .remedy("compare layers, KV heads, head size and cache type in the engine's log with the model that was asked for");
+        .evidence(
+            off.iter().map(|(run, r)| read(run, "kv_cache_tokens", format!("{} times the bytes", significant(*r, 5)))),
+        )
+        .remedy(
+            "compare layers, KV heads, head size and cache type in the engine's log with the model that was asked for",
+        );
     if narrower.is_some() { finding.severity(Severity::Warning) } else { finding }
 }

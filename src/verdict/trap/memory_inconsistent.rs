@@ -48,7 +48,8 @@ impl Trap for MemoryInconsistent {
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         // A pool that was sized from the figure did not exist yet when the figure was read.
         let before_pool = sized_before_the_pool(case).is_some();
-        let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload, before_pool)).collect();
+        let findings =
+            case.questions().into_iter().map(|(model, workload)| look(case, model, workload, before_pool)).collect();
         or_missing(findings, case, "the campaign has no runs")
     }
 }
@@ -70,14 +71,19 @@ fn look(case: &Case<'_>, model: &str, workload: &str, before_pool: bool) -> Find
         return Finding::not_evaluated(subject, format!("{place}: missing {}", list(&missing)));
     };
     let gib = weights.value / GIB;
-    if let Some(finding) = below_weights(&subject, &place, gib, weights, &used).or_else(|| above_memory(case, &subject, &place, gib, &runs)) {
+    if let Some(finding) = below_weights(&subject, &place, gib, weights, &used)
+        .or_else(|| above_memory(case, &subject, &place, gib, &runs))
+    {
         return finding;
     }
     let held = |run: &Run| gib + if before_pool { 0.0 } else { run.value("kv_cache_gib").unwrap_or(0.0) };
     let most: Vec<&(&Run, f64)> = used.iter().filter(|(run, used)| *used > UNEXPLAINED * held(run)).collect();
     let range = range(&used);
     if most.is_empty() {
-        return Finding::passed(subject, format!("{place}: {range} GiB in use hold {} GiB of weights and fit", significant(gib, 4)));
+        return Finding::passed(
+            subject,
+            format!("{place}: {range} GiB in use hold {} GiB of weights and fit", significant(gib, 4)),
+        );
     }
     let cache = if before_pool { "no KV cache yet" } else { "the KV cache" };
     let message = format!(
@@ -132,7 +138,11 @@ fn above_memory(case: &Case<'_>, subject: &Subject, place: &str, gib: f64, runs:
     );
     Some(
         Finding::fired(subject.clone(), message)
-            .evidence(above.iter().map(|(run, cache)| read(run, "kv_cache_gib", format!("KV cache {} GiB", significant(*cache, 5)))))
+            .evidence(
+                above
+                    .iter()
+                    .map(|(run, cache)| read(run, "kv_cache_gib", format!("KV cache {} GiB", significant(*cache, 5)))),
+            )
             .remedy("find out which model was loaded and in which unit the figures are"),
     )
 }

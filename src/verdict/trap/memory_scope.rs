@@ -65,12 +65,17 @@ impl Trap for MemoryScope {
         let subject = Subject::of(case).with_metric(PEAK);
         let Some(line) = sized_before_the_pool(case) else { return vec![without(case, subject)] };
         let unified = case.machine().is_some_and(|m| m.unified_memory);
-        let scope = if unified { "; on this machine host and device share one memory, so it includes the page cache" } else { "" };
+        let scope = if unified {
+            "; on this machine host and device share one memory, so it includes the page cache"
+        } else {
+            ""
+        };
         let message = format!(
             "peak memory was read when the KV cache was sized, before the cache existed ({}, {} rows), so it is memory in use on the machine and not the engine's peak{scope}",
             line.rule, line.rows
         );
-        let evidence = fraction(&line).map(|f| Evidence::text(format!("each GiB in use takes {} GiB from the KV cache", significant(f, 3))));
+        let evidence = fraction(&line)
+            .map(|f| Evidence::text(format!("each GiB in use takes {} GiB from the KV cache", significant(f, 3))));
         let remedy = if unified {
             "read the memory of the process after the measured window; drop the page cache before each run, or record it, so that file reads do not count"
         } else {
@@ -93,7 +98,9 @@ fn without(case: &Case<'_>, subject: Subject) -> Finding {
         return Finding::not_evaluated(subject, format!("no run reports {missing}"));
     }
     if peaks < MIN_ROWS {
-        let message = format!("peak memory takes {peaks} distinct values; {MIN_ROWS} are needed to see whether the KV cache follows it");
+        let message = format!(
+            "peak memory takes {peaks} distinct values; {MIN_ROWS} are needed to see whether the KV cache follows it"
+        );
         return Finding::not_evaluated(subject, message);
     }
     Finding::passed(subject, "the KV cache does not follow peak memory by a sizing formula")

@@ -47,7 +47,8 @@ impl Trap for MissingMetric {
         if metrics.is_empty() {
             return vec![Finding::not_evaluated(subject, "no metric is promised and no run reports one")];
         }
-        let gaps: Vec<Finding> = metrics.iter().filter_map(|metric| look(case, metric, promised.contains(metric))).collect();
+        let gaps: Vec<Finding> =
+            metrics.iter().filter_map(|metric| look(case, metric, promised.contains(metric))).collect();
         if gaps.is_empty() {
             let said = if promised.is_empty() { "; none is promised by the campaign" } else { "" };
             let message = format!("every run has a figure for each of {}{said}", count(metrics.len(), "metric"));
@@ -59,18 +60,24 @@ impl Trap for MissingMetric {
 
 fn look(case: &Case<'_>, metric: &str, promised: bool) -> Option<Finding> {
     // A metric that a whole workload never speaks of is not planned there, unless the campaign promised it.
-    let planned_in: BTreeSet<&str> =
-        case.runs.iter().filter(|run| promised || run.reading(metric).is_some()).map(|run| run.workload.as_str()).collect();
+    let planned_in: BTreeSet<&str> = case
+        .runs
+        .iter()
+        .filter(|run| promised || run.reading(metric).is_some())
+        .map(|run| run.workload.as_str())
+        .collect();
     let runs: Vec<&Run> = case.runs.iter().copied().filter(|run| planned_in.contains(run.workload.as_str())).collect();
     let without: Vec<&Run> = runs.iter().copied().filter(|run| run.value(metric).is_none()).collect();
     if without.is_empty() {
         return None;
     }
-    let mut by_place: Vec<(&str, &str)> = without.iter().map(|run| (run.model.as_str(), run.environment.as_str())).collect();
+    let mut by_place: Vec<(&str, &str)> =
+        without.iter().map(|run| (run.model.as_str(), run.environment.as_str())).collect();
     by_place.sort_unstable();
     by_place.dedup();
     let promise = if promised { "promised" } else { "reported by others" };
-    let message = format!("{} is {promise} and missing in {} of {}", named(metric), without.len(), count(runs.len(), "run"));
+    let message =
+        format!("{} is {promise} and missing in {} of {}", named(metric), without.len(), count(runs.len(), "run"));
     let rows = by_place.into_iter().map(|(model, environment)| {
         let n = |list: &[&Run]| list.iter().filter(|run| run.model == model && run.environment == environment).count();
         Evidence::text(format!("{model} in {environment}: missing in {} of {}", n(&without), count(n(&runs), "run")))

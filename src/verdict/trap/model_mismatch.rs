@@ -94,7 +94,10 @@ fn say(case: &Case<'_>, look: Look<'_>, mislabelled: usize) -> Finding {
         return Finding::not_evaluated(subject, format!("{}: missing {missing}", look.model));
     }
     if look.other.is_empty() {
-        return Finding::passed(subject, format!("{}: {} ran {asked}, as asked", look.model, share(look.known, look.runs)));
+        return Finding::passed(
+            subject,
+            format!("{}: {} ran {asked}, as asked", look.model, share(look.known, look.runs)),
+        );
     }
     let mut served: Vec<&str> = look.other.iter().map(|(_, id)| id.as_str()).collect();
     served.sort_unstable();
@@ -106,7 +109,12 @@ fn say(case: &Case<'_>, look: Look<'_>, mislabelled: usize) -> Finding {
         list(&served),
         count(case.runs.len(), "run")
     );
-    let source = case.campaign.models.get(look.model).and_then(|m| m.launched_source.as_deref()).map(|s| Evidence::text(format!("seen in {s}")));
+    let source = case
+        .campaign
+        .models
+        .get(look.model)
+        .and_then(|m| m.launched_source.as_deref())
+        .map(|s| Evidence::text(format!("seen in {s}")));
     Finding::fired(subject, message)
         .evidence(source.into_iter().chain(look.other.iter().map(|(run, id)| seen(run, format!("labelled {}, ran {id}", look.model)))))
         .remedy("read these runs under the model that ran; pass the model argument through the launch script and check the id that the engine prints")

@@ -49,25 +49,47 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     if arms.len() < 2 {
         return Finding::not_evaluated(subject, format!("{place}: only one environment"));
     }
-    let runs: Vec<&Run> = case.runs.iter().copied().filter(|run| run.model == model && run.workload == workload).collect();
+    let runs: Vec<&Run> =
+        case.runs.iter().copied().filter(|run| run.model == model && run.workload == workload).collect();
     let unknown = runs.iter().filter(|run| run.started.is_none()).count();
     if unknown > 0 {
-        return Finding::not_evaluated(subject, format!("{place}: {unknown} of {} have no start time", count(runs.len(), "run")));
+        return Finding::not_evaluated(
+            subject,
+            format!("{place}: {unknown} of {} have no start time", count(runs.len(), "run")),
+        );
     }
-    let labels: Vec<usize> = runs.iter().filter_map(|run| arms.iter().position(|arm| arm.environment == run.environment)).collect();
+    let labels: Vec<usize> =
+        runs.iter().filter_map(|run| arms.iter().position(|arm| arm.environment == run.environment)).collect();
     let Some(found) = order(&labels) else {
         return Finding::not_evaluated(subject, format!("{place}: too few runs to have an order"));
     };
     let sequence = Evidence::text(format!("in order of time: {}", stretches(&runs)));
-    let share = found.balanced_share.map_or_else(|| "no window".to_owned(), |s| format!("{} % of the windows", significant(100.0 * s, 3)));
+    let share = found
+        .balanced_share
+        .map_or_else(|| "no window".to_owned(), |s| format!("{} % of the windows", significant(100.0 * s, 3)));
     if found.kind == OrderKind::Interleaved {
-        return Finding::passed(subject, format!("{place}: interleaved, {share} hold every environment")).evidence([sequence]);
+        return Finding::passed(subject, format!("{place}: interleaved, {share} hold every environment"))
+            .evidence([sequence]);
     }
-    let how = if found.kind == OrderKind::Blocked { "one environment after the other" } else { "neither in blocks nor at random" };
-    let chance = found.p_too_few.map_or_else(String::new, |p| format!("; a random order has so few changes with p {}", crate::verdict::number::p_value(p)));
-    let message = format!("{place}: run {how} ({} stretches in {}; {share} hold every environment{chance})", found.runs, count(runs.len(), "run"));
+    let how = if found.kind == OrderKind::Blocked {
+        "one environment after the other"
+    } else {
+        "neither in blocks nor at random"
+    };
+    let chance = found.p_too_few.map_or_else(String::new, |p| {
+        format!("; a random order has so few changes with p {}", crate::verdict::number::p_value(p))
+    });
+    let message = format!(
+        "{place}: run {how} ({} stretches in {}; {share} hold every environment{chance})",
+        found.runs,
+        count(runs.len(), "run")
+    );
     let remedy = match case.campaign.cooldown_s {
-        Some(pause) if pause > 0.0 => format!("the stated pause of {} s does not help against slow change: alternate the environments in blocks of {}", significant(pause, 4), arms.len()),
+        Some(pause) if pause > 0.0 => format!(
+            "the stated pause of {} s does not help against slow change: alternate the environments in blocks of {}",
+            significant(pause, 4),
+            arms.len()
+        ),
         _ => format!("alternate the environments in blocks of {}, the order in each block drawn by lot", arms.len()),
     };
     Finding::fired(subject, message).evidence([sequence]).remedy(remedy)
@@ -83,7 +105,8 @@ fn stretches(runs: &[&Run]) -> String {
             _ => parts.push((&run.environment, 1)),
         }
     }
-    let mut text = parts.iter().take(SHOWN).map(|(environment, n)| format!("{n} {environment}")).collect::<Vec<_>>().join(", ");
+    let mut text =
+        parts.iter().take(SHOWN).map(|(environment, n)| format!("{n} {environment}")).collect::<Vec<_>>().join(", ");
     if parts.len() > SHOWN {
         text += &format!(", and {} further stretches", parts.len() - SHOWN);
     }

@@ -55,14 +55,24 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     let place = place(case, model, workload);
     let mute: Vec<_> = arms.iter().filter(|cell| bound(cell.runs.len()) <= SIGMA).collect();
     let Some(smallest) = mute.iter().map(|cell| cell.runs.len()).min() else {
-        return Finding::passed(subject, format!("{place}: every arm has at least {} runs, so one beyond {SIGMA} sigma could be seen", least()));
+        return Finding::passed(
+            subject,
+            format!("{place}: every arm has at least {} runs, so one beyond {SIGMA} sigma could be seen", least()),
+        );
     };
     let message = format!(
         "{place}: the {SIGMA} sigma rule cannot fire at n = {smallest}, where no value lies beyond {} standard deviations; \"0 outliers\" would say nothing",
         significant(bound(smallest), 4)
     );
-    let rows = mute
-        .iter()
-        .map(|cell| Evidence::text(format!("{}: {}, at most {} standard deviations", cell.environment, count(cell.runs.len(), "run"), significant(bound(cell.runs.len()), 4))));
-    Finding::fired(subject, message).evidence(rows).remedy("use the modified z score or Tukey's fences, which are shown beside it")
+    let rows = mute.iter().map(|cell| {
+        Evidence::text(format!(
+            "{}: {}, at most {} standard deviations",
+            cell.environment,
+            count(cell.runs.len(), "run"),
+            significant(bound(cell.runs.len()), 4)
+        ))
+    });
+    Finding::fired(subject, message)
+        .evidence(rows)
+        .remedy("use the modified z score or Tukey's fences, which are shown beside it")
 }

@@ -80,18 +80,28 @@ pub fn claimed_weights(case: &Case<'_>, model: &str) -> Option<Known> {
         .find_map(|run| run.setup.parameters)
         .or_else(|| case.model(model).and_then(|known| known.parameters))?;
     let bits = precision(case, model).and_then(bits)?;
-    Some(Known::new(parameters * bits / 8.0, format!("{} parameters of {} bits", significant(parameters, 5), significant(bits, 3))))
+    Some(Known::new(
+        parameters * bits / 8.0,
+        format!("{} parameters of {} bits", significant(parameters, 5), significant(bits, 3)),
+    ))
 }
 
 /// Bytes of the weights that ran: what the engine printed, else what the label claims.
 pub fn loaded_weights(case: &Case<'_>, model: &str) -> Option<Known> {
-    let printed = runs(case, model).find_map(|run| run.setup.model_memory_gib.or_else(|| run.value("model_memory_gib")));
+    let printed =
+        runs(case, model).find_map(|run| run.setup.model_memory_gib.or_else(|| run.value("model_memory_gib")));
     printed.map(|gib| Known::new(gib * GIB, "printed by the engine")).or_else(|| claimed_weights(case, model))
 }
 
 /// What is missing where [`claimed_weights`] is absent.
 pub fn missing_weights(case: &Case<'_>, model: &str) -> String {
-    match case.campaign.models.get(model).and_then(|m| m.id.as_deref()).or_else(|| runs(case, model).find_map(|r| r.setup.model_id.as_deref())) {
+    match case
+        .campaign
+        .models
+        .get(model)
+        .and_then(|m| m.id.as_deref())
+        .or_else(|| runs(case, model).find_map(|r| r.setup.model_id.as_deref()))
+    {
         Some(id) => format!("no facts about the model id '{id}', and no parameter count with a known precision"),
         None => "no model id, and no parameter count with a known precision".to_owned(),
     }

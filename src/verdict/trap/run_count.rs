@@ -40,7 +40,14 @@ impl Trap for RunCount {
         let found: Vec<Evidence> = case
             .cells
             .iter()
-            .map(|cell| Evidence::text(format!("{} in {}: {}", place(case, cell.model, cell.workload), cell.environment, count(cell.runs.len(), "run"))))
+            .map(|cell| {
+                Evidence::text(format!(
+                    "{} in {}: {}",
+                    place(case, cell.model, cell.workload),
+                    cell.environment,
+                    count(cell.runs.len(), "run")
+                ))
+            })
             .collect();
         let Some(planned) = case.campaign.planned_repeats.map(|n| n as usize) else {
             return vec![Finding::not_evaluated(subject, "no planned number of repeats is stated").evidence(found)];
@@ -55,7 +62,12 @@ impl Trap for RunCount {
             .map(|cell| {
                 let n = cell.runs.len();
                 let kind = if n > planned { "the means use all of them" } else { "the rest is not in the archive" };
-                let message = format!("{} in {} has {} where {planned} were planned; {kind}", place(case, cell.model, cell.workload), cell.environment, count(n, "run"));
+                let message = format!(
+                    "{} in {} has {} where {planned} were planned; {kind}",
+                    place(case, cell.model, cell.workload),
+                    cell.environment,
+                    count(n, "run")
+                );
                 Finding::fired(Subject::cell(case, cell), message)
                     .evidence(cell.runs.iter().map(|run| {
                         let when = run.started.map_or_else(|| "at an unknown time".to_owned(), |t| t.iso());
@@ -65,7 +77,10 @@ impl Trap for RunCount {
             })
             .collect();
         if off.is_empty() {
-            return vec![Finding::passed(subject, format!("every cell has the planned {}", count(planned, "run"))).evidence(found)];
+            return vec![
+                Finding::passed(subject, format!("every cell has the planned {}", count(planned, "run")))
+                    .evidence(found),
+            ];
         }
         off
     }

@@ -55,13 +55,20 @@ impl Trap for RunsOverlap {
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         let launches = launches(case);
         if launches.len() < 2 {
-            let message = format!("needs start times of at least two launches; there {} {}", if launches.len() == 1 { "is" } else { "are" }, launches.len());
+            let message = format!(
+                "needs start times of at least two launches; there {} {}",
+                if launches.len() == 1 { "is" } else { "are" },
+                launches.len()
+            );
             return vec![Finding::not_evaluated(Subject::of(case), message)];
         }
         let ends = launches.iter().any(|l| l.ended.is_some());
         let needs = launches.iter().any(|l| needed(case, l) > 0.0);
         if !ends && !needs {
-            return vec![Finding::not_evaluated(Subject::of(case), "no end times, no stated pause, and no request count with output length and rate")];
+            return vec![Finding::not_evaluated(
+                Subject::of(case),
+                "no end times, no stated pause, and no request count with output length and rate",
+            )];
         }
         let clashes = clashes(case, &launches);
         if clashes.is_empty() { vec![calm(case, &launches, ends)] } else { say(case, &clashes) }
@@ -112,9 +119,18 @@ fn clashes<'l, 'a>(case: &Case<'_>, launches: &'l [Launch<'a>]) -> Vec<(&'l Laun
         let gap = after.started.seconds_since(before.started);
         let needed = needed(case, before);
         if overlap > STAMP_S {
-            clashes.push((latest, after, format!("started {} s before {} ended", significant(overlap, 4), latest.runs[0].id)));
+            clashes.push((
+                latest,
+                after,
+                format!("started {} s before {} ended", significant(overlap, 4), latest.runs[0].id),
+            ));
         } else if gap + STAMP_S < needed {
-            let message = format!("started {} s after {}, which with its pause needs {} s", significant(gap, 4), before.runs[0].id, significant(needed, 4));
+            let message = format!(
+                "started {} s after {}, which with its pause needs {} s",
+                significant(gap, 4),
+                before.runs[0].id,
+                significant(needed, 4)
+            );
             clashes.push((before, after, message));
         }
     }
@@ -126,7 +142,10 @@ fn say(case: &Case<'_>, clashes: &[(&Launch<'_>, &Launch<'_>, String)]) -> Vec<F
     let mut cells: BTreeMap<Subject, Vec<Evidence>> = BTreeMap::new();
     for (before, after, text) in clashes {
         for run in before.runs.iter().chain(&after.runs) {
-            let subject = Subject { environment: Some(run.environment.clone()), ..Subject::question(case, &run.model, &run.workload) };
+            let subject = Subject {
+                environment: Some(run.environment.clone()),
+                ..Subject::question(case, &run.model, &run.workload)
+            };
             let rows = cells.entry(subject).or_default();
             let id = &after.runs[0].id;
             if !rows.iter().any(|row| row.run.as_ref() == Some(id)) {
@@ -138,8 +157,11 @@ fn say(case: &Case<'_>, clashes: &[(&Launch<'_>, &Launch<'_>, String)]) -> Vec<F
         .into_iter()
         .map(|(subject, rows)| {
             let cell = [&subject.model, &subject.environment].map(|part| part.as_deref().unwrap_or_default());
-            let message = format!("{} in {} takes part in {} of runs in time", cell[0], cell[1], count(rows.len(), "overlap"));
-            Finding::fired(subject, message).evidence(rows).remedy("collect these cells again with nothing else on the machine")
+            let message =
+                format!("{} in {} takes part in {} of runs in time", cell[0], cell[1], count(rows.len(), "overlap"));
+            Finding::fired(subject, message)
+                .evidence(rows)
+                .remedy("collect these cells again with nothing else on the machine")
         })
         .collect()
 }
@@ -150,7 +172,10 @@ fn calm(case: &Case<'_>, launches: &[Launch<'_>], ends: bool) -> Finding {
     let least = gaps.iter().copied().fold(f64::INFINITY, f64::min);
     let most = launches.iter().map(|l| needed(case, l)).fold(0.0, f64::max);
     let held = match (ends, most > 0.0) {
-        (true, true) => format!("no launch starts before the one before it ended, and none needs more than {} s", significant(most, 4)),
+        (true, true) => format!(
+            "no launch starts before the one before it ended, and none needs more than {} s",
+            significant(most, 4)
+        ),
         (true, false) => "no launch starts before the one before it ended".to_owned(),
         _ => format!("no launch needs more than {} s; ends are not recorded", significant(most, 4)),
     };
@@ -165,7 +190,10 @@ fn cycles(case: &Case<'_>, launches: &[Launch<'_>]) -> Vec<Evidence> {
         let (before, after) = (pair[0].runs[0], pair[1].runs[0]);
         if before.model == after.model && before.environment == after.environment {
             let candidate = Some(before.environment.as_str()) != case.baseline;
-            by_arm.entry((&before.model, candidate, &before.environment)).or_default().push(pair[1].started.seconds_since(pair[0].started));
+            by_arm
+                .entry((&before.model, candidate, &before.environment))
+                .or_default()
+                .push(pair[1].started.seconds_since(pair[0].started));
         }
     }
     let medians: Vec<((&str, bool, &str), f64, usize)> = by_arm
@@ -186,7 +214,11 @@ fn cycles(case: &Case<'_>, launches: &[Launch<'_>]) -> Vec<Evidence> {
                 }
                 _ => String::new(),
             };
-            Evidence::text(format!("{model} in {environment}: median {} s from start to start over {}{against}", significant(*median, 5), count(*n, "cycle")))
+            Evidence::text(format!(
+                "{model} in {environment}: median {} s from start to start over {}{against}",
+                significant(*median, 5),
+                count(*n, "cycle")
+            ))
         })
         .collect()
 }

@@ -61,33 +61,58 @@ struct Peer<'a> {
 
 fn look(case: &Case<'_>, cell: &Cell<'_>) -> Finding {
     let subject = Subject::cell(case, cell).with_metric(METRIC);
-    let others: Vec<&Cell<'_>> =
-        case.cells.iter().filter(|c| c.environment == cell.environment && c.workload == cell.workload && c.model != cell.model).collect();
+    let others: Vec<&Cell<'_>> = case
+        .cells
+        .iter()
+        .filter(|c| c.environment == cell.environment && c.workload == cell.workload && c.model != cell.model)
+        .collect();
     if others.is_empty() {
-        return Finding::not_evaluated(subject, format!("no second model in {} to hold {} against", cell.environment, cell.model));
+        return Finding::not_evaluated(
+            subject,
+            format!("no second model in {} to hold {} against", cell.environment, cell.model),
+        );
     }
     let Some(own) = bytes(case, cell) else {
-        return Finding::not_evaluated(subject, format!("no batch, or no bytes per step in the facts, for {}", cell.model));
+        return Finding::not_evaluated(
+            subject,
+            format!("no batch, or no bytes per step in the facts, for {}", cell.model),
+        );
     };
     let peers: Vec<Peer<'_>> = others.into_iter().filter_map(|other| peer(case, cell, other)).collect();
     if peers.is_empty() {
-        return Finding::not_evaluated(subject, format!("no other model in {} has bytes per step in the facts and two values of {METRIC}", cell.environment));
+        return Finding::not_evaluated(
+            subject,
+            format!(
+                "no other model in {} has bytes per step in the facts and two values of {METRIC}",
+                cell.environment
+            ),
+        );
     }
     let unlike = |p: &Peer<'_>| p.bytes / own > BYTES_RATIO || own / p.bytes > BYTES_RATIO;
     let evidence: Vec<Evidence> = peers.iter().map(|p| Evidence::text(describe(cell, own, p))).collect();
     let hits: Vec<&Peer<'_>> = peers.iter().filter(|p| unlike(p) && p.same).collect();
     if hits.is_empty() {
         let names: Vec<&str> = peers.iter().map(|p| p.cell.model).collect();
-        let message = format!("{} in {} does not share its speed with a model of unlike size ({})", cell.model, cell.environment, list(&names));
+        let message = format!(
+            "{} in {} does not share its speed with a model of unlike size ({})",
+            cell.model,
+            cell.environment,
+            list(&names)
+        );
         return Finding::passed(subject, message).evidence(evidence);
     }
-    let pairs: Vec<String> = hits.iter().map(|p| format!("{} ({} GB)", p.cell.model, significant(p.bytes / GB, 3))).collect();
+    let pairs: Vec<String> =
+        hits.iter().map(|p| format!("{} ({} GB)", p.cell.model, significant(p.bytes / GB, 3))).collect();
     let widest = hits.iter().map(|p| (mean(p.cell) / mean(cell) - 1.0).abs() * 100.0).fold(0.0, f64::max);
     // Physics can name the culprit: the roofline excludes the speed of one of the two and allows that of the other.
     let excluded = |c: &Cell<'_>| above(case, c);
     let acquitted = excluded(cell) == Some(false) && hits.iter().all(|p| excluded(p.cell) == Some(true));
     let culprit = match (acquitted, excluded(cell)) {
-        (true, _) => format!("; bandwidth allows that speed for {} and excludes it for {}", cell.model, list(&hits.iter().map(|p| p.cell.model).collect::<Vec<_>>())),
+        (true, _) => format!(
+            "; bandwidth allows that speed for {} and excludes it for {}",
+            cell.model,
+            list(&hits.iter().map(|p| p.cell.model).collect::<Vec<_>>())
+        ),
         (false, Some(true)) => format!("; bandwidth excludes that speed for {}", cell.model),
         _ => String::new(),
     };

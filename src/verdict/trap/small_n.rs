@@ -46,9 +46,11 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     let subject = Subject::question(case, model, workload);
     let place = place(case, model, workload);
     let least = arms.iter().map(|cell| cell.runs.len()).min().unwrap_or(0);
-    let rows = arms.iter().map(|cell| Evidence::text(format!("{}: {}", cell.environment, count(cell.runs.len(), "run"))));
+    let rows =
+        arms.iter().map(|cell| Evidence::text(format!("{}: {}", cell.environment, count(cell.runs.len(), "run"))));
     if least >= ENOUGH {
-        return Finding::passed(subject, format!("{place}: at least {} in each environment", count(least, "run"))).evidence(rows);
+        return Finding::passed(subject, format!("{place}: at least {} in each environment", count(least, "run")))
+            .evidence(rows);
     }
     let message = format!("{place}: {} in the smallest arm, below {ENOUGH}", count(least, "run"));
     let remedy = match case.campaign.planned_repeats {

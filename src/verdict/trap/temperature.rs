@@ -74,17 +74,25 @@ fn look(case: &Case<'_>) -> Finding {
     };
     let odd: Vec<Evidence> = case.runs.iter().filter_map(|run| Some(seen(run, wrong(run, limit, highest)?))).collect();
     let known = case.runs.iter().filter(|run| start(run).is_some()).count();
-    let gate = limit.map_or_else(|| "no start limit is stated".to_owned(), |l| format!("the stated limit is {}", significant(l, 3)));
+    let gate = limit.map_or_else(
+        || "no start limit is stated".to_owned(),
+        |l| format!("the stated limit is {}", significant(l, 3)),
+    );
     let seen = format!("starts {starts}, ends {} degrees Celsius; {gate}", ends.as_deref().unwrap_or("not recorded"));
     if odd.is_empty() {
         return Finding::passed(subject, format!("{}: {seen}", count(known, "run")));
     }
     let remedy = match (case.campaign.cooldown_s, limit) {
-        (Some(pause), _) if pause > 0.0 => format!("the stated pause of {} s is not enough: wait for a start temperature instead of a time", significant(pause, 4)),
+        (Some(pause), _) if pause > 0.0 => format!(
+            "the stated pause of {} s is not enough: wait for a start temperature instead of a time",
+            significant(pause, 4)
+        ),
         (_, Some(_)) => "make the collector wait until the stated limit holds, and refuse the run otherwise".to_owned(),
         _ => "state a highest start temperature and wait for it before each run".to_owned(),
     };
-    Finding::fired(subject, format!("{} of {} have temperatures out of range: {seen}", odd.len(), count(known, "run"))).evidence(odd).remedy(remedy)
+    Finding::fired(subject, format!("{} of {} have temperatures out of range: {seen}", odd.len(), count(known, "run")))
+        .evidence(odd)
+        .remedy(remedy)
 }
 
 fn wrong(run: &Run, limit: Option<f64>, highest: f64) -> Option<String> {

@@ -48,18 +48,35 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Vec<Finding> {
     let (mut hits, mut clean) = (Vec::new(), Vec::new());
     for metric in judged(case) {
         for other in others {
-            let Some(test) = stats::brown_forsythe::brown_forsythe(&base.numbers(metric), &other.numbers(metric)) else { continue };
-            let row = format!("{}, {} against {}: p {}", named(metric), other.environment, base.environment, p_value(test.p));
-            if test.p < ALPHA { hits.push(say(case, metric, base, other, test.p)) } else { clean.push(Evidence::text(row)) }
+            let Some(test) = stats::brown_forsythe::brown_forsythe(&base.numbers(metric), &other.numbers(metric))
+            else {
+                continue;
+            };
+            let row =
+                format!("{}, {} against {}: p {}", named(metric), other.environment, base.environment, p_value(test.p));
+            if test.p < ALPHA {
+                hits.push(say(case, metric, base, other, test.p))
+            } else {
+                clean.push(Evidence::text(row))
+            }
         }
     }
     if !hits.is_empty() {
         return hits;
     }
     if clean.is_empty() {
-        return vec![Finding::not_evaluated(subject, format!("{place}: no metric with three values and some spread in both environments"))];
+        return vec![Finding::not_evaluated(
+            subject,
+            format!("{place}: no metric with three values and some spread in both environments"),
+        )];
     }
-    vec![Finding::passed(subject, format!("{place}: scatter differs in none of {} at p < {ALPHA}", count(clean.len(), "comparison"))).evidence(clean)]
+    vec![
+        Finding::passed(
+            subject,
+            format!("{place}: scatter differs in none of {} at p < {ALPHA}", count(clean.len(), "comparison")),
+        )
+        .evidence(clean),
+    ]
 }
 
 fn say(case: &Case<'_>, metric: &str, base: &Cell<'_>, other: &Cell<'_>, p: f64) -> Finding {
@@ -77,8 +94,13 @@ fn say(case: &Case<'_>, metric: &str, base: &Cell<'_>, other: &Cell<'_>, p: f64)
     );
     let unsteady = if a < b { other.environment } else { base.environment };
     Finding::fired(Subject::cell(case, other).with_metric(metric), message)
-        .evidence([base, other].map(|cell| Evidence::text(format!("{}: {}", cell.environment, values(&cell.numbers(metric))))))
-        .remedy(format!("look at the runs of {unsteady} one by one and in order of time; report spread beside the mean"))
+        .evidence(
+            [base, other]
+                .map(|cell| Evidence::text(format!("{}: {}", cell.environment, values(&cell.numbers(metric))))),
+        )
+        .remedy(format!(
+            "look at the runs of {unsteady} one by one and in order of time; report spread beside the mean"
+        ))
 }
 
 fn values(numbers: &[f64]) -> String {

@@ -54,12 +54,19 @@ fn look(case: &Case<'_>, model: &str) -> Finding {
     let Some(memory) = memory(case) else {
         return Finding::not_evaluated(subject, missing_machine(case, "memory size"));
     };
-    let figures = format!("{} ({}); usable memory {} GiB ({})", gigabytes(weights.value), weights.source, significant(memory.value / GIB, 4), memory.source);
+    let figures = format!(
+        "{} ({}); usable memory {} GiB ({})",
+        gigabytes(weights.value),
+        weights.source,
+        significant(memory.value / GIB, 4),
+        memory.source
+    );
     if weights.value <= memory.value {
         return Finding::passed(subject, format!("the weights of {model} fit: {figures}"));
     }
     let runs: Vec<_> = case.runs.iter().filter(|run| run.model == model).collect();
-    let message = format!("the weights of {model} cannot be loaded, yet {} report figures: {figures}", count(runs.len(), "run"));
+    let message =
+        format!("the weights of {model} cannot be loaded, yet {} report figures: {figures}", count(runs.len(), "run"));
     Finding::fired(subject, message)
         .evidence(runs.into_iter().map(|run| seen(run, format!("labelled {model}, {}", run.environment))))
         .remedy("find in the launch script or the engine's log which model was loaded, and label the runs with that")

@@ -69,21 +69,38 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     let runs: Vec<&Run> = case.arms(model, workload).into_iter().flat_map(|cell| cell.runs.iter().copied()).collect();
     let shown: Vec<(&Run, Shown)> = runs.iter().filter_map(|run| Some((*run, show(case, run)?))).collect();
     if shown.is_empty() {
-        return Finding::not_evaluated(subject, format!("{place}: no run has all that is needed; missing {}", list(&missing(case, &runs))));
+        return Finding::not_evaluated(
+            subject,
+            format!("{place}: no run has all that is needed; missing {}", list(&missing(case, &runs))),
+        );
     }
-    let pick = |test: fn(&Shown) -> Option<f64>| -> Vec<(&Run, f64)> { shown.iter().filter_map(|(run, s)| Some((*run, test(s)?))).collect() };
+    let pick = |test: fn(&Shown) -> Option<f64>| -> Vec<(&Run, f64)> {
+        shown.iter().filter_map(|(run, s)| Some((*run, test(s)?))).collect()
+    };
     let much = pick(|s| if let Shown::TooMuch(x) = s { Some(*x) } else { None });
     let idle = pick(|s| if let Shown::Idle(x) = s { Some(*x) } else { None });
     let perhaps = pick(|s| if let Shown::PerhapsStartup(x) = s { Some(*x) } else { None });
     let remedy = "archive the request count, the tokens of each request, and start and end of the measured window beside the rate";
     if let Some((_, worst)) = much.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1)) {
-        let message = format!("{place}: the stated work would need {} times the reported rate to fit into {} of {} runs", significant(worst, 3), much.len(), shown.len());
+        let message = format!(
+            "{place}: the stated work would need {} times the reported rate to fit into {} of {} runs",
+            significant(worst, 3),
+            much.len(),
+            shown.len()
+        );
         return Finding::fired(subject, message)
-            .evidence(much.iter().map(|(run, x)| seen(run, format!("requests x tokens / elapsed time is {} times the reported rate", significant(*x, 4)))))
+            .evidence(much.iter().map(|(run, x)| {
+                seen(run, format!("requests x tokens / elapsed time is {} times the reported rate", significant(*x, 4)))
+            }))
             .remedy(remedy);
     }
     if let Some((_, worst)) = idle.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1)) {
-        let message = format!("{place}: in {} of {} runs the reported rate leaves up to {} s that no recorded work or loading explains", idle.len(), shown.len(), significant(worst, 4));
+        let message = format!(
+            "{place}: in {} of {} runs the reported rate leaves up to {} s that no recorded work or loading explains",
+            idle.len(),
+            shown.len(),
+            significant(worst, 4)
+        );
         return Finding::fired(subject, message)
             .evidence(idle.iter().map(|(run, s)| seen(run, format!("{} s unexplained", significant(*s, 4)))))
             .remedy(remedy)
@@ -91,15 +108,28 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     }
     if perhaps.len() == shown.len() {
         let least = perhaps.iter().map(|p| p.1).fold(f64::INFINITY, f64::min);
-        let message = format!("{place}: the work fits, but at least {} s of each run lie outside it and the loading time is not recorded", significant(least, 4));
+        let message = format!(
+            "{place}: the work fits, but at least {} s of each run lie outside it and the loading time is not recorded",
+            significant(least, 4)
+        );
         return Finding::not_evaluated(subject, message).remedy(remedy);
     }
-    Finding::passed(subject, format!("{place}: requests x tokens / time agrees with the reported rate within {TOLERANCE_PCT} % in {} runs", shown.len() - perhaps.len()))
+    Finding::passed(
+        subject,
+        format!(
+            "{place}: requests x tokens / time agrees with the reported rate within {TOLERANCE_PCT} % in {} runs",
+            shown.len() - perhaps.len()
+        ),
+    )
 }
 
 /// `None` where something is missing, or where the launch ran other workloads in the same time.
 fn show(case: &Case<'_>, run: &Run) -> Option<Shown> {
-    if run.launch.as_ref().is_some_and(|launch| case.runs.iter().any(|r| r.launch.as_ref() == Some(launch) && r.id != run.id)) {
+    if run
+        .launch
+        .as_ref()
+        .is_some_and(|launch| case.runs.iter().any(|r| r.launch.as_ref() == Some(launch) && r.id != run.id))
+    {
         return None;
     }
     let elapsed = run.ended?.seconds_since(run.started?);
@@ -138,8 +168,14 @@ fn missing(case: &Case<'_>, runs: &[&Run]) -> Vec<&'static str> {
         }
     }
     if missing.is_empty() {
-        let shared = runs.iter().any(|r| r.launch.as_ref().is_some_and(|l| case.runs.iter().any(|o| o.launch.as_ref() == Some(l) && o.id != r.id)));
-        missing.push(if shared { "a time of its own: the launch ran several workloads" } else { "start, end, requests, output length and rate together in one run" });
+        let shared = runs.iter().any(|r| {
+            r.launch.as_ref().is_some_and(|l| case.runs.iter().any(|o| o.launch.as_ref() == Some(l) && o.id != r.id))
+        });
+        missing.push(if shared {
+            "a time of its own: the launch ran several workloads"
+        } else {
+            "start, end, requests, output length and rate together in one run"
+        });
     }
     missing
 }
