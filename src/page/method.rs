@@ -54,7 +54,7 @@ pub fn page(site: &Site<'_>) -> Result<String, Error> {
     let sections = SECTIONS
         .iter()
         .map(|(id, heading, text)| {
-            Ok(Section { id, heading, html: prose::html(&prose::fill(text, &values, id)?, 2) })
+            Ok(Section { id, heading, html: prose::html(&prose::fill(text, &values, id)?, 2, heading) })
         })
         .collect::<Result<Vec<_>, Error>>()?;
     let settings = &site.analysis.settings;
