@@ -108,7 +108,15 @@ fn the_slow_native_run_is_there() {
 #[test]
 fn what_describes_the_machine_is_kept_and_not_an_error() {
     let intake = read(&data("h200-chroot"));
-    for name in ["dmon.txt", "nvidia-smi-q.txt", "help-query-gpu.txt", "query-full.csv", "system.txt", "pip-freeze.txt", "PROVENANCE.md"] {
+    for name in [
+        "dmon.txt",
+        "nvidia-smi-q.txt",
+        "help-query-gpu.txt",
+        "query-full.csv",
+        "system.txt",
+        "pip-freeze.txt",
+        "PROVENANCE.md",
+    ] {
         let input = intake.inputs.iter().find(|input| input.path == name).unwrap();
         assert!(!input.skipped && input.runs == 0 && input.sha256.is_some(), "{input:?}");
         assert!(input.reason.as_deref().is_some_and(|reason| reason.contains("kept")), "{input:?}");
@@ -130,5 +138,7 @@ fn ids_and_runs_do_not_depend_on_how_much_is_read_at_once() {
     let both = archive::discover(&[data("phase1"), data("h200-chroot")]).unwrap();
     let both = ingest::all(&both, &Options::default()).unwrap();
     assert_eq!(both.runs.len(), 63 + 42);
-    assert!(both.inputs.iter().all(|input| input.path.starts_with("phase1/") || input.path.starts_with("h200-chroot/")));
+    assert!(
+        both.inputs.iter().all(|input| input.path.starts_with("phase1/") || input.path.starts_with("h200-chroot/"))
+    );
 }

@@ -25,7 +25,6 @@ struct Page {
     title: String,
     question: Option<String>,
     said: Said,
-    tally: Vec<(Badge, usize)>,
     supported: Vec<SentenceView>,
     unsupported: Vec<SentenceView>,
     strip: TrapStrip,
@@ -152,7 +151,6 @@ pub fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String, askama
         title: campaign.title.clone(),
         question: campaign.question.clone(),
         said: front::said(site, ROOT, campaign),
-        tally: figure::tally(&comparisons),
         supported: front::sentences(site, ROOT, campaign, &campaign.supported),
         unsupported: front::sentences(site, ROOT, campaign, &campaign.unsupported),
         strip: front::strip(ROOT, &site.traps(&campaign.name)),
@@ -182,7 +180,7 @@ pub fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String, askama
         groups: groups.iter().map(|g| group(campaign, g)).collect(),
         runs: runs.iter().map(|r| run_row(r, &run_metrics)).collect(),
         run_metrics: run_metrics.iter().map(|m| with_unit(m)).collect(),
-        prose: campaign.prose.as_deref().map(|text| prose::html(text, 2)),
+        prose: campaign.prose.as_deref().map(|text| prose::html(text, 2, "the authors' words")),
         facts: front::provenance(site, campaign),
         models: campaign
             .models
@@ -318,7 +316,7 @@ fn published(check: &crate::verdict::report::PublishedCheck) -> Published {
         model: check.model.clone(),
         environment: check.environment.clone(),
         metric: words::metric(&check.metric),
-        statistic: check.statistic.replace('_', " "),
+        statistic: words::statistic(&check.statistic),
         printed: check.printed.clone(),
         recomputed: check.rounded.clone().unwrap_or_else(|| ABSENT.into()),
         full: plain_or(check.recomputed),

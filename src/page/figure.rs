@@ -31,6 +31,10 @@ pub struct FigureView {
     pub desc: String,
     /// Every plotted number.
     pub table: Table,
+    /// Name of the box around the numbers, unique on the page.
+    pub region: String,
+    /// Verdicts with their counts, beside the caption of a forest plot.
+    pub tally: Vec<(words::Badge, usize)>,
 }
 
 impl FigureView {
@@ -38,6 +42,8 @@ impl FigureView {
         Self {
             id: id.to_owned(),
             inline: figure.inline(),
+            region: figure.title.clone(),
+            tally: Vec::new(),
             title: figure.title,
             finding: figure.finding,
             desc: figure.desc,
@@ -88,12 +94,14 @@ pub fn forest(
     let against = campaign.baseline.as_deref().unwrap_or("the baseline");
     let chart = Forest {
         title: title.to_owned(),
-        finding: Some(tally_sentence(comparisons)),
+        finding: None,
         axis: format!("overhead against {against}, %"),
         unit: "%".into(),
         panels,
     };
-    Some(FigureView::new(id, chart.draw(id)))
+    let mut view = FigureView::new(id, chart.draw(id));
+    view.tally = tally(comparisons);
+    Some(view)
 }
 
 /// Runs of one model and workload in order of time.
@@ -106,6 +114,7 @@ pub fn run_order(site: &Site<'_>, id: &str, groups: &[&Group], runs: &[&RunRepor
         .iter()
         .find(|c| c.name == first.campaign)
         .and_then(|c| c.order.iter().find(|o| o.model == first.model && o.workload == first.workload));
+    let alpha = 1.0 - site.analysis.settings.confidence;
     let interleaved = order.is_some_and(|o| o.kind == "interleaved");
     let arms = groups
         .iter()
@@ -131,11 +140,10 @@ pub fn run_order(site: &Site<'_>, id: &str, groups: &[&Group], runs: &[&RunRepor
                 (Some(a), Some(b)) if marks.len() > 1 => (b.x - a.x) / (marks.len() - 1) as f64,
                 _ => 1.0,
             };
-            let drift = group
-                .drift
-                .sen_slope
-                .filter(|_| step > 0.0)
-                .map(|slope| Drift { slope: slope / step, p: group.drift.p });
+            // A line through runs that show no trend would suggest one; the table of groups has every slope.
+            let shown = step > 0.0 && group.drift.p.is_some_and(|p| p < alpha);
+            let drift =
+                group.drift.sen_slope.filter(|_| shown).map(|slope| Drift { slope: slope / step, p: group.drift.p });
             Arm { label: group.environment.clone(), runs: marks, drift }
         })
         .collect();
@@ -144,7 +152,7 @@ pub fn run_order(site: &Site<'_>, id: &str, groups: &[&Group], runs: &[&RunRepor
         findings.push(order_sentence(&order.kind, &order.sequence));
     }
     for group in groups {
-        if let (Some(drift), Some(p)) = (group.drift.drift_pct, group.drift.p.filter(|p| *p < 0.05)) {
+        if let (Some(drift), Some(p)) = (group.drift.drift_pct, group.drift.p.filter(|p| *p < alpha)) {
             findings.push(format!(
                 "{} moves by {} % over its {} runs (Mann-Kendall p {}).",
                 group.environment,
@@ -292,15 +300,8 @@ fn thin(samples: &[Sample]) -> Vec<&Sample> {
     samples.iter().step_by(step).collect()
 }
 
-/// How many comparisons got which verdict, in words.
-pub fn tally_sentence(comparisons: &[(&str, &Comparison)]) -> String {
-    let parts: Vec<String> = tally(comparisons).into_iter().map(|(badge, n)| format!("{n} {}", badge.word)).collect();
-    let what = if comparisons.len() == 1 { "One comparison" } else { "Verdicts" };
-    format!("{what}: {}.", parts.join(", "))
-}
-
 /// Verdict kinds with their counts, in the order of the contract.
-pub fn tally(comparisons: &[(&str, &Comparison)]) -> Vec<(words::Badge, usize)> {
+fn tally(comparisons: &[(&str, &Comparison)]) -> Vec<(words::Badge, usize)> {
     let mut counts = BTreeMap::new();
     for (_, comparison) in comparisons {
         *counts.entry(comparison.verdict.kind).or_insert(0_usize) += 1;

@@ -28,7 +28,6 @@ struct Card {
     eyebrow: String,
     question: String,
     said: Said,
-    tally: Vec<(Badge, usize)>,
     forest: Option<FigureView>,
     strip: TrapStrip,
     provenance: Vec<Fact>,
@@ -140,8 +139,13 @@ fn card(site: &Site<'_>, campaign: &CampaignReport) -> Card {
         eyebrow: eyebrow(site, campaign),
         question: campaign.question.clone().unwrap_or_else(|| campaign.title.clone()),
         said: said(site, "", campaign),
-        tally: figure::tally(&shown),
-        forest: figure::forest(&format!("{id}-forest"), &forest_title(campaign), campaign, &shown, ""),
+        // Two campaigns may share the title of their chart; the box around its numbers needs a name of its own.
+        forest: figure::forest(&format!("{id}-forest"), &forest_title(campaign), campaign, &shown, "").map(
+            |mut figure| {
+                figure.region = format!("{}, campaign {}", figure.title, campaign.name);
+                figure
+            },
+        ),
         strip: strip("", &site.traps(&campaign.name)),
         provenance: provenance(site, campaign),
         id,

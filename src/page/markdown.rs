@@ -171,7 +171,7 @@ fn published(out: &mut String, campaign: &CampaignReport) {
             escape(&check.model),
             escape(&check.environment),
             escape(&words::metric(&check.metric)),
-            escape(&check.statistic.replace('_', " ")),
+            escape(&words::statistic(&check.statistic)),
             escape(&check.printed),
             check.rounded.clone().unwrap_or_else(|| plain_or(check.recomputed)),
             check.n,

@@ -53,7 +53,9 @@ pub fn page(site: &Site<'_>) -> Result<String, Error> {
     let values = values(site);
     let sections = SECTIONS
         .iter()
-        .map(|(id, heading, text)| Ok(Section { id, heading, html: prose::html(&prose::fill(text, &values, id)?, 2) }))
+        .map(|(id, heading, text)| {
+            Ok(Section { id, heading, html: prose::html(&prose::fill(text, &values, id)?, 2, heading) })
+        })
         .collect::<Result<Vec<_>, Error>>()?;
     let settings = &site.analysis.settings;
     let margins: Vec<String> = settings

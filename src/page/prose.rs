@@ -46,18 +46,38 @@ pub fn fill(prose: &str, values: &BTreeMap<String, String>, name: &str) -> Resul
 }
 
 /// To HTML. Raw HTML of the author is shown as text; links lead only to the web, to mail or within the site;
-/// pictures become links, since no page asks for anything elsewhere. Headings start below `level`.
-pub fn html(markdown: &str, level: u8) -> String {
+/// pictures become links, since no page asks for anything elsewhere. Headings start below `level`. `name` says of which
+/// text its tables are.
+pub fn html(markdown: &str, level: u8, name: &str) -> String {
     let options = Options::ENABLE_TABLES | Options::ENABLE_SMART_PUNCTUATION;
     let events = Parser::new_ext(markdown, options).filter_map(|event| tame(event, level));
     let mut out = String::new();
     html::push_html(&mut out, events);
-    // A table may be wider than a phone: it scrolls in its own box, which the keyboard reaches.
-    out.replace(
-        "<table>",
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table\"><table><caption class=\"sr\">Table</caption>",
-    )
-    .replace("</table>", "</table></div>")
+    frame_tables(&out, name)
+}
+
+/// A table may be wider than a phone: each scrolls in its own box, which the keyboard reaches.
+fn frame_tables(html: &str, name: &str) -> String {
+    let mut name_safe = String::with_capacity(name.len());
+    for c in name.chars() {
+        match c {
+            '<' => name_safe.push_str("&lt;"),
+            '&' => name_safe.push_str("&amp;"),
+            '"' => name_safe.push_str("&quot;"),
+            other => name_safe.push(other),
+        }
+    }
+    let mut out = String::with_capacity(html.len());
+    for (k, part) in html.split("<table>").enumerate() {
+        if k > 0 {
+            out.push_str(&format!(
+                "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table {k}: {name_safe}\"><table>\
+                 <caption class=\"sr\">Table {k}: {name_safe}</caption>"
+            ));
+        }
+        out.push_str(part);
+    }
+    out.replace("</table>", "</table></div>").replace("<th>", "<th scope=\"col\">")
 }
 
 fn tame(event: Event<'_>, level: u8) -> Option<Event<'_>> {
@@ -97,22 +117,29 @@ mod tests {
 
     #[test]
     fn raw_html_of_an_author_is_text() {
-        let out = html("a <script>alert(1)</script> b\n\n<img src=x onerror=alert(1)>\n", 1);
+        let out = html("a <script>alert(1)</script> b\n\n<img src=x onerror=alert(1)>\n", 1, "x");
         assert!(!out.contains("<script") && !out.contains("<img"), "{out}");
         assert!(out.contains("&lt;script&gt;"), "{out}");
     }
 
     #[test]
     fn links_lead_to_the_web_or_nowhere_and_pictures_are_links() {
-        let out = html("[x](javascript:alert(1)) [y](https://example.org) ![p](https://example.org/p.png) [z](../../etc)", 1);
+        let out = html(
+            "[x](javascript:alert(1)) [y](https://example.org) ![p](https://example.org/p.png) [z](../../etc)",
+            1,
+            "x",
+        );
         assert!(!out.contains("javascript") && !out.contains("<img") && !out.contains("etc"), "{out}");
-        assert!(out.contains("href=\"https://example.org\"") && out.contains("href=\"https://example.org/p.png\""), "{out}");
+        assert!(
+            out.contains("href=\"https://example.org\"") && out.contains("href=\"https://example.org/p.png\""),
+            "{out}"
+        );
     }
 
     #[test]
     fn headings_of_prose_stand_below_those_of_the_page() {
-        assert_eq!(html("# One", 1).trim(), "<h2>One</h2>");
-        assert_eq!(html("##### Five", 3).trim(), "<h6>Five</h6>");
+        assert_eq!(html("# One", 1, "x").trim(), "<h2>One</h2>");
+        assert_eq!(html("##### Five", 3, "x").trim(), "<h6>Five</h6>");
     }
 
     #[test]

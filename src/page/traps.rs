@@ -40,15 +40,17 @@ struct Said {
     campaign: Link,
     badge: Badge,
     findings: Vec<FindingView>,
+    /// Each once, however many subjects it stands beside.
+    remedies: Vec<String>,
     passed: Option<String>,
 }
 
 struct FindingView {
-    badge: Badge,
+    /// Only where it differs from that of the campaign.
+    badge: Option<Badge>,
     severity: Option<Badge>,
     subject: String,
     message: String,
-    remedy: String,
     evidence: Vec<EvidenceView>,
     more: usize,
 }
@@ -89,7 +91,7 @@ pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
                 code: trap.code,
                 title: trap.title,
                 severity: words::severity(trap.severity),
-                about: prose::html(&trap.about, 2),
+                about: prose::html(&trap.about, 2, trap.title),
                 columns: per_campaign.iter().map(|(_, reports)| words::trap_status(overall(reports))).collect(),
                 said: per_campaign.into_iter().map(|(campaign, reports)| said(campaign, &reports, &trap)).collect(),
             }
@@ -128,10 +130,17 @@ fn said(campaign: Link, reports: &[&TrapReport], trap: &TrapAbout) -> Said {
     };
     // Repeated only where it says something else than the heading.
     let severity = worst(reports).filter(|s| *s != trap.severity).map(words::severity);
+    let mut remedies: Vec<String> = Vec::new();
+    for report in told.iter().filter(|r| r.status == TrapStatus::Fired && !r.remedy.is_empty()) {
+        if !remedies.contains(&report.remedy) {
+            remedies.push(report.remedy.clone());
+        }
+    }
     Said {
         campaign,
         badge: words::trap_status(status),
-        findings: told.into_iter().map(|r| finding(r, severity)).collect(),
+        findings: told.into_iter().map(|r| finding(r, status, severity)).collect(),
+        remedies,
         passed,
     }
 }
@@ -140,13 +149,12 @@ fn prefix(subject: &str) -> String {
     if subject.is_empty() { String::new() } else { format!("{subject}: ") }
 }
 
-fn finding(report: &TrapReport, severity: Option<Badge>) -> FindingView {
+fn finding(report: &TrapReport, overall: TrapStatus, severity: Option<Badge>) -> FindingView {
     FindingView {
-        badge: words::trap_status(report.status),
+        badge: (report.status != overall).then(|| words::trap_status(report.status)),
         severity: severity.filter(|_| report.status == TrapStatus::Fired).map(|_| words::severity(report.severity)),
         subject: subject(&report.subject),
         message: report.message.clone(),
-        remedy: if report.status == TrapStatus::Fired { report.remedy.clone() } else { String::new() },
         evidence: report.evidence.iter().take(MOST_EVIDENCE).map(evidence).collect(),
         more: report.evidence.len().saturating_sub(MOST_EVIDENCE),
     }

@@ -132,6 +132,15 @@ pub fn flag(code: &str) -> String {
     }
 }
 
+/// Statistic of a published figure.
+pub fn statistic(code: &str) -> String {
+    match code {
+        "sd" => "standard deviation".into(),
+        "loss_pct" => "loss, %".into(),
+        other => other.replace('_', " "),
+    }
+}
+
 /// Success criterion by its id.
 pub fn criterion(id: &str) -> String {
     match id {

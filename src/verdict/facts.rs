@@ -38,11 +38,17 @@ mod tests {
         let facts = builtin().unwrap();
         assert!(facts.machines.len() >= 8 && facts.models.len() >= 4);
         for (key, machine) in &facts.machines {
-            assert!(!machine.sources.is_empty() && machine.memory_gib > Some(1.0) && machine.bandwidth_gb_s > Some(1.0), "{key}");
+            assert!(
+                !machine.sources.is_empty() && machine.memory_gib > Some(1.0) && machine.bandwidth_gb_s > Some(1.0),
+                "{key}"
+            );
         }
         for (key, model) in &facts.models {
             assert!(!model.sources.is_empty() && model.kv_bytes_per_token > Some(0.0), "{key}");
-            assert!(model.bytes_per_step(1.0) <= model.weight_bytes && model.bytes_per_step(64.0) <= model.weight_bytes, "{key}");
+            assert!(
+                model.bytes_per_step(1.0) <= model.weight_bytes && model.bytes_per_step(64.0) <= model.weight_bytes,
+                "{key}"
+            );
         }
     }
 

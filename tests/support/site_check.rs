@@ -1,1 +1,306 @@
-pub fn placeholder() {}
+//! A checker for finished sites that needs no browser: links, anchors, ids, headings, tables, drawings, policy.
+//!
+//! In:  every file of a site by path.  Out: faults as sentences, none when the site is sound.
+//! Strict on purpose: it reads the markup this program writes, where every element is closed and every attribute quoted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sha2::{Digest, Sha256};
+
+/// Elements that have no end tag.
+const VOID: &[&str] = &["meta", "link", "br", "hr", "img", "input", "source", "wbr"];
+
+/// Attributes by which an element makes a browser fetch something.
+const FETCHING: &[&str] = &["src", "srcset", "poster", "data", "xlink:href", "background"];
+
+struct Tag<'a> {
+    name: &'a str,
+    attributes: Vec<(&'a str, &'a str)>,
+    closing: bool,
+    selfclosing: bool,
+    /// What stands between this tag and the next.
+    text: &'a str,
+}
+
+impl Tag<'_> {
+    fn get(&self, name: &str) -> Option<&str> {
+        self.attributes.iter().find(|(key, _)| *key == name).map(|(_, value)| *value)
+    }
+}
+
+/// Looks at every page of a site.
+pub fn faults(files: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut pages = BTreeMap::new();
+    for (path, bytes) in files.iter().filter(|(path, _)| path.ends_with(".html")) {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => {
+                pages.insert(path.as_str(), tags(text, path, &mut faults));
+            }
+            Err(_) => faults.push(format!("{path}: not UTF-8")),
+        }
+    }
+    let ids: BTreeMap<&str, BTreeSet<&str>> =
+        pages.iter().map(|(path, tags)| (*path, tags.iter().filter_map(|t| t.get("id")).collect())).collect();
+    let mut titles: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut reached = BTreeSet::from(["index.html".to_owned()]);
+    let mut links: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (path, tags) in &pages {
+        let mut fault = |text: String| faults.push(format!("{path}: {text}"));
+        structure(tags, &mut fault);
+        policy(tags, &mut fault);
+        tables(tags, &mut fault);
+        drawings(tags, &mut fault);
+        if let Some(title) = tags.iter().find(|t| t.name == "title" && !t.closing).map(|t| t.text.trim()) {
+            if title.is_empty() {
+                fault("an empty title".into());
+            }
+            if let Some(other) = titles.insert(title, path) {
+                fault(format!("shares its title with {other}"));
+            }
+        }
+        for href in tags.iter().filter(|t| t.name == "a").filter_map(|t| t.get("href")) {
+            if href.starts_with("https://") || href.starts_with("http://") || href.starts_with("mailto:") {
+                continue;
+            }
+            let (file, fragment) = href.split_once('#').map_or((href, None), |(file, fragment)| (file, Some(fragment)));
+            let Some(target) = (if file.is_empty() { Some((*path).to_owned()) } else { resolve(path, file) }) else {
+                fault(format!("link '{href}' is not relative or leaves the site"));
+                continue;
+            };
+            if !files.contains_key(&target) {
+                fault(format!("link '{href}' leads nowhere"));
+            } else if let Some(fragment) = fragment
+                && !ids.get(target.as_str()).is_some_and(|ids| ids.contains(fragment))
+            {
+                fault(format!("link '{href}' has no anchor there"));
+            }
+            links.entry(path).or_default().push(target);
+        }
+    }
+    let mut queue = vec!["index.html".to_owned()];
+    while let Some(page) = queue.pop() {
+        for target in links.get(page.as_str()).into_iter().flatten() {
+            if reached.insert(target.clone()) {
+                queue.push(target.clone());
+            }
+        }
+    }
+    faults
+        .extend(files.keys().filter(|path| !reached.contains(*path)).map(|path| format!("{path}: no link leads here")));
+    faults
+}
+
+fn structure(tags: &[Tag<'_>], fault: &mut impl FnMut(String)) {
+    let mut seen = BTreeSet::new();
+    for id in tags.iter().filter_map(|t| t.get("id")) {
+        if !seen.insert(id) {
+            fault(format!("id '{id}' twice"));
+        }
+    }
+    for tag in tags {
+        for key in ["aria-labelledby", "aria-describedby", "for"] {
+            for id in tag.get(key).into_iter().flat_map(str::split_whitespace).filter(|id| !seen.contains(id)) {
+                fault(format!("{key} names '{id}', which is not there"));
+            }
+        }
+    }
+    let levels: Vec<u8> = tags
+        .iter()
+        .filter(|t| !t.closing && t.name.len() == 2 && t.name.starts_with('h') && t.name.as_bytes()[1].is_ascii_digit())
+        .map(|t| t.name.as_bytes()[1] - b'0')
+        .collect();
+    if levels.iter().filter(|level| **level == 1).count() != 1 || levels.first() != Some(&1) {
+        fault("needs one h1, before every other heading".into());
+    }
+    if let Some(pair) = levels.windows(2).find(|pair| pair[1] > pair[0] + 1) {
+        fault(format!("a heading h{} follows an h{}", pair[1], pair[0]));
+    }
+    if !tags.iter().any(|t| t.name == "html" && t.get("lang").is_some_and(|lang| !lang.is_empty())) {
+        fault("says no language".into());
+    }
+    for name in ["main", "header", "footer"] {
+        if tags.iter().filter(|t| t.name == name && !t.closing).count() != 1 {
+            fault(format!("needs one {name}"));
+        }
+    }
+}
+
+fn policy(tags: &[Tag<'_>], fault: &mut impl FnMut(String)) {
+    let head = tags.iter().position(|t| t.name == "head" && !t.closing);
+    let first = head.and_then(|k| tags.get(k + 1));
+    let policy =
+        first.filter(|t| t.get("http-equiv") == Some("Content-Security-Policy")).and_then(|t| t.get("content"));
+    let Some(policy) = policy else {
+        fault("the policy is not the first thing in its head".into());
+        return;
+    };
+    let policy = policy.replace("&#39;", "'").replace("&#x27;", "'").replace("&apos;", "'");
+    if !policy.starts_with("default-src 'none';") {
+        fault("the policy does not begin with nothing allowed".into());
+    }
+    for style in tags.iter().filter(|t| t.name == "style" && !t.closing) {
+        if !policy.contains(&format!("'sha256-{}'", base64(&Sha256::digest(style.text.as_bytes())))) {
+            fault("the policy does not allow its own style sheet".into());
+        }
+    }
+    for tag in tags {
+        if tag.name == "script" {
+            fault("has a script".into());
+        }
+        for (key, value) in &tag.attributes {
+            if *key == "style" || key.starts_with("on") {
+                fault(format!("attribute {key} on {}, which the policy forbids", tag.name));
+            }
+            let fetches = FETCHING.contains(key) || (tag.name == "link" && *key == "href");
+            if fetches && !value.starts_with("data:") {
+                fault(format!("{} fetches '{value}'", tag.name));
+            }
+        }
+        if tag.name == "use" || tag.name == "image" || tag.name == "iframe" || tag.name == "base" {
+            fault(format!("has an element {}", tag.name));
+        }
+    }
+}
+
+fn tables(tags: &[Tag<'_>], fault: &mut impl FnMut(String)) {
+    for (k, _) in tags.iter().enumerate().filter(|(_, t)| t.name == "table" && !t.closing) {
+        match tags.get(k + 1) {
+            Some(next) if next.name == "caption" && !next.text.trim().is_empty() => {}
+            _ => fault("a table without a caption".into()),
+        }
+        let end = tags[k..].iter().position(|t| t.name == "table" && t.closing).map_or(tags.len(), |n| k + n);
+        if tags[k..end].iter().any(|t| t.name == "th" && !t.closing && t.get("scope").is_none()) {
+            fault("a table heading without a scope".into());
+        }
+    }
+}
+
+fn drawings(tags: &[Tag<'_>], fault: &mut impl FnMut(String)) {
+    for (k, svg) in tags.iter().enumerate().filter(|(_, t)| t.name == "svg" && !t.closing) {
+        let end = tags[k..].iter().position(|t| t.name == "svg" && t.closing).map_or(tags.len(), |n| k + n);
+        for part in ["title", "desc"] {
+            let told = tags[k..end].iter().any(|t| t.name == part && !t.closing && !t.text.trim().is_empty());
+            if !told && svg.get("aria-hidden") != Some("true") {
+                fault(format!("a drawing without {part}"));
+            }
+        }
+        for size in ["viewBox", "width", "height"] {
+            if svg.get(size).is_none() {
+                fault(format!("a drawing without {size}: the page would move when it arrives"));
+            }
+        }
+    }
+}
+
+/// The file a relative link means; `None` when it is absolute or leaves the site.
+fn resolve(from: &str, href: &str) -> Option<String> {
+    if href.starts_with('/') || href.contains(':') || href.contains('\\') {
+        return None;
+    }
+    let mut parts: Vec<&str> = from.split('/').collect();
+    parts.pop();
+    for part in href.split('/') {
+        match part {
+            ".." => {
+                parts.pop()?;
+            }
+            "." | "" => {}
+            other => parts.push(other),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+fn tags<'a>(html: &'a str, path: &str, faults: &mut Vec<String>) -> Vec<Tag<'a>> {
+    let mut tags: Vec<Tag<'a>> = Vec::new();
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = html;
+    while let Some(start) = rest.find('<') {
+        rest = &rest[start + 1..];
+        if let Some(tail) = rest.strip_prefix("!--") {
+            rest = tail.split_once("-->").map_or("", |(_, tail)| tail);
+            continue;
+        }
+        let Some((inside, tail)) = split_tag(rest) else {
+            faults.push(format!("{path}: a tag that never ends"));
+            break;
+        };
+        rest = tail;
+        if inside.starts_with('!') {
+            continue;
+        }
+        let closing = inside.starts_with('/');
+        let selfclosing = inside.ends_with('/');
+        let inside = inside.trim_start_matches('/').trim_end_matches('/');
+        let name = inside.split(char::is_whitespace).next().unwrap_or("");
+        // The content of these is no markup.
+        let text = if !closing && (name == "style" || name == "script") {
+            rest.find("</").map_or(rest, |end| &rest[..end])
+        } else {
+            rest.find('<').map_or(rest, |end| &rest[..end])
+        };
+        if !closing && (name == "style" || name == "script") {
+            rest = &rest[text.len()..];
+        }
+        if closing {
+            if open.pop() != Some(name) {
+                faults.push(format!("{path}: </{name}> closes what was not opened last"));
+            }
+        } else if !selfclosing && !VOID.contains(&name) {
+            open.push(name);
+        }
+        tags.push(Tag { name, attributes: attributes(&inside[name.len()..]), closing, selfclosing, text });
+    }
+    if !open.is_empty() {
+        faults.push(format!("{path}: never closed: {}", open.join(", ")));
+    }
+    debug_assert!(tags.iter().all(|t| !(t.closing && t.selfclosing)));
+    tags
+}
+
+/// Up to the `>` that ends the tag, which is none within quotes.
+fn split_tag(text: &str) -> Option<(&str, &str)> {
+    let mut quoted = false;
+    for (k, c) in text.char_indices() {
+        match c {
+            '"' => quoted = !quoted,
+            '>' if !quoted => return Some((&text[..k], &text[k + 1..])),
+            _ => {}
+        }
+    }
+    None
+}
+
+fn attributes(text: &str) -> Vec<(&str, &str)> {
+    let mut out = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| c == '=' || c.is_whitespace()).unwrap_or(rest.len());
+        let key = &rest[..end];
+        rest = &rest[end..];
+        if let Some(tail) = rest.strip_prefix("=\"") {
+            let (value, tail) = tail.split_once('"').unwrap_or((tail, ""));
+            out.push((key, value));
+            rest = tail;
+        } else {
+            out.push((key, ""));
+            rest = rest.strip_prefix('=').unwrap_or(rest);
+        }
+        rest = rest.trim_start();
+    }
+    out
+}
+
+fn base64(bytes: &[u8]) -> String {
+    let letters: Vec<char> = ('A'..='Z').chain('a'..='z').chain('0'..='9').chain(['+', '/']).collect();
+    let bits: Vec<u8> = bytes.iter().flat_map(|b| (0..8).rev().map(move |k| (b >> k) & 1)).collect();
+    let mut out: String = bits
+        .chunks(6)
+        .map(|six| letters[six.iter().chain([0; 6].iter().take(6 - six.len())).fold(0, |n, b| n * 2 + usize::from(*b))])
+        .collect();
+    while out.len() % 4 != 0 {
+        out.push('=');
+    }
+    out
+}
