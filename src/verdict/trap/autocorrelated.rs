@@ -38,7 +38,9 @@ impl Trap for AutocorrelatedRuns {
         "that these runs are independent observations"
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        by_question(case, "no arm's runs resemble their predecessors more than chance allows", |cell, metric| look(case, cell, metric))
+        by_question(case, "no arm's runs resemble their predecessors more than chance allows", |cell, metric| {
+            look(case, cell, metric)
+        })
     }
 }
 
@@ -48,7 +50,11 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
     }
     let numbers = cell.numbers(metric);
     let Some(found) = stats::drift::drift(&numbers, 1.0 - ALPHA) else {
-        return Look::Blind(if numbers.len() < 3 { format!("{} values, three are needed", numbers.len()) } else { "all values are the same".to_owned() });
+        return Look::Blind(if numbers.len() < 3 {
+            format!("{} values, three are needed", numbers.len())
+        } else {
+            "all values are the same".to_owned()
+        });
     };
     if !found.autocorrelated {
         return Look::Clean(format!("lag-1 correlation {}", significant(found.lag1, 2)));
@@ -64,11 +70,19 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
         numbers.len(),
         significant(found.n_eff, 2)
     );
-    let values = Evidence::text(format!("in order of time: {}", numbers.iter().take(MAX_EVIDENCE).map(|v| significant(*v, 5)).collect::<Vec<_>>().join(", ")));
+    let values = Evidence::text(format!(
+        "in order of time: {}",
+        numbers.iter().take(MAX_EVIDENCE).map(|v| significant(*v, 5)).collect::<Vec<_>>().join(", ")
+    ));
     let corrected = Evidence::text(match found.t_interval_eff {
         Some((low, high)) => {
             let ends = [low, high].map(|end| significant(end, 5));
-            format!("interval of the mean for {} independent runs: {} to {}", significant(found.n_eff, 3), ends[0], ends[1])
+            format!(
+                "interval of the mean for {} independent runs: {} to {}",
+                significant(found.n_eff, 3),
+                ends[0],
+                ends[1]
+            )
         }
         None => "the sample is worth fewer than two independent runs, so its mean has no interval".to_owned(),
     });

@@ -146,7 +146,9 @@ fn explain(case: &Case<'_>, y: &Column, kept: &[&Column], groupings: &[Vec<Vec<u
     let pair = kept.iter().find_map(|x| product(&[(x, 1)]).or_else(|| product(&[(x, -1)])));
     pair.or_else(|| kept.iter().find_map(|x| affine(case, y, x))).or_else(|| {
         kept.iter().enumerate().find_map(|(i, a)| {
-            kept[i + 1..].iter().find_map(|b| [(1, 1), (1, -1), (-1, 1)].into_iter().find_map(|(p, q)| product(&[(a, p), (b, q)])))
+            kept[i + 1..]
+                .iter()
+                .find_map(|b| [(1, 1), (1, -1), (-1, 1)].into_iter().find_map(|(p, q)| product(&[(a, p), (b, q)])))
         })
     })
 }
@@ -168,7 +170,10 @@ fn product(case: &Case<'_>, y: &Column, terms: &[(&Column, i32)], groups: &[Vec<
         }
         let columns = || std::iter::once(y).chain(terms.iter().map(|(x, _)| *x));
         let least_spread = columns().map(|c| c.spread(&complete)).fold(f64::INFINITY, f64::min);
-        if complete.len() < MIN_ROWS || columns().any(|c| c.distinct(&complete) < MIN_ROWS.min(3)) || least_spread < SPREAD_OVER_ROUNDING {
+        if complete.len() < MIN_ROWS
+            || columns().any(|c| c.distinct(&complete) < MIN_ROWS.min(3))
+            || least_spread < SPREAD_OVER_ROUNDING
+        {
             continue;
         }
         let intervals: Vec<(f64, f64)> = complete.iter().filter_map(|i| factor(y, terms, *i)).collect();
@@ -180,7 +185,13 @@ fn product(case: &Case<'_>, y: &Column, terms: &[(&Column, i32)], groups: &[Vec<
         matching += hits;
         // Each further row would have to land within the rounding of both sides, out of the spread of the columns.
         chance *= (2.0 * (terms.len() as f64 + 1.0) / least_spread).min(1.0).powi(hits as i32 - 1);
-        exceptions.extend(complete.iter().zip(&intervals).filter(|(_, (l, h))| k < *l || k > *h).map(|(i, _)| case.runs[*i].id.clone()));
+        exceptions.extend(
+            complete
+                .iter()
+                .zip(&intervals)
+                .filter(|(_, (l, h))| k < *l || k > *h)
+                .map(|(i, _)| case.runs[*i].id.clone()),
+        );
         for name in settings_that_give(case.runs[complete[0]], k) {
             let all = complete.iter().zip(&intervals).all(|(i, (l, h))| {
                 k < *l || k > *h || settings_near(case.runs[*i], &name).is_some_and(|v| v >= *l && v <= *h)
@@ -199,7 +210,12 @@ fn product(case: &Case<'_>, y: &Column, terms: &[(&Column, i32)], groups: &[Vec<
     Some(Derived {
         column: y.name.clone(),
         from: terms.iter().map(|(x, _)| x.name.clone()).collect(),
-        rule: formula(y, terms, &factors, names.iter().find(|(_, groups)| *groups == factors.len()).map(|(name, _)| name.as_str())),
+        rule: formula(
+            y,
+            terms,
+            &factors,
+            names.iter().find(|(_, groups)| *groups == factors.len()).map(|(name, _)| name.as_str()),
+        ),
         relation: Relation::Product,
         rows,
         matching,
@@ -341,11 +357,26 @@ fn affine(case: &Case<'_>, y: &Column, x: &Column) -> Option<Derived> {
         let rule = if slope < 0.0 && intercept > 0.0 {
             format!("{} = {} x ({} - {})", y.name, significant(-slope, 4), digits(-intercept / slope), x.name)
         } else {
-            format!("{} = {} {} {} x {}", y.name, digits(intercept), if slope < 0.0 { "-" } else { "+" }, significant(slope.abs(), 4), x.name)
+            format!(
+                "{} = {} {} {} x {}",
+                y.name,
+                digits(intercept),
+                if slope < 0.0 { "-" } else { "+" },
+                significant(slope.abs(), 4),
+                x.name
+            )
         };
         let relation = Relation::Affine { slope, intercept, residual };
         let n = rows.len();
-        Derived { column: y.name.clone(), from: vec![x.name.clone()], rule, relation, rows: n, matching: n, exceptions: Vec::new() }
+        Derived {
+            column: y.name.clone(),
+            from: vec![x.name.clone()],
+            rule,
+            relation,
+            rows: n,
+            matching: n,
+            exceptions: Vec::new(),
+        }
     })
 }
 
@@ -353,7 +384,8 @@ fn affine(case: &Case<'_>, y: &Column, x: &Column) -> Option<Derived> {
 fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     let n = points.len() as f64;
     let (mx, my) = (points.iter().map(|p| p.0).sum::<f64>() / n, points.iter().map(|p| p.1).sum::<f64>() / n);
-    let (sxx, sxy) = points.iter().fold((0.0, 0.0), |(xx, xy), (x, y)| (xx + (x - mx) * (x - mx), xy + (x - mx) * (y - my)));
+    let (sxx, sxy) =
+        points.iter().fold((0.0, 0.0), |(xx, xy), (x, y)| (xx + (x - mx) * (x - mx), xy + (x - mx) * (y - my)));
     let slope = (sxx > 0.0).then(|| sxy / sxx)?;
     Some((my - slope * mx, slope))
 }

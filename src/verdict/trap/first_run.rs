@@ -103,7 +103,13 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
     let median = stats::quantile_sorted(&others, 0.5);
     let slight = outside.iter().all(|(_, v)| (v - median).abs() <= SLIGHT_PCT / 100.0 * median.abs());
     let finding = Finding::fired(Subject::cell(case, cell).with_metric(metric), message)
-            .evidence(outside.iter().map(|(run, v)| read(run, metric, format!("{} in the first run after a change", significant(*v, 6)))))
-            .remedy("plan a warm-up run after each change and say that it does not count; here the run stays in all results");
+        .evidence(
+            outside
+                .iter()
+                .map(|(run, v)| read(run, metric, format!("{} in the first run after a change", significant(*v, 6)))),
+        )
+        .remedy(
+            "plan a warm-up run after each change and say that it does not count; here the run stays in all results",
+        );
     Look::There(if slight { finding.severity(Severity::Note) } else { finding })
 }

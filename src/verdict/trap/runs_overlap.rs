@@ -182,7 +182,10 @@ fn calm(case: &Case<'_>, launches: &[Launch<'_>], ends: bool) -> Finding {
     let uncounted = launches.iter().filter(|l| work(l) == 0.0).count();
     let held = match uncounted {
         0 => held,
-        n => format!("{held}; the work of {n} of {} launches is not counted, because requests or lengths are not recorded", launches.len()),
+        n => format!(
+            "{held}; the work of {n} of {} launches is not counted, because requests or lengths are not recorded",
+            launches.len()
+        ),
     };
     let message = format!("starts are {} s and more apart; {held}", significant(least, 5));
     Finding::passed(Subject::of(case), message).evidence(cycles(case, launches))

@@ -50,10 +50,14 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     let [(base, reference, _), others @ ..] = means.as_slice() else {
         return Finding::not_evaluated(subject, format!("{place}: no start temperatures"));
     };
-    let Some((other, worst)) = others.iter().map(|(name, m, _)| (*name, m - reference)).max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())) else {
+    let Some((other, worst)) =
+        others.iter().map(|(name, m, _)| (*name, m - reference)).max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))
+    else {
         return Finding::not_evaluated(subject, format!("{place}: start temperatures of one environment only"));
     };
-    let rows = means.iter().map(|(name, m, n)| Evidence::text(format!("{name}: mean start {} degrees Celsius over {n} runs", significant(*m, 4))));
+    let rows = means.iter().map(|(name, m, n)| {
+        Evidence::text(format!("{name}: mean start {} degrees Celsius over {n} runs", significant(*m, 4)))
+    });
     let side = if worst < 0.0 { "colder" } else { "warmer" };
     let message = if worst == 0.0 {
         format!("{place}: {other} and {base} start at the same temperature on average")
@@ -64,8 +68,13 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         return Finding::passed(subject, format!("{message}, within {LIMIT_C}")).evidence(rows);
     }
     let remedy = match (case.campaign.start_temp_limit_c, case.campaign.cooldown_s) {
-        (Some(limit), _) => format!("the stated start limit of {} degrees bounds only one side: wait until the same temperature is reached in all environments", significant(limit, 3)),
-        (None, Some(pause)) if pause > 0.0 => format!("a pause of {} s does not give one temperature: wait for the temperature", significant(pause, 4)),
+        (Some(limit), _) => format!(
+            "the stated start limit of {} degrees bounds only one side: wait until the same temperature is reached in all environments",
+            significant(limit, 3)
+        ),
+        (None, Some(pause)) if pause > 0.0 => {
+            format!("a pause of {} s does not give one temperature: wait for the temperature", significant(pause, 4))
+        }
         _ => "wait for one start temperature before every run".to_owned(),
     };
     Finding::fired(subject, message).evidence(rows).remedy(remedy)

@@ -43,27 +43,48 @@ impl Trap for StatedFactsContradict {
         let can_name = machine.is_some_and(|m| !m.not.is_empty()) && !names.is_empty();
         let stated = &case.campaign.stated;
         if stated.is_empty() && !can_name {
-            return vec![Finding::not_evaluated(subject, "no statements are tabulated, and the facts name no other hardware that the printed machine could be taken for")];
+            return vec![Finding::not_evaluated(
+                subject,
+                "no statements are tabulated, and the facts name no other hardware that the printed machine could be taken for",
+            )];
         }
         let mut evidence: Vec<Evidence> = stated.iter().filter(|s| differs(&s.said, &s.found)).map(row).collect();
         if let Some(machine) = machine {
             let wrong = |text: &str| machine.not.iter().find(|word| text.to_lowercase().contains(&word.to_lowercase()));
             let odd = case.runs.iter().find_map(|run| Some((*run, wrong(run.setup.machine.as_deref()?)?)));
-            evidence.extend(odd.map(|(run, word)| seen(run, format!("prints a machine of the name '{word}', which is not a {}", machine.title))));
+            evidence.extend(odd.map(|(run, word)| {
+                seen(run, format!("prints a machine of the name '{word}', which is not a {}", machine.title))
+            }));
             let said = stated.iter().filter(|s| s.about == StatedKind::Hardware && !differs(&s.said, &s.found));
-            evidence.extend(said.filter_map(|s| Some(Evidence::text(format!("{}: '{}' is not a {}", s.said_in, wrong(&s.said)?, machine.title)))));
+            evidence.extend(said.filter_map(|s| {
+                Some(Evidence::text(format!("{}: '{}' is not a {}", s.said_in, wrong(&s.said)?, machine.title)))
+            }));
         }
         if evidence.is_empty() {
-            return vec![Finding::passed(subject, format!("{} and the names that the runs print agree with the files", count(stated.len(), "statement")))];
+            return vec![Finding::passed(
+                subject,
+                format!("{} and the names that the runs print agree with the files", count(stated.len(), "statement")),
+            )];
         }
         let what: Vec<String> = evidence.iter().map(|e| e.text.clone()).collect();
         let message = format!("{} contradicted: {}", count(what.len(), "statement"), what.join("; "));
-        vec![Finding::fired(subject, message).evidence(evidence).remedy("correct the text, or the files, and say which of the two was wrong")]
+        vec![
+            Finding::fired(subject, message)
+                .evidence(evidence)
+                .remedy("correct the text, or the files, and say which of the two was wrong"),
+        ]
     }
 }
 
 fn row(stated: &Stated) -> Evidence {
-    Evidence::text(format!("{}: {} is said ({}), {} is found ({})", kind(stated.about), stated.said, stated.said_in, stated.found, stated.found_in))
+    Evidence::text(format!(
+        "{}: {} is said ({}), {} is found ({})",
+        kind(stated.about),
+        stated.said,
+        stated.said_in,
+        stated.found,
+        stated.found_in
+    ))
 }
 
 const fn kind(about: StatedKind) -> &'static str {
@@ -91,7 +112,12 @@ mod tests {
 
     #[test]
     fn numbers_differ_by_value_and_words_by_letters() {
-        for (said, found, expected) in [("50", "100", true), ("50", "50.0", false), ("GB", "GiB", true), ("grace  Blackwell", "Grace Blackwell", false)] {
+        for (said, found, expected) in [
+            ("50", "100", true),
+            ("50", "50.0", false),
+            ("GB", "GiB", true),
+            ("grace  Blackwell", "Grace Blackwell", false),
+        ] {
             assert_eq!(differs(said, found), expected, "{said} {found}");
         }
     }
