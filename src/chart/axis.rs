@@ -78,11 +78,16 @@ impl Axis {
     pub fn ticks(&self, count: usize) -> Vec<(f64, String)> {
         if self.log {
             let ticks = self.log_ticks(count.max(2));
-            if ticks.len() >= 2 {
+            // Less than a decade: round steps on the logarithmic scale serve better.
+            if ticks.len() >= 4 {
                 return ticks.into_iter().map(|v| (v, number::significant(v, 1))).collect();
             }
         }
-        let step = round_step((self.high - self.low) / count.max(1) as f64);
+        let mut step = round_step((self.high - self.low) / count.max(1) as f64);
+        // Two ticks at least make a scale; three where there is room.
+        while count >= 3 && libm::floor(self.high / step + 1e-9) - libm::ceil(self.low / step - 1e-9) < 2.0 {
+            step = round_step(step / 2.6);
+        }
         let decimals = (-libm::floor(libm::log10(step) + 1e-9)).clamp(0.0, 9.0) as usize;
         let (first, last) = (libm::ceil(self.low / step - 1e-9), libm::floor(self.high / step + 1e-9));
         let mut ticks = Vec::new();
@@ -165,7 +170,7 @@ mod tests {
     #[test]
     fn ticks_are_round_and_carry_the_decimals_they_need() {
         let text: Vec<_> = Axis::exact(-0.31, 0.92).ticks(5).into_iter().map(|(_, t)| t).collect();
-        assert_eq!(text, ["0.0", "0.5"]);
+        assert_eq!(text, ["−0.2", "0.0", "0.2", "0.4", "0.6", "0.8"]);
         let text: Vec<_> = Axis::exact(118.9, 120.9).ticks(5).into_iter().map(|(_, t)| t).collect();
         assert_eq!(text, ["119.0", "119.5", "120.0", "120.5"]);
     }
@@ -188,7 +193,7 @@ mod tests {
     fn a_logarithm_needs_values_above_zero() {
         assert!(Axis::log_around([0.0, 1.0]).is_none());
         let ticks: Vec<_> = Axis::log_around([3.0, 900.0]).unwrap().ticks(9).into_iter().map(|(v, _)| v).collect();
-        assert_eq!(ticks, [5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0]);
+        assert_eq!(ticks, [5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]);
     }
 
     #[test]

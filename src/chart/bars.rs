@@ -106,6 +106,7 @@ impl Bars {
         let mut y = 0.0;
         let mut rows = Vec::new();
         let mut headings = Vec::new();
+        let mut blocks = Vec::new();
         for group in self.groups.iter().filter(|g| !g.bars.is_empty()) {
             if rows.len() >= ROWS {
                 break;
@@ -114,14 +115,25 @@ impl Bars {
                 headings.push((y, group.heading.as_str()));
                 y += step + 4.0;
             }
+            let top = y;
             for bar in group.bars.iter().take(ROWS - rows.len()) {
                 rows.push((y, group.heading.as_str(), bar));
                 y += row;
             }
+            blocks.push((top, y));
             y += 8.0;
         }
         let frame = Frame { left, top: 0.0, width, height: y, x: axis, y: Axis::exact(0.0, 1.0) };
-        let bottom = canvas.x_axis(&frame, &number::axis_name(&self.axis, &self.unit), !narrow);
+        let bottom = canvas.x_axis(&frame, &number::axis_name(&self.axis, &self.unit), false);
+        let zero = frame.px(0.0);
+        if !narrow {
+            for (top, end) in blocks {
+                for (value, _) in frame.x_ticks() {
+                    canvas.line(&[(frame.px(value), top), (frame.px(value), end)], Hue::Grid, Pen::Hair);
+                }
+                canvas.line(&[(zero, top), (zero, end)], Hue::Axis, Pen::Line);
+            }
+        }
         for (top, heading) in headings {
             canvas.text(0.0, top + canvas.layout.size, heading, Anchor::Start, "strong", full);
         }
@@ -136,10 +148,12 @@ impl Bars {
             canvas.text(18.0, base, &bar.label, Anchor::Start, linked, room.max(60.0));
             canvas.text(full, base, &bar.value(&self.unit), Anchor::End, "", value);
             if let Some(mean) = bar.drawn() {
-                let (zero, end) = (frame.px(0.0), frame.px(mean));
+                let end = frame.px(mean);
                 let half = if narrow { 5.0 } else { 8.0 };
                 canvas.area(zero.min(end), middle - half, (end - zero).abs(), 2.0 * half, hue, Pen::Tint);
-                canvas.line(&[(end, middle - half), (end, middle + half)], hue, Pen::Line);
+                // The outline carries the contrast that the faint area does not have.
+                let (low, high) = (middle - half, middle + half);
+                canvas.line(&[(zero, low), (end, low), (end, high), (zero, high)], hue, Pen::Line);
             }
             if let Some((low, high)) = number::usable_pair(bar.interval).filter(|_| bar.drawn().is_some()) {
                 let (a, b) = (frame.px(low), frame.px(high));
@@ -151,8 +165,6 @@ impl Bars {
                 canvas.target(0.0, top, full, row, href, &note(heading, bar, &self.unit));
             }
         }
-        let zero = frame.px(0.0);
-        canvas.line(&[(zero, 0.0), (zero, frame.bottom())], Hue::Axis, Pen::Line);
         if bars().any(|b| number::usable_pair(b.interval).is_some()) {
             return canvas.paragraph(
                 0.0,

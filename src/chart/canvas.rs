@@ -22,6 +22,9 @@ pub type Plane = DrawingArea<Svg, Cartesian2d<Axis, Axis>>;
 /// Tallest drawing; what lies below is not seen.
 const TALLEST: f64 = 20_000.0;
 
+/// Bold letters are about this much wider.
+const BOLD: f64 = 1.07;
+
 /// Width and text size of a drawing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Layout {
@@ -73,6 +76,11 @@ impl Frame {
     /// Bottom edge.
     pub fn bottom(&self) -> f64 {
         self.top + self.height
+    }
+
+    /// Ticks of the x axis, as many as have room.
+    pub fn x_ticks(&self) -> Vec<(f64, String)> {
+        self.x.ticks((self.width / 75.0).clamp(3.0, 8.0) as usize)
     }
 
     /// Pixel of a value of the x axis.
@@ -167,8 +175,7 @@ impl Canvas {
 
     /// A line of text on its baseline, cut to the room it has. Gives the width it takes.
     pub fn text(&self, x: f64, y: f64, content: &str, anchor: Anchor, class: &str, room: f64) -> f64 {
-        // Bold letters are about a fifteenth wider.
-        let size = if class.contains("strong") { self.layout.size * 1.07 } else { self.layout.size };
+        let size = if class.contains("strong") { self.layout.size * BOLD } else { self.layout.size };
         let shown = text::fit(content, size, room);
         let whole = if shown.ends_with('…') { content } else { "" };
         self.put(&self.sheet, &Label { at: (x, y), text: &shown, whole, anchor, class });
@@ -178,6 +185,11 @@ impl Canvas {
     /// Width of a text in this layout.
     pub fn width_of(&self, content: &str) -> f64 {
         text::width(&text::clean(content), self.layout.size)
+    }
+
+    /// Width of a text in bold.
+    pub fn width_of_strong(&self, content: &str) -> f64 {
+        self.width_of(content) * BOLD + 1.0
     }
 
     /// Text broken into lines from a top edge; gives the bottom edge.
@@ -191,9 +203,8 @@ impl Canvas {
     /// Grid, ticks and name of an x axis below a frame; gives the bottom edge.
     pub fn x_axis(&self, frame: &Frame, name: &str, grid: bool) -> f64 {
         let bottom = frame.bottom();
-        let count = (frame.width / 75.0).clamp(2.0, 8.0) as usize;
         let mut free = f64::NEG_INFINITY;
-        for (value, label) in frame.x.ticks(count) {
+        for (value, label) in frame.x_ticks() {
             let x = frame.px(value);
             if grid {
                 self.line(&[(x, frame.top), (x, bottom)], Hue::Grid, Pen::Hair);
@@ -287,18 +298,11 @@ impl Canvas {
              <desc id=\"{id}{suffix}-d\">{desc}{more}</desc>{open}{body}{close}{links}</svg>",
             size = self.layout.size,
             title = text::escape(title),
-            desc = escape_long(desc),
+            desc = text::escape_to(desc, text::PROSE),
             body = document.body,
             links = document.links,
         )
     }
-}
-
-/// Escaped sentence by sentence, as descriptions are longer than labels.
-fn escape_long(content: &str) -> String {
-    let mut sentences: Vec<String> = content.split_inclusive(". ").map(|s| text::escape(s.trim())).collect();
-    sentences.truncate(24);
-    sentences.join(" ")
 }
 
 /// Pixels as plotters' whole steps.

@@ -10,7 +10,7 @@ use super::ink::{Hue, Ink, Pen};
 use super::number;
 
 /// Intervals are cut at this many times the largest estimate or margin of their panel, lest one hopeless row flatten the rest.
-const CLIP: f64 = 4.0;
+const CLIP: f64 = 2.0;
 
 /// A forest plot of overheads.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -187,7 +187,7 @@ impl Columns {
         }
         let label = widest(&|r| r.label.clone()).clamp(60.0, 190.0);
         let value = widest(&|r| r.value(&forest.unit)).clamp(60.0, 190.0);
-        let verdict = widest(&|r| r.verdict.clone()).clamp(60.0, 170.0);
+        let verdict = rows().map(|r| canvas.width_of_strong(&r.verdict)).fold(0.0, f64::max).clamp(60.0, 180.0);
         let plot = label + 20.0;
         let width = full - plot - value - verdict - 36.0;
         Self {

@@ -38,7 +38,7 @@ pub fn fixed(value: f64, decimals: usize) -> String {
     out
 }
 
-/// With about this many significant digits and no more than needed left of the point.
+/// With about this many significant digits, all digits left of the point, and no trailing zeros.
 pub fn significant(value: f64, digits: i32) -> String {
     if value == 0.0 {
         return "0".to_owned();
@@ -46,7 +46,12 @@ pub fn significant(value: f64, digits: i32) -> String {
     if value.is_finite() && value.abs() < 1e-6 {
         return short_exponent(value);
     }
-    fixed(value, decimals_for(value.abs(), digits))
+    let text = fixed(value, decimals_for(value.abs(), digits));
+    if text.contains('.') && !text.contains('e') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
 }
 
 /// Decimals that show a magnitude with this many significant digits.
@@ -110,6 +115,7 @@ mod tests {
         assert_eq!(fixed(1_234_567.0, 0), "1\u{202f}234\u{202f}567");
         assert_eq!(significant(119.137, 4), "119.1");
         assert_eq!(significant(0.031_27, 3), "0.0313");
+        assert_eq!(significant(450.0, 4), "450");
         assert_eq!(significant(3e-9, 3), "3.00e−9");
         assert_eq!(signed(0.31, 2), "+0.31");
         assert_eq!(signed(0.0, 2), "0.00");

@@ -26,6 +26,8 @@ pub struct RunOrder {
     pub unit: String,
     /// Name of x, for example `position in the campaign` or `hours since the first run`.
     pub x_axis: String,
+    /// One unit of x in a word, for slopes: `run`, `hour`; `step` when empty.
+    pub x_step: String,
     /// True when the arms took turns: runs of one block are joined.
     pub interleaved: bool,
     /// In order of palette; the baseline first.
@@ -85,26 +87,27 @@ impl Arm {
         self.runs.iter().filter(|run| run.drawn())
     }
 
-    /// Ends of the trend line: Sen's slope through the medians of place and value.
+    /// Ends of the trend line: Sen's slope, with the median of what it leaves as the intercept.
     fn trend(&self) -> Option<[(f64, f64); 2]> {
         let drift = self.drift.filter(|d| number::usable(d.slope))?;
         let (first, last) = extent(self.drawn().map(|run| run.x))?;
-        let (x, y) = (middle(self.drawn().map(|run| run.x))?, middle(self.drawn().map(|run| run.y))?);
-        let at = |place: f64| (place, y + drift.slope * (place - x));
+        let intercept = middle(self.drawn().map(|run| run.y - drift.slope * run.x))?;
+        let at = |place: f64| (place, intercept + drift.slope * place);
         let ends = [at(first), at(last)];
         (first < last && ends.iter().all(|(_, y)| number::usable(*y))).then_some(ends)
     }
 
     /// The trend in words.
-    fn drift_text(&self, unit: &str) -> Option<String> {
+    fn drift_text(&self, unit: &str, step: &str) -> Option<String> {
         let drift = self.drift.filter(|d| number::usable(d.slope))?;
         let slope = number::signed(drift.slope, number::decimals_for(drift.slope.abs(), 2).min(4));
         let p = drift.p.map_or_else(String::new, |p| format!(", {}", number::p_value(p)));
-        Some(format!("drift {} per step{p}", number::with_unit(&slope, unit)))
+        let step = if step.is_empty() { "step" } else { step };
+        Some(format!("drift {} per {step}{p}", number::with_unit(&slope, unit)))
     }
 }
 
-/// Median of a handful of places, only to hang the trend line on; no published number.
+/// Median, only to hang the trend line on; no published number.
 fn middle(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut sorted: Vec<f64> = values.collect();
     sorted.sort_by(f64::total_cmp);
@@ -186,7 +189,8 @@ impl RunOrder {
 
     /// Name of an arm with its trend.
     fn name(&self, arm: &Arm) -> String {
-        arm.drift_text(&self.unit).map_or_else(|| arm.label.clone(), |drift| format!("{}, {drift}", arm.label))
+        arm.drift_text(&self.unit, &self.x_step)
+            .map_or_else(|| arm.label.clone(), |drift| format!("{}, {drift}", arm.label))
     }
 
     /// Name of a mark.
@@ -221,7 +225,7 @@ impl RunOrder {
             if flagged > 0 {
                 text.push_str(&format!(", {flagged} flagged and ringed"));
             }
-            if let Some(drift) = arm.drift_text(&self.unit) {
+            if let Some(drift) = arm.drift_text(&self.unit, &self.x_step) {
                 text.push_str(&format!(", {drift}"));
             }
             text.push_str(". ");

@@ -148,9 +148,12 @@ impl Series {
             canvas.y_axis(&frame, 3);
             self.lines(canvas, &frame, track, &labels, stretches);
             y = frame.bottom() + 12.0;
-            if i + 1 == tracks.len() {
-                y = canvas.x_axis(&frame, &self.x_axis, false);
+            if axes[i + 1..].iter().all(Option::is_none) {
+                y = canvas.x_axis(&frame, &self.x_axis, false) + 4.0;
             }
+        }
+        if number::usable_pair(self.window).is_some() {
+            y = canvas.paragraph(0.0, y, "Shaded: the stretch that was measured.", "muted", full) + 4.0;
         }
         y
     }

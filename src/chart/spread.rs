@@ -119,13 +119,13 @@ impl Spread {
         let arms = || self.facets.iter().flat_map(|f| &f.arms);
         let mut text = String::from("Each mark is one value. ");
         if arms().any(|a| a.mean.is_some()) {
-            text.push_str("Upright bar: mean. ");
+            text.push_str("Diamond: mean. ");
         }
         if arms().any(|a| number::usable_pair(a.interval).is_some()) {
             text.push_str("Thick line: its 95 % interval. ");
         }
         if arms().any(|a| a.box_of(a.drawn().len()).is_some()) {
-            text.push_str("Box: quartiles and median. ");
+            text.push_str("Box: quartiles and median; whiskers to the last value within 1.5 boxes. ");
         }
         text.push_str("The scale does not start at zero.");
         canvas.paragraph(0.0, top, &text, "muted", canvas.layout.width) + 4.0
@@ -204,8 +204,8 @@ fn facet_rows(
         canvas.text(0.0, y + canvas.layout.size, &facet.heading, Anchor::Start, "strong", full);
         y += canvas.line_height() + 4.0;
     }
-    let label_room = facet.arms.iter().map(|a| canvas.width_of(&a.label)).fold(0.0, f64::max).clamp(60.0, 190.0) + 48.0;
-    let plot = if narrow { 8.0 } else { label_room + 20.0 };
+    let label_room = labels.iter().map(|label| canvas.width_of(label)).fold(0.0, f64::max).clamp(40.0, 180.0) + 1.0;
+    let plot = if narrow { 8.0 } else { 18.0 + label_room + 8.0 + canvas.width_of("n=0000") + 12.0 };
     let row = if narrow { 52.0 + canvas.line_height() } else { 56.0 };
     let arms = &facet.arms[..facet.arms.len().min(*left)];
     *left -= arms.len();
@@ -221,14 +221,8 @@ fn facet_rows(
         let linked = if arm.href.is_some() { "linked" } else { "" };
         let mark = Shape::of_series(series);
         canvas.glyph(6.0, base - canvas.layout.size * 0.36, mark, Ink(Hue::Series(series), Pen::Solid), 4.5);
-        let used = canvas.text(
-            18.0,
-            base,
-            &arm.label,
-            Anchor::Start,
-            linked,
-            if narrow { full - 80.0 } else { label_room - 62.0 },
-        );
+        let used =
+            canvas.text(18.0, base, &arm.label, Anchor::Start, linked, if narrow { full - 80.0 } else { label_room });
         canvas.text(18.0 + used + 8.0, base, &format!("n={}", values.len()), Anchor::Start, "muted", 60.0);
         dots(canvas, &frame, &values, thin, (lane + 12.0, series));
         summary(canvas, &frame, arm, &values, (lane + 35.0, series));
@@ -279,8 +273,7 @@ fn summary(canvas: &Canvas, frame: &Frame, arm: &Arm, sorted: &[f64], (y, series
         canvas.line(&[(frame.px(low), y), (frame.px(high), y)], hue, Pen::Thick);
     }
     if let Some(mean) = arm.mean.filter(|m| number::usable(*m)) {
-        let x = frame.px(mean);
-        canvas.line(&[(x, y - 8.0), (x, y + 8.0)], Hue::Ink, Pen::Line);
+        canvas.glyph(frame.px(mean), y, Shape::Diamond, Ink(Hue::Ink, Pen::Solid), 4.0);
     }
 }
 
@@ -294,7 +287,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "Each mark is one run; below the marks stand the mean as an upright bar with its 95 % interval, and from ten runs on a box of quartiles and median with Tukey's whiskers."
+        "Each mark is one run; below the marks stand the mean as a diamond with its 95 % interval, and from ten runs on a box of quartiles and median with Tukey's whiskers."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {

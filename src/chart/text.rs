@@ -22,6 +22,9 @@ const SLACK: f64 = 1.04;
 /// Characters kept of a text that is shown or read out; a longer one is nobody's label.
 pub const LONGEST: usize = 160;
 
+/// Characters kept of prose: keys and descriptions.
+pub const PROSE: usize = 1_500;
+
 /// Width of a text at a font size, in the unit of the size.
 pub fn width(text: &str, size: f64) -> f64 {
     let thousandths: u32 = text.chars().map(|c| u32::from(advance(c))).sum();
@@ -45,10 +48,15 @@ fn advance(c: char) -> u16 {
 
 /// Text without characters that XML forbids or that reorder what follows; runs of white space become one space.
 pub fn clean(text: &str) -> String {
-    let mut out = String::with_capacity(text.len().min(LONGEST * 4));
+    clean_to(text, LONGEST)
+}
+
+/// The same for prose, where more may stand.
+pub fn clean_to(text: &str, longest: usize) -> String {
+    let mut out = String::with_capacity(text.len().min(longest * 4));
     let mut gap = false;
     for (taken, c) in text.chars().enumerate() {
-        if taken == LONGEST {
+        if taken == longest {
             out.push('…');
             break;
         }
@@ -69,8 +77,13 @@ pub fn clean(text: &str) -> String {
 
 /// Cleaned and escaped for element content and for attribute values in double quotes.
 pub fn escape(text: &str) -> String {
+    escape_to(text, LONGEST)
+}
+
+/// The same for prose.
+pub fn escape_to(text: &str, longest: usize) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in clean(text).chars() {
+    for c in clean_to(text, longest).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
@@ -101,7 +114,7 @@ pub fn fit(text: &str, size: f64, room: f64) -> String {
 
 /// Broken at spaces into lines that fit; a word that does not fit alone is cut.
 pub fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
-    let text = clean(text);
+    let text = clean_to(text, PROSE);
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         match lines.last_mut() {
