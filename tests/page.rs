@@ -74,7 +74,10 @@ fn a_hostile_name_stays_text() {
         let html = String::from_utf8(page.bytes.clone()).unwrap();
         assert!(!html.to_lowercase().contains("<script"), "{}", page.path);
     }
-    assert!(text(&site(), "data/index.html").contains("&#60;script&#62;") || text(&site(), "data/index.html").contains("&lt;script&gt;"));
+    assert!(
+        text(&site(), "data/index.html").contains("&#60;script&#62;")
+            || text(&site(), "data/index.html").contains("&lt;script&gt;")
+    );
 }
 
 #[test]
@@ -242,8 +245,18 @@ fn the_checker_sees_what_is_wrong() {
         ("a picture from elsewhere", "<h1>", "<img src=\"https://example.org/x.png\"><h1>", "fetches"),
         ("a style attribute", "<h1>", "<h1 style=\"color:red\">", "policy forbids"),
         ("a changed sheet", "<style>", "<style>p{}", "its own style sheet"),
-        ("a table without caption", "<caption class=\"sr\">Metrics with", "<caption class=\"sr\"></caption><caption>Metrics with", "caption"),
-        ("a drawing without words", "<h1>", "<svg width=\"1\" height=\"1\" viewBox=\"0 0 1 1\"></svg><h1>", "without title"),
+        (
+            "a table without caption",
+            "<caption class=\"sr\">Metrics with",
+            "<caption class=\"sr\"></caption><caption>Metrics with",
+            "caption",
+        ),
+        (
+            "a drawing without words",
+            "<h1>",
+            "<svg width=\"1\" height=\"1\" viewBox=\"0 0 1 1\"></svg><h1>",
+            "without title",
+        ),
         ("an open element", "<h1>", "<div><h1>", "never closed"),
         ("no language", "<html lang=\"en\">", "<html>", "no language"),
     ];

@@ -142,8 +142,9 @@ pub fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String, askama
     let runs = site.runs(&campaign.name);
     let run_metrics = shown_metrics(campaign, &runs);
     let description = campaign.headline.first().map_or_else(|| campaign.title.clone(), |s| s.text.clone());
-    let shell = Shell::new(&path, format!("{} – campaign – sparkbench", campaign.title), "campaign", &site.analysis.tool)
-        .described(description);
+    let shell =
+        Shell::new(&path, format!("{} – campaign – sparkbench", campaign.title), "campaign", &site.analysis.tool)
+            .described(description);
     Page {
         shell,
         eyebrow: front::eyebrow(site, campaign),
@@ -212,7 +213,11 @@ fn questions(
             let first_of_model = !drawn.contains(&(model, workload));
             drawn.push((model, workload));
             let id = slug(&["q", model, workload, candidate]);
-            let figures = if first_of_model { order_figures(site, campaign, &id, model, workload, groups, runs) } else { Vec::new() };
+            let figures = if first_of_model {
+                order_figures(site, campaign, &id, model, workload, groups, runs)
+            } else {
+                Vec::new()
+            };
             Question {
                 heading: format!("{}: {candidate} against {baseline}", cell(campaign, model, workload)),
                 baseline: baseline.to_owned(),
@@ -236,15 +241,17 @@ fn order_figures(
     groups: &[&Group],
     runs: &[&RunReport],
 ) -> Vec<FigureView> {
-    let runs: Vec<&RunReport> =
-        runs.iter().copied().filter(|r| r.model == model && r.workload == workload).collect();
+    let runs: Vec<&RunReport> = runs.iter().copied().filter(|r| r.model == model && r.workload == workload).collect();
     campaign
         .primary
         .iter()
         .filter_map(|metric| {
-            let members = arms(campaign, groups.iter().copied().filter(|g| {
-                g.model == model && g.workload == workload && &g.metric == metric && !g.values.is_empty()
-            }));
+            let members = arms(
+                campaign,
+                groups.iter().copied().filter(|g| {
+                    g.model == model && g.workload == workload && &g.metric == metric && !g.values.is_empty()
+                }),
+            );
             figure::run_order(site, &slug(&[id, "order", metric]), &members, &runs, ROOT)
         })
         .collect()
@@ -289,7 +296,12 @@ fn order(campaign: &CampaignReport, model: &str, workload: &str) -> Option<Order
             (place.min(5), name.chars().next().unwrap_or('?').to_uppercase().to_string())
         })
         .collect();
-    Some(OrderView { sentence: figure::order_sentence(&order.kind, &order.sequence), detail: detail.join("; "), cells, label })
+    Some(OrderView {
+        sentence: figure::order_sentence(&order.kind, &order.sequence),
+        detail: detail.join("; "),
+        cells,
+        label,
+    })
 }
 
 /// The baseline, then the others by name: the order of the palette.
@@ -345,7 +357,8 @@ fn group(campaign: &CampaignReport, g: &Group) -> GroupView {
         (Some(r), Some(n)) => format!("{} → {}", fixed(r, 2), fixed(n, 1)),
         _ => ABSENT.into(),
     };
-    let mut outliers: Vec<&String> = g.outliers.mad.iter().chain(&g.outliers.tukey).chain(&g.outliers.three_sigma).collect();
+    let mut outliers: Vec<&String> =
+        g.outliers.mad.iter().chain(&g.outliers.tukey).chain(&g.outliers.three_sigma).collect();
     outliers.sort();
     outliers.dedup();
     let mut flags: Vec<String> = g.flags.iter().map(|f| words::flag(f)).collect();
@@ -436,7 +449,11 @@ fn with_unit(metric: &str) -> String {
 }
 
 fn cell(campaign: &CampaignReport, model: &str, workload: &str) -> String {
-    if workload.is_empty() || campaign.workloads.len() <= 1 { model.to_owned() } else { format!("{model} · {workload}") }
+    if workload.is_empty() || campaign.workloads.len() <= 1 {
+        model.to_owned()
+    } else {
+        format!("{model} · {workload}")
+    }
 }
 
 fn rank(metric: &str) -> usize {

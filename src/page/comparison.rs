@@ -81,7 +81,10 @@ impl RowView {
         let absolute = c.difference_ci.map_or_else(|| scale(c.difference), |ci| decimals(half(ci)));
         let percent = percent_decimals(c);
         let means = |mean: Option<f64>| {
-            mean.map_or_else(|| ABSENT.to_owned(), |m| if c.difference_ci.is_some() { fixed(m, absolute) } else { plain(m) })
+            mean.map_or_else(
+                || ABSENT.to_owned(),
+                |m| if c.difference_ci.is_some() { fixed(m, absolute) } else { plain(m) },
+            )
         };
         Self {
             anchor: anchor.to_owned(),
@@ -142,7 +145,12 @@ fn estimate(c: &Comparison) -> Vec<Row> {
     if let Some(ci) = c.difference_ci {
         rows.push(row(
             "Difference of means",
-            format!("{} {} {}", signed(c.difference.unwrap_or(f64::NAN), decimals(half(ci))), number::interval(ci), c.unit),
+            format!(
+                "{} {} {}",
+                signed(c.difference.unwrap_or(f64::NAN), decimals(half(ci))),
+                number::interval(ci),
+                c.unit
+            ),
             "Welch interval",
         ));
     }
@@ -158,15 +166,20 @@ fn estimate(c: &Comparison) -> Vec<Row> {
         rows.push(row("Overhead, Fieller", percent_interval(ci), ""));
     }
     if let Some(ci) = &c.bootstrap_overhead_pct {
-        let remark: Vec<String> =
-            std::iter::once(words::method(&ci.method)).chain(c.bootstrap_flags.iter().map(|f| words::flag(f))).collect();
+        let remark: Vec<String> = std::iter::once(words::method(&ci.method))
+            .chain(c.bootstrap_flags.iter().map(|f| words::flag(f)))
+            .collect();
         rows.push(row("Overhead, bootstrap", percent_interval(bare(ci)), remark.join("; ")));
     }
     if let Some(ci) = c.log_ratio_overhead_pct {
         rows.push(row("Overhead, on logs", percent_interval(ci), "Welch on logarithms: ratio of geometric means"));
     }
     if let Some(loss) = c.loss_pct {
-        rows.push(row("Loss by the study's formula", format!("{} %", signed(loss, percent)), "100 (baseline − candidate) / baseline"));
+        rows.push(row(
+            "Loss by the study's formula",
+            format!("{} %", signed(loss, percent)),
+            "100 (baseline − candidate) / baseline",
+        ));
     }
     let order = match c.order.as_str() {
         "blocked" => "one environment after the other",
@@ -206,7 +219,11 @@ fn tests(c: &Comparison) -> Vec<Row> {
     }
     if let Some(perm) = &c.permutation {
         let how = if perm.exact { "every split" } else { "random splits" };
-        rows.push(row("Permutation of means", format!("p {}", p_sign(perm.p)), format!("{how}, {}", number::count(perm.count))));
+        rows.push(row(
+            "Permutation of means",
+            format!("p {}", p_sign(perm.p)),
+            format!("{how}, {}", number::count(perm.count)),
+        ));
     }
     if let Some(t) = &c.paired_t {
         rows.push(t_row("Paired t", t, "blocks as pairs"));
@@ -216,7 +233,11 @@ fn tests(c: &Comparison) -> Vec<Row> {
         rows.push(row("Wilcoxon signed rank", format!("p {}", p_sign(w.p)), remark));
     }
     if let Some(f) = &c.brown_forsythe {
-        rows.push(row("Brown-Forsythe", format!("p {}", p_sign(f.p)), format!("F = {}; equal spread of both arms", short(f.f))));
+        rows.push(row(
+            "Brown-Forsythe",
+            format!("p {}", p_sign(f.p)),
+            format!("F = {}; equal spread of both arms", short(f.f)),
+        ));
     }
     rows
 }
@@ -231,7 +252,11 @@ fn effect(c: &Comparison) -> Vec<Row> {
             (Some(low), Some(high)) => format!(" [{}, {}]", fixed(low, 2), fixed(high, 2)),
             _ => String::new(),
         };
-        rows.push(row("Hedges g", format!("{}{ends}", fixed(g.value, 2)), "in standard deviations of a run; says nothing of relevance"));
+        rows.push(row(
+            "Hedges g",
+            format!("{}{ends}", fixed(g.value, 2)),
+            "in standard deviations of a run; says nothing of relevance",
+        ));
     }
     if let Some(delta) = c.cliffs_delta {
         rows.push(row("Cliff delta", fixed(delta, 2), "−1 to +1"));

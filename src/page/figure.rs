@@ -70,7 +70,8 @@ pub fn forest(
         };
         let pair = if several_pairs { format!(", {} against {}", c.candidate, c.baseline) } else { String::new() };
         let heading = format!("{}{pair} ({way})", c.label);
-        let label = if campaign.workloads.len() > 1 { format!("{} · {}", c.model, c.workload) } else { c.model.clone() };
+        let label =
+            if campaign.workloads.len() > 1 { format!("{} · {}", c.model, c.workload) } else { c.model.clone() };
         let row = forest::Comparison {
             label,
             group: None,
@@ -107,9 +108,12 @@ pub fn forest(
 pub fn run_order(site: &Site<'_>, id: &str, groups: &[&Group], runs: &[&RunReport], root: &str) -> Option<FigureView> {
     let first = groups.first()?;
     let position: BTreeMap<&str, usize> = runs.iter().enumerate().map(|(k, run)| (run.id.as_str(), k + 1)).collect();
-    let order = site.analysis.campaigns.iter().find(|c| c.name == first.campaign).and_then(|c| {
-        c.order.iter().find(|o| o.model == first.model && o.workload == first.workload)
-    });
+    let order = site
+        .analysis
+        .campaigns
+        .iter()
+        .find(|c| c.name == first.campaign)
+        .and_then(|c| c.order.iter().find(|o| o.model == first.model && o.workload == first.workload));
     let alpha = 1.0 - site.analysis.settings.confidence;
     let interleaved = order.is_some_and(|o| o.kind == "interleaved");
     let arms = groups
@@ -138,7 +142,8 @@ pub fn run_order(site: &Site<'_>, id: &str, groups: &[&Group], runs: &[&RunRepor
             };
             // A line through runs that show no trend would suggest one; the table of groups has every slope.
             let shown = step > 0.0 && group.drift.p.is_some_and(|p| p < alpha);
-            let drift = group.drift.sen_slope.filter(|_| shown).map(|slope| Drift { slope: slope / step, p: group.drift.p });
+            let drift =
+                group.drift.sen_slope.filter(|_| shown).map(|slope| Drift { slope: slope / step, p: group.drift.p });
             Arm { label: group.environment.clone(), runs: marks, drift }
         })
         .collect();
@@ -333,7 +338,11 @@ fn has_per_cent(c: &Comparison) -> bool {
 }
 
 fn subject(site: &Site<'_>, group: &Group) -> String {
-    if site.one_workload(&group.campaign) { group.model.clone() } else { format!("{} · {}", group.model, group.workload) }
+    if site.one_workload(&group.campaign) {
+        group.model.clone()
+    } else {
+        format!("{} · {}", group.model, group.workload)
+    }
 }
 
 fn p_phrase(p: f64) -> String {

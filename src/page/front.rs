@@ -115,7 +115,10 @@ pub fn page(site: &Site<'_>, downloads: &[(String, usize)]) -> Result<String, as
     let (cite_text, cite_bibtex) = citation(site, &heading);
     Front {
         cards: campaigns.iter().map(|c| card(site, c)).collect(),
-        downloads: downloads.iter().map(|(path, size)| (super::data::about(path), path.clone(), super::number::size(*size))).collect(),
+        downloads: downloads
+            .iter()
+            .map(|(path, size)| (super::data::about(path), path.clone(), super::number::size(*size)))
+            .collect(),
         reproduce: site.extras.reproduce.clone(),
         shell,
         heading,
@@ -137,10 +140,12 @@ fn card(site: &Site<'_>, campaign: &CampaignReport) -> Card {
         question: campaign.question.clone().unwrap_or_else(|| campaign.title.clone()),
         said: said(site, "", campaign),
         // Two campaigns may share the title of their chart; the box around its numbers needs a name of its own.
-        forest: figure::forest(&format!("{id}-forest"), &forest_title(campaign), campaign, &shown, "").map(|mut figure| {
-            figure.region = format!("{}, campaign {}", figure.title, campaign.name);
-            figure
-        }),
+        forest: figure::forest(&format!("{id}-forest"), &forest_title(campaign), campaign, &shown, "").map(
+            |mut figure| {
+                figure.region = format!("{}, campaign {}", figure.title, campaign.name);
+                figure
+            },
+        ),
         strip: strip("", &site.traps(&campaign.name)),
         provenance: provenance(site, campaign),
         id,
@@ -161,12 +166,8 @@ pub fn eyebrow(site: &Site<'_>, campaign: &CampaignReport) -> String {
 
 /// Title of the forest plot of a campaign.
 pub fn forest_title(campaign: &CampaignReport) -> String {
-    let others: Vec<&str> = campaign
-        .environments
-        .iter()
-        .map(String::as_str)
-        .filter(|e| Some(*e) != campaign.baseline.as_deref())
-        .collect();
+    let others: Vec<&str> =
+        campaign.environments.iter().map(String::as_str).filter(|e| Some(*e) != campaign.baseline.as_deref()).collect();
     match (&campaign.baseline, others.is_empty()) {
         (Some(baseline), false) => format!("Overhead of {} against {baseline}", others.join(", ")),
         _ => "Overhead by model and metric".into(),
@@ -252,8 +253,7 @@ fn citation(site: &Site<'_>, heading: &str) -> (String, String) {
     let newest = campaigns.iter().filter_map(|c| c.last_started_utc).max();
     let year = newest.map(|m| words::day(m).chars().take(4).collect::<String>());
     let titles: Vec<&str> = campaigns.iter().map(|c| c.title.as_str()).collect();
-    let hashes: Vec<String> =
-        campaigns.iter().map(|c| c.archive_sha256.chars().take(16).collect::<String>()).collect();
+    let hashes: Vec<String> = campaigns.iter().map(|c| c.archive_sha256.chars().take(16).collect::<String>()).collect();
     let tool = format!("{} {}", site.analysis.tool.name, site.analysis.tool.version);
     let title = if campaigns.len() == 1 { heading.to_owned() } else { titles.join("; ") };
     let dated = year.as_deref().map_or_else(String::new, |y| format!(" ({y})"));

@@ -39,7 +39,12 @@ pub fn page(site: &Site<'_>) -> Page {
     if !skipped.is_empty() {
         let _ = writeln!(out, "## Left out\n");
         for input in skipped {
-            let _ = writeln!(out, "- {}: {}", escape(&input.path), escape(input.reason.as_deref().unwrap_or("no reason recorded")));
+            let _ = writeln!(
+                out,
+                "- {}: {}",
+                escape(&input.path),
+                escape(input.reason.as_deref().unwrap_or("no reason recorded"))
+            );
         }
         out.push('\n');
     }
@@ -79,7 +84,10 @@ fn comparisons(out: &mut String, site: &Site<'_>, campaign: &CampaignReport) {
         return;
     }
     let _ = writeln!(out, "### Comparisons\n");
-    let _ = writeln!(out, "| model | workload | metric | baseline (n) | candidate (n) | overhead | Holm p | smallest margin | verdict |");
+    let _ = writeln!(
+        out,
+        "| model | workload | metric | baseline (n) | candidate (n) | overhead | Holm p | smallest margin | verdict |"
+    );
     let _ = writeln!(out, "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |");
     for (anchor, c) in &all {
         let row = RowView::new(anchor, c);
@@ -103,7 +111,14 @@ fn comparisons(out: &mut String, site: &Site<'_>, campaign: &CampaignReport) {
     }
     out.push('\n');
     for (_, c) in &all {
-        let _ = writeln!(out, "- {} {}, {}: {}", escape(&c.model), escape(&c.workload), escape(&c.label), escape(&c.verdict.text));
+        let _ = writeln!(
+            out,
+            "- {} {}, {}: {}",
+            escape(&c.model),
+            escape(&c.workload),
+            escape(&c.label),
+            escape(&c.verdict.text)
+        );
     }
     out.push('\n');
 }
@@ -124,7 +139,8 @@ fn traps(out: &mut String, site: &Site<'_>, campaign: &CampaignReport) {
         };
         let subject = subject(&trap.subject);
         let subject = if subject.is_empty() { String::new() } else { format!(" ({})", escape(&subject)) };
-        let _ = writeln!(out, "- {severity}: {}{subject}. {} {}", trap.title, escape(&trap.message), escape(&trap.remedy));
+        let _ =
+            writeln!(out, "- {severity}: {}{subject}. {} {}", trap.title, escape(&trap.message), escape(&trap.remedy));
     }
     let unknown: Vec<&str> = by_trap(&traps)
         .iter()
@@ -145,7 +161,8 @@ fn published(out: &mut String, campaign: &CampaignReport) {
     if let Some(summary) = &campaign.published_summary {
         let _ = writeln!(out, "{}\n", escape(summary));
     }
-    let _ = writeln!(out, "| model | environment | metric | statistic | printed | recomputed | n | reproduces | note |");
+    let _ =
+        writeln!(out, "| model | environment | metric | statistic | printed | recomputed | n | reproduces | note |");
     let _ = writeln!(out, "| --- | --- | --- | --- | ---: | ---: | ---: | --- | --- |");
     for check in &campaign.published {
         let _ = writeln!(

@@ -58,8 +58,11 @@ pub fn page(site: &Site<'_>) -> Result<String, Error> {
         })
         .collect::<Result<Vec<_>, Error>>()?;
     let settings = &site.analysis.settings;
-    let margins: Vec<String> =
-        settings.margins_pct.iter().map(|(metric, pct)| format!("{} ±{} %", words::metric(metric), plain(*pct))).collect();
+    let margins: Vec<String> = settings
+        .margins_pct
+        .iter()
+        .map(|(metric, pct)| format!("{} ±{} %", words::metric(metric), plain(*pct)))
+        .collect();
     let page = Page {
         shell: Shell::new("method/index.html", "Method – sparkbench", "method", &site.analysis.tool)
             .described("How every number, interval and verdict of this site is computed, and where its limits are."),

@@ -124,9 +124,16 @@ mod tests {
 
     #[test]
     fn links_lead_to_the_web_or_nowhere_and_pictures_are_links() {
-        let out = html("[x](javascript:alert(1)) [y](https://example.org) ![p](https://example.org/p.png) [z](../../etc)", 1, "x");
+        let out = html(
+            "[x](javascript:alert(1)) [y](https://example.org) ![p](https://example.org/p.png) [z](../../etc)",
+            1,
+            "x",
+        );
         assert!(!out.contains("javascript") && !out.contains("<img") && !out.contains("etc"), "{out}");
-        assert!(out.contains("href=\"https://example.org\"") && out.contains("href=\"https://example.org/p.png\""), "{out}");
+        assert!(
+            out.contains("href=\"https://example.org\"") && out.contains("href=\"https://example.org/p.png\""),
+            "{out}"
+        );
     }
 
     #[test]

@@ -114,7 +114,8 @@ pub fn place(origin: &Origin) -> String {
 
 fn identity(site: &Site<'_>, run: &RunReport) -> Vec<Fact> {
     let mut facts = vec![Fact::new("Environment", run.environment.clone())];
-    let model = site.model_title(&run.model).map_or_else(|| run.model.clone(), |title| format!("{title} ({})", run.model));
+    let model =
+        site.model_title(&run.model).map_or_else(|| run.model.clone(), |title| format!("{title} ({})", run.model));
     facts.push(Fact::new("Model", model));
     if !run.workload.is_empty() {
         facts.push(Fact::new("Workload", run.workload.clone()));
@@ -140,7 +141,9 @@ fn setup(run: &RunReport) -> Vec<Fact> {
     text("Engine version", &s.engine_version);
     text("Quantisation", &s.quantisation);
     let mut figure = |term: &str, value: Option<f64>, unit: &str| {
-        facts.extend(value.map(|v| Fact::new(term, format!("{} {unit}", number::fixed_or_plain(v)).trim_end().to_owned())));
+        facts.extend(
+            value.map(|v| Fact::new(term, format!("{} {unit}", number::fixed_or_plain(v)).trim_end().to_owned())),
+        );
     };
     figure("Batch limit", s.batch, "");
     figure("Input length", s.isl, "tokens");

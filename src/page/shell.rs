@@ -11,9 +11,8 @@ use crate::verdict::report::Tool;
 
 /// The style sheet, without its comments. It stands in every page, because `'self'` names nothing on `file://`
 /// while a hash names the same bytes everywhere.
-static CSS: LazyLock<String> = LazyLock::new(|| {
-    strip_comments(&format!("{}\n{}", include_str!("../../static/site.css"), crate::chart::STYLE))
-});
+static CSS: LazyLock<String> =
+    LazyLock::new(|| strip_comments(&format!("{}\n{}", include_str!("../../static/site.css"), crate::chart::STYLE)));
 
 /// The policy: this one style sheet, pictures that stand in the page itself, and nothing else at all.
 static POLICY: LazyLock<String> = LazyLock::new(|| {

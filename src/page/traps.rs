@@ -2,12 +2,12 @@
 
 use askama::Template;
 
+use super::TrapAbout;
 use super::index::{Link, Site, overall, run_href, worst};
 use super::prose;
 use super::run::place;
 use super::shell::Shell;
 use super::words::{self, Badge, counted};
-use super::TrapAbout;
 use crate::verdict::report::{Evidence, Subject, TrapReport, TrapStatus};
 
 const ROOT: &str = "../";
@@ -97,7 +97,8 @@ pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
             }
         })
         .collect();
-    let fired = entries.iter().filter(|e| e.columns.iter().any(|b| b.word == words::trap_status(TrapStatus::Fired).word));
+    let fired =
+        entries.iter().filter(|e| e.columns.iter().any(|b| b.word == words::trap_status(TrapStatus::Fired).word));
     let summary = format!(
         "{} looked for in {}; {} fired at least once.",
         counted(entries.len(), "trap is", "traps are"),
@@ -105,7 +106,8 @@ pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
         fired.count(),
     );
     Page {
-        shell: Shell::new("traps/index.html", "Traps – sparkbench", "traps", &site.analysis.tool).described(summary.clone()),
+        shell: Shell::new("traps/index.html", "Traps – sparkbench", "traps", &site.analysis.tool)
+            .described(summary.clone()),
         summary,
         campaigns: campaigns
             .iter()
@@ -172,6 +174,7 @@ fn evidence(e: &Evidence) -> EvidenceView {
 /// What a finding speaks of, in words; empty for the whole campaign.
 pub fn subject(subject: &Subject) -> String {
     let metric = subject.metric.as_deref().map(words::metric);
-    let parts = [subject.model.as_deref(), subject.workload.as_deref(), subject.environment.as_deref(), metric.as_deref()];
+    let parts =
+        [subject.model.as_deref(), subject.workload.as_deref(), subject.environment.as_deref(), metric.as_deref()];
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }

@@ -36,7 +36,9 @@ pub fn write(dir: &Path, pages: &[Page]) -> Result<(), Error> {
             // Put back what was there; if even that fails, the error below names the place where it lies.
             let _ = fs::rename(&old, &dir);
         }
-        return Err(fault("move the new site into place", &dir, cause).hint("the old site is where it was, or beside it"));
+        return Err(
+            fault("move the new site into place", &dir, cause).hint("the old site is where it was, or beside it")
+        );
     }
     if replaced { clear(&old) } else { Ok(()) }
 }

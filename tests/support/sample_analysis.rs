@@ -10,8 +10,11 @@ use sparkbench::verdict::report::*;
 /// A name that must never reach a page as markup.
 pub const HOSTILE: &str = "<script>alert(1)</script>";
 
-const MODELS: [(&str, [f64; 2], [f64; 2]); 3] =
-    [("deepseek", [119.67, 119.25], [70.5, 101.3]), ("gpt120b", [119.21, 119.41], [71.9, 92.4]), ("qwen72b", [119.40, 119.61], [70.0, 90.2])];
+const MODELS: [(&str, [f64; 2], [f64; 2]); 3] = [
+    ("deepseek", [119.67, 119.25], [70.5, 101.3]),
+    ("gpt120b", [119.21, 119.41], [71.9, 92.4]),
+    ("qwen72b", [119.40, 119.61], [70.0, 90.2]),
+];
 const ENVIRONMENTS: [&str; 2] = ["native", "container"];
 const METRICS: [(&str, &str, &str, Direction); 3] = [
     ("output_throughput_tok_s", "Output throughput", "tok/s", Direction::HigherIsBetter),
@@ -65,14 +68,21 @@ fn runs(campaign: &str) -> Vec<RunReport> {
             for k in 0..if m == 1 && e == 0 { 13 } else { 10 } {
                 let path = format!("phase1/{environment}_{model}_iter{}_metadata.json", k + 1);
                 minute += 13;
-                let mut metrics: BTreeMap<String, Option<f64>> =
-                    METRICS.iter().enumerate().map(|(i, metric)| (metric.0.to_owned(), Some(value(m, e, i, k)))).collect();
+                let mut metrics: BTreeMap<String, Option<f64>> = METRICS
+                    .iter()
+                    .enumerate()
+                    .map(|(i, metric)| (metric.0.to_owned(), Some(value(m, e, i, k))))
+                    .collect();
                 metrics.insert("ttft_ms".into(), None);
                 let origins = metrics
                     .keys()
                     .map(|name| {
-                        let origin =
-                            Origin { file: path.clone(), line: Some(12), field: Some(format!("/{name}")), rule: "flat.metadata" };
+                        let origin = Origin {
+                            file: path.clone(),
+                            line: Some(12),
+                            field: Some(format!("/{name}")),
+                            rule: "flat.metadata",
+                        };
                         (name.clone(), origin)
                     })
                     .collect();
@@ -87,7 +97,11 @@ fn runs(campaign: &str) -> Vec<RunReport> {
                     launch: None,
                     started_utc: instant(minute),
                     ended_utc: instant(minute + 10),
-                    status: StatusText(if m == 2 && k == 9 { Status::Failed("exit status 137".into()) } else { Status::Done }),
+                    status: StatusText(if m == 2 && k == 9 {
+                        Status::Failed("exit status 137".into())
+                    } else {
+                        Status::Done
+                    }),
                     metrics,
                     origins,
                     requests: BTreeMap::from([("output_throughput_tok_s".to_owned(), 50)]),
@@ -210,7 +224,8 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
     let (ma, mb) = (a.mean.unwrap_or(0.0), b.mean.unwrap_or(0.0));
     let se = (a.se.unwrap_or(0.0).powi(2) + b.se.unwrap_or(0.0).powi(2)).sqrt();
     let (name, label, unit, direction) = METRICS[i];
-    let overhead = if direction == Direction::HigherIsBetter { 100.0 * (ma / mb - 1.0) } else { 100.0 * (mb / ma - 1.0) };
+    let overhead =
+        if direction == Direction::HigherIsBetter { 100.0 * (ma / mb - 1.0) } else { 100.0 * (mb / ma - 1.0) };
     let half = 100.0 * 2.1 * se / ma;
     let kind = match (i, m) {
         (0 | 1, 0) => VerdictKind::NotComparable,
@@ -220,7 +235,8 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
     };
     let said = match kind {
         VerdictKind::NotComparable => {
-            "container and native are not comparable because drift of 1.3% in native is as large as the difference (D1)".to_owned()
+            "container and native are not comparable because drift of 1.3% in native is as large as the difference (D1)"
+                .to_owned()
         }
         VerdictKind::Equivalent => format!(
             "container and native are equivalent within 2% ({overhead:.2}% [{:.2}, {:.2}])",
@@ -228,7 +244,10 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
             overhead + half
         ),
         VerdictKind::Inconclusive => {
-            format!("no difference shown between container and native; could be as large as {:.2}%", overhead.abs() + half)
+            format!(
+                "no difference shown between container and native; could be as large as {:.2}%",
+                overhead.abs() + half
+            )
         }
         _ => format!(
             "container is {overhead:.1}% [{:.1}, {:.1}] more than native (Welch, Holm p < 0.0001, family of 6)",
@@ -261,7 +280,11 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
         overhead_ci: Some(NamedInterval { method: "fieller".into(), low: overhead - half, high: overhead + half }),
         overhead_ci90: Some(Interval::new(overhead - 0.83 * half, overhead + 0.83 * half)),
         fieller_overhead_pct: Some(Interval::new(overhead - half, overhead + half)),
-        bootstrap_overhead_pct: Some(NamedInterval { method: "bca".into(), low: overhead - 0.9 * half, high: overhead + 0.88 * half }),
+        bootstrap_overhead_pct: Some(NamedInterval {
+            method: "bca".into(),
+            low: overhead - 0.9 * half,
+            high: overhead + 0.88 * half,
+        }),
         bootstrap_flags: vec!["small_n".into()],
         log_ratio_overhead_pct: Some(Interval::new(overhead - 1.01 * half, overhead + half)),
         paired_t: None,
@@ -274,7 +297,12 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
         cohens_d: Some(-0.98),
         hedges_g: Some(Effect { value: -0.94, low: Some(-1.8), high: Some(-0.03) }),
         cliffs_delta: Some(-0.58),
-        tost: Some(TostReport { margin_pct: if i == 2 { 5.0 } else { 2.0 }, p: 0.0008, equivalent: i != 2, smallest_margin_pct: Some(overhead.abs() + 0.8 * half) }),
+        tost: Some(TostReport {
+            margin_pct: if i == 2 { 5.0 } else { 2.0 },
+            p: 0.0008,
+            equivalent: i != 2,
+            smallest_margin_pct: Some(overhead.abs() + 0.8 * half),
+        }),
         power_at_10pct: Some(1.0),
         mde_pct: Some(1.4 * half),
         runs_needed: (kind == VerdictKind::Inconclusive).then_some(24),
@@ -296,7 +324,10 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
         stability: ["half margin", "double margin", "permutation instead of Welch", "without flagged runs"]
             .iter()
             .enumerate()
-            .map(|(k, choice)| Stability { choice: (*choice).into(), kind: if k == 0 && i == 0 { VerdictKind::Inconclusive } else { kind } })
+            .map(|(k, choice)| Stability {
+                choice: (*choice).into(),
+                kind: if k == 0 && i == 0 { VerdictKind::Inconclusive } else { kind },
+            })
             .collect(),
         verdict: Verdict {
             kind,
@@ -308,13 +339,62 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
 }
 
 const TRAPS: [(&str, Option<&str>, &str, Severity, TrapStatus, &str); 7] = [
-    ("weights-exceed-memory", Some("P1"), "Weights exceed memory", Severity::Error, TrapStatus::Fired, "145.4 GB of weights (135.4 GiB) do not fit 119.7 GiB"),
-    ("decode-above-roofline", Some("P2"), "Decode faster than memory allows", Severity::Error, TrapStatus::Fired, "119.4 tok/s reported, 15.0 possible at batch 8"),
-    ("order-not-interleaved", None, "Environments did not take turns", Severity::Warning, TrapStatus::Fired, "all native runs came before all container runs"),
-    ("drift", None, "Values drift", Severity::Warning, TrapStatus::Fired, "native output throughput falls by 1.31 % over ten runs (Mann-Kendall p 0.0003)"),
-    ("derived-column", Some("P5"), "One column is a function of another", Severity::Note, TrapStatus::Fired, "output throughput = 128 x request throughput in 63 of 63 rows"),
-    ("work-time-mismatch", Some("P4"), "Work and time disagree", Severity::Error, TrapStatus::NotEvaluated, "no end time and no request count"),
-    ("duplicate-runs", Some("P12"), "Duplicate runs", Severity::Warning, TrapStatus::Passed, "no two rows are identical"),
+    (
+        "weights-exceed-memory",
+        Some("P1"),
+        "Weights exceed memory",
+        Severity::Error,
+        TrapStatus::Fired,
+        "145.4 GB of weights (135.4 GiB) do not fit 119.7 GiB",
+    ),
+    (
+        "decode-above-roofline",
+        Some("P2"),
+        "Decode faster than memory allows",
+        Severity::Error,
+        TrapStatus::Fired,
+        "119.4 tok/s reported, 15.0 possible at batch 8",
+    ),
+    (
+        "order-not-interleaved",
+        None,
+        "Environments did not take turns",
+        Severity::Warning,
+        TrapStatus::Fired,
+        "all native runs came before all container runs",
+    ),
+    (
+        "drift",
+        None,
+        "Values drift",
+        Severity::Warning,
+        TrapStatus::Fired,
+        "native output throughput falls by 1.31 % over ten runs (Mann-Kendall p 0.0003)",
+    ),
+    (
+        "derived-column",
+        Some("P5"),
+        "One column is a function of another",
+        Severity::Note,
+        TrapStatus::Fired,
+        "output throughput = 128 x request throughput in 63 of 63 rows",
+    ),
+    (
+        "work-time-mismatch",
+        Some("P4"),
+        "Work and time disagree",
+        Severity::Error,
+        TrapStatus::NotEvaluated,
+        "no end time and no request count",
+    ),
+    (
+        "duplicate-runs",
+        Some("P12"),
+        "Duplicate runs",
+        Severity::Warning,
+        TrapStatus::Passed,
+        "no two rows are identical",
+    ),
 ];
 
 fn traps(campaign: &str) -> Vec<TrapReport> {
@@ -328,13 +408,22 @@ fn traps(campaign: &str) -> Vec<TrapReport> {
                 title,
                 severity: *severity,
                 status: *status,
-                subject: Subject { campaign: campaign.into(), model: Some(MODELS[(k + 2) % 3].0.into()), ..Subject::default() },
+                subject: Subject {
+                    campaign: campaign.into(),
+                    model: Some(MODELS[(k + 2) % 3].0.into()),
+                    ..Subject::default()
+                },
                 message: format!("{message}."),
                 evidence: (0..11)
                     .map(|r| Evidence {
                         text: format!("row {r} {HOSTILE}"),
                         run: (r < 3).then(|| run_id(campaign, "native", MODELS[0].0, r)),
-                        origin: Some(Origin { file: "phase1/runs.csv".into(), line: Some(r as u64 + 2), field: None, rule: "table" }),
+                        origin: Some(Origin {
+                            file: "phase1/runs.csv".into(),
+                            line: Some(r as u64 + 2),
+                            field: None,
+                            rule: "table",
+                        }),
                     })
                     .collect(),
                 remedy: "Look at the launch script; the model argument may not reach the engine.".into(),
@@ -344,7 +433,10 @@ fn traps(campaign: &str) -> Vec<TrapReport> {
 }
 
 fn campaign(name: &str, later: i64) -> CampaignReport {
-    let sentence = |text: &str, because: &[&str]| Sentence { text: text.into(), because: because.iter().map(|b| (*b).to_owned()).collect() };
+    let sentence = |text: &str, because: &[&str]| Sentence {
+        text: text.into(),
+        because: because.iter().map(|b| (*b).to_owned()).collect(),
+    };
     let key = |model: &str, metric: &str| format!("{model}|128 in, 128 out|{metric}");
     CampaignReport {
         name: name.into(),
@@ -424,18 +516,43 @@ pub fn analysis() -> Analysis {
     Analysis {
         schema: SCHEMA,
         tool: Tool { name: "sparkbench", version: "0.1.0" },
-        settings: Settings { confidence: 0.95, resamples: 10_000, seed: 42, baseline: None, margins_pct: BTreeMap::from([("ttft_ms".to_owned(), 3.0)]) },
+        settings: Settings {
+            confidence: 0.95,
+            resamples: 10_000,
+            seed: 42,
+            baseline: None,
+            margins_pct: BTreeMap::from([("ttft_ms".to_owned(), 3.0)]),
+        },
         inputs: vec![
-            Input { path: "phase1/runs.csv".into(), format: Some("table".into()), sha256: Some("ab".repeat(32)), runs: 63, skipped: false, reason: None },
-            Input { path: format!("phase1/{HOSTILE}.json"), format: None, sha256: None, runs: 0, skipped: true, reason: Some("truncated JSON at line 3, field '=cmd()'".into()) },
+            Input {
+                path: "phase1/runs.csv".into(),
+                format: Some("table".into()),
+                sha256: Some("ab".repeat(32)),
+                runs: 63,
+                skipped: false,
+                reason: None,
+            },
+            Input {
+                path: format!("phase1/{HOSTILE}.json"),
+                format: None,
+                sha256: None,
+                runs: 0,
+                skipped: true,
+                reason: Some("truncated JSON at line 3, field '=cmd()'".into()),
+            },
         ],
         campaigns: names.iter().enumerate().map(|(k, name)| campaign(name, k as i64 * 10_000)).collect(),
         runs: names.iter().flat_map(|name| runs(name)).collect(),
         groups: names
             .iter()
-            .flat_map(|name| (0..3).flat_map(move |m| (0..2).flat_map(move |e| (0..3).map(move |i| group(name, m, e, i)))))
+            .flat_map(|name| {
+                (0..3).flat_map(move |m| (0..2).flat_map(move |e| (0..3).map(move |i| group(name, m, e, i))))
+            })
             .collect(),
-        comparisons: names.iter().flat_map(|name| (0..3).flat_map(move |m| (0..3).map(move |i| comparison(name, m, i)))).collect(),
+        comparisons: names
+            .iter()
+            .flat_map(|name| (0..3).flat_map(move |m| (0..3).map(move |i| comparison(name, m, i))))
+            .collect(),
         traps: names.iter().flat_map(|name| traps(name)).collect(),
     }
 }

@@ -86,7 +86,8 @@ pub fn faults(files: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
             }
         }
     }
-    faults.extend(files.keys().filter(|path| !reached.contains(*path)).map(|path| format!("{path}: no link leads here")));
+    faults
+        .extend(files.keys().filter(|path| !reached.contains(*path)).map(|path| format!("{path}: no link leads here")));
     faults
 }
 
@@ -128,7 +129,8 @@ fn structure(tags: &[Tag<'_>], fault: &mut impl FnMut(String)) {
 fn policy(tags: &[Tag<'_>], fault: &mut impl FnMut(String)) {
     let head = tags.iter().position(|t| t.name == "head" && !t.closing);
     let first = head.and_then(|k| tags.get(k + 1));
-    let policy = first.filter(|t| t.get("http-equiv") == Some("Content-Security-Policy")).and_then(|t| t.get("content"));
+    let policy =
+        first.filter(|t| t.get("http-equiv") == Some("Content-Security-Policy")).and_then(|t| t.get("content"));
     let Some(policy) = policy else {
         fault("the policy is not the first thing in its head".into());
         return;
