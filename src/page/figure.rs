@@ -168,6 +168,7 @@ pub fn run_order(site: &Site<'_>, id: &str, groups: &[&Group], runs: &[&RunRepor
         axis: words::metric(&first.metric).to_lowercase(),
         unit: first.unit.to_owned(),
         x_axis: "order of start".into(),
+        x_step: "run".into(),
         interleaved,
         arms,
     };
@@ -243,6 +244,7 @@ pub fn sequence(id: &str, metric: &str, run: &RunReport, values: &[f64]) -> Opti
         axis: words::metric(metric).to_lowercase(),
         unit: words::unit(metric).to_owned(),
         x_axis: "request".into(),
+        x_step: "request".into(),
         interleaved: false,
         arms: vec![Arm { label: run.environment.clone(), runs, drift: None }],
     };
