@@ -21,10 +21,16 @@
 //!
 //! The walls between the rooms are tested in `tests/walls.rs`.
 
+pub mod archive;
 #[cfg(feature = "chart")]
 pub mod chart;
+pub mod cli;
 pub mod error;
+#[cfg(feature = "analyse")]
+pub mod frame;
+pub mod ingest;
 pub mod model;
 #[cfg(feature = "page")]
 pub mod page;
+pub mod stats;
 pub mod verdict;

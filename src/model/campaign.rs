@@ -42,6 +42,8 @@ pub struct Campaign {
     pub published: Vec<PublishedCell>,
     /// Where it comes from: address, commit, licence, as one line of text each.
     pub provenance: Vec<String>,
+    /// SHA-256 over the sorted SHA-256 sums of the files its runs came from; empty until the intake is complete.
+    pub archive_sha256: String,
 }
 
 /// What a campaign says of one of its model labels.

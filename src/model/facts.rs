@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct MachineFacts {
     /// For people.
     pub title: String,
-    /// Names under which files speak of it, matched without case as a part of the machine name.
+    /// Names under which files speak of it, matched without case as whole words of the machine name.
     #[serde(default)]
     pub aliases: Vec<String>,
     /// Words that would contradict the machine (another architecture's name, say).
@@ -74,7 +74,7 @@ impl Facts {
     pub fn machine(&self, name: &str) -> Option<&MachineFacts> {
         self.machines.get(name).or_else(|| {
             let name = name.to_lowercase();
-            self.machines.values().find(|m| m.aliases.iter().any(|alias| name.contains(&alias.to_lowercase())))
+            self.machines.values().find(|m| m.aliases.iter().any(|alias| holds_word(&name, &alias.to_lowercase())))
         })
     }
 
@@ -83,6 +83,16 @@ impl Facts {
         self.machines.extend(other.machines);
         self.models.extend(other.models);
     }
+}
+
+/// Whether a name holds another as a whole word: an L40S is no L4. A count before it, as in `8xH100`, does not join the word.
+fn holds_word(name: &str, word: &str) -> bool {
+    name.match_indices(word).any(|(start, _)| {
+        let before = name[..start].trim_end_matches('x');
+        let counted = before.len() < start && before.ends_with(|c: char| c.is_ascii_digit());
+        let free = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+        (counted || free(name[..start].chars().next_back())) && free(name[start + word.len()..].chars().next())
+    })
 }
 
 impl ModelFacts {

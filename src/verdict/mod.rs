@@ -4,5 +4,86 @@
 //! Not here: files, frames, drawing, HTML.
 
 pub mod case;
+pub mod compare;
+pub mod conclusion;
+pub mod criteria;
+pub mod facts;
+pub mod grammar;
+pub mod group;
+pub mod judge;
+pub mod number;
+pub mod order;
+pub mod published;
 pub mod report;
+pub mod summary;
 pub mod trap;
+
+use std::collections::BTreeMap;
+
+use crate::model::{Campaign, Facts, Run};
+use crate::stats::bootstrap;
+
+pub use judge::judge;
+
+/// Coefficient of variation over which a caveat is due, per cent: the published study's own success criterion.
+pub const CV_LIMIT_PCT: f64 = 5.0;
+
+/// What the analysis was asked to do.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Two-sided level, strictly inside (0, 1).
+    pub confidence: f64,
+    /// Draws of each bootstrap.
+    pub resamples: usize,
+    /// Seed of every random draw.
+    pub seed: u64,
+    /// Environment that others are held against; `None`: chosen per campaign.
+    pub baseline: Option<String>,
+    /// Margins that override those of the campaigns, per cent.
+    pub margins_pct: BTreeMap<String, f64>,
+}
+
+impl Settings {
+    /// A bootstrap or permutation job. One thread each: the judge runs many at once.
+    pub(crate) fn job(&self, key: String) -> bootstrap::Job {
+        bootstrap::Job { seed: self.seed, key, resamples: self.resamples, confidence: self.confidence, threads: 1 }
+    }
+
+    /// Significance level that belongs to the confidence level.
+    pub fn alpha(&self) -> f64 {
+        // Rounded so that 1 - 0.95 is 0.05 and not 0.050000000000000044.
+        ((1.0 - self.confidence) * 1e12).round() / 1e12
+    }
+}
+
+/// Everything there is to judge.
+#[derive(Debug)]
+pub struct Study {
+    /// One for each campaign of the runs.
+    pub campaigns: Vec<Campaign>,
+    /// By campaign, then in order of time.
+    pub runs: Vec<Run>,
+    /// Machines and models.
+    pub facts: Facts,
+    /// Files that were looked at.
+    pub inputs: Vec<report::Input>,
+}
+
+/// The values of one cell and metric in order of time; missing is NaN, infinite is infinite.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellValues {
+    /// Campaign slug.
+    pub campaign: String,
+    /// Model label.
+    pub model: String,
+    /// Workload label.
+    pub workload: String,
+    /// Environment label.
+    pub environment: String,
+    /// Contract name.
+    pub metric: String,
+    /// Ids of the runs, beside the values.
+    pub run_ids: Vec<String>,
+    /// Values.
+    pub values: Vec<f64>,
+}

@@ -117,6 +117,8 @@ pub struct CampaignReport {
     pub supported: Vec<Sentence>,
     /// What they do not.
     pub unsupported: Vec<Sentence>,
+    /// The same rows read again as one workload, where the launch path shows that several labels ran one model.
+    pub pooled: Vec<Comparison>,
     /// The published figures, recomputed.
     pub published: Vec<PublishedCheck>,
     /// How many published figures reproduce, of how many, in words; absent when none are tabulated.
@@ -631,8 +633,10 @@ pub struct Comparison {
     pub power_at_10pct: Option<f64>,
     /// Minimum detectable effect at power 0.8, per cent of the baseline.
     pub mde_pct: Option<f64>,
-    /// Runs per arm that would decide, when inconclusive; else runs for 10 % at power 0.8.
+    /// Smallest equal number of runs per arm with power 0.8 to detect 10 % of the baseline.
     pub runs_needed: Option<u64>,
+    /// When inconclusive: runs per arm, interleaved, that would decide about the margin with power 0.8; else absent.
+    pub runs_to_decide: Option<u64>,
     /// Adjusted p.
     pub p_adjusted: Adjusted,
     /// Drift allowance, per cent (statistics contract 6.5).

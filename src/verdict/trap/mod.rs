@@ -5,8 +5,42 @@
 //!
 //! Adding a trap is one file and one line in [`TRAPS`].
 
+pub mod columns;
+pub mod finding;
+pub mod physics;
+
+mod affine_columns;
+mod autocorrelated;
+mod decode_above_roofline;
+mod derived_column;
+mod drift;
+mod duplicate_runs;
+mod failed_runs;
+mod few_requests;
+mod first_run;
+mod kv_tokens;
+mod memory_inconsistent;
+mod memory_scope;
+mod missing_metric;
+mod model_mismatch;
+mod order;
+mod outlier_rule;
+mod run_count;
+mod runs_overlap;
+mod same_speed;
+mod small_n;
+mod start_temperature;
+mod stated_facts;
+mod temperature;
+mod variance;
+mod weights_exceed;
+mod work_time;
+
 use super::case::Case;
-use super::report::{Evidence, Severity, Subject, TrapReport, TrapStatus};
+use super::report::{Severity, TrapReport};
+
+pub use columns::{Derived, Relation, derived_columns};
+pub use finding::Finding;
 
 /// One named way in which a benchmark lies.
 pub trait Trap: Sync {
@@ -22,29 +56,43 @@ pub trait Trap: Sync {
     fn severity(&self) -> Severity;
     /// One paragraph of Markdown: why it misleads, how it is detected (with its thresholds, from the constants), how to avoid it.
     fn about(&self) -> String;
+    /// The claim that falls when this trap fires, as a clause after "not supported:"; empty when none does.
+    fn undermines(&self) -> &'static str {
+        ""
+    }
     /// Looks. At least one finding; "cannot look" is a finding too.
     fn check(&self, case: &Case<'_>) -> Vec<Finding>;
 }
 
-/// What a trap saw of one subject.
-#[derive(Debug, Clone)]
-pub struct Finding {
-    /// Fired, passed or not evaluated.
-    pub status: TrapStatus,
-    /// What it speaks of.
-    pub subject: Subject,
-    /// One sentence with the figures; when not evaluated, what was missing.
-    pub message: String,
-    /// What it rests on.
-    pub evidence: Vec<Evidence>,
-    /// What to do about it.
-    pub remedy: String,
-    /// Overrides the trap's own severity where a rule has two.
-    pub severity: Option<Severity>,
-}
-
 /// Every trap, in the order in which pages list them.
-pub static TRAPS: &[&dyn Trap] = &[];
+pub static TRAPS: &[&dyn Trap] = &[
+    &weights_exceed::WeightsExceedMemory,
+    &decode_above_roofline::DecodeAboveRoofline,
+    &same_speed::SameSpeedUnlikeModels,
+    &work_time::WorkTimeMismatch,
+    &derived_column::DerivedColumn,
+    &memory_inconsistent::MemoryInconsistent,
+    &affine_columns::AffineColumns,
+    &kv_tokens::KvTokensMismatch,
+    &model_mismatch::ModelMismatch,
+    &temperature::TemperatureOutOfRange,
+    &failed_runs::FailedRuns,
+    &duplicate_runs::DuplicateRuns,
+    &run_count::RunCount,
+    &missing_metric::MissingMetric,
+    &memory_scope::MemoryScope,
+    &runs_overlap::RunsOverlap,
+    &stated_facts::StatedFactsContradict,
+    &order::OrderNotInterleaved,
+    &drift::DriftWithinArm,
+    &autocorrelated::AutocorrelatedRuns,
+    &first_run::FirstRunEffect,
+    &start_temperature::StartTemperatureDiffers,
+    &variance::VarianceDiffers,
+    &small_n::SmallN,
+    &outlier_rule::OutlierRuleCannotFire,
+    &few_requests::FewRequestsForPercentile,
+];
 
 /// Runs every trap over a campaign. Sorted by the order of [`TRAPS`], then by subject.
 pub fn look(case: &Case<'_>) -> Vec<TrapReport> {

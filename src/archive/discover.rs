@@ -1,0 +1,220 @@
+//! Walks the folders that were given and lists every file once, in a fixed order.
+//!
+//! In:  paths.  Out: [`Discovery`]: files by path below their root, and what could not be looked at, with the reason.
+//! Not here: opening a file for its content, apart from the marker of a site of ours.
+//!
+//! Links below a root are not followed, so loops cannot trap the walk and nothing outside the root is read. A root that is itself
+//! a link is taken at its word.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use walkdir::{DirEntry, WalkDir};
+
+use crate::error::Error;
+
+/// Bytes of `data/analysis.json` that are read to tell a site of ours from a folder of that name.
+const MARKER_BYTES: u64 = 256;
+
+/// What was found below the given paths.
+#[derive(Debug, Clone, Default)]
+pub struct Discovery {
+    /// Regular files, by path. Paths are unique.
+    pub files: Vec<Found>,
+    /// What could not be looked at.
+    pub unread: Vec<Unread>,
+}
+
+/// One file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Below the folder that was given, with `/`, never absolute; starts with the root's name where several were given.
+    pub path: String,
+    /// Name of the folder that was given, for files that lie directly in it.
+    pub root: String,
+    /// Folder part of `path` that stands for the root: empty, or the root's name where several were given.
+    pub base: String,
+    /// Size in bytes at the time of the walk.
+    pub bytes: u64,
+    /// Where it lies on this machine; never shown.
+    pub(crate) disk: PathBuf,
+}
+
+/// Something the walk met and did not open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    /// As [`Found::path`].
+    pub path: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl Discovery {
+    /// The file at a path as the analysis spells it.
+    pub fn get(&self, path: &str) -> Option<&Found> {
+        self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok().and_then(|at| self.files.get(at))
+    }
+}
+
+impl Found {
+    /// Opens it for reading.
+    pub fn open(&self) -> std::io::Result<File> {
+        File::open(&self.disk)
+    }
+
+    /// Folder part of the path, without the closing `/`; empty for files directly below a single root.
+    pub fn folder(&self) -> &str {
+        self.path.rsplit_once('/').map_or("", |(folder, _)| folder)
+    }
+}
+
+/// Lists the files below `paths`, each of which may be a folder or a file.
+///
+/// Hidden entries, and folders that hold a site of ours, are passed over without a word: they hold no measurements.
+///
+/// # Errors
+/// When a path does not exist, or nothing at all lies below any of them.
+pub fn discover(paths: &[PathBuf]) -> Result<Discovery, Error> {
+    let mut found = Discovery::default();
+    let mut bases = BTreeSet::new();
+    for path in paths {
+        let root = name_of(path);
+        let base = if paths.len() > 1 { unique(&root, &mut bases) } else { String::new() };
+        match std::fs::metadata(path) {
+            Ok(meta) if meta.is_file() => found.files.push(Found {
+                path: join(&base, &clean(path.file_name().unwrap_or_else(|| OsStr::new("input")))),
+                root: path.canonicalize().ok().as_deref().and_then(Path::parent).map_or_else(|| root.clone(), name_of),
+                base,
+                bytes: meta.len(),
+                disk: path.clone(),
+            }),
+            Ok(_) => walk(path, &root, &base, &mut found),
+            Err(cause) => {
+                return Err(Error::archive(format!("cannot open '{}'", path.display()))
+                    .hint("give a folder that holds results, or one result file")
+                    .because(cause));
+            }
+        }
+    }
+    found.files.sort_by(|a, b| a.path.cmp(&b.path));
+    distinguish(&mut found.files);
+    found.unread.sort_by(|a, b| a.path.cmp(&b.path));
+    if found.files.is_empty() {
+        return Err(nothing(paths, &found.unread));
+    }
+    Ok(found)
+}
+
+/// The sentence for an empty input.
+fn nothing(paths: &[PathBuf], unread: &[Unread]) -> Error {
+    let named: Vec<String> = paths.iter().map(|path| format!("'{}'", path.display())).collect();
+    let error = Error::archive(format!("nothing to read in {}", named.join(", "))).hint(
+        "expected a folder with a table (runs.csv), a campaign (campaign.json and runs/), or result files of a benchmark; \
+         docs/archive.md describes them",
+    );
+    match unread.first() {
+        Some(first) => error.detail(format!("{}: {}", first.path, first.reason)),
+        None => error,
+    }
+}
+
+fn walk(path: &Path, root: &str, base: &str, found: &mut Discovery) {
+    let walker = WalkDir::new(path).follow_links(false).follow_root_links(true).sort_by_file_name();
+    let wanted = |entry: &DirEntry| entry.depth() == 0 || !(is_hidden(entry.file_name()) || is_site(entry));
+    for entry in walker.into_iter().filter_entry(wanted) {
+        match entry {
+            Ok(entry) => {
+                let kind = entry.file_type();
+                if kind.is_dir() {
+                    continue;
+                }
+                let shown = join(base, &below(entry.path(), path));
+                if kind.is_file() {
+                    match entry.metadata() {
+                        Ok(meta) => found.files.push(Found {
+                            path: shown,
+                            root: root.to_owned(),
+                            base: base.to_owned(),
+                            bytes: meta.len(),
+                            disk: entry.into_path(),
+                        }),
+                        Err(cause) => {
+                            found.unread.push(Unread { path: shown, reason: format!("cannot be examined: {cause}") })
+                        }
+                    }
+                } else {
+                    let what =
+                        if kind.is_symlink() { "a link, and links are not followed" } else { "not a regular file" };
+                    found.unread.push(Unread { path: shown, reason: what.to_owned() });
+                }
+            }
+            Err(cause) => {
+                let shown = cause.path().map_or_else(String::new, |at| below(at, path));
+                let why = cause.io_error().map_or_else(|| "a loop of folders".to_owned(), ToString::to_string);
+                found.unread.push(Unread { path: join(base, &shown), reason: format!("cannot be opened: {why}") });
+            }
+        }
+    }
+}
+
+/// A site of ours below the input: its numbers are derived, and reading them back would count every run twice.
+fn is_site(entry: &DirEntry) -> bool {
+    if !entry.file_type().is_dir() {
+        return false;
+    }
+    let mut head = Vec::new();
+    let Ok(file) = File::open(entry.path().join("data").join("analysis.json")) else { return false };
+    file.take(MARKER_BYTES).read_to_end(&mut head).is_ok()
+        && String::from_utf8_lossy(&head).contains("sparkbench.analysis/")
+}
+
+fn is_hidden(name: &OsStr) -> bool {
+    name.as_encoded_bytes().first() == Some(&b'.')
+}
+
+/// Path of `at` below `root`, with `/`. Bytes that are no text are shown as U+FFFD, control characters too.
+fn below(at: &Path, root: &Path) -> String {
+    let parts: Vec<String> =
+        at.strip_prefix(root).unwrap_or(at).components().map(|part| clean(part.as_os_str())).collect();
+    parts.join("/")
+}
+
+fn clean(name: &OsStr) -> String {
+    name.to_string_lossy().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+fn join(base: &str, rest: &str) -> String {
+    match (base, rest) {
+        ("", rest) => rest.to_owned(),
+        (base, "") => base.to_owned(),
+        (base, rest) => format!("{base}/{rest}"),
+    }
+}
+
+/// Last component of a path; of the folder it stands for where it is `.`, `..` or a root.
+fn name_of(path: &Path) -> String {
+    let named = path.file_name().map(clean).or_else(|| path.canonicalize().ok()?.file_name().map(clean));
+    named.unwrap_or_else(|| "input".to_owned())
+}
+
+fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
+    let mut candidate = name.to_owned();
+    let mut count = 2u32;
+    while !taken.insert(candidate.clone()) {
+        candidate = format!("{name}-{count}");
+        count += 1;
+    }
+    candidate
+}
+
+/// Two names that differ only in bytes which cannot be shown get a number, so that a path names one file.
+fn distinguish(files: &mut [Found]) {
+    let mut taken = BTreeSet::new();
+    for file in files.iter_mut() {
+        file.path = unique(&file.path, &mut taken);
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+}

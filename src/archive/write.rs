@@ -1,0 +1,39 @@
+//! Writes a file completely or not at all.
+//!
+//! In:  a path and bytes.  Out: the file, under its name only once every byte is on disk.
+//! Not here: what the bytes are.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use crate::error::Error;
+
+/// Puts `bytes` at `path`, making its folders; an older file of that name is replaced in one step.
+///
+/// # Errors
+/// When a folder or the file cannot be written; nothing is left behind then.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let failed = |cause: io::Error| {
+        Error::archive(format!("cannot write '{}'", path.display()))
+            .hint("check that the folder exists, is writable and has room")
+            .because(cause)
+    };
+    let Some(name) = path.file_name() else {
+        return Err(Error::archive(format!("cannot write '{}'", path.display())).detail("it names no file"));
+    };
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    fs::create_dir_all(folder).map_err(failed)?;
+    let mut aside_name = std::ffi::OsString::from(".");
+    aside_name.push(name);
+    aside_name.push(format!(".{}.part", std::process::id()));
+    let aside = folder.join(aside_name);
+    let written = File::create(&aside)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(&aside, path));
+    written.map_err(|cause| {
+        // The first failure is the one to report; a leftover that cannot be removed either is hidden and harmless.
+        let _ = fs::remove_file(&aside);
+        failed(cause)
+    })
+}

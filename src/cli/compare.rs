@@ -1,0 +1,199 @@
+//! `sparkbench compare`: two archives, or two environments of one, in the terminal, as Markdown, and as a gate.
+
+use std::path::{Path, PathBuf};
+
+use super::intake::{self, Judging};
+use super::talk::Talk;
+use super::{Outcome, print};
+use crate::archive;
+use crate::error::Error;
+use crate::model::{Campaign, Run};
+use crate::verdict::report::{Analysis, Comparison, VerdictKind};
+
+/// Judge one set of runs against another, and say no when it is worse
+///
+/// BASE and CANDIDATE are folders or files, or one environment of them as PATH#ENVIRONMENT. Exit code 0: every primary metric
+/// is equivalent, better, or worse by less than its margin. 1: a primary metric is worse beyond its margin. 6: a primary metric
+/// is inconclusive or not comparable.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  sparkbench compare data/phase1#native data/phase1#container\n  \
+                        sparkbench compare results/main results/branch --markdown comment.md")]
+pub struct Compare {
+    /// What to hold against
+    #[arg(value_name = "BASE")]
+    base: String,
+    /// What to judge
+    #[arg(value_name = "CANDIDATE")]
+    candidate: String,
+    /// Write the verdicts as Markdown, for a comment on a pull request
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Show every metric, not only the primary ones
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    judging: Judging,
+}
+
+/// One side as typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Side {
+    path: PathBuf,
+    environment: Option<String>,
+}
+
+impl Side {
+    fn parse(text: &str) -> Self {
+        match text.rsplit_once('#') {
+            // A path that exists as it stands wins over its reading as PATH#ENVIRONMENT.
+            Some((path, environment)) if !environment.is_empty() && !Path::new(text).exists() => {
+                Self { path: PathBuf::from(path), environment: Some(environment.to_owned()) }
+            }
+            _ => Self { path: PathBuf::from(text), environment: None },
+        }
+    }
+}
+
+/// Reads both sides, judges, prints, decides.
+pub fn run(args: &Compare, talk: &Talk) -> Result<Outcome, Error> {
+    let (base, candidate) = (Side::parse(&args.base), Side::parse(&args.candidate));
+    let mut runs = intake::runs_of(std::slice::from_ref(&base.path), &args.judging, talk)?;
+    let names = if base.path == candidate.path {
+        let names = (needed(&base, &runs.runs)?, needed(&candidate, &runs.runs)?);
+        runs.runs.retain(|run| run.environment == names.0 || run.environment == names.1);
+        names
+    } else {
+        let mut other = intake::runs_of(std::slice::from_ref(&candidate.path), &args.judging, talk)?;
+        let names = (label(&base, "base"), label(&candidate, "candidate"));
+        let names = if names.0 == names.1 { ("base".to_owned(), "candidate".to_owned()) } else { names };
+        relabel(&mut runs.runs, &base, &names.0)?;
+        relabel(&mut other.runs, &candidate, &names.1)?;
+        // Ids may repeat between two archives; the side tells them apart.
+        other.runs.iter_mut().for_each(|run| run.id = format!("{}.{}", names.1, run.id));
+        runs.runs.append(&mut other.runs);
+        runs.inputs.append(&mut other.inputs);
+        runs.facts.extend(other.facts);
+        names
+    };
+    one_campaign(&mut runs.campaigns, &mut runs.runs);
+    let judging = Judging { baseline: Some(names.0.clone()), ..args.judging.clone() };
+    let judged = intake::judge_runs(runs, &judging, talk)?;
+    let shown: Vec<&Comparison> =
+        judged.analysis.comparisons.iter().filter(|c| c.candidate == names.1 && (args.all || c.primary)).collect();
+    if shown.is_empty() {
+        return Err(Error::archive(format!("'{}' and '{}' have no model and workload in common", names.0, names.1))
+            .hint("compare runs of the same model and workload, or label them alike with --labels"));
+    }
+    print(&terminal(&shown))?;
+    if let Some(file) = &args.markdown {
+        archive::write_atomic(file, markdown(&shown, &names, &judged.analysis).as_bytes())?;
+    }
+    Ok(gate(&shown))
+}
+
+/// The environment a side names, or the only one it has.
+fn needed(side: &Side, runs: &[Run]) -> Result<String, Error> {
+    let mut known: Vec<&str> = runs.iter().map(|run| run.environment.as_str()).collect();
+    known.sort_unstable();
+    known.dedup();
+    let ask = |what: String| {
+        let example = known.first().copied().unwrap_or("native");
+        Err(Error::usage(what)
+            .detail(format!("environments there: {}", known.join(", ")))
+            .hint(format!("name one, as {}#{example}", side.path.display())))
+    };
+    match &side.environment {
+        Some(name) if known.contains(&name.as_str()) => Ok(name.clone()),
+        Some(name) => ask(format!("'{}' has no environment '{name}'", side.path.display())),
+        None => match known.as_slice() {
+            [only] => Ok((*only).to_owned()),
+            _ => ask(format!("'{}' holds several environments", side.path.display())),
+        },
+    }
+}
+
+fn label(side: &Side, fallback: &str) -> String {
+    let folder = || side.path.file_name().map(|name| name.to_string_lossy().into_owned());
+    side.environment.clone().or_else(folder).unwrap_or_else(|| fallback.to_owned())
+}
+
+fn relabel(runs: &mut Vec<Run>, side: &Side, name: &str) -> Result<(), Error> {
+    let environment = needed(side, runs)?;
+    runs.retain(|run| run.environment == environment);
+    runs.iter_mut().for_each(|run| name.clone_into(&mut run.environment));
+    Ok(())
+}
+
+/// Both sides become one campaign; the words of the first that has any are kept.
+fn one_campaign(campaigns: &mut Vec<Campaign>, runs: &mut [Run]) {
+    campaigns.truncate(1);
+    if let Some(campaign) = campaigns.first() {
+        runs.iter_mut().for_each(|run| run.campaign.clone_from(&campaign.name));
+    }
+    runs.sort_by_key(|run| (run.started.is_none(), run.started));
+}
+
+fn gate(shown: &[&Comparison]) -> Outcome {
+    let primary = || shown.iter().filter(|c| c.primary);
+    let beyond = |c: &Comparison| {
+        let margin = c.tost.as_ref().map_or(0.0, |t| t.margin_pct);
+        c.verdict.kind == VerdictKind::Slower && c.overhead_pct.is_some_and(|x| x > margin)
+    };
+    let open = |c: &Comparison| matches!(c.verdict.kind, VerdictKind::Inconclusive | VerdictKind::NotComparable);
+    if primary().any(|c| beyond(c)) {
+        Outcome::Refused
+    } else if primary().any(|c| open(c)) {
+        Outcome::Undecided
+    } else {
+        Outcome::Done
+    }
+}
+
+fn terminal(shown: &[&Comparison]) -> String {
+    let mut text = String::new();
+    for c in shown {
+        text.push_str(&format!("{} · {} · {}\n", c.model, c.workload, c.label));
+        text.push_str(&format!("  {:<15} {}\n", c.verdict.kind.word(), c.verdict.text));
+    }
+    text
+}
+
+/// Cells of a Markdown table must not break it.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace(['\n', '\r'], " ").replace('<', "&lt;")
+}
+
+fn markdown(shown: &[&Comparison], names: &(String, String), analysis: &Analysis) -> String {
+    let mut text = format!("### {} against {}\n\n", cell(&names.1), cell(&names.0));
+    let worst = match gate(shown) {
+        Outcome::Refused => "**Worse beyond the margin.**",
+        Outcome::Undecided => "**Undecided.**",
+        Outcome::Done => "**No regression beyond the margin.**",
+    };
+    text.push_str(worst);
+    text.push_str("\n\n<details><summary>Verdicts</summary>\n\n| model | workload | metric | verdict | in words |\n|---|---|---|---|---|\n");
+    for c in shown {
+        text.push_str(&format!(
+            "| {} | {} | {} | {} | {} |\n",
+            cell(&c.model),
+            cell(&c.workload),
+            cell(&c.label),
+            c.verdict.kind.word(),
+            cell(&c.verdict.text)
+        ));
+    }
+    text.push_str(&format!("\n</details>\n\nsparkbench {}, seed {}\n", analysis.tool.version, analysis.settings.seed));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_side_is_a_path_or_one_environment_of_it() {
+        assert_eq!(Side::parse("a/b"), Side { path: "a/b".into(), environment: None });
+        assert_eq!(Side::parse("a/b#docker"), Side { path: "a/b".into(), environment: Some("docker".into()) });
+        assert_eq!(Side::parse("a#"), Side { path: "a#".into(), environment: None });
+    }
+}

@@ -1,0 +1,161 @@
+//! The way every judging verb goes: files, runs, frames, judgements.
+//!
+//! In:  paths and settings as typed.  Out: [`Judged`].
+//! Not here: what is done with the judgement.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use super::talk::Talk;
+use crate::archive;
+use crate::error::Error;
+use crate::frame::{self, Frames};
+use crate::ingest::{self, Intake};
+use crate::model::{Metric, Run};
+use crate::verdict::{self, Settings, Study, report::Analysis, summary};
+
+/// Draws below which a bootstrap limit is not worth printing (statistics contract 3.1).
+const LEAST_RESAMPLES: usize = 999;
+
+/// Options shared by the verbs that judge.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Judging {
+    /// Environment that the others are held against [default: the campaign's, else `native`, else the first by name]
+    #[arg(long, value_name = "ENV")]
+    pub baseline: Option<String>,
+    /// Equivalence margin of a metric in per cent of the baseline; may be given several times
+    #[arg(long = "margin", value_name = "METRIC=PCT")]
+    pub margins: Vec<String>,
+    /// Two-sided level of every interval
+    #[arg(long, value_name = "LEVEL", default_value_t = 0.95)]
+    pub confidence: f64,
+    /// Draws of each bootstrap
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub resamples: usize,
+    /// Seed of every random draw; the same seed gives the same bytes
+    #[arg(long, value_name = "SEED", default_value_t = 42)]
+    pub seed: u64,
+    /// What files lack (environment, model, workload), by glob
+    #[arg(long, value_name = "FILE")]
+    pub labels: Option<PathBuf>,
+}
+
+impl Judging {
+    /// Checked settings.
+    ///
+    /// # Errors
+    /// A level outside (0, 1), too few draws, a margin that names no metric or no positive number.
+    pub fn settings(&self) -> Result<Settings, Error> {
+        if !(self.confidence > 0.5 && self.confidence < 1.0) {
+            return Err(Error::usage(format!("--confidence {} is no level", self.confidence))
+                .hint("give a number above 0.5 and below 1, such as 0.95"));
+        }
+        if self.resamples < LEAST_RESAMPLES {
+            return Err(Error::usage(format!("--resamples {} is too few", self.resamples))
+                .hint(format!("give at least {LEAST_RESAMPLES}; 10000 is the default")));
+        }
+        let mut margins_pct = BTreeMap::new();
+        for margin in &self.margins {
+            let (metric, pct) = parse_margin(margin)?;
+            margins_pct.insert(metric, pct);
+        }
+        Ok(Settings {
+            confidence: self.confidence,
+            resamples: self.resamples,
+            seed: self.seed,
+            baseline: self.baseline.clone(),
+            margins_pct,
+        })
+    }
+}
+
+fn parse_margin(text: &str) -> Result<(String, f64), Error> {
+    let wrong = |why: String| {
+        Err(Error::usage(format!("--margin {text}: {why}")).hint("write it as METRIC=PCT, such as ttft_ms=5"))
+    };
+    let Some((metric, pct)) = text.split_once('=') else { return wrong("no '=' in it".to_owned()) };
+    if Metric::find(metric).is_none() {
+        return wrong(format!("'{metric}' is no metric; known are {}", Metric::names().collect::<Vec<_>>().join(", ")));
+    }
+    match pct.parse::<f64>() {
+        Ok(value) if value.is_finite() && value > 0.0 => Ok((metric.to_owned(), value)),
+        _ => wrong(format!("'{pct}' is no positive number")),
+    }
+}
+
+/// A judged input.
+#[derive(Debug)]
+pub struct Judged {
+    /// What was judged.
+    pub study: Study,
+    /// Its tables.
+    pub frames: Frames,
+    /// The judgement.
+    pub analysis: Analysis,
+}
+
+/// Reads, tabulates, judges.
+///
+/// # Errors
+/// No file, no run in any file, labels that cannot be used.
+pub fn judge(paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Judged, Error> {
+    judge_runs(runs_of(paths, judging, talk)?, judging, talk)
+}
+
+/// Reads what lies below the paths. What was left out is said, and kept in the inputs.
+///
+/// # Errors
+/// No file, no run in any file, labels that cannot be used.
+pub fn runs_of(paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Intake, Error> {
+    let found = archive::discover(paths)?;
+    talk.detail(&format!("{} files", found.files.len()));
+    let intake = ingest::all(&found, &ingest::Options { labels: judging.labels.clone() })?;
+    for input in intake.inputs.iter().filter(|input| input.skipped) {
+        talk.warn(&format!("{}: {}", input.path, input.reason.as_deref().unwrap_or("left out")));
+    }
+    if intake.runs.is_empty() {
+        return Err(nothing_to_judge(paths, intake.inputs.len()));
+    }
+    Ok(intake)
+}
+
+/// Tabulates and judges runs that were read.
+///
+/// # Errors
+/// A setting that makes no sense, a table that cannot be built.
+pub fn judge_runs(intake: Intake, judging: &Judging, talk: &Talk) -> Result<Judged, Error> {
+    let settings = judging.settings()?;
+    let mut facts = ingest::builtin_facts()?;
+    facts.extend(intake.facts);
+    let mut runs: Vec<Run> = intake.runs;
+    runs.iter_mut().for_each(summary::of_requests);
+    let mut campaigns = intake.campaigns;
+    campaigns.iter_mut().for_each(|campaign| campaign.archive_sha256 = hash_of(&campaign.name, &runs));
+    let study = Study { campaigns, runs, facts, inputs: intake.inputs };
+    let frames = frame::build(&study.runs)?;
+    let bar = talk.progress(study.campaigns.len() as u64, "judging");
+    let analysis = verdict::judge(&study, &frames.cells()?, &settings, &|campaign| {
+        bar.inc(1);
+        talk.detail(&format!("judged {campaign}"));
+    });
+    bar.finish_and_clear();
+    Ok(Judged { study, frames, analysis })
+}
+
+/// One sum for a campaign: over the sorted sums of all files that its runs were put together from.
+fn hash_of(campaign: &str, runs: &[Run]) -> String {
+    let own = runs.iter().filter(|run| run.campaign == campaign);
+    let sums: BTreeSet<&str> =
+        own.flat_map(|run| std::iter::once(&run.source).chain(&run.files)).map(|file| file.sha256.as_str()).collect();
+    archive::hash(sums.into_iter().collect::<Vec<_>>().join("\n").as_bytes())
+}
+
+fn nothing_to_judge(paths: &[PathBuf], files: usize) -> Error {
+    let names: Vec<String> = paths.iter().map(|p| format!("'{}'", p.display())).collect();
+    Error::archive(format!("no run found in {}", names.join(", ")))
+        .detail(format!("{files} files were looked at and none holds a run"))
+        .hint(
+            "give a folder with campaigns of sparkbench (campaign.json and runs/), a table with one row a run \
+             (runs.csv), or results of a tool that it reads",
+        )
+}

@@ -1,0 +1,110 @@
+//! The command line: one file per verb, each a short `run` that reads as the method.
+//!
+//! In:  arguments.  Out: files, standard output, an exit code.
+//! Not here: formulas, knowledge of formats.
+
+#[cfg(feature = "analyse")]
+pub mod analyse;
+#[cfg(feature = "analyse")]
+pub mod compare;
+#[cfg(feature = "analyse")]
+mod constants;
+#[cfg(feature = "analyse")]
+pub mod intake;
+pub mod stats;
+pub mod talk;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::{ColorChoice, Parser, Subcommand};
+
+use crate::error::Error;
+
+/// Benchmarks of language models on DGX Spark and other CUDA machines, judged with their uncertainty
+///
+/// Reads archives and other tools' result files, and says what they support and what they do not.
+#[derive(Debug, Parser)]
+#[command(name = "sparkbench", version, propagate_version = true, arg_required_else_help = true)]
+#[command(
+    after_help = "Examples:\n  sparkbench analyse                     judge everything in data/ and write site/\n  \
+                        sparkbench compare data/phase1#native data/phase1#container\n  \
+                        sparkbench stats a.txt b.txt           every statistic of two columns of numbers\n\n\
+                        Exit codes: 0 done, 1 a gate said no, 2 usage, 3 pre-flight refused, 4 a workload failed,\n\
+                        5 an input could not be read, 6 inconclusive or not comparable."
+)]
+struct Cli {
+    /// Say nothing but errors
+    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Say what is being done, file by file
+    #[arg(long, short, global = true)]
+    verbose: bool,
+    /// Colour of the talk on standard error
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: ColorChoice,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    #[cfg(feature = "analyse")]
+    #[command(visible_alias = "analyze")]
+    Analyse(analyse::Analyse),
+    #[cfg(feature = "analyse")]
+    Compare(compare::Compare),
+    Stats(stats::Stats),
+}
+
+/// How a verb ended, when it did not fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Everything done.
+    Done,
+    /// A gate said no.
+    Refused,
+    /// No verdict could be reached.
+    Undecided,
+}
+
+impl Outcome {
+    const fn exit_code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Refused => 1,
+            Self::Undecided => 6,
+        }
+    }
+}
+
+/// Runs the program: the whole of `main`.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let talk = talk::Talk::new(cli.quiet, cli.verbose, cli.color);
+    let result = match &cli.verb {
+        #[cfg(feature = "analyse")]
+        Verb::Analyse(args) => analyse::run(args, &talk),
+        #[cfg(feature = "analyse")]
+        Verb::Compare(args) => compare::run(args, &talk),
+        Verb::Stats(args) => stats::run(args, &talk).map(|()| Outcome::Done),
+    };
+    match result {
+        Ok(outcome) => ExitCode::from(outcome.exit_code()),
+        Err(error) => {
+            talk.error(&error);
+            ExitCode::from(error.kind.exit_code())
+        }
+    }
+}
+
+/// Writes results to standard output. A reader that went away (`| head`) is no error.
+pub fn print(text: &str) -> Result<(), Error> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(cause) if cause.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Error::archive("cannot write to standard output").because(cause))
+        }
+        _ => Ok(()),
+    }
+}

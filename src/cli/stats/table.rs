@@ -1,0 +1,134 @@
+//! The report as text for a terminal: one line a statistic, the arms side by side.
+//!
+//! In:  the report as JSON.  Out: aligned lines.
+//! Not here: numbers that the JSON does not have.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
+
+/// Significant digits of a number in the table; the JSON has all of them.
+const DIGITS: usize = 6;
+/// What stands for an absent value.
+const ABSENT: &str = "-";
+
+/// Draws the report.
+pub fn draw(report: &Value) -> String {
+    let mut text = String::new();
+    let arms: Vec<Vec<Row>> = ["a", "b"].iter().filter_map(|arm| Some(rows(report.get(*arm)?))).collect();
+    if let [first, ..] = &arms[..] {
+        let heads = ["A", "B"].iter().take(arms.len()).map(|h| (*h).to_owned()).collect();
+        let lines = first.iter().enumerate().map(|(i, row)| {
+            (
+                row.name.clone(),
+                arms.iter().map(|arm| arm.get(i).map_or(ABSENT.into(), |row| row.value.clone())).collect(),
+            )
+        });
+        section(&mut text, "", std::iter::once((String::new(), heads)).chain(lines).collect());
+    }
+    for (key, title) in [
+        ("b_vs_a", "B against A"),
+        ("paired", "Pairs, B minus A"),
+        ("order", "Order of runs"),
+        ("hierarchical_percentile", "Percentiles over requests, resampled by run"),
+        ("bonferroni", "Bonferroni"),
+        ("holm", "Holm"),
+        ("bh", "Benjamini-Hochberg"),
+        ("settings", "Settings"),
+    ] {
+        if let Some(value) = report.get(key) {
+            let lines = rows(value).into_iter().map(|row| (row.name, vec![row.value])).collect();
+            section(&mut text, title, lines);
+        }
+    }
+    text
+}
+
+struct Row {
+    name: String,
+    value: String,
+}
+
+/// Leaves of a value with their path in words; an interval is one leaf.
+fn rows(value: &Value) -> Vec<Row> {
+    let mut found = Vec::new();
+    collect(value, String::new(), &mut found);
+    found
+}
+
+fn collect(value: &Value, name: String, found: &mut Vec<Row>) {
+    let under = |key: &str| if name.is_empty() { key.to_owned() } else { format!("{name} {key}") };
+    match value {
+        Value::Object(map) => {
+            let interval = interval(map);
+            if let Some(text) = &interval {
+                found.push(Row { name: under("interval"), value: text.clone() });
+            }
+            for (key, value) in map {
+                if interval.is_none() || !matches!(key.as_str(), "lo" | "hi" | "flags") {
+                    collect(value, under(key), found);
+                }
+            }
+        }
+        Value::Array(items) if items.iter().all(Value::is_string) => {
+            let words: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+            found.push(Row { name, value: if words.is_empty() { ABSENT.into() } else { words.join(", ") } });
+        }
+        Value::Array(items) => {
+            for (i, item) in items.iter().enumerate() {
+                collect(item, under(&(i + 1).to_string()), found);
+            }
+        }
+        leaf => found.push(Row { name, value: cell(leaf) }),
+    }
+}
+
+fn interval(map: &Map<String, Value>) -> Option<String> {
+    let (lo, hi) = (map.get("lo")?, map.get("hi")?);
+    let flags = map.get("flags").and_then(Value::as_array).map(|flags| {
+        let words: Vec<&str> = flags.iter().filter_map(Value::as_str).collect();
+        format!("  ({})", words.join(", "))
+    });
+    Some(format!("[{}, {}]{}", cell(lo), cell(hi), flags.unwrap_or_default()))
+}
+
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => ABSENT.into(),
+        Value::Bool(yes) => if *yes { "yes" } else { "no" }.into(),
+        Value::String(word) => word.clone(),
+        Value::Number(number) if number.is_f64() => number.as_f64().map_or(ABSENT.into(), significant),
+        other => other.to_string(),
+    }
+}
+
+/// Six significant digits, without trailing zeros; very large and very small as powers of ten.
+fn significant(x: f64) -> String {
+    let magnitude = if x == 0.0 { 0.0 } else { x.abs().log10().floor() };
+    if !(-5.0..=9.0).contains(&magnitude) {
+        return format!("{x:.*e}", DIGITS - 1);
+    }
+    let decimals = (DIGITS as f64 - 1.0 - magnitude).clamp(0.0, 12.0) as usize;
+    let text = format!("{x:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+fn section(text: &mut String, title: &str, lines: Vec<(String, Vec<String>)>) {
+    if !title.is_empty() {
+        let _ = writeln!(text, "\n{title}");
+    }
+    let width = |s: &str| s.chars().count();
+    let names = lines.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
+    let columns = lines.iter().map(|(_, cells)| cells.len()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns)
+        .map(|i| lines.iter().filter_map(|(_, cells)| cells.get(i)).map(|cell| width(cell)).max().unwrap_or(0))
+        .collect();
+    for (name, cells) in lines {
+        let mut line = format!("  {name:names$}");
+        for (cell, width) in cells.iter().zip(&widths) {
+            let _ = write!(line, "  {cell:width$}");
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+}

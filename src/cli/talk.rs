@@ -1,0 +1,88 @@
+//! Talk goes to standard error: plain lines, a progress bar only on a terminal, nothing with `--quiet`.
+//!
+//! In:  what a verb has to say.  Out: standard error.
+//! Not here: results.
+
+use std::io::{IsTerminal as _, Write as _};
+
+use anstyle::{AnsiColor, Style};
+use clap::ColorChoice;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::error::Error;
+
+/// How loudly to speak.
+#[derive(Debug)]
+pub struct Talk {
+    quiet: bool,
+    verbose: bool,
+    colour: bool,
+    terminal: bool,
+}
+
+impl Talk {
+    /// Colour follows the terminal and `NO_COLOR` unless it was asked for.
+    pub fn new(quiet: bool, verbose: bool, choice: ColorChoice) -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        let colour = match choice {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+        };
+        Self { quiet, verbose, colour, terminal }
+    }
+
+    /// A line of plain news.
+    pub fn say(&self, line: &str) {
+        if !self.quiet {
+            self.line("", Style::new(), line);
+        }
+    }
+
+    /// A line for those who want to see every step.
+    pub fn detail(&self, line: &str) {
+        if self.verbose {
+            self.line("", Style::new().dimmed(), line);
+        }
+    }
+
+    /// Something was left out or needs a look.
+    pub fn warn(&self, line: &str) {
+        if !self.quiet {
+            self.line("warning: ", Style::new().bold().fg_color(Some(AnsiColor::Yellow.into())), line);
+        }
+    }
+
+    /// Why the program stops.
+    pub fn error(&self, error: &Error) {
+        self.line("error: ", Style::new().bold().fg_color(Some(AnsiColor::Red.into())), &error.to_string());
+    }
+
+    /// A bar on a terminal, nothing elsewhere: logs stay readable.
+    pub fn progress(&self, steps: u64, what: &str) -> ProgressBar {
+        if self.quiet || !self.terminal {
+            return ProgressBar::hidden();
+        }
+        let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("{msg:<12} {bar:32} {pos}/{len} {elapsed}") {
+            bar.set_style(style);
+        }
+        bar.set_message(what.to_owned());
+        bar
+    }
+
+    fn line(&self, prefix: &str, style: Style, text: &str) {
+        // Control characters in file names must not reach the terminal.
+        let clean: String = text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect();
+        let mut out = std::io::stderr().lock();
+        let _ = if self.colour && (!prefix.is_empty() || style != Style::new()) {
+            if prefix.is_empty() {
+                writeln!(out, "{}{clean}{}", style.render(), style.render_reset())
+            } else {
+                writeln!(out, "{}{prefix}{}{clean}", style.render(), style.render_reset())
+            }
+        } else {
+            writeln!(out, "{prefix}{clean}")
+        };
+    }
+}

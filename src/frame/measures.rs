@@ -1,0 +1,125 @@
+//! Two frames hold everything measured: `measures` has a row for each run and metric, `requests` a row for each request and metric.
+//!
+//! In:  runs.  Out: [`Frames`], and the values of each cell in order of time.
+//! Not here: what a value means.
+
+use polars::prelude::*;
+
+use crate::error::Error;
+use crate::model::Run;
+use crate::verdict::CellValues;
+
+/// The measured values of an analysis.
+#[derive(Debug)]
+pub struct Frames {
+    /// `campaign, model, workload, environment, metric, run, value`, in order of time within a campaign.
+    pub measures: DataFrame,
+    /// `campaign, run, metric, index, value`, in the order of the source.
+    pub requests: DataFrame,
+    ids: Vec<String>,
+}
+
+/// Wraps what polars reports; it can only fail here on shapes that this file builds itself.
+pub(super) fn broken(cause: PolarsError) -> Error {
+    Error::archive("cannot build a table").because(cause)
+}
+
+/// Lays runs out as frames. `runs` must be in the order in which values of a cell are to stand.
+pub fn build(runs: &[Run]) -> Result<Frames, Error> {
+    let rows: usize = runs.iter().map(|run| run.readings.len()).sum();
+    let mut index = Vec::with_capacity(rows);
+    let mut value = Vec::with_capacity(rows);
+    let (mut campaign, mut model, mut workload, mut environment, mut metric) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (position, run) in (0u32..).zip(runs) {
+        for reading in &run.readings {
+            index.push(position);
+            value.push(reading.value);
+            campaign.push(run.campaign.as_str());
+            model.push(run.model.as_str());
+            workload.push(run.workload.as_str());
+            environment.push(run.environment.as_str());
+            metric.push(reading.metric.as_str());
+        }
+    }
+    let measures = DataFrame::new(
+        index.len(),
+        vec![
+            Column::new("campaign".into(), campaign),
+            Column::new("model".into(), model),
+            Column::new("workload".into(), workload),
+            Column::new("environment".into(), environment),
+            Column::new("metric".into(), metric),
+            Column::new("run".into(), index),
+            Column::new("value".into(), value),
+        ],
+    )
+    .map_err(broken)?;
+    Ok(Frames { measures, requests: requests(runs)?, ids: runs.iter().map(|run| run.id.clone()).collect() })
+}
+
+/// One row a request and metric.
+fn requests(runs: &[Run]) -> Result<DataFrame, Error> {
+    let (mut run_ids, mut metrics, mut campaigns) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut index, mut values) = (Vec::new(), Vec::new());
+    for run in runs {
+        for series in &run.series {
+            for (place, value) in (0u32..).zip(&series.values) {
+                campaigns.push(run.campaign.as_str());
+                run_ids.push(run.id.as_str());
+                metrics.push(series.metric.as_str());
+                index.push(place);
+                values.push(value.is_finite().then_some(*value));
+            }
+        }
+    }
+    DataFrame::new(
+        index.len(),
+        vec![
+            Column::new("campaign".into(), campaigns),
+            Column::new("run".into(), run_ids),
+            Column::new("metric".into(), metrics),
+            Column::new("index".into(), index),
+            Column::new("value".into(), values),
+        ],
+    )
+    .map_err(broken)
+}
+
+impl Frames {
+    /// Values by campaign, model, workload, environment and metric; within a cell in the order of the runs.
+    pub fn cells(&self) -> Result<Vec<CellValues>, Error> {
+        const KEYS: [&str; 5] = ["campaign", "model", "workload", "environment", "metric"];
+        if self.measures.height() == 0 {
+            return Ok(Vec::new());
+        }
+        let grouped = self.measures.group_by_stable(KEYS).map_err(broken)?;
+        let runs = self.measures.column("run").and_then(|c| c.u32().cloned()).map_err(broken)?;
+        let values = self.measures.column("value").and_then(|c| c.f64().cloned()).map_err(broken)?;
+        let text = |key: &str| self.measures.column(key).and_then(|c| c.str().cloned()).map_err(broken);
+        let (campaign, model, workload, environment, metric) =
+            (text(KEYS[0])?, text(KEYS[1])?, text(KEYS[2])?, text(KEYS[3])?, text(KEYS[4])?);
+        let mut cells = Vec::new();
+        for group in grouped.get_groups().iter() {
+            let rows: Vec<usize> = match group {
+                GroupsIndicator::Idx((_, rows)) => rows.iter().map(|row| *row as usize).collect(),
+                GroupsIndicator::Slice([first, length]) => (first as usize..first as usize + length as usize).collect(),
+            };
+            let Some(first) = rows.first().copied() else { continue };
+            let word = |column: &StringChunked| column.get(first).unwrap_or_default().to_owned();
+            cells.push(CellValues {
+                campaign: word(&campaign),
+                model: word(&model),
+                workload: word(&workload),
+                environment: word(&environment),
+                metric: word(&metric),
+                run_ids: rows
+                    .iter()
+                    .map(|row| runs.get(*row).and_then(|run| self.ids.get(run as usize)).cloned().unwrap_or_default())
+                    .collect(),
+                values: rows.iter().map(|row| values.get(*row).unwrap_or(f64::NAN)).collect(),
+            });
+        }
+        Ok(cells)
+    }
+}

@@ -1,0 +1,124 @@
+//! One printed number: its value and the digits behind its point.
+//!
+//! In:  text of a cell or of a JSON number.  Out: [`Figure`], or nothing when the text is no number.
+//! Not here: units.
+//!
+//! Missing is NaN and infinite is infinite, as `statistics.md` 1.2 wants them kept apart. Locale commas and thousands separators are
+//! refused: `1,234` is one number in one country and another in the next.
+
+/// A value as printed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figure {
+    /// NaN where the source says "missing".
+    pub value: f64,
+    /// Digits after the point; absent for missing, infinite and scientific notation.
+    pub decimals: Option<u8>,
+}
+
+/// Words that stand for a missing value, lower case: those of nvidia-smi, of the tools read here, and of spreadsheets.
+const MISSING: &[&str] = &[
+    "",
+    "-",
+    "n/a",
+    "[n/a]",
+    "na",
+    "#n/a",
+    "nan",
+    "null",
+    "none",
+    "[not supported]",
+    "not supported",
+    "[unknown error]",
+    "[gpu requires reset]",
+    "[insufficient permissions]",
+];
+
+impl Figure {
+    /// What a source says when it has no value.
+    pub const MISSING: Self = Self { value: f64::NAN, decimals: None };
+
+    /// Reads a cell; `None` when it is neither a number nor a word for a missing or an infinite one.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        if is_missing(text) {
+            return Some(Self::MISSING);
+        }
+        let lower = text.to_ascii_lowercase();
+        let (sign, word) = match lower.as_bytes().first() {
+            Some(b'-') => (-1.0, lower.get(1..)?),
+            Some(b'+') => (1.0, lower.get(1..)?),
+            _ => (1.0, lower.as_str()),
+        };
+        if matches!(word, "inf" | "infinity") {
+            return Some(Self { value: sign * f64::INFINITY, decimals: None });
+        }
+        // The standard parser takes every spelling of "nan" and "infinity"; digits are all that may follow here.
+        if !word.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'e' | b'+' | b'-')) {
+            return None;
+        }
+        let value: f64 = lower.parse().ok()?;
+        let decimals = match lower.split_once('.') {
+            _ if lower.contains('e') => None,
+            Some((_, digits)) => u8::try_from(digits.len()).ok(),
+            None => Some(0),
+        };
+        // A number too large for f64 is no infinity that the source reported.
+        value.is_finite().then_some(Self { value, decimals })
+    }
+
+    /// The value where there is a finite one.
+    pub fn finite(self) -> Option<f64> {
+        self.value.is_finite().then_some(self.value)
+    }
+}
+
+/// True for the words of [`MISSING`], case aside.
+pub fn is_missing(text: &str) -> bool {
+    MISSING.iter().any(|word| text.eq_ignore_ascii_case(word))
+}
+
+/// A cell as it may be quoted in a message: control characters shown, long text cut.
+pub fn excerpt(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let mut short: String = text.chars().take(LONGEST).map(printable).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_behind_the_point_are_kept_as_printed() {
+        for (text, value, decimals) in [
+            ("119.1443", 119.1443, Some(4)),
+            ("70.10", 70.1, Some(2)),
+            ("44", 44.0, Some(0)),
+            ("-0.5", -0.5, Some(1)),
+            ("1.4117E+17", 1.4117e17, None),
+            (" 7. ", 7.0, Some(0)),
+        ] {
+            assert_eq!(Figure::parse(text), Some(Figure { value, decimals }), "{text}");
+        }
+    }
+
+    #[test]
+    fn missing_and_infinite_are_two_things() {
+        for text in ["", "NaN", "[N/A]", "n/a", "null", " - ", "[Not Supported]"] {
+            assert!(Figure::parse(text).unwrap().value.is_nan(), "{text}");
+        }
+        assert_eq!(Figure::parse("Infinity").unwrap().value, f64::INFINITY);
+        assert_eq!(Figure::parse("-inf").unwrap().value, f64::NEG_INFINITY);
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused() {
+        for text in ["1,234", "12 %", "0x10", "1_000", "hot", "1e999", "--1", "e", ".", "+"] {
+            assert_eq!(Figure::parse(text), None, "{text}");
+        }
+    }
+}

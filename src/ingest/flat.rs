@@ -1,0 +1,129 @@
+//! The flat layout: `{environment}_{model}_iter{n}_{YYYYMMDD_HHMMSS}_metadata.json`, with `.log`, `.json` and `_gpu.csv` beside it.
+//!
+//! In:  the metadata object.  Out: one piece for the launch; the files beside it join by the common beginning of their names.
+//! Not here: those files.
+//!
+//! Environment and model may hold underscores themselves, so the name is never taken apart: the fields inside say what is what.
+//! The moment in the name is the start. The moment inside is the same one in all known files; where it is later, it is the end.
+
+use super::json::{self, At};
+use super::{Format, Head, Parsed, Piece, Record, SourceFile, Standing};
+use crate::error::Error;
+use crate::model::{Instant, Setup, Status};
+
+/// See the module.
+pub struct Metadata;
+
+const RULE: &str = "flat.metadata";
+const ENDING: &str = "_metadata.json";
+/// Characters of `YYYYMMDD_HHMMSS`.
+const STAMP: usize = 15;
+
+impl Format for Metadata {
+    fn name(&self) -> &'static str {
+        "flat metadata"
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        head.name.ends_with(ENDING) && head.is_object() && head.has_keys(&["environment", "timestamp"])
+    }
+
+    fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
+        let text = file.text()?;
+        let node = json::parse(&text)?;
+        let root = At::root(&node);
+        for name in ["environment", "model_name"] {
+            root.need(name)?;
+        }
+        let mut piece = Piece { standing: Standing::Base, ..common(&root)? };
+        for (theirs, ours) in [("start_temp_celsius", "gpu_temp_start_c"), ("end_temp_celsius", "gpu_temp_end_c")] {
+            if let Some(at) = root.get(theirs) {
+                piece.readings.push(file.reading(ours, &at, RULE)?);
+            }
+        }
+        let inside = match root.get("timestamp") {
+            Some(at) => at
+                .text()?
+                .map(|text| Instant::parse(text).ok_or_else(|| at.unlike("a moment as YYYYMMDD_HHMMSS")))
+                .transpose()?,
+            None => None,
+        };
+        piece.id = file.name().strip_suffix(ENDING).map(str::to_owned);
+        piece.started = stamp(file.name()).or(inside);
+        piece.ended = inside.filter(|end| piece.started.is_some_and(|start| *end > start));
+        Ok(Parsed { records: vec![Record::Piece(Box::new(piece))], ..Parsed::default() })
+    }
+}
+
+/// The start in the name.
+fn stamp(name: &str) -> Option<Instant> {
+    let stem = name.strip_suffix(ENDING)?;
+    Instant::from_stamp(stem.get(stem.len().checked_sub(STAMP)?..)?)
+}
+
+/// The fields that metadata files and the combined results share.
+pub(super) fn common(at: &At<'_>) -> Result<Piece, Error> {
+    let text = |name: &str| -> Result<Option<String>, Error> {
+        let Some(found) = at.get(name) else { return Ok(None) };
+        Ok(found.text()?.filter(|text| !text.trim().is_empty()).map(str::to_owned))
+    };
+    let figure = |name: &str| -> Result<Option<f64>, Error> {
+        at.get(name).map_or(Ok(None), |found| found.figure().map(super::Figure::finite))
+    };
+    let exit_code = at.get("exit_code").map_or(Ok(None), |found| found.whole())?;
+    Ok(Piece {
+        environment: text("environment")?,
+        model: text("model_name")?,
+        repeat: at.get("iteration").map_or(Ok(None), |found| found.count())?,
+        status: status(exit_code),
+        setup: Setup {
+            model_id: text("model_id")?,
+            start_temp_c: figure("start_temp_celsius")?,
+            end_temp_c: figure("end_temp_celsius")?,
+            exit_code,
+            ..Setup::default()
+        },
+        ..Piece::default()
+    })
+}
+
+/// What an exit code says; nothing when there is none.
+pub(super) fn status(exit_code: Option<i64>) -> Option<Status> {
+    exit_code.map(|code| if code == 0 { Status::Done } else { Status::Failed(format!("exit code {code}")) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(name: &str, text: &str) -> Piece {
+        let mut input = text.as_bytes();
+        let mut file = SourceFile::new(name, text.len() as u64, &mut input);
+        let parsed = Metadata.parse(&mut file).unwrap();
+        match parsed.records.into_iter().next() {
+            Some(Record::Piece(piece)) => *piece,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn labels_with_underscores_are_read_from_the_fields() {
+        let piece = read(
+            "my_env_my_model_iter2_20260101_000000_metadata.json",
+            r#"{"environment":"my_env","model_name":"my_model","iteration":2,"timestamp":"20260101_001000","exit_code":3}"#,
+        );
+        assert_eq!((piece.environment.as_deref(), piece.model.as_deref()), (Some("my_env"), Some("my_model")));
+        assert_eq!(piece.started, Instant::parse("2026-01-01T00:00:00Z"));
+        assert_eq!(piece.ended, Instant::parse("2026-01-01T00:10:00Z"));
+        assert_eq!(piece.status, Some(Status::Failed("exit code 3".into())));
+    }
+
+    #[test]
+    fn one_moment_is_a_start_without_an_end() {
+        let piece = read(
+            "a_b_iter1_20260101_000000_metadata.json",
+            r#"{"environment":"a","model_name":"b","iteration":1,"timestamp":"20260101_000000"}"#,
+        );
+        assert_eq!((piece.ended, piece.status), (None, None));
+    }
+}

@@ -1,0 +1,451 @@
+//! JSON as benchmarks write it: bare `NaN` and `Infinity`, a byte order mark, and digits that matter.
+//!
+//! In:  bytes.  Out: a tree of [`Node`]s that borrows from them, read through [`At`], which knows its JSON pointer.
+//! Not here: what a key means.
+//!
+//! A tree of `serde_json` would forget three things that are needed: the digits behind the point (`70.10` and `70.1` round
+//! differently), the line of each value, and the words above, which it refuses. Text in quotes is still left to it.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use super::figure::{Figure, excerpt};
+use crate::error::{Error, Place};
+
+/// Deepest nesting that is followed: far above every tool's output, far below the stack.
+const DEPTH: usize = 96;
+
+/// A value and the line it starts on, counted from 1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node<'a> {
+    /// Line of its first byte.
+    pub line: u32,
+    /// What it is.
+    pub kind: Kind<'a>,
+}
+
+/// What a value is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kind<'a> {
+    /// `null`.
+    Null,
+    /// `true`, `false`.
+    Bool(bool),
+    /// The digits as written, or a bare `NaN`, `Infinity`, `-Infinity`.
+    Number(&'a str),
+    /// Text.
+    Text(Cow<'a, str>),
+    /// In order.
+    List(Vec<Node<'a>>),
+    /// In order; of equal keys the last counts.
+    Map(Vec<(Cow<'a, str>, Node<'a>)>),
+}
+
+/// Reads one document. `what` completes "cannot read 'x' as ...".
+///
+/// # Errors
+/// Names line and column of the first byte that does not fit.
+pub fn parse(text: &str) -> Result<Node<'_>, Error> {
+    let mut reader = Reader { text, at: 0, line: 1, line_start: 0 };
+    if text.starts_with('\u{feff}') {
+        reader.at = '\u{feff}'.len_utf8();
+        reader.line_start = reader.at;
+    }
+    reader.space();
+    let node = reader.value(0)?;
+    reader.space();
+    if reader.at < text.len() {
+        return Err(reader.fault("expected the end of the file"));
+    }
+    Ok(node)
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    line: u32,
+    line_start: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn fault(&self, expected: &str) -> Error {
+        let column = self.text.get(self.line_start..self.at).map_or(0, |part| part.chars().count()) + 1;
+        let found = match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
+            Some(c) => format!("found '{}'", excerpt(&c.to_string())),
+            None => "the file ends here: it was cut off".to_owned(),
+        };
+        Error::archive("not valid JSON")
+            .at(Place::Line(self.line.into()))
+            .detail(format!("column {column}: {expected}, {found}"))
+    }
+
+    fn space(&mut self) {
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'\n' => {
+                    self.at += 1;
+                    self.line += 1;
+                    self.line_start = self.at;
+                }
+                b' ' | b'\t' | b'\r' => self.at += 1,
+                _ => return,
+            }
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Node<'a>, Error> {
+        if depth > DEPTH {
+            return Err(self.fault("expected less than 96 levels of nesting"));
+        }
+        let line = self.line;
+        let kind = match self.peek() {
+            Some(b'{') => self.map(depth)?,
+            Some(b'[') => self.list(depth)?,
+            Some(b'"') => Kind::Text(self.string()?),
+            Some(b'-' | b'0'..=b'9') => self.number()?,
+            _ => self.word()?,
+        };
+        Ok(Node { line, kind })
+    }
+
+    fn map(&mut self, depth: usize) -> Result<Kind<'a>, Error> {
+        let mut entries = Vec::new();
+        self.at += 1;
+        self.space();
+        if self.take(b'}') {
+            return Ok(Kind::Map(entries));
+        }
+        loop {
+            if self.peek() != Some(b'"') {
+                return Err(self.fault("expected a key in quotes"));
+            }
+            let key = self.string()?;
+            self.space();
+            if !self.take(b':') {
+                return Err(self.fault("expected ':'"));
+            }
+            self.space();
+            let value = self.value(depth + 1)?;
+            entries.push((key, value));
+            self.space();
+            if self.take(b'}') {
+                return Ok(Kind::Map(entries));
+            }
+            if !self.take(b',') {
+                return Err(self.fault("expected ',' or '}'"));
+            }
+            self.space();
+        }
+    }
+
+    fn list(&mut self, depth: usize) -> Result<Kind<'a>, Error> {
+        let mut items = Vec::new();
+        self.at += 1;
+        self.space();
+        if self.take(b']') {
+            return Ok(Kind::List(items));
+        }
+        loop {
+            items.push(self.value(depth + 1)?);
+            self.space();
+            if self.take(b']') {
+                return Ok(Kind::List(items));
+            }
+            if !self.take(b',') {
+                return Err(self.fault("expected ',' or ']'"));
+            }
+            self.space();
+        }
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let here = self.peek() == Some(byte);
+        self.at += usize::from(here);
+        here
+    }
+
+    fn string(&mut self) -> Result<Cow<'a, str>, Error> {
+        let start = self.at;
+        let mut plain = true;
+        self.at += 1;
+        loop {
+            match self.peek() {
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    plain = false;
+                    // What follows a backslash may be a quote; a cut-off file ends the loop at the next look.
+                    self.at += 2;
+                }
+                Some(byte) if byte < 0x20 => {
+                    return Err(self.fault("expected the closing quote before a control character"));
+                }
+                Some(_) => self.at += 1,
+                None => {
+                    self.at = self.text.len();
+                    return Err(self.fault("expected a closing quote"));
+                }
+            }
+        }
+        self.at += 1;
+        let quoted = self.text.get(start..self.at).unwrap_or_default();
+        if plain {
+            return Ok(Cow::Borrowed(quoted.get(1..quoted.len() - 1).unwrap_or_default()));
+        }
+        serde_json::from_str::<String>(quoted).map(Cow::Owned).map_err(|_| {
+            self.at = start;
+            self.fault("expected text with valid escapes")
+        })
+    }
+
+    fn number(&mut self) -> Result<Kind<'a>, Error> {
+        let start = self.at;
+        self.take(b'-');
+        if self.text.get(self.at..).is_some_and(|rest| rest.starts_with("Infinity")) {
+            self.at += "Infinity".len();
+            return Ok(Kind::Number(self.text.get(start..self.at).unwrap_or_default()));
+        }
+        let leading_zero = self.peek() == Some(b'0');
+        let whole = self.digits();
+        let mut valid = whole > 0 && !(leading_zero && whole > 1);
+        if self.take(b'.') {
+            valid &= self.digits() > 0;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            if !self.take(b'+') {
+                self.take(b'-');
+            }
+            valid &= self.digits() > 0;
+        }
+        if !valid {
+            return Err(self.fault("expected a number"));
+        }
+        Ok(Kind::Number(self.text.get(start..self.at).unwrap_or_default()))
+    }
+
+    fn digits(&mut self) -> usize {
+        let start = self.at;
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+        self.at - start
+    }
+
+    fn word(&mut self) -> Result<Kind<'a>, Error> {
+        let words = [
+            ("null", Kind::Null),
+            ("true", Kind::Bool(true)),
+            ("false", Kind::Bool(false)),
+            ("NaN", Kind::Number("NaN")),
+            ("Infinity", Kind::Number("Infinity")),
+        ];
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        for (word, kind) in words {
+            if rest.starts_with(word) {
+                self.at += word.len();
+                return Ok(kind);
+            }
+        }
+        Err(self.fault("expected a value"))
+    }
+}
+
+/// A place in a tree: the value, and the way to it.
+#[derive(Clone, Copy)]
+pub struct At<'a> {
+    /// The value.
+    pub node: &'a Node<'a>,
+    parent: Option<&'a At<'a>>,
+    key: Key<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Key<'a> {
+    Root,
+    Name(&'a str),
+    Index(usize),
+}
+
+impl<'a> At<'a> {
+    /// The whole document.
+    pub const fn root(node: &'a Node<'a>) -> Self {
+        Self { node, parent: None, key: Key::Root }
+    }
+
+    /// JSON pointer (RFC 6901) of this place; empty for the document.
+    pub fn pointer(&self) -> String {
+        let mut text = self.parent.map_or_else(String::new, At::pointer);
+        match self.key {
+            Key::Root => {}
+            Key::Name(name) => {
+                text.push('/');
+                text.push_str(&name.replace('~', "~0").replace('/', "~1"));
+            }
+            Key::Index(index) => {
+                // Writing to a string cannot fail.
+                let _ = write!(text, "/{index}");
+            }
+        }
+        text
+    }
+
+    /// The value of a key; `None` when the key is absent or this is no object. `null` is a value.
+    pub fn get(&'a self, name: &'a str) -> Option<At<'a>> {
+        let Kind::Map(entries) = &self.node.kind else { return None };
+        let (_, node) = entries.iter().rev().find(|(key, _)| key == name)?;
+        Some(At { node, parent: Some(self), key: Key::Name(name) })
+    }
+
+    /// The value of a key that must be there.
+    pub fn need(&'a self, name: &'a str) -> Result<At<'a>, Error> {
+        self.get(name).ok_or_else(|| {
+            let pointer = format!("{}/{name}", self.pointer());
+            Error::archive("a field is missing").at(Place::Field(pointer)).detail("expected a value, found nothing")
+        })
+    }
+
+    /// Members of an object.
+    pub fn entries(&'a self) -> Result<impl Iterator<Item = (&'a str, At<'a>)>, Error> {
+        let Kind::Map(entries) = &self.node.kind else { return Err(self.unlike("an object")) };
+        Ok(entries
+            .iter()
+            .map(|(key, node)| (key.as_ref(), At { node, parent: Some(self), key: Key::Name(key.as_ref()) })))
+    }
+
+    /// Items of a list.
+    pub fn items(&'a self) -> Result<impl Iterator<Item = At<'a>>, Error> {
+        let Kind::List(items) = &self.node.kind else { return Err(self.unlike("a list")) };
+        Ok(items.iter().enumerate().map(|(index, node)| At { node, parent: Some(self), key: Key::Index(index) }))
+    }
+
+    /// Text, or absent for `null`.
+    pub fn text(&self) -> Result<Option<&'a str>, Error> {
+        match &self.node.kind {
+            Kind::Text(text) => Ok(Some(text.as_ref())),
+            Kind::Null => Ok(None),
+            _ => Err(self.unlike("text")),
+        }
+    }
+
+    /// A number, or a word that stands for a missing or infinite one; `null` is missing.
+    pub fn figure(&self) -> Result<Figure, Error> {
+        match &self.node.kind {
+            Kind::Null => Ok(Figure::MISSING),
+            Kind::Number(digits) => Figure::parse(digits).ok_or_else(|| self.unlike("a number")),
+            Kind::Text(text) => Figure::parse(text).ok_or_else(|| self.unlike("a number")),
+            _ => Err(self.unlike("a number")),
+        }
+    }
+
+    /// A whole number, or absent for `null`.
+    pub fn whole(&self) -> Result<Option<i64>, Error> {
+        match &self.node.kind {
+            Kind::Null => Ok(None),
+            Kind::Number(digits) => digits.parse().map(Some).map_err(|_| self.unlike("a whole number")),
+            _ => Err(self.unlike("a whole number")),
+        }
+    }
+
+    /// A count that fits `u32`, or absent for `null`.
+    pub fn count(&self) -> Result<Option<u32>, Error> {
+        self.whole()?.map(|n| u32::try_from(n).map_err(|_| self.unlike("a count"))).transpose()
+    }
+
+    /// The error for a value of the wrong type.
+    pub fn unlike(&self, expected: &str) -> Error {
+        let found = match &self.node.kind {
+            Kind::Null => "null".to_owned(),
+            Kind::Bool(value) => value.to_string(),
+            Kind::Number(digits) => excerpt(digits),
+            Kind::Text(text) => format!("\"{}\"", excerpt(text)),
+            Kind::List(_) => "a list".to_owned(),
+            Kind::Map(_) => "an object".to_owned(),
+        };
+        Error::archive("a value is not what it should be")
+            .at(Place::LineField(self.node.line.into(), self.pointer()))
+            .detail(format!("expected {expected}, found {found}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_lines_and_pointers_survive() {
+        let node = parse("\u{feff}{\n \"a/b\": [1, 70.10,\r\n NaN, -Infinity, null]}").unwrap();
+        let root = At::root(&node);
+        let list = root.get("a/b").unwrap();
+        let items: Vec<At> = list.items().unwrap().collect();
+        assert_eq!(items[1].figure().unwrap(), Figure { value: 70.1, decimals: Some(2) });
+        assert_eq!((items[1].pointer().as_str(), items[1].node.line, items[2].node.line), ("/a~1b/1", 2, 3));
+        assert!(items[2].figure().unwrap().value.is_nan() && items[4].figure().unwrap().value.is_nan());
+        assert_eq!(items[3].figure().unwrap().value, f64::NEG_INFINITY);
+    }
+
+    #[test]
+    fn what_is_cut_off_is_said_to_be() {
+        let error = parse("{\n  \"a\": [1, 2").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "not valid JSON\n  where: line 2: column 13: expected ',' or ']', the file ends here: it was cut off"
+        );
+    }
+
+    #[test]
+    fn a_wrong_type_is_named_by_its_pointer() {
+        let node = parse("{\"runs\": [{\"exit\": \"n/a?\"}]}").unwrap();
+        let root = At::root(&node);
+        let runs = root.get("runs").unwrap();
+        let run = runs.items().unwrap().next().unwrap();
+        let error = run.get("exit").unwrap().figure().unwrap_err();
+        assert!(error.to_string().contains("field '/runs/0/exit': expected a number, found \"n/a?\""), "{error}");
+    }
+
+    #[test]
+    fn valid_and_invalid_documents_are_told_apart_as_serde_json_does() {
+        for text in [
+            "null",
+            "[]",
+            "{}",
+            "0",
+            "-0.5e+3",
+            "\"a\\u00e9\\ud83d\\ude00\\n\"",
+            "[1,[2,{\"k\":[]}]]",
+            " \t\r\n1 ",
+            "{\"a\":1,\"a\":2}",
+            "",
+            "01",
+            "1.",
+            "-",
+            ".5",
+            "1e",
+            "[1,]",
+            "{,}",
+            "{\"a\"}",
+            "\"\\x\"",
+            "\"\\ud800\"",
+            "\"\u{1}\"",
+            "nul",
+            "tru",
+            "[1 2]",
+            "1 2",
+            "\"abc",
+            "\"abc\\",
+            "{\"a\":}",
+            "+1",
+            "'a'",
+        ] {
+            assert_eq!(parse(text).is_ok(), serde_json::from_str::<serde_json::Value>(text).is_ok(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn nesting_without_end_is_refused_not_followed() {
+        assert!(parse(&"[".repeat(1 << 20)).is_err());
+    }
+}

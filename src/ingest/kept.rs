@@ -1,0 +1,95 @@
+//! Files that belong to an archive and hold no measurement of a run: descriptions of the machine, lists of packages, prose.
+//!
+//! In:  names and first bytes.  Out: a word on what the file is. It is hashed and listed, never an error.
+//! Not here: anything taken from them.
+
+use super::{Format, Head, Parsed, SourceFile};
+use crate::error::Error;
+
+/// See the module.
+pub struct Kept;
+
+const MACHINE: &str = "a description of the machine, kept and not analysed";
+
+/// Beginnings that only one program prints.
+const PRINTS: &[&str] =
+    &["==============NVSMI LOG", "NVIDIA-SMI ", "List of valid properties to query", "# gpu", "#Date", "Linux "];
+
+/// Last part of a name, what it is.
+const ENDINGS: &[(&str, &str)] = &[
+    (".md", "prose, kept"),
+    (".sh", "a script, kept"),
+    (".py", "a script, kept"),
+    (".yaml", "settings, kept"),
+    (".yml", "settings, kept"),
+    (".svg", "a picture, kept"),
+    (".png", "a picture, kept"),
+    (".html", "a page, kept"),
+    (".pdf", "a page, kept"),
+    ("journal.jsonl", "the journal of the campaign, kept"),
+    ("SHA256SUMS", "a list of hashes, kept"),
+    ("LICENSE", "a licence, kept"),
+    ("LICENSE.txt", "a licence, kept"),
+];
+
+impl Format for Kept {
+    fn name(&self) -> &'static str {
+        "kept"
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        what(head.name, head.text).is_some()
+    }
+
+    fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
+        let mut lines = file.lines(crate::archive::LINE_LIMIT);
+        let mut head = String::new();
+        // The word comes from the same first lines that were sniffed.
+        while head.len() < crate::archive::HEAD_BYTES
+            && let Some(line) = lines.next_line().map_err(super::look::unreadable)?
+        {
+            head.push_str(&String::from_utf8_lossy(line.bytes));
+            head.push('\n');
+        }
+        let word = what(file.name(), head.trim_start_matches('\u{feff}')).unwrap_or(MACHINE);
+        Ok(Parsed { notes: vec![word.to_owned()], ..Parsed::default() })
+    }
+}
+
+fn what(name: &str, text: &str) -> Option<&'static str> {
+    if let Some((_, word)) = ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)) {
+        return Some(word);
+    }
+    const LINES: usize = 8;
+    if text.contains('\0') {
+        return None;
+    }
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).take(LINES).collect();
+    if lines.iter().any(|line| PRINTS.iter().any(|print| line.trim_start_matches(['|', ' ']).starts_with(print))) {
+        return Some(MACHINE);
+    }
+    let is_package =
+        |line: &&str| line.split_once("==").is_some_and(|(name, version)| !name.contains(' ') && !version.is_empty());
+    (!lines.is_empty() && lines.iter().all(is_package)).then_some("a list of installed packages, kept and not analysed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn companions_are_told_from_results() {
+        for (name, text, known) in [
+            ("dmon.txt", "# gpu    pwr  gtemp\n# Idx      W      C\n    0    130     37\n", true),
+            ("q.txt", "\nFri Nov 20\n+---+\n| NVIDIA-SMI 580.159.04  |\n", true),
+            ("system.txt", "Linux vm 6.18.44 x86_64\n", true),
+            ("pip-freeze.txt", "absl-py==2.5.0\naccelerate==1.15.0\n", true),
+            ("README.md", "", true),
+            ("notes.txt", "it was a slow day\n", false),
+            ("x.txt", "a==1\nsome words == 2\n", false),
+            ("x.bin", "Linux \0\0", false),
+        ] {
+            assert_eq!(what(name, text).is_some(), known, "{name}");
+        }
+    }
+}

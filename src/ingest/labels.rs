@@ -1,0 +1,256 @@
+//! `labels.toml`: what a person knows and the files beside it do not say.
+//!
+//! In:  TOML, `schema = "sparkbench.labels/1"`.  Out: [`Labels`].
+//! Not here: applying them (see `assemble`).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::figure::excerpt;
+use super::h200_ab::unknown_schema;
+use super::{Format, Head, Parsed, Record, SourceFile};
+use crate::archive::WHOLE_LIMIT;
+use crate::error::{Error, Kind, Place};
+use crate::model::{Metric, ModelLabel, Stated};
+
+/// See the module.
+pub struct LabelsFile;
+
+const SCHEMA: &str = "sparkbench.labels/1";
+
+/// A campaign in the words of the person who labels it. Every key may be absent.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Labels {
+    schema: String,
+    /// Name of the campaign; its slug is used. Absent: the name of the folder.
+    pub name: Option<String>,
+    /// For people.
+    pub title: Option<String>,
+    /// The question the campaign was made to answer.
+    pub question: Option<String>,
+    /// Machine label, a key of the machine facts.
+    pub machine: Option<String>,
+    /// Environment others are held against.
+    pub baseline: Option<String>,
+    /// Primary metrics.
+    #[serde(default)]
+    pub primary: Vec<String>,
+    /// Equivalence margins, per cent, by metric.
+    #[serde(default)]
+    pub margins_pct: BTreeMap<String, f64>,
+    /// Runs planned per cell.
+    pub planned_repeats: Option<u32>,
+    /// Metrics that each run was to report.
+    #[serde(default)]
+    pub planned_metrics: Vec<String>,
+    /// Least pause between runs as stated, seconds.
+    pub cooldown_s: Option<f64>,
+    /// Highest start temperature of the campaign's gate, degrees Celsius.
+    pub start_temp_limit_c: Option<f64>,
+    /// Where it comes from, one line each.
+    #[serde(default)]
+    pub provenance: Vec<String>,
+    /// Markdown, or the name of a `.md` file beside.
+    pub prose: Option<String>,
+    /// True when block k holds the k-th run of each environment.
+    #[serde(default)]
+    pub block_from_repeat: bool,
+    /// For every file.
+    #[serde(default)]
+    pub defaults: FileLabels,
+    /// What is known of the model labels.
+    #[serde(default)]
+    pub models: BTreeMap<String, ModelLabel>,
+    /// Statements that the files can be held against.
+    #[serde(default)]
+    pub stated: Vec<Stated>,
+    /// For files by name. Of two that match one file the first that knows a field counts.
+    #[serde(default)]
+    pub files: Vec<FileLabels>,
+}
+
+/// What is said of the runs of some files. It fills what they lack and replaces nothing.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileLabels {
+    /// Paths below the folder of the labels; `*` stays within a folder, `**` does not. Empty: all.
+    #[serde(default)]
+    pub glob: String,
+    /// Environment label.
+    pub environment: Option<String>,
+    /// Model label.
+    pub model: Option<String>,
+    /// Workload label.
+    pub workload: Option<String>,
+    /// The k-th run of its cell.
+    pub repeat: Option<u32>,
+    /// Group of runs close in time.
+    pub block: Option<u32>,
+    /// Place in the order of execution.
+    pub position: Option<u32>,
+    /// Start, as ISO 8601 or as `YYYYMMDD_HHMMSS`.
+    pub started_utc: Option<String>,
+    /// End, likewise.
+    pub ended_utc: Option<String>,
+    /// Machine or GPU name.
+    pub machine: Option<String>,
+    /// Engine name.
+    pub engine: Option<String>,
+    /// Version of the engine.
+    pub engine_version: Option<String>,
+    /// Model id.
+    pub model_id: Option<String>,
+    /// Data type or quantisation of the weights.
+    pub quantisation: Option<String>,
+    /// Batch size or concurrency limit.
+    pub batch: Option<f64>,
+    /// Input tokens.
+    pub isl: Option<f64>,
+    /// Output tokens.
+    pub osl: Option<f64>,
+    /// Requests of a run.
+    pub requests: Option<f64>,
+}
+
+impl Format for LabelsFile {
+    fn name(&self) -> &'static str {
+        "labels"
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        head.name == "labels.toml" || (head.name.ends_with(".toml") && head.text.contains("sparkbench.labels/"))
+    }
+
+    fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
+        let labels = parse(&file.text()?)?;
+        Ok(Parsed { records: vec![Record::Labels(Box::new(labels))], ..Parsed::default() })
+    }
+}
+
+/// Reads the file named on the command line.
+pub fn from_command_line(path: &Path) -> Result<Labels, Error> {
+    let named = |mut error: Error| {
+        error.kind = Kind::Usage;
+        error.what = format!("cannot use '{}' as labels: {}", path.display(), error.what);
+        error
+    };
+    let size = std::fs::metadata(path).map(|meta| meta.len());
+    if size.is_ok_and(|bytes| bytes > WHOLE_LIMIT) {
+        return Err(named(Error::usage("it is too large")));
+    }
+    let bytes = std::fs::read(path).map_err(|cause| named(Error::usage("it cannot be opened").because(cause)))?;
+    parse(String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}')).map_err(named)
+}
+
+fn parse(text: &str) -> Result<Labels, Error> {
+    schema(text, SCHEMA)?;
+    let labels: Labels = from_toml(text)?;
+    let unknown = |key: &str, name: &str| {
+        Error::archive("a metric is not known")
+            .at(Place::Field(key.to_owned()))
+            .detail(format!("found \"{}\"", excerpt(name)))
+    };
+    for (key, names) in [("primary", &labels.primary), ("planned_metrics", &labels.planned_metrics)] {
+        if let Some(name) = names.iter().find(|name| Metric::find(name).is_none()) {
+            return Err(unknown(key, name));
+        }
+    }
+    for (name, margin) in &labels.margins_pct {
+        if Metric::find(name).is_none() {
+            return Err(unknown("margins_pct", name));
+        }
+        if !(margin.is_finite() && *margin > 0.0) {
+            return Err(Error::archive("a margin is no margin")
+                .at(Place::Field(format!("margins_pct.{name}")))
+                .detail(format!("expected per cent above 0, found {margin}")));
+        }
+    }
+    for (place, rule) in labels.files.iter().enumerate() {
+        let key = |name: &str| Place::Field(format!("files[{place}].{name}"));
+        if rule.glob.is_empty() {
+            return Err(Error::archive("a rule for files names none")
+                .at(key("glob"))
+                .detail("expected a pattern, found nothing"));
+        }
+        glob(&rule.glob).map_err(|cause| Error::archive("a pattern is not valid").at(key("glob")).because(cause))?;
+        for (name, moment) in [("started_utc", &rule.started_utc), ("ended_utc", &rule.ended_utc)] {
+            if let Some(text) = moment.as_deref().filter(|text| crate::model::Instant::parse(text).is_none()) {
+                return Err(Error::archive("a moment is not valid")
+                    .at(key(name))
+                    .detail(format!("found \"{}\"", excerpt(text))));
+            }
+        }
+    }
+    Ok(labels)
+}
+
+/// A pattern as [`FileLabels::glob`] describes it.
+pub(super) fn glob(pattern: &str) -> Result<globset::GlobMatcher, globset::Error> {
+    globset::GlobBuilder::new(pattern).literal_separator(true).build().map(|glob| glob.compile_matcher())
+}
+
+/// Checks the schema before anything else, so that a file of another time is called that and not full of unknown keys.
+pub(super) fn schema(text: &str, known: &str) -> Result<(), Error> {
+    #[derive(Deserialize)]
+    struct Any {
+        schema: Option<String>,
+    }
+    let any: Any = from_toml(text)?;
+    match any.schema {
+        Some(found) if found == known => Ok(()),
+        Some(found) => Err(unknown_schema(&found, &[known])),
+        None => Err(Error::archive("a field is missing")
+            .at(Place::Field("schema".into()))
+            .detail(format!("expected schema = \"{known}\", found nothing"))),
+    }
+}
+
+/// TOML with the line of what does not fit.
+pub(super) fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
+    toml::from_str(text).map_err(|cause| {
+        let line =
+            cause.span().and_then(|span| text.get(..span.start)).map(|before| before.matches('\n').count() as u64 + 1);
+        let error = Error::archive("not as expected").detail(cause.message().replace('\n', " "));
+        match line {
+            Some(line) => error.at(Place::Line(line)),
+            None => error,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_is_not_known_is_named_with_its_line() {
+        let error = parse("schema = \"sparkbench.labels/1\"\nbase = \"native\"\n").unwrap_err();
+        assert!(error.to_string().contains("line 2: unknown field `base`"), "{error}");
+    }
+
+    #[test]
+    fn mistakes_are_named_by_key() {
+        for (text, word) in [
+            ("primary = [\"speed\"]", "field 'primary': found \"speed\""),
+            ("[margins_pct]\nttft_ms = 0", "field 'margins_pct.ttft_ms': expected per cent above 0, found 0"),
+            ("[[files]]\nmodel = \"m\"", "field 'files[0].glob'"),
+            ("[[files]]\nglob = \"[\"", "field 'files[0].glob'"),
+            ("[[files]]\nglob = \"*\"\nstarted_utc = \"noon\"", "field 'files[0].started_utc': found \"noon\""),
+            ("planned_repeats = \"ten\"", "line 2"),
+        ] {
+            let error = parse(&format!("schema = \"sparkbench.labels/1\"\n{text}\n")).unwrap_err();
+            assert!(error.to_string().contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn another_schema_is_said_to_be_another_schema() {
+        let error = parse("schema = \"sparkbench.labels/9\"\nnew = 1\n").unwrap_err();
+        assert!(error.to_string().contains("expected 'sparkbench.labels/1', found \"sparkbench.labels/9\""), "{error}");
+        assert!(parse("name = \"x\"").unwrap_err().to_string().contains("field 'schema'"));
+    }
+}

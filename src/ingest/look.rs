@@ -1,0 +1,262 @@
+//! One look at one file: its head decides the format, the format reads it, its hash is taken on the way.
+//!
+//! In:  discovered files.  Out: [`Look`], by file: what it said, or why it was left out.
+//! Not here: what the records mean together.
+
+use std::io::{self, BufRead, BufReader, Read as _};
+
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
+use super::figure::excerpt;
+use super::{FORMATS, Figure, Format, Parsed, json};
+use crate::archive::{Discovery, Found, HEAD_BYTES, Hashing, LINE_LIMIT, Lines, WHOLE_LIMIT};
+use crate::error::{Error, Place};
+use crate::model::{Origin, Reading};
+
+/// Name and first bytes of a file.
+#[derive(Debug)]
+pub struct Head<'a> {
+    /// Last part of the path.
+    pub name: &'a str,
+    /// First bytes as text, without a byte order mark; invalid bytes replaced.
+    pub text: &'a str,
+    /// Size of the whole file.
+    pub bytes: u64,
+}
+
+impl Head<'_> {
+    /// True when the first character that is no blank opens an object.
+    pub fn is_object(&self) -> bool {
+        self.text.trim_start().starts_with('{')
+    }
+
+    /// True when every one of the keys stands in the head, in quotes.
+    pub fn has_keys(&self, keys: &[&str]) -> bool {
+        keys.iter().all(|key| self.text.contains(&format!("\"{key}\"")))
+    }
+
+    /// Cells of the first line that is no comment and not empty, trimmed and without quotes.
+    pub fn header(&self) -> Vec<&str> {
+        let line = self.text.split(['\n', '\r']).find(|line| !line.trim().is_empty() && !line.starts_with('#'));
+        line.map_or_else(Vec::new, |line| line.split(',').map(|cell| cell.trim().trim_matches('"')).collect())
+    }
+}
+
+/// A file as a format reads it: a stream, held whole only on request and only below [`WHOLE_LIMIT`].
+pub struct SourceFile<'a> {
+    /// Path as the analysis spells it.
+    pub path: &'a str,
+    /// Size in bytes.
+    pub bytes: u64,
+    input: &'a mut dyn BufRead,
+}
+
+impl<'a> SourceFile<'a> {
+    /// A file of this path and size behind a reader.
+    pub fn new(path: &'a str, bytes: u64, input: &'a mut dyn BufRead) -> Self {
+        Self { path, bytes, input }
+    }
+
+    /// Last part of the path.
+    pub fn name(&self) -> &'a str {
+        self.path.rsplit_once('/').map_or(self.path, |(_, name)| name)
+    }
+
+    /// The whole file as text, without a byte order mark, invalid bytes replaced by U+FFFD.
+    ///
+    /// # Errors
+    /// Above the limit, and whatever the reader reports.
+    pub fn text(&mut self) -> Result<String, Error> {
+        let mut bytes = Vec::new();
+        let read = if self.bytes > WHOLE_LIMIT {
+            WHOLE_LIMIT + 1
+        } else {
+            self.input.take(WHOLE_LIMIT + 1).read_to_end(&mut bytes).map_err(unreadable)? as u64
+        };
+        if read > WHOLE_LIMIT {
+            let size = self.bytes.max(read) >> 20;
+            return Err(Error::archive("the file is too large to be read whole")
+                .detail(format!("{size} MiB, and the limit is {} MiB", WHOLE_LIMIT >> 20))
+                .hint("split it, or keep one result a file"));
+        }
+        let text = match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(invalid) => String::from_utf8_lossy(invalid.as_bytes()).into_owned(),
+        };
+        Ok(match text.strip_prefix('\u{feff}') {
+            Some(rest) => rest.to_owned(),
+            None => text,
+        })
+    }
+
+    /// The file line by line, each of at most `limit` bytes.
+    pub fn lines(&mut self, limit: usize) -> Lines<&mut dyn BufRead> {
+        Lines::new(&mut *self.input, limit)
+    }
+
+    /// Where a value stands.
+    pub fn origin(&self, line: Option<u64>, field: Option<String>, rule: &'static str) -> Origin {
+        Origin { file: self.path.to_owned(), line, field, rule }
+    }
+
+    /// A reading taken from a JSON value.
+    pub fn reading(&self, metric: &str, at: &json::At<'_>, rule: &'static str) -> Result<Reading, Error> {
+        let Figure { value, decimals } = at.figure()?;
+        let origin = self.origin(Some(at.node.line.into()), Some(at.pointer()), rule);
+        Ok(Reading { metric: metric.to_owned(), value, decimals, origin })
+    }
+}
+
+/// The error for a read that failed half way.
+pub fn unreadable(cause: io::Error) -> Error {
+    Error::archive("reading stopped").because(cause)
+}
+
+/// What came of one file.
+#[derive(Debug)]
+pub struct Look {
+    /// Format that took it.
+    pub format: Option<&'static str>,
+    /// Hash, where the file could be read to its end.
+    pub sha256: Option<String>,
+    /// What it said.
+    pub outcome: Result<Parsed, Error>,
+}
+
+/// Looks at every file, in parallel; the results are in the order of the files.
+pub fn at_all(found: &Discovery) -> Vec<Look> {
+    found.files.par_iter().map(at).collect()
+}
+
+fn at(found: &Found) -> Look {
+    let refused = |cause: io::Error| Look {
+        format: None,
+        sha256: None,
+        outcome: Err(Error::archive(format!("cannot open '{}'", found.path))
+            .hint("check its permissions")
+            .because(cause)),
+    };
+    match found.open() {
+        Ok(file) => read(&found.path, found.bytes, BufReader::with_capacity(HEAD_BYTES, file)),
+        Err(cause) => refused(cause),
+    }
+}
+
+/// Reads one file from any reader. The first [`HEAD_BYTES`] decide who reads it.
+pub fn read(path: &str, bytes: u64, mut input: impl BufRead) -> Look {
+    let mut head = Vec::new();
+    // A reader may hand out its bytes in small pieces, so the head is collected and put back in front.
+    if let Err(cause) = (&mut input).take(HEAD_BYTES as u64).read_to_end(&mut head) {
+        return Look { format: None, sha256: None, outcome: Err(named(unreadable(cause), path, None)) };
+    }
+    let text = String::from_utf8_lossy(&head);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    let look = Head { name, text, bytes };
+    let format = FORMATS.iter().find(|format| format.sniff(&look)).copied();
+    let mut reader = Hashing::new(io::Cursor::new(&head).chain(input));
+    let outcome = match format {
+        Some(format) => format
+            .parse(&mut SourceFile::new(path, bytes, &mut reader))
+            .map_err(|error| named(error, path, Some(format))),
+        None => Err(unknown(&mut SourceFile::new(path, bytes, &mut reader), &look)),
+    };
+    // A file too large for its format is not read to its end only to be hashed.
+    let sha256 =
+        if outcome.is_err() && bytes > WHOLE_LIMIT { None } else { reader.finish().ok().map(|(hash, _)| hash) };
+    Look { format: format.map(Format::name), sha256, outcome }
+}
+
+/// Puts the file's name and the format's in front of what went wrong.
+fn named(mut error: Error, path: &str, format: Option<&dyn Format>) -> Error {
+    error.what = match format {
+        Some(format) => format!("cannot read '{path}' as {}: {}", format.name(), error.what),
+        None => format!("cannot read '{path}': {}", error.what),
+    };
+    error
+}
+
+/// Why no format took the file, as exactly as it can be said.
+fn unknown(file: &mut SourceFile<'_>, head: &Head<'_>) -> Error {
+    let path = file.path;
+    if head.bytes == 0 || head.text.is_empty() {
+        return Error::archive(format!("'{path}' is empty")).hint("the program that wrote it may have stopped early");
+    }
+    if head.text.as_bytes().starts_with(&[0x1f]) {
+        return Error::archive(format!("'{path}' is packed")).hint("unpack it first");
+    }
+    if head.text.contains('\0') {
+        return Error::archive(format!("'{path}' is no text"))
+            .detail("it holds zero bytes in its first lines")
+            .hint("results are read from JSON, CSV, TOML and logs");
+    }
+    if head.name.ends_with(".json") || head.is_object() {
+        return match file.text().and_then(|text| json::parse(&text).map(|node| keys(&node))) {
+            Ok(keys) => Error::archive(format!("no known format has the keys of '{path}'")).detail(keys),
+            Err(error) => named(error, path, None),
+        };
+    }
+    let first = head.text.split(['\n', '\r']).find(|line| !line.trim().is_empty()).unwrap_or_default();
+    Error::archive(format!("no known format looks like '{path}'"))
+        .at(Place::Line(1))
+        .detail(format!("\"{}\"", excerpt(first.trim())))
+        .hint("a table of runs has a header with 'environment', 'model' and metric names")
+}
+
+fn keys(node: &json::Node<'_>) -> String {
+    const SHOWN: usize = 6;
+    let root = json::At::root(node);
+    match root.entries() {
+        Ok(entries) => {
+            let names: Vec<String> = entries.take(SHOWN).map(|(key, _)| format!("'{}'", excerpt(key))).collect();
+            format!("it starts with {}", if names.is_empty() { "nothing".to_owned() } else { names.join(", ") })
+        }
+        Err(_) => "it is no object".to_owned(),
+    }
+}
+
+/// Longest line of a JSON Lines file: one request with the arrival times of some 50,000 tokens.
+pub const JSON_LINE_LIMIT: usize = 1 << 20;
+
+/// Reads a log: lines of at most [`LINE_LIMIT`] bytes, as text without terminal escapes.
+pub fn each_log_line(file: &mut SourceFile<'_>, mut take: impl FnMut(u64, &str)) -> Result<(), Error> {
+    let mut lines = file.lines(LINE_LIMIT);
+    while let Some(line) = lines.next_line().map_err(unreadable)? {
+        let text = String::from_utf8_lossy(line.bytes);
+        if text.contains('\u{1b}') {
+            take(line.number, &without_escapes(&text));
+        } else {
+            take(line.number, &text);
+        }
+    }
+    Ok(())
+}
+
+/// Drops `ESC [ ... letter`; engines colour fragments in the middle of a line.
+pub fn without_escapes(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\u{1b}') {
+        out.push_str(before);
+        rest = match after.strip_prefix('[') {
+            Some(code) => {
+                code.find(|c: char| ('@'..='~').contains(&c)).and_then(|end| code.get(end + 1..)).unwrap_or_default()
+            }
+            None => after,
+        };
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_go_and_text_stays() {
+        assert_eq!(without_escapes("\u{1b}[33;20m[TRT]\u{1b}[0m x\u{1b}[K"), "[TRT] x");
+        assert_eq!(without_escapes("plain"), "plain");
+        assert_eq!(without_escapes("cut \u{1b}[3"), "cut ");
+    }
+}

@@ -1,0 +1,191 @@
+//! Files become runs: one pure parser per format, and one place that puts their records together.
+//!
+//! In:  what `archive` discovered.  Out: [`Intake`]: campaigns, runs, facts, and a line on every file that was looked at.
+//! Not here: walking folders, tables, formulas.
+//!
+//! A format is one file below this folder and one line in [`FORMATS`]. A bad file, row or field is left out with a message that
+//! names it, and the rest is read: no input can stop the analysis of another.
+
+mod assemble;
+mod facts;
+mod figure;
+mod flat;
+mod h200_ab;
+mod json;
+mod kept;
+mod labels;
+mod look;
+mod name;
+
+mod nvidia_smi;
+mod own;
+mod phase1;
+mod published;
+mod report;
+mod rows;
+mod slug;
+mod table;
+mod trtllm_log;
+mod words;
+
+use std::path::PathBuf;
+
+use crate::archive::Discovery;
+use crate::error::Error;
+use crate::model::{Campaign, Facts, Reading, Run, Sample, Series, Setup, Status};
+use crate::verdict::report::Input;
+
+pub use facts::{builtin_facts, parse_facts};
+pub use figure::Figure;
+pub use labels::{FileLabels, Labels};
+pub use look::{Head, SourceFile};
+
+pub use slug::slug;
+
+/// Every format that is read. Asked in this order, so the most specific comes first.
+pub static FORMATS: &[&dyn Format] = &[
+    &own::CampaignFile,
+    &own::RunFile,
+    &own::Requests,
+    &labels::LabelsFile,
+    &facts::FactsFile,
+    &phase1::Phase1,
+    &h200_ab::H200Ab,
+    &flat::Metadata,
+    &published::Published,
+    &nvidia_smi::Csv,
+    &table::Table,
+    &trtllm_log::Log,
+    &kept::Kept,
+];
+
+/// One file format: how it is recognised and what it holds.
+pub trait Format: Sync {
+    /// Name shown beside every file that it took.
+    fn name(&self) -> &'static str;
+    /// Cheap look at name and first bytes. "Not mine" is an answer, not an error.
+    fn sniff(&self, head: &Head<'_>) -> bool;
+    /// The whole file in, records out. Pure: the same bytes always give the same records.
+    ///
+    /// # Errors
+    /// When nothing of the file can be used. What is wrong with a part of it goes to [`Parsed::left_out`].
+    fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error>;
+}
+
+/// What one file gave.
+#[derive(Debug, Default)]
+pub struct Parsed {
+    /// What it says.
+    pub records: Vec<Record>,
+    /// Parts that could not be used, each with its place.
+    pub left_out: Vec<Error>,
+    /// What a reader should know although nothing was left out.
+    pub notes: Vec<String>,
+}
+
+/// One statement of a file.
+#[derive(Debug)]
+pub enum Record {
+    /// Something about one run, or about all runs of one launch.
+    Piece(Box<Piece>),
+    /// A campaign's own words.
+    Campaign(Box<Campaign>),
+    /// Words that a person wrote beside foreign files.
+    Labels(Box<Labels>),
+    /// Machines and models.
+    Facts(Facts),
+    /// Figures that were published about the campaign.
+    Published(Vec<crate::model::PublishedCell>),
+}
+
+/// How a [`Piece`] becomes a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Standing {
+    /// A run for itself; nothing joins it.
+    #[default]
+    Alone,
+    /// A run; details of the same launch join it.
+    Body,
+    /// Joins the bodies of its launch; a run of its own when there are none.
+    Base,
+    /// Joins the bodies or the base of its launch; a run of its own when there are neither.
+    Trace,
+    /// Joins the runs of its launch and is nothing without them.
+    Detail,
+}
+
+/// What one file says of one run. Everything may be absent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Piece {
+    /// How it becomes a run.
+    pub standing: Standing,
+    /// Campaign that the row itself names.
+    pub campaign: Option<String>,
+    /// Id that the source gives the run.
+    pub id: Option<String>,
+    /// Environment label.
+    pub environment: Option<String>,
+    /// Model label.
+    pub model: Option<String>,
+    /// Workload label.
+    pub workload: Option<String>,
+    /// The k-th run of its cell.
+    pub repeat: Option<u32>,
+    /// Group of runs close in time.
+    pub block: Option<u32>,
+    /// Place in the order of execution.
+    pub position: Option<u32>,
+    /// Start.
+    pub started: Option<crate::model::Instant>,
+    /// End.
+    pub ended: Option<crate::model::Instant>,
+    /// Outcome, where the source says one.
+    pub status: Option<Status>,
+    /// Whole-run figures.
+    pub readings: Vec<Reading>,
+    /// Per-request figures.
+    pub series: Vec<Series>,
+    /// Telemetry.
+    pub telemetry: Vec<Sample>,
+    /// Settings.
+    pub setup: Setup,
+}
+
+/// What the person who asks adds to the files.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// A `labels.toml` for everything below the given folders that has none of its own.
+    pub labels: Option<PathBuf>,
+}
+
+/// Everything that was read.
+#[derive(Debug, Clone, Default)]
+pub struct Intake {
+    /// Campaigns with at least one run, by name.
+    pub campaigns: Vec<Campaign>,
+    /// Runs by campaign, then start (unknown last), then the order of the files; ids are unique slugs.
+    pub runs: Vec<Run>,
+    /// Machines and models from files below the given folders.
+    pub facts: Facts,
+    /// One line a file, by path.
+    pub inputs: Vec<Input>,
+}
+
+impl Intake {
+    /// Number of files of which something was left out.
+    pub fn skipped(&self) -> usize {
+        self.inputs.iter().filter(|input| input.skipped).count()
+    }
+}
+
+/// Reads every file once and puts the records together.
+///
+/// Files are read in parallel, at most as many as there are threads at a time; the result does not depend on their number.
+///
+/// # Errors
+/// Only when the labels named in `options` cannot be used. Whatever is wrong with a discovered file is said in [`Intake::inputs`].
+pub fn all(found: &Discovery, options: &Options) -> Result<Intake, Error> {
+    let given = options.labels.as_deref().map(labels::from_command_line).transpose()?;
+    let looks = look::at_all(found);
+    Ok(assemble::assemble(found, looks, given))
+}

@@ -1,0 +1,164 @@
+//! The line on every file: who read it, how many runs came of it, what was left out and why.
+//!
+//! In:  looks, and what assembly adds.  Out: [`Input`]s, by path.
+//! Not here: deciding what is left out.
+
+use super::Piece;
+use super::look::Look;
+use crate::archive::Discovery;
+use crate::error::Error;
+use crate::model::Source;
+use crate::verdict::report::Input;
+
+/// Messages shown of one file; the rest is counted. Ten thousand bad rows have one cause.
+const SHOWN: usize = 5;
+
+struct Entry {
+    path: String,
+    format: Option<&'static str>,
+    sha256: Option<String>,
+    runs: usize,
+    left_out: Vec<String>,
+    more_left_out: usize,
+    notes: Vec<String>,
+}
+
+/// All files, by number.
+pub(super) struct Report {
+    entries: Vec<Entry>,
+    unread: Vec<Input>,
+}
+
+impl Report {
+    /// One entry a file, and a finished line for everything that the walk could not open.
+    pub fn new(found: &Discovery, looks: &[Look]) -> Self {
+        let entries = found
+            .files
+            .iter()
+            .zip(looks)
+            .map(|(file, look)| Entry {
+                path: file.path.clone(),
+                format: look.format,
+                sha256: look.sha256.clone(),
+                runs: 0,
+                left_out: Vec::new(),
+                more_left_out: 0,
+                notes: Vec::new(),
+            })
+            .collect();
+        let unread = found
+            .unread
+            .iter()
+            .map(|unread| Input {
+                path: unread.path.clone(),
+                format: None,
+                sha256: None,
+                runs: 0,
+                skipped: true,
+                reason: Some(unread.reason.clone()),
+            })
+            .collect();
+        Self { entries, unread }
+    }
+
+    /// Something of the file is left out.
+    pub fn leave_out(&mut self, number: usize, error: &Error) {
+        if let Some(entry) = self.entries.get_mut(number) {
+            if entry.left_out.len() < SHOWN {
+                entry.left_out.push(one_line(error));
+            } else {
+                entry.more_left_out += 1;
+            }
+        }
+    }
+
+    /// Nothing is left out, and a reader should know.
+    pub fn note(&mut self, number: usize, note: String) {
+        if let Some(entry) = self.entries.get_mut(number)
+            && entry.notes.len() < SHOWN
+            && !entry.notes.contains(&note)
+        {
+            entry.notes.push(note);
+        }
+    }
+
+    /// A detail that belongs to no run.
+    pub fn orphan(&mut self, number: usize, piece: &Piece) {
+        match piece.telemetry.len() {
+            0 if self.entries.get(number).is_some_and(|e| e.format == Some("log")) => {
+                self.leave_out(
+                    number,
+                    &Error::archive("a log without any figure that is known, and without a result beside it"),
+                );
+            }
+            0 => self.note(number, "it holds nothing".to_owned()),
+            // One row cannot be a record of a run: it shows what the machine was like.
+            1 => self.note(number, "one look at the machine, kept and not analysed".to_owned()),
+            _ => self
+                .leave_out(number, &Error::archive("telemetry of no run: no result of the same name lies beside it")),
+        }
+    }
+
+    /// A run came from these files.
+    pub fn count_run(&mut self, main: usize, others: &[usize]) {
+        for number in std::iter::once(&main).chain(others) {
+            if let Some(entry) = self.entries.get_mut(*number) {
+                entry.runs += 1;
+            }
+        }
+    }
+
+    /// How a run names the file.
+    pub fn source(&self, number: usize) -> Source {
+        self.entries.get(number).map_or_else(
+            || Source { path: String::new(), format: String::new(), sha256: String::new() },
+            |entry| Source {
+                path: entry.path.clone(),
+                format: entry.format.unwrap_or_default().to_owned(),
+                sha256: entry.sha256.clone().unwrap_or_default(),
+            },
+        )
+    }
+
+    /// The finished lines, by path.
+    pub fn into_inputs(self) -> Vec<Input> {
+        let mut inputs = self.unread;
+        inputs.extend(self.entries.into_iter().map(|entry| {
+            let skipped = !entry.left_out.is_empty();
+            let mut words = entry.left_out;
+            if entry.more_left_out > 0 {
+                words.push(format!("and {} more of this kind", entry.more_left_out));
+            }
+            words.extend(entry.notes);
+            Input {
+                path: entry.path,
+                format: entry.format.map(str::to_owned),
+                sha256: entry.sha256,
+                runs: entry.runs,
+                skipped,
+                reason: (!words.is_empty()).then(|| words.join("; ")),
+            }
+        }));
+        inputs.sort_by(|a, b| a.path.cmp(&b.path));
+        inputs
+    }
+}
+
+/// An error as one line: what, where, cause, what to do. Control characters are gone.
+pub(super) fn one_line(error: &Error) -> String {
+    let clean = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut line = clean(&error.what);
+    if let Some(place) = &error.place {
+        line.push_str(&format!(", {}", clean(&place.to_string())));
+    }
+    if let Some(detail) = &error.detail {
+        line.push_str(&format!(": {}", clean(detail)));
+    }
+    if let Some(cause) = std::error::Error::source(error) {
+        line.push_str(&format!(" ({})", clean(&cause.to_string())));
+    }
+    if let Some(hint) = &error.hint {
+        line.push_str(&format!("; try: {}", clean(hint)));
+    }
+    line.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}

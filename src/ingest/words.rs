@@ -1,0 +1,241 @@
+//! Applies what people wrote: labels to runs that lack them, titles and promises to campaigns.
+//!
+//! In:  homes with labels, drafts.  Out: drafts with every label that is known, [`Campaigns`].
+//! Not here: reading the labels.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read as _;
+
+use super::assemble::{Draft, Home};
+use super::labels::{FileLabels, glob};
+use super::{Piece, name, report, slug};
+use crate::archive::Discovery;
+use crate::error::{Error, Place};
+use crate::model::{Campaign, Instant};
+
+/// Longest prose that is read: a book.
+const PROSE_LIMIT: u64 = 1 << 20;
+
+/// Fills what runs lack: rules for files in their order, then the defaults, then what is known of the model.
+pub(super) fn apply(
+    found: &Discovery,
+    homes: &BTreeMap<String, Home>,
+    drafts: &mut [Draft],
+    report: &mut report::Report,
+) {
+    for (folder, home) in homes {
+        let Some((number, labels)) = &home.labels else { continue };
+        // Patterns were checked when the labels were read.
+        let rules: Vec<_> = labels.files.iter().filter_map(|rule| Some((glob(&rule.glob).ok()?, rule))).collect();
+        let mut used = BTreeSet::new();
+        for draft in drafts.iter_mut().filter(|draft| draft.home == *folder) {
+            let paths = std::iter::once(&draft.main).chain(&draft.others).filter_map(|number| found.files.get(*number));
+            let below: Vec<&str> = paths.map(|file| below(&file.path, folder)).collect();
+            for (place, (pattern, rule)) in rules.iter().enumerate() {
+                if below.iter().any(|path| pattern.is_match(path)) {
+                    used.insert(place);
+                    fill(&mut draft.piece, rule);
+                }
+            }
+            fill(&mut draft.piece, &labels.defaults);
+            if labels.block_from_repeat {
+                draft.piece.block = draft.piece.block.or(draft.piece.repeat);
+            }
+        }
+        for (place, (_, rule)) in rules.iter().enumerate() {
+            if let (Some(number), false) = (number, used.contains(&place)) {
+                report.note(*number, format!("the pattern '{}' fits no file with a run", rule.glob));
+            }
+        }
+    }
+    for draft in drafts {
+        models(homes.get(&draft.home), &mut draft.piece);
+        let piece = &draft.piece;
+        let lacking: Vec<&str> = [("environment", &piece.environment), ("model", &piece.model)]
+            .into_iter()
+            .filter_map(|(name, value)| value.is_none().then_some(name))
+            .collect();
+        if !lacking.is_empty() {
+            let label = name::UNLABELLED;
+            report.note(
+                draft.main,
+                format!(
+                    "no {} is known, so it stands as '{label}'; a labels.toml beside it can name it",
+                    lacking.join(" and no ")
+                ),
+            );
+        }
+    }
+}
+
+fn below<'a>(path: &'a str, folder: &str) -> &'a str {
+    path.strip_prefix(folder).map_or(path, |rest| rest.trim_start_matches('/'))
+}
+
+/// Takes from a rule what the run lacks.
+fn fill(piece: &mut Piece, rule: &FileLabels) {
+    macro_rules! fill {
+        ($($field:ident),*; $($set:ident),*) => {
+            $(if piece.$field.is_none() { piece.$field.clone_from(&rule.$field); })*
+            $(if piece.setup.$set.is_none() { piece.setup.$set.clone_from(&rule.$set); })*
+        };
+    }
+    fill!(environment, model, workload, repeat, block, position;
+          machine, engine, engine_version, model_id, quantisation, batch, isl, osl, requests);
+    piece.started = piece.started.or_else(|| Instant::parse(rule.started_utc.as_deref()?));
+    piece.ended = piece.ended.or_else(|| Instant::parse(rule.ended_utc.as_deref()?));
+}
+
+/// Label from the id, or id and the rest from the label.
+fn models(home: Option<&Home>, piece: &mut Piece) {
+    let mut known = BTreeMap::new();
+    if let Some(home) = home {
+        known.extend(home.campaign.iter().flat_map(|campaign| &campaign.models));
+        known.extend(home.labels.iter().flat_map(|(_, labels)| &labels.models));
+    }
+    let id = piece.setup.model_id.as_deref().or(piece.setup.model_served.as_deref());
+    if piece.model.is_none()
+        && let Some(id) = id
+    {
+        let mut labels = known.iter().filter(|(_, model)| model.id.as_deref() == Some(id)).map(|(label, _)| *label);
+        piece.model = match (labels.next(), labels.next()) {
+            (Some(label), None) => Some(label.clone()),
+            _ => id.rsplit('/').next().map(str::to_owned),
+        };
+    }
+    if let Some(model) = piece.model.as_ref().and_then(|label| known.get(label)) {
+        let setup = &mut piece.setup;
+        setup.model_id = setup.model_id.take().or_else(|| model.id.clone());
+        setup.quantisation = setup.quantisation.take().or_else(|| model.quantisation.clone());
+        setup.batch = setup.batch.or(model.batch);
+    }
+}
+
+/// The campaigns that have runs, and which run is of which.
+pub(super) struct Campaigns {
+    slugs: BTreeMap<(String, Option<String>), String>,
+    list: Vec<Campaign>,
+}
+
+impl Campaigns {
+    /// Slug of the campaign of a run, by its folder and the campaign that its row names.
+    pub fn slug_of(&self, home: &str, row: Option<&str>) -> &str {
+        self.slugs.get(&(home.to_owned(), row.map(str::to_owned))).map_or("", String::as_str)
+    }
+
+    /// All, by name.
+    pub fn into_list(mut self) -> Vec<Campaign> {
+        self.list.sort_by(|a, b| a.name.cmp(&b.name));
+        self.list
+    }
+}
+
+/// Makes one campaign for each folder, or for each name that the rows of a folder give.
+pub(super) fn campaigns(
+    found: &Discovery,
+    homes: &BTreeMap<String, Home>,
+    drafts: &[Draft],
+    report: &mut report::Report,
+) -> Campaigns {
+    let mut all = Campaigns { slugs: BTreeMap::new(), list: Vec::new() };
+    let mut taken = BTreeSet::new();
+    let mut by_name: BTreeMap<(&str, String), String> = BTreeMap::new();
+    for draft in drafts {
+        let key = (draft.home.clone(), draft.piece.campaign.clone());
+        if all.slugs.contains_key(&key) {
+            continue;
+        }
+        let home = homes.get(&draft.home);
+        let wanted = slug(&draft.piece.campaign.clone().unwrap_or_else(|| folder_name(found, draft, home)));
+        // A row that names the campaign as its folder is named means the same one.
+        let slug = by_name.entry((draft.home.as_str(), wanted.clone())).or_insert_with(|| {
+            let name = unique(&wanted, &mut taken);
+            if name != wanted {
+                report.note(draft.main, format!("two campaigns are called '{wanted}'; this one stands as '{name}'"));
+            }
+            all.list.push(campaign(found, &draft.home, home, name.clone(), report));
+            name
+        });
+        all.slugs.insert(key, slug.clone());
+    }
+    all
+}
+
+fn folder_name(found: &Discovery, draft: &Draft, home: Option<&Home>) -> String {
+    let labelled = home.and_then(|home| home.labels.as_ref()).and_then(|(_, labels)| labels.name.clone());
+    labelled.or_else(|| home?.campaign.as_ref().map(|campaign| campaign.name.clone())).unwrap_or_else(|| {
+        let root = found.files.get(draft.main).map_or("input", |file| file.root.as_str());
+        let base = found.files.get(draft.main).map_or("", |file| file.base.as_str());
+        if draft.home == base { root.to_owned() } else { draft.home.rsplit('/').next().unwrap_or(root).to_owned() }
+    })
+}
+
+fn unique(wanted: &str, taken: &mut BTreeSet<String>) -> String {
+    let mut name = wanted.to_owned();
+    let mut count = 2u32;
+    while !taken.insert(name.clone()) {
+        name = format!("{wanted}-{count}");
+        count += 1;
+    }
+    name
+}
+
+/// The archive's own words, with those of the labels on top.
+fn campaign(
+    found: &Discovery,
+    folder: &str,
+    home: Option<&Home>,
+    name: String,
+    report: &mut report::Report,
+) -> Campaign {
+    let mut campaign = home.and_then(|home| home.campaign.clone()).unwrap_or_default();
+    campaign.name = name;
+    let Some(home) = home else { return campaign };
+    campaign.published.extend(home.published.iter().cloned());
+    let Some((number, labels)) = &home.labels else { return campaign };
+    let labels = labels.clone();
+    macro_rules! over {
+        ($($field:ident),*) => { $(campaign.$field = labels.$field.or(campaign.$field);)* };
+    }
+    over!(title, question, machine, baseline, planned_repeats, cooldown_s, start_temp_limit_c);
+    for (ours, theirs) in
+        [(&mut campaign.primary, labels.primary), (&mut campaign.planned_metrics, labels.planned_metrics)]
+    {
+        if !theirs.is_empty() {
+            *ours = theirs;
+        }
+    }
+    campaign.margins_pct.extend(labels.margins_pct);
+    campaign.models.extend(labels.models);
+    campaign.stated.extend(labels.stated);
+    campaign.provenance.extend(labels.provenance);
+    if let Some(prose) = labels.prose {
+        match prose_of(found, folder, &prose) {
+            Ok(text) => campaign.prose = Some(text),
+            Err(error) => {
+                if let Some(number) = number {
+                    report.leave_out(*number, &error);
+                }
+            }
+        }
+    }
+    campaign
+}
+
+/// The text itself, or that of the Markdown file it names. Only a file that was discovered can be named, so nothing outside is read.
+fn prose_of(found: &Discovery, folder: &str, prose: &str) -> Result<String, Error> {
+    if !prose.ends_with(".md") || prose.contains('\n') {
+        return Ok(prose.to_owned());
+    }
+    let path = if folder.is_empty() { prose.to_owned() } else { format!("{folder}/{prose}") };
+    let absent = || {
+        Error::archive("the prose is left out")
+            .at(Place::Field("prose".into()))
+            .detail(format!("'{prose}' is not beside it"))
+    };
+    let file = found.get(&path).ok_or_else(absent)?;
+    let mut bytes = Vec::new();
+    let read = file.open().and_then(|opened| opened.take(PROSE_LIMIT).read_to_end(&mut bytes));
+    read.map_err(|cause| absent().because(cause))?;
+    Ok(String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}').to_owned())
+}

@@ -1,0 +1,83 @@
+//! Formulas over `&[f64]`: estimates, intervals, tests, adjustments, checks of order and drift.
+//!
+//! In:  plain values in order of time; infinite and missing ones are counted and dropped by [`Sample`].
+//! Out: plain structs. A statistic that does not exist is `None`, never 0 and never NaN.
+//! Not here: files, frames, clocks, printing, and words like "slower" (see `verdict`).
+//!
+//! Differences are always B minus A, where A is the baseline. Tests are two-sided. A `confidence` is a two-sided level inside (0, 1);
+//! the level of the tests that need one is `1 - confidence`.
+
+pub mod adjust;
+pub mod bootstrap;
+pub mod brown_forsythe;
+pub mod descriptive;
+pub mod dist;
+pub mod drift;
+pub mod effect;
+mod exact_null;
+pub mod fieller;
+pub mod first_run;
+pub mod hierarchical;
+pub mod mann_whitney;
+pub mod noncentral_t;
+pub mod order;
+pub mod order_statistic;
+pub mod outlier;
+pub mod overhead;
+pub mod permutation;
+pub mod power;
+pub mod quantile;
+pub mod random;
+pub mod rank;
+mod root;
+pub mod sample;
+pub mod sen;
+pub mod shapiro;
+pub mod student;
+mod ties;
+pub mod tost;
+pub mod wilcoxon;
+
+pub use adjust::{benjamini_hochberg, bonferroni, holm};
+pub use brown_forsythe::{BrownForsythe, brown_forsythe};
+pub use descriptive::{Descriptive, describe};
+pub use drift::{Drift, drift};
+pub use effect::{HedgesG, cliff_delta, cohen_d, hedges_g};
+pub use fieller::ratio_interval;
+pub use first_run::first_run_effects;
+pub use mann_whitney::{MannWhitney, mann_whitney};
+pub use order::{Order, OrderKind, balanced_pairs, drift_allowance_pct, order};
+pub use order_statistic::{OrderInterval, quantile_interval};
+pub use outlier::{Outliers, outliers};
+pub use overhead::{Direction, log_ratio_overhead_pct, overhead_pct};
+pub use quantile::{is_tail, quantile_sorted, sorted};
+pub use sample::{Sample, mean, sd};
+pub use shapiro::{Shapiro, shapiro};
+pub use student::{TTest, paired, student, welch};
+pub use tost::{Tost, smallest_margin_pct, tost};
+pub use wilcoxon::{Wilcoxon, wilcoxon};
+
+use serde::Serialize;
+
+/// How a p-value was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// From the exact null distribution.
+    Exact,
+    /// From the normal approximation, corrected for ties and continuity where the contract says so.
+    Normal,
+    /// From seeded random draws.
+    MonteCarlo,
+}
+
+impl Method {
+    /// As the contracts spell it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Normal => "normal",
+            Self::MonteCarlo => "monte_carlo",
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Quantiles of a sorted sample, Hyndman-Fan type 7: the default of NumPy, R and every tool whose files we read.
+//!
+//! In:  ascending finite values.  Out: the quantile, by linear interpolation between order statistics.
+//! Not here: intervals of quantiles (see [`super::order_statistic`]).
+//!
+//! Source: Hyndman and Fan, *Am. Stat.* 50 (1996).
+
+/// A sorted copy.
+pub fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut copy = values.to_vec();
+    copy.sort_unstable_by(f64::total_cmp);
+    copy
+}
+
+/// Quantile `p` in [0, 1] of ascending values, type 7. Empty: NaN. One value: that value.
+pub fn quantile_sorted(sorted: &[f64], p: f64) -> f64 {
+    let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
+    let h = last as f64 * p.clamp(0.0, 1.0);
+    let k = (h.floor() as usize).min(last);
+    let (low, high) = (sorted[k], sorted[(k + 1).min(last)]);
+    let step = (h - k as f64) * (high - low);
+    // A constant stretch or an exact hit returns the value itself; huge opposite values are interpolated without overflow.
+    if step.is_finite() { low + step } else { low * (1.0 - (h - k as f64)) + high * (h - k as f64) }
+}
+
+/// Whether quantile `p` of `n` values is an interpolation toward the extreme and must be marked: n(1-p) < 1 or np < 1.
+///
+/// p99 of fewer than 100 values says little more than the maximum.
+pub fn is_tail(n: usize, p: f64) -> bool {
+    // n (1 - p) for n = 100, p = 0.99 is 1 - 1e-15 in binary; the allowance is far below 1 / n for any n that fits in memory.
+    const ROUNDING: f64 = 1e-9;
+    let n = n as f64;
+    n * (1.0 - p) < 1.0 - ROUNDING || n * p < 1.0 - ROUNDING
+}

@@ -1,0 +1,421 @@
+//! What the rows of a campaign support, and what they do not: sentences made by rule from comparisons and traps.
+//!
+//! In:  the case, its comparisons, traps, derived columns and published checks.  Out: headline, supported, unsupported.
+//! Not here: any knowledge of a particular study. The same rules speak about every archive.
+
+use super::case::Case;
+use super::compare::{self, Pair};
+use super::judge;
+use super::number::{count, fixed, list, significant};
+use super::report::{Comparison, PublishedCheck, Sentence, Severity, TrapReport, TrapStatus, VerdictKind};
+use super::trap::{self, Derived};
+use super::{CellValues, Settings, group, order};
+use crate::model::{Metric, Run};
+
+/// The sentences of one campaign.
+#[derive(Debug, Default)]
+pub struct Conclusions {
+    /// The answer.
+    pub headline: Vec<Sentence>,
+    /// What the rows support.
+    pub supported: Vec<Sentence>,
+    /// What they do not.
+    pub unsupported: Vec<Sentence>,
+}
+
+/// Draws the conclusions.
+pub fn conclude(
+    case: &Case<'_>,
+    comparisons: &[Comparison],
+    pooled: &[Comparison],
+    traps: &[TrapReport],
+    derived: &[Derived],
+    checks: &[PublishedCheck],
+) -> Conclusions {
+    let mut said = Conclusions::default();
+    let own: Vec<&Comparison> = comparisons.iter().collect();
+    said.headline.extend(comparable(case, &own));
+    for question in questions(&own) {
+        for metric in &case.primary {
+            let cells: Vec<&Comparison> = own
+                .iter()
+                .filter(|c| c.metric == *metric && (c.baseline.as_str(), c.candidate.as_str()) == question)
+                .copied()
+                .collect();
+            if let Some(sentence) = headline_of(&cells) {
+                said.headline.push(sentence);
+            }
+            if let Some((sentence, shown)) = seen(&cells, traps) {
+                let _ = shown;
+                said.supported.push(sentence);
+            }
+        }
+    }
+    for comparison in pooled.iter().filter(|c| c.primary) {
+        said.supported.push(Sentence {
+            text: format!(
+                "Read as one workload, since the launch path shows one model under {}: {}, {} {} and {} {} runs: {}",
+                list(&labels_of(case, &comparison.model)),
+                comparison.label.to_lowercase(),
+                comparison.n_baseline,
+                comparison.baseline,
+                comparison.n_candidate,
+                comparison.candidate,
+                comparison.verdict.text
+            ),
+            because: vec!["model-mismatch".to_owned()],
+        });
+    }
+    said.supported.extend(independent(case, derived));
+    if let Some(sentence) = reproduced(checks) {
+        said.supported.push(sentence);
+    }
+    said.unsupported.extend(undermined(traps));
+    said
+}
+
+fn questions<'a>(comparisons: &[&'a Comparison]) -> Vec<(&'a str, &'a str)> {
+    let mut pairs: Vec<_> = comparisons.iter().map(|c| (c.baseline.as_str(), c.candidate.as_str())).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+fn id(c: &Comparison) -> String {
+    format!("{}|{}|{}", c.model, c.workload, c.metric)
+}
+
+/// Where a cell is, in words: only what tells it from the others.
+fn place(c: &Comparison, cells: &[&Comparison]) -> String {
+    let several = |of: fn(&Comparison) -> &str| cells.iter().any(|other| of(other) != of(c));
+    match (several(|c| &c.model), several(|c| &c.workload)) {
+        (true, true) => format!("{} {}", c.model, c.workload),
+        (true, false) => c.model.clone(),
+        (false, _) => c.workload.clone(),
+    }
+}
+
+/// "2 of 3 models cannot be judged as labelled": said first, since everything else depends on it.
+fn comparable(case: &Case<'_>, comparisons: &[&Comparison]) -> Option<Sentence> {
+    let primary: Vec<&&Comparison> = comparisons.iter().filter(|c| c.primary).collect();
+    let mut models: Vec<&str> = primary.iter().map(|c| c.model.as_str()).collect();
+    models.sort_unstable();
+    models.dedup();
+    let lost: Vec<&str> = models
+        .iter()
+        .filter(|m| primary.iter().filter(|c| c.model == **m).all(|c| c.verdict.kind == VerdictKind::NotComparable))
+        .copied()
+        .collect();
+    if lost.is_empty() {
+        return None;
+    }
+    let mut codes: Vec<String> = primary
+        .iter()
+        .filter(|c| lost.contains(&c.model.as_str()))
+        .flat_map(|c| c.verdict.reasons.iter().cloned())
+        .collect();
+    codes.sort_by_key(|code| (code.chars().next(), code[1..].parse::<u32>().unwrap_or(0)));
+    codes.dedup();
+    let titles: Vec<String> = codes
+        .iter()
+        .map(|code| match trap::TRAPS.iter().find(|t| t.code() == Some(code.as_str())) {
+            Some(trap) => format!("{} ({code})", trap.title().to_lowercase()),
+            None => code.clone(),
+        })
+        .collect();
+    let what = if models.len() == 1 { "model" } else { "models" };
+    Some(Sentence {
+        text: format!(
+            "{} of {} {what} cannot be judged as labelled: for {} the environments are not comparable, because of {}.",
+            lost.len(),
+            models.len(),
+            list(&lost),
+            list(&titles)
+        ),
+        because: codes
+            .iter()
+            .filter_map(|code| trap::TRAPS.iter().find(|t| t.code() == Some(code.as_str())).map(|t| t.id().to_owned()))
+            .chain(case.baseline.map(str::to_owned))
+            .take(codes.len())
+            .collect(),
+    })
+}
+
+/// One sentence for one primary metric over all cells that can be judged.
+fn headline_of(cells: &[&Comparison]) -> Option<Sentence> {
+    let judged: Vec<&Comparison> =
+        cells.iter().filter(|c| c.verdict.kind != VerdictKind::NotComparable).copied().collect();
+    let first = *judged.first()?;
+    let because = judged.iter().map(|c| id(c)).collect();
+    if let [only] = judged.as_slice() {
+        let text = format!("{}, {}: {}", only.label, place(only, cells), only.verdict.text);
+        return Some(Sentence { text, because });
+    }
+    let mut parts = Vec::new();
+    let mut kinds: Vec<VerdictKind> = judged.iter().map(|c| c.verdict.kind).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    for kind in kinds {
+        let of_kind: Vec<&Comparison> = judged.iter().filter(|c| c.verdict.kind == kind).copied().collect();
+        let where_: Vec<String> = of_kind.iter().map(|c| place(c, cells)).collect();
+        let sizes = range(&of_kind.iter().filter_map(|c| c.overhead_pct).collect::<Vec<_>>(), 1);
+        let (a, b) = (&first.baseline, &first.candidate);
+        parts.push(match kind {
+            VerdictKind::Equivalent => {
+                let margin = of_kind.iter().filter_map(|c| Some(c.tost.as_ref()?.margin_pct)).fold(0.0, f64::max);
+                format!("{a} and {b} are equivalent within {}% for {}", significant(margin, 3), list(&where_))
+            }
+            VerdictKind::Inconclusive => {
+                let most = of_kind.iter().filter_map(|c| bound(c)).fold(0.0, f64::max);
+                format!("no difference shown for {}, where it could be as large as {}%", list(&where_), fixed(most, 1))
+            }
+            _ => format!("{b} is {sizes}% {} than {a} for {}", kind.word(), list(&where_)),
+        });
+    }
+    let mut caveats: Vec<&String> = first.verdict.caveats.iter().collect();
+    caveats.retain(|caveat| judged.iter().all(|c| c.verdict.caveats.contains(caveat)));
+    let caveats: String = caveats.iter().map(|c| format!("; {c}")).collect();
+    Some(Sentence { text: format!("{}: {}{caveats}.", first.label, parts.join("; ")), because })
+}
+
+fn bound(c: &Comparison) -> Option<f64> {
+    let interval = c.overhead_ci.as_ref()?;
+    Some(interval.low.abs().max(interval.high.abs()) + c.drift_allowance_pct)
+}
+
+/// "0.3" or "0.1 to 0.3", without signs: the words around it carry the side.
+fn range(values: &[f64], decimals: usize) -> String {
+    let low = values.iter().map(|v| v.abs()).fold(f64::INFINITY, f64::min);
+    let high = values.iter().map(|v| v.abs()).fold(0.0, f64::max);
+    let (low, high) = (fixed(low, decimals), fixed(high, decimals));
+    if low == high { low } else { format!("{low} to {high}") }
+}
+
+/// What the rows show of one metric whatever the models are called: the labels may be wrong and the readings still be readings.
+/// The second value says whether a difference is shown.
+fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<(Sentence, bool)> {
+    let usable: Vec<&Comparison> =
+        cells.iter().filter(|c| c.overhead_pct.is_some() && c.overhead_ci.is_some()).copied().collect();
+    let first = *usable.first()?;
+    let because: Vec<String> = usable.iter().map(|c| id(c)).collect();
+    let shown = |c: &Comparison| {
+        let (size, interval) = (c.overhead_pct.unwrap_or(0.0), c.overhead_ci.as_ref());
+        interval.is_some_and(|i| i.low > 0.0 || i.high < 0.0) && size.abs() > c.drift_allowance_pct
+    };
+    let apart: Vec<&Comparison> = usable.iter().filter(|c| shown(c)).copied().collect();
+    let label = first.label.to_lowercase();
+    let drift = usable.iter().map(|c| c.drift_allowance_pct).fold(0.0, f64::max);
+    let beyond =
+        if drift > 0.0 { format!("beyond drift of up to {}%", fixed(drift, 1)) } else { "by the intervals".to_owned() };
+    let (a, b) = (&first.baseline, &first.candidate);
+    if apart.is_empty() {
+        let sizes: Vec<f64> = usable.iter().filter_map(|c| c.overhead_pct).collect();
+        let (low, high) = (
+            sizes.iter().copied().fold(f64::INFINITY, f64::min),
+            sizes.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        );
+        let text = format!(
+            "No {label} difference between {a} and {b} is shown {beyond}: the overhead reads {} to {}% in {}.",
+            super::number::signed(low, 2),
+            super::number::signed(high, 2),
+            count(usable.len(), "cell")
+        );
+        return Some((Sentence { text, because }, false));
+    }
+    let one_side = apart.iter().all(|c| c.difference.is_some_and(|d| d > 0.0))
+        || apart.iter().all(|c| c.difference.is_some_and(|d| d < 0.0));
+    let differences: Vec<f64> = apart.iter().filter_map(|c| c.difference).collect();
+    let sizes: Vec<f64> = apart.iter().filter_map(|c| c.overhead_pct).collect();
+    let digits = if differences.iter().all(|d| d.abs() >= 10.0) { 1 } else { 2 };
+    let side = if differences.iter().all(|d| *d > 0.0) { "higher" } else { "lower" };
+    let mut text = if one_side {
+        format!(
+            "The {label} reading is {} {} {side} in {b} than in {a} ({}%), {} of {} {beyond}",
+            range(&differences, digits),
+            first.unit,
+            range(&sizes, 1),
+            apart.len(),
+            count(usable.len(), "cell"),
+        )
+    } else {
+        format!(
+            "The {label} reading of {b} differs from {a} by {} {} ({}%), in both directions, in {} of {}",
+            range(&differences, digits),
+            first.unit,
+            range(&sizes, 1),
+            apart.len(),
+            count(usable.len(), "cell"),
+        )
+    };
+    let unproven = causes_open(first, traps);
+    if !unproven.is_empty() {
+        text.push_str(&format!("; the cause is not shown ({})", list(&unproven)));
+    }
+    text.push('.');
+    Some((Sentence { text, because }, true))
+}
+
+/// Traps that leave the cause of a difference open: what was measured, and when.
+fn causes_open(c: &Comparison, traps: &[TrapReport]) -> Vec<String> {
+    traps
+        .iter()
+        .filter(|t| t.status == TrapStatus::Fired && t.subject.campaign == c.campaign)
+        .filter(|t| t.id == "order-not-interleaved" || (t.id == "memory-scope" && c.metric == "peak_memory_gib"))
+        .map(|t| t.title.to_lowercase())
+        .fold(Vec::new(), |mut titles, title| {
+            if !titles.contains(&title) {
+                titles.push(title);
+            }
+            titles
+        })
+}
+
+/// How many measurements stand behind the columns.
+fn independent(case: &Case<'_>, derived: &[Derived]) -> Option<Sentence> {
+    let columns: Vec<&str> = case
+        .metrics()
+        .into_iter()
+        .filter(|name| Metric::find(name).is_some_and(|m| m.ratio_scale && m.base() == *name))
+        .filter(|name| case.cells.iter().any(|cell| !cell.numbers(name).is_empty()))
+        .collect();
+    let functions: Vec<&Derived> = derived.iter().filter(|d| columns.contains(&d.column.as_str())).collect();
+    if functions.is_empty() {
+        return None;
+    }
+    let rules: Vec<String> = functions.iter().map(|d| d.rule.clone()).collect();
+    Some(Sentence {
+        text: format!(
+            "The rows hold {}, not {}: {}.",
+            count(columns.len() - functions.len(), "independent measurement"),
+            columns.len(),
+            list(&rules)
+        ),
+        because: vec!["derived-column".to_owned(), "affine-columns".to_owned()],
+    })
+}
+
+fn reproduced(checks: &[PublishedCheck]) -> Option<Sentence> {
+    let text = super::published::summary(checks)?;
+    Some(Sentence { text: format!("{text}."), because: vec!["published".to_owned()] })
+}
+
+/// Every trap that fired takes a kind of claim away; what it takes is written beside the trap.
+fn undermined(traps: &[TrapReport]) -> Vec<Sentence> {
+    let mut sentences = Vec::new();
+    for trap in trap::TRAPS {
+        let fired: Vec<&TrapReport> = traps
+            .iter()
+            .filter(|t| t.id == trap.id() && t.status == TrapStatus::Fired && t.severity != Severity::Note)
+            .collect();
+        let claim = trap.undermines();
+        let (Some(first), false) = (fired.first(), claim.is_empty()) else { continue };
+        let more = if fired.len() > 1 { format!(" ({} more)", fired.len() - 1) } else { String::new() };
+        sentences.push(Sentence {
+            text: format!("Not supported: {claim}. {}{more}", first.message),
+            because: vec![trap.id().to_owned()],
+        });
+    }
+    sentences
+}
+
+fn labels_of(case: &Case<'_>, launched: &str) -> Vec<String> {
+    let mut labels: Vec<String> = case
+        .cells
+        .iter()
+        .filter(|cell| launched_as(case, cell.model).as_deref() == Some(launched))
+        .map(|cell| cell.model.to_owned())
+        .collect();
+    labels.sort_unstable();
+    labels.dedup();
+    labels
+}
+
+/// The model that really ran under a label, by the launch path or by the log; else the one that was asked for.
+fn launched_as(case: &Case<'_>, label: &str) -> Option<String> {
+    let known = case.campaign.models.get(label);
+    known
+        .and_then(|m| m.launched_id.clone())
+        .or_else(|| case.runs.iter().filter(|r| r.model == label).find_map(|r| r.setup.model_served.clone()))
+        .or_else(|| known.and_then(|m| m.id.clone()))
+        .or_else(|| case.runs.iter().filter(|r| r.model == label).find_map(|r| r.setup.model_id.clone()))
+}
+
+/// The same rows under the model that really ran, where that is one model under several labels.
+pub fn pool(case: &Case<'_>, derived: &[Derived], settings: &Settings) -> Vec<Comparison> {
+    let mut served: Vec<String> = case.cells.iter().filter_map(|cell| launched_as(case, cell.model)).collect();
+    served.sort_unstable();
+    served.dedup();
+    let mut comparisons = Vec::new();
+    for model in served {
+        let labels = labels_of(case, &model);
+        if labels.len() < 2 {
+            continue;
+        }
+        comparisons.extend(pool_one(case, &model, &labels, derived, settings));
+    }
+    comparisons
+}
+
+fn pool_one(
+    case: &Case<'_>,
+    model: &str,
+    labels: &[String],
+    derived: &[Derived],
+    settings: &Settings,
+) -> Vec<Comparison> {
+    let Some(baseline) = case.baseline else { return Vec::new() };
+    let mut environments: Vec<&str> = case.cells.iter().map(|c| c.environment).filter(|e| *e != baseline).collect();
+    environments.sort_unstable();
+    environments.dedup();
+    let mut comparisons = Vec::new();
+    let mut groups = Vec::new();
+    for candidate in environments {
+        let runs: Vec<&Run> = case
+            .runs
+            .iter()
+            .filter(|r| labels.contains(&r.model) && (r.environment == baseline || r.environment == candidate))
+            .copied()
+            .collect();
+        let order = order::of(model, "pooled", &runs);
+        for name in &case.primary {
+            let Some(metric) = Metric::find(name) else { continue };
+            let arm = |environment: &str| {
+                let of_arm: Vec<&Run> = runs.iter().filter(|r| r.environment == environment).copied().collect();
+                let cell = CellValues {
+                    campaign: case.campaign.name.clone(),
+                    model: model.to_owned(),
+                    workload: "pooled".to_owned(),
+                    environment: environment.to_owned(),
+                    metric: name.clone(),
+                    run_ids: of_arm.iter().map(|r| r.id.clone()).collect(),
+                    values: of_arm.iter().map(|r| r.reading(name).map_or(f64::NAN, |v| v.value)).collect(),
+                };
+                group::describe(&cell, &metric, &of_arm, settings)
+            };
+            let (a, b) = (arm(baseline), arm(candidate));
+            let pair = Pair {
+                metric: &metric,
+                a: &a,
+                b: &b,
+                order: &order,
+                pairs: None,
+                margin_pct: settings
+                    .margins_pct
+                    .get(name)
+                    .or_else(|| case.campaign.margins_pct.get(name))
+                    .copied()
+                    .unwrap_or(metric.margin_pct),
+                primary: true,
+                derived_from: derived
+                    .iter()
+                    .find(|d| d.column == *name)
+                    .and_then(|d| d.from.first())
+                    .map(String::as_str),
+            };
+            comparisons.push((compare::measure(&pair, settings), Vec::new()));
+            groups.extend([a, b]);
+        }
+    }
+    judge::adjust(&mut comparisons);
+    comparisons.into_iter().map(|(c, obstacles)| judge::finish(c, obstacles, &groups, settings)).collect()
+}

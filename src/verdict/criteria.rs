@@ -1,0 +1,152 @@
+//! The four success criteria of the published study (statistics contract, section 8), cell by cell.
+//!
+//! In:  groups and comparisons of one campaign, the case.  Out: [`Criterion`] rows: pass, fail or not assessed.
+//! Not here: verdicts. "Not assessed" is never shown as a pass.
+
+use super::CV_LIMIT_PCT;
+use super::case::Case;
+use super::number::{count, significant};
+use super::report::{Comparison, Criterion, Group};
+use crate::model::Status;
+
+/// Power that a design should have to see a difference of 10 %.
+pub const POWER_WANTED: f64 = 0.8;
+/// Largest deviation between two sessions that counts as reproduced, per cent.
+pub const REPRODUCED_WITHIN_PCT: f64 = 5.0;
+
+/// All criteria of one campaign. `everything` holds the groups of all campaigns, where a second session would be found.
+pub fn assess(case: &Case<'_>, everything: &[Group], comparisons: &[Comparison]) -> Vec<Criterion> {
+    let mut rows = Vec::new();
+    for comparison in comparisons.iter().filter(|c| c.campaign == case.campaign.name && c.primary) {
+        rows.push(spread(comparison, everything));
+        rows.push(power(comparison));
+        rows.push(reproducible(comparison, everything));
+    }
+    for (model, workload) in case.questions() {
+        rows.push(complete(case, model, workload));
+    }
+    rows.sort_by(|a, b| (&a.model, &a.workload, &a.metric, a.id).cmp(&(&b.model, &b.workload, &b.metric, b.id)));
+    rows.dedup_by(|a, b| (&a.model, &a.workload, &a.metric, a.id) == (&b.model, &b.workload, &b.metric, b.id));
+    rows
+}
+
+fn row(id: &'static str, comparison: &Comparison, outcome: &'static str, because: String) -> Criterion {
+    Criterion {
+        id,
+        model: comparison.model.clone(),
+        workload: comparison.workload.clone(),
+        metric: Some(comparison.metric.clone()),
+        outcome,
+        because,
+    }
+}
+
+fn arm<'a>(comparison: &Comparison, environment: &str, groups: &'a [Group]) -> Option<&'a Group> {
+    groups.iter().find(|g| {
+        g.campaign == comparison.campaign
+            && g.model == comparison.model
+            && g.workload == comparison.workload
+            && g.metric == comparison.metric
+            && g.environment == environment
+    })
+}
+
+fn spread(comparison: &Comparison, groups: &[Group]) -> Criterion {
+    let id = "cv_below_5_pct";
+    let arms: Vec<&Group> = [&comparison.baseline, &comparison.candidate]
+        .into_iter()
+        .filter_map(|environment| arm(comparison, environment, groups))
+        .collect();
+    let cvs: Vec<(&str, f64)> = arms.iter().filter_map(|g| Some((g.environment.as_str(), g.cv_pct?))).collect();
+    if cvs.len() < 2 {
+        return row(id, comparison, "not_assessed", "an arm has no coefficient of variation".to_owned());
+    }
+    let said: Vec<String> = cvs.iter().map(|(name, cv)| format!("{name} {} %", significant(*cv, 3))).collect();
+    let outcome = if cvs.iter().all(|(_, cv)| *cv < CV_LIMIT_PCT) { "pass" } else { "fail" };
+    row(id, comparison, outcome, said.join(", "))
+}
+
+fn power(comparison: &Comparison) -> Criterion {
+    let id = "power_at_10_pct";
+    match comparison.power_at_10pct {
+        Some(power) => {
+            let outcome = if power >= POWER_WANTED { "pass" } else { "fail" };
+            row(id, comparison, outcome, format!("power {} to detect 10 %", significant(power, 3)))
+        }
+        None => row(id, comparison, "not_assessed", "power needs two arms with spread".to_owned()),
+    }
+}
+
+/// A second session of a cell is the same cell in another campaign of this analysis.
+fn reproducible(comparison: &Comparison, groups: &[Group]) -> Criterion {
+    let id = "reproducible";
+    let Some(first) = arm(comparison, &comparison.baseline, groups) else {
+        return row(id, comparison, "not_assessed", "the baseline has no values".to_owned());
+    };
+    let second = groups.iter().find(|g| {
+        g.campaign != first.campaign
+            && g.model == first.model
+            && g.workload == first.workload
+            && g.metric == first.metric
+            && g.environment == first.environment
+    });
+    let Some(second) = second else { return row(id, comparison, "not_assessed", "one session".to_owned()) };
+    let (Some(m1), Some(m2)) = (first.mean, second.mean) else {
+        return row(id, comparison, "not_assessed", "a session has no values".to_owned());
+    };
+    if m1 <= 0.0 {
+        return row(id, comparison, "not_assessed", "no ratio of a mean that is not positive".to_owned());
+    }
+    let change = 100.0 * (m2 / m1 - 1.0);
+    let interval = crate::stats::fieller::ratio_interval(&second.values, &first.values, 0.90);
+    let inside = interval.is_some_and(|(low, high)| {
+        100.0 * (low - 1.0) >= -REPRODUCED_WITHIN_PCT && 100.0 * (high - 1.0) <= REPRODUCED_WITHIN_PCT
+    });
+    let said = format!("{} % between {} and {}", significant(change, 3), first.campaign, second.campaign);
+    match (change.abs() <= REPRODUCED_WITHIN_PCT, inside) {
+        (true, true) => row(id, comparison, "pass", said),
+        (true, false) => row(id, comparison, "not_assessed", format!("{said}: within 5 %, not shown")),
+        (false, _) => row(id, comparison, "fail", said),
+    }
+}
+
+fn complete(case: &Case<'_>, model: &str, workload: &str) -> Criterion {
+    let arms = case.arms(model, workload);
+    let mut missing = Vec::new();
+    for cell in &arms {
+        if let Some(planned) = case.campaign.planned_repeats
+            && cell.runs.len() != planned as usize
+        {
+            missing.push(format!("{} has {}, {planned} planned", cell.environment, count(cell.runs.len(), "run")));
+        }
+        let failed = cell.runs.iter().filter(|run| run.status != Status::Done).count();
+        if failed > 0 {
+            missing.push(format!("{} of {} not shown to have ended well", count(failed, "run"), cell.environment));
+        }
+        let mut empty: Vec<&str> = cell
+            .runs
+            .iter()
+            .flat_map(|run| run.readings.iter().filter(|r| !r.value.is_finite()).map(|r| r.metric.as_str()))
+            .chain(
+                case.campaign
+                    .planned_metrics
+                    .iter()
+                    .map(String::as_str)
+                    .filter(|metric| cell.numbers(metric).len() < cell.runs.len()),
+            )
+            .collect();
+        empty.sort_unstable();
+        empty.dedup();
+        if !empty.is_empty() {
+            missing.push(format!("{} without {}", cell.environment, empty.join(", ")));
+        }
+    }
+    let (outcome, because) = match (missing.is_empty(), case.campaign.planned_repeats) {
+        (false, _) => ("fail", missing.join("; ")),
+        (true, Some(planned)) => {
+            ("pass", format!("{planned} of {planned} runs in each arm, each ended well with every metric"))
+        }
+        (true, None) => ("not_assessed", "the campaign does not say how many runs were planned".to_owned()),
+    };
+    Criterion { id: "complete", model: model.to_owned(), workload: workload.to_owned(), metric: None, outcome, because }
+}

@@ -1,0 +1,223 @@
+//! The verdict grammar: which of four rules holds, and the sentence that says so.
+//!
+//! In:  the estimates of one comparison as plain values.  Out: kind and statement.
+//! Not here: how the estimates were made, which runs they rest on.
+//!
+//! The first rule that holds picks the statement: not comparable, a difference, equivalence, no difference shown.
+//! The absence of significance is never worded as sameness: only equivalence is.
+
+use super::number::{decimals, fixed, p_value};
+use super::report::VerdictKind;
+use crate::model::Direction;
+
+/// Everything a verdict rests on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grounds {
+    /// Baseline label.
+    pub baseline: String,
+    /// Candidate label.
+    pub candidate: String,
+    /// Which way is better.
+    pub direction: Direction,
+    /// Unit of `size` and `interval`: `%`, or the metric's own unit where no per cent exists.
+    pub unit: String,
+    /// Rule 1: why the arms cannot be compared, in words, each with its code.
+    pub obstacles: Vec<Obstacle>,
+    /// Overhead (positive: the candidate costs more), or the difference where no per cent exists.
+    pub size: Option<f64>,
+    /// Its headline interval.
+    pub interval: Option<(f64, f64)>,
+    /// p of the deciding test, adjusted for the family.
+    pub p: Option<f64>,
+    /// Name of the deciding test and the adjustment, e.g. `Welch`.
+    pub test: String,
+    /// Members of the family.
+    pub family: usize,
+    /// Significance level.
+    pub alpha: f64,
+    /// Margin, per cent; absent where no per cent exists.
+    pub margin: Option<f64>,
+    /// Whether equivalence is shown at `margin`.
+    pub equivalent_at_margin: bool,
+    /// Whether it is shown at `margin` less the drift allowance; false when nothing is left of the margin.
+    pub equivalent_less_drift: bool,
+    /// Drift allowance, in `unit`.
+    pub drift: f64,
+}
+
+/// One reason why two arms cannot be compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Obstacle {
+    /// `P1`, `N2`, `C1`, `D1`, ...
+    pub code: String,
+    /// Fits after "because".
+    pub because: String,
+}
+
+/// What the rules say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// Which rule held.
+    pub kind: VerdictKind,
+    /// The statement, without caveats and without the full stop.
+    pub statement: String,
+    /// True when rule 2 held although equivalence is shown too.
+    pub within_margin: bool,
+}
+
+/// Applies the rules in order.
+pub fn decide(grounds: &Grounds) -> Decision {
+    if !grounds.obstacles.is_empty() {
+        return Decision { kind: VerdictKind::NotComparable, statement: not_comparable(grounds), within_margin: false };
+    }
+    if let (Some(size), Some((low, high)), Some(p)) = (grounds.size, grounds.interval, grounds.p) {
+        let excludes_zero = low > 0.0 || high < 0.0;
+        if p < grounds.alpha && excludes_zero && size.abs() > grounds.drift {
+            let kind = word(grounds.direction, size);
+            return Decision {
+                kind,
+                statement: different(grounds, kind, size, low, high, p),
+                within_margin: grounds.equivalent_at_margin,
+            };
+        }
+    }
+    if grounds.equivalent_less_drift
+        && let (Some(size), Some((low, high)), Some(margin)) = (grounds.size, grounds.interval, grounds.margin)
+    {
+        let places = decimals(low, high);
+        let statement = format!(
+            "{} and {} are equivalent within {}% ({}% [{}, {}])",
+            grounds.baseline,
+            grounds.candidate,
+            super::number::significant(margin, 3),
+            fixed(size, places),
+            fixed(low, places),
+            fixed(high, places)
+        );
+        return Decision { kind: VerdictKind::Equivalent, statement, within_margin: false };
+    }
+    Decision { kind: VerdictKind::Inconclusive, statement: no_difference(grounds), within_margin: false }
+}
+
+/// The word of a difference, by the kind of metric.
+pub const fn word(direction: Direction, size: f64) -> VerdictKind {
+    match (direction, size > 0.0) {
+        (Direction::Neutral, true) => VerdictKind::More,
+        (Direction::Neutral, false) => VerdictKind::Less,
+        (_, true) => VerdictKind::Slower,
+        (_, false) => VerdictKind::Faster,
+    }
+}
+
+fn not_comparable(grounds: &Grounds) -> String {
+    let because: Vec<&str> = grounds.obstacles.iter().map(|o| o.because.as_str()).collect();
+    format!("{} and {} are not comparable because {}", grounds.baseline, grounds.candidate, because.join(", "))
+}
+
+/// The size is printed without its sign, since the word carries it; the ends turn with it.
+fn different(grounds: &Grounds, kind: VerdictKind, size: f64, low: f64, high: f64, p: f64) -> String {
+    let places = decimals(low, high);
+    let (low, high) = if size < 0.0 { (-high, -low) } else { (low, high) };
+    let unit = if grounds.unit == "%" { "%".to_owned() } else { format!(" {}", grounds.unit) };
+    let adjusted = if grounds.family > 1 { "Holm p" } else { "p" };
+    format!(
+        "{} is {}{unit} [{}, {}] {} than {} ({}, {adjusted} {}, family of {})",
+        grounds.candidate,
+        fixed(size.abs(), places),
+        fixed(low, places),
+        fixed(high, places),
+        kind.word(),
+        grounds.baseline,
+        grounds.test,
+        p_value(p),
+        grounds.family,
+    )
+}
+
+fn no_difference(grounds: &Grounds) -> String {
+    let unit = if grounds.unit == "%" { "%".to_owned() } else { format!(" {}", grounds.unit) };
+    let bound = match grounds.interval {
+        Some((low, high)) => {
+            let most = low.abs().max(high.abs()) + grounds.drift;
+            format!("could be as large as {}{unit}", fixed(most, decimals(low, high)))
+        }
+        None => "the runs set no bound on it".to_owned(),
+    };
+    format!("no difference shown between {} and {}; {bound}", grounds.baseline, grounds.candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grounds() -> Grounds {
+        Grounds {
+            baseline: "native".into(),
+            candidate: "container".into(),
+            direction: Direction::LowerIsBetter,
+            unit: "%".into(),
+            obstacles: Vec::new(),
+            size: Some(12.34),
+            interval: Some((10.1, 14.6)),
+            p: Some(0.000_01),
+            test: "Welch".into(),
+            family: 6,
+            alpha: 0.05,
+            margin: Some(2.0),
+            equivalent_at_margin: false,
+            equivalent_less_drift: false,
+            drift: 0.0,
+        }
+    }
+
+    #[test]
+    fn a_difference_names_size_interval_test_and_family() {
+        let decision = decide(&grounds());
+        assert_eq!(decision.kind, VerdictKind::Slower);
+        assert_eq!(
+            decision.statement,
+            "container is 12.3% [10.1, 14.6] slower than native (Welch, Holm p < 0.0001, family of 6)"
+        );
+    }
+
+    #[test]
+    fn the_word_carries_the_sign_and_the_ends_turn_with_it() {
+        let better = Grounds { size: Some(-12.34), interval: Some((-14.6, -10.1)), ..grounds() };
+        assert!(decide(&better).statement.starts_with("container is 12.3% [10.1, 14.6] faster than native"));
+        let memory = Grounds { direction: Direction::Neutral, ..better };
+        assert!(decide(&memory).statement.contains("] less than native"));
+    }
+
+    #[test]
+    fn drift_larger_than_the_difference_forbids_it() {
+        let drifting = Grounds { drift: 12.4, ..grounds() };
+        let decision = decide(&drifting);
+        assert_eq!(decision.kind, VerdictKind::Inconclusive);
+        assert_eq!(decision.statement, "no difference shown between native and container; could be as large as 27.0%");
+    }
+
+    #[test]
+    fn equivalence_is_claimed_only_when_shown() {
+        let same = Grounds {
+            size: Some(0.1),
+            interval: Some((-0.3, 0.5)),
+            p: Some(0.6),
+            equivalent_at_margin: true,
+            equivalent_less_drift: true,
+            ..grounds()
+        };
+        assert_eq!(decide(&same).statement, "native and container are equivalent within 2% (0.1% [-0.3, 0.5])");
+        assert_eq!(decide(&Grounds { equivalent_less_drift: false, ..same }).kind, VerdictKind::Inconclusive);
+    }
+
+    #[test]
+    fn an_obstacle_comes_before_everything() {
+        let obstacle = Obstacle { code: "P1".into(), because: "the weights do not fit the machine".into() };
+        let decision = decide(&Grounds { obstacles: vec![obstacle], ..grounds() });
+        assert_eq!(decision.kind, VerdictKind::NotComparable);
+        assert_eq!(
+            decision.statement,
+            "native and container are not comparable because the weights do not fit the machine"
+        );
+    }
+}

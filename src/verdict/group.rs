@@ -1,0 +1,181 @@
+//! One cell and metric: everything its runs say by themselves.
+//!
+//! In:  the values of a cell in order of time, the requests of its runs.  Out: [`Group`].
+//! Not here: comparisons.
+
+use super::report::{BootstrapReport, DriftReport, Group, Interval, MedianInterval, OutlierReport, RequestPercentile};
+use super::{CellValues, Settings};
+use crate::model::{Direction, Metric, Run};
+use crate::stats::{self, Sample, bootstrap, hierarchical};
+
+/// Percentiles over all requests of a cell: what a typical request, a slow one and a very slow one see.
+const POOLED: &[(&str, f64)] = &[("p50", 0.50), ("p95", 0.95), ("p99", 0.99)];
+
+/// Estimates of one cell. `runs` are the runs of the cell in the order of `cell.run_ids`.
+pub fn describe(cell: &CellValues, metric: &Metric, runs: &[&Run], settings: &Settings) -> Group {
+    let sample = Sample::new(cell.values.iter().copied());
+    let values = sample.values();
+    let run_ids: Vec<String> =
+        cell.run_ids.iter().zip(&cell.values).filter(|(_, v)| v.is_finite()).map(|(id, _)| id.clone()).collect();
+    let about = stats::describe(&sample, settings.confidence);
+    let flags = flags(&sample, metric);
+    let median =
+        (!values.is_empty()).then(|| stats::quantile_interval(&stats::sorted(values), 0.5, settings.confidence));
+    Group {
+        campaign: cell.campaign.clone(),
+        model: cell.model.clone(),
+        workload: cell.workload.clone(),
+        environment: cell.environment.clone(),
+        metric: metric.name.clone(),
+        unit: metric.unit,
+        direction: metric.direction,
+        n: about.n,
+        n_missing: about.n_missing,
+        n_infinite: about.n_infinite,
+        mean: about.mean,
+        sd: about.sd,
+        se: about.se,
+        cv_pct: about.cv_pct.filter(|_| metric.ratio_scale),
+        min: about.min,
+        max: about.max,
+        median: about.median,
+        mad: about.mad,
+        iqr: about.iqr,
+        p5: about.p5,
+        p25: about.p25,
+        p75: about.p75,
+        p90: about.p90,
+        p95: about.p95,
+        p99: about.p99,
+        skewness: about.skewness,
+        shapiro_p: stats::shapiro(values).map(|s| s.p),
+        t_interval: about.t_lo.zip(about.t_hi).map(|(low, high)| Interval::new(low, high)),
+        bootstrap: of_mean(cell, values, settings),
+        median_interval: median.map_or_else(MedianInterval::default, |i| MedianInterval {
+            low: i.lo,
+            high: i.hi,
+            coverage: Some(i.coverage),
+        }),
+        outliers: outliers(values, &run_ids),
+        drift: drift(cell, values, runs, settings),
+        request_percentiles: pooled(cell, metric, runs, settings),
+        flags,
+        run_ids,
+        values: values.to_vec(),
+    }
+}
+
+/// Reason codes for what a reader will find absent, or must read with care.
+fn flags(sample: &Sample, metric: &Metric) -> Vec<String> {
+    let values = sample.values();
+    let mut flags = Vec::new();
+    match values.len() {
+        0 => flags.push("N2"),
+        1 => flags.push("N1"),
+        _ if values.iter().all(|v| *v == values[0]) => flags.push("constant"),
+        _ => {}
+    }
+    if sample.n_infinite() > 0 {
+        flags.push("N3");
+    }
+    if metric.is_positive() && values.iter().any(|v| *v <= 0.0) {
+        flags.push("N4");
+    }
+    if !values.is_empty() && stats::is_tail(values.len(), 0.99) {
+        flags.push("tail");
+    }
+    flags.into_iter().map(str::to_owned).collect()
+}
+
+fn of_mean(cell: &CellValues, values: &[f64], settings: &Settings) -> Option<BootstrapReport> {
+    let job = settings.job(format!("{}|{}|{}|mean", cell.model, cell.metric, cell.environment));
+    let all = bootstrap::one_sample(values, bootstrap::Statistic::Mean, &job)?;
+    Some(BootstrapReport {
+        statistic: "mean",
+        method: all.bca.method.to_owned(),
+        low: all.bca.lo,
+        high: all.bca.hi,
+        resamples: settings.resamples,
+        flags: all.bca.flags.iter().map(|f| (*f).to_owned()).collect(),
+    })
+}
+
+fn outliers(values: &[f64], run_ids: &[String]) -> OutlierReport {
+    let Some(found) = stats::outliers(values) else { return OutlierReport::default() };
+    let ids = |places: &[usize]| places.iter().filter_map(|i| run_ids.get(*i).cloned()).collect();
+    OutlierReport {
+        three_sigma: ids(&found.three_sigma),
+        mad: ids(&found.modified_z),
+        tukey: ids(&found.tukey),
+        three_sigma_can_fire: found.three_sigma_can_fire,
+        z_bound: Some(found.z_bound),
+    }
+}
+
+/// Order means order of time: without start times there is none, and every figure here is absent.
+fn drift(cell: &CellValues, values: &[f64], runs: &[&Run], settings: &Settings) -> DriftReport {
+    let absent = DriftReport {
+        kendall_tau: None,
+        p: None,
+        method: None,
+        drift_pct: None,
+        sen_slope: None,
+        lag1: None,
+        effective_n: None,
+        autocorrelated: false,
+        t_interval_effective: None,
+    };
+    if runs.len() != cell.values.len() || runs.iter().any(|run| run.started.is_none()) {
+        return absent;
+    }
+    let Some(found) = stats::drift(values, settings.confidence) else { return absent };
+    let effective = found.t_interval_eff.map(|(low, high)| Interval::new(low, high));
+    DriftReport {
+        kendall_tau: Some(found.tau_b),
+        p: Some(found.p),
+        method: Some(found.method.word().to_owned()),
+        drift_pct: found.drift_pct,
+        sen_slope: Some(found.sen_slope),
+        lag1: Some(found.lag1),
+        effective_n: Some(found.n_eff),
+        autocorrelated: found.autocorrelated,
+        t_interval_effective: effective,
+    }
+}
+
+/// Percentiles over all requests, for the bare per-request metrics only: a percentile of percentiles says nothing.
+fn pooled(cell: &CellValues, metric: &Metric, runs: &[&Run], settings: &Settings) -> Vec<RequestPercentile> {
+    if metric.base() != metric.name || metric.direction != Direction::LowerIsBetter {
+        return Vec::new();
+    }
+    let requests: Vec<Vec<f64>> = runs
+        .iter()
+        .filter_map(|run| run.series.iter().find(|s| s.metric == metric.name))
+        .map(|series| series.values.iter().copied().filter(|v| v.is_finite()).collect::<Vec<f64>>())
+        .filter(|values| !values.is_empty())
+        .collect();
+    let total: usize = requests.iter().map(Vec::len).sum();
+    if total < 2 {
+        return Vec::new();
+    }
+    POOLED
+        .iter()
+        .filter_map(|(name, p)| {
+            let job = settings.job(format!("{}|{}|{}|{name}", cell.model, cell.metric, cell.environment));
+            let found = hierarchical::percentile(&requests, *p, &job)?;
+            let mut flags: Vec<String> = found.flags.iter().map(|f| (*f).to_owned()).collect();
+            if stats::is_tail(total, *p) {
+                flags.push("tail".to_owned());
+            }
+            Some(RequestPercentile {
+                percentile: name,
+                estimate: found.estimate,
+                interval: Some(Interval::new(found.lo, found.hi)),
+                median_of_runs: found.median_of_runs,
+                requests: total,
+                runs: requests.len(),
+                flags,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,78 @@
+//! In which order the arms were run, and what that does to a verdict.
+//!
+//! In:  runs of the arms of one question.  Out: [`OrderReport`], the pairs that an interleaved design offers, the drift allowance.
+//! Not here: formulas (see `stats::order`).
+
+use super::report::{Group, OrderReport};
+use crate::model::Run;
+use crate::stats;
+
+/// Order of the runs of one question. `runs` in order of time, of any number of environments.
+pub fn of(model: &str, workload: &str, runs: &[&Run]) -> OrderReport {
+    let sequence: Vec<String> = runs.iter().map(|run| run.environment.clone()).collect();
+    let mut report = OrderReport {
+        model: model.to_owned(),
+        workload: workload.to_owned(),
+        kind: "unknown".to_owned(),
+        stretches: 0,
+        balanced_share: None,
+        p_too_few: None,
+        sequence,
+    };
+    if runs.is_empty() || runs.iter().any(|run| run.started.is_none()) {
+        return report;
+    }
+    let mut names: Vec<&str> = report.sequence.iter().map(String::as_str).collect();
+    names.sort_unstable();
+    names.dedup();
+    let labels: Vec<usize> =
+        report.sequence.iter().map(|name| names.iter().position(|n| n == name).unwrap_or(0)).collect();
+    if let Some(found) = stats::order(&labels) {
+        report.kind = found.kind.word().to_owned();
+        report.stretches = found.runs;
+        report.balanced_share = found.balanced_share;
+        report.p_too_few = found.p_too_few;
+    }
+    report
+}
+
+/// Pairs (baseline, candidate) of an interleaved design: the balanced windows of two in order of time.
+/// A window in which either value is missing is no pair.
+pub fn pairs(order: &OrderReport, runs: &[&Run], baseline: &str, metric: &str) -> Option<Vec<(f64, f64)>> {
+    if order.kind != "interleaved" {
+        return None;
+    }
+    let pairs: Vec<(f64, f64)> = runs
+        .chunks_exact(2)
+        .filter_map(|window| {
+            let a = window.iter().find(|run| run.environment == baseline)?;
+            let b = window.iter().find(|run| run.environment != baseline)?;
+            Some((a.value(metric)?, b.value(metric)?))
+        })
+        .collect();
+    (pairs.len() >= 2).then_some(pairs)
+}
+
+/// How much of a difference time alone may explain, in per cent of the mean (or in the unit of the metric), and in which arm.
+///
+/// Zero for an interleaved design, where drift falls on both arms alike.
+pub fn drift_allowance(order: &OrderReport, a: &Group, b: &Group, per_cent: bool) -> (f64, Option<String>) {
+    if order.kind == "interleaved" || order.kind == "unknown" {
+        return (0.0, None);
+    }
+    let mut most = (0.0, None);
+    for arm in [a, b] {
+        let significant = arm.drift.p.is_some_and(|p| p < stats::order::DRIFT_ALPHA);
+        let size = if per_cent {
+            arm.drift.drift_pct
+        } else {
+            arm.drift.sen_slope.map(|slope| slope * (arm.n.saturating_sub(1)) as f64)
+        };
+        if let (true, Some(size)) = (significant, size)
+            && size.abs() > most.0
+        {
+            most = (size.abs(), Some(arm.environment.clone()));
+        }
+    }
+    most
+}

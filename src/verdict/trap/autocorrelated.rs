@@ -1,0 +1,86 @@
+//! Runs that resemble the run before them: fewer independent observations than rows.
+//!
+//! In:  values of each cell in order of time.  Out: one finding a cell and metric, else one a question.
+//! Not here: trends (see `drift`).
+
+use super::finding::{ALPHA, Look, by_question, cooldown, named, place};
+use super::{Finding, Trap};
+use crate::stats;
+use crate::verdict::case::{Case, Cell};
+use crate::verdict::number::significant;
+use crate::verdict::report::{Evidence, Severity, Subject};
+
+/// Bound of the lag-1 correlation of independent values, in units of 1 / sqrt(n) (statistics contract 6.3).
+pub const BOUND: f64 = 1.96;
+
+/// Autocorrelated runs.
+pub struct AutocorrelatedRuns;
+
+impl Trap for AutocorrelatedRuns {
+    fn id(&self) -> &'static str {
+        "autocorrelated-runs"
+    }
+    fn title(&self) -> &'static str {
+        "Runs that resemble their predecessor"
+    }
+    fn severity(&self) -> Severity {
+        Severity::Warning
+    }
+    fn about(&self) -> String {
+        format!(
+            "Every interval and test takes runs as independent. When a run inherits heat, cache or memory layout from the one before, ten runs carry the information of perhaps four, and intervals \
+             come out too short. The check computes the correlation of each run with its predecessor, for each primary metric of each cell, and fires when it exceeds {BOUND} / sqrt(n), \
+             which independent values do about once in forty. It then says how many independent runs the sample is worth, n (1 - r) / (1 + r). A drift shows here too. To avoid the trap, \
+             bring the machine into the same state before each run: caches dropped, temperature waited for, a fresh process."
+        )
+    }
+    fn undermines(&self) -> &'static str {
+        "that these runs are independent observations"
+    }
+    fn check(&self, case: &Case<'_>) -> Vec<Finding> {
+        by_question(case, "no arm's runs resemble their predecessors more than chance allows", |cell, metric| {
+            look(case, cell, metric)
+        })
+    }
+}
+
+fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
+    if cell.runs.iter().any(|run| run.started.is_none()) {
+        return Look::Blind("runs without a start time".to_owned());
+    }
+    let numbers = cell.numbers(metric);
+    let Some(found) = stats::drift::drift(&numbers, 1.0 - ALPHA) else {
+        return Look::Blind(if numbers.len() < 3 {
+            format!("{} values, three are needed", numbers.len())
+        } else {
+            "all values are the same".to_owned()
+        });
+    };
+    if !found.autocorrelated {
+        return Look::Clean(format!("lag-1 correlation {}", significant(found.lag1, 2)));
+    }
+    let bound = BOUND / (numbers.len() as f64).sqrt();
+    let message = format!(
+        "{} of {} in {}: each run resembles the one before (lag-1 correlation {}, bound {}); {} runs are worth about {}",
+        named(metric),
+        place(case, cell.model, cell.workload),
+        cell.environment,
+        significant(found.lag1, 2),
+        significant(bound, 2),
+        numbers.len(),
+        significant(found.n_eff, 2)
+    );
+    let corrected = found.t_interval_eff.map(|(low, high)| {
+        Evidence::text(format!(
+            "interval of the mean for {} independent runs: {} to {}",
+            significant(found.n_eff, 3),
+            significant(low, 5),
+            significant(high, 5)
+        ))
+    });
+    Look::There(
+        Finding::fired(Subject::cell(case, cell).with_metric(metric), message)
+            .evidence(corrected)
+            .remedy(format!("reset caches and temperature before each run; {}", cooldown(case))),
+    )
+}

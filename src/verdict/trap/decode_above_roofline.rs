@@ -1,0 +1,108 @@
+//! P2: decoding cannot be faster than memory bandwidth lets the weights be read.
+//!
+//! In:  output rates, batch, bytes per step, bandwidth.  Out: one finding a model and workload.
+//! Not here: whether a rate below the limit is good.
+
+use super::finding::{or_missing, place, read};
+use super::physics::{GB, Roofline, bandwidth, missing_machine, missing_weights, roofline, share, step_bytes};
+use super::{Finding, Trap};
+use crate::verdict::case::Case;
+use crate::verdict::number::{list, significant};
+use crate::verdict::report::{Severity, Subject};
+
+/// A rate may pass the limit by this factor before the check fires: bandwidth is nominal and rates are rounded.
+pub const TOLERANCE: f64 = 1.05;
+
+/// Decode above the roofline.
+pub struct DecodeAboveRoofline;
+
+impl Trap for DecodeAboveRoofline {
+    fn id(&self) -> &'static str {
+        "decode-above-roofline"
+    }
+    fn code(&self) -> Option<&'static str> {
+        Some("P2")
+    }
+    fn title(&self) -> &'static str {
+        "Decode faster than memory allows"
+    }
+    fn severity(&self) -> Severity {
+        Severity::Error
+    }
+    fn about(&self) -> String {
+        format!(
+            "Each decode step reads the weights once for the whole batch, so a machine that moves `W` bytes a second makes at most \
+             `batch x W / bytes per step` tokens a second. A dense model reads all its weights; a mixture of E experts with k chosen per token \
+             reads the expert share `1 - (1 - k/E)^batch` and everything else. Reads of the KV cache would only lower the limit and are not counted. \
+             The check fires when a run reports more than {TOLERANCE} times the limit: the label, the batch or the rate is wrong, or several tokens \
+             came out of one step (speculative decoding), which must then be said. To avoid it, archive the model id, the precision and the \
+             batch limit that the engine prints."
+        )
+    }
+    fn undermines(&self) -> &'static str {
+        "the speed reported for this model on this machine"
+    }
+    fn check(&self, case: &Case<'_>) -> Vec<Finding> {
+        let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
+        or_missing(findings, case, "the campaign has no runs")
+    }
+}
+
+fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
+    let subject = Subject::question(case, model, workload);
+    let lines: Vec<Roofline<'_>> =
+        case.arms(model, workload).into_iter().filter_map(|cell| roofline(case, cell)).collect();
+    let Some(line) = lines.first() else {
+        return Finding::not_evaluated(subject, missing(case, model, workload));
+    };
+    let rates: Vec<_> = lines.iter().flat_map(|l| l.rates.iter().copied()).collect();
+    let over: Vec<_> = rates.iter().copied().filter(|(_, _, rate)| *rate > TOLERANCE * line.limit).collect();
+    let mean = rates.iter().map(|(_, _, rate)| rate).sum::<f64>() / rates.len() as f64;
+    let limit = format!(
+        "{} GB a step at {} GB/s allow {} tok/s at batch {}",
+        significant(line.bytes / GB, 4),
+        significant(bandwidth(case).map_or(f64::NAN, |b| b.value) / GB, 4),
+        significant(line.limit, 3),
+        significant(line.batch, 4)
+    );
+    let place = place(case, model, workload);
+    if over.is_empty() {
+        let share = significant(100.0 * mean / line.limit, 2);
+        return Finding::passed(
+            subject,
+            format!("{place}: {limit}; {} tok/s are reported on average, {share} % of that", significant(mean, 4)),
+        );
+    }
+    let needed = (mean * line.bytes / (line.limit * line.bytes / line.batch)).ceil();
+    let message = format!(
+        "{place}: {limit}, yet {} report more, {} tok/s on average, which a batch of at least {} would need",
+        share(over.len(), rates.len()),
+        significant(mean, 4),
+        significant(needed, 6)
+    );
+    Finding::fired(subject, message)
+        .evidence(over.into_iter().map(|(run, metric, rate)| read(run, metric, format!("{} tok/s", significant(rate, 6)))))
+        .remedy("check in the engine's log which model, precision and batch ran; if tokens were speculated, state the mean accepted length")
+}
+
+fn missing(case: &Case<'_>, model: &str, workload: &str) -> String {
+    let mut missing = Vec::new();
+    let batch = case.batch(model, workload);
+    if batch.is_none() {
+        missing.push("the batch or concurrency limit".to_owned());
+    }
+    if step_bytes(case, model, batch.unwrap_or(1.0)).is_none() {
+        missing.push(format!("the bytes read per step ({})", missing_weights(case, model)));
+    }
+    if bandwidth(case).is_none() {
+        missing.push(missing_machine(case, "memory bandwidth"));
+    }
+    if !case
+        .arms(model, workload)
+        .iter()
+        .any(|cell| cell.runs.iter().any(|run| super::physics::decode_rate(run).is_some()))
+    {
+        missing.push("an output rate".to_owned());
+    }
+    format!("{}: missing {}", place(case, model, workload), list(&missing))
+}

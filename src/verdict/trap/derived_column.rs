@@ -1,0 +1,87 @@
+//! P5: a column that is a product or ratio of others is not a further measurement.
+//!
+//! In:  [`derived_columns`].  Out: one finding a derived column.
+//! Not here: how it is found (see `columns`).
+
+use super::columns::{CHANCE, Derived, MATCHING_SHARE, MIN_ROWS, Relation, SPREAD_OVER_ROUNDING, derived_columns};
+use super::finding::named;
+use super::{Finding, Trap};
+use crate::verdict::case::Case;
+use crate::verdict::number::{list, significant};
+use crate::verdict::report::{Evidence, Severity, Subject};
+
+/// A product or ratio of other columns.
+pub struct DerivedColumn;
+
+impl Trap for DerivedColumn {
+    fn id(&self) -> &'static str {
+        "derived-column"
+    }
+    fn code(&self) -> Option<&'static str> {
+        Some("P5")
+    }
+    fn title(&self) -> &'static str {
+        "One measurement in two columns"
+    }
+    fn severity(&self) -> Severity {
+        Severity::Note
+    }
+    fn about(&self) -> String {
+        format!(
+            "A table with requests per second and tokens per second looks like two confirmations of one result, but when every request makes the same \
+             number of tokens the second column is the first times a constant. The check looks for columns that equal a constant times another, over \
+             another, or a product or ratio of two others, in at least {:.0} % of at least {MIN_ROWS} rows. A printed value stands for half a unit of its last \
+             place on either side; a column must vary by at least {SPREAD_OVER_ROUNDING} times its rounding, and independent columns must show the relation \
+             less often than {CHANCE:e}. Such a column is left out of the family of tests. To avoid the trap, publish one of the two and say how the other follows.",
+            100.0 * MATCHING_SHARE
+        )
+    }
+    fn check(&self, case: &Case<'_>) -> Vec<Finding> {
+        let found: Vec<Derived> =
+            derived_columns(case).into_iter().filter(|d| d.relation == Relation::Product).collect();
+        if found.is_empty() {
+            return vec![nothing(case)];
+        }
+        found.iter().map(|derived| say(case, derived)).collect()
+    }
+}
+
+fn nothing(case: &Case<'_>) -> Finding {
+    let columns = case.metrics().len();
+    if columns < 2 || case.runs.len() < MIN_ROWS {
+        let message =
+            format!("needs at least two metrics and {MIN_ROWS} runs; there are {columns} and {}", case.runs.len());
+        return Finding::not_evaluated(Subject::of(case), message);
+    }
+    Finding::passed(
+        Subject::of(case),
+        format!("none of {columns} columns is a product or ratio of others to the printed digit"),
+    )
+}
+
+fn say(case: &Case<'_>, derived: &Derived) -> Finding {
+    let from: Vec<String> = derived.from.iter().map(|name| named(name)).collect();
+    let message = format!(
+        "{} follows from {} in {} of {} rows: {}",
+        named(&derived.column),
+        list(&from),
+        derived.matching,
+        derived.rows,
+        derived.rule
+    );
+    let example = case.runs.iter().find_map(|run| {
+        let parts: Option<Vec<String>> = std::iter::once(&derived.column)
+            .chain(&derived.from)
+            .map(|name| Some(format!("{name} {}", significant(run.value(name)?, 9))))
+            .collect();
+        Some(Evidence::run(list(&parts?), run.id.clone()))
+    });
+    let exceptions = derived.exceptions.iter().map(|id| Evidence::run("the relation does not hold here", id.clone()));
+    Finding::fired(Subject::of(case).with_metric(&derived.column), message)
+        .evidence(example.into_iter().chain(exceptions))
+        .remedy(format!(
+            "count {} and {} as one measurement; the family of tests leaves the first out",
+            named(&derived.column),
+            list(&from)
+        ))
+}

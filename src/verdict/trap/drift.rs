@@ -1,0 +1,84 @@
+//! A trend inside one arm: the machine was not the same at the end as at the start.
+//!
+//! In:  values of each cell in order of time.  Out: one finding a cell and metric that drifts, else one a question.
+//! Not here: the allowance that verdicts make for it (see `judge`).
+
+use super::finding::{ALPHA, Look, by_question, cooldown, named, place};
+use super::{Finding, Trap};
+use crate::stats;
+use crate::verdict::case::{Case, Cell};
+use crate::verdict::number::{p_value, significant};
+use crate::verdict::report::{Evidence, Severity, Subject};
+
+/// Drift within an arm.
+pub struct DriftWithinArm;
+
+impl Trap for DriftWithinArm {
+    fn id(&self) -> &'static str {
+        "drift"
+    }
+    fn title(&self) -> &'static str {
+        "Drift within an environment"
+    }
+    fn severity(&self) -> Severity {
+        Severity::Warning
+    }
+    fn about(&self) -> String {
+        format!(
+            "Repeats of one cell should differ by chance. When they rise or fall together with time, something that nobody controls changes: temperature, page cache, fragmentation, another user. \
+             Their mean then depends on when one stopped, and their scatter is no measure of chance. The check runs the Mann-Kendall test on each primary metric of each cell in order of start and \
+             fires at p < {ALPHA}; the size is Sen's slope over the whole arm, in per cent of the mean. With many cells one in twenty fires by chance. A drift is allowed for in verdicts \
+             unless environments alternate. To avoid the trap, interleave environments, drop caches before each run, and reboot between blocks."
+        )
+    }
+    fn undermines(&self) -> &'static str {
+        "that the repeats of these cells differ by chance alone"
+    }
+    fn check(&self, case: &Case<'_>) -> Vec<Finding> {
+        by_question(case, &format!("no arm has a trend at p < {ALPHA}"), |cell, metric| look(case, cell, metric))
+    }
+}
+
+fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
+    if cell.runs.iter().any(|run| run.started.is_none()) {
+        return Look::Blind("runs without a start time".to_owned());
+    }
+    let values = cell.values(metric);
+    let numbers = cell.numbers(metric);
+    let Some(found) = stats::drift::drift(&numbers, 1.0 - ALPHA) else {
+        return Look::Blind(if numbers.len() < 3 {
+            format!("{} values, three are needed", numbers.len())
+        } else {
+            "all values are the same".to_owned()
+        });
+    };
+    let size =
+        found.drift_pct.map_or_else(|| "an unknown share".to_owned(), |pct| format!("{} %", significant(pct.abs(), 2)));
+    if found.p >= ALPHA {
+        return Look::Clean(format!("p {}", p_value(found.p)));
+    }
+    let (first, last) = (values.first().map_or(f64::NAN, |v| v.1), values.last().map_or(f64::NAN, |v| v.1));
+    let message = format!(
+        "{} of {} in {} {} by {size} over {} runs (Mann-Kendall p {})",
+        named(metric),
+        place(case, cell.model, cell.workload),
+        cell.environment,
+        if found.sen_slope < 0.0 { "falls" } else { "rises" },
+        numbers.len(),
+        p_value(found.p)
+    );
+    Look::There(
+        Finding::fired(Subject::cell(case, cell).with_metric(metric), message)
+            .evidence(
+                [Evidence::text(format!(
+                    "Kendall tau-b {}, first {}, last {}",
+                    significant(found.tau_b, 2),
+                    significant(first, 5),
+                    significant(last, 5)
+                ))]
+                .into_iter()
+                .chain(values.iter().map(|(run, v)| super::finding::read(run, metric, significant(*v, 6)))),
+            )
+            .remedy(format!("alternate environments and find what changes with time; {}", cooldown(case))),
+    )
+}

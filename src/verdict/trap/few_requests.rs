@@ -1,0 +1,109 @@
+//! Percentiles of fewer requests than they need.
+//!
+//! In:  requests of each run, percentiles that the runs report.  Out: one finding a question.
+//! Not here: percentiles over all runs (see `stats::hierarchical`).
+
+use std::collections::BTreeMap;
+
+use super::finding::{ALPHA, or_missing, place};
+use super::{Finding, Trap};
+use crate::model::{Metric, Run};
+use crate::verdict::case::Case;
+use crate::verdict::number::{count, list};
+use crate::verdict::report::{Evidence, Severity, Subject};
+
+/// Percentiles far from the middle, and the share below them.
+pub const TAILS: &[(&str, f64)] = &[("p90", 0.90), ("p95", 0.95), ("p99", 0.99)];
+
+/// Few requests for a percentile.
+pub struct FewRequestsForPercentile;
+
+/// Fewest requests for which a percentile has an upper limit: the smallest n with p^n <= alpha / 2 (statistics contract 2.7).
+pub fn needed(p: f64) -> usize {
+    ((ALPHA / 2.0).ln() / p.ln()).ceil() as usize
+}
+
+impl Trap for FewRequestsForPercentile {
+    fn id(&self) -> &'static str {
+        "few-requests-for-percentile"
+    }
+    fn title(&self) -> &'static str {
+        "Percentiles of too few requests"
+    }
+    fn severity(&self) -> Severity {
+        Severity::Warning
+    }
+    fn about(&self) -> String {
+        let needs: Vec<String> = TAILS.iter().map(|(name, p)| format!("{} for {name}", needed(*p))).collect();
+        format!(
+            "A p99 of thirty requests is a number between the two slowest of them. A percentile of a run has an upper limit at {:.0} % only when enough requests lie beyond it by chance: the smallest n \
+             with p^n at most {}, which is {}. The check counts the requests of each run and fires when a run reports a percentile of fewer. Such a figure is printed with a mark and judged with a wide margin. \
+             To avoid the trap, send more requests in each run, report a percentile that the number can carry, or look at the percentiles over the requests of all runs, which are given with intervals.",
+            100.0 * (1.0 - ALPHA),
+            ALPHA / 2.0,
+            list(&needs)
+        )
+    }
+    fn undermines(&self) -> &'static str {
+        "the tail percentiles of single runs"
+    }
+    fn check(&self, case: &Case<'_>) -> Vec<Finding> {
+        let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
+        or_missing(findings, case, "the campaign has no runs")
+    }
+}
+
+/// Requests behind a run's percentile of a metric: as listed, else as stated.
+fn requests(run: &Run, base: &str) -> Option<usize> {
+    let listed =
+        run.series.iter().find(|s| s.metric == base).map(|s| s.values.iter().filter(|v| v.is_finite()).count());
+    listed.or_else(|| run.setup.requests.filter(|n| *n >= 0.0 && n.is_finite()).map(|n| n as usize))
+}
+
+fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
+    let subject = Subject::question(case, model, workload);
+    let place = place(case, model, workload);
+    // Least requests, runs below the need and runs in all, by percentile.
+    let mut seen: BTreeMap<usize, (usize, usize, usize)> = BTreeMap::new();
+    let mut reported = false;
+    for run in case.arms(model, workload).iter().flat_map(|cell| cell.runs.iter()) {
+        for (i, (name, p)) in TAILS.iter().enumerate() {
+            for reading in run.readings.iter().filter(|r| r.metric.ends_with(name)) {
+                let Some(metric) = Metric::find(&reading.metric).filter(|m| m.base() != m.name) else { continue };
+                reported = true;
+                let Some(n) = requests(run, metric.base()) else { continue };
+                let entry = seen.entry(i).or_insert((n, 0, 0));
+                entry.0 = entry.0.min(n);
+                entry.1 += usize::from(n < needed(*p));
+                entry.2 += 1;
+            }
+        }
+    }
+    if seen.is_empty() {
+        let missing =
+            if reported { "the number of requests behind the percentiles" } else { "percentiles of requests" };
+        return Finding::not_evaluated(subject, format!("{place}: missing {missing}"));
+    }
+    let short: Vec<(&str, f64, usize)> =
+        seen.iter().filter(|(_, s)| s.1 > 0).map(|(i, s)| (TAILS[*i].0, TAILS[*i].1, s.0)).collect();
+    let rows = seen.iter().map(|(i, (n, below, all))| {
+        let (name, p) = TAILS[*i];
+        Evidence::text(format!(
+            "{name}: {} in the smallest run, {} needed; {below} of {all} figures rest on fewer",
+            count(*n, "request"),
+            needed(p)
+        ))
+    });
+    if short.is_empty() {
+        return Finding::passed(subject, format!("{place}: every reported percentile rests on enough requests"))
+            .evidence(rows);
+    }
+    let said: Vec<String> = short.iter().map(|(name, p, _)| format!("{name} needs {}", needed(*p))).collect();
+    let fewest = short.iter().map(|s| s.2).min().unwrap_or(0);
+    Finding::fired(
+        subject,
+        format!("{place}: runs report percentiles of {}, where {}", count(fewest, "request"), list(&said)),
+    )
+    .evidence(rows)
+    .remedy("send more requests in each run, or read the percentiles over all runs, which come with intervals")
+}

@@ -1,0 +1,220 @@
+//! What a trap hands back, and the few words that all of them share.
+//!
+//! In:  a status, a subject and a sentence.  Out: [`Finding`].
+//! Not here: what is looked for.
+
+use crate::model::{Metric, Run};
+use crate::verdict::case::{Case, Cell};
+use crate::verdict::report::{Evidence, Severity, Subject, TrapStatus};
+
+/// Rows of evidence that one finding lists; the rest is counted. A page stays readable and an archive of a million runs stays small.
+pub const MAX_EVIDENCE: usize = 24;
+/// Significance level of the checks that test something, two-sided (statistics contract, head).
+pub const ALPHA: f64 = 0.05;
+
+/// What a trap saw of one subject.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// Fired, passed or not evaluated.
+    pub status: TrapStatus,
+    /// What it speaks of.
+    pub subject: Subject,
+    /// One sentence with the figures; when not evaluated, what was missing.
+    pub message: String,
+    /// What it rests on.
+    pub evidence: Vec<Evidence>,
+    /// What to do about it.
+    pub remedy: String,
+    /// Overrides the trap's own severity where a rule has two.
+    pub severity: Option<Severity>,
+}
+
+impl Finding {
+    fn new(status: TrapStatus, subject: Subject, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { status, subject, message, evidence: Vec::new(), remedy: String::new(), severity: None }
+    }
+
+    /// The trap is there.
+    pub fn fired(subject: Subject, message: impl Into<String>) -> Self {
+        Self::new(TrapStatus::Fired, subject, message)
+    }
+
+    /// All that is needed was there, and the trap is not.
+    pub fn passed(subject: Subject, message: impl Into<String>) -> Self {
+        Self::new(TrapStatus::Passed, subject, message)
+    }
+
+    /// Something was missing; the message says exactly what.
+    pub fn not_evaluated(subject: Subject, message: impl Into<String>) -> Self {
+        Self::new(TrapStatus::NotEvaluated, subject, message)
+    }
+
+    /// Adds evidence, at most [`MAX_EVIDENCE`] rows and a count of the rest.
+    #[must_use]
+    pub fn evidence(mut self, rows: impl IntoIterator<Item = Evidence>) -> Self {
+        let mut more = 0;
+        for row in rows {
+            if self.evidence.len() < MAX_EVIDENCE {
+                self.evidence.push(row);
+            } else {
+                more += 1;
+            }
+        }
+        if more > 0 {
+            self.evidence.push(Evidence::text(format!("and {more} more")));
+        }
+        self
+    }
+
+    /// Says what to do.
+    #[must_use]
+    pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = remedy.into();
+        self
+    }
+
+    /// Says how bad it is where that differs from the trap's own severity.
+    #[must_use]
+    pub fn severity(mut self, severity: Severity) -> Self {
+        self.severity = Some(severity);
+        self
+    }
+}
+
+impl Subject {
+    /// The whole campaign.
+    pub fn of(case: &Case<'_>) -> Self {
+        Self { campaign: case.campaign.name.clone(), ..Self::default() }
+    }
+
+    /// One model and workload in all environments.
+    pub fn question(case: &Case<'_>, model: &str, workload: &str) -> Self {
+        Self { model: Some(model.to_owned()), workload: Some(workload.to_owned()), ..Self::of(case) }
+    }
+
+    /// One cell.
+    pub fn cell(case: &Case<'_>, cell: &Cell<'_>) -> Self {
+        Self { environment: Some(cell.environment.to_owned()), ..Self::question(case, cell.model, cell.workload) }
+    }
+
+    /// Narrowed to a model.
+    #[must_use]
+    pub fn with_model(self, model: &str) -> Self {
+        Self { model: Some(model.to_owned()), ..self }
+    }
+
+    /// Narrowed to a metric.
+    #[must_use]
+    pub fn with_metric(self, metric: &str) -> Self {
+        Self { metric: Some(metric.to_owned()), ..self }
+    }
+}
+
+/// The findings, or one that says there was nothing to look at: silence is not an answer.
+pub fn or_missing(findings: Vec<Finding>, case: &Case<'_>, missing: &str) -> Vec<Finding> {
+    if findings.is_empty() { vec![Finding::not_evaluated(Subject::of(case), missing)] } else { findings }
+}
+
+/// A metric as it stands inside a sentence: `output throughput`, `KV cache`.
+pub fn named(metric: &str) -> String {
+    let Some(known) = Metric::find(metric) else { return metric.to_owned() };
+    let mut letters = known.label.chars();
+    match (letters.next(), letters.next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => {
+            first.to_lowercase().chain(std::iter::once(second)).chain(letters).collect()
+        }
+        _ => known.label,
+    }
+}
+
+/// A cell as it stands inside a sentence; the workload only where the campaign has several.
+pub fn place(case: &Case<'_>, model: &str, workload: &str) -> String {
+    let alone = case.cells.iter().all(|cell| cell.workload == workload);
+    if alone { model.to_owned() } else { format!("{model}, {workload}") }
+}
+
+/// One value of one run as evidence.
+pub fn seen(run: &Run, text: impl Into<String>) -> Evidence {
+    let mut evidence = Evidence::run(text, run.id.clone());
+    evidence.origin = run.readings.first().map(|reading| reading.origin.clone());
+    evidence
+}
+
+/// One reading as evidence, with the place where it stands.
+pub fn read(run: &Run, metric: &str, text: impl Into<String>) -> Evidence {
+    let mut evidence = Evidence::run(text, run.id.clone());
+    evidence.origin = run.reading(metric).map(|reading| reading.origin.clone());
+    evidence
+}
+
+/// Metrics that order and spread are judged by: the primary ones, or, where none are chosen, every plain metric with a true zero.
+pub fn judged<'a>(case: &'a Case<'a>) -> Vec<&'a str> {
+    if !case.primary.is_empty() {
+        return case.primary.iter().map(String::as_str).collect();
+    }
+    let mut known: Vec<(usize, &str)> = case
+        .metrics()
+        .into_iter()
+        .filter_map(|name| Metric::find(name).map(|metric| (metric, name)))
+        .filter(|(metric, name)| metric.ratio_scale && metric.base() == *name)
+        .map(|(metric, name)| (metric.rank(), name))
+        .collect();
+    known.sort_unstable();
+    known.into_iter().map(|(_, name)| name).collect()
+}
+
+/// What a look at one cell and metric gave.
+pub enum Look {
+    /// The trap is there.
+    There(Finding),
+    /// It is not; what was measured, in a few words.
+    Clean(String),
+    /// It could not be looked for; what was missing.
+    Blind(String),
+}
+
+/// Looks at every cell and judged metric. Each hit is a finding; a question without a hit gets one, with what was measured or what was missing.
+pub fn by_question(case: &Case<'_>, clean: &str, look: impl Fn(&Cell<'_>, &str) -> Look) -> Vec<Finding> {
+    let metrics = judged(case);
+    let mut findings = Vec::new();
+    for (model, workload) in case.questions() {
+        let (mut hits, mut cleared, mut blind) = (Vec::new(), Vec::new(), Vec::new());
+        for cell in case.arms(model, workload) {
+            for metric in &metrics {
+                match look(cell, metric) {
+                    Look::There(finding) => hits.push(finding),
+                    Look::Clean(text) => cleared.push(format!("{}, {}: {text}", cell.environment, named(metric))),
+                    Look::Blind(text) => blind.push(format!("{}, {}: {text}", cell.environment, named(metric))),
+                }
+            }
+        }
+        let subject = Subject::question(case, model, workload);
+        if !hits.is_empty() {
+            findings.extend(hits);
+        } else if !cleared.is_empty() {
+            findings.push(Finding::passed(subject, clean).evidence(cleared.into_iter().map(Evidence::text)));
+        } else {
+            let missing = match blind.first() {
+                Some(first) => format!("nothing to look at: {first}"),
+                None => "no metric of this campaign is known here".to_owned(),
+            };
+            findings.push(Finding::not_evaluated(subject, missing).evidence(blind.into_iter().map(Evidence::text)));
+        }
+    }
+    or_missing(findings, case, "the campaign has no runs")
+}
+
+/// What the campaign already does about time and heat, so that advice does not repeat it.
+pub fn cooldown(case: &Case<'_>) -> String {
+    match case.campaign.cooldown_s {
+        Some(pause) if pause > 0.0 => {
+            format!(
+                "the stated pause of {} s between runs did not prevent it",
+                crate::verdict::number::significant(pause, 4)
+            )
+        }
+        Some(_) => "there is no pause between runs; add one".to_owned(),
+        None => "no pause between runs is stated; state one and keep it".to_owned(),
+    }
+}

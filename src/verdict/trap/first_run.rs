@@ -1,0 +1,105 @@
+//! The first run after a change of environment or model is often unlike the others.
+//!
+//! In:  values in order of time over the whole campaign.  Out: one finding a cell and metric, else one a question.
+//! Not here: outliers in general (see `stats::outlier`).
+
+use super::finding::{Look, by_question, named, place, read};
+use super::{Finding, Trap};
+use crate::model::Run;
+use crate::stats::{self, outlier::FENCE};
+use crate::verdict::case::{Case, Cell};
+use crate::verdict::number::{count, significant};
+use crate::verdict::report::{Severity, Subject};
+
+/// Fewest other runs of an arm from which fences are drawn.
+pub const MIN_OTHERS: usize = 4;
+
+/// First-run effect.
+pub struct FirstRunEffect;
+
+impl Trap for FirstRunEffect {
+    fn id(&self) -> &'static str {
+        "first-run-effect"
+    }
+    fn title(&self) -> &'static str {
+        "The first run is unlike the others"
+    }
+    fn severity(&self) -> Severity {
+        Severity::Warning
+    }
+    fn about(&self) -> String {
+        format!(
+            "The first run after a change finds files that are not cached, kernels that are not compiled and a chip that is cold, or, the other way round, memory full of what ran before. \
+             The check takes each first run after a change of environment or model and fires when it lies more than {FENCE} interquartile ranges outside the quartiles of that arm's other runs, \
+             of which at least {MIN_OTHERS} are needed. Where environments alternate every run follows a change, so only the first run of each arm is looked at. The run stays in all results. \
+             To avoid the trap, make one discarded warm-up run after each change, planned as such, and restore the same cache state before every run."
+        )
+    }
+    fn undermines(&self) -> &'static str {
+        "that the first runs are like the others"
+    }
+    fn check(&self, case: &Case<'_>) -> Vec<Finding> {
+        by_question(case, "no first run after a change lies outside the other runs of its arm", |cell, metric| {
+            look(case, cell, metric)
+        })
+    }
+}
+
+/// Ids of the runs of a cell that follow a change; only its very first where most of them do.
+fn firsts<'a>(case: &Case<'a>, cell: &Cell<'a>) -> Vec<&'a Run> {
+    // Workloads of one launch follow each other by plan: the sequence is that of this workload alone.
+    let sequence: Vec<&Run> = case.runs.iter().copied().filter(|run| run.workload == cell.workload).collect();
+    let mut before: Option<&Run> = None;
+    let mut firsts = Vec::new();
+    for run in sequence {
+        let changed = before.is_none_or(|b| b.environment != run.environment || b.model != run.model);
+        if changed && run.environment == cell.environment && run.model == cell.model {
+            firsts.push(run);
+        }
+        before = Some(run);
+    }
+    if 2 * firsts.len() > cell.runs.len() {
+        firsts.truncate(1);
+    }
+    firsts
+}
+
+fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
+    if cell.runs.iter().any(|run| run.started.is_none()) {
+        return Look::Blind("runs without a start time".to_owned());
+    }
+    let values = cell.values(metric);
+    let firsts = firsts(case, cell);
+    let is_first = |run: &Run| firsts.iter().any(|first| first.id == run.id);
+    let others: Vec<f64> = values.iter().filter(|(run, _)| !is_first(run)).map(|(_, v)| *v).collect();
+    let looked: Vec<&(&Run, f64)> = values.iter().filter(|(run, _)| is_first(run)).collect();
+    if others.len() < MIN_OTHERS || looked.is_empty() {
+        return Look::Blind(format!("{}, {MIN_OTHERS} besides the first are needed", count(values.len(), "value")));
+    }
+    let others = stats::sorted(&others);
+    let Some((low, high)) = stats::outlier::fences(&others) else { return Look::Blind("no fences".to_owned()) };
+    let outside: Vec<&&(&Run, f64)> = looked.iter().filter(|(_, v)| *v < low || *v > high).collect();
+    let Some((_, value)) = outside.first().map(|hit| **hit) else {
+        return Look::Clean(format!(
+            "first {} within {} to {}",
+            significant(looked[0].1, 5),
+            significant(low, 5),
+            significant(high, 5)
+        ));
+    };
+    let message = format!(
+        "{} of {} in {}: the first run gives {}, outside {} to {} of the other {}",
+        named(metric),
+        place(case, cell.model, cell.workload),
+        cell.environment,
+        significant(*value, 5),
+        significant(low, 5),
+        significant(high, 5),
+        count(others.len(), "run")
+    );
+    Look::There(
+        Finding::fired(Subject::cell(case, cell).with_metric(metric), message)
+            .evidence(outside.iter().map(|(run, v)| read(run, metric, format!("{} in the first run after a change", significant(*v, 6)))))
+            .remedy("plan a warm-up run after each change and say that it does not count; here the run stays in all results"),
+    )
+}

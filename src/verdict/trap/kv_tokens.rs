@@ -1,0 +1,110 @@
+//! P8: a KV cache of so many tokens has so many bytes.
+//!
+//! In:  KV tokens, KV bytes, bytes per token of the model.  Out: one finding a model and workload.
+//! Not here: how large the cache should be.
+
+use super::finding::{or_missing, place, read};
+use super::physics::{GIB, share};
+use super::{Finding, Trap};
+use crate::model::Run;
+use crate::verdict::case::Case;
+use crate::verdict::number::{list, significant};
+use crate::verdict::report::{Severity, Subject};
+
+/// Largest disagreement, per cent: block sizes and printed digits stay below it.
+pub const TOLERANCE_PCT: f64 = 1.0;
+/// Ratios that a cache kept in fewer bits than the 16 of the facts would give: 8 and 4.
+const NARROWER: &[(f64, &str)] = &[(2.0, "8"), (4.0, "4")];
+
+/// KV tokens and KV bytes disagree.
+pub struct KvTokensMismatch;
+
+impl Trap for KvTokensMismatch {
+    fn id(&self) -> &'static str {
+        "kv-tokens-mismatch"
+    }
+    fn code(&self) -> Option<&'static str> {
+        Some("P8")
+    }
+    fn title(&self) -> &'static str {
+        "KV tokens do not match KV bytes"
+    }
+    fn severity(&self) -> Severity {
+        Severity::Error
+    }
+    fn about(&self) -> String {
+        format!(
+            "Each token in the KV cache takes `2 x layers x KV heads x head size x bytes per value` of that model, so capacity in tokens times bytes per token must be \
+             the size of the cache. Engines print both, and their ratio is a fingerprint of the model that was loaded: a 7B and a 72B model differ by a factor of almost six. \
+             The check fires when they disagree by more than {TOLERANCE_PCT} %. A ratio of two or four within the same tolerance fits a cache kept in 8 or 4 bits and \
+             is a warning, because the archive should say so. To avoid it, archive the engine's start-up log with both figures and the data type of the cache."
+        )
+    }
+    fn undermines(&self) -> &'static str {
+        "the model and the KV cache that these runs are labelled with"
+    }
+    fn check(&self, case: &Case<'_>) -> Vec<Finding> {
+        let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
+        or_missing(findings, case, "the campaign has no runs")
+    }
+}
+
+fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
+    let subject = Subject::question(case, model, workload);
+    let place = place(case, model, workload);
+    let runs: Vec<&Run> = case.arms(model, workload).into_iter().flat_map(|cell| cell.runs.iter().copied()).collect();
+    let figures: Vec<(&Run, f64, f64)> = runs
+        .iter()
+        .filter_map(|run| {
+            Some((*run, run.value("kv_cache_tokens")?, run.value("kv_cache_gib").filter(|gib| *gib > 0.0)?))
+        })
+        .collect();
+    let per_token = case.model(model).and_then(|known| known.kv_bytes_per_token);
+    let (Some(per_token), false) = (per_token, figures.is_empty()) else {
+        let mut missing = Vec::new();
+        if per_token.is_none() {
+            missing.push("the model's KV bytes per token in the facts");
+        }
+        if !runs.iter().any(|run| run.value("kv_cache_tokens").is_some()) {
+            missing.push("the capacity of the KV cache in tokens");
+        }
+        if !runs.iter().any(|run| run.value("kv_cache_gib").is_some()) {
+            missing.push("the size of the KV cache");
+        }
+        if missing.is_empty() {
+            missing.push("tokens and size of the KV cache in one run");
+        }
+        return Finding::not_evaluated(subject, format!("{place}: missing {}", list(&missing)));
+    };
+    let ratio = |tokens: f64, gib: f64| tokens * per_token / (gib * GIB);
+    let off: Vec<(&Run, f64)> = figures
+        .iter()
+        .map(|(run, tokens, gib)| (*run, ratio(*tokens, *gib)))
+        .filter(|(_, r)| (r - 1.0).abs() > TOLERANCE_PCT / 100.0)
+        .collect();
+    let Some((_, worst)) = off.iter().copied().max_by(|a, b| (a.1 - 1.0).abs().total_cmp(&(b.1 - 1.0).abs())) else {
+        let message = format!(
+            "{place}: {} bytes per token explain the KV cache within {TOLERANCE_PCT} % in {}",
+            significant(per_token, 7),
+            share(figures.len(), figures.len())
+        );
+        return Finding::passed(subject, message);
+    };
+    let narrower =
+        NARROWER.iter().find(|(factor, _)| off.iter().all(|(_, r)| (r / factor - 1.0).abs() <= TOLERANCE_PCT / 100.0));
+    let reading = narrower.map_or_else(String::new, |(_, bits)| format!("; that fits a cache kept in {bits} bits"));
+    let message = format!(
+        "{place}: tokens times {} bytes are {} times the KV cache in {}{reading}",
+        significant(per_token, 7),
+        significant(worst, 4),
+        share(off.len(), figures.len())
+    );
+    let finding = Finding::fired(subject, message)
+        .evidence(
+            off.iter().map(|(run, r)| read(run, "kv_cache_tokens", format!("{} times the bytes", significant(*r, 5)))),
+        )
+        .remedy(
+            "compare layers, KV heads, head size and cache type in the engine's log with the model that was asked for",
+        );
+    if narrower.is_some() { finding.severity(Severity::Warning) } else { finding }
+}

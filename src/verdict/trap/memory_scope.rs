@@ -1,0 +1,107 @@
+//! P15: `peak memory` that was read before the KV pool existed is not the engine's peak.
+//!
+//! In:  the straight line between KV cache and memory, the machine's kind of memory.  Out: one finding a campaign.
+//! Not here: how the line is found (see `columns`).
+
+use super::columns::{Derived, MIN_ROWS, Relation, derived_columns};
+use super::{Finding, Trap};
+use crate::verdict::case::Case;
+use crate::verdict::number::significant;
+use crate::verdict::report::{Evidence, Severity, Subject};
+
+/// Fractions of the free memory that engines give to their cache; a slope outside is no sizing formula.
+pub const POOL_FRACTION: (f64, f64) = (0.3, 1.0);
+
+const PEAK: &str = "peak_memory_gib";
+const CACHE: &str = "kv_cache_gib";
+
+/// Peak memory is not a peak.
+pub struct MemoryScope;
+
+/// The line that shows the KV pool to be a fraction of what was free: the memory figure was read before the pool was allocated.
+pub fn sized_before_the_pool(case: &Case<'_>) -> Option<Derived> {
+    derived_columns(case).into_iter().find(|d| {
+        let both = (d.column == CACHE && d.from == [PEAK]) || (d.column == PEAK && d.from == [CACHE]);
+        both && fraction(d).is_some_and(|f| f >= POOL_FRACTION.0 && f <= POOL_FRACTION.1)
+    })
+}
+
+/// GiB of cache lost per GiB in use.
+fn fraction(derived: &Derived) -> Option<f64> {
+    match derived.relation {
+        Relation::Affine { slope, .. } if derived.column == CACHE => Some(-slope),
+        Relation::Affine { slope, .. } => Some(-1.0 / slope),
+        Relation::Product => None,
+    }
+}
+
+impl Trap for MemoryScope {
+    fn id(&self) -> &'static str {
+        "memory-scope"
+    }
+    fn code(&self) -> Option<&'static str> {
+        Some("P15")
+    }
+    fn title(&self) -> &'static str {
+        "Peak memory is not a peak"
+    }
+    fn severity(&self) -> Severity {
+        Severity::Warning
+    }
+    fn about(&self) -> String {
+        format!(
+            "Engines print a memory figure while they decide how large the KV cache may be. It counts everything in use on the device at that moment and \
+             not the cache that comes after, so it is neither the peak nor the engine's own. Where host and device share one memory it includes the page cache, \
+             and whatever was read from disk before looks like consumption. The check fires when the KV cache falls by a constant {} to {} GiB for each GiB in use, \
+             to the rounding, in at least {MIN_ROWS} runs: the cache was computed from the figure, so the figure came first. To avoid it, read the memory \
+             of the process at the end of the measured window, and archive free, available and cached memory at the start.",
+            POOL_FRACTION.0, POOL_FRACTION.1
+        )
+    }
+    fn undermines(&self) -> &'static str {
+        "that one environment makes the engine use more memory than another"
+    }
+    fn check(&self, case: &Case<'_>) -> Vec<Finding> {
+        let subject = Subject::of(case).with_metric(PEAK);
+        let Some(line) = sized_before_the_pool(case) else { return vec![without(case, subject)] };
+        let unified = case.machine().is_some_and(|m| m.unified_memory);
+        let scope = if unified {
+            "; on this machine host and device share one memory, so it includes the page cache"
+        } else {
+            ""
+        };
+        let message = format!(
+            "peak memory was read when the KV cache was sized, before the cache existed ({}, {} rows), so it is memory in use on the machine and not the engine's peak{scope}",
+            line.rule, line.rows
+        );
+        let evidence = fraction(&line)
+            .map(|f| Evidence::text(format!("each GiB in use takes {} GiB from the KV cache", significant(f, 3))));
+        let remedy = if unified {
+            "read the memory of the process after the measured window; drop the page cache before each run, or record it, so that file reads do not count"
+        } else {
+            "read the memory of the process after the measured window"
+        };
+        vec![Finding::fired(subject, message).evidence(evidence).remedy(remedy)]
+    }
+}
+
+fn without(case: &Case<'_>, subject: Subject) -> Finding {
+    let distinct = |metric: &str| {
+        let mut values: Vec<u64> = case.runs.iter().filter_map(|run| run.value(metric)).map(f64::to_bits).collect();
+        values.sort_unstable();
+        values.dedup();
+        values.len()
+    };
+    let (peaks, caches) = (distinct(PEAK), distinct(CACHE));
+    if peaks == 0 || caches == 0 {
+        let missing = if peaks == 0 { "peak memory" } else { "the KV cache" };
+        return Finding::not_evaluated(subject, format!("no run reports {missing}"));
+    }
+    if peaks < MIN_ROWS {
+        let message = format!(
+            "peak memory takes {peaks} distinct values; {MIN_ROWS} are needed to see whether the KV cache follows it"
+        );
+        return Finding::not_evaluated(subject, message);
+    }
+    Finding::passed(subject, "the KV cache does not follow peak memory by a sizing formula")
+}

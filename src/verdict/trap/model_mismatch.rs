@@ -1,0 +1,121 @@
+//! P9: the model that was asked for and the model that ran.
+//!
+//! In:  ids asked for, ids that engines print, ids that the launch path is known to use.  Out: one finding a model label.
+//! Not here: physics that would show it (see `decode_above_roofline`, `same_speed`).
+
+use super::finding::{or_missing, seen};
+use super::physics::share;
+use super::{Finding, Trap};
+use crate::model::Run;
+use crate::verdict::case::Case;
+use crate::verdict::number::{count, list};
+use crate::verdict::report::{Evidence, Severity, Subject};
+
+/// Another model ran.
+pub struct ModelMismatch;
+
+impl Trap for ModelMismatch {
+    fn id(&self) -> &'static str {
+        "model-mismatch"
+    }
+    fn code(&self) -> Option<&'static str> {
+        Some("P9")
+    }
+    fn title(&self) -> &'static str {
+        "Another model ran than the label says"
+    }
+    fn severity(&self) -> Severity {
+        Severity::Error
+    }
+    fn about(&self) -> String {
+        "A run is labelled with the model that was asked for. Whether that model ran is another question: a launch script may ignore its argument, a server \
+         may answer under an alias, a cache may hold another revision. The check compares the id that was asked for with the id that the engine printed or the server \
+         reported, run by run, and with the id that the launch path is known to use where the campaign's labels say so with a source. Ids are compared \
+         without case and without the folder or owner before the last slash. Every run of a label that does not match is mislabelled. To avoid it, make the collector \
+         read the id back from the engine and refuse to store a run whose id differs."
+            .to_owned()
+    }
+    fn undermines(&self) -> &'static str {
+        "any statement about a model other than the one that ran"
+    }
+    fn check(&self, case: &Case<'_>) -> Vec<Finding> {
+        let mut models: Vec<&str> = case.cells.iter().map(|cell| cell.model).collect();
+        models.sort_unstable();
+        models.dedup();
+        let looks: Vec<Look<'_>> = models.into_iter().map(|model| look(case, model)).collect();
+        let mislabelled: usize = looks.iter().map(|l| l.other.len()).sum();
+        let findings = looks.into_iter().map(|look| say(case, look, mislabelled)).collect();
+        or_missing(findings, case, "the campaign has no runs")
+    }
+}
+
+/// One label, its runs, and those that ran something else.
+struct Look<'a> {
+    model: &'a str,
+    runs: usize,
+    known: usize,
+    asked: Option<String>,
+    other: Vec<(&'a Run, String)>,
+}
+
+fn look<'a>(case: &Case<'a>, model: &'a str) -> Look<'a> {
+    let label = case.campaign.models.get(model);
+    let runs: Vec<&'a Run> = case.runs.iter().copied().filter(|run| run.model == model).collect();
+    let mut look = Look { model, runs: runs.len(), known: 0, asked: None, other: Vec::new() };
+    for run in runs {
+        let asked = run.setup.model_id.as_deref().or_else(|| label.and_then(|m| m.id.as_deref()));
+        let served = run.setup.model_served.as_deref().or_else(|| label.and_then(|m| m.launched_id.as_deref()));
+        if look.asked.is_none() {
+            look.asked = asked.map(str::to_owned);
+        }
+        let (Some(asked), Some(served)) = (asked, served) else { continue };
+        look.known += 1;
+        if !same(asked, served) {
+            look.other.push((run, served.to_owned()));
+        }
+    }
+    look
+}
+
+/// Without case, owner and folder: `/models/Org/Name`, `Org/Name` and `name` are one model.
+fn same(a: &str, b: &str) -> bool {
+    let last = |id: &str| id.trim_end_matches('/').rsplit(['/', '\\']).next().unwrap_or(id).to_lowercase();
+    last(a) == last(b)
+}
+
+fn say(case: &Case<'_>, look: Look<'_>, mislabelled: usize) -> Finding {
+    let subject = Subject::of(case).with_model(look.model);
+    let asked = look.asked.as_deref().unwrap_or("nothing");
+    if look.known == 0 {
+        let missing = match look.asked {
+            Some(_) => "the model id that the engine or the launch path used",
+            None => "the model id that was asked for",
+        };
+        return Finding::not_evaluated(subject, format!("{}: missing {missing}", look.model));
+    }
+    if look.other.is_empty() {
+        return Finding::passed(
+            subject,
+            format!("{}: {} ran {asked}, as asked", look.model, share(look.known, look.runs)),
+        );
+    }
+    let mut served: Vec<&str> = look.other.iter().map(|(_, id)| id.as_str()).collect();
+    served.sort_unstable();
+    served.dedup();
+    let message = format!(
+        "{}: {} asked for {asked} and ran {}; {mislabelled} of the campaign's {} are mislabelled",
+        look.model,
+        share(look.other.len(), look.runs),
+        list(&served),
+        count(case.runs.len(), "run")
+    );
+    let source = case
+        .campaign
+        .models
+        .get(look.model)
+        .and_then(|m| m.launched_source.as_deref())
+        .map(|s| Evidence::text(format!("seen in {s}")));
+    Finding::fired(subject, message)
+        .evidence(source.into_iter().chain(look.other.iter().map(|(run, id)| seen(run, format!("labelled {}, ran {id}", look.model)))))
+        .remedy("read these runs under the model that ran; pass the model argument through the launch script and check the id that the engine prints")
+}

@@ -1,0 +1,114 @@
+//! Arms that were run one after the other: what time changed and what the environment changed cannot be told apart.
+//!
+//! In:  start times of the runs of each question.  Out: one finding a question.
+//! Not here: whether anything did change in time (see `drift`).
+
+use super::finding::{or_missing, place};
+use super::{Finding, Trap};
+use crate::model::Run;
+use crate::stats::order::{INTERLEAVED_SHARE, OrderKind, order};
+use crate::verdict::case::Case;
+use crate::verdict::number::{count, significant};
+use crate::verdict::report::{Evidence, Severity, Subject};
+
+/// Order not interleaved.
+pub struct OrderNotInterleaved;
+
+impl Trap for OrderNotInterleaved {
+    fn id(&self) -> &'static str {
+        "order-not-interleaved"
+    }
+    fn title(&self) -> &'static str {
+        "Environments run one after the other"
+    }
+    fn severity(&self) -> Severity {
+        Severity::Warning
+    }
+    fn about(&self) -> String {
+        format!(
+            "Machines change while a campaign runs: caches fill, the room warms up, memory fragments. When all runs of one environment come before all runs of the other, such a change looks \
+             like a difference between environments, and no statistic can undo it. The check puts the runs of a model and workload in order of their start, cuts the order into windows \
+             as wide as there are environments, and fires unless at least {:.0} % of the windows hold every environment once. To avoid the trap, run in blocks, one run of each environment \
+             per block, with the order inside a block alternating or drawn by lot.",
+            100.0 * INTERLEAVED_SHARE
+        )
+    }
+    fn undermines(&self) -> &'static str {
+        "that the environment, and not time, caused a difference"
+    }
+    fn check(&self, case: &Case<'_>) -> Vec<Finding> {
+        let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
+        or_missing(findings, case, "the campaign has no runs")
+    }
+}
+
+fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
+    let subject = Subject::question(case, model, workload);
+    let place = place(case, model, workload);
+    let arms = case.arms(model, workload);
+    if arms.len() < 2 {
+        return Finding::not_evaluated(subject, format!("{place}: only one environment"));
+    }
+    let runs: Vec<&Run> =
+        case.runs.iter().copied().filter(|run| run.model == model && run.workload == workload).collect();
+    let unknown = runs.iter().filter(|run| run.started.is_none()).count();
+    if unknown > 0 {
+        return Finding::not_evaluated(
+            subject,
+            format!("{place}: {unknown} of {} have no start time", count(runs.len(), "run")),
+        );
+    }
+    let labels: Vec<usize> =
+        runs.iter().filter_map(|run| arms.iter().position(|arm| arm.environment == run.environment)).collect();
+    let Some(found) = order(&labels) else {
+        return Finding::not_evaluated(subject, format!("{place}: too few runs to have an order"));
+    };
+    let sequence = Evidence::text(format!("in order of time: {}", stretches(&runs)));
+    let share = found
+        .balanced_share
+        .map_or_else(|| "no window".to_owned(), |s| format!("{} % of the windows", significant(100.0 * s, 3)));
+    if found.kind == OrderKind::Interleaved {
+        return Finding::passed(subject, format!("{place}: interleaved, {share} hold every environment"))
+            .evidence([sequence]);
+    }
+    let how = if found.kind == OrderKind::Blocked {
+        "one environment after the other"
+    } else {
+        "neither in blocks nor at random"
+    };
+    let chance = found.p_too_few.map_or_else(String::new, |p| {
+        format!("; a random order has so few changes with p {}", crate::verdict::number::p_value(p))
+    });
+    let message = format!(
+        "{place}: run {how} ({} stretches in {}; {share} hold every environment{chance})",
+        found.runs,
+        count(runs.len(), "run")
+    );
+    let remedy = match case.campaign.cooldown_s {
+        Some(pause) if pause > 0.0 => format!(
+            "the stated pause of {} s does not help against slow change: alternate the environments in blocks of {}",
+            significant(pause, 4),
+            arms.len()
+        ),
+        _ => format!("alternate the environments in blocks of {}, the order in each block drawn by lot", arms.len()),
+    };
+    Finding::fired(subject, message).evidence([sequence]).remedy(remedy)
+}
+
+/// `10 native, 10 container`; long alternations are cut.
+fn stretches(runs: &[&Run]) -> String {
+    const SHOWN: usize = 16;
+    let mut parts: Vec<(&str, usize)> = Vec::new();
+    for run in runs {
+        match parts.last_mut() {
+            Some((environment, n)) if *environment == run.environment => *n += 1,
+            _ => parts.push((&run.environment, 1)),
+        }
+    }
+    let mut text =
+        parts.iter().take(SHOWN).map(|(environment, n)| format!("{n} {environment}")).collect::<Vec<_>>().join(", ");
+    if parts.len() > SHOWN {
+        text += &format!(", and {} further stretches", parts.len() - SHOWN);
+    }
+    text
+}

@@ -1,0 +1,78 @@
+//! A 3 sigma rule that can never flag anything.
+//!
+//! In:  runs of each cell.  Out: one finding a question.
+//! Not here: rules that can (see `stats::outlier`).
+
+use super::finding::{or_missing, place};
+use super::{Finding, Trap};
+use crate::stats::outlier::{MODIFIED_Z, SIGMA};
+use crate::verdict::case::Case;
+use crate::verdict::number::{count, significant};
+use crate::verdict::report::{Evidence, Severity, Subject};
+
+/// The 3 sigma rule cannot fire.
+pub struct OutlierRuleCannotFire;
+
+/// Largest |x - mean| / sd that n values can have.
+pub fn bound(n: usize) -> f64 {
+    if n == 0 { 0.0 } else { (n as f64 - 1.0) / (n as f64).sqrt() }
+}
+
+/// Fewest values of which one can lie beyond [`SIGMA`].
+pub fn least() -> usize {
+    (1..).find(|n| bound(*n) > SIGMA).unwrap_or(usize::MAX)
+}
+
+impl Trap for OutlierRuleCannotFire {
+    fn id(&self) -> &'static str {
+        "outlier-rule-cannot-fire"
+    }
+    fn title(&self) -> &'static str {
+        "An outlier rule that cannot fire"
+    }
+    fn severity(&self) -> Severity {
+        Severity::Note
+    }
+    fn about(&self) -> String {
+        format!(
+            "\"No run lies beyond {SIGMA} standard deviations\" sounds like a check that was passed. But an extreme value also widens the standard deviation, and among n values none can lie farther than \
+             (n - 1) / sqrt(n) standard deviations from the mean. At ten values that is {}, so the rule says \"no outliers\" for every sample of ten, whatever is in it. The check fires \
+             when an arm has fewer than {} runs. To avoid the trap, use rules that resist the outlier: distance from the median in units of the median distance (beyond {MODIFIED_Z}), or \
+             Tukey's fences; both are shown here, and both only flag.",
+            significant(bound(10), 4),
+            least()
+        )
+    }
+    fn check(&self, case: &Case<'_>) -> Vec<Finding> {
+        let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
+        or_missing(findings, case, "the campaign has no runs")
+    }
+}
+
+fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
+    let arms = case.arms(model, workload);
+    let subject = Subject::question(case, model, workload);
+    let place = place(case, model, workload);
+    let mute: Vec<_> = arms.iter().filter(|cell| bound(cell.runs.len()) <= SIGMA).collect();
+    let Some(smallest) = mute.iter().map(|cell| cell.runs.len()).min() else {
+        return Finding::passed(
+            subject,
+            format!("{place}: every arm has at least {} runs, so one beyond {SIGMA} sigma could be seen", least()),
+        );
+    };
+    let message = format!(
+        "{place}: the {SIGMA} sigma rule cannot fire at n = {smallest}, where no value lies beyond {} standard deviations; \"0 outliers\" would say nothing",
+        significant(bound(smallest), 4)
+    );
+    let rows = mute.iter().map(|cell| {
+        Evidence::text(format!(
+            "{}: {}, at most {} standard deviations",
+            cell.environment,
+            count(cell.runs.len(), "run"),
+            significant(bound(cell.runs.len()), 4)
+        ))
+    });
+    Finding::fired(subject, message)
+        .evidence(rows)
+        .remedy("use the modified z score or Tukey's fences, which are shown beside it")
+}

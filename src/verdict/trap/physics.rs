@@ -1,0 +1,234 @@
+//! What physics needs to know of a campaign: how much memory, how many bytes a step, how fast.
+//!
+//! In:  the facts, the campaign's labels, what the engines print.  Out: figures with the words that say where they come from.
+//! Not here: judgement.
+
+use crate::model::{ModelFacts, Run};
+use crate::verdict::case::{Case, Cell};
+use crate::verdict::number::{count, significant};
+
+/// Bytes of a GiB.
+pub const GIB: f64 = 1_073_741_824.0;
+/// Bytes of a GB.
+pub const GB: f64 = 1e9;
+
+/// Bits of a weight by precision, scales of the block formats included: NVFP4 adds an 8-bit scale for 16 weights, MXFP4 one for 32.
+const BITS: &[(&str, f64)] = &[
+    ("nvfp4", 4.5),
+    ("mxfp4", 4.25),
+    ("bf16", 16.0),
+    ("bfloat16", 16.0),
+    ("fp16", 16.0),
+    ("float16", 16.0),
+    ("f16", 16.0),
+    ("half", 16.0),
+    ("fp32", 32.0),
+    ("float32", 32.0),
+    ("f32", 32.0),
+    ("fp8", 8.0),
+    ("int8", 8.0),
+    ("w8a8", 8.0),
+];
+
+/// A figure and where it comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Known {
+    /// The figure.
+    pub value: f64,
+    /// Where it comes from, to stand behind it in brackets.
+    pub source: String,
+}
+
+impl Known {
+    fn new(value: f64, source: impl Into<String>) -> Self {
+        Self { value, source: source.into() }
+    }
+}
+
+/// Bits of one weight; `None` for a precision that is not in the table.
+pub fn bits(precision: &str) -> Option<f64> {
+    let precision = precision.to_lowercase();
+    BITS.iter().find(|(name, _)| precision.contains(name)).map(|(_, bits)| *bits)
+}
+
+/// Precision that a label's runs are said to use.
+fn precision<'a>(case: &'a Case<'_>, model: &'a str) -> Option<&'a str> {
+    let label = case.campaign.models.get(model).and_then(|m| m.quantisation.as_deref());
+    label.or_else(|| runs(case, model).find_map(|run| run.setup.quantisation.as_deref()))
+}
+
+fn runs<'c>(case: &'c Case<'_>, model: &'c str) -> impl Iterator<Item = &'c Run> {
+    case.runs.iter().copied().filter(move |run| run.model == model)
+}
+
+/// Facts of a model, unless the runs use another precision than the facts speak of: then its bytes are other bytes.
+pub fn facts<'a>(case: &Case<'a>, model: &str) -> Option<&'a ModelFacts> {
+    let known = case.model(model)?;
+    let agrees = match (precision(case, model).and_then(bits), known.quantisation.as_deref().and_then(bits)) {
+        (Some(used), Some(known)) => used == known,
+        _ => true,
+    };
+    agrees.then_some(known)
+}
+
+/// Bytes of the weights of the model that a label names: from the facts, else parameters times bits.
+pub fn claimed_weights(case: &Case<'_>, model: &str) -> Option<Known> {
+    if let Some(bytes) = facts(case, model).and_then(|known| known.weight_bytes) {
+        return Some(Known::new(bytes, "model facts"));
+    }
+    let parameters = runs(case, model)
+        .find_map(|run| run.setup.parameters)
+        .or_else(|| case.model(model).and_then(|known| known.parameters))?;
+    let bits = precision(case, model).and_then(bits)?;
+    Some(Known::new(
+        parameters * bits / 8.0,
+        format!("{} parameters of {} bits", significant(parameters, 5), significant(bits, 3)),
+    ))
+}
+
+/// Bytes of the weights that ran: what the engine printed, else what the label claims.
+pub fn loaded_weights(case: &Case<'_>, model: &str) -> Option<Known> {
+    let printed =
+        runs(case, model).find_map(|run| run.setup.model_memory_gib.or_else(|| run.value("model_memory_gib")));
+    printed.map(|gib| Known::new(gib * GIB, "printed by the engine")).or_else(|| claimed_weights(case, model))
+}
+
+/// What is missing where [`claimed_weights`] is absent.
+pub fn missing_weights(case: &Case<'_>, model: &str) -> String {
+    match case
+        .campaign
+        .models
+        .get(model)
+        .and_then(|m| m.id.as_deref())
+        .or_else(|| runs(case, model).find_map(|r| r.setup.model_id.as_deref()))
+    {
+        Some(id) => format!("no facts about the model id '{id}', and no parameter count with a known precision"),
+        None => "no model id, and no parameter count with a known precision".to_owned(),
+    }
+}
+
+/// Names under which the files speak of the machine.
+fn machine_names<'c>(case: &'c Case<'_>) -> impl Iterator<Item = &'c str> {
+    case.campaign.machine.as_deref().into_iter().chain(case.runs.iter().filter_map(|run| run.setup.machine.as_deref()))
+}
+
+/// How many devices the machine's name speaks of: `8x H100`, `H100 x8`, `8xH100`. One where it names no number.
+pub fn devices(case: &Case<'_>) -> f64 {
+    machine_names(case).filter_map(multiplier).fold(1.0, f64::max)
+}
+
+fn multiplier(name: &str) -> Option<f64> {
+    name.split(|c: char| c.is_whitespace() || "_-,()".contains(c)).find_map(|word| {
+        let word = word.to_lowercase().replace('×', "x");
+        let (front, back) = word.split_once('x')?;
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        match (digits(front), digits(back)) {
+            (true, _) => front.parse().ok(),
+            (false, true) if front.is_empty() => back.parse().ok(),
+            _ => None,
+        }
+    })
+}
+
+/// Memory that the model can use, bytes: as the engine saw it, else from the facts.
+pub fn memory(case: &Case<'_>) -> Option<Known> {
+    let seen = case.runs.iter().filter_map(|run| run.setup.device_memory_gib).fold(f64::NAN, f64::max);
+    if seen.is_finite() {
+        return Some(Known::new(devices(case) * seen * GIB, "device memory printed by the runs"));
+    }
+    let known = case.machine()?;
+    Some(Known::new(devices(case) * known.memory_gib? * GIB, known.title.clone()))
+}
+
+/// Peak memory bandwidth, bytes a second.
+pub fn bandwidth(case: &Case<'_>) -> Option<Known> {
+    let known = case.machine()?;
+    Some(Known::new(devices(case) * known.bandwidth_gb_s? * GB, known.title.clone()))
+}
+
+/// What is missing where a figure of the machine is absent.
+pub fn missing_machine(case: &Case<'_>, figure: &str) -> String {
+    match (case.machine(), machine_names(case).next()) {
+        (Some(known), _) => format!("no {figure} in the facts about {}", known.title),
+        (None, Some(name)) => format!("no facts about the machine '{name}'"),
+        (None, None) => "no name of the machine".to_owned(),
+    }
+}
+
+/// Bytes that one decode step of a batch must read.
+pub fn step_bytes(case: &Case<'_>, model: &str, batch: f64) -> Option<f64> {
+    match facts(case, model) {
+        Some(known) => known.bytes_per_step(batch),
+        // A mixture of experts reads less than its weights, so parameters alone are no lower bound for an unknown model.
+        None => None,
+    }
+}
+
+/// The fastest rate at which a run claims to have made output tokens, tok/s, and the metric that says so. Output throughput includes the
+/// prefill and is therefore never above the decode rate: a limit that it breaks is broken.
+pub fn decode_rate(run: &Run) -> Option<(&'static str, f64)> {
+    ["decode_tok_s", "output_throughput_tok_s"]
+        .into_iter()
+        .filter_map(|metric| Some((metric, run.value(metric)?)))
+        .max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// Share of the roofline that a cell claims at most, with the run; `None` without facts, batch or rate.
+pub fn roofline<'a>(case: &Case<'_>, cell: &Cell<'a>) -> Option<Roofline<'a>> {
+    let batch = case.batch(cell.model, cell.workload)?;
+    let bytes = step_bytes(case, cell.model, batch)?;
+    let limit = batch * bandwidth(case)?.value / bytes;
+    let rates: Vec<(&Run, &'static str, f64)> =
+        cell.runs.iter().filter_map(|run| decode_rate(run).map(|(metric, rate)| (*run, metric, rate))).collect();
+    (!rates.is_empty()).then_some(Roofline { batch, bytes, limit, rates })
+}
+
+/// What bandwidth allows and what the runs of one cell claim.
+#[derive(Debug, Clone)]
+pub struct Roofline<'a> {
+    /// Sequences served together.
+    pub batch: f64,
+    /// Bytes a step.
+    pub bytes: f64,
+    /// Output tokens a second that bandwidth allows.
+    pub limit: f64,
+    /// Runs with the metric and the rate they claim.
+    pub rates: Vec<(&'a Run, &'static str, f64)>,
+}
+
+/// Bytes as people say them: GB, and GiB beside it.
+pub fn gigabytes(bytes: f64) -> String {
+    format!("{} GB = {} GiB", significant(bytes / GB, 4), significant(bytes / GIB, 4))
+}
+
+/// `20 runs` or `7 of 20 runs`.
+pub fn share(hits: usize, of: usize) -> String {
+    if hits == of { format!("all {}", count(of, "run")) } else { format!("{hits} of {}", count(of, "run")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_name_says_how_many_devices_it_has() {
+        for (name, expected) in [
+            ("8x H100", Some(8.0)),
+            ("8xH100-SXM", Some(8.0)),
+            ("NVIDIA H100 x4", Some(4.0)),
+            ("2 × L4", None),
+            ("NVIDIA GX10", None),
+            ("NVIDIA GB10", None),
+            ("max", None),
+        ] {
+            assert_eq!(multiplier(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn block_formats_count_their_scales() {
+        assert_eq!(bits("NVFP4"), Some(4.5));
+        assert_eq!(bits("torch.bfloat16"), Some(16.0));
+        assert_eq!(bits("Q4_K_M"), None);
+    }
+}

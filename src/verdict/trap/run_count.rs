@@ -1,0 +1,87 @@
+//! P13: as many runs as were planned, no more and no fewer.
+//!
+//! In:  runs of each cell, the planned number.  Out: one finding a cell that differs, else one a campaign.
+//! Not here: which run is one too many (see `duplicate_runs`).
+
+use super::finding::place;
+use super::{Finding, Trap};
+use crate::verdict::case::Case;
+use crate::verdict::number::count;
+use crate::verdict::report::{Evidence, Severity, Subject};
+
+/// Runs found differ from runs planned.
+pub struct RunCount;
+
+impl Trap for RunCount {
+    fn id(&self) -> &'static str {
+        "run-count"
+    }
+    fn code(&self) -> Option<&'static str> {
+        Some("P13")
+    }
+    fn title(&self) -> &'static str {
+        "More or fewer runs than planned"
+    }
+    fn severity(&self) -> Severity {
+        Severity::Warning
+    }
+    fn about(&self) -> String {
+        "When somebody may add runs until a figure looks right, or leave out those that look wrong, every interval is too short. The only protection is a number of runs that was \
+         fixed beforehand. The check compares the runs of each cell with the planned number of repeats, failed runs included, and fires when they differ in either direction. \
+         Without a plan it cannot say anything, and says so, with the counts it found. To avoid the trap, write the number of repeats into the plan before the first run, let the \
+         collector stop there, and archive aborted attempts as such."
+            .to_owned()
+    }
+    fn undermines(&self) -> &'static str {
+        "that the number of runs was fixed before the first one"
+    }
+    fn check(&self, case: &Case<'_>) -> Vec<Finding> {
+        let subject = Subject::of(case);
+        let found: Vec<Evidence> = case
+            .cells
+            .iter()
+            .map(|cell| {
+                Evidence::text(format!(
+                    "{} in {}: {}",
+                    place(case, cell.model, cell.workload),
+                    cell.environment,
+                    count(cell.runs.len(), "run")
+                ))
+            })
+            .collect();
+        let Some(planned) = case.campaign.planned_repeats.map(|n| n as usize) else {
+            return vec![Finding::not_evaluated(subject, "no planned number of repeats is stated").evidence(found)];
+        };
+        if case.cells.is_empty() {
+            return vec![Finding::not_evaluated(subject, "the campaign has no runs")];
+        }
+        let off: Vec<Finding> = case
+            .cells
+            .iter()
+            .filter(|cell| cell.runs.len() != planned)
+            .map(|cell| {
+                let n = cell.runs.len();
+                let kind = if n > planned { "the means use all of them" } else { "the rest is not in the archive" };
+                let message = format!(
+                    "{} in {} has {} where {planned} were planned; {kind}",
+                    place(case, cell.model, cell.workload),
+                    cell.environment,
+                    count(n, "run")
+                );
+                Finding::fired(Subject::cell(case, cell), message)
+                    .evidence(cell.runs.iter().map(|run| {
+                        let when = run.started.map_or_else(|| "at an unknown time".to_owned(), |t| t.iso());
+                        Evidence::run(format!("started {when}"), run.id.clone())
+                    }))
+                    .remedy("say why the number differs, and judge with and without the runs in question")
+            })
+            .collect();
+        if off.is_empty() {
+            return vec![
+                Finding::passed(subject, format!("every cell has the planned {}", count(planned, "run")))
+                    .evidence(found),
+            ];
+        }
+        off
+    }
+}

@@ -1,0 +1,63 @@
+//! Few runs: what a handful of repeats can and cannot show.
+//!
+//! In:  runs of each cell.  Out: one finding a question.
+//! Not here: the power of a comparison (see `stats::power`).
+
+use super::finding::{or_missing, place};
+use super::{Finding, Trap};
+use crate::verdict::case::Case;
+use crate::verdict::number::count;
+use crate::verdict::report::{Evidence, Severity, Subject};
+
+/// Below this number of runs in an arm bootstrap intervals are too short and are not used for verdicts (statistics contract 3.6).
+pub const ENOUGH: usize = 20;
+/// Below this number the median has no interval at 95 % and most exact tests cannot reach 0.05 (statistics contract 2.7).
+pub const BARELY: usize = 6;
+
+/// Few runs.
+pub struct SmallN;
+
+impl Trap for SmallN {
+    fn id(&self) -> &'static str {
+        "small-n"
+    }
+    fn title(&self) -> &'static str {
+        "Few runs"
+    }
+    fn severity(&self) -> Severity {
+        Severity::Note
+    }
+    fn about(&self) -> String {
+        format!(
+            "With few runs the standard deviation itself is uncertain: at ten runs it may be a third too small. Bootstrap intervals, which take the sample for the population, come out too short \
+             below about {ENOUGH} runs, so verdicts there use an interval with t quantiles and say so. Below {BARELY} runs the median has no 95 % interval at all and rank tests can hardly \
+             reach 0.05 whatever the data say. The check fires when any arm has fewer than {ENOUGH} runs, as a warning below {BARELY}. More requests inside a run do not help: they share one \
+             process, one temperature and one moment. To avoid the trap, plan the runs from the smallest difference that matters."
+        )
+    }
+    fn check(&self, case: &Case<'_>) -> Vec<Finding> {
+        let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
+        or_missing(findings, case, "the campaign has no runs")
+    }
+}
+
+fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
+    let arms = case.arms(model, workload);
+    let subject = Subject::question(case, model, workload);
+    let place = place(case, model, workload);
+    let least = arms.iter().map(|cell| cell.runs.len()).min().unwrap_or(0);
+    let rows =
+        arms.iter().map(|cell| Evidence::text(format!("{}: {}", cell.environment, count(cell.runs.len(), "run"))));
+    if least >= ENOUGH {
+        return Finding::passed(subject, format!("{place}: at least {} in each environment", count(least, "run")))
+            .evidence(rows);
+    }
+    let message = format!("{place}: {} in the smallest arm, below {ENOUGH}", count(least, "run"));
+    let remedy = match case.campaign.planned_repeats {
+        Some(planned) if planned as usize > least => format!("{planned} were planned; finish the plan before judging"),
+        Some(planned) => format!("plan more than {planned} repeats; each comparison says how many would decide it"),
+        None => "plan the number of runs beforehand; each comparison says how many would decide it".to_owned(),
+    };
+    let finding = Finding::fired(subject, message).evidence(rows).remedy(remedy);
+    if least < BARELY { finding.severity(Severity::Warning) } else { finding }
+}

@@ -1,0 +1,85 @@
+//! Environments that start from different temperatures.
+//!
+//! In:  temperatures before each run.  Out: one finding a question.
+//! Not here: limits (see `temperature`).
+
+use super::finding::{or_missing, place};
+use super::temperature::start;
+use super::{Finding, Trap};
+use crate::stats;
+use crate::verdict::case::{Case, Cell};
+use crate::verdict::number::significant;
+use crate::verdict::report::{Evidence, Severity, Subject};
+
+/// Mean start temperatures that differ by more than this are not the same start, degrees Celsius: twice what a sensor of whole degrees can hide.
+pub const LIMIT_C: f64 = 2.0;
+
+/// Start temperatures differ.
+pub struct StartTemperatureDiffers;
+
+impl Trap for StartTemperatureDiffers {
+    fn id(&self) -> &'static str {
+        "start-temperature-differs"
+    }
+    fn title(&self) -> &'static str {
+        "Environments start at different temperatures"
+    }
+    fn severity(&self) -> Severity {
+        Severity::Warning
+    }
+    fn about(&self) -> String {
+        format!(
+            "A chip that starts warmer reaches its limits earlier and clocks down earlier. When one environment always starts warmer than the other, because its runs follow more closely or because \
+             its preparation heats the chip, the difference in speed is one of temperature. The check compares the mean start temperature of each environment with the baseline, for each model and \
+             workload, and fires beyond {LIMIT_C} degrees Celsius. To avoid the trap, wait for one start temperature in all environments, instead of one pause, and alternate the environments."
+        )
+    }
+    fn undermines(&self) -> &'static str {
+        "that all environments started from the same temperature"
+    }
+    fn check(&self, case: &Case<'_>) -> Vec<Finding> {
+        let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
+        or_missing(findings, case, "the campaign has no runs")
+    }
+}
+
+fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
+    let subject = Subject::question(case, model, workload);
+    let place = place(case, model, workload);
+    let means: Vec<(&str, f64, usize)> = case.arms(model, workload).into_iter().filter_map(mean).collect();
+    let [(base, reference, _), others @ ..] = means.as_slice() else {
+        return Finding::not_evaluated(subject, format!("{place}: no start temperatures"));
+    };
+    let Some((other, worst)) =
+        others.iter().map(|(name, m, _)| (*name, m - reference)).max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))
+    else {
+        return Finding::not_evaluated(subject, format!("{place}: start temperatures of one environment only"));
+    };
+    let rows = means.iter().map(|(name, m, n)| {
+        Evidence::text(format!("{name}: mean start {} degrees Celsius over {n} runs", significant(*m, 4)))
+    });
+    let side = if worst < 0.0 { "colder" } else { "warmer" };
+    let message = format!(
+        "{place}: {other} starts {} degrees Celsius {side} than {base} on average",
+        significant(worst.abs(), 2)
+    );
+    if worst.abs() <= LIMIT_C {
+        return Finding::passed(subject, format!("{message}, within {LIMIT_C}")).evidence(rows);
+    }
+    let remedy = match (case.campaign.start_temp_limit_c, case.campaign.cooldown_s) {
+        (Some(limit), _) => format!(
+            "the stated start limit of {} degrees bounds only one side: wait until the same temperature is reached in all environments",
+            significant(limit, 3)
+        ),
+        (None, Some(pause)) if pause > 0.0 => {
+            format!("a pause of {} s does not give one temperature: wait for the temperature", significant(pause, 4))
+        }
+        _ => "wait for one start temperature before every run".to_owned(),
+    };
+    Finding::fired(subject, message).evidence(rows).remedy(remedy)
+}
+
+fn mean<'a>(cell: &Cell<'a>) -> Option<(&'a str, f64, usize)> {
+    let starts: Vec<f64> = cell.runs.iter().filter_map(|run| start(run)).collect();
+    (!starts.is_empty()).then(|| (cell.environment, stats::mean(&starts), starts.len()))
+}

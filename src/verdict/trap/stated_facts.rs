@@ -1,0 +1,124 @@
+//! P17: what a campaign says of itself against what its files show.
+//!
+//! In:  statements with their sources, names of the machine.  Out: one finding a campaign.
+//! Not here: published figures (see `published`).
+
+use super::finding::seen;
+use super::{Finding, Trap};
+use crate::model::{Stated, StatedKind};
+use crate::verdict::case::Case;
+use crate::verdict::number::count;
+use crate::verdict::report::{Evidence, Severity, Subject};
+
+/// Stated facts contradict the files.
+pub struct StatedFactsContradict;
+
+impl Trap for StatedFactsContradict {
+    fn id(&self) -> &'static str {
+        "stated-facts-contradict"
+    }
+    fn code(&self) -> Option<&'static str> {
+        Some("P17")
+    }
+    fn title(&self) -> &'static str {
+        "Words and files disagree"
+    }
+    fn severity(&self) -> Severity {
+        Severity::Warning
+    }
+    fn about(&self) -> String {
+        "A report that gives another request count, another unit or another chip than the files behind it was not written from those files, and the figures beside it deserve the same doubt. \
+         The check takes the statements that the campaign's labels tabulate, each with its source and with what configuration or logs show, and fires when the two differ: numbers by value, \
+         words without case and spacing. It also looks for names of other hardware in what the runs print and in what is said, from the machine facts. To avoid the trap, let \
+         the report take such facts from the archive, and keep binary and decimal units apart: 100 GiB are 107.4 GB."
+            .to_owned()
+    }
+    fn undermines(&self) -> &'static str {
+        "the statements that the files contradict"
+    }
+    fn check(&self, case: &Case<'_>) -> Vec<Finding> {
+        let subject = Subject::of(case);
+        let machine = case.machine();
+        let names: Vec<&str> = case.runs.iter().filter_map(|run| run.setup.machine.as_deref()).collect();
+        let can_name = machine.is_some_and(|m| !m.not.is_empty()) && !names.is_empty();
+        let stated = &case.campaign.stated;
+        if stated.is_empty() && !can_name {
+            return vec![Finding::not_evaluated(
+                subject,
+                "no statements are tabulated, and no run prints the name of a machine that the facts know",
+            )];
+        }
+        let mut evidence: Vec<Evidence> = stated.iter().filter(|s| differs(&s.said, &s.found)).map(row).collect();
+        if let Some(machine) = machine {
+            let wrong = |text: &str| machine.not.iter().find(|word| text.to_lowercase().contains(&word.to_lowercase()));
+            let odd = case.runs.iter().find_map(|run| Some((*run, wrong(run.setup.machine.as_deref()?)?)));
+            evidence.extend(odd.map(|(run, word)| {
+                seen(run, format!("prints a machine of the name '{word}', which is not a {}", machine.title))
+            }));
+            let said = stated.iter().filter(|s| s.about == StatedKind::Hardware && !differs(&s.said, &s.found));
+            evidence.extend(said.filter_map(|s| {
+                Some(Evidence::text(format!("{}: '{}' is not a {}", s.said_in, wrong(&s.said)?, machine.title)))
+            }));
+        }
+        if evidence.is_empty() {
+            return vec![Finding::passed(
+                subject,
+                format!("{} and the names that the runs print agree with the files", count(stated.len(), "statement")),
+            )];
+        }
+        let what: Vec<String> = evidence.iter().map(|e| e.text.clone()).collect();
+        let message = format!("{} contradicted: {}", count(what.len(), "statement"), what.join("; "));
+        vec![
+            Finding::fired(subject, message)
+                .evidence(evidence)
+                .remedy("correct the text, or the files, and say which of the two was wrong"),
+        ]
+    }
+}
+
+fn row(stated: &Stated) -> Evidence {
+    Evidence::text(format!(
+        "{}: {} is said ({}), {} is found ({})",
+        kind(stated.about),
+        stated.said,
+        stated.said_in,
+        stated.found,
+        stated.found_in
+    ))
+}
+
+const fn kind(about: StatedKind) -> &'static str {
+    match about {
+        StatedKind::Requests => "requests",
+        StatedKind::Unit => "unit",
+        StatedKind::Hardware => "hardware",
+        StatedKind::Runs => "runs",
+        StatedKind::Other => "other",
+    }
+}
+
+/// By value where both are numbers, else letter by letter without spacing and case.
+fn differs(said: &str, found: &str) -> bool {
+    if let (Ok(a), Ok(b)) = (said.trim().parse::<f64>(), found.trim().parse::<f64>()) {
+        return a != b;
+    }
+    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    plain(said) != plain(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_differ_by_value_and_words_by_letters() {
+        for (said, found, expected) in [
+            ("50", "100", true),
+            ("50", "50.0", false),
+            ("GB", "GiB", true),
+            ("grace  Blackwell", "Grace Blackwell", false),
+        ] {
+            assert_eq!(differs(said, found), expected, "{said} {found}");
+        }
+    }
+}

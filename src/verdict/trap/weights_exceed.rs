@@ -1,0 +1,73 @@
+//! P1: a model whose weights do not fit into the machine cannot have run on it.
+//!
+//! In:  weight bytes of the named model, usable memory.  Out: one finding a model.
+//! Not here: what the runs say they used (see `memory_inconsistent`).
+
+use super::finding::{or_missing, seen};
+use super::physics::{GIB, claimed_weights, gigabytes, memory, missing_machine, missing_weights};
+use super::{Finding, Trap};
+use crate::verdict::case::Case;
+use crate::verdict::number::{count, significant};
+use crate::verdict::report::{Severity, Subject};
+
+/// Weights do not fit.
+pub struct WeightsExceedMemory;
+
+impl Trap for WeightsExceedMemory {
+    fn id(&self) -> &'static str {
+        "weights-exceed-memory"
+    }
+    fn code(&self) -> Option<&'static str> {
+        Some("P1")
+    }
+    fn title(&self) -> &'static str {
+        "Weights exceed the memory"
+    }
+    fn severity(&self) -> Severity {
+        Severity::Error
+    }
+    fn about(&self) -> String {
+        "A launch script that ignores its model argument still prints the label it was given, and the label ends up in the table. \
+         The weights of a named model need a known number of bytes: parameters times bits per weight, scales included. \
+         This check fires when those bytes exceed the memory that the machine can give to one process, before any KV cache. \
+         Whatever ran, it was not that model at that precision; offloading to disk would show as a speed far below the one reported. \
+         To avoid it, archive the line in which the engine prints what it loaded, and compare it with what was asked."
+            .to_owned()
+    }
+    fn undermines(&self) -> &'static str {
+        "any statement about the model that these runs are labelled with"
+    }
+    fn check(&self, case: &Case<'_>) -> Vec<Finding> {
+        let mut models: Vec<&str> = case.cells.iter().map(|cell| cell.model).collect();
+        models.sort_unstable();
+        models.dedup();
+        let findings = models.into_iter().map(|model| look(case, model)).collect();
+        or_missing(findings, case, "the campaign has no runs")
+    }
+}
+
+fn look(case: &Case<'_>, model: &str) -> Finding {
+    let subject = Subject::of(case).with_model(model);
+    let Some(weights) = claimed_weights(case, model) else {
+        return Finding::not_evaluated(subject, missing_weights(case, model));
+    };
+    let Some(memory) = memory(case) else {
+        return Finding::not_evaluated(subject, missing_machine(case, "memory size"));
+    };
+    let figures = format!(
+        "{} ({}); usable memory {} GiB ({})",
+        gigabytes(weights.value),
+        weights.source,
+        significant(memory.value / GIB, 4),
+        memory.source
+    );
+    if weights.value <= memory.value {
+        return Finding::passed(subject, format!("the weights of {model} fit: {figures}"));
+    }
+    let runs: Vec<_> = case.runs.iter().filter(|run| run.model == model).collect();
+    let message =
+        format!("the weights of {model} cannot be loaded, yet {} report figures: {figures}", count(runs.len(), "run"));
+    Finding::fired(subject, message)
+        .evidence(runs.into_iter().map(|run| seen(run, format!("labelled {model}, {}", run.environment))))
+        .remedy("find in the launch script or the engine's log which model was loaded, and label the runs with that")
+}
