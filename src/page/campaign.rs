@@ -199,14 +199,15 @@ fn questions(
     groups: &[&Group],
     runs: &[&RunReport],
 ) -> Vec<Question> {
-    let mut keyed: BTreeMap<(&str, &str, &str, &str), Vec<(&str, &Comparison)>> = BTreeMap::new();
+    // Model, workload, candidate, baseline.
+    let mut keyed: BTreeMap<[&str; 4], Vec<(&str, &Comparison)>> = BTreeMap::new();
     for (anchor, c) in comparisons {
-        keyed.entry((&c.model, &c.workload, &c.candidate, &c.baseline)).or_default().push((*anchor, *c));
+        keyed.entry([&c.model, &c.workload, &c.candidate, &c.baseline]).or_default().push((*anchor, *c));
     }
     let mut drawn: Vec<(&str, &str)> = Vec::new();
     keyed
         .into_iter()
-        .map(|((model, workload, candidate, baseline), mut members)| {
+        .map(|([model, workload, candidate, baseline], mut members)| {
             // Primary metrics first, then in the order of the catalogue.
             members.sort_by_key(|(_, c)| (!c.primary, rank(&c.metric), c.metric.clone()));
             // A second candidate shares the drawings of its model with the first: they show every environment.
