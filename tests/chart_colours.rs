@@ -143,8 +143,7 @@ fn the_first_series_differ_for_every_eye() {
                 for b in 0..a {
                     let of = |n: usize| seen(colours[&format!("s{n}")], matrix);
                     let distance = difference(of(a), of(b));
-                    let least = if *eye == "full colour" { 15.0 } else { 8.0 };
-                    assert!(distance >= least, "{theme}, {eye}: s{a} and s{b} are {distance:.1} apart");
+                    assert!(distance >= 15.0, "{theme}, {eye}: s{a} and s{b} are {distance:.1} apart");
                 }
             }
         }
