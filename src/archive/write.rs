@@ -37,3 +37,23 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         failed(cause)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_there_whole_or_not_at_all_and_nothing_else_is_left() {
+        let folder = std::env::temp_dir().join(format!("sparkbench-write-{}", std::process::id()));
+        let path = folder.join("deep").join("a.txt");
+        write_atomic(&path, b"one").unwrap();
+        write_atomic(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        // A folder stands where the file should go: the write fails, the folder stays, no leftover beside it.
+        let error = write_atomic(&folder.join("deep"), b"three").unwrap_err();
+        assert!(error.what.starts_with("cannot write"), "{error}");
+        let names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["deep"]);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -6,7 +6,8 @@
 //! Environment and model may hold underscores themselves, so the name is never taken apart: the fields inside say what is what.
 //! The moment in the name is the start. The moment inside is the same one in all known files; where it is later, it is the end.
 
-use super::json::{self, At};
+use super::at::At;
+use super::json;
 use super::{Format, Head, Parsed, Piece, Record, SourceFile, Standing};
 use crate::error::Error;
 use crate::model::{Instant, Setup, Status};

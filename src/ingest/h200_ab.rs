@@ -6,7 +6,8 @@
 //! An iteration is one batch: its latency is that of every sequence in it. Time per output token follows by the definition
 //! (end-to-end - TTFT) / (OSL - 1), one value an iteration, and is absent when OSL < 2.
 
-use super::json::{self, At};
+use super::at::At;
+use super::json;
 use super::{Format, Head, Parsed, Piece, Record, SourceFile, Standing};
 use crate::error::{Error, Place};
 use crate::model::{Instant, Series, Setup};

@@ -7,6 +7,7 @@ use std::io::{self, BufRead, BufReader, Read as _};
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
+use super::at::At;
 use super::figure::excerpt;
 use super::{FORMATS, Figure, Format, Parsed, json};
 use crate::archive::{Discovery, Found, HEAD_BYTES, Hashing, LINE_LIMIT, Lines, WHOLE_LIMIT};
@@ -100,7 +101,7 @@ impl<'a> SourceFile<'a> {
     }
 
     /// A reading taken from a JSON value.
-    pub fn reading(&self, metric: &str, at: &json::At<'_>, rule: &'static str) -> Result<Reading, Error> {
+    pub fn reading(&self, metric: &str, at: &At<'_>, rule: &'static str) -> Result<Reading, Error> {
         let Figure { value, decimals } = at.figure()?;
         let origin = self.origin(Some(at.node.line.into()), Some(at.pointer()), rule);
         Ok(Reading { metric: metric.to_owned(), value, decimals, origin })
@@ -205,7 +206,7 @@ fn unknown(file: &mut SourceFile<'_>, head: &Head<'_>) -> Error {
 
 fn keys(node: &json::Node<'_>) -> String {
     const SHOWN: usize = 6;
-    let root = json::At::root(node);
+    let root = At::root(node);
     match root.entries() {
         Ok(entries) => {
             let names: Vec<String> = entries.take(SHOWN).map(|(key, _)| format!("'{}'", excerpt(key))).collect();

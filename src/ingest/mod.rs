@@ -7,6 +7,7 @@
 //! names it, and the rest is read: no input can stop the analysis of another.
 
 mod assemble;
+mod at;
 mod facts;
 mod figure;
 mod flat;
@@ -22,6 +23,7 @@ mod own;
 mod phase1;
 mod published;
 mod report;
+mod requests;
 mod rows;
 mod slug;
 mod table;
@@ -46,7 +48,7 @@ pub use slug::slug;
 pub static FORMATS: &[&dyn Format] = &[
     &own::CampaignFile,
     &own::RunFile,
-    &own::Requests,
+    &requests::Requests,
     &labels::LabelsFile,
     &facts::FactsFile,
     &phase1::Phase1,

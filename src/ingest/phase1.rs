@@ -5,7 +5,8 @@
 //!
 //! Seen: github.com/brandonrc/benchmark-spark, commit 326cc72574cb450d28d3beeacb2141b50953ccc6. Memory is in GiB there.
 
-use super::json::{self, At};
+use super::at::At;
+use super::json;
 use super::{Format, Head, Parsed, Piece, Record, SourceFile, Standing, flat};
 use crate::error::Error;
 use crate::model::Instant;
