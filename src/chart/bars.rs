@@ -79,9 +79,7 @@ impl Bars {
         Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
                 let bars = || self.groups.iter().flat_map(|g| &g.bars);
-                if bars().next().is_none() {
-                    return None;
-                }
+                bars().next()?;
                 let ends = bars().filter_map(|b| number::usable_pair(b.interval)).flat_map(|(low, high)| [low, high]);
                 let axis = Axis::from_zero(bars().filter_map(Bar::drawn).chain(ends))?;
                 Some(self.sheet(canvas, axis))

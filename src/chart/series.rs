@@ -190,7 +190,7 @@ impl Series {
                 // Its share of the points, so that long stretches keep more; never fewer than a handful.
                 let share = POINTS * part.len() / total.max(1);
                 let most =
-                    if total <= POINTS { part.len() } else { share.max(POINTS / stretches.max(1)).min(POINTS).max(4) };
+                    if total <= POINTS { part.len() } else { share.max(POINTS / stretches.max(1)).clamp(4, POINTS) };
                 match thinned(&part, most).as_slice() {
                     [only] => lone.push(*only),
                     points => {

@@ -243,7 +243,7 @@ fn dots(canvas: &Canvas, frame: &Frame, sorted: &[f64], thin: usize, (middle, se
     const LEVELS: [f64; 5] = [0.0, -1.0, 1.0, -2.0, 2.0];
     let mut taken = [f64::NEG_INFINITY; LEVELS.len()];
     // Thinning keeps both ends: the extremes are what a reader looks for.
-    let kept = |i: usize| i % thin == 0 || i + 1 == sorted.len();
+    let kept = |i: usize| i.is_multiple_of(thin) || i + 1 == sorted.len();
     let at = sorted.iter().enumerate().filter(|(i, _)| kept(*i)).map(|(i, value)| {
         let x = frame.px(*value);
         let free = taken.iter().position(|last| x - last >= DOT * 1.9);
