@@ -18,7 +18,10 @@ fn archived(name: &str) -> (Vec<TrapReport>, Vec<(String, String)>) {
     (look(&case), derived)
 }
 
-fn fired_in<'r>(all: &'r [TrapReport], severity: Severity) -> BTreeSet<(&'static str, Option<&'r str>)> {
+/// Trap and model.
+type Hit<'r> = (&'static str, Option<&'r str>);
+
+fn fired_in(all: &[TrapReport], severity: Severity) -> BTreeSet<Hit<'_>> {
     all.iter()
         .filter(|r| r.status == TrapStatus::Fired && r.severity == severity)
         .map(|r| (r.id, r.subject.model.as_deref()))
