@@ -1,6 +1,7 @@
 //! Every trap has a campaign that trips it, one that does not, and one in which it cannot look.
 
 mod archives;
+mod intake;
 mod mini;
 
 use std::collections::BTreeSet;
