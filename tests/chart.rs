@@ -4,7 +4,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use sparkbench::chart::{self, CHARTS, Figure, STYLE};
+use sparkbench::chart::forest::Kind;
+use sparkbench::chart::{self, Bars, CHARTS, Ecdf, Figure, Forest, RunOrder, STYLE, Series, Spread, Strip};
+use sparkbench::chart::{bars, ecdf, forest, run_order, series, spread};
 
 /// One SVG on a page must stay below this.
 const MOST_BYTES: usize = 60_000;
@@ -13,15 +15,20 @@ fn here(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests").join(path)
 }
 
-fn fixture(name: &str) -> String {
-    fs::read_to_string(here(&format!("fixtures/chart/{name}.json"))).expect("every chart has a fixture")
-}
-
-fn drawn() -> Vec<(&'static str, Figure)> {
-    CHARTS
-        .iter()
-        .map(|c| (c.name(), c.draw_json(&fixture(c.name()), c.name()).expect("the fixture fits the chart")))
-        .collect()
+/// Every fixture drawn by its chart: `forest.json`, and variants as `forest.wide.json`.
+fn drawn() -> Vec<(String, Figure)> {
+    let entries = fs::read_dir(here("fixtures/chart")).expect("fixtures");
+    let mut names: Vec<String> =
+        entries.map(|e| e.expect("entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    let one = |file: &String| {
+        let name = file.strip_suffix(".json").expect("fixtures are JSON");
+        let kind = name.split('.').next().unwrap_or_default();
+        let chart = CHARTS.iter().find(|c| c.name() == kind).expect("a fixture belongs to a chart");
+        let json = fs::read_to_string(here(&format!("fixtures/chart/{file}"))).expect("fixture");
+        (name.to_owned(), chart.draw_json(&json, name).expect("the fixture fits the chart"))
+    };
+    names.iter().map(one).collect()
 }
 
 /// Opening and closing tags match, and every attribute is quoted; gives the names of the elements.
@@ -73,12 +80,15 @@ fn every_chart_draws_its_golden_drawing() {
 }
 
 #[test]
-fn no_golden_drawing_is_without_its_chart() {
-    let known: Vec<String> =
-        CHARTS.iter().flat_map(|c| [format!("{}.svg", c.name()), format!("{}-narrow.svg", c.name())]).collect();
+fn every_chart_has_a_fixture_and_every_golden_drawing_a_chart() {
+    let names: Vec<String> = drawn().into_iter().map(|(name, _)| name).collect();
+    for chart in CHARTS {
+        assert!(names.iter().any(|name| name == chart.name()), "{} has no fixture", chart.name());
+    }
+    let known: Vec<String> = names.iter().flat_map(|n| [format!("{n}.svg"), format!("{n}-narrow.svg")]).collect();
     for entry in fs::read_dir(here("golden/chart")).expect("golden drawings") {
         let name = entry.expect("entry").file_name().to_string_lossy().into_owned();
-        assert!(known.contains(&name), "{name} belongs to no chart");
+        assert!(known.contains(&name), "{name} belongs to no fixture");
     }
 }
 
@@ -157,4 +167,193 @@ fn nothing_to_draw_is_said() {
         let said = figure.svg.contains("No values");
         assert!(said, "{}", chart.name());
     }
+}
+
+/// What must hold of every drawing, whatever it was made from.
+fn sound(what: &str, figure: &Figure) {
+    for svg in [&figure.svg, &figure.narrow] {
+        elements(svg);
+        assert!(svg.len() < MOST_BYTES, "{what}: {} bytes", svg.len());
+        for word in ["<script", "NaN", "inf", "javascript:", "\u{0}", "\u{202e}", "onload=\"", "not finite"] {
+            assert!(!svg.contains(word), "{what}: `{word}` in the drawing");
+        }
+    }
+    for row in &figure.table.rows {
+        assert_eq!(row.cells.len(), figure.table.columns.len(), "{what}");
+        assert!(row.href.as_deref().is_none_or(|href| !href.contains("javascript")), "{what}");
+    }
+}
+
+/// Every chart over these values, with this label on everything that has one.
+fn all_charts(values: &[f64], label: &str, arms: usize) -> Vec<(&'static str, Figure)> {
+    let label = || label.to_owned();
+    let href = || Some("javascript:alert(1)".to_owned());
+    let arms = || 0..arms;
+    let name = |i: usize| format!("{}{i}", label());
+    let pair = || Some((values.first().copied()?, values.last().copied()?));
+    let row = |i: usize| forest::Comparison {
+        label: name(i),
+        group: Some(name(i / 3)),
+        estimate: values.get(i % values.len().max(1)).copied(),
+        interval: pair(),
+        inner: pair(),
+        margin: values.first().copied(),
+        verdict: label(),
+        kind: [Kind::Slower, Kind::Faster, Kind::Equivalent, Kind::NotComparable][i % 4],
+        href: href(),
+    };
+    let panels = vec![forest::Panel { heading: label(), rows: arms().map(row).collect() }];
+    let run = |(i, y): (usize, &f64)| run_order::Run {
+        label: label(),
+        x: i as f64,
+        y: *y,
+        block: Some(i as u32),
+        flagged: i % 3 == 0,
+        href: Some("r/x/index.html".to_owned()),
+    };
+    let drift = |slope: &f64| run_order::Drift { slope: *slope, p: Some(*slope) };
+    let arm = |i| run_order::Arm {
+        label: name(i),
+        runs: values.iter().enumerate().map(run).collect(),
+        drift: values.first().map(drift),
+    };
+    let quartiles = || values.first().map(|v| (*v, *v, *v));
+    let spread_arm = |i| spread::Arm {
+        label: name(i),
+        values: values.to_vec(),
+        mean: values.first().copied(),
+        interval: pair(),
+        quartiles: quartiles(),
+        href: href(),
+    };
+    let points = || values.iter().enumerate().map(|(i, v)| (i as f64, (i % 7 != 3).then_some(*v))).collect();
+    let track = |i| series::Track {
+        label: name(i),
+        unit: label(),
+        lines: vec![
+            series::Line { label: label(), points: points() },
+            series::Line { label: name(i), points: points() },
+        ],
+    };
+    let bar = |i| bars::Bar {
+        label: name(i),
+        mean: values.first().copied(),
+        interval: pair(),
+        n: values.len(),
+        href: Some("c/x/index.html".to_owned()),
+    };
+    let (title, unit, axis, finding) = (label(), label(), label(), Some(label()));
+    let words = || (title.clone(), finding.clone(), axis.clone(), unit.clone());
+    let mut out = Vec::new();
+    let (title, finding, axis, unit) = words();
+    out.push(("forest", Forest { title, finding, axis, unit, panels }.draw("a\" onload=\"x")));
+    let (title, finding, axis, unit) = words();
+    let made = RunOrder {
+        title,
+        finding,
+        axis,
+        unit,
+        x_axis: label(),
+        x_step: label(),
+        interleaved: true,
+        arms: arms().map(arm).collect(),
+    };
+    out.push(("run_order", made.draw("b")));
+    let (title, finding, axis, unit) = words();
+    let facets = vec![spread::Facet { heading: label(), arms: arms().map(spread_arm).collect() }];
+    out.push(("spread", Spread { title, finding, axis, unit, facets }.draw("c")));
+    let (title, finding, axis, unit) = words();
+    let curves = arms().map(|i| ecdf::Curve { label: name(i), values: values.to_vec() }).collect();
+    out.push(("ecdf", Ecdf { title, finding, axis, unit, log_x: true, curves }.draw("d")));
+    let (title, finding, x_axis, _) = words();
+    out.push((
+        "series",
+        Series { title, finding, x_axis, window: pair(), tracks: arms().map(track).collect() }.draw("e"),
+    ));
+    let (title, finding, axis, unit) = words();
+    let groups = vec![bars::Group { heading: label(), bars: arms().map(bar).collect() }];
+    out.push(("bars", Bars { title, finding, axis, unit, groups }.draw("f")));
+    let strip = Strip {
+        title: label(),
+        unit: label(),
+        range: None,
+        band: pair(),
+        mark: values.first().copied(),
+        values: values.to_vec(),
+        series: 99,
+    };
+    out.push(("strip", strip.draw("g")));
+    out
+}
+
+#[test]
+fn odd_values_are_drawn_or_left_out_but_never_break_a_drawing() {
+    let cases: [&[f64]; 12] = [
+        &[],
+        &[1.0],
+        &[0.0],
+        &[7.0, 7.0, 7.0, 7.0],
+        &[f64::NAN, 1.0, 2.0],
+        &[f64::INFINITY, f64::NEG_INFINITY],
+        &[f64::MAX, f64::MIN, 1e300],
+        &[1e99, -1e99],
+        &[5e-324, 1e-300],
+        &[1e15, 1e15 + 1.0],
+        &[-3.0, -2.0, -1.0],
+        &[0.3, 44.0, -250.0, 0.01],
+    ];
+    for values in cases {
+        for arms in [0, 1, 2, 7] {
+            for (name, figure) in all_charts(values, "native", arms) {
+                sound(&format!("{name} of {values:?} in {arms} arms"), &figure);
+            }
+        }
+    }
+}
+
+#[test]
+fn hostile_and_endless_labels_stay_text() {
+    let long = "an endless label ".repeat(400);
+    for label in [
+        "<script>alert(1)</script>",
+        "\"><svg onload=\"x",
+        "]]>&amp;&#0;",
+        "\u{0}\u{1b}[31m\u{202e}x",
+        "日本語のラベル",
+        "",
+        long.as_str(),
+    ] {
+        for (name, figure) in all_charts(&[1.0, 2.0, 3.0], label, 3) {
+            sound(&format!("{name} with label {:.30?}", label), &figure);
+        }
+    }
+}
+
+#[test]
+fn however_much_there_is_a_drawing_stays_small() {
+    let values: Vec<f64> = (0..20_000).map(|i| f64::from((i * 7919) % 10_007)).collect();
+    for arms in [1, 3] {
+        for (name, figure) in all_charts(&values, "native", arms) {
+            sound(&format!("{name} with many values, {arms} arms"), &figure);
+        }
+    }
+    for (name, figure) in all_charts(&values[..40], "\"&<>\"&<>", 300) {
+        sound(&format!("{name} with many arms"), &figure);
+    }
+}
+
+#[test]
+fn a_drawing_of_its_own_carries_style_and_namespace_and_fetches_nothing() {
+    for (name, figure) in drawn() {
+        let file = figure.download();
+        elements(&file.replace(STYLE, ""));
+        assert!(
+            file.contains("xmlns=\"http://www.w3.org/2000/svg\"") && file.contains("prefers-color-scheme"),
+            "{name}"
+        );
+        for word in ["@import", "url(", "<image", "<use", "xlink"] {
+            assert!(!file.contains(word), "{name}: `{word}`");
+        }
+    }
+    assert!(!STYLE.contains('<') && !STYLE.contains('&'), "the stylesheet is embedded in XML as it is");
 }

@@ -128,7 +128,8 @@ fn walk(path: &Path, root: &str, base: &str, found: &mut Discovery) {
         match entry {
             Ok(entry) => {
                 let kind = entry.file_type();
-                if kind.is_dir() {
+                // The root itself shows as a link when it is one.
+                if kind.is_dir() || entry.depth() == 0 {
                     continue;
                 }
                 let shown = join(base, &below(entry.path(), path));

@@ -85,8 +85,11 @@ impl Axis {
         }
         let mut step = round_step((self.high - self.low) / count.max(1) as f64);
         // Two ticks at least make a scale; three where there is room.
-        while count >= 3 && libm::floor(self.high / step + 1e-9) - libm::ceil(self.low / step - 1e-9) < 2.0 {
+        let mut tries = 0;
+        while tries < 4 && count >= 3 && libm::floor(self.high / step + 1e-9) - libm::ceil(self.low / step - 1e-9) < 2.0
+        {
             step = round_step(step / 2.6);
+            tries += 1;
         }
         let decimals = (-libm::floor(libm::log10(step) + 1e-9)).clamp(0.0, 9.0) as usize;
         let (first, last) = (libm::ceil(self.low / step - 1e-9), libm::floor(self.high / step + 1e-9));

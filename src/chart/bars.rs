@@ -99,7 +99,7 @@ impl Bars {
         let widest = |text: &dyn Fn(&Bar) -> String| bars().map(|b| canvas.width_of(&text(b))).fold(0.0, f64::max);
         let label = widest(&|b| b.label.clone()).clamp(60.0, 190.0);
         let value = widest(&|b| b.value(&self.unit)).clamp(60.0, 220.0);
-        let left = if narrow { 0.0 } else { label + 34.0 };
+        let left = if narrow { 1.0 } else { label + 34.0 };
         let width = if narrow { full - 8.0 } else { full - left - value - 20.0 };
         let row = if narrow { step + 20.0 } else { 26.0 };
         // Tops first: the grid lies beneath the bars.
@@ -169,7 +169,7 @@ impl Bars {
             return canvas.paragraph(
                 0.0,
                 bottom + 2.0,
-                "Bar: mean, from zero. Whisker: its 95 % interval.",
+                "Bar: mean, from zero. Whisker: its 95\u{a0}% interval.",
                 "muted",
                 full,
             ) + 4.0;

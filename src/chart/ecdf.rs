@@ -145,7 +145,7 @@ impl Ecdf {
             ));
             let left_out = curve.values.len() - values.len();
             if left_out > 0 {
-                text.push_str(&format!(", {left_out} not finite and left out"));
+                text.push_str(&format!(", {left_out} without a finite value left out"));
             }
             text.push_str(". ");
         }

@@ -264,7 +264,7 @@ impl Forest {
         let bottom = canvas.x_axis(&frame, "", !canvas.layout.narrow);
         let zero = frame.px(0.0);
         if canvas.layout.narrow {
-            for top in &tops {
+            for (_, top) in rows.iter().zip(&tops).filter(|(row, _)| row.drawn().is_some()) {
                 canvas.line(
                     &[(zero, top + columns.lane - 12.0), (zero, top + columns.lane + 12.0)],
                     Hue::Axis,
@@ -330,10 +330,10 @@ impl Forest {
         let mut text = if self.axis.is_empty() { String::new() } else { format!("x: {}. ", self.axis) };
         let rows = || self.panels.iter().flat_map(|p| &p.rows).filter(|r| r.drawn().is_some());
         if rows().any(|r| r.interval.is_some()) {
-            text.push_str("Thin line: 95 % interval. ");
+            text.push_str("Thin line: 95\u{a0}% interval. ");
         }
         if rows().any(|r| r.inner.is_some()) {
-            text.push_str("Thick line: 90 % interval. ");
+            text.push_str("Thick line: 90\u{a0}% interval. ");
         }
         if rows().any(|r| r.margin.is_some()) {
             text.push_str("Shaded: margin within which both count as the same. ");
@@ -432,7 +432,7 @@ fn mark(canvas: &Canvas, frame: &Frame, row: &Comparison, y: f64) {
         canvas.line(&[(frame.px(low), y), (frame.px(high), y)], hue, Pen::Thick);
     }
     let (shape, ink) = row.look();
-    canvas.glyph(frame.px(estimate), y, shape, ink, 5.5);
+    canvas.glyph(frame.px(estimate), y, shape, ink, 5.0);
 }
 
 /// Its line in the registry.

@@ -2,9 +2,9 @@
 //!
 //! In:  values and the precision they deserve.  Out: text with a real minus sign and grouped thousands.
 
-/// Values that can be drawn: finite, and small enough that spans do not overflow.
+/// Values that can be drawn: finite, and neither so large nor so small that spans and ratios leave what `f64` can hold.
 pub fn usable(value: f64) -> bool {
-    value.is_finite() && value.abs() < 1e100
+    value == 0.0 || (1e-100..1e100).contains(&value.abs())
 }
 
 /// The interval, when both ends can be drawn and are in order.

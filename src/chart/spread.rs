@@ -122,7 +122,7 @@ impl Spread {
             text.push_str("Diamond: mean. ");
         }
         if arms().any(|a| number::usable_pair(a.interval).is_some()) {
-            text.push_str("Thick line: its 95 % interval. ");
+            text.push_str("Thick line: its 95\u{a0}% interval. ");
         }
         if arms().any(|a| a.box_of(a.drawn().len()).is_some()) {
             text.push_str("Box: quartiles and median; whiskers to the last value within 1.5 boxes. ");
@@ -146,7 +146,10 @@ impl Spread {
                     text.push_str(&format!("{name}: no values. "));
                     continue;
                 };
-                let mean = arm.mean.map_or_else(String::new, |m| format!(", mean {}", number::significant(m, 5)));
+                let mean = arm
+                    .mean
+                    .filter(|m| number::usable(*m))
+                    .map_or_else(String::new, |m| format!(", mean {}", number::significant(m, 5)));
                 let (low, high) = (number::significant(low, 5), number::significant(high, 5));
                 text.push_str(&format!("{name}: {}, {low} to {high}{mean}. ", count(values.len(), "value")));
             }

@@ -80,7 +80,8 @@ impl Strip {
         let Some((low, high)) = super::axis::extent(values.iter().copied()) else {
             return "No values.".to_owned();
         };
-        let mark = self.mark.map_or_else(String::new, |m| format!(", marked at {}", show(m)));
+        let mark =
+            self.mark.filter(|m| number::usable(*m)).map_or_else(String::new, |m| format!(", marked at {}", show(m)));
         format!("{} from {} to {}{mark}.", count(values.len(), "value"), show(low), show(high))
     }
 }

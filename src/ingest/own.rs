@@ -330,17 +330,22 @@ fn from_json<T: DeserializeOwned>(text: &str, known: &str) -> Result<T, Error> {
         let cause = cause.into_inner();
         let line = cause.line() as u64;
         if cause.is_data() {
-            Error::archive("a value is not what it should be")
-                .at(Place::LineField(line, pointer))
-                .detail(cause.to_string())
+            Error::archive("a value is not what it should be").at(Place::LineField(line, pointer)).detail(words(&cause))
         } else {
-            Error::archive("not valid JSON").at(Place::Line(line)).detail(cause.to_string())
+            Error::archive("not valid JSON").at(Place::Line(line)).detail(words(&cause))
         }
     })?;
-    reader.end().map_err(|cause| {
-        Error::archive("not valid JSON").at(Place::Line(cause.line() as u64)).detail(cause.to_string())
-    })?;
+    reader
+        .end()
+        .map_err(|cause| Error::archive("not valid JSON").at(Place::Line(cause.line() as u64)).detail(words(&cause)))?;
     Ok(value)
+}
+
+/// What `serde_json` says, without the line, which stands in front already.
+fn words(cause: &serde_json::Error) -> String {
+    let text = cause.to_string();
+    let said = text.split(" at line ").next().unwrap_or(&text);
+    format!("column {}: {said}", cause.column())
 }
 
 fn pointer(path: &serde_path_to_error::Path) -> String {

@@ -7,10 +7,13 @@ use super::case::Case;
 use super::compare::{self, Pair};
 use super::judge;
 use super::number::{count, fixed, list, significant};
-use super::report::{Comparison, PublishedCheck, Sentence, Severity, TrapReport, TrapStatus, VerdictKind};
+use super::report::{Comparison, Group, PublishedCheck, Sentence, Severity, TrapReport, TrapStatus, VerdictKind};
 use super::trap::{self, Derived};
 use super::{CellValues, Settings, group, order};
 use crate::model::{Metric, Run};
+
+/// Flagged values that one sentence names; the pages show all of them.
+const MOST_FLAGGED: usize = 4;
 
 /// The sentences of one campaign.
 #[derive(Debug, Default)]
@@ -26,6 +29,7 @@ pub struct Conclusions {
 /// Draws the conclusions.
 pub fn conclude(
     case: &Case<'_>,
+    groups: &[Group],
     comparisons: &[Comparison],
     pooled: &[Comparison],
     traps: &[TrapReport],
@@ -45,10 +49,7 @@ pub fn conclude(
             if let Some(sentence) = headline_of(&cells) {
                 said.headline.push(sentence);
             }
-            if let Some((sentence, shown)) = seen(&cells, traps) {
-                let _ = shown;
-                said.supported.push(sentence);
-            }
+            said.supported.extend(seen(&cells, traps));
         }
     }
     for comparison in pooled.iter().filter(|c| c.primary) {
@@ -67,6 +68,7 @@ pub fn conclude(
         });
     }
     said.supported.extend(independent(case, derived));
+    said.supported.extend(flagged(case, groups));
     if let Some(sentence) = reproduced(checks) {
         said.supported.push(sentence);
     }
@@ -126,7 +128,7 @@ fn comparable(case: &Case<'_>, comparisons: &[&Comparison]) -> Option<Sentence> 
     let what = if models.len() == 1 { "model" } else { "models" };
     Some(Sentence {
         text: format!(
-            "{} of {} {what} cannot be judged as labelled: for {} the environments are not comparable, because of {}.",
+            "{} of {} {what} cannot be judged as labelled: for {} the environments are not comparable ({}).",
             lost.len(),
             models.len(),
             list(&lost),
@@ -192,8 +194,7 @@ fn range(values: &[f64], decimals: usize) -> String {
 }
 
 /// What the rows show of one metric whatever the models are called: the labels may be wrong and the readings still be readings.
-/// The second value says whether a difference is shown.
-fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<(Sentence, bool)> {
+fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Sentence> {
     let usable: Vec<&Comparison> =
         cells.iter().filter(|c| c.overhead_pct.is_some() && c.overhead_ci.is_some()).copied().collect();
     let first = *usable.first()?;
@@ -220,7 +221,7 @@ fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<(Sentence, bool)>
             super::number::signed(high, 2),
             count(usable.len(), "cell")
         );
-        return Some((Sentence { text, because }, false));
+        return Some(Sentence { text, because });
     }
     let one_side = apart.iter().all(|c| c.difference.is_some_and(|d| d > 0.0))
         || apart.iter().all(|c| c.difference.is_some_and(|d| d < 0.0));
@@ -252,7 +253,7 @@ fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<(Sentence, bool)>
         text.push_str(&format!("; the cause is not shown ({})", list(&unproven)));
     }
     text.push('.');
-    Some((Sentence { text, because }, true))
+    Some(Sentence { text, because })
 }
 
 /// Traps that leave the cause of a difference open: what was measured, and when.
@@ -308,14 +309,62 @@ fn undermined(traps: &[TrapReport]) -> Vec<Sentence> {
             .filter(|t| t.id == trap.id() && t.status == TrapStatus::Fired && t.severity != Severity::Note)
             .collect();
         let claim = trap.undermines();
-        let (Some(first), false) = (fired.first(), claim.is_empty()) else { continue };
-        let more = if fired.len() > 1 { format!(" ({} more)", fired.len() - 1) } else { String::new() };
+        // The gravest finding speaks for all of them.
+        let gravest = fired.iter().min_by_key(|t| t.severity);
+        let (Some(first), false) = (gravest, claim.is_empty()) else { continue };
+        let more = if fired.len() > 1 { format!(" (and {} more)", fired.len() - 1) } else { String::new() };
         sentences.push(Sentence {
-            text: format!("Not supported: {claim}. {}{more}", first.message),
+            text: format!("{}: {}{more}.", capital(claim), first.message.trim_end_matches('.')),
             because: vec![trap.id().to_owned()],
         });
     }
     sentences
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Runs that a rule flags in a primary metric, with their values: seen by everybody, dropped by nobody.
+fn flagged(case: &Case<'_>, groups: &[Group]) -> Option<Sentence> {
+    let mut said = Vec::new();
+    let mut because = Vec::new();
+    for group in groups.iter().filter(|g| g.campaign == case.campaign.name && case.primary.contains(&g.metric)) {
+        for id in compare::flagged(group) {
+            let value = group.run_ids.iter().zip(&group.values).find(|(run, _)| *run == id).map(|(_, v)| *v);
+            let (Some(value), Some(median), Some(metric)) = (value, group.median, Metric::find(&group.metric)) else {
+                continue;
+            };
+            because.push(format!("{}|{}|{}", group.model, group.workload, group.metric));
+            let away = 100.0 * (value / median - 1.0).abs();
+            said.push((
+                away,
+                format!(
+                    "{id} ({} {} {}, median of its cell {})",
+                    metric.label.to_lowercase(),
+                    significant(value, 4),
+                    metric.unit,
+                    significant(median, 4)
+                ),
+            ));
+        }
+    }
+    because.dedup();
+    said.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    let all = said.len();
+    let named: Vec<String> = said.into_iter().take(MOST_FLAGGED).map(|(_, text)| text).collect();
+    (all > 0).then(|| Sentence {
+        text: format!(
+            "{} in the primary metrics {} flagged as {} and kept in every figure; {}: {}.",
+            count(all, "value"),
+            if all == 1 { "is" } else { "are" },
+            if all == 1 { "an outlier" } else { "outliers" },
+            if all > named.len() { "the farthest from their medians" } else { "with their medians" },
+            list(&named)
+        ),
+        because,
+    })
 }
 
 fn labels_of(case: &Case<'_>, launched: &str) -> Vec<String> {

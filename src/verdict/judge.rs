@@ -535,7 +535,9 @@ fn caveats(c: &Comparison, drift: f64, drifting: Option<&str>, arms: Arms<'_>) -
     }
     if drift > 0.0 {
         let unit = if c.tost.is_some() || c.overhead_pct.is_some() { "%".to_owned() } else { format!(" {}", c.unit) };
-        said.push(format!("drift of {}{unit} in {}", fixed(drift, 1), drifting.unwrap_or("an arm")));
+        let size = if c.overhead_pct.is_some() { c.overhead_pct } else { c.difference };
+        let larger = if size.is_some_and(|size| drift > size.abs()) { ", more than the difference" } else { "" };
+        said.push(format!("drift of {}{unit} in {}{larger}", fixed(drift, 1), drifting.unwrap_or("an arm")));
     }
     let (a, b) = (c.n_baseline, c.n_candidate);
     if a.min(b) < bootstrap::SMALL_N {
@@ -702,7 +704,7 @@ fn report_campaign(
     let mut starts: Vec<_> = case.runs.iter().filter_map(|run| run.started).collect();
     starts.sort_unstable();
     let checks = published::check(campaign, groups);
-    let said = conclusion::conclude(case, comparisons, &pooled, traps, derived, &checks);
+    let said = conclusion::conclude(case, groups, comparisons, &pooled, traps, derived, &checks);
     CampaignReport {
         name: campaign.name.clone(),
         title: campaign.title.clone().unwrap_or_else(|| campaign.name.clone()),

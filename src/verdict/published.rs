@@ -5,7 +5,7 @@
 
 use super::number::{count, fixed};
 use super::report::{Group, PublishedCheck};
-use crate::model::{Campaign, PublishedCell};
+use crate::model::{Campaign, Metric, PublishedCell};
 
 /// Half a unit in the last printed place, and a hair for binary fractions such as 120.265.
 const SLACK: f64 = 1e-6;
@@ -23,12 +23,8 @@ pub fn summary(checks: &[PublishedCheck]) -> Option<String> {
     let good = checks.iter().filter(|c| c.reproduces).count();
     let mut text =
         format!("{good} of {} reproduce from the rows to the printed digit", count(checks.len(), "published figure"));
-    let mut notes: Vec<&str> = checks
-        .iter()
-        .filter(|c| c.reproduces)
-        .filter_map(|c| c.note.as_deref())
-        .filter(|n| n.contains("planned"))
-        .collect();
+    let mut notes: Vec<&str> =
+        checks.iter().filter(|c| c.reproduces).flat_map(|c| c.note.iter().flat_map(|n| n.split("; "))).collect();
     notes.sort_unstable();
     notes.dedup();
     for note in notes {
@@ -36,13 +32,25 @@ pub fn summary(checks: &[PublishedCheck]) -> Option<String> {
         text.push_str(note);
     }
     for miss in checks.iter().filter(|c| !c.reproduces) {
-        let got = miss.rounded.as_deref().unwrap_or("nothing");
+        let metric = Metric::find(&miss.metric).map_or_else(|| miss.metric.clone(), |m| m.label.to_lowercase());
         text.push_str(&format!(
-            "; {} {} of {} was printed as {} and comes out as {got}",
-            miss.model, miss.statistic, miss.metric, miss.printed
+            "; the {} of {metric} for {} was printed as {} and comes out as {}",
+            in_words(&miss.statistic),
+            miss.model,
+            miss.printed,
+            miss.rounded.as_deref().unwrap_or("nothing")
         ));
     }
     Some(text)
+}
+
+/// A published statistic as a sentence names it.
+fn in_words(statistic: &str) -> &str {
+    match statistic {
+        "sd" => "standard deviation",
+        "loss_pct" => "difference in per cent",
+        other => other,
+    }
 }
 
 fn one(cell: &PublishedCell, campaign: &Campaign, groups: &[Group]) -> PublishedCheck {
@@ -103,7 +111,7 @@ fn values(statistic: &str, candidate: Option<&Group>, baseline: Option<&Group>) 
         "sd" => {
             let Some((group, sd)) = candidate.and_then(|g| Some((g, g.sd?))) else { return Vec::new() };
             let n = group.n as f64;
-            vec![(sd, None), (sd * ((n - 1.0) / n).sqrt(), Some("divided by n, not n - 1"))]
+            vec![(sd, None), (sd * ((n - 1.0) / n).sqrt(), Some("its standard deviations divide by n, not n - 1"))]
         }
         "difference" => mean(candidate).zip(mean(baseline)).map(|(c, b)| (c - b, None)).into_iter().collect(),
         "loss_pct" => mean(candidate)

@@ -15,16 +15,10 @@ const ABSENT: &str = "-";
 /// Draws the report.
 pub fn draw(report: &Value) -> String {
     let mut text = String::new();
-    let arms: Vec<Vec<Row>> = ["a", "b"].iter().filter_map(|arm| Some(rows(report.get(*arm)?))).collect();
-    if let [first, ..] = &arms[..] {
-        let heads = ["A", "B"].iter().take(arms.len()).map(|h| (*h).to_owned()).collect();
-        let lines = first.iter().enumerate().map(|(i, row)| {
-            (
-                row.name.clone(),
-                arms.iter().map(|arm| arm.get(i).map_or(ABSENT.into(), |row| row.value.clone())).collect(),
-            )
-        });
-        section(&mut text, "", std::iter::once((String::new(), heads)).chain(lines).collect());
+    let arms: Vec<(&str, Vec<Row>)> =
+        [("A", "a"), ("B", "b")].iter().filter_map(|(head, arm)| Some((*head, rows(report.get(arm)?)))).collect();
+    if !arms.is_empty() {
+        section(&mut text, "", side_by_side(&arms));
     }
     for (key, title) in [
         ("b_vs_a", "B against A"),
@@ -47,6 +41,30 @@ pub fn draw(report: &Value) -> String {
 struct Row {
     name: String,
     value: String,
+}
+
+/// A heading, then one line a name. What one arm has and the other has not is absent there, and a whole that is absent in one arm
+/// gives way to its parts in the other.
+fn side_by_side(arms: &[(&str, Vec<Row>)]) -> Vec<(String, Vec<String>)> {
+    let mut names: Vec<&str> = Vec::new();
+    for row in arms.iter().flat_map(|(_, rows)| rows) {
+        if !names.contains(&row.name.as_str()) {
+            // Parts of the same whole stay together.
+            let whole = row.name.split(' ').next().unwrap_or_default();
+            let after = names.iter().rposition(|name| name.split(' ').next() == Some(whole));
+            names.insert(after.map_or(names.len(), |i| i + 1), &row.name);
+        }
+    }
+    let has_parts = |name: &str| names.iter().any(|n| n.strip_prefix(name).is_some_and(|rest| rest.starts_with(' ')));
+    let value = |rows: &[Row], name: &str| {
+        rows.iter().find(|row| row.name == name).map_or(ABSENT.into(), |row| row.value.clone())
+    };
+    let heads = (String::new(), arms.iter().map(|(head, _)| (*head).to_owned()).collect());
+    let lines = names
+        .iter()
+        .filter(|name| !has_parts(name))
+        .map(|name| ((*name).to_owned(), arms.iter().map(|(_, rows)| value(rows, name)).collect()));
+    std::iter::once(heads).chain(lines).collect()
 }
 
 /// Leaves of a value with their path in words; an interval is one leaf.

@@ -3,7 +3,7 @@
 //! In:  values of each cell in order of time.  Out: one finding a cell and metric, else one a question.
 //! Not here: trends (see `drift`).
 
-use super::finding::{ALPHA, Look, by_question, cooldown, named, place};
+use super::finding::{ALPHA, Look, MAX_EVIDENCE, by_question, cooldown, named, place};
 use super::{Finding, Trap};
 use crate::stats;
 use crate::verdict::case::{Case, Cell};
@@ -70,17 +70,25 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
         numbers.len(),
         significant(found.n_eff, 2)
     );
-    let corrected = found.t_interval_eff.map(|(low, high)| {
-        Evidence::text(format!(
-            "interval of the mean for {} independent runs: {} to {}",
-            significant(found.n_eff, 3),
-            significant(low, 5),
-            significant(high, 5)
-        ))
+    let values = Evidence::text(format!(
+        "in order of time: {}",
+        numbers.iter().take(MAX_EVIDENCE).map(|v| significant(*v, 5)).collect::<Vec<_>>().join(", ")
+    ));
+    let corrected = Evidence::text(match found.t_interval_eff {
+        Some((low, high)) => {
+            let ends = [low, high].map(|end| significant(end, 5));
+            format!(
+                "interval of the mean for {} independent runs: {} to {}",
+                significant(found.n_eff, 3),
+                ends[0],
+                ends[1]
+            )
+        }
+        None => "the sample is worth fewer than two independent runs, so its mean has no interval".to_owned(),
     });
     Look::There(
         Finding::fired(Subject::cell(case, cell).with_metric(metric), message)
-            .evidence(corrected)
+            .evidence([values, corrected])
             .remedy(format!("reset caches and temperature before each run; {}", cooldown(case))),
     )
 }

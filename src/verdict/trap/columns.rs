@@ -157,6 +157,8 @@ fn explain(case: &Case<'_>, y: &Column, kept: &[&Column], groupings: &[Vec<Vec<u
 fn product(case: &Case<'_>, y: &Column, terms: &[(&Column, i32)], groups: &[Vec<usize>]) -> Option<Derived> {
     let (mut rows, mut matching, mut chance) = (0, 0, 1.0_f64);
     let (mut factors, mut exceptions) = (Vec::new(), Vec::new());
+    let mut names: Vec<(String, usize)> = Vec::new();
+
     for group in groups {
         let complete: Vec<usize> = group
             .iter()
@@ -190,6 +192,16 @@ fn product(case: &Case<'_>, y: &Column, terms: &[(&Column, i32)], groups: &[Vec<
                 .filter(|(_, (l, h))| k < *l || k > *h)
                 .map(|(i, _)| case.runs[*i].id.clone()),
         );
+        for name in settings_that_give(case.runs[complete[0]], k) {
+            let all = complete.iter().zip(&intervals).all(|(i, (l, h))| {
+                k < *l || k > *h || settings_near(case.runs[*i], &name).is_some_and(|v| v >= *l && v <= *h)
+            });
+            match names.iter_mut().find(|(n, _)| *n == name) {
+                Some((_, groups)) if all => *groups += 1,
+                None if all => names.push((name, 1)),
+                _ => {}
+            }
+        }
         factors.push((k, intervals.iter().map(|(l, h)| (h - l) / 2.0).fold(f64::INFINITY, f64::min)));
     }
     if factors.is_empty() || chance > CHANCE {
@@ -198,12 +210,44 @@ fn product(case: &Case<'_>, y: &Column, terms: &[(&Column, i32)], groups: &[Vec<
     Some(Derived {
         column: y.name.clone(),
         from: terms.iter().map(|(x, _)| x.name.clone()).collect(),
-        rule: formula(y, terms, &factors),
+        rule: formula(
+            y,
+            terms,
+            &factors,
+            names.iter().find(|(_, groups)| *groups == factors.len()).map(|(name, _)| name.as_str()),
+        ),
         relation: Relation::Product,
         rows,
         matching,
         exceptions,
     })
+}
+
+/// A figure taken from the settings of a run.
+type Setting = fn(&Run) -> Option<f64>;
+
+/// Settings of a run that stand behind constants: lengths, batch, requests, and the thousand between seconds and milliseconds.
+const SETTINGS: &[(&str, Setting)] = &[
+    ("osl", |r| r.setup.osl),
+    ("1000 x osl", |r| Some(1000.0 * r.setup.osl?)),
+    ("batch", |r| r.setup.batch),
+    ("1000 x batch", |r| Some(1000.0 * r.setup.batch?)),
+    ("batch x osl", |r| Some(r.setup.batch? * r.setup.osl?)),
+    ("1000 x batch x osl", |r| Some(1000.0 * r.setup.batch? * r.setup.osl?)),
+    ("(isl + osl)", |r| Some(r.setup.isl? + r.setup.osl?)),
+    ("(isl + osl) / osl", |r| Some((r.setup.isl? + r.setup.osl?) / r.setup.osl?)),
+    ("requests", |r| r.setup.requests),
+    ("requests x osl", |r| Some(r.setup.requests? * r.setup.osl?)),
+];
+
+/// Names of settings whose value is near a factor: candidates, to be held against every row.
+fn settings_that_give(run: &Run, k: f64) -> Vec<String> {
+    let near = |v: f64| (v / k - 1.0).abs() < 1e-3;
+    SETTINGS.iter().filter(|(_, value)| value(run).is_some_and(near)).map(|(name, _)| (*name).to_owned()).collect()
+}
+
+fn settings_near(run: &Run, name: &str) -> Option<f64> {
+    SETTINGS.iter().find(|(n, _)| *n == name).and_then(|(_, value)| value(run))
 }
 
 /// A cheap look at a few rows, so that archives of many runs and many columns stay quick. Small groups are looked at in full anyway.
@@ -253,7 +297,7 @@ fn densest(intervals: &[(f64, f64)]) -> Option<(f64, usize)> {
 }
 
 /// `output_throughput_tok_s = 128 x request_throughput_req_s`, turned so that the factor is above one where there are two columns.
-fn formula(y: &Column, terms: &[(&Column, i32)], factors: &[(f64, f64)]) -> String {
+fn formula(y: &Column, terms: &[(&Column, i32)], factors: &[(f64, f64)], name: Option<&str>) -> String {
     let number = |k: f64, uncertainty: f64| {
         let whole = k.round();
         if (k - whole).abs() <= uncertainty.max(1e-9 * k) { significant(whole, 15) } else { significant(k, 6) }
@@ -262,6 +306,9 @@ fn formula(y: &Column, terms: &[(&Column, i32)], factors: &[(f64, f64)]) -> Stri
         [(k, uncertainty)] => Some((*k, *uncertainty)),
         _ => None,
     };
+    if let ([(x, -1)], Some(name)) = (terms, name) {
+        return format!("{} = {name} / {}", y.name, x.name);
+    }
     if let ([(x, power)], Some((k, uncertainty))) = (terms, constant) {
         return match *power {
             1 if (k - 1.0).abs() <= uncertainty => format!("{} = {}", y.name, x.name),
@@ -272,6 +319,7 @@ fn formula(y: &Column, terms: &[(&Column, i32)], factors: &[(f64, f64)]) -> Stri
     }
     let mut text = format!("{} = ", y.name);
     match constant {
+        _ if name.is_some() => text += &format!("{} x ", name.unwrap_or_default()),
         Some((k, uncertainty)) if (k - 1.0).abs() > uncertainty => text += &format!("{} x ", number(k, uncertainty)),
         Some(_) => {}
         None => text += "(a constant of each workload) x ",

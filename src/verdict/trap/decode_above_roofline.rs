@@ -7,7 +7,7 @@ use super::finding::{or_missing, place, read};
 use super::physics::{GB, Roofline, bandwidth, missing_machine, missing_weights, roofline, share, step_bytes};
 use super::{Finding, Trap};
 use crate::verdict::case::Case;
-use crate::verdict::number::{list, significant};
+use crate::verdict::number::{fixed, list, significant};
 use crate::verdict::report::{Severity, Subject};
 
 /// A rate may pass the limit by this factor before the check fires: bandwidth is nominal and rates are rounded.
@@ -62,7 +62,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         "{} GB a step at {} GB/s allow {} tok/s at batch {}",
         significant(line.bytes / GB, 4),
         significant(bandwidth(case).map_or(f64::NAN, |b| b.value) / GB, 4),
-        significant(line.limit, 3),
+        if line.limit < 100.0 { fixed(line.limit, 1) } else { significant(line.limit, 3) },
         significant(line.batch, 4)
     );
     let place = place(case, model, workload);
@@ -73,7 +73,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
             format!("{place}: {limit}; {} tok/s are reported on average, {share} % of that", significant(mean, 4)),
         );
     }
-    let needed = (mean * line.bytes / (line.limit * line.bytes / line.batch)).ceil();
+    let needed = (mean / line.limit * line.batch).ceil();
     let message = format!(
         "{place}: {limit}, yet {} report more, {} tok/s on average, which a batch of at least {} would need",
         share(over.len(), rates.len()),

@@ -14,6 +14,9 @@ use crate::verdict::report::{Severity, Subject};
 /// Fewest other runs of an arm from which fences are drawn.
 pub const MIN_OTHERS: usize = 4;
 
+/// A first run that is this close to the median of the others is worth a note and no warning, per cent of that median.
+pub const SLIGHT_PCT: f64 = 1.0;
+
 /// First-run effect.
 pub struct FirstRunEffect;
 
@@ -31,7 +34,7 @@ impl Trap for FirstRunEffect {
         format!(
             "The first run after a change finds files that are not cached, kernels that are not compiled and a chip that is cold, or, the other way round, memory full of what ran before. \
              The check takes each first run after a change of environment or model and fires when it lies more than {FENCE} interquartile ranges outside the quartiles of that arm's other runs, \
-             of which at least {MIN_OTHERS} are needed. Where environments alternate every run follows a change, so only the first run of each arm is looked at. The run stays in all results. \
+             of which at least {MIN_OTHERS} are needed. Where environments alternate every run follows a change, so only the first run of each arm is looked at. A run within {SLIGHT_PCT} % of the others' median is a note only. The run stays in all results. \
              To avoid the trap, make one discarded warm-up run after each change, planned as such, and restore the same cache state before every run."
         )
     }
@@ -97,9 +100,16 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
         significant(high, 5),
         count(others.len(), "run")
     );
-    Look::There(
-        Finding::fired(Subject::cell(case, cell).with_metric(metric), message)
-            .evidence(outside.iter().map(|(run, v)| read(run, metric, format!("{} in the first run after a change", significant(*v, 6)))))
-            .remedy("plan a warm-up run after each change and say that it does not count; here the run stays in all results"),
-    )
+    let median = stats::quantile_sorted(&others, 0.5);
+    let slight = outside.iter().all(|(_, v)| (v - median).abs() <= SLIGHT_PCT / 100.0 * median.abs());
+    let finding = Finding::fired(Subject::cell(case, cell).with_metric(metric), message)
+        .evidence(
+            outside
+                .iter()
+                .map(|(run, v)| read(run, metric, format!("{} in the first run after a change", significant(*v, 6)))),
+        )
+        .remedy(
+            "plan a warm-up run after each change and say that it does not count; here the run stays in all results",
+        );
+    Look::There(if slight { finding.severity(Severity::Note) } else { finding })
 }

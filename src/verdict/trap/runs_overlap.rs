@@ -179,6 +179,14 @@ fn calm(case: &Case<'_>, launches: &[Launch<'_>], ends: bool) -> Finding {
         (true, false) => "no launch starts before the one before it ended".to_owned(),
         _ => format!("no launch needs more than {} s; ends are not recorded", significant(most, 4)),
     };
+    let uncounted = launches.iter().filter(|l| work(l) == 0.0).count();
+    let held = match uncounted {
+        0 => held,
+        n => format!(
+            "{held}; the work of {n} of {} launches is not counted, because requests or lengths are not recorded",
+            launches.len()
+        ),
+    };
     let message = format!("starts are {} s and more apart; {held}", significant(least, 5));
     Finding::passed(Subject::of(case), message).evidence(cycles(case, launches))
 }

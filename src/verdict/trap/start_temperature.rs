@@ -59,10 +59,11 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         Evidence::text(format!("{name}: mean start {} degrees Celsius over {n} runs", significant(*m, 4)))
     });
     let side = if worst < 0.0 { "colder" } else { "warmer" };
-    let message = format!(
-        "{place}: {other} starts {} degrees Celsius {side} than {base} on average",
-        significant(worst.abs(), 2)
-    );
+    let message = if worst == 0.0 {
+        format!("{place}: {other} and {base} start at the same temperature on average")
+    } else {
+        format!("{place}: {other} starts {} degrees Celsius {side} than {base} on average", significant(worst.abs(), 2))
+    };
     if worst.abs() <= LIMIT_C {
         return Finding::passed(subject, format!("{message}, within {LIMIT_C}")).evidence(rows);
     }

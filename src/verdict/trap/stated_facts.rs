@@ -45,7 +45,7 @@ impl Trap for StatedFactsContradict {
         if stated.is_empty() && !can_name {
             return vec![Finding::not_evaluated(
                 subject,
-                "no statements are tabulated, and no run prints the name of a machine that the facts know",
+                "no statements are tabulated, and the facts name no other hardware that the printed machine could be taken for",
             )];
         }
         let mut evidence: Vec<Evidence> = stated.iter().filter(|s| differs(&s.said, &s.found)).map(row).collect();

@@ -1,0 +1,179 @@
+//! Every format has a fixture that it takes, a paragraph in the manual, and gives what a person reads in the file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use sparkbench::archive::{self, manifest};
+use sparkbench::ingest::{self, FORMATS, Intake, Options};
+use sparkbench::model::{Instant, Run, Status};
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/ingest")
+}
+
+fn read(name: &str) -> Intake {
+    ingest::all(&archive::discover(&[fixtures().join(name)]).unwrap(), &Options::default()).unwrap()
+}
+
+fn series<'a>(run: &'a Run, metric: &str) -> &'a [f64] {
+    &run.series.iter().find(|series| series.metric == metric).unwrap().values
+}
+
+#[test]
+fn every_format_has_a_fixture_and_a_paragraph_in_the_manual() {
+    let taken: BTreeSet<String> = read("").inputs.into_iter().filter_map(|input| input.format).collect();
+    let manual = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/archive.md")).unwrap();
+    for format in FORMATS {
+        let name = format.name();
+        assert!(taken.contains(name), "no fixture is taken by '{name}'");
+        assert!(manual.contains(&format!("(`{name}`)")), "docs/archive.md has no paragraph on '{name}'");
+    }
+}
+
+#[test]
+fn no_fixture_is_left_out() {
+    for input in read("").inputs {
+        assert!(!input.skipped, "{input:?}");
+    }
+}
+
+#[test]
+fn a_campaign_of_our_own_layout_is_one_run_with_everything_in_its_folder() {
+    let intake = read("campaign");
+    let [campaign] = intake.campaigns.as_slice() else { panic!("{:?}", intake.campaigns) };
+    assert_eq!(
+        (campaign.name.as_str(), campaign.planned_repeats, campaign.baseline.as_deref()),
+        ("small", Some(1), Some("native"))
+    );
+    assert_eq!((campaign.margins_pct["ttft_ms"], campaign.cooldown_s), (5.0, Some(60.0)));
+    let [run] = intake.runs.as_slice() else { panic!("{:?}", intake.runs) };
+    assert_eq!((run.id.as_str(), run.launch.as_deref(), run.files.len()), ("b1-native-m-chat", None, 3));
+    assert_eq!(run.source.path, "runs/b1-native-m-chat/run.json");
+    assert_eq!(series(run, "ttft_ms"), [250.0, 500.0]);
+    assert_eq!(series(run, "e2e_latency_ms"), [750.0, 1500.0]);
+    assert_eq!(series(run, "tpot_ms"), [250.0, 500.0]);
+    // Two answers and six tokens from the first send at 1.0 s to the last token at 2.5 s.
+    assert!((run.value("output_throughput_tok_s").unwrap() - 4.0).abs() < 1e-12);
+    assert!((run.value("request_throughput_req_s").unwrap() - 2.0 / 1.5).abs() < 1e-12);
+    assert_eq!((run.value("gpu_temp_start_c"), run.setup.end_temp_c), (Some(38.0), Some(44.0)));
+    assert_eq!(
+        (run.telemetry.len(), run.telemetry[1].power_w, run.telemetry[1].memory_used_mib),
+        (2, Some(38.5), None)
+    );
+    assert_eq!((run.setup.model_id.as_deref(), run.setup.quantisation.as_deref()), (Some("org/m"), Some("bf16")));
+    assert_eq!(run.ended.unwrap().seconds_since(run.started.unwrap()), 4.5);
+    let requests = intake.inputs.iter().find(|input| input.path.ends_with("requests.jsonl")).unwrap();
+    assert_eq!(requests.reason.as_deref(), Some("1 of 3 requests failed; they enter no latency"));
+}
+
+#[test]
+fn what_is_written_by_the_manifest_types_is_read_back() {
+    let run = manifest::RunWire {
+        schema: manifest::RUN_SCHEMA.into(),
+        environment: "a".into(),
+        model: "m".into(),
+        workload: "w".into(),
+        failure: Some("the engine was killed".into()),
+        ..manifest::RunWire::default()
+    };
+    let text = serde_json::to_string_pretty(&run).unwrap();
+    assert_eq!(serde_json::from_str::<manifest::RunWire>(&text).unwrap(), run);
+    let fixture = std::fs::read_to_string(fixtures().join("campaign/campaign.json")).unwrap();
+    let campaign: manifest::CampaignWire = serde_json::from_str(&fixture).unwrap();
+    let again = serde_json::to_string(&campaign).unwrap();
+    assert_eq!(serde_json::from_str::<manifest::CampaignWire>(&again).unwrap(), campaign);
+    assert_eq!((campaign.schema.as_str(), campaign.plan.len()), (manifest::CAMPAIGN_SCHEMA, 2));
+}
+
+#[test]
+fn the_flat_layout_joins_metadata_log_and_telemetry() {
+    let intake = read("flat");
+    let [run] = intake.runs.as_slice() else { panic!("{:?}", intake.runs) };
+    assert_eq!((run.environment.as_str(), run.model.as_str(), run.repeat), ("my_env", "my_model", Some(1)));
+    assert_eq!(run.started, Instant::parse("20260101_000000"), "the stamp of the name is the start");
+    assert_eq!(run.ended, Instant::parse("20260101_000500"), "the later one inside is the end");
+    assert_eq!((run.telemetry.len(), run.telemetry[0].power_w), (2, Some(38.2)));
+    assert_eq!(run.value("output_throughput_tok_s"), Some(27784.9728));
+    assert_eq!(run.setup.model_id.as_deref(), Some("org/my"));
+    assert_eq!(
+        run.setup.model_served.as_deref(),
+        Some("nvidia/Llama-3.1-8B-Instruct-FP8"),
+        "asked and served are kept apart"
+    );
+    assert_eq!(run.id, "my_env_my_model_iter1_20260101_000000");
+}
+
+#[test]
+fn a_trtllm_bench_log_gives_the_figures_that_stand_in_it_and_the_last_memory_line() {
+    let intake = read("trtllm-bench");
+    let [run] = intake.runs.as_slice() else { panic!("{:?}", intake.runs) };
+    let expected: BTreeMap<&str, (f64, Option<u8>)> = [
+        ("request_throughput_req_s", (217.0701, Some(4))),
+        ("output_throughput_tok_s", (27784.9728, Some(4))),
+        ("total_throughput_tok_s", (55569.9457, Some(4))),
+        ("e2e_latency_ms", (68236.6379, Some(4))),
+        ("e2e_latency_ms_p50", (68923.2602, Some(4))),
+        ("e2e_latency_ms_p90", (117628.9925, Some(4))),
+        ("kv_cache_gib", (61.18, Some(2))),
+        ("kv_cache_tokens", (1_002_304.0, Some(0))),
+        ("peak_memory_gib", (11.77, Some(2))),
+        ("model_memory_gib", (8.55, Some(2))),
+    ]
+    .into();
+    for (metric, figure) in &expected {
+        let reading = run.reading(metric).unwrap_or_else(|| panic!("{metric}"));
+        assert_eq!((reading.value, reading.decimals), *figure, "{metric}");
+        assert!(reading.origin.line.is_some());
+    }
+    assert_eq!((run.setup.device_memory_gib, run.setup.engine_version.as_deref()), (Some(79.18), Some("0.20.0")));
+    assert_eq!(
+        (run.setup.isl, run.setup.osl, run.setup.batch, run.setup.requests),
+        (Some(128.0), Some(128.0), Some(2048.0), Some(30000.0))
+    );
+    assert_eq!((run.setup.quantisation.as_deref(), run.status.clone()), (Some("FP8"), Status::Unrecorded));
+    assert_eq!((run.environment.as_str(), run.model.as_str()), ("unlabelled", "Llama-3.1-8B-Instruct-FP8"));
+    let reason = intake.inputs[0].reason.as_deref().unwrap();
+    assert!(reason.contains("no environment is known, so it stands as 'unlabelled'"), "{reason}");
+}
+
+#[test]
+fn a_table_of_every_column_is_read_cell_by_cell() {
+    let intake = read("table");
+    let [first, second] = intake.runs.as_slice() else { panic!("{:?}", intake.runs) };
+    assert_eq!((first.id.as_str(), first.environment.as_str(), first.campaign.as_str()), ("r1", "native", "two-rows"));
+    assert_eq!((second.environment.as_str(), second.position), ("contai\"ner, two", Some(2)));
+    assert_eq!(second.status, Status::Failed("exit code 137".into()));
+    assert_eq!(second.reading("ttft_ms_p99").unwrap().value, f64::INFINITY);
+    assert!(second.reading("ttft_ms").unwrap().value.is_nan());
+    assert_eq!(
+        (first.setup.isl, first.setup.requests, first.setup.machine.as_deref()),
+        (Some(512.0), Some(100.0), Some("NVIDIA GB10"))
+    );
+    assert_eq!(intake.campaigns[0].prose.as_deref(), Some("# Prose\n"));
+    let reason = |path: &str| intake.inputs.iter().find(|input| input.path == path).unwrap().reason.clone();
+    assert_eq!(reason("runs.csv").as_deref(), Some("column 'remark' is not known and not read"));
+    assert_eq!(reason("labels.toml").as_deref(), Some("the pattern 'absent/**' fits no file with a run"));
+}
+
+#[test]
+fn labels_from_the_command_line_fill_what_files_lack() {
+    let labels = Path::new(env!("CARGO_TARGET_TMPDIR")).join("given-labels.toml");
+    std::fs::write(
+        &labels,
+        "schema = \"sparkbench.labels/1\"\nname = \"given\"\n[[files]]\nglob = \"*.txt\"\nenvironment = \"docker\"\nstarted_utc = \"20260602_030944\"\n\
+         [models.llama]\nid = \"nvidia/Llama-3.1-8B-Instruct-FP8\"\n",
+    )
+    .unwrap();
+    let found = archive::discover(&[fixtures().join("trtllm-bench")]).unwrap();
+    let intake = ingest::all(&found, &Options { labels: Some(labels) }).unwrap();
+    let run = &intake.runs[0];
+    assert_eq!((run.environment.as_str(), run.model.as_str(), run.campaign.as_str()), ("docker", "llama", "given"));
+    assert_eq!(run.started, Instant::parse("2026-06-02T03:09:44Z"));
+}
+
+#[test]
+fn facts_are_handed_over_as_they_stand() {
+    let facts = read("facts").facts;
+    assert_eq!(facts.machine("NVIDIA x100 (PCIe)").unwrap().memory_gib, Some(100.0));
+    assert_eq!(facts.models["org/m"].weight_bytes, Some(2e9));
+}

@@ -1,0 +1,174 @@
+//! Small campaigns for the tests of the traps: a page of TOML, cells as columns.
+//!
+//! In:  TOML text.  Out: [`Mini`], a campaign with its runs.
+//! Not here: any format of the program itself.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use sparkbench::model::{Campaign, Instant, ModelLabel, Origin, Reading, Run, Series, Setup, Source, Stated, Status};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wire {
+    campaign: WireCampaign,
+    #[serde(default)]
+    cells: Vec<WireCell>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireCampaign {
+    machine: Option<String>,
+    baseline: Option<String>,
+    #[serde(default)]
+    primary: Vec<String>,
+    planned_repeats: Option<u32>,
+    cooldown_s: Option<f64>,
+    start_temp_limit_c: Option<f64>,
+    #[serde(default)]
+    planned_metrics: Vec<String>,
+    #[serde(default)]
+    models: BTreeMap<String, ModelLabel>,
+    #[serde(default)]
+    stated: Vec<Stated>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireCell {
+    environment: String,
+    model: String,
+    #[serde(default = "only")]
+    workload: String,
+    /// Number of runs where no metric says it.
+    runs: Option<usize>,
+    /// Stamps; or seconds after an arbitrary moment.
+    start: Option<Vec<String>>,
+    start_s: Option<Vec<f64>>,
+    end_s: Option<Vec<f64>>,
+    repeat: Option<Vec<u32>>,
+    launch: Option<Vec<String>>,
+    exit_code: Option<Vec<i64>>,
+    start_temp_c: Option<Vec<f64>>,
+    end_temp_c: Option<Vec<f64>>,
+    model_id: Option<String>,
+    model_served: Option<String>,
+    machine: Option<String>,
+    quantisation: Option<String>,
+    parameters: Option<f64>,
+    device_memory_gib: Option<f64>,
+    model_memory_gib: Option<f64>,
+    batch: Option<f64>,
+    isl: Option<f64>,
+    osl: Option<f64>,
+    requests: Option<f64>,
+    /// Length of the series behind each percentile.
+    iterations: Option<usize>,
+    #[serde(default)]
+    metrics: BTreeMap<String, Vec<f64>>,
+}
+
+fn only() -> String {
+    "w".to_owned()
+}
+
+/// A campaign and its runs.
+pub struct Mini {
+    pub campaign: Campaign,
+    pub runs: Vec<Run>,
+}
+
+impl Mini {
+    pub fn read(text: &str) -> Self {
+        let wire: Wire = toml::from_str(text).expect("the fixture is a mini campaign");
+        let c = wire.campaign;
+        let campaign = Campaign {
+            name: "mini".to_owned(),
+            machine: c.machine,
+            baseline: c.baseline,
+            primary: c.primary,
+            planned_repeats: c.planned_repeats,
+            cooldown_s: c.cooldown_s,
+            start_temp_limit_c: c.start_temp_limit_c,
+            planned_metrics: c.planned_metrics,
+            models: c.models,
+            stated: c.stated,
+            ..Campaign::default()
+        };
+        Self { campaign, runs: wire.cells.iter().flat_map(runs).collect() }
+    }
+}
+
+fn runs(cell: &WireCell) -> Vec<Run> {
+    let n = cell.metrics.values().next().map(Vec::len).or(cell.runs).unwrap_or(0);
+    assert!(cell.metrics.values().all(|column| column.len() == n), "columns of one length");
+    (0..n).map(|i| run(cell, i)).collect()
+}
+
+fn run(cell: &WireCell, i: usize) -> Run {
+    let file = format!("{}/{}.json", cell.environment, i + 1);
+    let origin = |field: &str| Origin { file: file.clone(), line: None, field: Some(field.to_owned()), rule: "mini" };
+    let seconds =
+        |column: &Option<Vec<f64>>| column.as_ref().and_then(|c| Instant::from_unix_seconds(1_700_000_000.0 + c[i]));
+    let started = match &cell.start {
+        Some(stamps) => Some(Instant::from_stamp(&stamps[i]).expect("a stamp")),
+        None => seconds(&cell.start_s),
+    };
+    let exit_code = cell.exit_code.as_ref().map(|c| c[i]);
+    let bare: Vec<&String> = cell.metrics.keys().filter(|m| m.ends_with("_ms")).collect();
+    Run {
+        id: format!("{}-{}-{}-{}", cell.environment, cell.model, cell.workload, i + 1),
+        campaign: "mini".to_owned(),
+        environment: cell.environment.clone(),
+        model: cell.model.clone(),
+        workload: cell.workload.clone(),
+        repeat: cell.repeat.as_ref().map(|c| c[i]),
+        block: None,
+        position: None,
+        launch: cell.launch.as_ref().map(|c| c[i].clone()),
+        started,
+        ended: seconds(&cell.end_s),
+        status: match exit_code {
+            Some(0) => Status::Done,
+            Some(code) => Status::Failed(format!("exit status {code}")),
+            None => Status::Unrecorded,
+        },
+        readings: cell
+            .metrics
+            .iter()
+            .map(|(metric, column)| Reading {
+                metric: metric.clone(),
+                value: column[i],
+                decimals: None,
+                origin: origin(metric),
+            })
+            .collect(),
+        series: cell
+            .iterations
+            .map(|n| {
+                bare.iter().map(|m| Series { metric: (*m).clone(), values: vec![1.0; n], origin: origin(m) }).collect()
+            })
+            .unwrap_or_default(),
+        telemetry: Vec::new(),
+        setup: Setup {
+            model_id: cell.model_id.clone(),
+            model_served: cell.model_served.clone(),
+            machine: cell.machine.clone(),
+            quantisation: cell.quantisation.clone(),
+            batch: cell.batch,
+            isl: cell.isl,
+            osl: cell.osl,
+            requests: cell.requests,
+            parameters: cell.parameters,
+            device_memory_gib: cell.device_memory_gib,
+            model_memory_gib: cell.model_memory_gib,
+            start_temp_c: cell.start_temp_c.as_ref().map(|c| c[i]),
+            end_temp_c: cell.end_temp_c.as_ref().map(|c| c[i]),
+            exit_code,
+            ..Setup::default()
+        },
+        source: Source { path: file.clone(), format: "mini".to_owned(), sha256: String::new() },
+        files: Vec::new(),
+    }
+}
