@@ -1,6 +1,6 @@
 //! The page of one campaign: question, answer, every comparison, every group, every run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
 
@@ -30,6 +30,7 @@ struct Page {
     strip: TrapStrip,
     forest: Option<FigureView>,
     questions: Vec<Question>,
+    pooled: Vec<Question>,
     spreads: Vec<FigureView>,
     published: Vec<Published>,
     published_summary: Option<String>,
@@ -162,6 +163,7 @@ pub fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String, askama
             ROOT,
         ),
         questions: questions(site, campaign, &comparisons, &groups, &runs),
+        pooled: pooled(campaign),
         spreads: spreads(site, campaign, &groups),
         published: campaign.published.iter().map(published).collect(),
         published_summary: campaign.published_summary.clone(),
@@ -228,6 +230,41 @@ fn questions(
                 order: order(campaign, model, workload).filter(|_| first_of_model),
                 figures,
                 id,
+            }
+        })
+        .collect()
+}
+
+/// The rows read again as one workload, where the launch path shows that several labels ran one model.
+fn pooled(campaign: &CampaignReport) -> Vec<Question> {
+    let mut keyed: BTreeMap<[&str; 4], Vec<&Comparison>> = BTreeMap::new();
+    for c in &campaign.pooled {
+        keyed.entry([&c.model, &c.workload, &c.candidate, &c.baseline]).or_default().push(c);
+    }
+    let mut anchors = BTreeSet::new();
+    keyed
+        .into_iter()
+        .map(|([model, workload, candidate, baseline], members)| {
+            let anchored: Vec<(String, &Comparison)> = members
+                .into_iter()
+                .map(|c| {
+                    let base = slug(&["pooled", &c.model, &c.workload, &c.metric, &c.candidate]);
+                    let mut anchor = base.clone();
+                    while !anchors.insert(anchor.clone()) {
+                        anchor.push('x');
+                    }
+                    (anchor, c)
+                })
+                .collect();
+            Question {
+                id: slug(&["pooled", "q", model, workload, candidate]),
+                heading: format!("{}: {candidate} against {baseline}", cell(campaign, model, workload)),
+                baseline: baseline.to_owned(),
+                candidate: candidate.to_owned(),
+                rows: anchored.iter().map(|(anchor, c)| RowView::new(anchor, c)).collect(),
+                accounts: anchored.iter().map(|(anchor, c)| Account::new(anchor, c)).collect(),
+                order: None,
+                figures: Vec::new(),
             }
         })
         .collect()

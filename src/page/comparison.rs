@@ -5,6 +5,7 @@
 
 use super::number::{self, ABSENT, decimals, fixed, p, plain, signed};
 use super::words::{self, Badge};
+use crate::verdict::number::decimals as sentence_decimals;
 use crate::verdict::report::{Comparison, Interval, NamedInterval, TReport};
 
 /// One row of numbers.
@@ -284,7 +285,10 @@ fn sameness(c: &Comparison) -> Vec<Row> {
         rows.push(row("Minimum detectable effect", percent_of(mde), "power 0.8"));
     }
     if let Some(n) = c.runs_needed {
-        rows.push(row("Runs needed per environment", number::count(n), "at the spread seen here"));
+        rows.push(row("Runs to see 10 %", number::count(n), "per environment, at power 0.8 and the spread seen here"));
+    }
+    if let Some(n) = c.runs_to_decide {
+        rows.push(row("Runs that would decide", number::count(n), "per environment, taking turns, at power 0.8"));
     }
     rows
 }
@@ -312,11 +316,12 @@ fn family(c: &Comparison) -> String {
 
 /// Decimals of the overhead of a comparison.
 pub fn percent_decimals(c: &Comparison) -> usize {
-    c.overhead_ci.as_ref().map_or_else(|| scale(c.overhead_pct), |ci| decimals(half(bare(ci))))
+    // The digits of the sentences: a table that disagrees with the verdict beside it would only raise doubts.
+    c.overhead_ci.as_ref().map_or_else(|| scale(c.overhead_pct), |ci| sentence_decimals(ci.low, ci.high))
 }
 
 fn percent_interval(ci: Interval) -> String {
-    format!("{} %", number::interval(ci))
+    format!("{} %", number::ends(ci, sentence_decimals(ci.low, ci.high)))
 }
 
 fn percent_of(value: f64) -> String {

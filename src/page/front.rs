@@ -190,9 +190,16 @@ pub fn sentences(site: &Site<'_>, root: &str, campaign: &CampaignReport, from: &
                     because.push(link);
                 }
             }
-            SentenceView { text: sentence.text.clone(), because }
+            SentenceView { text: under_heading(&sentence.text), because }
         })
         .collect()
+}
+
+/// The list of what is not supported says so above; its sentences need not say it again.
+fn under_heading(text: &str) -> String {
+    let Some(rest) = text.strip_prefix("Not supported: ") else { return text.to_owned() };
+    let mut letters = rest.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// The caveats strip.

@@ -106,6 +106,14 @@ impl<'a> Site<'a> {
         if let Some(trap) = self.analysis.traps.iter().find(|t| t.id == id || t.code == Some(id)) {
             return Link { href: Some(trap_href(root, trap.id)), text: trap.title.to_owned() };
         }
+        let part = match id {
+            "published" => Some("published figures"),
+            "criteria" => Some("success criteria"),
+            _ => None,
+        };
+        if let Some(text) = part {
+            return Link { href: Some(format!("{root}c/{campaign}/index.html#{id}")), text: text.into() };
+        }
         let key: Vec<&str> = id.split('|').collect();
         if let [model, workload, metric, ..] = key[..] {
             let found = self

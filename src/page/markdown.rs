@@ -137,7 +137,7 @@ fn traps(out: &mut String, site: &Site<'_>, campaign: &CampaignReport) {
             Severity::Warning => "warning",
             Severity::Note => "note",
         };
-        let subject = subject(&trap.subject);
+        let subject = subject(site, &trap.subject);
         let subject = if subject.is_empty() { String::new() } else { format!(" ({})", escape(&subject)) };
         let _ =
             writeln!(out, "- {severity}: {}{subject}. {} {}", trap.title, escape(&trap.message), escape(&trap.remedy));

@@ -15,6 +15,9 @@ const ROOT: &str = "../";
 /// Pieces of evidence shown on the page; the others stand in `analysis.json`.
 const MOST_EVIDENCE: usize = 8;
 
+/// Subjects that could not be evaluated and are still told one by one.
+const FEW_UNKNOWN: usize = 2;
+
 #[derive(Template)]
 #[template(path = "traps.html")]
 struct Page {
@@ -40,6 +43,8 @@ struct Said {
     campaign: Link,
     badge: Badge,
     findings: Vec<FindingView>,
+    /// Where nothing could be said, when that is more than a few subjects: folded.
+    unknown: Vec<FindingView>,
     /// Each once, however many subjects it stands beside.
     remedies: Vec<String>,
     passed: Option<String>,
@@ -93,7 +98,10 @@ pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
                 severity: words::severity(trap.severity),
                 about: prose::html(&trap.about, 2, trap.title),
                 columns: per_campaign.iter().map(|(_, reports)| words::trap_status(overall(reports))).collect(),
-                said: per_campaign.into_iter().map(|(campaign, reports)| said(campaign, &reports, &trap)).collect(),
+                said: per_campaign
+                    .into_iter()
+                    .map(|(campaign, reports)| said(site, campaign, &reports, &trap))
+                    .collect(),
             }
         })
         .collect();
@@ -118,14 +126,14 @@ pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
     .render()
 }
 
-fn said(campaign: Link, reports: &[&TrapReport], trap: &TrapAbout) -> Said {
+fn said(site: &Site<'_>, campaign: Link, reports: &[&TrapReport], trap: &TrapAbout) -> Said {
     let status = overall(reports);
     let mut told: Vec<&&TrapReport> = reports.iter().filter(|r| r.status != TrapStatus::Passed).collect();
     told.sort_by_key(|r| (r.status, r.severity));
     let passed: Vec<&&TrapReport> = reports.iter().filter(|r| r.status == TrapStatus::Passed).collect();
     let passed = match passed[..] {
         [] => None,
-        [only] => Some(format!("{}{}", prefix(&subject(&only.subject)), only.message)),
+        [only] => Some(format!("{}{}", prefix(&subject(site, &only.subject)), only.message)),
         _ => Some(format!("Passed on {}.", counted(passed.len(), "subject", "subjects"))),
     };
     // Repeated only where it says something else than the heading.
@@ -136,24 +144,25 @@ fn said(campaign: Link, reports: &[&TrapReport], trap: &TrapAbout) -> Said {
             remedies.push(report.remedy.clone());
         }
     }
-    Said {
-        campaign,
-        badge: words::trap_status(status),
-        findings: told.into_iter().map(|r| finding(r, status, severity)).collect(),
-        remedies,
-        passed,
+    let (fired, unknown): (Vec<_>, Vec<_>) = told.into_iter().partition(|r| r.status == TrapStatus::Fired);
+    let view = |r: &&TrapReport| finding(site, r, status, severity);
+    let mut findings: Vec<FindingView> = fired.into_iter().map(view).collect();
+    let mut unknown: Vec<FindingView> = unknown.into_iter().map(view).collect();
+    if unknown.len() <= FEW_UNKNOWN {
+        findings.append(&mut unknown);
     }
+    Said { campaign, badge: words::trap_status(status), findings, unknown, remedies, passed }
 }
 
 fn prefix(subject: &str) -> String {
     if subject.is_empty() { String::new() } else { format!("{subject}: ") }
 }
 
-fn finding(report: &TrapReport, overall: TrapStatus, severity: Option<Badge>) -> FindingView {
+fn finding(site: &Site<'_>, report: &TrapReport, overall: TrapStatus, severity: Option<Badge>) -> FindingView {
     FindingView {
         badge: (report.status != overall).then(|| words::trap_status(report.status)),
         severity: severity.filter(|_| report.status == TrapStatus::Fired).map(|_| words::severity(report.severity)),
-        subject: subject(&report.subject),
+        subject: subject(site, &report.subject),
         message: report.message.clone(),
         evidence: report.evidence.iter().take(MOST_EVIDENCE).map(evidence).collect(),
         more: report.evidence.len().saturating_sub(MOST_EVIDENCE),
@@ -172,9 +181,10 @@ fn evidence(e: &Evidence) -> EvidenceView {
 }
 
 /// What a finding speaks of, in words; empty for the whole campaign.
-pub fn subject(subject: &Subject) -> String {
+pub fn subject(site: &Site<'_>, subject: &Subject) -> String {
     let metric = subject.metric.as_deref().map(words::metric);
-    let parts =
-        [subject.model.as_deref(), subject.workload.as_deref(), subject.environment.as_deref(), metric.as_deref()];
+    // Where a campaign has one workload, naming it says nothing.
+    let workload = subject.workload.as_deref().filter(|_| !site.one_workload(&subject.campaign));
+    let parts = [subject.model.as_deref(), workload, subject.environment.as_deref(), metric.as_deref()];
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }

@@ -305,7 +305,8 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
         }),
         power_at_10pct: Some(1.0),
         mde_pct: Some(1.4 * half),
-        runs_needed: (kind == VerdictKind::Inconclusive).then_some(24),
+        runs_needed: Some(2),
+        runs_to_decide: (kind == VerdictKind::Inconclusive).then_some(24),
         p_adjusted: Adjusted {
             bonferroni: Some(0.25),
             holm: Some(if i == 2 { 0.0 } else { 0.123 }),
@@ -500,6 +501,7 @@ fn campaign(name: &str, later: i64) -> CampaignReport {
                 source: "Table 2 of the study".into(),
             })
             .collect(),
+        pooled: vec![comparison(name, 0, 0)],
         published_summary: Some("3 of 4 published figures reproduce.".into()),
         criteria: vec![
             Criterion { id: "cv_below_5_pct", model: "deepseek".into(), workload: "128 in, 128 out".into(), metric: Some("peak_memory_gib".into()), outcome: "fail", because: "CV 5.8 % in container".into() },
