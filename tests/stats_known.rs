@@ -278,7 +278,6 @@ fn the_first_run_after_a_change_is_held_against_the_others_of_its_cell() {
     assert_eq!(stats::first_run_effects(&[0, 1, 1, 1], &[1.0, 9.0, 1.0, 1.0]), [0; 0]);
 }
 
-/// The published study's 7B arms: the numbers that the contract itself prints about them.
 #[test]
 fn adjusted_p_values_are_monotone_capped_and_leave_nulls_alone() {
     let p = [Some(0.01), None, Some(0.04), Some(0.03), Some(0.9)];

@@ -56,5 +56,7 @@ pub fn cliff_delta(a: &[f64], b: &[f64]) -> Option<f64> {
     if a.is_empty() || b.is_empty() {
         return None;
     }
-    Some(2.0 * u_statistic(a, b) / (a.len() as f64 * b.len() as f64) - 1.0)
+    // In this form exchanging the arms turns the sign and not a bit more.
+    let pairs = a.len() as f64 * b.len() as f64;
+    Some((2.0 * u_statistic(a, b) - pairs) / pairs)
 }
