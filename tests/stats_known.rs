@@ -299,7 +299,7 @@ fn shapiro_of_three_values_is_exact() {
     let tied = stats::shapiro(&[1.0, 1.0, 3.0]).unwrap();
     near(tied.w, 0.75, 1e-15);
     near(tied.p, 0.0, 1e-7);
-    assert_eq!(stats::shapiro(&vec![1.0; 10]), None);
+    assert_eq!(stats::shapiro(&[1.0; 10]), None);
     let many: Vec<f64> = (0..5001).map(f64::from).collect();
     assert!(stats::shapiro(&many[..5000]).is_some() && stats::shapiro(&many).is_none());
 }
