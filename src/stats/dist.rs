@@ -112,7 +112,11 @@ fn upper_t(tail: f64, df: f64) -> f64 {
     let (mut low, mut high) = (0.0_f64, f64::INFINITY);
     for _ in 0..100 {
         let here = t_sf(t, df);
-        if here > tail { low = t } else { high = t }
+        if here > tail {
+            low = t
+        } else {
+            high = t
+        }
         let newton = t * ((here / tail).ln() * here / (t * t_density(t, df))).exp();
         let next = if newton > low && newton < high {
             newton
