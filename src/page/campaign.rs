@@ -258,11 +258,20 @@ fn pooled(campaign: &CampaignReport) -> Vec<Question> {
                 .collect();
             Question {
                 id: slug(&["pooled", "q", model, workload, candidate]),
-                heading: format!("{}: {candidate} against {baseline}", cell(campaign, model, workload)),
+                heading: format!(
+                    "As one workload, {}: {candidate} against {baseline}",
+                    cell(campaign, model, workload)
+                ),
                 baseline: baseline.to_owned(),
                 candidate: candidate.to_owned(),
                 rows: anchored.iter().map(|(anchor, c)| RowView::new(anchor, c)).collect(),
-                accounts: anchored.iter().map(|(anchor, c)| Account::new(anchor, c)).collect(),
+                accounts: anchored
+                    .iter()
+                    .map(|(anchor, c)| {
+                        let account = Account::new(anchor, c);
+                        Account { caption: format!("As one workload, {}", account.caption), ..account }
+                    })
+                    .collect(),
                 order: None,
                 figures: Vec::new(),
             }

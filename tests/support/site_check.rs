@@ -105,6 +105,12 @@ fn structure(tags: &[Tag<'_>], fault: &mut impl FnMut(String)) {
             }
         }
     }
+    let mut regions = BTreeSet::new();
+    for label in tags.iter().filter(|t| t.get("role") == Some("region")).filter_map(|t| t.get("aria-label")) {
+        if !regions.insert(label) {
+            fault(format!("two regions are called '{label}'"));
+        }
+    }
     let levels: Vec<u8> = tags
         .iter()
         .filter(|t| !t.closing && t.name.len() == 2 && t.name.starts_with('h') && t.name.as_bytes()[1].is_ascii_digit())
