@@ -172,7 +172,7 @@ fn compare_all(
     let mut comparisons: Vec<(Comparison, Vec<Obstacle>)> = jobs
         .par_iter()
         .flat_map_iter(|(base, candidate, runs, order)| {
-            measured_metrics(case, base, candidate).into_iter().filter_map(move |metric| {
+            measured_metrics(case, base, candidate).into_iter().map(move |metric| {
                 let find = |cell: &Cell<'_>| {
                     groups.iter().find(|g| {
                         g.campaign == case.campaign.name
@@ -214,7 +214,7 @@ fn compare_all(
                 };
                 let comparison = compare::measure(&pair, settings);
                 let obstacles = obstacles(&pair, base, candidate, traps);
-                Some((comparison, obstacles))
+                (comparison, obstacles)
             })
         })
         .collect();
