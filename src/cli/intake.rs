@@ -125,7 +125,7 @@ pub fn runs_of(paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Inta
 /// A setting that makes no sense, a table that cannot be built.
 pub fn judge_runs(intake: Intake, judging: &Judging, talk: &Talk) -> Result<Judged, Error> {
     let settings = judging.settings()?;
-    let mut facts = ingest::builtin_facts()?;
+    let mut facts = verdict::facts::builtin()?;
     facts.extend(intake.facts);
     let mut runs: Vec<Run> = intake.runs;
     runs.iter_mut().for_each(summary::of_requests);

@@ -42,22 +42,6 @@ impl Format for FactsFile {
     }
 }
 
-/// The facts that come with the program; files below the given folders extend or replace them, key by key.
-const BUILTIN: [&str; 2] =
-    [include_str!("../../data/facts/machines.toml"), include_str!("../../data/facts/models.toml")];
-
-/// Machines and models that every analysis knows.
-///
-/// # Errors
-/// Never for the files as shipped; a test reads them.
-pub fn builtin_facts() -> Result<Facts, Error> {
-    let mut facts = Facts::default();
-    for text in BUILTIN {
-        facts.extend(parse_facts(text)?);
-    }
-    Ok(facts)
-}
-
 /// Reads facts; a figure that is not positive and a table without sources are refused, since checks rest on them.
 ///
 /// # Errors

@@ -37,7 +37,7 @@ use crate::error::Error;
 use crate::model::{Campaign, Facts, Reading, Run, Sample, Series, Setup, Status};
 use crate::verdict::report::Input;
 
-pub use facts::{builtin_facts, parse_facts};
+pub use facts::parse_facts;
 pub use figure::Figure;
 pub use labels::{FileLabels, Labels};
 pub use look::{Head, SourceFile};

@@ -72,9 +72,9 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
             .evidence([sequence]);
     }
     let how = if found.kind == OrderKind::Blocked {
-        "one environment after the other"
+        format!("one environment after the other, {}", stretches(&runs).replace(", ", " before "))
     } else {
-        "neither in blocks nor at random"
+        "neither in blocks nor at random".to_owned()
     };
     let chance = found.p_too_few.map_or_else(String::new, |p| {
         format!("; a random order has so few changes with p {}", crate::verdict::number::p_value(p))

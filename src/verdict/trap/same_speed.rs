@@ -15,6 +15,8 @@ use crate::verdict::report::{Evidence, Severity, Subject};
 pub const BYTES_RATIO: f64 = 2.0;
 /// Speeds within this per cent, by two one-sided tests, count as the same.
 pub const SAME_PCT: f64 = 5.0;
+/// The memory reading that is looked at beside it.
+const FOOTPRINT: &str = "peak_memory_gib";
 /// The rate that is compared.
 const METRIC: &str = "output_throughput_tok_s";
 
@@ -124,10 +126,28 @@ fn look(case: &Case<'_>, cell: &Cell<'_>) -> Finding {
         list(&pairs),
         significant(widest, 1)
     );
+    let message = message + &footprint(cell, &hits);
     let finding = Finding::fired(subject, message)
         .evidence(evidence)
         .remedy("find out from the engine's log which model ran; if it was one model, read these cells as repeats of one workload");
     if acquitted { finding.severity(Severity::Warning) } else { finding }
+}
+
+/// The memory reading of the models at one speed, where it is alike too: unlike weights should leave unlike footprints.
+fn footprint(cell: &Cell<'_>, hits: &[&Peer<'_>]) -> String {
+    let mut means: Vec<f64> = std::iter::once(cell)
+        .chain(hits.iter().map(|p| p.cell))
+        .map(|c| c.numbers(FOOTPRINT))
+        .filter(|values| !values.is_empty())
+        .map(|values| stats::mean(&values))
+        .collect();
+    means.sort_by(f64::total_cmp);
+    match (means.first(), means.last()) {
+        (Some(least), Some(most)) if means.len() == hits.len() + 1 && most / least - 1.0 < SAME_PCT / 100.0 => {
+            format!("; their footprint is one too, {} to {} GiB in use", significant(*least, 4), significant(*most, 4))
+        }
+        _ => String::new(),
+    }
 }
 
 fn bytes(case: &Case<'_>, cell: &Cell<'_>) -> Option<f64> {
