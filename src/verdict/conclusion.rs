@@ -4,13 +4,12 @@
 //! Not here: any knowledge of a particular study. The same rules speak about every archive.
 
 use super::case::Case;
-use super::compare::{self, Pair};
-use super::judge;
+use super::compare;
 use super::number::{count, fixed, list, significant};
+use super::pool;
 use super::report::{Comparison, Group, PublishedCheck, Sentence, Severity, TrapReport, TrapStatus, VerdictKind};
 use super::trap::{self, Derived};
-use super::{CellValues, Settings, group, order};
-use crate::model::{Metric, Run};
+use crate::model::Metric;
 
 /// Flagged values that one sentence names; the pages show all of them.
 const MOST_FLAGGED: usize = 4;
@@ -56,7 +55,7 @@ pub fn conclude(
         said.supported.push(Sentence {
             text: format!(
                 "Read as one workload, since the launch path shows one model under {}: {}, {} {} and {} {} runs: {}",
-                list(&labels_of(case, &comparison.model)),
+                list(&pool::labels_of(case, &comparison.model)),
                 comparison.label.to_lowercase(),
                 comparison.n_baseline,
                 comparison.baseline,
@@ -365,106 +364,4 @@ fn flagged(case: &Case<'_>, groups: &[Group]) -> Option<Sentence> {
         ),
         because,
     })
-}
-
-fn labels_of(case: &Case<'_>, launched: &str) -> Vec<String> {
-    let mut labels: Vec<String> = case
-        .cells
-        .iter()
-        .filter(|cell| launched_as(case, cell.model).as_deref() == Some(launched))
-        .map(|cell| cell.model.to_owned())
-        .collect();
-    labels.sort_unstable();
-    labels.dedup();
-    labels
-}
-
-/// The model that really ran under a label, by the launch path or by the log; else the one that was asked for.
-fn launched_as(case: &Case<'_>, label: &str) -> Option<String> {
-    let known = case.campaign.models.get(label);
-    known
-        .and_then(|m| m.launched_id.clone())
-        .or_else(|| case.runs.iter().filter(|r| r.model == label).find_map(|r| r.setup.model_served.clone()))
-        .or_else(|| known.and_then(|m| m.id.clone()))
-        .or_else(|| case.runs.iter().filter(|r| r.model == label).find_map(|r| r.setup.model_id.clone()))
-}
-
-/// The same rows under the model that really ran, where that is one model under several labels.
-pub fn pool(case: &Case<'_>, derived: &[Derived], settings: &Settings) -> Vec<Comparison> {
-    let mut served: Vec<String> = case.cells.iter().filter_map(|cell| launched_as(case, cell.model)).collect();
-    served.sort_unstable();
-    served.dedup();
-    let mut comparisons = Vec::new();
-    for model in served {
-        let labels = labels_of(case, &model);
-        if labels.len() < 2 {
-            continue;
-        }
-        comparisons.extend(pool_one(case, &model, &labels, derived, settings));
-    }
-    comparisons
-}
-
-fn pool_one(
-    case: &Case<'_>,
-    model: &str,
-    labels: &[String],
-    derived: &[Derived],
-    settings: &Settings,
-) -> Vec<Comparison> {
-    let Some(baseline) = case.baseline else { return Vec::new() };
-    let mut environments: Vec<&str> = case.cells.iter().map(|c| c.environment).filter(|e| *e != baseline).collect();
-    environments.sort_unstable();
-    environments.dedup();
-    let mut comparisons = Vec::new();
-    let mut groups = Vec::new();
-    for candidate in environments {
-        let runs: Vec<&Run> = case
-            .runs
-            .iter()
-            .filter(|r| labels.contains(&r.model) && (r.environment == baseline || r.environment == candidate))
-            .copied()
-            .collect();
-        let order = order::of(model, "pooled", &runs);
-        for name in &case.primary {
-            let Some(metric) = Metric::find(name) else { continue };
-            let arm = |environment: &str| {
-                let of_arm: Vec<&Run> = runs.iter().filter(|r| r.environment == environment).copied().collect();
-                let cell = CellValues {
-                    campaign: case.campaign.name.clone(),
-                    model: model.to_owned(),
-                    workload: "pooled".to_owned(),
-                    environment: environment.to_owned(),
-                    metric: name.clone(),
-                    run_ids: of_arm.iter().map(|r| r.id.clone()).collect(),
-                    values: of_arm.iter().map(|r| r.reading(name).map_or(f64::NAN, |v| v.value)).collect(),
-                };
-                group::describe(&cell, &metric, &of_arm, settings)
-            };
-            let (a, b) = (arm(baseline), arm(candidate));
-            let pair = Pair {
-                metric: &metric,
-                a: &a,
-                b: &b,
-                order: &order,
-                pairs: None,
-                margin_pct: settings
-                    .margins_pct
-                    .get(name)
-                    .or_else(|| case.campaign.margins_pct.get(name))
-                    .copied()
-                    .unwrap_or(metric.margin_pct),
-                primary: true,
-                derived_from: derived
-                    .iter()
-                    .find(|d| d.column == *name)
-                    .and_then(|d| d.from.first())
-                    .map(String::as_str),
-            };
-            comparisons.push((compare::measure(&pair, settings), Vec::new()));
-            groups.extend([a, b]);
-        }
-    }
-    judge::adjust(&mut comparisons);
-    comparisons.into_iter().map(|(c, obstacles)| judge::finish(c, obstacles, &groups, settings)).collect()
 }

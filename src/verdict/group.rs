@@ -11,6 +11,11 @@ use crate::stats::{self, Sample, bootstrap, hierarchical};
 /// Percentiles over all requests of a cell: what a typical request, a slow one and a very slow one see.
 const POOLED: &[(&str, f64)] = &[("p50", 0.50), ("p95", 0.95), ("p99", 0.99)];
 
+/// Requests below which a p99 is an interpolation towards the maximum (statistics contract 2.2).
+pub const REQUESTS_FOR_P99: usize = 100;
+/// Flag of a group whose p99 rests on fewer requests than that in some run.
+pub const FEW_REQUESTS: &str = "few_requests";
+
 /// Estimates of one cell. `runs` are the runs of the cell in the order of `cell.run_ids`.
 pub fn describe(cell: &CellValues, metric: &Metric, runs: &[&Run], settings: &Settings) -> Group {
     let sample = Sample::new(cell.values.iter().copied());
@@ -18,7 +23,7 @@ pub fn describe(cell: &CellValues, metric: &Metric, runs: &[&Run], settings: &Se
     let run_ids: Vec<String> =
         cell.run_ids.iter().zip(&cell.values).filter(|(_, v)| v.is_finite()).map(|(id, _)| id.clone()).collect();
     let about = stats::describe(&sample, settings.confidence);
-    let flags = flags(&sample, metric);
+    let flags = flags(&sample, metric, runs);
     let median =
         (!values.is_empty()).then(|| stats::quantile_interval(&stats::sorted(values), 0.5, settings.confidence));
     Group {
@@ -66,7 +71,7 @@ pub fn describe(cell: &CellValues, metric: &Metric, runs: &[&Run], settings: &Se
 }
 
 /// Reason codes for what a reader will find absent, or must read with care.
-fn flags(sample: &Sample, metric: &Metric) -> Vec<String> {
+fn flags(sample: &Sample, metric: &Metric, runs: &[&Run]) -> Vec<String> {
     let values = sample.values();
     let mut flags = Vec::new();
     match values.len() {
@@ -84,7 +89,19 @@ fn flags(sample: &Sample, metric: &Metric) -> Vec<String> {
     if !values.is_empty() && stats::is_tail(values.len(), 0.99) {
         flags.push("tail");
     }
+    if metric.name.ends_with("_p99")
+        && runs.iter().filter_map(|run| requests(run, metric)).any(|n| n < REQUESTS_FOR_P99)
+    {
+        flags.push(FEW_REQUESTS);
+    }
     flags.into_iter().map(str::to_owned).collect()
+}
+
+/// Requests behind a per-request figure of a run, as counted, else as stated.
+fn requests(run: &Run, metric: &Metric) -> Option<usize> {
+    let counted = run.series.iter().find(|s| s.metric == metric.base()).map(|s| s.values.len());
+    // A stated count is a whole number; a fraction of a request is no request.
+    counted.or_else(|| run.setup.requests.map(|n| n as usize))
 }
 
 fn of_mean(cell: &CellValues, values: &[f64], settings: &Settings) -> Option<BootstrapReport> {

@@ -1,0 +1,254 @@
+//! The last step of a comparison: allowance for drift, verdict, caveats, and the verdict under other choices.
+//!
+//! In:  a comparison with its adjusted p and its obstacles.  Out: the same with its verdict.
+//! Not here: the rules (see `grammar`).
+
+use super::compare;
+use super::grammar::{self, Grounds, Obstacle};
+use super::group::{FEW_REQUESTS, REQUESTS_FOR_P99};
+use super::number::{fixed, significant};
+use super::report::{Comparison, Group, OrderReport, Stability, Verdict, VerdictKind};
+use super::{CV_LIMIT_PCT, Settings, order};
+use crate::model::{Direction, Metric};
+use crate::stats::{self, bootstrap};
+
+/// Drift, verdict, caveats, stability: the last step of one comparison.
+pub fn finish(mut c: Comparison, mut obstacles: Vec<Obstacle>, groups: &[Group], settings: &Settings) -> Comparison {
+    let Some(metric) = Metric::find(&c.metric) else { return c };
+    let arm = |environment: &str| {
+        groups.iter().find(|g| {
+            g.campaign == c.campaign
+                && g.model == c.model
+                && g.workload == c.workload
+                && g.metric == c.metric
+                && g.environment == environment
+        })
+    };
+    let (a, b) = (arm(&c.baseline).cloned(), arm(&c.candidate).cloned());
+    let order = OrderReport {
+        model: c.model.clone(),
+        workload: c.workload.clone(),
+        kind: c.order.clone(),
+        stretches: 0,
+        balanced_share: None,
+        p_too_few: None,
+        sequence: Vec::new(),
+    };
+    let (drift, drifting) = match (&a, &b) {
+        (Some(a), Some(b)) => order::drift_allowance(&order, a, b, metric.ratio_scale),
+        _ => (0.0, None),
+    };
+    c.drift_allowance_pct = if metric.ratio_scale { drift } else { 0.0 };
+    let size = if metric.ratio_scale { c.overhead_pct } else { c.difference };
+    let margin = c.tost.as_ref().map(|t| t.margin_pct);
+    if (c.order == "blocked" || c.order == "mixed")
+        && drift > 0.0
+        && let (Some(size), Some(margin)) = (size, margin)
+        && drift >= size.abs().max(margin)
+    {
+        obstacles.push(Obstacle {
+            code: "D1".to_owned(),
+            because: format!(
+                "the runs were not interleaved and {} drifts by {}%, more than the difference and the margin (D1)",
+                drifting.as_deref().unwrap_or("an arm"),
+                fixed(drift, 1)
+            ),
+        });
+    }
+    let grounds = grounds(&c, &metric, obstacles, drift, (&a, &b), settings);
+    let decision = grammar::decide(&grounds);
+    let mut reasons: Vec<String> = grounds.obstacles.iter().map(|o| o.code.clone()).collect();
+    if c.order == "unknown" {
+        reasons.push("O0".to_owned());
+    }
+    let mut caveats = Vec::new();
+    if decision.kind != VerdictKind::NotComparable {
+        if decision.within_margin {
+            caveats.push(format!("detectable but within the {}% margin", significant(margin.unwrap_or(0.0), 3)));
+        }
+        caveats.extend(self::caveats(&c, drift, drifting.as_deref(), (&a, &b)));
+        if !second_session(&c, groups) {
+            caveats.push("one session".to_owned());
+        }
+    }
+    if decision.kind == VerdictKind::Inconclusive
+        && let (Some(a), Some(b), Some(margin)) = (&a, &b, margin)
+    {
+        c.runs_to_decide = stats::power::runs_to_decide(&a.values, &b.values, margin, settings.confidence);
+    }
+    let mut text = decision.statement;
+    if let Some(runs) = c.runs_to_decide {
+        text.push_str(&format!(
+            "; about {runs} interleaved runs per arm would decide at the {}% margin",
+            significant(margin.unwrap_or(0.0), 3)
+        ));
+    }
+    for caveat in &caveats {
+        text.push_str("; ");
+        text.push_str(caveat);
+    }
+    text.push('.');
+    c.verdict = Verdict { kind: decision.kind, text, reasons, caveats };
+    c.stability = stability(&c, &grounds, (&a, &b), settings);
+    c
+}
+
+type Arms<'a> = (&'a Option<Group>, &'a Option<Group>);
+
+fn grounds(
+    c: &Comparison,
+    metric: &Metric,
+    obstacles: Vec<Obstacle>,
+    drift: f64,
+    arms: Arms<'_>,
+    settings: &Settings,
+) -> Grounds {
+    let margin = c.tost.as_ref().map(|t| t.margin_pct);
+    let equivalent_at = |margin: f64| match arms {
+        (Some(a), Some(b)) if margin > 0.0 => {
+            stats::tost::tost(&a.values, &b.values, margin, settings.confidence).is_some_and(|t| t.equivalent)
+        }
+        _ => false,
+    };
+    let interval = if metric.ratio_scale {
+        c.overhead_ci.as_ref().map(|i| (i.low, i.high))
+    } else {
+        c.difference_ci.map(|i| (i.low, i.high))
+    };
+    Grounds {
+        baseline: c.baseline.clone(),
+        candidate: c.candidate.clone(),
+        // Without a true zero there is no better or worse per cent: the sentence says more or less, in the unit.
+        direction: if metric.ratio_scale { c.direction } else { Direction::Neutral },
+        unit: if metric.ratio_scale { "%".to_owned() } else { metric.unit.to_owned() },
+        obstacles,
+        size: if metric.ratio_scale { c.overhead_pct } else { c.difference },
+        interval,
+        p: c.p_adjusted.holm,
+        test: "Welch".to_owned(),
+        family: c.p_adjusted.family_size,
+        alpha: settings.alpha(),
+        margin,
+        equivalent_at_margin: margin.is_some_and(equivalent_at),
+        equivalent_less_drift: margin.is_some_and(|m| equivalent_at(m - drift)),
+        drift,
+    }
+}
+
+/// Caveats in the order of the contract, each when it applies.
+fn caveats(c: &Comparison, drift: f64, drifting: Option<&str>, arms: Arms<'_>) -> Vec<String> {
+    let mut said = Vec::new();
+    match c.order.as_str() {
+        "blocked" => said.push("arms were run one after the other".to_owned()),
+        "mixed" => said.push("arms were not interleaved".to_owned()),
+        "unknown" => said.push("the order of the runs is not known".to_owned()),
+        _ => {}
+    }
+    if drift > 0.0 {
+        let unit = if c.tost.is_some() || c.overhead_pct.is_some() { "%".to_owned() } else { format!(" {}", c.unit) };
+        let size = if c.overhead_pct.is_some() { c.overhead_pct } else { c.difference };
+        let larger = if size.is_some_and(|size| drift > size.abs()) { ", more than the difference" } else { "" };
+        said.push(format!("drift of {}{unit} in {}{larger}", fixed(drift, 1), drifting.unwrap_or("an arm")));
+    }
+    let (a, b) = (c.n_baseline, c.n_candidate);
+    if a.min(b) < bootstrap::SMALL_N {
+        let n = if a == b { format!("n = {a}") } else { format!("n = {a} and {b}") };
+        said.push(format!("{n}, below {}", bootstrap::SMALL_N));
+    }
+    if let (Some(f), Some(bca)) = (c.fieller_overhead_pct, &c.bootstrap_overhead_pct)
+        && f.excludes(0.0) != (bca.low > 0.0 || bca.high < 0.0)
+    {
+        said.push("BCa and Fieller disagree on 0".to_owned());
+    }
+    if let (Some(welch), Some(permutation)) = (&c.welch_t, &c.permutation)
+        && (welch.p < 0.05) != (permutation.p < 0.05)
+    {
+        said.push("Welch and permutation disagree at 0.05".to_owned());
+    }
+    let mut flagged = 0;
+    for group in [arms.0, arms.1].into_iter().flatten() {
+        if let Some(cv) = group.cv_pct.filter(|cv| *cv > CV_LIMIT_PCT) {
+            said.push(format!("CV of {}% over {CV_LIMIT_PCT}% in {}", fixed(cv, 1), group.environment));
+        }
+        flagged += compare::flagged(group).len();
+    }
+    match flagged {
+        0 => {}
+        1 => said.push("1 flagged outlier".to_owned()),
+        k => said.push(format!("{k} flagged outliers")),
+    }
+    if c.metric.ends_with("_p99")
+        && [arms.0, arms.1].into_iter().flatten().any(|g| g.flags.iter().any(|f| f == FEW_REQUESTS))
+    {
+        said.push(format!("p99 from n < {REQUESTS_FOR_P99}"));
+    }
+    said
+}
+
+/// A second session of a cell is the same cell in another campaign of this analysis.
+fn second_session(c: &Comparison, groups: &[Group]) -> bool {
+    groups.iter().any(|g| {
+        g.campaign != c.campaign
+            && (&g.model, &g.workload, &g.metric) == (&c.model, &c.workload, &c.metric)
+            && (g.environment == c.baseline || g.environment == c.candidate)
+    })
+}
+
+/// The verdict under other defensible choices: a conclusion that turns with the choice is not a firm one.
+fn stability(c: &Comparison, grounds: &Grounds, arms: Arms<'_>, settings: &Settings) -> Vec<Stability> {
+    let (Some(a), Some(b)) = arms else { return Vec::new() };
+    if c.verdict.kind == VerdictKind::NotComparable || c.overhead_pct.is_none() {
+        return Vec::new();
+    }
+    let equivalent = |x: &[f64], y: &[f64], margin: f64| {
+        margin > 0.0 && stats::tost::tost(x, y, margin, settings.confidence).is_some_and(|t| t.equivalent)
+    };
+    let mut rows = Vec::new();
+    let mut row = |choice: &str, grounds: Grounds| {
+        rows.push(Stability { choice: choice.to_owned(), kind: grammar::decide(&grounds).kind });
+    };
+    row("as judged", grounds.clone());
+    row("no adjustment for the family", Grounds { p: c.welch_t.as_ref().map(|t| t.p), ..grounds.clone() });
+    row("Student t instead of Welch", Grounds { p: c.student_t.as_ref().map(|t| t.p), ..grounds.clone() });
+    row("permutation instead of Welch", Grounds { p: c.permutation.as_ref().map(|t| t.p), ..grounds.clone() });
+    if let Some(bca) = &c.bootstrap_overhead_pct {
+        row("BCa bootstrap interval", Grounds { interval: Some((bca.low, bca.high)), ..grounds.clone() });
+    }
+    if let Some(log) = c.log_ratio_overhead_pct {
+        row("log-scale interval", Grounds { interval: Some((log.low, log.high)), ..grounds.clone() });
+    }
+    if let (Some(t), Some(_)) = (&c.paired_t, &c.wilcoxon) {
+        row("paired by block", Grounds { p: Some(t.p), ..grounds.clone() });
+    }
+    if let Some(margin) = grounds.margin {
+        for (name, factor) in [("half the margin", 0.5), ("double the margin", 2.0)] {
+            let m = margin * factor;
+            row(
+                name,
+                Grounds {
+                    margin: Some(m),
+                    equivalent_at_margin: equivalent(&a.values, &b.values, m),
+                    equivalent_less_drift: equivalent(&a.values, &b.values, m - grounds.drift),
+                    ..grounds.clone()
+                },
+            );
+        }
+        if let Some(without) = &c.without_flagged
+            && let Some(size) = without.overhead_pct
+        {
+            let (x, y) = (compare::kept(a), compare::kept(b));
+            row(
+                "without flagged runs",
+                Grounds {
+                    size: Some(size),
+                    interval: without.low.zip(without.high),
+                    p: stats::student::welch(&x, &y, settings.confidence).map(|t| t.p),
+                    equivalent_at_margin: equivalent(&x, &y, margin),
+                    equivalent_less_drift: equivalent(&x, &y, margin - grounds.drift),
+                    ..grounds.clone()
+                },
+            );
+        }
+    }
+    rows
+}

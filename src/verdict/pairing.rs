@@ -1,0 +1,209 @@
+//! Which arms are held against each other, and what forbids it.
+//!
+//! In:  a campaign's cells, their groups, the traps that fired.  Out: measured comparisons with their obstacles.
+//! Not here: adjustment for the family (see `family`), the choice of words (see `finish` and `grammar`).
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use super::case::{Case, Cell};
+use super::compare::{self, Pair};
+use super::grammar::Obstacle;
+use super::report::{Comparison, Group, Severity, TrapReport, TrapStatus};
+use super::trap::Derived;
+use super::{CellValues, Settings, group, order};
+use crate::model::{Campaign, Metric, Run};
+
+/// Margin of a metric, per cent: of the command line, else of the campaign, else of the catalogue.
+pub fn margin_of(metric: &Metric, campaign: &Campaign, settings: &Settings) -> f64 {
+    let given =
+        |margins: &BTreeMap<String, f64>| margins.get(&metric.name).or_else(|| margins.get(metric.base())).copied();
+    given(&settings.margins_pct).or_else(|| given(&campaign.margins_pct)).unwrap_or(metric.margin_pct)
+}
+
+/// Every baseline-candidate pair of environments, every metric.
+pub fn compare_all(
+    case: &Case<'_>,
+    groups: &[Group],
+    derived: &[Derived],
+    traps: &[TrapReport],
+    settings: &Settings,
+) -> Vec<(Comparison, Vec<Obstacle>)> {
+    let mut jobs = Vec::new();
+    for (model, workload) in case.questions() {
+        let arms = case.arms(model, workload);
+        let Some((base, candidates)) = arms.split_first().filter(|(base, _)| Some(base.environment) == case.baseline)
+        else {
+            continue;
+        };
+        for candidate in candidates {
+            let runs: Vec<&Run> = case
+                .runs
+                .iter()
+                .filter(|r| r.model == model && r.workload == workload)
+                .filter(|r| r.environment == base.environment || r.environment == candidate.environment)
+                .copied()
+                .collect();
+            let order = order::of(model, workload, &runs);
+            jobs.push((*base, *candidate, runs, order));
+        }
+    }
+    jobs.par_iter()
+        .flat_map_iter(|(base, candidate, runs, order)| {
+            measured_metrics(case, base, candidate).into_iter().map(move |metric| {
+                let find = |cell: &Cell<'_>| {
+                    groups.iter().find(|g| {
+                        g.campaign == case.campaign.name
+                            && g.model == cell.model
+                            && g.workload == cell.workload
+                            && g.environment == cell.environment
+                            && g.metric == metric.name
+                    })
+                };
+                let (empty_a, empty_b);
+                let a = match find(base) {
+                    Some(group) => group,
+                    None => {
+                        empty_a = empty_group(case, base, &metric, settings);
+                        &empty_a
+                    }
+                };
+                let b = match find(candidate) {
+                    Some(group) => group,
+                    None => {
+                        empty_b = empty_group(case, candidate, &metric, settings);
+                        &empty_b
+                    }
+                };
+                let pairs = order::pairs(order, runs, base.environment, &metric.name);
+                let pair = Pair {
+                    metric: &metric,
+                    a,
+                    b,
+                    order,
+                    pairs: pairs.as_deref(),
+                    margin_pct: margin_of(&metric, case.campaign, settings),
+                    primary: case.primary.contains(&metric.name),
+                    derived_from: derived
+                        .iter()
+                        .find(|d| d.column == metric.name)
+                        .and_then(|d| d.from.first())
+                        .map(String::as_str),
+                };
+                let comparison = compare::measure(&pair, settings);
+                let obstacles = obstacles(&pair, base, candidate, traps);
+                (comparison, obstacles)
+            })
+        })
+        .collect()
+}
+
+/// Metrics that either arm reports, even if every value is missing: a promised column that holds nothing is worth a row.
+fn measured_metrics(case: &Case<'_>, a: &Cell<'_>, b: &Cell<'_>) -> Vec<Metric> {
+    let mut names: Vec<&str> = a
+        .runs
+        .iter()
+        .chain(&b.runs)
+        .flat_map(|run| run.readings.iter().map(|r| r.metric.as_str()))
+        .chain(case.campaign.planned_metrics.iter().map(String::as_str))
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names.into_iter().filter_map(Metric::find).collect()
+}
+
+fn empty_group(case: &Case<'_>, cell: &Cell<'_>, metric: &Metric, settings: &Settings) -> Group {
+    let values = CellValues {
+        campaign: case.campaign.name.clone(),
+        model: cell.model.to_owned(),
+        workload: cell.workload.to_owned(),
+        environment: cell.environment.to_owned(),
+        metric: metric.name.clone(),
+        run_ids: Vec::new(),
+        values: Vec::new(),
+    };
+    group::describe(&values, metric, &[], settings)
+}
+
+/// Rule 1 of the grammar, but for the drift, which needs the size of the difference.
+fn obstacles(pair: &Pair<'_>, a: &Cell<'_>, b: &Cell<'_>, traps: &[TrapReport]) -> Vec<Obstacle> {
+    let mut found: Vec<Obstacle> = Vec::new();
+    let mut add = |code: &str, because: String| {
+        if !found.iter().any(|o| o.code == code) {
+            found.push(Obstacle { code: code.to_owned(), because });
+        }
+    };
+    for trap in traps.iter().filter(|t| t.status == TrapStatus::Fired && t.severity == Severity::Error) {
+        let subject = &trap.subject;
+        let about = |field: &Option<String>, value: &str| field.as_deref().is_none_or(|f| f == value);
+        let arm = subject.environment.as_deref().is_none_or(|e| e == a.environment || e == b.environment);
+        if about(&subject.model, a.model)
+            && about(&subject.workload, a.workload)
+            && about(&subject.metric, &pair.metric.name)
+            && arm
+        {
+            let code = trap.code.unwrap_or(trap.id);
+            add(code, format!("{} ({code})", lower_first(trap.title)));
+        }
+    }
+    for arm in [pair.a, pair.b] {
+        let name = &arm.environment;
+        if arm.n_infinite > 0 {
+            add("N3", format!("{name} holds infinite values (N3)"));
+        }
+        match arm.n {
+            0 => add("N2", format!("{name} has no value of this metric (N2)")),
+            1 => add("N1", format!("{name} has a single run (N1)")),
+            _ => {}
+        }
+        if pair.metric.is_positive() && arm.mean.is_some_and(|mean| mean <= 0.0) {
+            add("N4", format!("the mean of {name} is not positive (N4)"));
+        }
+    }
+    for (code, what, differ) in settings_that_differ(a, b) {
+        add(code, format!("the {what} differs: {differ} ({code})"));
+    }
+    found
+}
+
+/// Settings that must agree for two environments to be comparable. A setting that either arm does not tell is not held against it.
+fn settings_that_differ(a: &Cell<'_>, b: &Cell<'_>) -> Vec<(&'static str, &'static str, String)> {
+    type Field = fn(&Run) -> Option<String>;
+    const FIELDS: &[(&str, &str, Field)] = &[
+        ("C1", "model", |r| r.setup.model_served.clone().or_else(|| r.setup.model_id.clone())),
+        ("C2", "quantisation", |r| r.setup.quantisation.clone()),
+        ("C3", "input length", |r| r.setup.isl.map(|v| v.to_string())),
+        ("C3", "output length", |r| r.setup.osl.map(|v| v.to_string())),
+        ("C3", "number of requests", |r| r.setup.requests.map(|v| v.to_string())),
+        ("C4", "engine", |r| r.setup.engine.clone()),
+        ("C4", "engine version", |r| r.setup.engine_version.clone()),
+        ("C5", "batch limit", |r| r.setup.batch.map(|v| v.to_string())),
+    ];
+    let set = |cell: &Cell<'_>, field: Field| -> Vec<String> {
+        let mut values: Vec<String> = cell.runs.iter().filter_map(|run| field(run)).collect();
+        values.sort_unstable();
+        values.dedup();
+        values
+    };
+    FIELDS
+        .iter()
+        .filter_map(|(code, what, field)| {
+            let (left, right) = (set(a, *field), set(b, *field));
+            (!left.is_empty() && !right.is_empty() && left != right)
+                .then(|| (*code, *what, format!("{} against {}", left.join(", "), right.join(", "))))
+        })
+        .collect()
+}
+
+/// "P1 title" in the middle of a sentence.
+fn lower_first(text: &str) -> String {
+    let mut letters = text.chars();
+    match (letters.next(), letters.next()) {
+        // An abbreviation such as "KV" keeps its capitals.
+        (Some(first), Some(second)) if first.is_uppercase() && !second.is_uppercase() => {
+            first.to_lowercase().chain(std::iter::once(second)).chain(letters).collect()
+        }
+        _ => text.to_owned(),
+    }
+}
