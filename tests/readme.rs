@@ -1,0 +1,81 @@
+//! The README is the manual: what it shows is what the program prints.
+#![cfg(feature = "analyse")]
+
+use std::path::Path;
+use std::process::Command;
+
+fn readme() -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("the README is there")
+}
+
+/// Blocks fenced as `kind`, in order.
+fn blocks<'a>(text: &'a str, kind: &str) -> Vec<&'a str> {
+    let fence = format!("```{kind}\n");
+    text.split(&fence).skip(1).filter_map(|rest| rest.split("\n```").next()).collect()
+}
+
+fn run(args: &[&str]) -> (String, String, Option<i32>) {
+    let out = Command::new(env!("CARGO_BIN_EXE_sparkbench"))
+        .args(args)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("the program starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
+    (text(&out.stdout), text(&out.stderr), out.status.code())
+}
+
+#[test]
+fn the_first_command_says_what_the_readme_shows() {
+    let site = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readme-site");
+    let site = site.to_str().expect("a path in words");
+    let (_, said, code) = run(&["analyse", "--site", site]);
+    assert_eq!(code, Some(0), "{said}");
+    let text = readme();
+    let shown = blocks(&text, "text").first().copied().unwrap_or_default();
+    assert_eq!(said.replace(site, "site"), shown, "the README's first block is not what the program prints");
+}
+
+#[test]
+fn the_comparison_in_the_readme_is_what_compare_prints() {
+    let (printed, said, code) = run(&["compare", "data/phase1#native", "data/phase1#container"]);
+    assert_eq!(code, Some(6), "{said}");
+    let text = readme();
+    let shown = blocks(&text, "text").get(1).copied().unwrap_or_default();
+    assert_eq!(printed, shown, "the README's second block is not what the program prints");
+}
+
+#[test]
+fn every_option_and_verb_the_readme_names_exists() {
+    let verbs = ["analyse", "compare", "stats"];
+    let help: String = verbs.iter().map(|verb| run(&[verb, "--help"]).0).collect();
+    let text = readme();
+    let table = text.split("## Verbs").nth(1).and_then(|t| t.split("## How to read").next()).expect("the verbs' section");
+    let options: Vec<&str> = table
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .flat_map(str::split_whitespace)
+        .filter(|word| word.starts_with("--") && *word != "--help" && *word != "--no-default-features" && *word != "--features")
+        .collect();
+    assert!(options.len() > 8, "the README names {} options", options.len());
+    for option in options {
+        assert!(help.contains(option), "{option} is in the README and in no help");
+    }
+}
+
+#[test]
+fn the_table_in_the_readme_is_read_whole() {
+    let text = readme();
+    let table = blocks(&text, "csv").first().copied().unwrap_or_default();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readme-table");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("runs.csv"), table).expect("a table");
+    let site = folder.join("site");
+    let (_, said, code) =
+        run(&["analyse", folder.to_str().expect("words"), "--site", site.to_str().expect("words"), "--strict"]);
+    assert_eq!(code, Some(0), "{said}");
+    let analysis = std::fs::read_to_string(site.join("data/analysis.json")).expect("an analysis");
+    let analysis: serde_json::Value = serde_json::from_str(&analysis).expect("JSON");
+    assert_eq!(analysis["runs"].as_array().map(Vec::len), Some(2));
+    assert_eq!(analysis["runs"][1]["metrics"]["output_throughput_tok_s"], 118.94);
+}
