@@ -59,6 +59,9 @@ fn main() {
     measure("hierarchical-p99 30x1000", "every index drawn, selection among pooled ranks", &|threads| {
         black_box(hierarchical::percentile(&runs, 0.99, &job(threads)));
     });
+    measure("hierarchical-p50+p95+p99 30x1000", "the same draws, three percentiles from one pass", &|threads| {
+        black_box(hierarchical::percentiles(&runs, &[0.5, 0.95, 0.99], &job(threads)));
+    });
     let (a, b) = (sample(50), sample(51));
     measure("permutation n=50+51", "99,999 Fisher-Yates splits", &|threads| {
         black_box(permutation::mean_difference(&a, &b, &job(threads)));

@@ -165,11 +165,11 @@ fn adjusted(args: &Stats) -> Result<Report, Error> {
 
 fn nested(args: &Stats) -> Result<Report, Error> {
     let runs = input::nested(&args.a)?;
-    let percentile = |name: &str, p: f64| {
-        json::Hierarchical::new(&runs, p, hierarchical::percentile(&runs, p, &args.job(&format!("a|requests_{name}"))))
-    };
-    let percentiles =
-        Percentiles { median: percentile("p50", 0.5), p95: percentile("p95", 0.95), p99: percentile("p99", 0.99) };
+    let levels = [0.5, 0.95, 0.99];
+    let found = hierarchical::percentiles(&runs, &levels, &args.job("a|request_percentiles"));
+    let mut found = found.into_iter().flatten();
+    let [median, p95, p99] = levels.map(|p| json::Hierarchical::new(&runs, p, found.next()));
+    let percentiles = Percentiles { median, p95, p99 };
     Ok(Report { hierarchical_percentile: Some(percentiles), ..Report::default() })
 }
 

@@ -9,7 +9,7 @@ use crate::model::{Direction, Metric, Run};
 use crate::stats::{self, Sample, bootstrap, hierarchical};
 
 /// Percentiles over all requests of a cell: what a typical request, a slow one and a very slow one see.
-const POOLED: &[(&str, f64)] = &[("p50", 0.50), ("p95", 0.95), ("p99", 0.99)];
+const POOLED: [(&str, f64); 3] = [("p50", 0.50), ("p95", 0.95), ("p99", 0.99)];
 
 /// Requests below which a p99 is an interpolation towards the maximum (statistics contract 2.2).
 pub const REQUESTS_FOR_P99: usize = 100;
@@ -175,24 +175,22 @@ fn pooled(cell: &CellValues, metric: &Metric, runs: &[&Run], settings: &Settings
     if total < 2 {
         return Vec::new();
     }
-    POOLED
-        .iter()
-        .filter_map(|(name, p)| {
-            let job = settings.job(format!("{}|{}|{}|{name}", cell.model, cell.metric, cell.environment));
-            let found = hierarchical::percentile(&requests, *p, &job)?;
-            let mut flags: Vec<String> = found.flags.iter().map(|f| (*f).to_owned()).collect();
-            if stats::is_tail(total, *p) {
-                flags.push("tail".to_owned());
-            }
-            Some(RequestPercentile {
-                percentile: name,
-                estimate: found.estimate,
-                interval: Some(Interval::new(found.lo, found.hi)),
-                median_of_runs: found.median_of_runs,
-                requests: total,
-                runs: requests.len(),
-                flags,
-            })
-        })
-        .collect()
+    let job = settings.job(format!("{}|{}|{}|request_percentiles", cell.model, cell.metric, cell.environment));
+    let Some(found) = hierarchical::percentiles(&requests, &POOLED.map(|(_, p)| p), &job) else { return Vec::new() };
+    let report = |((name, p), found): ((&'static str, f64), hierarchical::Hierarchical)| {
+        let mut flags: Vec<String> = found.flags.iter().map(|f| (*f).to_owned()).collect();
+        if stats::is_tail(total, p) {
+            flags.push("tail".to_owned());
+        }
+        RequestPercentile {
+            percentile: name,
+            estimate: found.estimate,
+            interval: Some(Interval::new(found.lo, found.hi)),
+            median_of_runs: found.median_of_runs,
+            requests: total,
+            runs: requests.len(),
+            flags,
+        }
+    };
+    POOLED.into_iter().zip(found).map(report).collect()
 }

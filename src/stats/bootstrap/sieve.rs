@@ -19,7 +19,7 @@ pub(crate) struct Window {
 
 impl Window {
     #[inline(always)]
-    fn holds(self, word: u32) -> bool {
+    pub(crate) fn holds(self, word: u32) -> bool {
         word.wrapping_sub(self.lo) <= self.span
     }
 }
@@ -87,12 +87,6 @@ impl Sieve {
         self.len = len;
     }
 
-    /// The kept words from position `from` on, to be replaced by what they stand for.
-    #[inline(always)]
-    pub(crate) fn kept_from(&mut self, from: usize) -> &mut [u32] {
-        &mut self.kept[from.min(KEPT)..self.len.min(KEPT)]
-    }
-
     /// Order statistics `k` and, if `with_next`, `k + 1` of all that was taken; `None` when the window missed.
     pub(crate) fn select(&mut self, k: usize, with_next: bool) -> Option<(u32, u32)> {
         let k = k.checked_sub(self.below)?;
@@ -140,6 +134,5 @@ mod tests {
             sieve.take(&words, Window { lo: 0, span: 10 });
         }
         assert_eq!(sieve.select(3, true), None);
-        assert_eq!(sieve.kept_from(KEPT).len(), 0);
     }
 }

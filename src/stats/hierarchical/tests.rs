@@ -34,18 +34,33 @@ fn literal(sorted: &[Vec<f64>], p: f64, base: u64, b: u64) -> f64 {
 #[test]
 fn windowed_draws_have_the_bits_of_the_literal_reading() {
     let shapes: [&[usize]; 6] = [&[1, 1], &[3, 5, 2], &[40; 30], &[1_000, 1, 7, 513, 2_000], &[600; 3], &[2; 700]];
+    // Alone, two, three far apart, three whose windows overlap, more than go together, in no order.
+    let levels: [&[f64]; 8] = [
+        &[0.5],
+        &[0.99],
+        &[0.0],
+        &[1.0],
+        &[0.99, 0.5],
+        &[0.5, 0.95, 0.99],
+        &[0.52, 0.5, 0.51],
+        &[1.0, 0.5, 0.0, 0.5, 0.95],
+    ];
     for sizes in shapes {
         let sorted = sorted_runs(&runs(sizes)).unwrap();
         let pooled = Pooled::new(&sorted).unwrap();
         let base = job_base(42, &job(1, 1).key);
-        for p in [0.5, 0.95, 0.99, 0.0, 1.0] {
-            let fast = draws(&pooled, p, &job(61, 1));
-            for (b, draw) in fast.iter().enumerate() {
-                assert_eq!(
-                    draw.to_bits(),
-                    literal(&sorted, p, base, b as u64).to_bits(),
-                    "{sizes:?}, p = {p}, resample {b}"
-                );
+        for ps in levels {
+            let fast = draws(&pooled, ps, &job(61, 1));
+            assert_eq!(fast.len(), ps.len());
+            for (draws, &p) in fast.iter().zip(ps) {
+                assert_eq!(draws.len(), 61);
+                for (b, draw) in draws.iter().enumerate() {
+                    assert_eq!(
+                        draw.to_bits(),
+                        literal(&sorted, p, base, b as u64).to_bits(),
+                        "{sizes:?}, p = {p} of {ps:?}, resample {b}"
+                    );
+                }
             }
         }
     }
@@ -56,9 +71,24 @@ fn resamples_that_miss_their_window_are_drawn_again() {
     let sorted = sorted_runs(&runs(&[300; 6])).unwrap();
     let pooled = Pooled::new(&sorted).unwrap();
     let cuts = Cuts::new(&pooled);
-    let mut out = [0.0; 32];
-    widest(Windowed { pooled: &pooled, cuts: &cuts, p: 0.5, base: 9, first: 0, out: &mut out, reach: 0.0 });
-    assert!(out.iter().enumerate().all(|(b, &draw)| draw == literal(&sorted, 0.5, 9, b as u64)));
+    let ps = [0.5, 0.51, 0.99];
+    let mut out = [[0.0; 3]; 32];
+    widest(Windowed { pooled: &pooled, cuts: &cuts, ps, base: 9, first: 0, out: &mut out, reach: 0.0 });
+    for (b, draws) in out.iter().enumerate() {
+        assert_eq!(*draws, ps.map(|p| literal(&sorted, p, 9, b as u64)), "resample {b}");
+    }
+}
+
+#[test]
+fn several_percentiles_are_what_each_is_alone_on_any_number_of_threads() {
+    let input = runs(&[200, 150, 300, 20, 250, 100]);
+    let ps = [0.99, 0.5, 0.95, 0.5];
+    let alone: Vec<Hierarchical> = ps.iter().map(|&p| percentile(&input, p, &job(1_501, 1)).unwrap()).collect();
+    for threads in [0, 1, 2, 3, 5] {
+        assert_eq!(percentiles(&input, &ps, &job(1_501, threads)).unwrap(), alone, "{threads} threads");
+    }
+    assert_eq!(percentiles(&input, &[], &job(999, 1)), Some(Vec::new()));
+    assert_eq!(percentiles(&input, &[0.5, 1.5], &job(999, 1)), None);
 }
 
 #[test]

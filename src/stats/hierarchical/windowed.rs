@@ -1,12 +1,12 @@
-//! Resamples of pooled requests, eight at a time, with a window about where the percentile must fall.
+//! Resamples of pooled requests, eight at a time, with a window about where each percentile must fall.
 //!
-//! In:  the pooled ranks of each run, a probability, the base of a job.
-//! Out: one percentile per resample, by number, the bits of the plain loop.
-//! Not here: the plain loop itself ([`Pooled::without_window`]), intervals.
+//! In:  the pooled ranks of each run, a few probabilities, the base of a job.
+//! Out: these percentiles of each resample, by number, the bits of the plain loop.
+//! Not here: the plain loop itself ([`Pooled::without_window`]), counting (`sieve`), intervals.
 
 use super::Pooled;
+use super::sieve::{Share, Sieve, Slots};
 use crate::stats::bootstrap::selection::Place;
-use crate::stats::bootstrap::sieve::{Sieve, Window};
 use crate::stats::random::lanes::{BLOCK, Kernel, LANES, Lanes, Rows};
 use crate::stats::random::word_index;
 
@@ -16,14 +16,19 @@ const CUTS: usize = 1_024;
 /// Table entries (cuts times runs) at most: a few MiB.
 const TABLE: usize = 1 << 20;
 
-/// Half-width of a window in standard deviations, as in `bootstrap`; misses are drawn again.
-pub(super) const REACH: f64 = 5.0;
+/// Half-width of a window in standard deviations. At most about six resamples in 100,000 miss one and are drawn
+/// again without, so the width is a matter of speed only.
+pub(super) const REACH: f64 = 4.0;
 
-/// For cuts at regular ranks of the pooled sample: how many requests of each run lie below.
+/// For cuts at regular ranks of the pooled sample: what of each run lies below.
 pub(super) struct Cuts {
     runs: usize,
-    /// `below[cut * runs + run]`, from the cut below everything to the cut above everything.
+    /// The rank of each cut, from the cut below everything to the cut above everything.
+    ranks: Vec<u32>,
+    /// `below[cut * runs + run]`: how many requests of the run.
     below: Vec<u32>,
+    /// In the same order: the first word that stands for a request of the run above the cut, `1 << 32` if none does.
+    words: Vec<u64>,
 }
 
 impl Cuts {
@@ -31,25 +36,27 @@ impl Cuts {
         let runs = pooled.ranks.len();
         let total = pooled.values.len();
         let count = CUTS.min(TABLE / runs).clamp(1, total);
+        let ranks: Vec<u32> = (0..=count).map(|cut| (cut as u64 * total as u64 / count as u64) as u32).collect();
         let mut below = Vec::with_capacity((count + 1) * runs);
-        for cut in 0..=count {
-            let rank = (cut as u64 * total as u64 / count as u64) as u32;
-            below.extend(pooled.ranks.iter().map(|run| run.partition_point(|&r| r < rank) as u32));
+        let mut words = Vec::with_capacity((count + 1) * runs);
+        for &rank in &ranks {
+            for run in &pooled.ranks {
+                let m = run.partition_point(|&r| r < rank);
+                below.push(m as u32);
+                // The first word whose index is m: word * n >= m * 2^32.
+                words.push(((m as u64) << 32).div_ceil(run.len() as u64));
+            }
         }
-        Cuts { runs, below }
+        Cuts { runs, ranks, below, words }
     }
 
     fn last(&self) -> usize {
-        self.below.len() / self.runs - 1
-    }
-
-    fn row(&self, cut: usize) -> &[u32] {
-        &self.below[cut * self.runs..(cut + 1) * self.runs]
+        self.ranks.len() - 1
     }
 
     /// Expected number of draws below `cut` for the runs picked.
     fn expected(&self, cut: usize, picks: &[u32]) -> f64 {
-        let row = self.row(cut);
+        let row = &self.below[cut * self.runs..(cut + 1) * self.runs];
         picks.iter().map(|&run| u64::from(row[run as usize])).sum::<u64>() as f64
     }
 
@@ -62,88 +69,93 @@ impl Cuts {
             let middle = low.midpoint(high);
             if self.expected(middle, picks) <= place.k as f64 { low = middle } else { high = middle }
         }
-        let short = |cut: usize| self.expected(cut, picks);
-        while low > 0 && short(low) + slack(short(low)) > place.k as f64 {
+        let too_high = |mean: f64| mean + slack(mean) > place.k as f64;
+        while low > 0 && too_high(self.expected(low, picks)) {
             low -= 1;
         }
-        let needed = (place.k + 2) as f64;
-        while high < self.last() && short(high) - slack(short(high)) < needed {
+        let too_low = |mean: f64| mean - slack(mean) < (place.k + 2) as f64;
+        while high < self.last() && too_low(self.expected(high, picks)) {
             high += 1;
         }
         [low, high]
     }
-}
 
-/// Where the words of one run lie, seen from the window.
-enum Share {
-    /// Some stand for requests inside.
-    Window(Window),
-    /// All stand for requests above.
-    Above,
-    /// All stand for requests below.
-    Below,
-    /// None inside: words below this one stand for requests below the window, the others above.
-    Split(u32),
-}
-
-impl Share {
-    /// Of a run of `n` requests, of which `from .. to` lie inside the window.
-    fn new(from: u32, to: u32, n: usize) -> Share {
-        // The first word whose index is m: word * n >= m * 2^32.
-        let first = |m: u32| (u64::from(m) << 32).div_ceil(n as u64);
-        let (lo, end) = (first(from), first(to));
-        if lo < end {
-            Share::Window(Window { lo: lo as u32, span: (end - lo - 1) as u32 })
-        } else if from == 0 {
-            Share::Above
-        } else if from as usize == n {
-            Share::Below
-        } else {
-            Share::Split(lo as u32)
+    /// The windows for several places in ascending order: beginnings ascend and ends do, widened where they
+    /// would not.
+    fn around_each<const N: usize>(
+        &self,
+        places: [Place; N],
+        total: usize,
+        picks: &[u32],
+        reach: f64,
+    ) -> [[usize; 2]; N] {
+        let mut windows = places.map(|place| self.around(place, total, picks, reach));
+        for j in 1..N {
+            windows[j][1] = windows[j][1].max(windows[j - 1][1]);
         }
+        for j in (1..N).rev() {
+            windows[j - 1][0] = windows[j - 1][0].min(windows[j][0]);
+        }
+        windows
+    }
+
+    #[inline(always)]
+    fn share<const N: usize>(&self, windows: &[[usize; 2]; N], run: u32) -> Share<N> {
+        Share::new(windows.map(|window| window.map(|cut| self.words[cut * self.runs + run as usize])))
     }
 }
 
 /// Eight resamples at a time.
-pub(super) struct Windowed<'a> {
+pub(super) struct Windowed<'a, const N: usize> {
     pub(super) pooled: &'a Pooled,
     pub(super) cuts: &'a Cuts,
-    pub(super) p: f64,
+    /// The probabilities, ascending.
+    pub(super) ps: [f64; N],
     pub(super) base: u64,
     pub(super) first: usize,
-    pub(super) out: &'a mut [f64],
+    pub(super) out: &'a mut [[f64; N]],
     pub(super) reach: f64,
 }
 
 /// How far one resample has come: first it picks its runs, then it draws from each in turn.
-struct Progress {
+struct Progress<const N: usize> {
     picks: Vec<u32>,
-    /// The pick being drawn from, and how many of its requests are still to draw.
+    /// The pick being drawn from, how many of its requests are still to draw, and its part of the windows.
     at: usize,
     left: usize,
+    share: Share<N>,
     total: usize,
-    cuts: [usize; 2],
-    sieve: Sieve,
+    windows: [[usize; 2]; N],
+    sieve: Sieve<N>,
 }
 
-impl Progress {
-    fn new() -> Progress {
-        Progress { picks: Vec::new(), at: 0, left: 0, total: 0, cuts: [0; 2], sieve: Sieve::new() }
+impl<const N: usize> Progress<N> {
+    fn new() -> Progress<N> {
+        let share = Share::new([[0; 2]; N]);
+        Progress { picks: Vec::new(), at: 0, left: 0, share, total: 0, windows: [[0; 2]; N], sieve: Sieve::new() }
     }
 
     fn restart(&mut self) {
         self.picks.clear();
         (self.at, self.left, self.total) = (0, 0, 0);
-        self.sieve.clear();
     }
 
     fn is_done(&self, runs: usize) -> bool {
         self.picks.len() == runs && self.at == runs
     }
 
+    /// Turns to the pick at `self.at`, if there is one.
+    #[inline(always)]
+    fn begin(&mut self, job: &Windowed<N>) {
+        if let Some(&run) = self.picks.get(self.at) {
+            self.left = job.pooled.ranks[run as usize].len();
+            self.share = job.cuts.share(&self.windows, run);
+        }
+    }
+
     /// Uses up a stretch of words.
     #[inline(always)]
-    fn take(&mut self, mut row: &[u32], job: &Windowed) {
+    fn take(&mut self, mut row: &[u32], job: &Windowed<N>) {
         let ranks = &job.pooled.ranks;
         let picking = row.len().min(ranks.len() - self.picks.len());
         if picking > 0 {
@@ -151,49 +163,33 @@ impl Progress {
             row = &row[picking..];
             if self.picks.len() == ranks.len() {
                 self.total = self.picks.iter().map(|&run| ranks[run as usize].len()).sum();
-                self.left = ranks[self.picks[0] as usize].len();
-                self.cuts = job.cuts.around(Place::new(self.total, job.p), self.total, &self.picks, job.reach);
+                let places = job.ps.map(|p| Place::new(self.total, p));
+                self.windows = job.cuts.around_each(places, self.total, &self.picks, job.reach);
+                self.sieve.restart(Slots::new(self.windows.map(|window| window.map(|cut| job.cuts.ranks[cut]))));
+                self.begin(job);
             }
         }
         while !row.is_empty() && self.at < self.picks.len() {
-            let run = self.picks[self.at] as usize;
             let (now, rest) = row.split_at(self.left.min(row.len()));
-            self.draw(now, run, &ranks[run], job.cuts);
+            self.sieve.take(now, &self.share, &ranks[self.picks[self.at] as usize]);
             row = rest;
             self.left -= now.len();
             if self.left == 0 {
                 self.at += 1;
-                self.left = self.picks.get(self.at).map_or(0, |&next| ranks[next as usize].len());
+                self.begin(job);
             }
-        }
-    }
-
-    #[inline(always)]
-    fn draw(&mut self, drawn: &[u32], run: usize, ranks: &[u32], cuts: &Cuts) {
-        let [from, to] = self.cuts.map(|cut| cuts.row(cut)[run]);
-        match Share::new(from, to, ranks.len()) {
-            Share::Window(window) => {
-                let before = self.sieve.len;
-                self.sieve.take(drawn, window);
-                for word in self.sieve.kept_from(before) {
-                    *word = ranks[word_index(*word, ranks.len())];
-                }
-            }
-            Share::Above => {}
-            Share::Below => self.sieve.below += drawn.len(),
-            Share::Split(at) => self.sieve.below += drawn.iter().filter(|&&word| word < at).count(),
         }
     }
 }
 
-impl Kernel for Windowed<'_> {
+impl<const N: usize> Kernel for Windowed<'_, N> {
     type Out = ();
 
     #[inline(always)]
     fn run(mut self) {
         let runs = self.pooled.ranks.len();
         let mut rows: Rows = [[0; BLOCK]; LANES];
-        let mut progress: [Progress; LANES] = std::array::from_fn(|_| Progress::new());
+        let mut progress: [Progress<N>; LANES] = std::array::from_fn(|_| Progress::new());
         let out = std::mem::take(&mut self.out);
         for (block, out) in out.chunks_mut(LANES).enumerate() {
             let number = (self.first + block * LANES) as u64;
@@ -205,12 +201,14 @@ impl Kernel for Windowed<'_> {
                     lane.take(row, &self);
                 }
             }
-            for (lane, (slot, progress)) in out.iter_mut().zip(&mut progress).enumerate() {
-                let place = Place::new(progress.total, self.p);
-                *slot = match progress.sieve.select(place.k, place.needs_next()) {
-                    Some((low, high)) => self.pooled.between(place, low, high),
-                    None => self.pooled.without_window(self.p, self.base, number + lane as u64),
-                };
+            for (lane, (slots, progress)) in out.iter_mut().zip(&progress).enumerate() {
+                for (j, (slot, p)) in slots.iter_mut().zip(self.ps).enumerate() {
+                    let place = Place::new(progress.total, p);
+                    *slot = match progress.sieve.select(j, place) {
+                        Some((low, high)) => self.pooled.between(place, low, high),
+                        None => self.pooled.without_window(p, self.base, number + lane as u64),
+                    };
+                }
             }
         }
     }
