@@ -156,7 +156,9 @@ fn absent_is_null_and_nothing_in_the_analysis_is_nan_or_an_unexplained_text() {
     walk(&published().0, "", &mut faults);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     for (path, bytes) in files_below(published_site()) {
-        if path.ends_with(".html") || path.ends_with(".csv") || path.ends_with(".md") {
+        // The prose on traps and method speaks of NaN as an input; no other page has a reason to.
+        let prose = path.starts_with("traps/") || path.starts_with("method/");
+        if !prose && [".html", ".csv", ".md"].iter().any(|end| path.ends_with(end)) {
             let text = String::from_utf8(bytes).expect("UTF-8");
             assert!(!text.contains("NaN"), "{path}");
         }
