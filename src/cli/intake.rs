@@ -17,6 +17,9 @@ use crate::verdict::{self, Settings, Study, report::Analysis, summary};
 /// Draws below which a bootstrap limit is not worth printing (statistics contract 3.1).
 const LEAST_RESAMPLES: usize = 999;
 
+/// Draws above which nothing is gained: at a million a limit is steady to a thousandth of its spread, at 8 MB a statistic.
+const MOST_RESAMPLES: usize = 1_000_000;
+
 /// Options shared by the verbs that judge.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Judging {
@@ -53,6 +56,10 @@ impl Judging {
         if self.resamples < LEAST_RESAMPLES {
             return Err(Error::usage(format!("--resamples {} is too few", self.resamples))
                 .hint(format!("give at least {LEAST_RESAMPLES}; 10000 is the default")));
+        }
+        if self.resamples > MOST_RESAMPLES {
+            return Err(Error::usage(format!("--resamples {} is too many", self.resamples))
+                .hint(format!("give at most {MOST_RESAMPLES}; 10000 is the default")));
         }
         let mut margins_pct = BTreeMap::new();
         for margin in &self.margins {
@@ -125,6 +132,7 @@ pub fn runs_of(paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Inta
 /// A setting that makes no sense, a table that cannot be built.
 pub fn judge_runs(intake: Intake, judging: &Judging, talk: &Talk) -> Result<Judged, Error> {
     let settings = judging.settings()?;
+    known_baseline(settings.baseline.as_deref(), &intake.runs)?;
     let mut facts = verdict::facts::builtin()?;
     facts.extend(intake.facts);
     let mut runs: Vec<Run> = intake.runs;
@@ -140,6 +148,19 @@ pub fn judge_runs(intake: Intake, judging: &Judging, talk: &Talk) -> Result<Judg
     });
     bar.finish_and_clear();
     Ok(Judged { study, frames, analysis })
+}
+
+/// A baseline that no campaign has would be passed over in silence: most likely a slip of the pen.
+fn known_baseline(asked: Option<&str>, runs: &[Run]) -> Result<(), Error> {
+    let known: BTreeSet<&str> = runs.iter().map(|run| run.environment.as_str()).collect();
+    match asked {
+        Some(name) if !known.contains(name) => {
+            Err(Error::usage(format!("--baseline {name}: no run has that environment"))
+                .detail(format!("environments there: {}", known.into_iter().collect::<Vec<_>>().join(", ")))
+                .hint("name one of them"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// One sum for a campaign: over the sorted sums of all files that its runs were put together from.

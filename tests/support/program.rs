@@ -1,0 +1,77 @@
+//! The program as a person or a script meets it: arguments in; exit code, words and files out.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Draws that are enough where no limit of a bootstrap is looked at: the least that the program takes.
+pub const FEW: [&str; 2] = ["--resamples", "999"];
+
+/// How a run of the program ended.
+#[derive(Debug)]
+pub struct Ending {
+    /// Exit code; absent when a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+impl Ending {
+    /// Demands an exit code, with the talk of the program in the message when it was another.
+    #[track_caller]
+    pub fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "standard error:\n{}\nstandard output:\n{}", self.err, self.out);
+        assert!(!self.err.contains("panicked"), "{}", self.err);
+        self
+    }
+
+    /// Demands words on standard error.
+    #[track_caller]
+    pub fn complains(&self, words: &[&str]) {
+        for word in words {
+            assert!(self.err.contains(word), "'{word}' is not in:\n{}", self.err);
+        }
+    }
+}
+
+/// The root of this repository.
+pub fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Runs the program in a folder with variables of the environment added. Standard input is closed.
+pub fn run_in<S: AsRef<std::ffi::OsStr>>(folder: &Path, arguments: &[S], variables: &[(&str, &str)]) -> Ending {
+    let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_sparkbench"))
+        .args(arguments)
+        .current_dir(folder)
+        .envs(variables.iter().copied())
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program starts");
+    Ending {
+        code: status.code(),
+        out: String::from_utf8(stdout).expect("results are UTF-8"),
+        err: String::from_utf8(stderr).expect("talk is UTF-8"),
+    }
+}
+
+/// Every file below a folder, by path with `/`.
+pub fn files_below(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    fn collect(root: &Path, folder: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
+        for entry in std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display())) {
+            let path = entry.expect("a folder can be read").path();
+            if path.is_dir() {
+                collect(root, &path, found);
+            } else {
+                let below: PathBuf = path.strip_prefix(root).expect("below its root").to_owned();
+                let name: Vec<_> = below.components().map(|c| c.as_os_str().to_string_lossy()).collect();
+                found.insert(name.join("/"), std::fs::read(&path).expect("a file can be read"));
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    collect(folder, folder, &mut found);
+    found
+}
