@@ -8,6 +8,7 @@ use super::{Outcome, print};
 use crate::archive;
 use crate::error::Error;
 use crate::model::{Campaign, Run};
+use crate::page::escape;
 use crate::verdict::report::{Analysis, Comparison, VerdictKind};
 
 /// Judge one set of runs against another, and say no when it is worse
@@ -158,13 +159,8 @@ fn terminal(shown: &[&Comparison]) -> String {
     text
 }
 
-/// Cells of a Markdown table must not break it.
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace(['\n', '\r'], " ").replace('<', "&lt;")
-}
-
 fn markdown(shown: &[&Comparison], names: &(String, String), analysis: &Analysis) -> String {
-    let mut text = format!("### {} against {}\n\n", cell(&names.1), cell(&names.0));
+    let mut text = format!("### {} against {}\n\n", escape(&names.1), escape(&names.0));
     let worst = match gate(shown) {
         Outcome::Refused => "**Worse beyond the margin.**",
         Outcome::Undecided => "**Undecided.**",
@@ -175,11 +171,11 @@ fn markdown(shown: &[&Comparison], names: &(String, String), analysis: &Analysis
     for c in shown {
         text.push_str(&format!(
             "| {} | {} | {} | {} | {} |\n",
-            cell(&c.model),
-            cell(&c.workload),
-            cell(&c.label),
+            escape(&c.model),
+            escape(&c.workload),
+            escape(&c.label),
             c.verdict.kind.word(),
-            cell(&c.verdict.text)
+            escape(&c.verdict.text)
         ));
     }
     text.push_str(&format!("\n</details>\n\nsparkbench {}, seed {}\n", analysis.tool.version, analysis.settings.seed));

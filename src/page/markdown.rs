@@ -183,7 +183,7 @@ fn published(out: &mut String, campaign: &CampaignReport) {
 }
 
 /// Markdown of others as text: no markup, no new cell, no new line.
-fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -29,6 +29,7 @@ use crate::error::{Error, Kind};
 use crate::model::{Sample, Series};
 use crate::verdict::report::{Analysis, Severity};
 
+pub use markdown::escape;
 pub use prose::CONSTANTS;
 pub use write::write;
 
