@@ -49,13 +49,16 @@ fn every_option_and_verb_the_readme_names_exists() {
     let verbs = ["analyse", "compare", "stats"];
     let help: String = verbs.iter().map(|verb| run(&[verb, "--help"]).0).collect();
     let text = readme();
-    let table = text.split("## Verbs").nth(1).and_then(|t| t.split("## How to read").next()).expect("the verbs' section");
+    let table =
+        text.split("## Verbs").nth(1).and_then(|t| t.split("## How to read").next()).expect("the verbs' section");
     let options: Vec<&str> = table
         .split('`')
         .skip(1)
         .step_by(2)
         .flat_map(str::split_whitespace)
-        .filter(|word| word.starts_with("--") && *word != "--help" && *word != "--no-default-features" && *word != "--features")
+        .filter(|word| {
+            word.starts_with("--") && *word != "--help" && *word != "--no-default-features" && *word != "--features"
+        })
         .collect();
     assert!(options.len() > 8, "the README names {} options", options.len());
     for option in options {

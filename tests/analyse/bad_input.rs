@@ -3,8 +3,9 @@
 use std::fs;
 
 use crate::analyse;
+use crate::files::files_below;
 use crate::folder::Folder;
-use crate::program::{FEW, files_below, run_in};
+use crate::program::{FEW, run_in};
 use crate::report::{Report, kind, list, text, texts};
 use crate::site_check;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use crate::analyse;
+use crate::files::files_below;
 use crate::folder::Folder;
-use crate::program::files_below;
 use crate::report::{Report, list, text};
 use crate::site_check;
 
@@ -68,7 +68,12 @@ fn hostile_names_stay_text_in_every_page_and_drawing() {
     }
     assert!(shown >= 4, "the name is shown, as text: on {shown} pages");
     let markdown = std::str::from_utf8(&files["data/ANALYSIS.md"]).expect("UTF-8");
-    assert!(!markdown.contains("<script") && !markdown.contains("<img"), "{markdown}");
+    for (at, _) in markdown.match_indices(['<', '[', '`', '|']) {
+        let (before, after) = markdown.split_at(at);
+        // Tables, links to nowhere and markup of our own; what others wrote has a backslash before it.
+        let ours = !after.starts_with('<') && !after.starts_with("[link]") && !after.starts_with("[a]");
+        assert!(ours || before.ends_with('\\') || after.starts_with("< 0."), "{}", &after[..after.len().min(80)]);
+    }
 }
 
 #[test]

@@ -5,6 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+#[path = "../support/files.rs"]
+mod files;
 #[path = "../support/folder.rs"]
 mod folder;
 #[path = "../support/program.rs"]

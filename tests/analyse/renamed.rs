@@ -14,7 +14,11 @@ use crate::report::{Report, kind, list, number, text, texts};
 use crate::{analyse, published};
 
 /// Old and new names, the longer ones first. The new ones sort the other way round.
-const NAMES: [(&str, &str); 11] = [
+const NAMES: [(&str, &str); 15] = [
+    ("DeepSeek R1 Distill Qwen 7B", "Zinc"),
+    ("GPT-OSS 120B", "Mica"),
+    ("Qwen2.5 72B Instruct", "Alum"),
+    ("GB10 (Grace Blackwell)", "Kiln"),
     ("deepseek-ai/DeepSeek-R1-Distill-Qwen-7B", "ore/zinc-small"),
     ("Qwen/Qwen2.5-72B-Instruct", "ore/alum-large"),
     ("openai/gpt-oss-120b", "ore/mica-sparse"),

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::files::files_below;
 use crate::folder::Folder;
-use crate::program::{FEW, files_below, repository, run_in};
+use crate::program::{FEW, repository, run_in};
 use crate::report::{list, text};
 use crate::{PUBLISHED, published, published_site, site_check};
 

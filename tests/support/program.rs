@@ -1,7 +1,6 @@
 //! The program as a person or a script meets it: arguments in; exit code, words and files out.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// Draws that are enough where no limit of a bootstrap is looked at: the least that the program takes.
@@ -55,23 +54,4 @@ pub fn run_in<S: AsRef<std::ffi::OsStr>>(folder: &Path, arguments: &[S], variabl
         out: String::from_utf8(stdout).expect("results are UTF-8"),
         err: String::from_utf8(stderr).expect("talk is UTF-8"),
     }
-}
-
-/// Every file below a folder, by path with `/`.
-pub fn files_below(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    fn collect(root: &Path, folder: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
-        for entry in std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display())) {
-            let path = entry.expect("a folder can be read").path();
-            if path.is_dir() {
-                collect(root, &path, found);
-            } else {
-                let below: PathBuf = path.strip_prefix(root).expect("below its root").to_owned();
-                let name: Vec<_> = below.components().map(|c| c.as_os_str().to_string_lossy()).collect();
-                found.insert(name.join("/"), std::fs::read(&path).expect("a file can be read"));
-            }
-        }
-    }
-    let mut found = BTreeMap::new();
-    collect(folder, folder, &mut found);
-    found
 }
