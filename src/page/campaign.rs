@@ -59,6 +59,7 @@ struct Question {
     baseline: String,
     candidate: String,
     rows: Vec<RowView>,
+    other_rows: Vec<RowView>,
     accounts: Vec<Account>,
     briefs: Vec<Brief>,
     order: Option<OrderView>,
@@ -238,23 +239,16 @@ fn questions(
             } else {
                 Vec::new()
             };
+            let (full, short): (Vec<_>, Vec<_>) =
+                members.iter().enumerate().partition(|(k, (_, c))| in_full(campaign, *k, c));
             Question {
                 heading: format!("{}: {candidate} against {baseline}", cell(campaign, model, workload)),
                 baseline: baseline.to_owned(),
                 candidate: candidate.to_owned(),
-                rows: members.iter().map(|(anchor, c)| RowView::new(anchor, c)).collect(),
-                accounts: members
-                    .iter()
-                    .enumerate()
-                    .filter(|(k, (_, c))| in_full(campaign, *k, c))
-                    .map(|(_, (anchor, c))| Account::new(anchor, c))
-                    .collect(),
-                briefs: members
-                    .iter()
-                    .enumerate()
-                    .filter(|(k, (_, c))| !in_full(campaign, *k, c))
-                    .map(|(_, (anchor, c))| Brief::new(anchor, c))
-                    .collect(),
+                rows: full.iter().map(|(_, (anchor, c))| RowView::new(anchor, c)).collect(),
+                other_rows: short.iter().map(|(_, (anchor, c))| RowView::new(anchor, c)).collect(),
+                accounts: full.iter().map(|(_, (anchor, c))| Account::new(anchor, c)).collect(),
+                briefs: short.iter().map(|(_, (anchor, c))| Brief::new(anchor, c)).collect(),
                 grid,
                 order: order(campaign, model, workload).filter(|_| first_of_model),
                 figures,
@@ -300,6 +294,7 @@ fn pooled(campaign: &CampaignReport) -> Vec<Question> {
                 candidate: candidate.to_owned(),
                 rows: anchored.iter().map(|(anchor, c)| RowView::new(anchor, c)).collect(),
                 accounts: anchored.iter().map(|(anchor, c)| Account::new(anchor, c)).collect(),
+                other_rows: Vec::new(),
                 briefs: Vec::new(),
                 grid: false,
                 order: None,

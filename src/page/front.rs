@@ -95,10 +95,7 @@ impl Fact {
 pub fn page(site: &Site<'_>, downloads: &[(String, usize)]) -> Result<String, askama::Error> {
     let campaigns = site.campaigns();
     let single = campaigns.len() == 1;
-    let heading = match campaigns[..] {
-        [only] => only.question.clone().unwrap_or_else(|| only.title.clone()),
-        _ => "What these measurements support".into(),
-    };
+    let heading = heading(site);
     let intro = (!single).then(|| {
         format!(
             "{} with {}, the newest first. Every verdict follows from fixed rules; what could mislead is named beside it.",
@@ -127,6 +124,14 @@ pub fn page(site: &Site<'_>, downloads: &[(String, usize)]) -> Result<String, as
         cite_bibtex,
     }
     .render()
+}
+
+/// What the site is about: the question of its campaign, or all of them.
+pub fn heading(site: &Site<'_>) -> String {
+    match site.campaigns()[..] {
+        [only] => only.question.clone().unwrap_or_else(|| only.title.clone()),
+        _ => "What these measurements support".into(),
+    }
 }
 
 fn card(site: &Site<'_>, campaign: &CampaignReport) -> Card {
