@@ -255,6 +255,7 @@ fn all_charts(values: &[f64], label: &str, arms: usize) -> Vec<(&'static str, Fi
         unit,
         x_axis: label(),
         x_step: label(),
+        noun: label(),
         interleaved: true,
         arms: arms().map(arm).collect(),
     };

@@ -108,6 +108,25 @@ fn pages_keep_within_their_weights() {
 }
 
 #[test]
+fn the_report_as_one_file_is_sound_and_needs_no_other() {
+    let bytes = page::single_file(&sample_analysis::analysis(), &sample_analysis::extras()).unwrap();
+    assert!(bytes.len() < 2_000_000, "{} bytes", bytes.len());
+    let one = BTreeMap::from([("index.html".to_owned(), bytes.clone())]);
+    let faults = site_check::faults(&one);
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+    let html = String::from_utf8(bytes.clone()).unwrap();
+    for path in ["index.html", "c/phase1/index.html", "traps/index.html", "method/index.html"] {
+        let page = text(&site(), path);
+        let heading = page.split_once("<h1").unwrap().1.split_once('>').unwrap().1.split_once("</h1>").unwrap().0;
+        assert!(html.contains(heading), "{path} is not in it");
+    }
+    for run in &sample_analysis::analysis().runs {
+        assert!(html.contains(&format!("id=\"run-{}\"", run.id)), "no row of {}", run.id);
+    }
+    assert_eq!(bytes, page::single_file(&sample_analysis::analysis(), &sample_analysis::extras()).unwrap());
+}
+
+#[test]
 fn one_campaign_asks_its_question_as_the_heading_of_the_front_page() {
     let mut analysis = sample_analysis::analysis();
     analysis.campaigns.truncate(1);
@@ -225,6 +244,27 @@ fn a_formula_in_a_name_is_text_in_the_csv() {
     for row in reader.records() {
         assert_eq!(row.unwrap().len(), columns);
     }
+}
+
+#[test]
+fn pooled_comparisons_stand_in_the_tables_for_machines() {
+    let mut analysis = sample_analysis::analysis();
+    let mut pooled = analysis.comparisons[0].clone();
+    pooled.model = "vendor/one-model".into();
+    pooled.workload = "pooled".into();
+    for campaign in &mut analysis.campaigns {
+        campaign.pooled.clear();
+    }
+    analysis.campaigns[0].pooled = vec![pooled];
+    let pages = page::render(&analysis, &sample_analysis::extras()).unwrap();
+    let csv = text(&pages, "data/comparisons.csv");
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    assert_eq!(reader.headers().unwrap().iter().last(), Some("pooled"));
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), analysis.comparisons.len() + 1);
+    let last = rows.last().unwrap();
+    assert_eq!((&last[1], &last[2], last.iter().last()), ("vendor/one-model", "pooled", Some("true")));
+    assert!(text(&pages, "data/ANALYSIS.md").contains("| vendor/one-model | pooled |"));
 }
 
 /// A page that is sound, to be spoilt in one way at a time.

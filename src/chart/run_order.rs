@@ -10,7 +10,7 @@ use super::ink::{Hue, Ink, Pen};
 use super::number;
 
 /// Most runs that are drawn one by one with link and title; beyond it they are a crowd and the table holds the links.
-const LINKED: usize = 150;
+const LINKED: usize = 60;
 
 /// Values of one metric, one mark per run, in order of time.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -28,6 +28,8 @@ pub struct RunOrder {
     pub x_axis: String,
     /// One unit of x in a word, for slopes: `run`, `hour`; `step` when empty.
     pub x_step: String,
+    /// What one mark is, in a word, for the description: `run` when empty.
+    pub noun: String,
     /// True when the arms took turns: runs of one block are joined.
     pub interleaved: bool,
     /// In order of palette; the baseline first.
@@ -205,9 +207,10 @@ impl RunOrder {
     fn desc(&self) -> String {
         let total: usize = self.arms.iter().map(|arm| arm.runs.len()).sum();
         let drawn: usize = self.arms.iter().map(|arm| arm.drawn().count()).sum();
+        let noun = if self.noun.is_empty() { "run" } else { &self.noun };
         let mut text = format!(
             "{} in order of {}. ",
-            count(total, "run"),
+            count(total, noun),
             if self.x_axis.is_empty() { "time" } else { &self.x_axis }
         );
         for arm in &self.arms {
@@ -220,7 +223,7 @@ impl RunOrder {
                 number::significant(low, 5),
                 number::with_unit(&number::significant(high, 5), &self.unit)
             );
-            text.push_str(&format!("{}: {}, {span}", arm.label, count(arm.drawn().count(), "run")));
+            text.push_str(&format!("{}: {}, {span}", arm.label, count(arm.drawn().count(), noun)));
             let flagged = arm.drawn().filter(|run| run.flagged).count();
             if flagged > 0 {
                 text.push_str(&format!(", {flagged} flagged and ringed"));
@@ -234,7 +237,7 @@ impl RunOrder {
             text.push_str("Thin lines join the runs of one block. ");
         }
         if drawn < total {
-            text.push_str(&format!("{} without a finite value are left out. ", count(total - drawn, "run")));
+            text.push_str(&format!("{} without a finite value are left out. ", count(total - drawn, noun)));
         }
         text.push_str("The vertical axis does not start at zero.");
         text

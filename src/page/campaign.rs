@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
 
-use super::comparison::{Account, RowView};
+use super::comparison::{Account, Brief, RowView};
 use super::figure::{self, FigureView};
 use super::front::{self, Fact, Said, SentenceView, TrapStrip};
 use super::index::{Link, Site, run_href, slug};
@@ -16,6 +16,12 @@ use crate::model::Metric;
 use crate::verdict::report::{CampaignReport, Comparison, Group, RunReport};
 
 const ROOT: &str = "../../";
+
+/// Charts of runs in order that a page shows at full width; more stand side by side, small.
+const MOST_WIDE: usize = 6;
+
+/// Comparisons told in full where a campaign names no primary metric.
+const FEW_IN_FULL: usize = 3;
 
 #[derive(Template)]
 #[template(path = "campaign.html")]
@@ -36,6 +42,7 @@ struct Page {
     published_summary: Option<String>,
     criteria: Vec<CriterionView>,
     groups: Vec<GroupView>,
+    other_groups: Vec<GroupView>,
     percentiles: Vec<PercentileView>,
     run_metrics: Vec<String>,
     runs: Vec<RunRow>,
@@ -52,9 +59,13 @@ struct Question {
     baseline: String,
     candidate: String,
     rows: Vec<RowView>,
+    other_rows: Vec<RowView>,
     accounts: Vec<Account>,
+    briefs: Vec<Brief>,
     order: Option<OrderView>,
     figures: Vec<FigureView>,
+    /// Small drawings side by side.
+    grid: bool,
 }
 
 /// The order of the arms.
@@ -129,7 +140,8 @@ struct RunRow {
     workload: String,
     repeat: String,
     started: String,
-    badge: Badge,
+    /// Absent where the run is simply done.
+    badge: Option<Badge>,
     values: Vec<String>,
     flags: String,
 }
@@ -142,6 +154,9 @@ pub fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String, askama
     let groups = site.groups(&campaign.name);
     let runs = site.runs(&campaign.name);
     let run_metrics = shown_metrics(campaign, &runs);
+    // The metrics that the campaign is about in full, the others in short; where it names none, all are alike.
+    let (groups_in_full, other_groups): (Vec<&Group>, Vec<&Group>) =
+        groups.iter().copied().partition(|g| campaign.primary.is_empty() || campaign.primary.contains(&g.metric));
     let description = campaign.headline.first().map_or_else(|| campaign.title.clone(), |s| s.text.clone());
     let shell =
         Shell::new(&path, format!("{} – campaign – sparkbench", campaign.title), "campaign", &site.analysis.tool)
@@ -179,7 +194,8 @@ pub fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String, askama
             })
             .collect(),
         percentiles: groups.iter().flat_map(|g| percentiles(campaign, g)).collect(),
-        groups: groups.iter().map(|g| group(campaign, g)).collect(),
+        groups: groups_in_full.into_iter().map(|g| group(campaign, g)).collect(),
+        other_groups: other_groups.into_iter().map(|g| group(campaign, g)).collect(),
         runs: runs.iter().map(|r| run_row(r, &run_metrics)).collect(),
         run_metrics: run_metrics.iter().map(|m| with_unit(m)).collect(),
         prose: campaign.prose.as_deref().map(|text| prose::html(text, 2, "the authors' words")),
@@ -207,6 +223,8 @@ fn questions(
         keyed.entry([&c.model, &c.workload, &c.candidate, &c.baseline]).or_default().push((*anchor, *c));
     }
     let mut drawn: Vec<(&str, &str)> = Vec::new();
+    let cells: BTreeSet<[&str; 2]> = keyed.keys().map(|[model, workload, ..]| [*model, *workload]).collect();
+    let grid = cells.len() * campaign.primary.len() > MOST_WIDE;
     keyed
         .into_iter()
         .map(|([model, workload, candidate, baseline], mut members)| {
@@ -217,22 +235,32 @@ fn questions(
             drawn.push((model, workload));
             let id = slug(&["q", model, workload, candidate]);
             let figures = if first_of_model {
-                order_figures(site, campaign, &id, model, workload, groups, runs)
+                order_figures(site, campaign, (&id, grid), (model, workload), groups, runs)
             } else {
                 Vec::new()
             };
+            let (full, short): (Vec<_>, Vec<_>) =
+                members.iter().enumerate().partition(|(k, (_, c))| in_full(campaign, *k, c));
             Question {
                 heading: format!("{}: {candidate} against {baseline}", cell(campaign, model, workload)),
                 baseline: baseline.to_owned(),
                 candidate: candidate.to_owned(),
-                rows: members.iter().map(|(anchor, c)| RowView::new(anchor, c)).collect(),
-                accounts: members.iter().map(|(anchor, c)| Account::new(anchor, c)).collect(),
+                rows: full.iter().map(|(_, (anchor, c))| RowView::new(anchor, c)).collect(),
+                other_rows: short.iter().map(|(_, (anchor, c))| RowView::new(anchor, c)).collect(),
+                accounts: full.iter().map(|(_, (anchor, c))| Account::new(anchor, c)).collect(),
+                briefs: short.iter().map(|(_, (anchor, c))| Brief::new(anchor, c)).collect(),
+                grid,
                 order: order(campaign, model, workload).filter(|_| first_of_model),
                 figures,
                 id,
             }
         })
         .collect()
+}
+
+/// Whether a comparison has its whole account on the page; the others are told in short, and whole in the files.
+fn in_full(campaign: &CampaignReport, place: usize, c: &Comparison) -> bool {
+    c.primary || campaign.primary.is_empty() && place < FEW_IN_FULL
 }
 
 /// The rows read again as one workload, where the launch path shows that several labels ran one model.
@@ -265,13 +293,10 @@ fn pooled(campaign: &CampaignReport) -> Vec<Question> {
                 baseline: baseline.to_owned(),
                 candidate: candidate.to_owned(),
                 rows: anchored.iter().map(|(anchor, c)| RowView::new(anchor, c)).collect(),
-                accounts: anchored
-                    .iter()
-                    .map(|(anchor, c)| {
-                        let account = Account::new(anchor, c);
-                        Account { caption: format!("As one workload, {}", account.caption), ..account }
-                    })
-                    .collect(),
+                accounts: anchored.iter().map(|(anchor, c)| Account::new(anchor, c)).collect(),
+                other_rows: Vec::new(),
+                briefs: Vec::new(),
+                grid: false,
                 order: None,
                 figures: Vec::new(),
             }
@@ -282,9 +307,8 @@ fn pooled(campaign: &CampaignReport) -> Vec<Question> {
 fn order_figures(
     site: &Site<'_>,
     campaign: &CampaignReport,
-    id: &str,
-    model: &str,
-    workload: &str,
+    (id, compact): (&str, bool),
+    (model, workload): (&str, &str),
     groups: &[&Group],
     runs: &[&RunReport],
 ) -> Vec<FigureView> {
@@ -299,7 +323,7 @@ fn order_figures(
                     g.model == model && g.workload == workload && &g.metric == metric && !g.values.is_empty()
                 }),
             );
-            figure::run_order(site, &slug(&[id, "order", metric]), &members, &runs, ROOT)
+            figure::run_order(site, &slug(&[id, "order", metric]), &members, &runs, ROOT, compact)
         })
         .collect()
 }
@@ -470,8 +494,8 @@ fn run_row(run: &RunReport, metrics: &[String]) -> RunRow {
         model: run.model.clone(),
         workload: run.workload.clone(),
         repeat: run.repeat.map_or_else(|| ABSENT.to_owned(), |k| k.to_string()),
-        started: run.started_utc.map_or_else(|| ABSENT.to_owned(), words::moment),
-        badge: words::run_status(run.status.word()),
+        started: run.started_utc.map_or_else(|| ABSENT.to_owned(), words::moment_bare),
+        badge: Some(run.status.word()).filter(|word| *word != "done").map(words::run_status),
         values: metrics.iter().map(|m| plain_or(run.metrics.get(m).copied().flatten())).collect(),
         flags: run.flags.iter().map(|f| words::flag(f)).collect::<Vec<_>>().join("; "),
     }

@@ -58,8 +58,6 @@ pub struct Account {
     pub reasons: Vec<String>,
     /// Which family the p-values are adjusted in.
     pub family: String,
-    /// Name of the table.
-    pub caption: String,
     /// Rows under headings.
     pub parts: Vec<Part>,
     /// The verdict under other choices.
@@ -127,10 +125,54 @@ impl Account {
             text: c.verdict.text.clone(),
             reasons: c.verdict.reasons.clone(),
             family: family(c),
-            caption: format!("{}: {} against {}, {} {}", c.label, c.candidate, c.baseline, c.model, c.workload),
             parts: parts.into_iter().filter(|part| !part.rows.is_empty()).collect(),
             stable: (!stability.is_empty()).then(|| format!("the same verdict in {same} of {}", stability.len())),
             stability,
+        }
+    }
+}
+
+/// One comparison in short, for metrics that the campaign is not about.
+pub struct Brief {
+    /// On the campaign's page.
+    pub anchor: String,
+    /// Metric for people.
+    pub label: String,
+    /// Verdict.
+    pub badge: Badge,
+    /// The sentence of the verdict, caveats included.
+    pub text: String,
+    /// The tests and the stability in one line.
+    pub line: String,
+}
+
+impl Brief {
+    /// From a comparison.
+    pub fn new(anchor: &str, c: &Comparison) -> Self {
+        let mut parts = Vec::new();
+        let tests = [
+            ("Welch", c.welch_t.as_ref().map(|t| t.p)),
+            ("Mann-Whitney", c.mann_whitney.as_ref().map(|u| u.p)),
+            ("permutation", c.permutation.as_ref().map(|t| t.p)),
+        ];
+        let tests: Vec<String> =
+            tests.iter().filter_map(|(name, p)| Some(format!("{name} p {}", p_sign((*p)?)))).collect();
+        if !tests.is_empty() {
+            parts.push(tests.join(", "));
+        }
+        if let Some(g) = &c.hedges_g {
+            parts.push(format!("Hedges g {}", fixed(g.value, 2)));
+        }
+        if !c.stability.is_empty() {
+            let same = c.stability.iter().filter(|s| s.kind == c.verdict.kind).count();
+            parts.push(format!("the same verdict under {same} of {} other choices", c.stability.len()));
+        }
+        Self {
+            anchor: anchor.to_owned(),
+            label: c.label.clone(),
+            badge: words::verdict(c.verdict.kind),
+            text: c.verdict.text.clone(),
+            line: parts.join("; "),
         }
     }
 }
@@ -204,10 +246,9 @@ fn tests(c: &Comparison) -> Vec<Row> {
     let adjusted = &c.p_adjusted;
     if let Some(holm) = adjusted.holm {
         let remark = format!(
-            "Bonferroni {}, Benjamini-Hochberg {}; {}",
+            "Bonferroni {}, Benjamini-Hochberg {}",
             number::p_or(adjusted.bonferroni),
-            number::p_or(adjusted.benjamini_hochberg),
-            family(c)
+            number::p_or(adjusted.benjamini_hochberg)
         );
         rows.push(row("Holm-adjusted", format!("p {}", p_sign(holm)), remark));
     }

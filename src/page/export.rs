@@ -84,15 +84,19 @@ const COLUMNS: &[&str] = &[
     "verdict_text",
     "reasons",
     "caveats",
+    "pooled",
 ];
 
-/// `data/comparisons.csv` (RFC 4180): one row per comparison, every digit, absent cells empty.
+/// `data/comparisons.csv` (RFC 4180): one row per comparison, every digit, absent cells empty. The last column tells the
+/// rows of several labels that are read as one workload; their model is the one that ran.
 pub fn comparisons(analysis: &Analysis) -> Result<Page, Error> {
     let fault = |e: csv::Error| Error::archive("the comparisons cannot be written as CSV").because(e);
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
     writer.write_record(COLUMNS).map_err(fault)?;
-    for comparison in &analysis.comparisons {
-        writer.write_record(cells(comparison)).map_err(fault)?;
+    let own = analysis.comparisons.iter().map(|c| (c, false));
+    let pooled = analysis.campaigns.iter().flat_map(|campaign| campaign.pooled.iter().map(|c| (c, true)));
+    for (comparison, pooled) in own.chain(pooled) {
+        writer.write_record(cells(comparison, pooled)).map_err(fault)?;
     }
     let bytes = writer
         .into_inner()
@@ -100,7 +104,7 @@ pub fn comparisons(analysis: &Analysis) -> Result<Page, Error> {
     Ok(Page::new("data/comparisons.csv", bytes))
 }
 
-fn cells(c: &Comparison) -> Vec<String> {
+fn cells(c: &Comparison, pooled: bool) -> Vec<String> {
     let direction = match c.direction {
         crate::model::Direction::LowerIsBetter => "lower_is_better",
         crate::model::Direction::HigherIsBetter => "higher_is_better",
@@ -186,6 +190,7 @@ fn cells(c: &Comparison) -> Vec<String> {
         text(&c.verdict.text),
         text(&c.verdict.reasons.join(" ")),
         text(&c.verdict.caveats.join("; ")),
+        pooled.to_string(),
     ]
 }
 

@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::figure::{self, FigureView};
-use super::index::{Link, Site, by_trap, overall, trap_href, worst};
+use super::index::{Ground, Site, by_trap, overall, trap_href, worst};
 use super::shell::Shell;
 use super::words::{self, Badge, counted};
 use crate::verdict::report::{CampaignReport, Comparison, Sentence, TrapReport, TrapStatus};
@@ -46,7 +46,7 @@ pub struct SentenceView {
     /// As `verdict` words it.
     pub text: String,
     /// Where its grounds stand.
-    pub because: Vec<Link>,
+    pub because: Vec<Ground>,
 }
 
 /// A term and what stands for it.
@@ -95,10 +95,7 @@ impl Fact {
 pub fn page(site: &Site<'_>, downloads: &[(String, usize)]) -> Result<String, askama::Error> {
     let campaigns = site.campaigns();
     let single = campaigns.len() == 1;
-    let heading = match campaigns[..] {
-        [only] => only.question.clone().unwrap_or_else(|| only.title.clone()),
-        _ => "What these measurements support".into(),
-    };
+    let heading = heading(site);
     let intro = (!single).then(|| {
         format!(
             "{} with {}, the newest first. Every verdict follows from fixed rules; what could mislead is named beside it.",
@@ -127,6 +124,14 @@ pub fn page(site: &Site<'_>, downloads: &[(String, usize)]) -> Result<String, as
         cite_bibtex,
     }
     .render()
+}
+
+/// What the site is about: the question of its campaign, or all of them.
+pub fn heading(site: &Site<'_>) -> String {
+    match site.campaigns()[..] {
+        [only] => only.question.clone().unwrap_or_else(|| only.title.clone()),
+        _ => "What these measurements support".into(),
+    }
 }
 
 fn card(site: &Site<'_>, campaign: &CampaignReport) -> Card {
@@ -183,14 +188,9 @@ pub fn said(site: &Site<'_>, root: &str, campaign: &CampaignReport) -> Said {
 /// Sentences with links to what they rest on.
 pub fn sentences(site: &Site<'_>, root: &str, campaign: &CampaignReport, from: &[Sentence]) -> Vec<SentenceView> {
     from.iter()
-        .map(|sentence| {
-            let mut because: Vec<Link> = Vec::new();
-            for link in sentence.because.iter().map(|id| site.because(root, &campaign.name, id)) {
-                if !because.contains(&link) {
-                    because.push(link);
-                }
-            }
-            SentenceView { text: under_heading(&sentence.text), because }
+        .map(|sentence| SentenceView {
+            text: under_heading(&sentence.text),
+            because: site.grounds(root, &campaign.name, &sentence.because),
         })
         .collect()
 }

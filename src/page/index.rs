@@ -20,6 +20,15 @@ pub struct Link {
     pub text: String,
 }
 
+/// What a sentence rests on: a link with a name that is short beside its sentence and one that is whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ground {
+    /// Where it stands, with its whole name.
+    pub link: Link,
+    /// Shown in small beside the sentence.
+    pub short: String,
+}
+
 /// The analysis with its addresses.
 #[derive(Debug)]
 pub struct Site<'a> {
@@ -98,13 +107,46 @@ impl<'a> Site<'a> {
         self.extras.model_titles.get(label).map(String::as_str).filter(|title| *title != label)
     }
 
-    /// The address of what a sentence rests on: a trap id, or `model|workload|metric`.
-    pub fn because(&self, root: &str, campaign: &str, id: &str) -> Link {
-        if let Some(trap) = self.extras.traps.iter().find(|t| t.id == id || t.code == Some(id)) {
-            return Link { href: Some(trap_href(root, trap.id)), text: trap.title.to_owned() };
+    /// Addresses of what a sentence rests on, each once. An id is that of a trap, or `model|workload|metric`, or names a
+    /// part of the campaign's page. Short names of comparisons hold what tells them apart in this sentence.
+    pub fn grounds(&self, root: &str, campaign: &str, ids: &[String]) -> Vec<Ground> {
+        let comparisons: Vec<Vec<&str>> = ids.iter().map(|id| id.split('|').collect()).collect();
+        let varies = |part: usize| {
+            let mut seen = comparisons.iter().filter(|key| key.len() >= 3).map(|key| key[part]);
+            seen.next().is_some_and(|first| seen.any(|other| other != first))
+        };
+        let parts: Vec<usize> = (0..3).filter(|part| varies(*part)).collect();
+        let mut grounds: Vec<Ground> = Vec::new();
+        for (id, key) in ids.iter().zip(&comparisons) {
+            let link = self.because(root, campaign, id);
+            if grounds.iter().any(|g| g.link == link) {
+                continue;
+            }
+            let name = |part: &usize| match part {
+                2 => super::words::metric(key[2]).to_lowercase(),
+                _ => key[*part].to_owned(),
+            };
+            let short = match (key.len() >= 3, parts.is_empty()) {
+                (true, true) => "the comparison".into(),
+                (true, false) => parts.iter().map(name).collect::<Vec<_>>().join(", "),
+                (false, _) => self.trap(id).map_or_else(|| link.text.clone(), |(_, _, title)| lower_first(title)),
+            };
+            grounds.push(Ground { link, short });
         }
-        if let Some(trap) = self.analysis.traps.iter().find(|t| t.id == id || t.code == Some(id)) {
-            return Link { href: Some(trap_href(root, trap.id)), text: trap.title.to_owned() };
+        grounds
+    }
+
+    /// Id, code and title of a trap by its id or its code.
+    fn trap(&self, id: &str) -> Option<(&'static str, Option<&'static str>, &'static str)> {
+        let known = self.extras.traps.iter().map(|t| (t.id, t.code, t.title));
+        let told = self.analysis.traps.iter().map(|t| (t.id, t.code, t.title));
+        known.chain(told).find(|(own, code, _)| *own == id || *code == Some(id))
+    }
+
+    /// The address of what a sentence rests on.
+    fn because(&self, root: &str, campaign: &str, id: &str) -> Link {
+        if let Some((id, _, title)) = self.trap(id) {
+            return Link { href: Some(trap_href(root, id)), text: title.to_owned() };
         }
         let part = match id {
             "published" => Some("published figures"),
@@ -130,6 +172,12 @@ impl<'a> Site<'a> {
             }
         }
         Link { href: None, text: id.replace('|', ", ") }
+    }
+
+    /// Labels of models, workloads and environments: names that keep their spelling at the head of a sentence.
+    pub fn names(&self) -> BTreeSet<&'a str> {
+        let campaigns = self.analysis.campaigns.iter();
+        campaigns.flat_map(|c| c.models.iter().chain(&c.workloads).chain(&c.environments)).map(String::as_str).collect()
     }
 
     /// True when naming the workload would say nothing.
@@ -165,6 +213,17 @@ pub fn overall(reports: &[&TrapReport]) -> TrapStatus {
 /// The worst severity among those that fired.
 pub fn worst(reports: &[&TrapReport]) -> Option<Severity> {
     reports.iter().filter(|r| r.status == TrapStatus::Fired).map(|r| r.severity).min()
+}
+
+/// A title within a line; abbreviations stay as they are.
+fn lower_first(title: &str) -> String {
+    let mut letters = title.chars();
+    match (letters.next(), letters.as_str()) {
+        (Some(first), rest) if rest.starts_with(char::is_lowercase) || rest.starts_with(' ') => {
+            first.to_lowercase().chain(rest.chars()).collect()
+        }
+        _ => title.to_owned(),
+    }
 }
 
 /// The address of a trap.

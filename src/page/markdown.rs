@@ -11,7 +11,7 @@ use super::number::{plain, plain_or};
 use super::traps::subject;
 use super::words::{self, counted};
 use super::{Page, front};
-use crate::verdict::report::{CampaignReport, Sentence, Severity, TrapStatus};
+use crate::verdict::report::{CampaignReport, Comparison, Sentence, Severity, TrapStatus};
 
 /// The whole report.
 pub fn page(site: &Site<'_>) -> Page {
@@ -79,18 +79,30 @@ fn sentences(out: &mut String, heading: &str, sentences: &[Sentence]) {
 }
 
 fn comparisons(out: &mut String, site: &Site<'_>, campaign: &CampaignReport) {
-    let all = site.comparisons(&campaign.name);
+    let all: Vec<&Comparison> = site.comparisons(&campaign.name).into_iter().map(|(_, c)| c).collect();
+    table(out, "Comparisons", "", &all);
+    let pooled: Vec<&Comparison> = campaign.pooled.iter().collect();
+    let why = "The launch path shows that several labels ran one model. These comparisons take the rows for what they \
+               then are: runs of the same workload.";
+    table(out, "Read as one workload", why, &pooled);
+}
+
+/// Comparisons as a table, and their verdicts in words below it.
+fn table(out: &mut String, heading: &str, lead: &str, all: &[&Comparison]) {
     if all.is_empty() {
         return;
     }
-    let _ = writeln!(out, "### Comparisons\n");
+    let _ = writeln!(out, "### {heading}\n");
+    if !lead.is_empty() {
+        let _ = writeln!(out, "{lead}\n");
+    }
     let _ = writeln!(
         out,
         "| model | workload | metric | baseline (n) | candidate (n) | overhead | Holm p | smallest margin | verdict |"
     );
     let _ = writeln!(out, "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |");
-    for (anchor, c) in &all {
-        let row = RowView::new(anchor, c);
+    for c in all {
+        let row = RowView::new("", c);
         let _ = writeln!(
             out,
             "| {} | {} | {} ({}) | {} ({}) | {} ({}) | {} {} | {} | {} | {} |",
@@ -110,7 +122,7 @@ fn comparisons(out: &mut String, site: &Site<'_>, campaign: &CampaignReport) {
         );
     }
     out.push('\n');
-    for (_, c) in &all {
+    for c in all {
         let _ = writeln!(
             out,
             "- {} {}, {}: {}",
@@ -125,6 +137,7 @@ fn comparisons(out: &mut String, site: &Site<'_>, campaign: &CampaignReport) {
 
 fn traps(out: &mut String, site: &Site<'_>, campaign: &CampaignReport) {
     let traps = site.traps(&campaign.name);
+    let names = site.names();
     if traps.is_empty() {
         return;
     }
@@ -139,8 +152,8 @@ fn traps(out: &mut String, site: &Site<'_>, campaign: &CampaignReport) {
         };
         let subject = subject(site, &trap.subject);
         let subject = if subject.is_empty() { String::new() } else { format!(" ({})", escape(&subject)) };
-        let _ =
-            writeln!(out, "- {severity}: {}{subject}. {} {}", trap.title, escape(&trap.message), escape(&trap.remedy));
+        let said = [&trap.message, &trap.remedy].map(|text| escape(&words::sentence(text, &names)));
+        let _ = writeln!(out, "{}", format!("- {severity}: {}{subject}. {}", trap.title, said.join(" ")).trim_end());
     }
     let unknown: Vec<&str> = by_trap(&traps)
         .iter()

@@ -19,6 +19,7 @@ mod number;
 mod prose;
 mod run;
 mod shell;
+mod single;
 mod traps;
 mod words;
 mod write;
@@ -91,15 +92,9 @@ pub struct TrapAbout {
 /// [`Extras::constants`] lacks.
 pub fn render(analysis: &Analysis, extras: &Extras) -> Result<Vec<Page>, Error> {
     let site = index::Site::new(analysis, extras)?;
-    let mut pages = vec![export::json(analysis)?, export::comparisons(analysis)?, markdown::page(&site)];
-    pages.extend(extras.extra_files.iter().cloned());
-    pages.sort_by(|a, b| a.path.cmp(&b.path));
-
-    let downloads: Vec<&Page> = pages.iter().collect();
-    let data = data::page(&site, &downloads).map_err(template_fault)?;
-    let mut listed: Vec<(String, usize)> = pages.iter().map(|p| (p.path.clone(), p.bytes.len())).collect();
-    // The hashes cover this page too, so their own size is not known yet; every line is one hash and one path.
-    listed.retain(|(path, _)| path != "data/SHA256SUMS");
+    let mut pages = downloads(&site)?;
+    let data = data::page(&site, &pages.iter().collect::<Vec<_>>()).map_err(template_fault)?;
+    let listed = sizes(&pages);
     pages.push(Page::new("data/index.html", data));
     pages.push(Page::new("index.html", front::page(&site, &listed).map_err(template_fault)?));
     pages.push(Page::new("traps/index.html", traps::page(&site).map_err(template_fault)?));
@@ -120,6 +115,38 @@ pub fn render(analysis: &Analysis, extras: &Extras) -> Result<Vec<Page>, Error> 
         Some(pair) => Err(Error::archive(format!("two files of the site want the path '{}'", pair[0].path))),
         None => Ok(pages),
     }
+}
+
+/// The whole report as one HTML file that needs nothing beside it: the answer, every campaign, traps and method as parts
+/// of one document. Runs are the rows of their campaign's list there; their own pages and the data stay with the site.
+///
+/// Fails like [`render`].
+pub fn single_file(analysis: &Analysis, extras: &Extras) -> Result<Vec<u8>, Error> {
+    let site = index::Site::new(analysis, extras)?;
+    let source = |path: String, name: &str, html: String| single::Source { path, name: name.to_owned(), html };
+    let listed = sizes(&downloads(&site)?);
+    let mut sources = vec![source("index.html".into(), "Answer", front::page(&site, &listed).map_err(template_fault)?)];
+    for report in site.campaigns() {
+        let html = campaign::page(&site, report).map_err(template_fault)?;
+        sources.push(source(format!("c/{}/index.html", report.name), &report.title, html));
+    }
+    sources.push(source("traps/index.html".into(), "Traps", traps::page(&site).map_err(template_fault)?));
+    sources.push(source("method/index.html".into(), "Method", method::page(&site)?));
+    single::document(&site, &sources)
+}
+
+/// Files for machines, by path.
+fn downloads(site: &index::Site<'_>) -> Result<Vec<Page>, Error> {
+    let mut pages = vec![export::json(site.analysis)?, export::comparisons(site.analysis)?, markdown::page(site)];
+    pages.extend(site.extras.extra_files.iter().cloned());
+    pages.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(pages)
+}
+
+/// Paths and sizes in bytes. The hashes cover the page that lists them, so their own size is not known yet.
+fn sizes(pages: &[Page]) -> Vec<(String, usize)> {
+    let files = pages.iter().filter(|page| page.path != "data/SHA256SUMS");
+    files.map(|page| (page.path.clone(), page.bytes.len())).collect()
 }
 
 /// A template that cannot be filled is a mistake in this program, told like any other error.

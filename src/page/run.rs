@@ -165,8 +165,8 @@ fn requests(site: &Site<'_>, run: &RunReport) -> Vec<FigureView> {
         .enumerate()
         .flat_map(|(k, s)| {
             [
-                figure::sequence(&format!("requests-{k}"), &s.metric, run, &s.values),
-                figure::distribution(&format!("distribution-{k}"), &s.metric, run, &s.values),
+                figure::sequence(site, &format!("requests-{k}"), &s.metric, run, &s.values),
+                figure::distribution(site, &format!("distribution-{k}"), &s.metric, run, &s.values),
             ]
         })
         .flatten()

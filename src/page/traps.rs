@@ -133,15 +133,18 @@ fn said(site: &Site<'_>, campaign: Link, reports: &[&TrapReport], trap: &TrapAbo
     let passed: Vec<&&TrapReport> = reports.iter().filter(|r| r.status == TrapStatus::Passed).collect();
     let passed = match passed[..] {
         [] => None,
-        [only] => Some(format!("{}{}", prefix(&subject(site, &only.subject)), only.message)),
+        [only] => {
+            Some(format!("{}{}", prefix(&subject(site, &only.subject)), words::sentence(&only.message, &site.names())))
+        }
         _ => Some(format!("Passed on {}.", counted(passed.len(), "subject", "subjects"))),
     };
     // Repeated only where it says something else than the heading.
     let severity = worst(reports).filter(|s| *s != trap.severity).map(words::severity);
     let mut remedies: Vec<String> = Vec::new();
     for report in told.iter().filter(|r| r.status == TrapStatus::Fired && !r.remedy.is_empty()) {
-        if !remedies.contains(&report.remedy) {
-            remedies.push(report.remedy.clone());
+        let remedy = words::sentence(&report.remedy, &site.names());
+        if !remedies.contains(&remedy) {
+            remedies.push(remedy);
         }
     }
     let (fired, unknown): (Vec<_>, Vec<_>) = told.into_iter().partition(|r| r.status == TrapStatus::Fired);
@@ -163,7 +166,7 @@ fn finding(site: &Site<'_>, report: &TrapReport, overall: TrapStatus, severity: 
         badge: (report.status != overall).then(|| words::trap_status(report.status)),
         severity: severity.filter(|_| report.status == TrapStatus::Fired).map(|_| words::severity(report.severity)),
         subject: subject(site, &report.subject),
-        message: report.message.clone(),
+        message: words::sentence(&report.message, &site.names()),
         evidence: report.evidence.iter().take(MOST_EVIDENCE).map(evidence).collect(),
         more: report.evidence.len().saturating_sub(MOST_EVIDENCE),
     }

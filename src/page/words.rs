@@ -3,6 +3,8 @@
 //! In:  kinds, severities, flags, moments.  Out: short text.
 //! Not here: sentences; those come from `verdict`.
 
+use std::collections::BTreeSet;
+
 use crate::model::{Direction, Instant, Metric};
 use crate::verdict::report::{Severity, TrapStatus, VerdictKind};
 
@@ -159,8 +161,32 @@ pub fn day(moment: Instant) -> String {
 
 /// `2025-11-09 04:24:04 UTC`.
 pub fn moment(moment: Instant) -> String {
-    let iso = moment.iso();
-    format!("{} UTC", iso.trim_end_matches('Z').replace('T', " "))
+    format!("{} UTC", moment_bare(moment))
+}
+
+/// `2025-11-09 04:24:04`, where a heading says that it is UTC.
+pub fn moment_bare(moment: Instant) -> String {
+    moment.iso().trim_end_matches('Z').replace('T', " ")
+}
+
+/// A message of the rules as a sentence: a full stop, and a capital unless it begins with a name, which `names` knows
+/// or which is spelt as no word is.
+pub fn sentence(text: &str, names: &BTreeSet<&str>) -> String {
+    let text = text.trim();
+    let word: &str = text.split(|c: char| c.is_whitespace() || ",:;".contains(c)).next().unwrap_or("");
+    let plain = !word.is_empty() && word.chars().all(|c| c.is_lowercase() || c == '-') && !names.contains(word);
+    let mut out = String::with_capacity(text.len() + 1);
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) if plain => out.extend(first.to_uppercase()),
+        Some(first) => out.push(first),
+        None => return out,
+    }
+    out.push_str(letters.as_str());
+    if !out.ends_with(['.', '!', '?', '…']) {
+        out.push('.');
+    }
+    out
 }
 
 /// One day, or the first and the last.
@@ -177,7 +203,6 @@ pub fn counted(n: usize, one: &str, many: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
 
     #[test]
     fn verdicts_differ_in_glyph_and_word_not_in_colour_alone() {
@@ -192,6 +217,23 @@ mod tests {
     fn an_unknown_outcome_is_not_a_pass() {
         assert_eq!(outcome("passed-ish").word, "not assessed");
         assert_eq!(run_status("").word, "unrecorded");
+    }
+
+    #[test]
+    fn a_message_becomes_a_sentence_and_a_name_keeps_its_spelling() {
+        let names = BTreeSet::from(["deepseek", "native"]);
+        for (message, said) in [
+            ("plan more runs", "Plan more runs."),
+            ("deepseek: missing the model id", "deepseek: missing the model id."),
+            ("native falls", "native falls."),
+            ("gpt120b in native has 13 runs", "gpt120b in native has 13 runs."),
+            ("kv_cache_gib = 3", "kv_cache_gib = 3."),
+            ("KV cache is a line.", "KV cache is a line."),
+            ("11 values", "11 values."),
+            ("", ""),
+        ] {
+            assert_eq!(sentence(message, &names), said);
+        }
     }
 
     #[test]
