@@ -44,6 +44,9 @@ pub fn run(args: &Analyse, talk: &Talk) -> Result<Outcome, Error> {
     let extras = extras(&judged, args)?;
     let pages = page::render(&judged.analysis, &extras)?;
     page::write(&args.site, &pages)?;
+    if let Some(file) = &args.single_file {
+        crate::archive::write_atomic(file, &page::single_file(&judged.analysis, &extras)?)?;
+    }
     let left_out = judged.analysis.inputs.iter().filter(|input| input.skipped).count();
     summarise(&judged, args, pages.len(), left_out, talk);
     Ok(if args.strict && left_out > 0 { Outcome::Refused } else { Outcome::Done })

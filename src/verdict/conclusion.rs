@@ -127,7 +127,7 @@ fn comparable(case: &Case<'_>, comparisons: &[&Comparison]) -> Option<Sentence> 
     let what = if models.len() == 1 { "model" } else { "models" };
     Some(Sentence {
         text: format!(
-            "{} of {} {what} cannot be judged as labelled: for {} the environments are not comparable ({}).",
+            "{} of {} {what} cannot be judged as labelled. For {} the environments are not comparable: {}.",
             lost.len(),
             models.len(),
             list(&lost),
