@@ -339,7 +339,10 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
     }
 }
 
-const TRAPS: [(&str, Option<&str>, &str, Severity, TrapStatus, &str); 7] = [
+/// Id, code, title, severity, status, message.
+type TrapLine = (&'static str, Option<&'static str>, &'static str, Severity, TrapStatus, &'static str);
+
+const TRAPS: [TrapLine; 7] = [
     (
         "weights-exceed-memory",
         Some("P1"),

@@ -305,7 +305,7 @@ fn base64(bytes: &[u8]) -> String {
         .chunks(6)
         .map(|six| letters[six.iter().chain([0; 6].iter().take(6 - six.len())).fold(0, |n, b| n * 2 + usize::from(*b))])
         .collect();
-    while out.len() % 4 != 0 {
+    while !out.len().is_multiple_of(4) {
         out.push('=');
     }
     out
