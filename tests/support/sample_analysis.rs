@@ -340,9 +340,9 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
 }
 
 /// Id, code, title, severity, status, message.
-type TrapRow = (&'static str, Option<&'static str>, &'static str, Severity, TrapStatus, &'static str);
+type TrapLine = (&'static str, Option<&'static str>, &'static str, Severity, TrapStatus, &'static str);
 
-const TRAPS: [TrapRow; 7] = [
+const TRAPS: [TrapLine; 7] = [
     (
         "weights-exceed-memory",
         Some("P1"),
