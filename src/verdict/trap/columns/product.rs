@@ -207,4 +207,12 @@ mod tests {
         assert_eq!(hits, 3);
         assert_eq!(densest(&[]), None);
     }
+
+    #[test]
+    fn intervals_that_left_the_range_of_numbers_hold_no_point() {
+        let lost = [(f64::NAN, 1.0), (1.0, -f64::NAN), (f64::INFINITY, f64::INFINITY), (3.0, 2.0)];
+        assert_eq!(densest(&lost), None);
+        let (k, hits) = densest(&[lost[0], (1e308, 1.5e308), lost[2]]).unwrap();
+        assert!((1e308..=1.5e308).contains(&k) && hits == 1);
+    }
 }
