@@ -126,11 +126,11 @@ fn what_cannot_be_read_or_has_nothing_in_common_is_exit_code_5() {
 }
 
 #[test]
-fn an_archive_against_itself_has_nothing_to_compare() {
+fn the_same_runs_on_both_sides_are_a_usage_error() {
     let folder = put("compare-itself", &table("native", "m", "ttft_ms", 10.0, 0.1, 5), "");
-    let ending = compare(&folder, &["main", "main"]);
-    assert!([Some(2), Some(5)].contains(&ending.code), "{ending:?}");
-    assert!(ending.err.starts_with("error: ") && ending.out.is_empty(), "{ending:?}");
+    for sides in [["main", "main"], ["main#native", "main"], ["main#native", "main#native"]] {
+        compare(&folder, &sides).expect(2).complains(&["is on both sides"]);
+    }
 }
 
 #[test]

@@ -61,6 +61,10 @@ pub fn run(args: &Compare, talk: &Talk) -> Result<Outcome, Error> {
     let mut runs = intake::runs_of(std::slice::from_ref(&base.path), &args.judging, talk)?;
     let names = if base.path == candidate.path {
         let names = (needed(&base, &runs.runs)?, needed(&candidate, &runs.runs)?);
+        if names.0 == names.1 {
+            return Err(Error::usage(format!("'{}' is on both sides", args.base))
+                .hint("name another archive, or another environment of this one"));
+        }
         runs.runs.retain(|run| run.environment == names.0 || run.environment == names.1);
         names
     } else {

@@ -177,6 +177,36 @@ fn missing_and_infinite_figures_end_in_reasons_and_never_in_numbers() {
 }
 
 #[test]
+fn figures_at_the_ends_of_the_range_of_numbers_end_in_no_panic_and_no_nonsense() {
+    let folder = Folder::new("analyse-extreme");
+    let extremes: &[(&str, &[&str])] = &[
+        ("huge", &["1e308", "1.7e308", "1e308", "9e307"]),
+        ("tiny", &["5e-324", "1e-308", "5e-324", "2e-310"]),
+        ("both", &["1e308", "1e-308", "5e-324", "1e308"]),
+        ("zero", &["0", "0.0", "0", "0e0"]),
+        ("same", &["7", "7", "7", "7"]),
+    ];
+    for (name, values) in extremes {
+        let mut table =
+            String::from("environment,model,workload,e2e_latency_ms,ttft_ms,output_throughput_tok_s,peak_memory_gib\n");
+        for environment in ["native", "boxed"] {
+            for (k, value) in values.iter().enumerate() {
+                table += &format!("{environment},m,chat,{value},{value},{},-{value}\n", k + 1);
+            }
+        }
+        folder.put(&format!("in/{name}/runs.csv"), table);
+    }
+    analyse(&folder, &["--strict"]).expect(0);
+    let site = folder.path().join("site");
+    let faults = site_check::faults(&files_below(&site));
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    for comparison in list(&Report::of_site(&site).0, "comparisons") {
+        let said = text(&comparison["verdict"], "text");
+        assert!(!said.contains("NaN") && !said.contains("inf%") && !said.contains("inf,"), "{comparison}");
+    }
+}
+
+#[test]
 fn two_runs_with_one_id_are_both_counted_and_said_to_be() {
     let folder = Folder::new("analyse-ids");
     folder.put("in/x/runs.csv", "id,environment,model,ttft_ms\nr1,native,m,1\nr1,native,m,2\nr2,boxed,m,3\n");

@@ -48,7 +48,7 @@ pub(super) fn product(case: &Case<'_>, y: &Column, terms: &[(&Column, i32)], gro
             complete
                 .iter()
                 .zip(&intervals)
-                .filter(|(_, (l, h))| k < *l || k > *h)
+                .filter(|(_, (l, h))| !(*l..=*h).contains(&k))
                 .map(|(i, _)| case.runs[*i].id.clone()),
         );
         for name in settings_that_give(case.runs[complete[0]], k) {
@@ -134,10 +134,11 @@ fn factor(y: &Column, terms: &[(&Column, i32)], row: usize) -> Option<(f64, f64)
     Some((low, high))
 }
 
-/// A point that lies in as many intervals as possible, and in how many.
+/// A point that lies in as many intervals as possible, and in how many. Intervals beyond the range of numbers hold no point.
 fn densest(intervals: &[(f64, f64)]) -> Option<(f64, usize)> {
     // Starts sort before ends at the same place: touching intervals share a point.
-    let mut edges: Vec<(f64, bool)> = intervals.iter().flat_map(|(l, h)| [(*l, false), (*h, true)]).collect();
+    let usable = intervals.iter().filter(|(l, h)| l.is_finite() && h.is_finite() && l <= h);
+    let mut edges: Vec<(f64, bool)> = usable.flat_map(|(l, h)| [(*l, false), (*h, true)]).collect();
     edges.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let (mut open, mut best) = (0usize, None);
     for (i, (place, end)) in edges.iter().enumerate() {
@@ -148,7 +149,7 @@ fn densest(intervals: &[(f64, f64)]) -> Option<(f64, usize)> {
             if best.is_none_or(|(_, hits)| open > hits) {
                 // The next edge closes the stretch in which these intervals overlap.
                 let next = edges.get(i + 1).map_or(*place, |edge| edge.0);
-                best = Some(((place + next) / 2.0, open));
+                best = Some((place / 2.0 + next / 2.0, open));
             }
         }
     }
@@ -205,5 +206,13 @@ mod tests {
         assert!((1.8..=1.9).contains(&k));
         assert_eq!(hits, 3);
         assert_eq!(densest(&[]), None);
+    }
+
+    #[test]
+    fn intervals_that_left_the_range_of_numbers_hold_no_point() {
+        let lost = [(f64::NAN, 1.0), (1.0, -f64::NAN), (f64::INFINITY, f64::INFINITY), (3.0, 2.0)];
+        assert_eq!(densest(&lost), None);
+        let (k, hits) = densest(&[lost[0], (1e308, 1.5e308), lost[2]]).unwrap();
+        assert!((1e308..=1.5e308).contains(&k) && hits == 1);
     }
 }
