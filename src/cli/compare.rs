@@ -15,7 +15,7 @@ use crate::verdict::report::{Analysis, Comparison, VerdictKind};
 ///
 /// BASE and CANDIDATE are folders or files, or one environment of them as PATH#ENVIRONMENT. Exit code 0: every primary metric
 /// is equivalent, better, or worse by less than its margin. 1: a primary metric is worse beyond its margin. 6: a primary metric
-/// is inconclusive or not comparable.
+/// is inconclusive or not comparable. Metrics without a winner (memory, power) are shown and never gate.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench compare data/phase1#native data/phase1#container\n  \
                         sparkbench compare results/main results/branch --markdown comment.md")]

@@ -35,7 +35,7 @@ impl Talk {
     /// A line of plain news.
     pub fn say(&self, line: &str) {
         if !self.quiet {
-            self.line("", Style::new(), line);
+            self.line("", Style::new(), &line.replace(['\n', '\r'], " "));
         }
     }
 
@@ -73,7 +73,8 @@ impl Talk {
 
     fn line(&self, prefix: &str, style: Style, text: &str) {
         // Control characters in file names must not reach the terminal.
-        let clean: String = text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect();
+        let clean: String =
+            text.chars().map(|c| if (c.is_control() && c != '\n') || turns(c) { '\u{fffd}' } else { c }).collect();
         let mut out = std::io::stderr().lock();
         let _ = if self.colour && (!prefix.is_empty() || style != Style::new()) {
             if prefix.is_empty() {
@@ -85,4 +86,9 @@ impl Talk {
             writeln!(out, "{prefix}{clean}")
         };
     }
+}
+
+/// Characters that turn the direction of what follows: a name could make a line read as another.
+const fn turns(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

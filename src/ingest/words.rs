@@ -139,16 +139,17 @@ pub(super) fn campaigns(
 ) -> Campaigns {
     let mut all = Campaigns { slugs: BTreeMap::new(), list: Vec::new() };
     let mut taken = BTreeSet::new();
-    let mut by_name: BTreeMap<(&str, String), String> = BTreeMap::new();
+    let mut by_name: BTreeMap<(&str, String, String), String> = BTreeMap::new();
     for draft in drafts {
         let key = (draft.home.clone(), draft.piece.campaign.clone());
         if all.slugs.contains_key(&key) {
             continue;
         }
         let home = homes.get(&draft.home);
-        let wanted = slug(&draft.piece.campaign.clone().unwrap_or_else(|| folder_name(found, draft, home)));
-        // A row that names the campaign as its folder is named means the same one.
-        let slug = by_name.entry((draft.home.as_str(), wanted.clone())).or_insert_with(|| {
+        let said = draft.piece.campaign.clone().unwrap_or_else(|| folder_name(found, draft, home));
+        let wanted = slug(&said);
+        // A row that names the campaign as its folder is named means the same one; names that only look alike as slugs do not.
+        let slug = by_name.entry((draft.home.as_str(), wanted.clone(), said.trim().to_owned())).or_insert_with(|| {
             let name = unique(&wanted, &mut taken);
             if name != wanted {
                 report.note(draft.main, format!("two campaigns are called '{wanted}'; this one stands as '{name}'"));

@@ -123,6 +123,7 @@ pub fn measure(pair: &Pair<'_>, settings: &Settings) -> Comparison {
             kind: VerdictKind::Inconclusive,
             text: String::new(),
             reasons: Vec::new(),
+            because: Vec::new(),
             caveats: Vec::new(),
         },
     }

@@ -37,7 +37,9 @@ pub fn conclude(
 ) -> Conclusions {
     let mut said = Conclusions::default();
     let own: Vec<&Comparison> = comparisons.iter().collect();
-    said.headline.extend(comparable(case, &own));
+    let unjudged = comparable(&own);
+    let some_unjudged = unjudged.is_some();
+    said.headline.extend(unjudged);
     for question in questions(&own) {
         for metric in &case.primary {
             let cells: Vec<&Comparison> = own
@@ -48,7 +50,12 @@ pub fn conclude(
             if let Some(sentence) = headline_of(&cells) {
                 said.headline.push(sentence);
             }
-            said.supported.extend(seen(&cells, traps));
+            let readings = seen(&cells, traps);
+            // Where labels cannot be trusted the readings still can: the answer then includes them.
+            if some_unjudged {
+                said.headline.extend(readings.clone());
+            }
+            said.supported.extend(readings);
         }
     }
     for comparison in pooled.iter().filter(|c| c.primary) {
@@ -96,50 +103,55 @@ fn place(c: &Comparison, cells: &[&Comparison]) -> String {
     }
 }
 
-/// "2 of 3 models cannot be judged as labelled": said first, since everything else depends on it.
-fn comparable(case: &Case<'_>, comparisons: &[&Comparison]) -> Option<Sentence> {
-    let primary: Vec<&&Comparison> = comparisons.iter().filter(|c| c.primary).collect();
+/// "2 of 3 models cannot be judged: ...": said first, since everything else depends on it. Each model has its own reasons.
+fn comparable(comparisons: &[&Comparison]) -> Option<Sentence> {
+    let primary: Vec<&Comparison> = comparisons.iter().filter(|c| c.primary).copied().collect();
     let mut models: Vec<&str> = primary.iter().map(|c| c.model.as_str()).collect();
     models.sort_unstable();
     models.dedup();
-    let lost: Vec<&str> = models
-        .iter()
-        .filter(|m| primary.iter().filter(|c| c.model == **m).all(|c| c.verdict.kind == VerdictKind::NotComparable))
-        .copied()
-        .collect();
+    let mut lost = Vec::new();
+    let mut codes = Vec::new();
+    for model in &models {
+        let own: Vec<&Comparison> = primary.iter().filter(|c| c.model == *model).copied().collect();
+        if own.iter().any(|c| c.verdict.kind != VerdictKind::NotComparable) {
+            continue;
+        }
+        let mut reasons: Vec<&str> = Vec::new();
+        for because in own.iter().flat_map(|c| &c.verdict.because) {
+            if !reasons.contains(&because.as_str()) {
+                reasons.push(because);
+            }
+        }
+        codes.extend(own.iter().flat_map(|c| c.verdict.reasons.iter().cloned()));
+        lost.push(format!("{model}, because {}", list(&reasons)));
+    }
     if lost.is_empty() {
         return None;
     }
-    let mut codes: Vec<String> = primary
-        .iter()
-        .filter(|c| lost.contains(&c.model.as_str()))
-        .flat_map(|c| c.verdict.reasons.iter().cloned())
-        .collect();
-    codes.sort_by_key(|code| (code.chars().next(), code[1..].parse::<u32>().unwrap_or(0)));
-    codes.dedup();
-    let titles: Vec<String> = codes
-        .iter()
-        .map(|code| match trap::TRAPS.iter().find(|t| t.code() == Some(code.as_str())) {
-            Some(trap) => format!("{} ({code})", trap.title().to_lowercase()),
-            None => code.clone(),
-        })
-        .collect();
-    let what = if models.len() == 1 { "model" } else { "models" };
+    let ids = trap::TRAPS.iter().filter(|t| t.code().is_some_and(|code| codes.iter().any(|c| c == code)));
     Some(Sentence {
-        text: format!(
-            "{} of {} {what} cannot be judged as labelled. For {} the environments are not comparable: {}.",
-            lost.len(),
-            models.len(),
-            list(&lost),
-            list(&titles)
-        ),
-        because: codes
-            .iter()
-            .filter_map(|code| trap::TRAPS.iter().find(|t| t.code() == Some(code.as_str())).map(|t| t.id().to_owned()))
-            .chain(case.baseline.map(str::to_owned))
-            .take(codes.len())
-            .collect(),
+        text: format!("{} of {} cannot be judged: {}.", lost.len(), count(models.len(), "model"), lost.join("; ")),
+        because: ids.map(|t| t.id().to_owned()).collect(),
     })
+}
+
+/// "7 + 7 interleaved runs": what the cells of a sentence rest on; absent where they differ.
+fn design(cells: &[&Comparison]) -> Option<String> {
+    let first = cells.first()?;
+    let same = |c: &&&Comparison| {
+        (c.n_baseline, c.n_candidate, &c.order) == (first.n_baseline, first.n_candidate, &first.order)
+    };
+    if !cells.iter().all(|c| same(&c)) {
+        return None;
+    }
+    let how = match first.order.as_str() {
+        "interleaved" => "interleaved runs",
+        "blocked" => "runs, one environment after the other",
+        "mixed" => "runs, not interleaved",
+        _ => "runs in unknown order",
+    };
+    let each = if cells.len() > 1 { " in each cell" } else { "" };
+    Some(format!(" ({} + {} {how}{each})", first.n_baseline, first.n_candidate))
 }
 
 /// One sentence for one primary metric over all cells that can be judged.
@@ -149,7 +161,9 @@ fn headline_of(cells: &[&Comparison]) -> Option<Sentence> {
     let first = *judged.first()?;
     let because = judged.iter().map(|c| id(c)).collect();
     if let [only] = judged.as_slice() {
-        let text = format!("{}, {}: {}", only.label, place(only, cells), only.verdict.text);
+        let at = place(only, cells);
+        let at = if at.is_empty() { String::new() } else { format!(", {at}") };
+        let text = format!("{}{at}{}: {}", only.label, design(&judged).unwrap_or_default(), only.verdict.text);
         return Some(Sentence { text, because });
     }
     let mut parts = Vec::new();
@@ -173,10 +187,23 @@ fn headline_of(cells: &[&Comparison]) -> Option<Sentence> {
             _ => format!("{b} is {sizes}% {} than {a} for {}", kind.word(), list(&where_)),
         });
     }
-    let mut caveats: Vec<&String> = first.verdict.caveats.iter().collect();
-    caveats.retain(|caveat| judged.iter().all(|c| c.verdict.caveats.contains(caveat)));
+    let shared: Vec<&String> = first
+        .verdict
+        .caveats
+        .iter()
+        .filter(|caveat| judged.iter().all(|c| c.verdict.caveats.contains(caveat)))
+        .collect();
+    let mut caveats: Vec<String> = shared.iter().map(|caveat| (*caveat).clone()).collect();
+    for c in &judged {
+        let own: Vec<&str> =
+            c.verdict.caveats.iter().filter(|caveat| !shared.contains(caveat)).map(String::as_str).collect();
+        if !own.is_empty() {
+            caveats.push(format!("{}: {}", place(c, cells), own.join(", ")));
+        }
+    }
     let caveats: String = caveats.iter().map(|c| format!("; {c}")).collect();
-    Some(Sentence { text: format!("{}: {}{caveats}.", first.label, parts.join("; ")), because })
+    let design = design(&judged).unwrap_or_default();
+    Some(Sentence { text: format!("{}{design}: {}{caveats}.", first.label, parts.join("; ")), because })
 }
 
 fn bound(c: &Comparison) -> Option<f64> {
@@ -208,6 +235,8 @@ fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Sentence> {
     let beyond =
         if drift > 0.0 { format!("beyond drift of up to {}%", fixed(drift, 1)) } else { "by the intervals".to_owned() };
     let (a, b) = (&first.baseline, &first.candidate);
+    let unjudged = usable.iter().any(|c| c.verdict.kind == VerdictKind::NotComparable);
+    let whatever = if unjudged { "Whatever the labels are worth, " } else { "" };
     if apart.is_empty() {
         let sizes: Vec<f64> = usable.iter().filter_map(|c| c.overhead_pct).collect();
         let (low, high) = (
@@ -215,12 +244,12 @@ fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Sentence> {
             sizes.iter().copied().fold(f64::NEG_INFINITY, f64::max),
         );
         let text = format!(
-            "No {label} difference between {a} and {b} is shown {beyond}: the overhead reads {} to {}% in {}.",
+            "{whatever}no {label} difference between {a} and {b} is shown {beyond}: the overhead reads {} to {}% in {}.",
             super::number::signed(low, 2),
             super::number::signed(high, 2),
             count(usable.len(), "cell")
         );
-        return Some(Sentence { text, because });
+        return Some(Sentence { text: capital(&text), because });
     }
     let one_side = apart.iter().all(|c| c.difference.is_some_and(|d| d > 0.0))
         || apart.iter().all(|c| c.difference.is_some_and(|d| d < 0.0));
@@ -230,7 +259,7 @@ fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Sentence> {
     let side = if differences.iter().all(|d| *d > 0.0) { "higher" } else { "lower" };
     let mut text = if one_side {
         format!(
-            "The {label} reading is {} {} {side} in {b} than in {a} ({}%), {} of {} {beyond}",
+            "{whatever}the {label} reading is {} {} {side} in {b} than in {a} ({}%), {} of {} {beyond}",
             range(&differences, digits),
             first.unit,
             range(&sizes, 1),
@@ -239,7 +268,7 @@ fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Sentence> {
         )
     } else {
         format!(
-            "The {label} reading of {b} differs from {a} by {} {} ({}%), in both directions, in {} of {}",
+            "{whatever}the {label} reading of {b} differs from {a} by {} {} ({}%), in both directions, in {} of {}",
             range(&differences, digits),
             first.unit,
             range(&sizes, 1),
@@ -252,7 +281,7 @@ fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Sentence> {
         text.push_str(&format!("; the cause is not shown ({})", list(&unproven)));
     }
     text.push('.');
-    Some(Sentence { text, because })
+    Some(Sentence { text: capital(&text), because })
 }
 
 /// Traps that leave the cause of a difference open: what was measured, and when.

@@ -77,11 +77,25 @@ fn power(comparison: &Comparison) -> Criterion {
     }
 }
 
-/// A second session of a cell is the same cell in another campaign of this analysis.
+/// A second session of a cell is the same cell in another campaign of this analysis. Both arms must reproduce.
 fn reproducible(comparison: &Comparison, groups: &[Group]) -> Criterion {
     let id = "reproducible";
-    let Some(first) = arm(comparison, &comparison.baseline, groups) else {
-        return row(id, comparison, "not_assessed", "the baseline has no values".to_owned());
+    let arms =
+        [&comparison.baseline, &comparison.candidate].map(|environment| session(comparison, environment, groups));
+    let because = arms.iter().map(|(_, because)| because.as_str()).collect::<Vec<_>>();
+    let because = if because[0] == because[1] { because[0].to_owned() } else { because.join("; ") };
+    let outcome = match arms.map(|(outcome, _)| outcome) {
+        ["pass", "pass"] => "pass",
+        ["fail", _] | [_, "fail"] => "fail",
+        _ => "not_assessed",
+    };
+    row(id, comparison, outcome, because)
+}
+
+/// One arm in two sessions: outcome and what decided it.
+fn session(comparison: &Comparison, environment: &str, groups: &[Group]) -> (&'static str, String) {
+    let Some(first) = arm(comparison, environment, groups) else {
+        return ("not_assessed", format!("{environment} has no values"));
     };
     let second = groups.iter().find(|g| {
         g.campaign != first.campaign
@@ -90,39 +104,42 @@ fn reproducible(comparison: &Comparison, groups: &[Group]) -> Criterion {
             && g.metric == first.metric
             && g.environment == first.environment
     });
-    let Some(second) = second else { return row(id, comparison, "not_assessed", "one session".to_owned()) };
+    let Some(second) = second else { return ("not_assessed", "one session".to_owned()) };
     let (Some(m1), Some(m2)) = (first.mean, second.mean) else {
-        return row(id, comparison, "not_assessed", "a session has no values".to_owned());
+        return ("not_assessed", format!("a session of {environment} has no values"));
     };
     if m1 <= 0.0 {
-        return row(id, comparison, "not_assessed", "no ratio of a mean that is not positive".to_owned());
+        return ("not_assessed", format!("no ratio of a mean that is not positive in {environment}"));
     }
     let change = 100.0 * (m2 / m1 - 1.0);
     let interval = crate::stats::fieller::ratio_interval(&second.values, &first.values, 0.90);
     let inside = interval.is_some_and(|(low, high)| {
         100.0 * (low - 1.0) >= -REPRODUCED_WITHIN_PCT && 100.0 * (high - 1.0) <= REPRODUCED_WITHIN_PCT
     });
-    let said = format!("{} % between {} and {}", significant(change, 3), first.campaign, second.campaign);
+    let said =
+        format!("{environment}: {} % between {} and {}", significant(change, 3), first.campaign, second.campaign);
     match (change.abs() <= REPRODUCED_WITHIN_PCT, inside) {
-        (true, true) => row(id, comparison, "pass", said),
-        (true, false) => row(id, comparison, "not_assessed", format!("{said}: within 5 %, not shown")),
-        (false, _) => row(id, comparison, "fail", said),
+        (true, true) => ("pass", said),
+        (true, false) => ("not_assessed", format!("{said}, within {REPRODUCED_WITHIN_PCT} % and not shown")),
+        (false, _) => ("fail", said),
     }
 }
 
 fn complete(case: &Case<'_>, model: &str, workload: &str) -> Criterion {
     let arms = case.arms(model, workload);
     let mut missing = Vec::new();
+    let mut unrecorded = 0;
     for cell in &arms {
         if let Some(planned) = case.campaign.planned_repeats
             && cell.runs.len() != planned as usize
         {
             missing.push(format!("{} has {}, {planned} planned", cell.environment, count(cell.runs.len(), "run")));
         }
-        let failed = cell.runs.iter().filter(|run| run.status != Status::Done).count();
+        let failed = cell.runs.iter().filter(|run| matches!(run.status, Status::Failed(_))).count();
         if failed > 0 {
-            missing.push(format!("{} of {} not shown to have ended well", count(failed, "run"), cell.environment));
+            missing.push(format!("{} of {} failed", count(failed, "run"), cell.environment));
         }
+        unrecorded += cell.runs.iter().filter(|run| run.status == Status::Unrecorded).count();
         let mut empty: Vec<&str> = cell
             .runs
             .iter()

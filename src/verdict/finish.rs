@@ -61,8 +61,10 @@ pub fn finish(mut c: Comparison, mut obstacles: Vec<Obstacle>, groups: &[Group],
     if c.order == "unknown" {
         reasons.push("O0".to_owned());
     }
+    let because = grounds.obstacles.iter().map(|o| o.because.clone()).collect();
     let mut caveats = Vec::new();
-    if decision.kind != VerdictKind::NotComparable {
+    // Without values on both sides there is nothing that a caveat could qualify.
+    if c.n_baseline > 0 && c.n_candidate > 0 {
         if decision.within_margin {
             caveats.push(format!("detectable but within the {}% margin", significant(margin.unwrap_or(0.0), 3)));
         }
@@ -88,7 +90,7 @@ pub fn finish(mut c: Comparison, mut obstacles: Vec<Obstacle>, groups: &[Group],
         text.push_str(caveat);
     }
     text.push('.');
-    c.verdict = Verdict { kind: decision.kind, text, reasons, caveats };
+    c.verdict = Verdict { kind: decision.kind, text, reasons, because, caveats };
     c.stability = stability(&c, &grounds, (&a, &b), settings);
     c
 }

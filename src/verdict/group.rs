@@ -62,7 +62,7 @@ pub fn describe(cell: &CellValues, metric: &Metric, runs: &[&Run], settings: &Se
             coverage: Some(i.coverage),
         }),
         outliers: outliers(values, &run_ids),
-        drift: drift(cell, values, runs, settings),
+        drift: drift(cell, values, runs, settings, metric.ratio_scale),
         request_percentiles: pooled(cell, metric, runs, settings),
         flags,
         run_ids,
@@ -130,7 +130,7 @@ fn outliers(values: &[f64], run_ids: &[String]) -> OutlierReport {
 }
 
 /// Order means order of time: without start times there is none, and every figure here is absent.
-fn drift(cell: &CellValues, values: &[f64], runs: &[&Run], settings: &Settings) -> DriftReport {
+fn drift(cell: &CellValues, values: &[f64], runs: &[&Run], settings: &Settings, ratio_scale: bool) -> DriftReport {
     let absent = DriftReport {
         kendall_tau: None,
         p: None,
@@ -151,7 +151,7 @@ fn drift(cell: &CellValues, values: &[f64], runs: &[&Run], settings: &Settings) 
         kendall_tau: Some(found.tau_b),
         p: Some(found.p),
         method: Some(found.method.word().to_owned()),
-        drift_pct: found.drift_pct,
+        drift_pct: found.drift_pct.filter(|_| ratio_scale),
         sen_slope: Some(found.sen_slope),
         lag1: Some(found.lag1),
         effective_n: Some(found.n_eff),

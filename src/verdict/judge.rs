@@ -54,7 +54,15 @@ pub fn judge(study: &Study, cells: &[CellValues], settings: &Settings, step: &(d
             resamples: settings.resamples,
             seed: settings.seed,
             baseline: settings.baseline.clone(),
-            margins_pct: settings.margins_pct.clone(),
+            margins_pct: groups
+                .iter()
+                .filter_map(|g| Metric::find(&g.metric))
+                .map(|m| {
+                    let given = settings.margins_pct.get(&m.name).or_else(|| settings.margins_pct.get(m.base()));
+                    let margin = given.copied().unwrap_or(m.margin_pct);
+                    (m.name, margin)
+                })
+                .collect(),
         },
         inputs: study.inputs.clone(),
         campaigns: Vec::new(),
@@ -77,14 +85,21 @@ pub fn judge(study: &Study, cells: &[CellValues], settings: &Settings, step: &(d
             comparisons.into_iter().map(|(c, obstacles)| finish::finish(c, obstacles, &groups, settings)).collect();
         sort(&mut comparisons);
         let pooled = pool::pool(&case, &derived, settings);
-        let report = report_campaign(&case, &groups, &comparisons, pooled, &traps, &derived);
+        let report = report_campaign(&case, &groups, &comparisons, pooled, &traps, &derived, settings);
         analysis.campaigns.push(report);
         analysis.comparisons.extend(comparisons);
         analysis.traps.extend(traps);
         step(&campaign.name);
     }
+    analysis.settings.baseline = settings.baseline.clone().or_else(|| common_baseline(&analysis.campaigns));
     analysis.groups = groups;
     analysis
+}
+
+/// The baseline that all campaigns share; absent where they differ.
+fn common_baseline(campaigns: &[CampaignReport]) -> Option<String> {
+    let (first, rest) = campaigns.split_first()?;
+    rest.iter().all(|c| c.baseline == first.baseline).then(|| first.baseline.clone()).flatten()
 }
 
 fn key_of(group: &Group) -> (&str, &str, &str, usize, &str, &str) {
@@ -201,6 +216,7 @@ fn report_campaign(
     pooled: Vec<Comparison>,
     traps: &[TrapReport],
     derived: &[Derived],
+    settings: &Settings,
 ) -> CampaignReport {
     let campaign = case.campaign;
     let names = |of: fn(&Cell<'_>) -> String| {
@@ -225,6 +241,12 @@ fn report_campaign(
         models: names(|c| c.model.to_owned()),
         workloads: names(|c| c.workload.to_owned()),
         primary: case.primary.clone(),
+        margins_pct: case
+            .metrics()
+            .into_iter()
+            .filter_map(Metric::find)
+            .map(|m| (m.name.clone(), pairing::margin_of(&m, campaign, settings)))
+            .collect(),
         runs: case.runs.len(),
         failed: case.runs.iter().filter(|run| matches!(run.status, Status::Failed(_))).count(),
         first_started_utc: starts.first().copied(),

@@ -53,9 +53,9 @@ pub struct Settings {
     pub resamples: usize,
     /// Seed of every random draw.
     pub seed: u64,
-    /// Environment asked for as baseline; absent: chosen per campaign.
+    /// Environment that others are held against, where all campaigns share it; else each campaign says its own.
     pub baseline: Option<String>,
-    /// Margins given on the command line, per cent.
+    /// Margin of every metric, per cent, unless a campaign fixed its own (see [`CampaignReport::margins_pct`]).
     pub margins_pct: BTreeMap<String, f64>,
 }
 
@@ -101,6 +101,8 @@ pub struct CampaignReport {
     pub workloads: Vec<String>,
     /// Primary metrics.
     pub primary: Vec<String>,
+    /// Margin of every metric of the campaign, per cent: from the command line, the campaign, or the defaults.
+    pub margins_pct: BTreeMap<String, f64>,
     /// Runs found.
     pub runs: usize,
     /// Runs whose status is failed.
@@ -717,6 +719,8 @@ pub struct Verdict {
     pub text: String,
     /// Reason codes: `P1`, `N2`, `D1`, `O0`, ...
     pub reasons: Vec<String>,
+    /// The obstacles of rule 1 in words, each with its code; empty for other kinds.
+    pub because: Vec<String>,
     /// Caveats, in their order.
     pub caveats: Vec<String>,
 }

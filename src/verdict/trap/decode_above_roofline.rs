@@ -24,7 +24,7 @@ impl Trap for DecodeAboveRoofline {
         Some("P2")
     }
     fn title(&self) -> &'static str {
-        "Decode faster than memory allows"
+        "Decode is faster than memory allows"
     }
     fn severity(&self) -> Severity {
         Severity::Error

@@ -21,7 +21,7 @@ impl Trap for FailedRuns {
         Some("P11")
     }
     fn title(&self) -> &'static str {
-        "Failed or unrecorded ends"
+        "A run failed, or its end is unrecorded"
     }
     fn severity(&self) -> Severity {
         Severity::Error

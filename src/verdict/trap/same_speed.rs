@@ -31,7 +31,7 @@ impl Trap for SameSpeedUnlikeModels {
         Some("P3")
     }
     fn title(&self) -> &'static str {
-        "Unlike models at one speed"
+        "Unlike models run at one speed"
     }
     fn severity(&self) -> Severity {
         Severity::Error
