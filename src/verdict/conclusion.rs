@@ -181,8 +181,12 @@ fn headline_of(cells: &[&Comparison]) -> Option<Sentence> {
                 format!("{a} and {b} are equivalent within {}% for {}", significant(margin, 3), list(&where_))
             }
             VerdictKind::Inconclusive => {
-                let most = of_kind.iter().filter_map(|c| bound(c)).fold(0.0, f64::max);
-                format!("no difference shown for {}, where it could be as large as {}%", list(&where_), fixed(most, 1))
+                let most = of_kind.iter().filter_map(|c| bound(c)).max_by(|a, b| a.0.total_cmp(&b.0));
+                let most = most.map_or_else(
+                    || "the runs set no bound on it".to_owned(),
+                    |(most, places)| format!("it could be as large as {}%", fixed(most, places)),
+                );
+                format!("no difference shown for {}, where {most}", list(&where_))
             }
             _ => format!("{b} is {sizes}% {} than {a} for {}", kind.word(), list(&where_)),
         });
@@ -206,9 +210,11 @@ fn headline_of(cells: &[&Comparison]) -> Option<Sentence> {
     Some(Sentence { text: format!("{}{design}: {}{caveats}.", first.label, parts.join("; ")), because })
 }
 
-fn bound(c: &Comparison) -> Option<f64> {
+/// The largest difference that an interval allows, and the places to print it with: those of the verdict's own sentence.
+fn bound(c: &Comparison) -> Option<(f64, usize)> {
     let interval = c.overhead_ci.as_ref()?;
-    Some(interval.low.abs().max(interval.high.abs()) + c.drift_allowance_pct)
+    let most = interval.low.abs().max(interval.high.abs()) + c.drift_allowance_pct;
+    Some((most, super::number::decimals(interval.low, interval.high)))
 }
 
 /// "0.3" or "0.1 to 0.3", without signs: the words around it carry the side.
@@ -319,7 +325,12 @@ fn independent(case: &Case<'_>, derived: &[Derived]) -> Option<Sentence> {
             columns.len(),
             list(&rules)
         ),
-        because: vec!["derived-column".to_owned(), "affine-columns".to_owned()],
+        because: functions.iter().map(|d| d.relation.trap().to_owned()).fold(Vec::new(), |mut ids, id| {
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+            ids
+        }),
     })
 }
 
@@ -337,8 +348,8 @@ fn undermined(traps: &[TrapReport]) -> Vec<Sentence> {
             .filter(|t| t.id == trap.id() && t.status == TrapStatus::Fired && t.severity != Severity::Note)
             .collect();
         let claim = trap.undermines();
-        // The gravest finding speaks for all of them.
-        let gravest = fired.iter().min_by_key(|t| t.severity);
+        // The gravest finding speaks for all of them, and of several the one that says most.
+        let gravest = fired.iter().min_by_key(|t| (t.severity, std::cmp::Reverse(t.message.len())));
         let (Some(first), false) = (gravest, claim.is_empty()) else { continue };
         let more = if fired.len() > 1 { format!(" (and {} more)", fired.len() - 1) } else { String::new() };
         sentences.push(Sentence {

@@ -160,6 +160,9 @@ fn complete(case: &Case<'_>, model: &str, workload: &str) -> Criterion {
     }
     let (outcome, because) = match (missing.is_empty(), case.campaign.planned_repeats) {
         (false, _) => ("fail", missing.join("; ")),
+        (true, Some(_)) if unrecorded > 0 => {
+            ("not_assessed", format!("{} without a recorded end", count(unrecorded, "run")))
+        }
         (true, Some(planned)) => {
             ("pass", format!("{planned} of {planned} runs in each arm, each ended well with every metric"))
         }

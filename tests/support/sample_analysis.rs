@@ -334,6 +334,7 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
             kind,
             text: format!("{said}; arms were run one after the other; n = 10 below 20; one session."),
             reasons: if kind == VerdictKind::NotComparable { vec!["D1".into()] } else { Vec::new() },
+            because: Vec::new(),
             caveats: vec!["arms were run one after the other".into(), "n = 10 below 20".into(), "one session".into()],
         },
     }
@@ -443,6 +444,7 @@ fn campaign(name: &str, later: i64) -> CampaignReport {
     };
     let key = |model: &str, metric: &str| format!("{model}|128 in, 128 out|{metric}");
     CampaignReport {
+        margins_pct: BTreeMap::new(),
         name: name.into(),
         title: if later == 0 { "Container against native on DGX Spark".into() } else { format!("Second session {HOSTILE}") },
         question: Some("Does running in a container cost speed or memory on a DGX Spark?".into()),

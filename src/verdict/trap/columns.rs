@@ -45,6 +45,16 @@ pub enum Relation {
     },
 }
 
+impl Relation {
+    /// Id of the trap that reports it.
+    pub const fn trap(&self) -> &'static str {
+        match self {
+            Self::Product => "derived-column",
+            Self::Affine { .. } => "affine-columns",
+        }
+    }
+}
+
 /// A column that can be computed from others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Derived {
