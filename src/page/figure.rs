@@ -252,7 +252,10 @@ pub fn spread(site: &Site<'_>, id: &str, groups: &[&Group]) -> Option<FigureView
         unit: first.unit.to_owned(),
         facets,
     };
-    Some(FigureView::new(id, chart.draw(id)))
+    let figure = chart.draw(id);
+    // Two drawings of a crowd weigh more than they show.
+    let crowd = groups.iter().map(|group| group.values.len()).sum::<usize>() > MOST_DRAWN;
+    Some(if crowd { FigureView::compact(id, figure) } else { FigureView::new(id, figure) })
 }
 
 /// Requests of one run: their distribution.
