@@ -47,13 +47,14 @@ pub fn conclude(
                 .filter(|c| c.metric == *metric && (c.baseline.as_str(), c.candidate.as_str()) == question)
                 .copied()
                 .collect();
-            if let Some(sentence) = headline_of(&cells) {
-                said.headline.push(sentence);
-            }
+            let verdicts = headline_of(&cells);
             let readings = seen(&cells, traps);
-            // Where labels cannot be trusted the readings still can: the answer then includes them.
+            // Where labels cannot be trusted the readings still can: then they are the answer, and what is left of the verdicts follows.
             if some_unjudged {
                 said.headline.extend(readings.clone());
+                said.supported.extend(verdicts);
+            } else {
+                said.headline.extend(verdicts);
             }
             said.supported.extend(readings);
         }
@@ -146,9 +147,8 @@ fn design(cells: &[&Comparison]) -> Option<String> {
     }
     let how = match first.order.as_str() {
         "interleaved" => "interleaved runs",
-        "blocked" => "runs, one environment after the other",
-        "mixed" => "runs, not interleaved",
-        _ => "runs in unknown order",
+        // The caveats say what is wrong with any other order.
+        _ => "runs",
     };
     let each = if cells.len() > 1 { " in each cell" } else { "" };
     Some(format!(" ({} + {} {how}{each})", first.n_baseline, first.n_candidate))
