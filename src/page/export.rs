@@ -10,10 +10,39 @@ use crate::verdict::report::{Analysis, Comparison, Interval, NamedInterval};
 
 /// `data/analysis.json`.
 pub fn json(analysis: &Analysis) -> Result<Page, Error> {
-    let mut bytes = serde_json::to_vec_pretty(analysis)
+    let mut bytes = serde_json::to_vec_pretty(&by_key(analysis))
         .map_err(|e| Error::archive("the analysis cannot be written as JSON").because(e))?;
     bytes.push(b'\n');
     Ok(Page::new("data/analysis.json", bytes))
+}
+
+/// Arrays sorted by their keys, as programs expect; pages keep the order of the judgement, primary metrics first.
+fn by_key(analysis: &Analysis) -> Analysis {
+    let mut sorted = analysis.clone();
+    sorted.inputs.sort_by(|a, b| a.path.cmp(&b.path));
+    sorted.campaigns.sort_by(|a, b| a.name.cmp(&b.name));
+    sorted.runs.sort_by(|a, b| a.id.cmp(&b.id));
+    sorted.groups.sort_by(|a, b| {
+        (&a.campaign, &a.model, &a.workload, &a.environment, &a.metric).cmp(&(
+            &b.campaign,
+            &b.model,
+            &b.workload,
+            &b.environment,
+            &b.metric,
+        ))
+    });
+    sorted.comparisons.sort_by(|a, b| {
+        (&a.campaign, &a.model, &a.workload, &a.metric, &a.baseline, &a.candidate).cmp(&(
+            &b.campaign,
+            &b.model,
+            &b.workload,
+            &b.metric,
+            &b.baseline,
+            &b.candidate,
+        ))
+    });
+    sorted.traps.sort_by(|a, b| (a.id, &a.subject).cmp(&(b.id, &b.subject)));
+    sorted
 }
 
 const COLUMNS: &[&str] = &[
