@@ -5,7 +5,7 @@
 //! Not here: frames, files, the making of any number that is published.
 //!
 //! plotters gives the coordinate systems, the drawing areas and the element machinery; its own SVG writer knows no
-//! classes, links, titles or groups and bakes colours in, so [`svg`] is a small backend of ours. Colours, dashes and
+//! classes, links, titles or groups and bakes colours in, so `svg` is a small backend of ours. Colours, dashes and
 //! themes live in one stylesheet, [`STYLE`], which a page embeds once.
 //!
 //! Each figure is drawn twice, 760 and 320 units wide, and [`Figure::inline`] emits both; the stylesheet shows the one

@@ -94,7 +94,11 @@ fn metrics(run: &RunReport) -> Vec<MetricRow> {
                 unit: words::unit(name),
                 value: plain_or(run.metrics.get(name).copied().flatten()),
                 requests: run.requests.get(name).map_or_else(|| ABSENT.to_owned(), |n| number::count(*n as u64)),
-                file: origin.map_or_else(|| run.source.path.clone(), |o| o.file.clone()),
+                // The name alone: the list of files below has the whole path.
+                file: {
+                    let path = origin.map_or(run.source.path.as_str(), |o| o.file.as_str());
+                    path.rsplit('/').next().unwrap_or(path).to_owned()
+                },
                 place: origin.map_or_else(String::new, place),
                 rule: origin.map_or("", |o| o.rule),
             }

@@ -1,7 +1,7 @@
 //! One sample in numbers: centre, spread, quantiles, shape, t-interval.
 //!
 //! In:  a [`Sample`].  Out: [`Descriptive`], in the unit of the sample.
-//! Not here: tests of shape (see [`super::shapiro`]), bootstrap intervals.
+//! Not here: tests of shape (see [`super::shapiro()`]), bootstrap intervals.
 
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! Does the machine remember? Trend and serial correlation of runs in order of time.
 //!
 //! In:  values in order of time.  Out: [`Drift`].
-//! Not here: timestamps (the order is given), the verdict's allowance for drift (see [`super::order`]).
+//! Not here: timestamps (the order is given), the verdict's allowance for drift (see [`super::order()`]).
 //!
 //! Source: Mann, *Econometrica* 13 (1945); Sen, *JASA* 63 (1968).
 

@@ -82,7 +82,7 @@ pub fn tost_power(n: u64, delta_sd: f64, confidence: f64) -> Option<f64> {
     Some(noncentral_t::expect_over_scale(df, [9.0, 6.0, 3.0, 0.0].map(|z| (reach - z) / t), passes))
 }
 
-/// Smallest equal number of runs per arm at which arms that are truly equal pass [`super::tost`] at `margin_pct` with power
+/// Smallest equal number of runs per arm at which arms that are truly equal pass [`super::tost()`] at `margin_pct` with power
 /// [`TARGET_POWER`], given their pooled sd: how many runs would decide an inconclusive comparison. No spread, mean 0 or no margin: absent.
 pub fn runs_to_decide(a: &[f64], b: &[f64], margin_pct: f64, confidence: f64) -> Option<u64> {
     let delta_sd = margin_pct / 100.0 / relative_sd(a, b)?;

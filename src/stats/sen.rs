@@ -1,9 +1,9 @@
 //! Sen's slope: the median slope over all pairs, in bounded memory.
 //!
 //! In:  values in order of time.  Out: the median of (x_j - x_i) / (j - i), i < j, per step.
-//! Not here: the test of trend (see [`super::drift`]).
+//! Not here: the test of trend (see [`super::drift()`]).
 //!
-//! Up to [`DIRECT`] values all slopes are formed and the median is selected. Beyond, a million values have 5 x 10^11 slopes; then the
+//! Up to `DIRECT` values all slopes are formed and the median is selected. Beyond, a million values have 5 x 10^11 slopes; then the
 //! number of slopes up to a candidate is counted in `O(n log n)` (a pair's slope is at most c exactly when x - c t does not rise from
 //! i to j) and the candidate is narrowed down to 1e-12 of its size, in `O(n)` memory. This is a search for the same median, not an
 //! approximation from a subset.
