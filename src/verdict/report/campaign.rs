@@ -1,0 +1,138 @@
+//! A campaign as pages and `analysis.json` show it: its words, its design, and what its rows support.
+//!
+//! In:  filled by the judge and the traps.  Out: serialised as it stands.
+//! Not here: how a number came about, how it is shown.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Comparison;
+use crate::model::Instant;
+
+/// One campaign: its words, its design, and what its rows support.
+#[derive(Debug, Clone, Serialize)]
+pub struct CampaignReport {
+    /// Slug.
+    pub name: String,
+    /// For people; the slug when the campaign has none.
+    pub title: String,
+    /// Question the campaign asks.
+    pub question: Option<String>,
+    /// Markdown prose of its authors.
+    pub prose: Option<String>,
+    /// Provenance lines.
+    pub provenance: Vec<String>,
+    /// Machine label and its name for people.
+    pub machine: Option<String>,
+    /// Environment others are held against.
+    pub baseline: Option<String>,
+    /// All environments.
+    pub environments: Vec<String>,
+    /// All models.
+    pub models: Vec<String>,
+    /// All workloads.
+    pub workloads: Vec<String>,
+    /// Primary metrics.
+    pub primary: Vec<String>,
+    /// Margin of every metric of the campaign, per cent: from the command line, the campaign, or the defaults.
+    pub margins_pct: BTreeMap<String, f64>,
+    /// Runs found.
+    pub runs: usize,
+    /// Runs whose status is failed.
+    pub failed: usize,
+    /// First start.
+    pub first_started_utc: Option<Instant>,
+    /// Last start.
+    pub last_started_utc: Option<Instant>,
+    /// How the arms were ordered.
+    pub order: Vec<OrderReport>,
+    /// The answer: one to three sentences, the first of which is the headline.
+    pub headline: Vec<Sentence>,
+    /// What the rows support.
+    pub supported: Vec<Sentence>,
+    /// What they do not.
+    pub unsupported: Vec<Sentence>,
+    /// The same rows read again as one workload, where the launch path shows that several labels ran one model.
+    pub pooled: Vec<Comparison>,
+    /// The published figures, recomputed.
+    pub published: Vec<PublishedCheck>,
+    /// How many published figures reproduce, of how many, in words; absent when none are tabulated.
+    pub published_summary: Option<String>,
+    /// The seed's success criteria, cell by cell.
+    pub criteria: Vec<Criterion>,
+    /// SHA-256 over the sorted hashes of the campaign's files.
+    pub archive_sha256: String,
+}
+
+/// A sentence with the comparisons, traps or groups it rests on.
+#[derive(Debug, Clone, Serialize)]
+pub struct Sentence {
+    /// As shown.
+    pub text: String,
+    /// Ids it rests on: trap ids, or `model|workload|metric` of comparisons.
+    pub because: Vec<String>,
+}
+
+/// Order of the arms of one question (statistics contract 6.4).
+#[derive(Debug, Clone, Serialize)]
+pub struct OrderReport {
+    /// Model label.
+    pub model: String,
+    /// Workload label.
+    pub workload: String,
+    /// `interleaved`, `mixed`, `blocked`, or `unknown` without start times.
+    pub kind: String,
+    /// Maximal stretches of one environment.
+    pub stretches: usize,
+    /// Share of consecutive windows that hold every environment once.
+    pub balanced_share: Option<f64>,
+    /// Wald-Wolfowitz lower-tail p, two environments only.
+    pub p_too_few: Option<f64>,
+    /// Environment labels in order of time.
+    pub sequence: Vec<String>,
+}
+
+/// A published figure and what the rows give.
+#[derive(Debug, Clone, Serialize)]
+pub struct PublishedCheck {
+    /// Model label.
+    pub model: String,
+    /// Environment, or `candidate - baseline`.
+    pub environment: String,
+    /// Contract name.
+    pub metric: String,
+    /// What was published: `mean`, `sd`, `difference`, `loss_pct`.
+    pub statistic: String,
+    /// As printed.
+    pub printed: String,
+    /// Recomputed, all rows.
+    pub recomputed: Option<f64>,
+    /// Recomputed and rounded to the printed digits.
+    pub rounded: Option<String>,
+    /// Whether it agrees to the printed digits.
+    pub reproduces: bool,
+    /// Rows it took.
+    pub n: usize,
+    /// What must be known: which divisor, more rows than planned.
+    pub note: Option<String>,
+    /// Where it was published.
+    pub source: String,
+}
+
+/// One success criterion of statistics contract section 8 for one cell.
+#[derive(Debug, Clone, Serialize)]
+pub struct Criterion {
+    /// `cv_below_5_pct`, `power_at_10_pct`, `reproducible`, `complete`.
+    pub id: &'static str,
+    /// Model label.
+    pub model: String,
+    /// Workload label.
+    pub workload: String,
+    /// Metric, where it is about one.
+    pub metric: Option<String>,
+    /// `pass`, `fail` or `not_assessed`.
+    pub outcome: &'static str,
+    /// What decided it.
+    pub because: String,
+}

@@ -1,0 +1,299 @@
+//! One pair of environments and one metric: every estimate of the difference, and the verdict.
+//!
+//! In:  filled by the judge and the traps.  Out: serialised as it stands.
+//! Not here: how a number came about, how it is shown.
+
+use serde::{Serialize, Serializer};
+
+use super::Interval;
+use crate::model::Direction;
+
+/// An interval and how it was made.
+#[derive(Debug, Clone, Serialize)]
+pub struct NamedInterval {
+    /// `fieller`, `bca`, `percentile`, ...
+    pub method: String,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// t, degrees of freedom, p. `t` may be "inf".
+#[derive(Debug, Clone, Serialize)]
+pub struct TReport {
+    /// Statistic.
+    #[serde(serialize_with = "finite_or_text")]
+    pub t: f64,
+    /// Degrees of freedom.
+    #[serde(serialize_with = "finite_or_text")]
+    pub df: f64,
+    /// Two-sided p.
+    pub p: f64,
+}
+
+/// U and p.
+#[derive(Debug, Clone, Serialize)]
+pub struct UReport {
+    /// Pairs in which the candidate is greater, plus half the ties.
+    pub u: f64,
+    /// Two-sided p.
+    pub p: f64,
+    /// `exact` or `normal`.
+    pub method: String,
+}
+
+/// W and p.
+#[derive(Debug, Clone, Serialize)]
+pub struct WReport {
+    /// Sum of ranks of positive differences.
+    pub w: f64,
+    /// Two-sided p.
+    pub p: f64,
+    /// `exact` or `normal`.
+    pub method: String,
+}
+
+/// Permutation p.
+#[derive(Debug, Clone, Serialize)]
+pub struct PermutationReport {
+    /// Two-sided p.
+    pub p: f64,
+    /// True when every split was counted.
+    pub exact: bool,
+    /// Splits or draws.
+    pub count: u64,
+}
+
+/// Brown-Forsythe test of equal variance.
+#[derive(Debug, Clone, Serialize)]
+pub struct FReport {
+    /// Statistic.
+    #[serde(serialize_with = "finite_or_text")]
+    pub f: f64,
+    /// p.
+    pub p: f64,
+}
+
+/// A value with its interval.
+#[derive(Debug, Clone, Serialize)]
+pub struct Effect {
+    /// Estimate.
+    pub value: f64,
+    /// Lower end.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+}
+
+/// Equivalence by two one-sided tests.
+#[derive(Debug, Clone, Serialize)]
+pub struct TostReport {
+    /// Margin, per cent of the baseline mean.
+    pub margin_pct: f64,
+    /// Larger of the two p.
+    pub p: f64,
+    /// p < alpha.
+    pub equivalent: bool,
+    /// Smallest margin that would have passed.
+    pub smallest_margin_pct: Option<f64>,
+}
+
+/// p adjusted for the family.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Adjusted {
+    /// Bonferroni.
+    pub bonferroni: Option<f64>,
+    /// Holm; decides.
+    pub holm: Option<f64>,
+    /// Benjamini-Hochberg.
+    pub benjamini_hochberg: Option<f64>,
+    /// What the family is, in words, and its size.
+    pub family: String,
+    /// Members that were counted.
+    pub family_size: usize,
+}
+
+/// One pair of environments and one metric.
+#[derive(Debug, Clone, Serialize)]
+pub struct Comparison {
+    /// Campaign slug.
+    pub campaign: String,
+    /// Model label.
+    pub model: String,
+    /// Workload label.
+    pub workload: String,
+    /// Contract name.
+    pub metric: String,
+    /// Name for people.
+    pub label: String,
+    /// Unit.
+    pub unit: &'static str,
+    /// Which way is better.
+    pub direction: Direction,
+    /// Whether the metric belongs to the family the headline is about.
+    pub primary: bool,
+    /// Set where the metric is a function of another: its name.
+    pub derived_from: Option<String>,
+    /// Baseline environment.
+    pub baseline: String,
+    /// Candidate environment.
+    pub candidate: String,
+    /// Runs with a finite value.
+    pub n_baseline: usize,
+    /// Runs with a finite value.
+    pub n_candidate: usize,
+    /// Whether the design allows pairs.
+    pub paired: bool,
+    /// Mean of the baseline.
+    pub mean_baseline: Option<f64>,
+    /// Mean of the candidate.
+    pub mean_candidate: Option<f64>,
+    /// Candidate - baseline, metric units.
+    pub difference: Option<f64>,
+    /// Welch interval of the difference, metric units.
+    pub difference_ci: Option<Interval>,
+    /// Positive: the candidate costs more.
+    pub overhead_pct: Option<f64>,
+    /// The study's own formula for rates, 100 (baseline - candidate) / baseline.
+    pub loss_pct: Option<f64>,
+    /// Headline interval (statistics contract 4.6).
+    pub overhead_ci: Option<NamedInterval>,
+    /// 90 % interval, for the equivalence reading.
+    pub overhead_ci90: Option<Interval>,
+    /// Fieller.
+    pub fieller_overhead_pct: Option<Interval>,
+    /// BCa of the ratio.
+    pub bootstrap_overhead_pct: Option<NamedInterval>,
+    /// `small_n`, `bca_fallback`.
+    pub bootstrap_flags: Vec<String>,
+    /// Welch on logs, as a per cent.
+    pub log_ratio_overhead_pct: Option<Interval>,
+    /// Paired t, where interleaved.
+    pub paired_t: Option<TReport>,
+    /// Wilcoxon signed rank, where interleaved.
+    pub wilcoxon: Option<WReport>,
+    /// Student.
+    pub student_t: Option<TReport>,
+    /// Welch; primary.
+    pub welch_t: Option<TReport>,
+    /// Mann-Whitney.
+    pub mann_whitney: Option<UReport>,
+    /// Permutation of the mean difference.
+    pub permutation: Option<PermutationReport>,
+    /// Brown-Forsythe.
+    pub brown_forsythe: Option<FReport>,
+    /// Cohen's d.
+    pub cohens_d: Option<f64>,
+    /// Hedges' g.
+    pub hedges_g: Option<Effect>,
+    /// Cliff's delta.
+    pub cliffs_delta: Option<f64>,
+    /// Equivalence.
+    pub tost: Option<TostReport>,
+    /// Power to detect 10 % of the baseline.
+    pub power_at_10pct: Option<f64>,
+    /// Minimum detectable effect at power 0.8, per cent of the baseline.
+    pub mde_pct: Option<f64>,
+    /// Smallest equal number of runs per arm with power 0.8 to detect 10 % of the baseline.
+    pub runs_needed: Option<u64>,
+    /// When inconclusive: runs per arm, interleaved, that would decide about the margin with power 0.8; else absent.
+    pub runs_to_decide: Option<u64>,
+    /// Adjusted p.
+    pub p_adjusted: Adjusted,
+    /// Drift allowance, per cent (statistics contract 6.5).
+    pub drift_allowance_pct: f64,
+    /// Design of the two arms: `interleaved`, `mixed`, `blocked`, `unknown`.
+    pub order: String,
+    /// The verdict without flagged runs, for the stability panel.
+    pub without_flagged: Option<WithoutFlagged>,
+    /// The verdict under other choices.
+    pub stability: Vec<Stability>,
+    /// The verdict.
+    pub verdict: Verdict,
+}
+
+/// The comparison again with every flagged run left out. For reading beside the headline, never instead of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct WithoutFlagged {
+    /// Runs left out.
+    pub left_out: Vec<String>,
+    /// Overhead without them.
+    pub overhead_pct: Option<f64>,
+    /// Fieller interval without them.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+}
+
+/// One cell of the stability panel.
+#[derive(Debug, Clone, Serialize)]
+pub struct Stability {
+    /// What was changed: `half margin`, `permutation instead of Welch`, ...
+    pub choice: String,
+    /// Verdict kind under it.
+    pub kind: VerdictKind,
+}
+
+/// Verdict kinds of the contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerdictKind {
+    /// Candidate worse, rule 2.
+    Slower,
+    /// Candidate better, rule 2.
+    Faster,
+    /// Candidate more, rule 2, neutral metric.
+    More,
+    /// Candidate less, rule 2, neutral metric.
+    Less,
+    /// Rule 3.
+    Equivalent,
+    /// Rule 4.
+    Inconclusive,
+    /// Rule 1.
+    NotComparable,
+}
+
+impl VerdictKind {
+    /// As the contract spells it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Slower => "slower",
+            Self::Faster => "faster",
+            Self::More => "more",
+            Self::Less => "less",
+            Self::Equivalent => "equivalent",
+            Self::Inconclusive => "inconclusive",
+            Self::NotComparable => "not_comparable",
+        }
+    }
+}
+
+/// A verdict in words with its reasons.
+#[derive(Debug, Clone, Serialize)]
+pub struct Verdict {
+    /// Which rule.
+    pub kind: VerdictKind,
+    /// The sentence, caveats included.
+    pub text: String,
+    /// Reason codes: `P1`, `N2`, `D1`, `O0`, ...
+    pub reasons: Vec<String>,
+    /// The obstacles of rule 1 in words, each with its code; empty for other kinds.
+    pub because: Vec<String>,
+    /// Caveats, in their order.
+    pub caveats: Vec<String>,
+}
+
+/// Finite as a number, infinite as the strings of statistics contract 1.4.
+fn finite_or_text<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    if value.is_finite() {
+        serializer.serialize_f64(*value)
+    } else if value.is_nan() {
+        serializer.serialize_none()
+    } else if *value > 0.0 {
+        serializer.serialize_str("inf")
+    } else {
+        serializer.serialize_str("-inf")
+    }
+}

@@ -1,0 +1,72 @@
+//! One run as pages and `analysis.json` show it.
+//!
+//! In:  filled by the judge and the traps.  Out: serialised as it stands.
+//! Not here: how a number came about, how it is shown.
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+
+use crate::model::{Instant, Origin, Setup, Source, Status};
+
+/// One run as the pages show it.
+#[derive(Debug, Clone, Serialize)]
+pub struct RunReport {
+    /// Unique in the analysis; a slug.
+    pub id: String,
+    /// Campaign slug.
+    pub campaign: String,
+    /// Environment label.
+    pub environment: String,
+    /// Model label.
+    pub model: String,
+    /// Workload label.
+    pub workload: String,
+    /// k-th run of its cell.
+    pub repeat: Option<u32>,
+    /// Block.
+    pub block: Option<u32>,
+    /// Launch shared with other rows, if any.
+    pub launch: Option<String>,
+    /// Start.
+    pub started_utc: Option<Instant>,
+    /// End.
+    pub ended_utc: Option<Instant>,
+    /// Outcome.
+    pub status: StatusText,
+    /// Contract names to values; null where missing or infinite.
+    pub metrics: BTreeMap<String, Option<f64>>,
+    /// Where each metric stands.
+    pub origins: BTreeMap<String, Origin>,
+    /// Requests behind each per-request metric.
+    pub requests: BTreeMap<String, usize>,
+    /// `outlier:modified_z:METRIC`, `first_run:METRIC`, ...
+    pub flags: Vec<String>,
+    /// Settings and launch facts.
+    pub setup: Setup,
+    /// Main file.
+    pub source: Source,
+    /// Other files.
+    pub files: Vec<Source>,
+}
+
+/// [`Status`] as the contract spells it: `done`, `failed`, `unrecorded`, with the reason kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusText(pub Status);
+
+impl StatusText {
+    /// The one word.
+    pub const fn word(&self) -> &'static str {
+        match self.0 {
+            Status::Done => "done",
+            Status::Failed(_) => "failed",
+            Status::Unrecorded => "unrecorded",
+        }
+    }
+}
+
+impl Serialize for StatusText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
