@@ -292,17 +292,14 @@ fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Sentence> {
 
 /// Traps that leave the cause of a difference open: what was measured, and when.
 fn causes_open(c: &Comparison, traps: &[TrapReport]) -> Vec<String> {
-    traps
+    let fired = |id: &str| {
+        traps.iter().any(|t| t.id == id && t.status == TrapStatus::Fired && t.subject.campaign == c.campaign)
+    };
+    trap::TRAPS
         .iter()
-        .filter(|t| t.status == TrapStatus::Fired && t.subject.campaign == c.campaign)
-        .filter(|t| t.id == "order-not-interleaved" || (t.id == "memory-scope" && c.metric == "peak_memory_gib"))
-        .map(|t| t.title.to_lowercase())
-        .fold(Vec::new(), |mut titles, title| {
-            if !titles.contains(&title) {
-                titles.push(title);
-            }
-            titles
-        })
+        .filter(|t| t.leaves_cause_open(&c.metric) && fired(t.id()))
+        .map(|t| t.title().to_lowercase())
+        .collect()
 }
 
 /// How many measurements stand behind the columns.

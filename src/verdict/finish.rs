@@ -7,7 +7,7 @@ use super::compare;
 use super::grammar::{self, Grounds, Obstacle};
 use super::group::{FEW_REQUESTS, REQUESTS_FOR_P99};
 use super::number::{fixed, significant};
-use super::report::{Comparison, Group, OrderReport, Stability, Verdict, VerdictKind};
+use super::report::{Comparison, Group, Stability, Verdict, VerdictKind};
 use super::{CV_LIMIT_PCT, Settings, order};
 use crate::model::{Direction, Metric};
 use crate::stats::{self, bootstrap};
@@ -25,17 +25,8 @@ pub fn finish(mut c: Comparison, mut obstacles: Vec<Obstacle>, groups: &[Group],
         })
     };
     let (a, b) = (arm(&c.baseline).cloned(), arm(&c.candidate).cloned());
-    let order = OrderReport {
-        model: c.model.clone(),
-        workload: c.workload.clone(),
-        kind: c.order.clone(),
-        stretches: 0,
-        balanced_share: None,
-        p_too_few: None,
-        sequence: Vec::new(),
-    };
     let (drift, drifting) = match (&a, &b) {
-        (Some(a), Some(b)) => order::drift_allowance(&order, a, b, metric.ratio_scale),
+        (Some(a), Some(b)) => order::drift_allowance(&c.order, a, b, metric.ratio_scale),
         _ => (0.0, None),
     };
     c.drift_allowance_pct = if metric.ratio_scale { drift } else { 0.0 };

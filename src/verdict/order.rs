@@ -42,22 +42,20 @@ pub fn pairs(order: &OrderReport, runs: &[&Run], baseline: &str, metric: &str) -
     if order.kind != "interleaved" {
         return None;
     }
-    let pairs: Vec<(f64, f64)> = runs
-        .chunks_exact(2)
-        .filter_map(|window| {
-            let a = window.iter().find(|run| run.environment == baseline)?;
-            let b = window.iter().find(|run| run.environment != baseline)?;
-            Some((a.value(metric)?, b.value(metric)?))
-        })
+    let labels: Vec<usize> = runs.iter().map(|run| usize::from(run.environment != baseline)).collect();
+    let pairs: Vec<(f64, f64)> = stats::balanced_pairs(&labels, 0, 1)
+        .into_iter()
+        .filter_map(|(a, b)| Some((runs.get(a)?.value(metric)?, runs.get(b)?.value(metric)?)))
         .collect();
     (pairs.len() >= 2).then_some(pairs)
 }
 
 /// How much of a difference time alone may explain, in per cent of the mean (or in the unit of the metric), and in which arm.
+/// `kind` is that of [`OrderReport`].
 ///
 /// Zero for an interleaved design, where drift falls on both arms alike.
-pub fn drift_allowance(order: &OrderReport, a: &Group, b: &Group, per_cent: bool) -> (f64, Option<String>) {
-    if order.kind == "interleaved" || order.kind == "unknown" {
+pub fn drift_allowance(kind: &str, a: &Group, b: &Group, per_cent: bool) -> (f64, Option<String>) {
+    if kind == "interleaved" || kind == "unknown" {
         return (0.0, None);
     }
     let mut most = (0.0, None);

@@ -61,6 +61,9 @@ impl Trap for MemoryScope {
     fn undermines(&self) -> &'static str {
         "that one environment makes the engine use more memory than another"
     }
+    fn leaves_cause_open(&self, metric: &str) -> bool {
+        metric == PEAK
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         let subject = Subject::of(case).with_metric(PEAK);
         let Some(line) = sized_before_the_pool(case) else { return vec![without(case, subject)] };

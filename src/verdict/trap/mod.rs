@@ -60,6 +60,10 @@ pub trait Trap: Sync {
     fn undermines(&self) -> &'static str {
         ""
     }
+    /// Whether a difference in this metric keeps an open cause when the trap fires: something else than the environment may have made it.
+    fn leaves_cause_open(&self, _metric: &str) -> bool {
+        false
+    }
     /// Looks. At least one finding; "cannot look" is a finding too.
     fn check(&self, case: &Case<'_>) -> Vec<Finding>;
 }
