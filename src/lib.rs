@@ -4,12 +4,20 @@
 //! Nothing flows back.
 //!
 //! ```text
-//! archive ─▶ ingest ─▶ frame ─▶ stats ─▶ verdict ─▶ chart ─▶ page
+//! plan ─▶ run ─▶ archive ─▶ ingest ─▶ frame ─▶ stats ─▶ verdict ─▶ chart ─▶ page
+//!         └── host, env, load, workload
 //! ```
 //!
 //! | room | holds |
 //! | --- | --- |
 //! | [`cli`] | one file per verb |
+//! | `plan` | suites: read, checked whole, expanded and shuffled by their seed |
+//! | `run` | gates, telemetry, watchdogs, the loop over the plan |
+//! | `host` | the only door out: clocks, programs, GPUs, behind one trait with a replaying fake |
+//! | `env` | native, chroot, Docker, systemd-nspawn: how a command line is wrapped |
+//! | `workload` | what is run, and what raw files it leaves |
+//! | `load` | streaming load: plan, engine, records, summary, the client's certificate |
+//! | `mock` | a server with known emission times, for calibration and tests |
 //! | [`model`] | the words: runs, metrics, campaigns, facts |
 //! | [`archive`] | what lies on disk: discovery, bounded reading, hashing, atomic writing |
 //! | [`ingest`] | one pure parser per format: bytes in, runs out |
@@ -25,12 +33,25 @@ pub mod archive;
 #[cfg(feature = "chart")]
 pub mod chart;
 pub mod cli;
+#[cfg(all(feature = "collect", target_os = "linux"))]
+pub mod env;
 pub mod error;
 #[cfg(feature = "analyse")]
 pub mod frame;
+#[cfg(all(feature = "collect", target_os = "linux"))]
+pub mod host;
 pub mod ingest;
+#[cfg(all(feature = "collect", target_os = "linux"))]
+pub mod load;
+#[cfg(all(feature = "collect", target_os = "linux"))]
+pub mod mock;
 pub mod model;
 #[cfg(feature = "page")]
 pub mod page;
+pub mod plan;
+#[cfg(all(feature = "collect", target_os = "linux"))]
+pub mod run;
 pub mod stats;
 pub mod verdict;
+#[cfg(all(feature = "collect", target_os = "linux"))]
+pub mod workload;

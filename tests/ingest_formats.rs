@@ -67,6 +67,99 @@ fn a_campaign_of_our_own_layout_is_one_run_with_everything_in_its_folder() {
 }
 
 #[test]
+fn a_collected_run_is_read_by_the_parsers_that_it_names_and_by_nobody_else() {
+    let intake = read("collected");
+    let [campaign] = intake.campaigns.as_slice() else { panic!("{:?}", intake.campaigns) };
+    assert_eq!(campaign.name, "collected", "what a program left in its folder is no campaign");
+    let [t1, t2] = intake.runs.as_slice() else { panic!("{:?}", intake.runs) };
+    assert_eq!((t1.workload.as_str(), t1.id.as_str()), ("matrix-T1", "b1-native-m-matrix_matrix-t1"));
+    assert_eq!((t2.workload.as_str(), t2.launch.as_deref()), ("matrix-T2", Some("b1-native-m-matrix")));
+    assert_eq!(
+        (t1.environment.as_str(), t1.model.as_str(), t1.repeat, &t1.status),
+        ("native", "m", Some(1), &Status::Done)
+    );
+    assert_eq!(series(t1, "e2e_latency_ms"), [500.0, 500.0]);
+    assert_eq!((series(t1, "ttft_ms"), series(t2, "ttft_ms")), (&[250.0][..], &[500.0, 750.0][..]));
+    // Six tokens in one second of work; the pause between the iterations of T1 counts for nothing.
+    assert_eq!((t1.value("output_throughput_tok_s"), t2.value("output_throughput_tok_s")), (Some(6.0), Some(6.0)));
+    for run in [t1, t2] {
+        assert_eq!((run.value("model_load_s"), run.value("kv_cache_tokens")), (Some(2.5), Some(1_009_696.0)));
+        assert_eq!((run.value("gpu_temp_start_c"), run.setup.model_served.as_deref()), (Some(38.0), Some("org/m")));
+        assert_eq!(run.setup.engine_version.as_deref(), Some("1.0"));
+    }
+    assert_eq!((t1.setup.requests, t2.setup.requests, t2.setup.batch), (Some(2.0), Some(2.0), Some(2.0)));
+    let kept: Vec<&str> = intake
+        .inputs
+        .iter()
+        .filter(|input| input.format.as_deref() == Some("kept"))
+        .map(|input| input.path.as_str())
+        .collect();
+    assert_eq!(
+        kept,
+        [
+            "runs/b1-native-m-matrix/inspect.json",
+            "runs/b1-native-m-matrix/work/campaign.json",
+            "runs/b1-native-m-matrix/work/engine.log",
+            "runs/b1-native-m-matrix/work/weights.bin",
+            "seal.json",
+        ]
+    );
+    assert!(intake.inputs.iter().all(|input| !input.skipped && input.sha256.is_some()), "{:?}", intake.inputs);
+}
+
+#[test]
+fn a_result_that_lies_anywhere_is_a_run_of_its_own() {
+    let intake = read("result");
+    let run = intake.runs.iter().find(|run| run.source.path == "my_result.json").unwrap();
+    assert_eq!((run.environment.as_str(), run.reading("gemm_tflops").unwrap().decimals), ("unlabelled", Some(2)));
+    assert!(run.reading("memory_bandwidth_gb_s").unwrap().value.is_nan(), "promised and not obtained");
+    assert_eq!(series(run, "e2e_latency_ms"), [21.5, 22.0, 22.5]);
+    let lines = intake.runs.iter().find(|run| run.source.path == "iterations.jsonl").unwrap();
+    assert_eq!(
+        (lines.value("output_throughput_tok_s"), lines.setup.model_served.as_deref()),
+        (Some(10.0), Some("org/m"))
+    );
+}
+
+#[test]
+fn a_report_that_is_gone_or_broken_is_named_and_the_run_stays() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report-gone");
+    let work = folder.join("runs/r1/work");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&work).unwrap();
+    let run = manifest::RunWire {
+        schema: manifest::RUN_SCHEMA.into(),
+        environment: "native".into(),
+        model: "m".into(),
+        workload: "w".into(),
+        exit_code: Some(0),
+        reports: ["work/gone.json", "work/broken.json", "work/strange.txt"]
+            .iter()
+            .zip(["result-json", "result-json", "nonesuch"])
+            .map(|(path, parser)| manifest::ReportWire {
+                path: (*path).into(),
+                parser: parser.into(),
+                ..manifest::ReportWire::default()
+            })
+            .collect(),
+        ..manifest::RunWire::default()
+    };
+    std::fs::write(folder.join("runs/r1/run.json"), serde_json::to_string(&run).unwrap()).unwrap();
+    std::fs::write(work.join("broken.json"), "{\"schema\": \"sparkbench.result/1\", ").unwrap();
+    std::fs::write(work.join("strange.txt"), "x").unwrap();
+    let intake = ingest::all(&archive::discover(&[folder]).unwrap(), &Options::default()).unwrap();
+    assert_eq!((intake.runs.len(), intake.skipped()), (1, 3));
+    let reasons: Vec<&str> = intake.inputs.iter().filter_map(|input| input.reason.as_deref()).collect();
+    for words in [
+        "the report 'work/gone.json' is not there",
+        "as result-json: not valid JSON",
+        "there is no parser \"nonesuch\"",
+    ] {
+        assert!(reasons.iter().any(|reason| reason.contains(words)), "{words}: {reasons:?}");
+    }
+}
+
+#[test]
 fn what_is_written_by_the_manifest_types_is_read_back() {
     let run = manifest::RunWire {
         schema: manifest::RUN_SCHEMA.into(),

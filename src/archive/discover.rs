@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use walkdir::{DirEntry, WalkDir};
 
+use super::manifest::{CAMPAIGN_FILE, INTERRUPTED_FOLDER, PREPARED_FOLDER, PROBES_FOLDER};
 use crate::error::Error;
 
 /// Bytes of `data/analysis.json` that are read to tell a site of ours from a folder of that name.
@@ -73,7 +74,8 @@ impl Found {
 
 /// Lists the files below `paths`, each of which may be a folder or a file.
 ///
-/// Hidden entries, and folders that hold a site of ours, are passed over without a word: they hold no measurements.
+/// Hidden entries, folders that hold a site of ours, and what a campaign of ours keeps beside its runs (interrupted, probes, prepared)
+/// are passed over without a word: they hold no measurements.
 ///
 /// # Errors
 /// When a path does not exist, or nothing at all lies below any of them.
@@ -123,7 +125,8 @@ fn nothing(paths: &[PathBuf], unread: &[Unread]) -> Error {
 
 fn walk(path: &Path, root: &str, base: &str, found: &mut Discovery) {
     let walker = WalkDir::new(path).follow_links(false).follow_root_links(true).sort_by_file_name();
-    let wanted = |entry: &DirEntry| entry.depth() == 0 || !(is_hidden(entry.file_name()) || is_site(entry));
+    let wanted =
+        |entry: &DirEntry| entry.depth() == 0 || !(is_hidden(entry.file_name()) || is_site(entry) || is_aside(entry));
     for entry in walker.into_iter().filter_entry(wanted) {
         match entry {
             Ok(entry) => {
@@ -170,6 +173,14 @@ fn is_site(entry: &DirEntry) -> bool {
     let Ok(file) = File::open(entry.path().join("data").join("analysis.json")) else { return false };
     file.take(MARKER_BYTES).read_to_end(&mut head).is_ok()
         && String::from_utf8_lossy(&head).contains("sparkbench.analysis/")
+}
+
+/// Folders of a campaign that hold no complete run: what was interrupted would count as measured.
+fn is_aside(entry: &DirEntry) -> bool {
+    let aside = [INTERRUPTED_FOLDER, PROBES_FOLDER, PREPARED_FOLDER].iter().any(|name| entry.file_name() == *name);
+    aside
+        && entry.file_type().is_dir()
+        && entry.path().parent().is_some_and(|folder| folder.join(CAMPAIGN_FILE).is_file())
 }
 
 fn is_hidden(name: &OsStr) -> bool {

@@ -1,13 +1,28 @@
-//! What lies on disk: finding files, reading them within bounds, hashing, writing whole files at once.
+//! What lies on disk: finding files, reading them within bounds, hashing; writing an archive, masking what goes into it, verifying it.
 //!
-//! In:  paths as a person typed them.  Out: [`Discovery`], bounded readers, files written completely or not at all.
-//! Not here: what a file means (see `ingest`).
+//! In:  paths as a person typed them, runs as they were made.  Out: [`Discovery`], bounded readers, [`Writer`], [`Mask`].
+//! Not here: what a file means (see `ingest`), clocks.
 
+mod append;
 mod discover;
+pub(crate) mod disk;
+pub mod journal;
+pub mod lock;
 pub mod manifest;
+pub mod mask;
+mod progress;
 mod read;
+pub mod retain;
+pub mod verify;
 mod write;
+pub mod writer;
 
+pub use append::Appender;
 pub use discover::{Discovery, Found, Unread, discover};
+pub use journal::{Event, Moment};
+pub use mask::{Identity, Mask, MaskRules, Tally};
+pub use progress::{Failure, Progress};
 pub use read::{HEAD_BYTES, Hashing, LINE_LIMIT, Line, Lines, WHOLE_LIMIT, hash};
+pub use retain::Retention;
 pub use write::write_atomic;
+pub use writer::{Extra, Session, Writer, read_campaign};

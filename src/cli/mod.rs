@@ -5,14 +5,38 @@
 
 #[cfg(feature = "analyse")]
 pub mod analyse;
+#[cfg(all(feature = "collect", target_os = "linux"))]
+pub mod check;
+#[cfg(all(feature = "collect", target_os = "linux"))]
+pub mod chunks;
+#[cfg(all(feature = "collect", target_os = "linux"))]
+pub mod collect;
 #[cfg(feature = "analyse")]
 pub mod compare;
 #[cfg(feature = "analyse")]
 mod constants;
+#[cfg(all(feature = "collect", target_os = "linux"))]
+mod findings;
+#[cfg(all(feature = "collect", target_os = "linux"))]
+pub mod gpu_probe;
+#[cfg(all(feature = "collect", target_os = "linux"))]
+pub mod guard;
+#[cfg(feature = "collect")]
+pub mod init;
 #[cfg(feature = "analyse")]
 pub mod intake;
+#[cfg(all(feature = "collect", target_os = "linux"))]
+pub mod load;
+#[cfg(all(feature = "collect", target_os = "linux"))]
+pub mod load_chat;
+#[cfg(all(feature = "collect", target_os = "linux"))]
+pub mod mock;
 pub mod stats;
+pub mod status;
+#[cfg(all(feature = "collect", target_os = "linux"))]
+pub mod suite;
 pub mod talk;
+pub mod verify;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -52,9 +76,29 @@ enum Verb {
     #[cfg(feature = "analyse")]
     #[command(visible_alias = "analyze")]
     Analyse(analyse::Analyse),
+    #[cfg(all(feature = "collect", target_os = "linux"))]
+    Check(check::Check),
+    #[cfg(all(feature = "collect", target_os = "linux"))]
+    Chunks(chunks::Chunks),
+    #[cfg(all(feature = "collect", target_os = "linux"))]
+    Collect(collect::Collect),
     #[cfg(feature = "analyse")]
     Compare(compare::Compare),
+    #[cfg(all(feature = "collect", target_os = "linux"))]
+    GpuProbe(gpu_probe::GpuProbe),
+    #[cfg(feature = "collect")]
+    Init(init::Init),
+    #[cfg(all(feature = "collect", target_os = "linux"))]
+    Load(Box<load::Load>),
     Stats(stats::Stats),
+    #[cfg(all(feature = "collect", target_os = "linux"))]
+    #[command(hide = true)]
+    Guard(guard::Guard),
+    #[cfg(all(feature = "collect", target_os = "linux"))]
+    #[command(hide = true)]
+    Mock(Box<mock::Mock>),
+    Verify(verify::Verify),
+    Status(status::Status),
 }
 
 /// How a verb ended, when it did not fail.
@@ -85,9 +129,27 @@ pub fn main() -> ExitCode {
     let result = match &cli.verb {
         #[cfg(feature = "analyse")]
         Verb::Analyse(args) => analyse::run(args, &talk),
+        #[cfg(all(feature = "collect", target_os = "linux"))]
+        Verb::Check(args) => check::run(args, &talk),
+        #[cfg(all(feature = "collect", target_os = "linux"))]
+        Verb::Chunks(args) => chunks::run(args, &talk).map(|()| Outcome::Done),
+        #[cfg(all(feature = "collect", target_os = "linux"))]
+        Verb::Collect(args) => collect::run(args, &talk),
         #[cfg(feature = "analyse")]
         Verb::Compare(args) => compare::run(args, &talk),
+        #[cfg(all(feature = "collect", target_os = "linux"))]
+        Verb::GpuProbe(args) => gpu_probe::run(args, &talk),
+        #[cfg(feature = "collect")]
+        Verb::Init(args) => init::run(args, &talk),
+        #[cfg(all(feature = "collect", target_os = "linux"))]
+        Verb::Load(args) => load::run(args, &talk),
         Verb::Stats(args) => stats::run(args, &talk).map(|()| Outcome::Done),
+        #[cfg(all(feature = "collect", target_os = "linux"))]
+        Verb::Guard(args) => guard::run(args).map(|()| Outcome::Done),
+        #[cfg(all(feature = "collect", target_os = "linux"))]
+        Verb::Mock(args) => mock::run(args, &talk).map(|()| Outcome::Done),
+        Verb::Verify(args) => verify::run(args, &talk).map(|()| Outcome::Done),
+        Verb::Status(args) => status::run(args, &talk),
     };
     match result {
         Ok(outcome) => ExitCode::from(outcome.exit_code()),

@@ -18,18 +18,36 @@ pub struct Talk {
     verbose: bool,
     colour: bool,
     terminal: bool,
+    paints_output: bool,
 }
+
+/// Columns where there is no terminal to ask: as wide as most windows, and as a page of a log.
+const WIDTH: usize = 100;
+/// Columns below which nothing is laid out.
+const WIDTH_MIN: usize = 40;
 
 impl Talk {
     /// Colour follows the terminal and `NO_COLOR` unless it was asked for.
     pub fn new(quiet: bool, verbose: bool, choice: ColorChoice) -> Self {
         let terminal = std::io::stderr().is_terminal();
-        let colour = match choice {
+        let wanted = |terminal: bool| match choice {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
             ColorChoice::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
         };
-        Self { quiet, verbose, colour, terminal }
+        let paints_output = wanted(std::io::stdout().is_terminal());
+        Self { quiet, verbose, colour: wanted(terminal), terminal, paints_output }
+    }
+
+    /// Whether results on standard output are coloured.
+    pub const fn paints_output(&self) -> bool {
+        self.paints_output
+    }
+
+    /// Columns for results on standard output.
+    pub fn width(&self) -> usize {
+        let (_, columns) = console::Term::stdout().size_checked().unwrap_or((0, 0));
+        if columns == 0 { WIDTH } else { usize::from(columns).max(WIDTH_MIN) }
     }
 
     /// A line of plain news.
@@ -68,6 +86,18 @@ impl Talk {
             bar.set_style(style);
         }
         bar.set_message(what.to_owned());
+        bar
+    }
+
+    /// One line that changes, on a terminal; nothing elsewhere.
+    pub fn spinner(&self) -> ProgressBar {
+        if self.quiet || !self.terminal {
+            return ProgressBar::hidden();
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
+            bar.set_style(style);
+        }
         bar
     }
 

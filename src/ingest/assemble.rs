@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::belong::Places;
 use super::labels::Labels;
 use super::look::Look;
 use super::{Intake, Piece, Record, Standing, name, report, words};
@@ -40,7 +41,7 @@ pub(super) struct Draft {
 }
 
 /// See the module.
-pub(super) fn assemble(found: &Discovery, looks: Vec<Look>, given: Option<Labels>) -> Intake {
+pub(super) fn assemble(found: &Discovery, looks: Vec<Look>, belong: &Places, given: Option<Labels>) -> Intake {
     let mut report = report::Report::new(found, &looks);
     let mut homes: BTreeMap<String, Home> = BTreeMap::new();
     let mut facts = Facts::default();
@@ -88,13 +89,18 @@ pub(super) fn assemble(found: &Discovery, looks: Vec<Look>, given: Option<Labels
     }
     let run_folders: BTreeSet<&str> =
         found.files.iter().filter(|f| f.path.rsplit('/').next() == Some(RUN_FILE)).map(|f| f.folder()).collect();
-    let places: Vec<String> = found.files.iter().map(|file| home_of(file.folder(), &homes, &run_folders)).collect();
+    // Files below a run's folder, however deep, lie where the run lies.
+    let folders = || found.files.iter().enumerate().map(|(n, file)| belong.owner(n).unwrap_or_else(|| file.folder()));
+    let places: Vec<String> = folders().map(|folder| home_of(folder, &homes, &run_folders)).collect();
     for (number, cells) in published {
         if let Some(place) = places.get(number) {
             homes.entry(place.clone()).or_default().published.extend(cells);
         }
     }
-    let keys: Vec<String> = found.files.iter().map(|file| key_of(&file.path, &run_folders)).collect();
+    let key = |(number, file): (usize, &archive::Found)| {
+        belong.owner(number).map_or_else(|| key_of(&file.path, &run_folders), |owner| format!("{owner}/"))
+    };
+    let keys: Vec<String> = found.files.iter().enumerate().map(key).collect();
     let mut drafts = join(pieces, &keys, &places, &mut report);
     words::apply(found, &homes, &mut drafts, &mut report);
     let campaigns = words::campaigns(found, &homes, &drafts, &mut report);
@@ -170,13 +176,17 @@ fn join(pieces: Vec<(usize, Piece)>, keys: &[String], places: &[String], report:
         for (number, piece) in parts {
             let mut run = draft(number, piece);
             run.launch.clone_from(&launch);
-            for (other, detail) in &details {
+            let own = run.piece.part.clone();
+            for (other, detail) in details.iter().filter(|(_, detail)| detail.part.is_none() || detail.part == own) {
                 for (field, ours, theirs) in merge(&mut run.piece, detail) {
                     report.note(*other, format!("says {field} '{theirs}' where the result beside it says '{ours}'"));
                 }
                 if *other != number && !run.others.contains(other) {
                     run.others.push(*other);
                 }
+            }
+            if let (Some(part), Some(workload)) = (&run.piece.part, &mut run.piece.workload) {
+                *workload = format!("{workload}-{part}");
             }
             if run.launch.is_some() {
                 // One launch, several runs: its name alone would be one id for all.

@@ -27,6 +27,8 @@ const ENDINGS: &[(&str, &str)] = &[
     (".html", "a page, kept"),
     (".pdf", "a page, kept"),
     ("journal.jsonl", "the journal of the campaign, kept"),
+    ("chunks.sbc", "the times of every chunk of a load, kept"),
+    ("seal.json", "the seal of the campaign, kept"),
     ("SHA256SUMS", "a list of hashes, kept"),
     ("LICENSE", "a licence, kept"),
     ("LICENSE.txt", "a licence, kept"),

@@ -5,11 +5,13 @@
 
 use std::io::{self, BufRead, BufReader, Read as _};
 
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::at::At;
+use super::belong::{Places, Reader};
 use super::figure::excerpt;
-use super::{FORMATS, Figure, Format, Parsed, json};
+use super::{FORMATS, Figure, Format, Parsed, json, reports};
+use crate::archive::manifest::ReportWire;
 use crate::archive::{Discovery, Found, HEAD_BYTES, Hashing, LINE_LIMIT, Lines, WHOLE_LIMIT};
 use crate::error::{Error, Place};
 use crate::model::{Origin, Reading};
@@ -125,11 +127,11 @@ pub struct Look {
 }
 
 /// Looks at every file, in parallel; the results are in the order of the files.
-pub fn at_all(found: &Discovery) -> Vec<Look> {
-    found.files.par_iter().map(at).collect()
+pub(super) fn at_all(found: &Discovery, places: &Places) -> Vec<Look> {
+    found.files.par_iter().enumerate().map(|(number, file)| at(file, places.reader(number))).collect()
 }
 
-fn at(found: &Found) -> Look {
+fn at(found: &Found, reader: &Reader) -> Look {
     let refused = |cause: io::Error| Look {
         format: None,
         sha256: None,
@@ -138,7 +140,24 @@ fn at(found: &Found) -> Look {
             .because(cause)),
     };
     match found.open() {
-        Ok(file) => read(&found.path, found.bytes, BufReader::with_capacity(HEAD_BYTES, file)),
+        Ok(file) => {
+            let input = BufReader::with_capacity(HEAD_BYTES, file);
+            match reader {
+                Reader::Sniffed => read(&found.path, found.bytes, input),
+                Reader::Run(missing) => {
+                    let mut look = read(&found.path, found.bytes, input);
+                    if let Ok(parsed) = &mut look.outcome {
+                        parsed.left_out.extend(missing.iter().map(|path| {
+                            Error::archive(format!("the report '{}' is not there", excerpt(path)))
+                                .hint("`sparkbench verify` tells what else is missing")
+                        }));
+                    }
+                    look
+                }
+                Reader::Named(report) => named_report(&found.path, found.bytes, input, report),
+                Reader::Kept(word) => kept(input, word),
+            }
+        }
         Err(cause) => refused(cause),
     }
 }
@@ -166,6 +185,29 @@ pub fn read(path: &str, bytes: u64, mut input: impl BufRead) -> Look {
     let sha256 =
         if outcome.is_err() && bytes > WHOLE_LIMIT { None } else { reader.finish().ok().map(|(hash, _)| hash) };
     Look { format: format.map(Format::name), sha256, outcome }
+}
+
+/// Reads a file by the parser that the run names for it.
+fn named_report(path: &str, bytes: u64, input: impl BufRead, report: &ReportWire) -> Look {
+    let mut reader = Hashing::new(input);
+    let name = reports::find(&report.parser).map(|parser| parser.name());
+    let outcome = reports::parse(&mut SourceFile::new(path, bytes, &mut reader), report).map_err(|mut error| {
+        error.what = match name {
+            Some(name) => format!("cannot read '{path}' as {name}: {}", error.what),
+            None => format!("cannot read '{path}': {}", error.what),
+        };
+        error
+    });
+    Look { format: name, sha256: reader.finish().ok().map(|(hash, _)| hash), outcome }
+}
+
+/// Hashes a file and takes nothing from it.
+fn kept(input: impl BufRead, word: &str) -> Look {
+    let parsed = Parsed { notes: vec![word.to_owned()], ..Parsed::default() };
+    match Hashing::new(input).finish() {
+        Ok((hash, _)) => Look { format: Some(super::kept::Kept.name()), sha256: Some(hash), outcome: Ok(parsed) },
+        Err(cause) => Look { format: None, sha256: None, outcome: Err(unreadable(cause)) },
+    }
 }
 
 /// Puts the file's name and the format's in front of what went wrong.

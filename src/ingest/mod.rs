@@ -8,6 +8,7 @@
 
 mod assemble;
 mod at;
+mod belong;
 mod facts;
 mod figure;
 mod flat;
@@ -15,6 +16,7 @@ mod h200_ab;
 mod json;
 mod kept;
 mod labels;
+mod load_summary;
 mod look;
 mod name;
 
@@ -23,6 +25,7 @@ mod own;
 mod phase1;
 mod published;
 mod report;
+pub mod reports;
 mod requests;
 mod rows;
 mod slug;
@@ -48,7 +51,10 @@ pub use slug::slug;
 pub static FORMATS: &[&dyn Format] = &[
     &own::CampaignFile,
     &own::RunFile,
+    &load_summary::LoadSummary,
     &requests::Requests,
+    &reports::ResultFile,
+    &reports::IterationsFile,
     &labels::LabelsFile,
     &facts::FactsFile,
     &phase1::Phase1,
@@ -83,6 +89,19 @@ pub struct Parsed {
     pub left_out: Vec<Error>,
     /// What a reader should know although nothing was left out.
     pub notes: Vec<String>,
+    /// Lists of values that are no metric of ours: nothing is made of them, but whoever checks a run counts them.
+    pub lists: Vec<List>,
+}
+
+/// Values of iterations under a name of the program's own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct List {
+    /// Test of a launch that makes several.
+    pub part: Option<String>,
+    /// As the program names it.
+    pub name: String,
+    /// In the order of measuring, missing as NaN.
+    pub values: Vec<f64>,
 }
 
 /// One statement of a file.
@@ -131,6 +150,8 @@ pub struct Piece {
     pub model: Option<String>,
     /// Workload label.
     pub workload: Option<String>,
+    /// Test of a launch that makes several: the run's workload becomes `WORKLOAD-TEST`. A detail with one joins that test alone.
+    pub part: Option<String>,
     /// The k-th run of its cell.
     pub repeat: Option<u32>,
     /// Group of runs close in time.
@@ -188,6 +209,7 @@ impl Intake {
 /// Only when the labels named in `options` cannot be used. Whatever is wrong with a discovered file is said in [`Intake::inputs`].
 pub fn all(found: &Discovery, options: &Options) -> Result<Intake, Error> {
     let given = options.labels.as_deref().map(labels::from_command_line).transpose()?;
-    let looks = look::at_all(found);
-    Ok(assemble::assemble(found, looks, given))
+    let places = belong::places(found);
+    let looks = look::at_all(found, &places);
+    Ok(assemble::assemble(found, looks, &places, given))
 }

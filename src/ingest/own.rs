@@ -134,6 +134,7 @@ fn run(file: &SourceFile<'_>, wire: RunWire) -> Result<Piece, Error> {
         environment: Some(wire.environment),
         model: Some(wire.model),
         workload: Some(wire.workload),
+        part: None,
         repeat: wire.repeat,
         block: wire.block,
         position: wire.position,

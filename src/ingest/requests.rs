@@ -4,7 +4,10 @@
 //! Not here: means and percentiles.
 //!
 //! Latencies follow the definitions of the words: TTFT is sent to first token, end-to-end is sent to last token, TPOT is
-//! (end-to-end - TTFT) / (output tokens - 1) and absent below two tokens. A failed request enters none of them.
+//! (end-to-end - TTFT) / (output tokens - 1) and absent below two tokens. A failed request enters none of them; one that is shorter
+//! than asked for does. Lines that name their phase are those of `sparkbench load`: what they call measured is measured, latencies of
+//! an open loop count from the intended time as in its summary, TPOT takes off the tokens of the first piece where they are known, and
+//! each request has its decode rate. The times of its chunks lie in `chunks.sbc` and are not read here.
 
 use super::look::{JSON_LINE_LIMIT, unreadable};
 use super::{Format, Head, Parsed, Piece, Record, SourceFile, Standing};
@@ -23,12 +26,14 @@ impl Format for Requests {
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        head.name == REQUESTS_FILE && (head.bytes == 0 || head.has_keys(&["sent_s", "status"]))
+        head.name == REQUESTS_FILE
+            && (head.bytes == 0 || head.has_keys(&["sent_s", "status"]) || head.has_keys(&["index", "phase", "status"]))
     }
 
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
         let mut parsed = Parsed::default();
-        let mut window = Window::default();
+        // By test, in the order in which the tests come.
+        let mut windows: Vec<(Option<String>, Window)> = Vec::new();
         let mut lines = file.lines(JSON_LINE_LIMIT);
         while let Some(line) = lines.next_line().map_err(unreadable)? {
             if line.bytes.iter().all(u8::is_ascii_whitespace) {
@@ -43,16 +48,33 @@ impl Format for Requests {
                 continue;
             }
             match serde_json::from_slice::<RequestWire>(line.bytes) {
-                Ok(request) => window.add(&request),
+                Ok(request) => match windows.iter_mut().find(|(test, _)| *test == request.test) {
+                    Some((_, window)) => window.add(&request),
+                    None => {
+                        let mut window = Window::default();
+                        window.add(&request);
+                        windows.push((request.test, window));
+                    }
+                },
                 Err(cause) => parsed.left_out.push(at(Error::archive("a request is left out").because(cause))),
             }
         }
-        if window.failed > 0 {
-            let all = window.failed + window.answered;
-            parsed.notes.push(format!("{} of {all} requests failed; they enter no latency", window.failed));
+        if windows.is_empty() {
+            windows.push((None, Window::default()));
         }
-        let piece = window.piece(file);
-        parsed.records.push(Record::Piece(Box::new(piece)));
+        let failed: usize = windows.iter().map(|(_, window)| window.failed).sum();
+        if failed > 0 {
+            let all: usize = failed + windows.iter().map(|(_, window)| window.answered).sum::<usize>();
+            parsed.notes.push(format!("{failed} of {all} requests failed; they enter no latency"));
+        }
+        let short: usize = windows.iter().map(|(_, window)| window.short).sum();
+        if short > 0 {
+            parsed.notes.push(format!("{short} answers are shorter than was asked for; they are in the latencies"));
+        }
+        for (part, window) in windows {
+            let piece = Piece { part, ..window.piece(file) };
+            parsed.records.push(Record::Piece(Box::new(piece)));
+        }
         Ok(parsed)
     }
 }
@@ -70,21 +92,26 @@ struct Window {
     ttft: Vec<f64>,
     tpot: Vec<f64>,
     e2e: Vec<f64>,
+    decode: Vec<f64>,
+    short: usize,
 }
 
 impl Window {
     fn add(&mut self, request: &RequestWire) {
-        if request.warmup {
+        if !request.measured() {
             return;
         }
         // A failed request took its share of the window: the clock starts with whatever was sent first.
         self.first_sent = least(self.first_sent, request.sent_s);
-        if request.status != RequestWire::OK {
+        if !request.answered() {
             self.failed += 1;
             return;
         }
         self.answered += 1;
-        let (sent, first, last) = (request.sent_s, request.first_token_s, request.last_token_s());
+        self.short += usize::from(request.status == RequestWire::SHORT);
+        let ours = request.phase.is_some();
+        let sent = request.intended_s.filter(|_| ours).or(request.sent_s);
+        let (first, last) = (request.first_token_s, request.last_token_s());
         self.last_token = match (self.last_token, last) {
             (Some(one), Some(other)) => Some(one.max(other)),
             (one, other) => one.or(other),
@@ -101,8 +128,13 @@ impl Window {
         let (ttft, e2e) = (between(sent, first), between(sent, last));
         self.ttft.push(ttft);
         self.e2e.push(e2e);
-        if let Some(tokens) = request.output_tokens.filter(|tokens| *tokens >= 2) {
-            self.tpot.push((e2e - ttft) / (f64::from(tokens) - 1.0));
+        let further = request.output_tokens.and_then(|tokens| tokens.checked_sub(request.first_tokens.unwrap_or(1)));
+        if let Some(further) = further.filter(|further| *further > 0) {
+            let tpot = (e2e - ttft) / f64::from(further);
+            self.tpot.push(tpot);
+            if ours {
+                self.decode.push(if tpot > 0.0 { 1000.0 / tpot } else { f64::NAN });
+            }
         }
     }
 
@@ -116,7 +148,12 @@ impl Window {
             piece.status = Some(Status::Failed(format!("all {} requests failed", self.failed)));
             return piece;
         }
-        for (metric, values) in [("ttft_ms", self.ttft), ("tpot_ms", self.tpot), ("e2e_latency_ms", self.e2e)] {
+        for (metric, values) in [
+            ("ttft_ms", self.ttft),
+            ("tpot_ms", self.tpot),
+            ("e2e_latency_ms", self.e2e),
+            ("decode_tok_s", self.decode),
+        ] {
             if !values.is_empty() {
                 piece.series.push(Series { metric: metric.into(), values, origin: file.origin(None, None, RULE) });
             }
@@ -188,6 +225,34 @@ mod tests {
             (0.5, 1.0, 4.5)
         );
         assert_eq!((piece.setup.requests, parsed.notes.len()), (Some(3.0), 1));
+    }
+
+    #[test]
+    fn lines_of_a_load_count_from_the_intended_time_and_by_their_phase() {
+        let (piece, parsed) = requests(concat!(
+            r#"{"index":0,"warmup":true,"phase":"warmup","sent_s":0,"first_token_s":9,"last_token_s":10,"status":"ok"}"#,
+            "\n",
+            r#"{"index":1,"phase":"prime","sent_s":0,"first_token_s":9,"last_token_s":10,"status":"ok"}"#,
+            "\n",
+            r#"{"index":2,"phase":"measured","intended_s":10,"sent_s":10.5,"first_token_s":11,"last_token_s":13,"#,
+            r#""input_tokens":7,"output_tokens":6,"first_tokens":2,"pieces":3,"status":"short"}"#,
+            "\n",
+            r#"{"index":3,"phase":"measured","intended_s":10,"status":"not-sent"}"#,
+            "\n",
+        ));
+        let series: BTreeMap<&str, &[f64]> =
+            piece.series.iter().map(|s| (s.metric.as_str(), s.values.as_slice())).collect();
+        assert_eq!(series["ttft_ms"], [1000.0]);
+        assert_eq!(series["e2e_latency_ms"], [3000.0]);
+        assert_eq!((series["tpot_ms"], series["decode_tok_s"]), (&[500.0][..], &[2.0][..]));
+        assert_eq!(piece.setup.requests, Some(2.0));
+        assert_eq!(
+            parsed.notes,
+            [
+                "1 of 2 requests failed; they enter no latency",
+                "1 answers are shorter than was asked for; they are in the latencies"
+            ]
+        );
     }
 
     #[test]

@@ -5,12 +5,14 @@
 
 pub mod campaign;
 pub mod facts;
+pub mod finding;
 pub mod metric;
 pub mod run;
 pub mod time;
 
 pub use campaign::{Campaign, ModelLabel, PublishedCell, Stated, StatedKind};
 pub use facts::{Facts, MachineFacts, ModelFacts};
+pub use finding::{Finding, Level};
 pub use metric::{Direction, Metric};
 pub use run::{Origin, Reading, Run, Sample, Series, Setup, Source, Status};
 pub use time::Instant;

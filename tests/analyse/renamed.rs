@@ -286,6 +286,11 @@ fn the_source_names_no_label_figure_or_author_of_an_archive() {
 /// everybody has.
 fn allowed(path: &Path, line: &str, word: &str) -> bool {
     let room = |name: &str| path.starts_with(repository().join("src").join(name));
+    // Whoever measures a machine has to know it by its name, and gives programs a grace period; whoever judges an archive does not.
+    let measures = ["plan", "host", "env", "load", "workload", "run", "cli", "archive"].into_iter().any(room);
+    if ["gb10", "dgx spark", "grace"].contains(&word) && measures {
+        return true;
+    }
     word == "phase1"
         && (room("ingest") || (room("cli") && line.contains("sparkbench ") && line.contains("data/phase1")))
 }

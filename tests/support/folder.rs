@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// An empty folder; `name` must be unique among all tests.
+    /// An empty folder; `name` must be unique within its test program. The process is part of the path: one runner puts all
+    /// tests of a program into one process, another gives each its own, where a count that makes names unique starts again.
     pub fn new(name: &str) -> Self {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
         Self(path)

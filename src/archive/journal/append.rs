@@ -1,0 +1,126 @@
+//! Adding a line to a journal so that it is on disk before the next step.
+//!
+//! In:  events and moments.  Out: one write and one sync a line.
+//! Not here: which events belong where.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use super::chain::{self, chained, object};
+use super::{Event, Journal, Moment, Tail};
+use crate::archive::manifest::JOURNAL_FILE;
+
+/// The one who writes a journal.
+#[derive(Debug)]
+pub struct Appender {
+    folder: PathBuf,
+    file: File,
+    digest: Sha256,
+    bytes: u64,
+    seq: u64,
+    tail: Tail,
+    /// A write failed: what is on disk must be looked at before the next line.
+    doubtful: bool,
+}
+
+impl Appender {
+    /// Opens the journal of an archive, making it where there is none. What is torn is healed by the next line.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or read, or was changed after it had been written.
+    pub fn open(folder: &Path) -> io::Result<(Self, Journal)> {
+        let file = OpenOptions::new().append(true).create(true).open(folder.join(JOURNAL_FILE))?;
+        let journal = chain::read(folder)?;
+        let mut appender = Self {
+            folder: folder.to_owned(),
+            file,
+            digest: Sha256::new(),
+            bytes: 0,
+            seq: 0,
+            tail: Tail::Whole,
+            doubtful: false,
+        };
+        appender.follow(&journal)?;
+        Ok((appender, journal))
+    }
+
+    fn follow(&mut self, journal: &Journal) -> io::Result<()> {
+        if let Tail::Damaged { line, why } = &journal.tail {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("line {line}: {why}")));
+        }
+        self.digest = journal.digest.clone();
+        self.bytes = journal.bytes;
+        self.seq = journal.entries.last().map_or(0, |entry| entry.seq);
+        self.tail = journal.tail.clone();
+        Ok(())
+    }
+
+    /// Demands that what we write to still is what stands under its name: an archive that was moved or removed meanwhile would otherwise
+    /// get runs without a journal, where it was.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not.
+    pub fn expect_there(&self) -> io::Result<()> {
+        let named = std::fs::metadata(self.folder.join(JOURNAL_FILE))?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
+            let ours = self.file.metadata()?;
+            if (named.dev(), named.ino()) != (ours.dev(), ours.ino()) {
+                return Err(io::Error::new(io::ErrorKind::NotFound, "another file stands in the place of the journal"));
+            }
+        }
+        #[cfg(not(unix))]
+        let _ = named;
+        Ok(())
+    }
+
+    /// Adds a line and syncs it. A torn line before it is closed and named first, in the same write.
+    ///
+    /// # Errors
+    /// When it cannot be written whole; the next call then looks at what is on disk and heals it.
+    pub fn append(&mut self, now: Moment, event: &Event) -> io::Result<()> {
+        self.expect_there()?;
+        if self.doubtful {
+            let journal = chain::read(&self.folder)?;
+            self.follow(&journal)?;
+            self.doubtful = false;
+        }
+        let mut digest = self.digest.clone();
+        let mut seq = self.seq;
+        let mut added = Vec::new();
+        let mut put = |bytes: &[u8], digest: &mut Sha256| {
+            digest.update(bytes);
+            added.extend_from_slice(bytes);
+        };
+        if matches!(self.tail, Tail::Unended | Tail::Torn { ended: false, .. }) {
+            put(b"\n", &mut digest);
+        }
+        let recovered = match &self.tail {
+            Tail::Torn { bytes, sha256, .. } => {
+                Some(Event::Recovered { torn_bytes: *bytes, torn_sha256: sha256.clone() })
+            }
+            _ => None,
+        };
+        for event in recovered.iter().chain([event]) {
+            seq += 1;
+            let line = chained(&digest, &object(seq, now, event)?);
+            put(&line, &mut digest);
+        }
+        self.doubtful = true;
+        self.file.write_all(&added)?;
+        self.file.sync_all()?;
+        self.doubtful = false;
+        (self.digest, self.seq, self.tail) = (digest, seq, Tail::Whole);
+        self.bytes += added.len() as u64;
+        Ok(())
+    }
+
+    /// Bytes of the file so far, and their SHA-256 still open for more.
+    pub(crate) fn state(&self) -> (u64, Sha256) {
+        (self.bytes, self.digest.clone())
+    }
+}

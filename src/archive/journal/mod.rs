@@ -1,0 +1,188 @@
+//! The journal of a campaign: `journal.jsonl`, one line a step, each line bound to everything before it.
+//!
+//! In:  events.  Out: [`Event`], [`Entry`]; [`read`] for those who look, [`Appender`] for the one who writes.
+//! Not here: what follows from the events (see [`Progress`](super::Progress)), the lock.
+//!
+//! A line ends in `,"chain":"<64 hex>"}`: SHA-256 over every byte of the file before the line, then over the line's own bytes up to that
+//! comma. So any change of any earlier byte shows at the next line, and a change of the last line shows in itself. It is a check
+//! against accident and careless hands, not a signature: who rewrites the whole file can compute the chain anew.
+
+mod append;
+mod chain;
+
+use serde::{Deserialize, Serialize};
+
+use super::manifest::{DroppedWire, FileHash};
+use crate::model::Instant;
+
+pub use append::Appender;
+pub use chain::{Journal, Tail, read, scan};
+pub(crate) use chain::{chained, is_chained};
+
+/// A moment on both clocks. The archive reads no clock of its own.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Moment {
+    /// Wall clock.
+    pub utc: Instant,
+    /// `CLOCK_MONOTONIC`, seconds.
+    pub monotonic_s: f64,
+}
+
+/// One step of a campaign. Readers pass over events that they do not know.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// `campaign.json` is on disk.
+    Created {
+        /// Its SHA-256.
+        campaign_sha256: String,
+    },
+    /// A collector took the archive.
+    Opened {
+        /// Program and version.
+        tool: String,
+        /// Its process.
+        pid: u32,
+        /// `boot_id` of the kernel, to tell whether monotonic times can be compared; absent where there is none.
+        #[serde(default)]
+        boot_id: Option<String>,
+    },
+    /// A collector goes on where another stopped, everything left over having been set aside.
+    Resumed {
+        /// Runs done.
+        finished: u64,
+        /// Runs that failed; they are not repeated.
+        failed: u64,
+        /// Folders that lie in `interrupted/`.
+        interrupted: u64,
+        /// Planned runs without an outcome.
+        left: u64,
+    },
+    /// Leftovers of a crash outside the archive were removed.
+    Swept {
+        /// One line each.
+        what: Vec<String>,
+    },
+    /// An environment was asked what a workload offers there.
+    Probed {
+        /// Its label.
+        environment: String,
+        /// Label of the workload.
+        workload: String,
+        /// Folder below the archive.
+        folder: String,
+        /// Every file in it.
+        files: Vec<FileHash>,
+    },
+    /// A workload's input was made for a model.
+    Prepared {
+        /// Label of the workload.
+        workload: String,
+        /// Label of the model.
+        model: String,
+        /// Folder below the archive.
+        folder: String,
+        /// Every file in it.
+        files: Vec<FileHash>,
+    },
+    /// A run is about to begin.
+    Started {
+        /// Its id.
+        run: String,
+    },
+    /// A run is complete under its final name.
+    Finished {
+        /// Its id.
+        run: String,
+        /// SHA-256 of its `run.json`, which has those of all its other files.
+        run_sha256: String,
+    },
+    /// A run failed and is complete under its final name, with its logs.
+    Failed {
+        /// Its id.
+        run: String,
+        /// As in `finished`.
+        run_sha256: String,
+        /// Why it counts as failed.
+        why: String,
+    },
+    /// A planned run will not be made, unless it is started later all the same.
+    Skipped {
+        /// Its id.
+        run: String,
+        /// Why.
+        why: String,
+    },
+    /// Something begun did not end; what there is of it lies aside.
+    Interrupted {
+        /// Id of the run, or `probes/<name>`, `prepared/<name>`.
+        run: String,
+        /// Folder below the archive.
+        folder: String,
+        /// Every file in it.
+        files: Vec<FileHash>,
+        /// What is not kept, as in `run.json`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        dropped: Vec<DroppedWire>,
+        /// Why it did not end.
+        why: String,
+    },
+    /// A complete run whose own line was missing: the crash came between the renaming and the line.
+    Adopted {
+        /// Its id.
+        run: String,
+        /// As in `finished`.
+        run_sha256: String,
+        /// Why it counts as failed, where it does.
+        #[serde(default)]
+        why: Option<String>,
+    },
+    /// The bytes just before this line are what a crash or a full disk left of a line.
+    Recovered {
+        /// How many, the line end between them and this line not counted.
+        torn_bytes: u64,
+        /// Their SHA-256.
+        torn_sha256: String,
+    },
+    /// Wall clock and monotonic clock went apart since the line before.
+    Clock {
+        /// By how much the wall clock is ahead of what was expected, seconds.
+        jump_s: f64,
+        /// In words.
+        why: String,
+    },
+    /// What must not change within a campaign has changed since it was begun.
+    Changed {
+        /// One line each.
+        what: Vec<String>,
+    },
+    /// The collector stopped in order before the end of the plan.
+    Stopped {
+        /// Why.
+        why: String,
+    },
+    /// Every planned run is accounted for. The last line.
+    Closed {
+        /// Runs done.
+        finished: u64,
+        /// Runs that failed.
+        failed: u64,
+    },
+}
+
+/// A line of the journal that fits its chain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Line of the file, from 1.
+    pub line: u64,
+    /// Number of the entry, from 1; torn lines have none.
+    pub seq: u64,
+    /// Wall clock; absent when it does not read as one.
+    pub utc: Option<Instant>,
+    /// `CLOCK_MONOTONIC`, seconds.
+    pub monotonic_s: Option<f64>,
+    /// Name of the event.
+    pub name: String,
+    /// The event; absent for one that this version does not know.
+    pub event: Option<Event>,
+}

@@ -1,0 +1,160 @@
+//! Replacing in what is held in memory: text, variables, command lines, JSON, what `campaign.json` and `run.json` say.
+//!
+//! In:  values.  Out: the same values with secrets and names replaced; how often, by kind.
+//! Not here: files (see `stream`, `folder`), what is known beforehand.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::scan::tag;
+use super::{Mask, Tally, count, names};
+use crate::archive::manifest::{CampaignWire, RunWire};
+use crate::error::Error;
+
+impl Mask {
+    /// Kind of secret that a variable's value is.
+    pub(super) fn secret(&self, name: &str, value: &str) -> Option<&'static str> {
+        let told = self.secret_names.is_match(name).then_some("secret");
+        let kind = told.or_else(|| names::of_variable(name))?;
+        (!names::is_void(value.as_bytes()) && (told.is_some() || !names::is_count(kind, value.as_bytes())))
+            .then_some(kind)
+    }
+
+    /// Replaces in a text.
+    pub fn text(&self, text: &str, tally: &mut Tally) -> String {
+        String::from_utf8_lossy(&self.bytes(text.as_bytes(), tally)).into_owned()
+    }
+
+    /// Replaces in variables: whole values by name, parts of others by shape.
+    pub fn variables(&self, variables: &BTreeMap<String, String>, tally: &mut Tally) -> BTreeMap<String, String> {
+        variables.iter().map(|(name, value)| (name.clone(), self.value(name, value, tally))).collect()
+    }
+
+    fn value(&self, name: &str, value: &str, tally: &mut Tally) -> String {
+        match self.secret(name, value) {
+            Some(kind) => {
+                count(tally, kind);
+                tag(kind)
+            }
+            None => self.text(value, tally),
+        }
+    }
+
+    /// Replaces in a command line: `--token X`, `--token=X`, `-e NAME=VALUE`, `NAME=VALUE`, and whatever shows by its shape.
+    pub fn arguments(&self, arguments: &[String], tally: &mut Tally) -> Vec<String> {
+        let mut before: Option<&str> = None;
+        let mut masked = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            let option = before.take().filter(|_| !argument.starts_with('-'));
+            let secret = option.and_then(|option| self.secret(option, argument));
+            masked.push(match (secret, argument.split_once('=')) {
+                (Some(kind), _) => {
+                    count(tally, kind);
+                    tag(kind)
+                }
+                (None, Some((name, value))) if is_name(name) => format!("{name}={}", self.value(name, value, tally)),
+                _ => self.text(argument, tally),
+            });
+            before = argument
+                .strip_prefix('-')
+                .map(|name| name.trim_start_matches('-'))
+                .filter(|name| name.len() > 1 && !name.contains('='));
+        }
+        masked
+    }
+
+    /// Replaces in every string of a JSON value; under a key that speaks of a secret the whole string.
+    pub fn json(&self, value: &mut Value, tally: &mut Tally) {
+        match value {
+            Value::String(text) => *text = self.text(text, tally),
+            Value::Array(items) => self.array(items, tally),
+            Value::Object(fields) => {
+                for (name, field) in fields.iter_mut() {
+                    match (names::in_text(name), &mut *field) {
+                        (Some(kind), Value::String(text))
+                            if !names::is_void(text.as_bytes()) && !names::is_count(kind, text.as_bytes()) =>
+                        {
+                            count(tally, kind);
+                            *text = tag(kind);
+                        }
+                        _ => self.json(field, tally),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Replaces in the keys of a tree whose keys are data: mount points, addresses.
+    fn keys(&self, value: &mut Value, tally: &mut Tally) {
+        match value {
+            Value::Array(items) => items.iter_mut().for_each(|item| self.keys(item, tally)),
+            Value::Object(fields) => {
+                for (name, mut field) in std::mem::take(fields) {
+                    self.keys(&mut field, tally);
+                    fields.insert(self.text(&name, tally), field);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Lists of strings may be command lines.
+    fn array(&self, items: &mut [Value], tally: &mut Tally) {
+        let strings: Option<Vec<String>> = items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
+        match strings {
+            Some(strings) => {
+                for (item, text) in items.iter_mut().zip(self.arguments(&strings, tally)) {
+                    *item = Value::String(text);
+                }
+            }
+            None => items.iter_mut().for_each(|item| self.json(item, tally)),
+        }
+    }
+
+    /// Replaces in everything that `campaign.json` says, but for the plan and what identifies the campaign, and notes how often.
+    ///
+    /// # Errors
+    /// When it does not fit its own shape afterwards.
+    pub fn campaign(&self, campaign: CampaignWire) -> Result<CampaignWire, Error> {
+        let mut tally = campaign.masked.clone();
+        let fixed = campaign.clone();
+        let mut campaign = campaign;
+        let trees = campaign.host.iter_mut().chain(campaign.environments.values_mut());
+        trees.for_each(|tree| self.keys(tree, &mut tally));
+        let mut masked: CampaignWire = self.wire(&campaign, &mut tally)?;
+        (masked.schema, masked.name, masked.plan) = (fixed.schema, fixed.name, fixed.plan);
+        (masked.archive_id, masked.suite_sha256, masked.design_sha256) =
+            (fixed.archive_id, fixed.suite_sha256, fixed.design_sha256);
+        masked.masked = tally;
+        Ok(masked)
+    }
+
+    /// Replaces in everything that `run.json` says, but for what identifies the run.
+    ///
+    /// # Errors
+    /// When it does not fit its own shape afterwards.
+    pub fn run(&self, run: RunWire) -> Result<RunWire, Error> {
+        let mut tally = run.masked.clone();
+        let mut run = run;
+        run.environment_state.iter_mut().for_each(|tree| self.keys(tree, &mut tally));
+        let mut masked: RunWire = self.wire(&RunWire { variables: BTreeMap::new(), ..run.clone() }, &mut tally)?;
+        masked.variables = self.variables(&run.variables, &mut tally);
+        (masked.schema, masked.id, masked.environment) = (run.schema, run.id, run.environment);
+        (masked.model, masked.workload, masked.files) = (run.model, run.workload, run.files);
+        masked.masked = tally;
+        Ok(masked)
+    }
+
+    fn wire<T: serde::Serialize + serde::de::DeserializeOwned>(&self, wire: &T, tally: &mut Tally) -> Result<T, Error> {
+        let odd = |cause| Error::archive("cannot mask what is to be archived").because(cause);
+        let mut value = serde_json::to_value(wire).map_err(odd)?;
+        self.json(&mut value, tally);
+        serde_json::from_value(value).map_err(odd)
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+}

@@ -1,0 +1,139 @@
+//! Replacing in bytes and in files of any size, one window at a time.
+//!
+//! In:  readers, writers, files.  Out: the same bytes with secrets and names replaced; how often, by kind.
+//! Not here: what is replaced (see `scan`).
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::path::Path;
+
+use super::scan::{Hit, Scanner};
+use super::tokens::Class;
+use super::{Mask, Tally, count};
+use crate::archive::disk::ASIDE;
+
+/// Bytes that are looked at before any are given out.
+const CHUNK: usize = 1 << 20;
+/// Bytes that the longest thing replaced may have, beyond which its class of characters tells where it ends. A variable of the environment
+/// can be 128 KiB long (`MAX_ARG_STRLEN` of Linux).
+const AHEAD: usize = 256 << 10;
+/// Bytes looked back at: a name before its value.
+const BACK: usize = 256;
+/// A file with a zero byte among its first ones is no text.
+const SNIFF: usize = 8 << 10;
+
+/// What was done to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Masked {
+    /// Nothing in it was to be replaced; it is byte for byte as it came.
+    Untouched,
+    /// Text, rewritten.
+    Rewritten,
+    /// Not text: secrets in it were overwritten in place, at the same length.
+    Blotted,
+}
+
+/// What goes in the place of a hit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// A word that says what it was.
+    Tag,
+    /// As many `*`, secrets only: the lengths inside a binary file must stay true.
+    Blot,
+}
+
+impl Mask {
+    /// Replaces in bytes.
+    pub fn bytes(&self, text: &[u8], tally: &mut Tally) -> Vec<u8> {
+        let mut out = Vec::with_capacity(text.len());
+        // Reading from and writing to memory does not fail.
+        let _ = pass(&self.scanner, Way::Tag, &mut &*text, &mut out, tally);
+        out
+    }
+
+    /// Replaces in a file, if there is anything to replace: aside, synced, renamed.
+    ///
+    /// # Errors
+    /// As the file system says; the file is then as it was.
+    pub fn file(&self, path: &Path, tally: &mut Tally) -> io::Result<Masked> {
+        let way = if is_text(path)? { Way::Tag } else { Way::Blot };
+        let mut found = Tally::new();
+        pass(&self.scanner, way, &mut File::open(path)?, &mut io::sink(), &mut found)?;
+        if found.is_empty() {
+            return Ok(Masked::Untouched);
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let aside = path.with_file_name(format!(".{name}{ASIDE}"));
+        let rewritten = File::create(&aside).and_then(|file| {
+            let mut out = BufWriter::new(file);
+            pass(&self.scanner, way, &mut File::open(path)?, &mut out, &mut Tally::new())?;
+            out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+            fs::set_permissions(&aside, fs::metadata(path)?.permissions())?;
+            fs::rename(&aside, path)
+        });
+        if rewritten.is_err() {
+            // The first failure is the one to report.
+            let _ = fs::remove_file(&aside);
+        }
+        rewritten?;
+        found.into_iter().for_each(|(kind, times)| *tally.entry(kind).or_default() += times);
+        Ok(if way == Way::Tag { Masked::Rewritten } else { Masked::Blotted })
+    }
+}
+
+fn is_text(path: &Path) -> io::Result<bool> {
+    let mut head = Vec::with_capacity(SNIFF);
+    File::open(path)?.take(SNIFF as u64).read_to_end(&mut head)?;
+    Ok(!head.contains(&0))
+}
+
+fn pass(scanner: &Scanner, way: Way, input: &mut dyn Read, out: &mut dyn Write, tally: &mut Tally) -> io::Result<()> {
+    let mut window = Vec::with_capacity(CHUNK + AHEAD + BACK);
+    let (mut at, mut more) = (0, true);
+    // What a secret that reached the end of the window goes on with.
+    let mut open: Option<Class> = None;
+    while more {
+        let wanted = CHUNK + AHEAD;
+        more = (&mut *input).take(wanted as u64).read_to_end(&mut window)? == wanted;
+        let limit = if more { window.len().saturating_sub(AHEAD) } else { window.len() };
+        if let Some(class) = open {
+            let end = class.end(&window, at);
+            blot(way, end - at, out)?;
+            open = (end == window.len() && more).then_some(class);
+            at = end;
+        }
+        while let Some(hit) = scanner.next(&window, at, limit) {
+            out.write_all(window.get(at..hit.start).unwrap_or_default())?;
+            if way == Way::Tag || hit.secret {
+                count(tally, hit.kind);
+            }
+            replace(way, &hit, &window, out)?;
+            open = hit.open.filter(|_| hit.end == window.len() && more);
+            at = hit.end;
+        }
+        if at < limit {
+            out.write_all(window.get(at..limit).unwrap_or_default())?;
+            at = limit;
+        }
+        let drop = at.saturating_sub(BACK);
+        window.drain(..drop);
+        at -= drop;
+    }
+    Ok(())
+}
+
+fn replace(way: Way, hit: &Hit<'_>, window: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    match way {
+        Way::Tag => out.write_all(&hit.with),
+        Way::Blot if hit.secret => blot(way, hit.end - hit.start, out),
+        Way::Blot => out.write_all(window.get(hit.start..hit.end).unwrap_or_default()),
+    }
+}
+
+/// The rest of a secret whose beginning was replaced already.
+fn blot(way: Way, length: usize, out: &mut dyn Write) -> io::Result<()> {
+    match way {
+        Way::Tag => Ok(()),
+        Way::Blot => io::copy(&mut io::repeat(b'*').take(length as u64), out).map(drop),
+    }
+}

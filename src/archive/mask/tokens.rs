@@ -1,0 +1,181 @@
+//! Secrets that show by their own shape: tokens with a known beginning, JSON web tokens, bearers, addresses with a password, private keys.
+//!
+//! In:  bytes and a place in them.  Out: [`Hit`], what is to be replaced.
+//! Not here: names before values, values known beforehand.
+//!
+//! Shapes are those of the issuers' documentation: Hugging Face, NVIDIA NGC, GitHub, GitLab, OpenAI, Anthropic, AWS, Google, Slack, npm, PyPI,
+//! Docker; RFC 7519 for JSON web tokens, RFC 3986 section 3.2.1 for user information, RFC 7468 for private keys.
+
+use super::scan::{Hit, word_start};
+
+/// Characters that a token is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Letters and digits.
+    Alnum,
+    /// And `_`, `-`.
+    Dashed,
+    /// Capitals and digits.
+    Capital,
+    /// And `.`, `~`, `+`, `/`, `=`: RFC 6750.
+    Bearer,
+    /// The body of a private key in base 64, with line ends, real or escaped.
+    Pem,
+    /// Anything up to a blank or a quote.
+    Value,
+    /// Anything up to a double quote.
+    Quoted(u8),
+}
+
+impl Class {
+    pub(super) fn has(self, byte: u8) -> bool {
+        match self {
+            Self::Alnum => byte.is_ascii_alphanumeric(),
+            Self::Dashed => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'),
+            Self::Capital => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
+            Self::Bearer => byte.is_ascii_alphanumeric() || b"_-.~+/=".contains(&byte),
+            Self::Pem => byte.is_ascii_alphanumeric() || b"+/=\r\n\\ \t:,-".contains(&byte),
+            Self::Value => !byte.is_ascii_whitespace() && !b"\"'`,;&)]}<>|\\\0".contains(&byte),
+            Self::Quoted(quote) => byte != quote && byte != b'\n' && byte != 0,
+        }
+    }
+
+    /// End of the run that begins at `from`.
+    pub(super) fn end(self, text: &[u8], from: usize) -> usize {
+        let run = text.get(from..).unwrap_or_default().iter().position(|byte| !self.has(*byte));
+        run.map_or(text.len(), |length| from + length)
+    }
+}
+
+/// A beginning, what follows it, how many of that at least, and at most where the length is fixed; whether a digit must be among them.
+struct Shape(&'static str, Class, usize, Option<usize>, bool);
+
+const SHAPES: &[Shape] = &[
+    Shape("hf_", Class::Alnum, 20, None, false),
+    Shape("api_org_", Class::Alnum, 20, None, false),
+    Shape("nvapi-", Class::Dashed, 20, None, false),
+    Shape("sk-", Class::Dashed, 20, None, true),
+    Shape("ghp_", Class::Alnum, 30, None, false),
+    Shape("gho_", Class::Alnum, 30, None, false),
+    Shape("ghu_", Class::Alnum, 30, None, false),
+    Shape("ghs_", Class::Alnum, 30, None, false),
+    Shape("ghr_", Class::Alnum, 30, None, false),
+    Shape("github_pat_", Class::Dashed, 20, None, false),
+    Shape("glpat-", Class::Dashed, 20, None, false),
+    Shape("AKIA", Class::Capital, 16, Some(16), false),
+    Shape("ASIA", Class::Capital, 16, Some(16), false),
+    Shape("AIza", Class::Dashed, 35, Some(35), false),
+    Shape("xoxb-", Class::Dashed, 20, None, true),
+    Shape("xoxp-", Class::Dashed, 20, None, true),
+    Shape("npm_", Class::Alnum, 36, Some(36), false),
+    Shape("pypi-", Class::Dashed, 50, None, true),
+    Shape("dckr_pat_", Class::Dashed, 20, None, false),
+];
+
+/// First bytes of what begins a word. `-` and `:` begin anywhere.
+pub(super) const FIRST: &[u8] = b"hansgAxpdeBb";
+
+/// Longest user information looked at in an address.
+const USERINFO: usize = 512;
+/// Longest private key: 16,384 bits take 13 KiB.
+const PEM: usize = 64 << 10;
+
+/// A secret that begins (or whose introduction begins) at `at`.
+pub(super) fn at(text: &[u8], at: usize) -> Option<Hit<'static>> {
+    let here = text.get(at..)?;
+    match here.first()? {
+        b'-' => private_key(text, at),
+        b':' => address(text, at),
+        _ if !word_start(text, at) => None,
+        b'e' => web_token(text, at),
+        b'b' | b'B' => bearer(text, at),
+        _ => SHAPES.iter().find_map(|shape| shaped(text, at, shape)),
+    }
+}
+
+fn shaped(text: &[u8], at: usize, Shape(start, class, least, most, digit): &Shape) -> Option<Hit<'static>> {
+    // The first byte alone turns nearly all away.
+    if text.get(at) != start.as_bytes().first() || !text.get(at..)?.starts_with(start.as_bytes()) {
+        return None;
+    }
+    let from = at + start.len();
+    let end = class.end(text, from);
+    let run = text.get(from..end)?;
+    let fits = run.len() >= *least && most.is_none_or(|most| run.len() <= most);
+    (fits && (!digit || run.iter().any(u8::is_ascii_digit))).then(|| Hit::new(at, end, "token", *class))
+}
+
+/// Header, claims and signature in base 64, the first two being JSON objects.
+fn web_token(text: &[u8], at: usize) -> Option<Hit<'static>> {
+    const LEAST: [usize; 3] = [10, 10, 5];
+    if !text.get(at..)?.starts_with(b"eyJ") {
+        return None;
+    }
+    let mut end = at;
+    for (index, least) in LEAST.into_iter().enumerate() {
+        if index > 0 {
+            (text.get(end) == Some(&b'.')).then_some(())?;
+            end += 1;
+        }
+        let from = end;
+        end = Class::Dashed.end(text, from);
+        (end - from >= least).then_some(())?;
+    }
+    Some(Hit::new(at, end, "token", Class::Dashed))
+}
+
+/// `Bearer x`, where `x` looks like no word.
+fn bearer(text: &[u8], at: usize) -> Option<Hit<'static>> {
+    const WORD: &[u8] = b"bearer";
+    const LEAST: usize = 8;
+    const LONG: usize = 20;
+    text.get(at..at + WORD.len())?.eq_ignore_ascii_case(WORD).then_some(())?;
+    let gap = at + WORD.len();
+    let from = gap + text.get(gap..)?.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let end = Class::Bearer.end(text, from);
+    let run = text.get(from..end)?;
+    let secret = from > gap && run.len() >= LEAST && (run.len() >= LONG || run.iter().any(u8::is_ascii_digit));
+    secret.then(|| Hit::new(from, end, "token", Class::Bearer))
+}
+
+/// `//user:password@`, or a long user name with digits, which is a token.
+fn address(text: &[u8], at: usize) -> Option<Hit<'static>> {
+    const MARK: &[u8] = b"://";
+    const TOKEN: usize = 16;
+    text.get(at..)?.starts_with(MARK).then_some(())?;
+    let from = at + MARK.len();
+    let rest = text.get(from..text.len().min(from + USERINFO))?;
+    let end =
+        rest.iter().position(|byte| byte.is_ascii_whitespace() || b"/\"'`<>\\\0".contains(byte)).unwrap_or(rest.len());
+    let user = rest.get(..rest.get(..end)?.iter().rposition(|byte| *byte == b'@')?)?;
+    let secret = match user.iter().position(|byte| *byte == b':') {
+        Some(colon) => colon + 1 < user.len() && !super::names::is_void(user.get(colon + 1..)?),
+        None => user.len() >= TOKEN && user.iter().any(u8::is_ascii_digit),
+    };
+    secret.then(|| Hit::closed(from, from + user.len(), "url"))
+}
+
+/// From the first dash of `BEGIN` to the last dash of `END`; a cut one to the end of what can belong to it.
+fn private_key(text: &[u8], at: usize) -> Option<Hit<'static>> {
+    const BEGIN: &[u8] = b"-----BEGIN ";
+    const KEY: &[u8] = b"PRIVATE KEY-----";
+    const END: &[u8] = b"-----END ";
+    const TITLE: usize = 24;
+    let here = text.get(at..)?;
+    here.starts_with(BEGIN).then_some(())?;
+    let title = here.get(BEGIN.len()..)?;
+    let key = find(title.get(..title.len().min(TITLE + KEY.len()))?, KEY)?;
+    let body = at + BEGIN.len() + key + KEY.len();
+    let rest = text.get(body..text.len().min(body + PEM))?;
+    if let Some(end) = find(rest, END)
+        && let Some(key) = find(rest.get(end..rest.len().min(end + END.len() + TITLE + KEY.len()))?, KEY)
+    {
+        return Some(Hit::closed(at, body + end + key + KEY.len(), "key"));
+    }
+    Some(Hit::new(at, Class::Pem.end(text, body), "key", Class::Pem))
+}
+
+/// Where `needle` first stands.
+pub(super) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
+    text.windows(needle.len()).position(|window| window == needle)
+}

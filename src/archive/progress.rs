@@ -1,0 +1,113 @@
+//! How far a campaign has come, by its journal alone.
+//!
+//! In:  entries of a journal.  Out: [`Progress`].
+//! Not here: looking at the runs themselves.
+
+use std::collections::BTreeMap;
+
+use super::journal::{Entry, Event};
+use super::manifest::PlannedRun;
+
+/// What the journal says of each run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Progress {
+    /// Runs done, by id, with the SHA-256 of their `run.json`.
+    pub finished: BTreeMap<String, String>,
+    /// Runs that failed, by id. They are not repeated.
+    pub failed: BTreeMap<String, Failure>,
+    /// Runs left out, by id, and why.
+    pub skipped: BTreeMap<String, String>,
+    /// How often a run was begun and did not end, by id (or `probes/<name>`, `prepared/<name>`).
+    pub interrupted: BTreeMap<String, u32>,
+    /// Folder below the archive, by label of environment and of workload.
+    pub probed: BTreeMap<(String, String), String>,
+    /// Folder below the archive, by label of workload and of model.
+    pub prepared: BTreeMap<(String, String), String>,
+    /// The run that was begun last and has no outcome yet.
+    pub in_flight: Option<String>,
+    /// Every planned run is accounted for and nothing more will be written.
+    pub closed: bool,
+}
+
+/// A run that failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Failure {
+    /// SHA-256 of its `run.json`.
+    pub run_sha256: String,
+    /// Why.
+    pub why: String,
+}
+
+impl Progress {
+    /// Reads a journal from its start.
+    pub fn of(entries: &[Entry]) -> Self {
+        let mut progress = Self::default();
+        entries.iter().filter_map(|entry| entry.event.as_ref()).for_each(|event| progress.note(event));
+        progress
+    }
+
+    /// Takes one more event into account.
+    pub fn note(&mut self, event: &Event) {
+        match event {
+            Event::Started { run } => {
+                self.in_flight = Some(run.clone());
+                self.skipped.remove(run);
+            }
+            Event::Finished { run, run_sha256 } | Event::Adopted { run, run_sha256, why: None } => {
+                self.ended(run);
+                self.finished.insert(run.clone(), run_sha256.clone());
+            }
+            Event::Failed { run, run_sha256, why } | Event::Adopted { run, run_sha256, why: Some(why) } => {
+                self.ended(run);
+                self.failed.insert(run.clone(), Failure { run_sha256: run_sha256.clone(), why: why.clone() });
+            }
+            Event::Skipped { run, why } => {
+                self.skipped.insert(run.clone(), why.clone());
+            }
+            Event::Interrupted { run, .. } => {
+                self.ended(run);
+                *self.interrupted.entry(run.clone()).or_default() += 1;
+            }
+            Event::Probed { environment, workload, folder, .. } => {
+                self.probed.insert((environment.clone(), workload.clone()), folder.clone());
+            }
+            Event::Prepared { workload, model, folder, .. } => {
+                self.prepared.insert((workload.clone(), model.clone()), folder.clone());
+            }
+            Event::Closed { .. } => self.closed = true,
+            Event::Created { .. }
+            | Event::Opened { .. }
+            | Event::Resumed { .. }
+            | Event::Swept { .. }
+            | Event::Recovered { .. }
+            | Event::Clock { .. }
+            | Event::Changed { .. }
+            | Event::Stopped { .. } => {}
+        }
+    }
+
+    fn ended(&mut self, run: &str) {
+        if self.in_flight.as_deref() == Some(run) {
+            self.in_flight = None;
+        }
+    }
+
+    /// Whether a run is complete under its final name.
+    pub fn is_complete(&self, id: &str) -> bool {
+        self.finished.contains_key(id) || self.failed.contains_key(id)
+    }
+
+    /// Planned runs that are neither complete nor left out, in the order of the plan.
+    pub fn left<'a>(&self, plan: &'a [PlannedRun]) -> Vec<&'a PlannedRun> {
+        plan.iter().filter(|run| !self.is_complete(&run.id) && !self.skipped.contains_key(&run.id)).collect()
+    }
+
+    /// `3 runs are complete`, for messages.
+    pub fn safe(&self) -> String {
+        match self.finished.len() + self.failed.len() {
+            0 => "no run was complete yet".to_owned(),
+            1 => "1 run is complete and safe".to_owned(),
+            n => format!("{n} runs are complete and safe"),
+        }
+    }
+}

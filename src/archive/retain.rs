@@ -1,0 +1,91 @@
+//! What of a run's files is kept: globs and a size above which only name, size and hash stay.
+//!
+//! In:  a folder that nobody else writes to.  Out: the same folder with plain files and folders only; what was left out.
+//! Not here: masking.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+use super::disk;
+use super::manifest::DroppedWire;
+use crate::error::Error;
+
+/// What is not kept.
+#[derive(Debug, Clone, Default)]
+pub struct Retention {
+    drop: GlobSet,
+    globs: Vec<String>,
+    most_bytes: Option<u64>,
+}
+
+impl Retention {
+    /// Globs over paths below a run's folder, where `*` stays within a folder; sizes above `max_mib` MiB go too.
+    ///
+    /// # Errors
+    /// When a glob does not make sense.
+    pub fn new(drop: &[String], max_mib: Option<u64>) -> Result<Self, Error> {
+        let mut globs = GlobSetBuilder::new();
+        for text in drop {
+            let glob = GlobBuilder::new(text).literal_separator(true).build().map_err(|cause| {
+                Error::usage(format!("'{text}' is no pattern for files"))
+                    .hint("use `*` within a folder and `**` across folders, as in `work/**/*.bin`")
+                    .because(cause)
+            })?;
+            globs.add(glob);
+        }
+        let set = globs.build().map_err(|cause| Error::usage("too many patterns for files").because(cause))?;
+        Ok(Self { drop: set, globs: drop.to_vec(), most_bytes: max_mib.map(|mib| mib.saturating_mul(1 << 20)) })
+    }
+
+    fn why(&self, path: &str, bytes: u64) -> Option<String> {
+        if let Some(glob) = self.drop.matches(path).first().and_then(|index| self.globs.get(*index)) {
+            return Some(format!("the suite drops '{glob}'"));
+        }
+        let most = self.most_bytes.filter(|most| bytes > *most)?;
+        Some(format!("{} MiB are more than the {} MiB kept of one file", bytes.div_ceil(1 << 20), most >> 20))
+    }
+
+    /// Removes what is not kept, links and what else is no file, files that cannot be read, empty folders and files of ours that were
+    /// still being written. Says what it removed, but for the last two, which hold nothing.
+    ///
+    /// # Errors
+    /// As the file system says; the call can be made again.
+    pub fn apply(&self, folder: &Path) -> io::Result<Vec<DroppedWire>> {
+        let mut dropped = Vec::new();
+        let tree = disk::tree(folder)?;
+        for (path, what) in tree.others {
+            fs::remove_file(folder.join(&path))?;
+            dropped.push(DroppedWire { path, why: what, ..DroppedWire::default() });
+        }
+        for path in tree.files {
+            let file = folder.join(&path);
+            if path.rsplit('/').next().is_some_and(disk::is_aside) {
+                fs::remove_file(&file)?;
+                continue;
+            }
+            let bytes = fs::symlink_metadata(&file)?.len();
+            let readable = match fs::File::open(&file) {
+                Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => false,
+                opened => opened.map(|_| true)?,
+            };
+            let why =
+                if readable { self.why(&path, bytes) } else { Some("it may not be read by this user".to_owned()) };
+            if let Some(why) = why {
+                let sha256 = if readable { Some(disk::sha256_of(&file)?.0) } else { None };
+                fs::remove_file(&file)?;
+                dropped.push(DroppedWire { path, bytes: Some(bytes), sha256, why });
+            }
+        }
+        for path in tree.folders.iter().rev() {
+            let folder = folder.join(path);
+            if fs::read_dir(&folder)?.next().is_none() {
+                fs::remove_dir(&folder)?;
+            }
+        }
+        dropped.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(dropped)
+    }
+}

@@ -1,0 +1,252 @@
+//! An archive of a campaign against its own records.
+//!
+//! In:  the folder.  Out: flaws.
+//! Not here: sites.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use super::expected::Expected;
+use super::{Flaw, Kind, Progressed, Verified};
+use crate::archive::Progress;
+use crate::archive::disk::{self, Tree, is_aside};
+use crate::archive::journal::{self, Event, Journal, Tail};
+use crate::archive::lock;
+use crate::archive::manifest::{
+    CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, FileHash, INTERRUPTED_FOLDER, JOURNAL_FILE, PREPARED_FOLDER,
+    PROBES_FOLDER, RUN_FILE, RUNS_FOLDER, RunWire, SEAL_FILE,
+};
+use crate::archive::writer::{PARENTS, unfinished};
+use crate::error::Error;
+
+/// What is known while an archive is being verified.
+pub(super) struct Look<'a> {
+    pub(super) folder: &'a Path,
+    pub(super) journal: Journal,
+    pub(super) progress: Progress,
+    tree: Tree,
+    pub(super) expected: Expected,
+    pub(super) verified: Verified,
+    pub(super) running: bool,
+}
+
+/// Verifies an archive.
+pub(super) fn verify(folder: &Path, progressed: Progressed<'_>) -> Result<Verified, Error> {
+    let listed = |cause| Error::archive(format!("cannot list '{}'", folder.display())).because(cause);
+    let running = lock::held(folder) == Some(true);
+    let mut verified = Verified::default();
+    let journal = journal::read(folder).unwrap_or_else(|cause| {
+        let (kind, what) = match cause.kind() {
+            std::io::ErrorKind::NotFound => (Kind::Missing, "it was written and is not there".to_owned()),
+            _ => (Kind::Unreadable, cause.to_string()),
+        };
+        verified.flaws.push(Flaw::new(JOURNAL_FILE, kind, what));
+        journal::scan(&[])
+    });
+    let tree = disk::tree(folder).map_err(listed)?;
+    let progress = Progress::of(&journal.entries);
+    let mut look = Look { folder, journal, progress, tree, expected: Expected::default(), verified, running };
+    if running {
+        look.pass_over_what_moves();
+    }
+    look.journal();
+    let plan = look.campaign();
+    look.runs();
+    look.folders_in_the_journal();
+    look.outcomes(plan.as_ref());
+    look.seal();
+    let Look { tree, expected, mut verified, progress, .. } = look;
+    expected.hold(folder, &tree, &|path| extra(path, &progress), &mut verified, progressed);
+    Ok(verified)
+}
+
+/// Why something that nothing speaks of may be there.
+fn extra(path: &str, progress: &Progress) -> String {
+    let parts: Vec<&str> = path.split('/').collect();
+    match parts.as_slice() {
+        [parent, name, ..] if PARENTS.contains(parent) && unfinished(name).is_some() => {
+            "left by a collector that ended; --resume sets it aside".to_owned()
+        }
+        [RUNS_FOLDER, id, ..] if !progress.is_complete(id) => {
+            "the journal does not know this run; --resume adopts it if it is complete".to_owned()
+        }
+        [RUNS_FOLDER, ..] => format!("{RUN_FILE} does not list it"),
+        [INTERRUPTED_FOLDER, ..] => "the journal does not list it".to_owned(),
+        [name] if is_aside(name) => "left by a collector that ended; --resume removes it".to_owned(),
+        _ => "nothing in the archive speaks of it".to_owned(),
+    }
+}
+
+impl Look<'_> {
+    pub(super) fn flaw(&mut self, path: impl Into<String>, kind: Kind, what: impl Into<String>) {
+        self.verified.flaws.push(Flaw::new(path, kind, what));
+    }
+
+    /// While a collector works, what it is about to change cannot be held against anything; everything else can.
+    fn pass_over_what_moves(&mut self) {
+        let later = journal::read(self.folder).map(|journal| Progress::of(&journal.entries)).unwrap_or_default();
+        let mut busy: BTreeSet<String> =
+            [&self.progress, &later].into_iter().filter_map(|p| p.in_flight.clone()).collect();
+        let names = |progress: &Progress| {
+            let mut names: BTreeSet<String> = progress.finished.keys().chain(progress.failed.keys()).cloned().collect();
+            names.extend(progress.interrupted.iter().map(|(run, times)| format!("{run}\0{times}")));
+            names
+        };
+        let before = names(&self.progress);
+        busy.extend(
+            names(&later).difference(&before).map(|name| name.split('\0').next().unwrap_or_default().to_owned()),
+        );
+        // A run whose folder has its name already and whose line is about to come is the one begun last.
+        for run in &busy {
+            self.expected.pass_over(format!("{RUNS_FOLDER}/{run}/"));
+            self.expected.pass_over(format!("{INTERRUPTED_FOLDER}/{}-", run.replace('/', "-")));
+            self.verified.notes.push(format!("'{run}' is in flight and was passed over"));
+        }
+        let paths: Vec<String> = self.tree.folders.iter().chain(&self.tree.files).cloned().collect();
+        for path in paths {
+            let parts: Vec<&str> = path.split('/').collect();
+            match parts.as_slice() {
+                [RUNS_FOLDER, name] if busy.contains(*name) => self.expected.pass_over(path),
+                [parent, name] if PARENTS.contains(parent) && unfinished(name).is_some() => {
+                    self.expected.pass_over(path)
+                }
+                [PROBES_FOLDER | PREPARED_FOLDER, _] if !self.known_extra(&path) => self.expected.pass_over(path),
+                [name] if is_aside(name) || *name == SEAL_FILE => self.expected.pass_over(path),
+                [PROBES_FOLDER | PREPARED_FOLDER | RUNS_FOLDER | INTERRUPTED_FOLDER] => self.expected.may_be(path),
+                _ => {}
+            }
+        }
+    }
+
+    fn known_extra(&self, path: &str) -> bool {
+        self.progress.probed.values().chain(self.progress.prepared.values()).any(|folder| folder == path)
+    }
+
+    /// The journal itself; what it says comes later.
+    fn journal(&mut self) {
+        self.expected.checked(JOURNAL_FILE);
+        self.verified.files += 1;
+        self.verified.bytes += self.journal.bytes;
+        match self.journal.tail.clone() {
+            Tail::Whole => {}
+            Tail::Unended => {
+                self.verified.notes.push(format!("the last line of {JOURNAL_FILE} has no end; --resume adds it"))
+            }
+            Tail::Torn { line, bytes, ended: false, .. } => self.verified.notes.push(format!(
+                "line {line} of {JOURNAL_FILE} is torn after {bytes} bytes, as a crash leaves it; --resume closes it"
+            )),
+            Tail::Torn { line, bytes, .. } => self.flaw(
+                JOURNAL_FILE,
+                Kind::Changed,
+                format!("from line {line} on, {bytes} bytes are no lines of a journal"),
+            ),
+            Tail::Damaged { line, why } => self.flaw(JOURNAL_FILE, Kind::Changed, format!("line {line}: {why}")),
+        }
+        let unknown: Vec<String> = self
+            .journal
+            .entries
+            .iter()
+            .filter(|entry| entry.event.is_none())
+            .map(|entry| {
+                format!("line {} of {JOURNAL_FILE}: '{}' is not known to this version", entry.line, entry.name)
+            })
+            .collect();
+        self.verified.notes.extend(unknown);
+        let closed = self.journal.entries.iter().position(|entry| matches!(entry.event, Some(Event::Closed { .. })));
+        if let Some(after) = closed.and_then(|at| self.journal.entries.get(at + 1)).map(|entry| entry.line) {
+            self.flaw(JOURNAL_FILE, Kind::Contradiction, format!("line {after} stands after the campaign was closed"));
+        }
+    }
+
+    /// `campaign.json` against the line `created`.
+    fn campaign(&mut self) -> Option<CampaignWire> {
+        let created = self.journal.entries.iter().find_map(|entry| match &entry.event {
+            Some(Event::Created { campaign_sha256 }) => Some(campaign_sha256.clone()),
+            _ => None,
+        });
+        match created {
+            Some(sha256) => self.expected.file(CAMPAIGN_FILE, &sha256),
+            None => {
+                self.expected.checked(CAMPAIGN_FILE);
+                self.flaw(JOURNAL_FILE, Kind::Missing, format!("it has no line with the hash of {CAMPAIGN_FILE}"));
+            }
+        }
+        let campaign: CampaignWire = serde_json::from_slice(&fs::read(self.folder.join(CAMPAIGN_FILE)).ok()?)
+            .map_err(|cause| self.flaw(CAMPAIGN_FILE, Kind::Unreadable, cause.to_string()))
+            .ok()?;
+        if campaign.schema != CAMPAIGN_SCHEMA {
+            let what = format!("schema \"{}\" is not known to this version, \"{CAMPAIGN_SCHEMA}\" is", campaign.schema);
+            self.flaw(CAMPAIGN_FILE, Kind::Unreadable, what);
+        }
+        Some(campaign)
+    }
+
+    /// Every `run.json` against the journal, and what it says of the files beside it.
+    fn runs(&mut self) {
+        let complete: BTreeMap<String, String> = self
+            .progress
+            .finished
+            .iter()
+            .map(|(id, sha256)| (id.clone(), sha256.clone()))
+            .chain(self.progress.failed.iter().map(|(id, failure)| (id.clone(), failure.run_sha256.clone())))
+            .collect();
+        for (id, sha256) in complete {
+            let folder = format!("{RUNS_FOLDER}/{id}");
+            let path = format!("{folder}/{RUN_FILE}");
+            self.expected.folder(&folder);
+            self.expected.file(&path, &sha256);
+            let Ok(bytes) = fs::read(self.folder.join(&path)) else {
+                // Said as missing or unreadable below, unless all of the run is gone; what it lists is then not known.
+                continue;
+            };
+            match serde_json::from_slice::<RunWire>(&bytes) {
+                Ok(run) => {
+                    self.listed(&folder, &run.files);
+                    if run.id.as_deref() != Some(id.as_str()) {
+                        let said = run.id.unwrap_or_default();
+                        self.flaw(path, Kind::Contradiction, format!("it calls itself '{said}'"));
+                    } else if self.progress.failed.contains_key(&id) != run.failure.is_some() {
+                        self.flaw(path, Kind::Contradiction, "it and the journal differ on whether the run failed");
+                    }
+                }
+                Err(cause) => self.flaw(path, Kind::Unreadable, cause.to_string()),
+            }
+        }
+    }
+
+    fn listed(&mut self, folder: &str, files: &[FileHash]) {
+        for file in files {
+            // A path that leads elsewhere would have other files hashed in its name.
+            if file.path.split('/').any(|part| matches!(part, "" | "." | "..")) {
+                self.flaw(folder, Kind::Contradiction, format!("it lists '{}', which is no path below it", file.path));
+            } else {
+                self.expected.file(format!("{folder}/{}", file.path), &file.sha256);
+            }
+        }
+    }
+
+    /// Folders whose files stand in the journal itself.
+    fn folders_in_the_journal(&mut self) {
+        let mut listed = Vec::new();
+        for entry in &self.journal.entries {
+            match &entry.event {
+                Some(Event::Probed { folder, files, .. } | Event::Prepared { folder, files, .. }) => {
+                    listed.push((folder.clone(), files.clone()));
+                }
+                Some(Event::Interrupted { run, folder, files, .. }) => {
+                    listed.push((folder.clone(), files.clone()));
+                    // What was begun there is gone from there.
+                    let parent = run.split_once('/').map_or(RUNS_FOLDER, |(parent, _)| parent);
+                    self.expected.may_be(parent);
+                }
+                Some(Event::Started { .. }) => self.expected.may_be(RUNS_FOLDER),
+                _ => {}
+            }
+        }
+        for (folder, files) in listed {
+            self.expected.folder(&folder);
+            self.listed(&folder, &files);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Verifying: every byte of an archive against what was written down of it, or of a site against its list and its archive.
+//!
+//! In:  a folder.  Out: [`Verified`], every flaw by path.
+//! Not here: whether the numbers in it make sense, printing.
+//!
+//! What holds what: the seal holds the journal and `campaign.json`; each line of the journal holds all lines before it; the journal holds
+//! every `run.json`, and every file of `probes/`, `prepared/` and `interrupted/`; `run.json` holds every file beside it. What nothing
+//! holds does not belong there.
+
+mod campaign;
+mod expected;
+mod site;
+mod whole;
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::manifest::{CAMPAIGN_FILE, JOURNAL_FILE};
+use crate::error::Error;
+
+/// The list of hashes of a site, below its folder.
+pub(crate) const SUMS: &str = "data/SHA256SUMS";
+
+/// What was found.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Verified {
+    /// What it is and how it stands.
+    pub state: State,
+    /// What does not fit, by path.
+    pub flaws: Vec<Flaw>,
+    /// What is worth knowing and is no flaw.
+    pub notes: Vec<String>,
+    /// Files whose bytes were held against a hash.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Runs, by what became of them; nothing for a site.
+    pub runs: Option<Runs>,
+}
+
+/// What was verified and how it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// A campaign with its seal.
+    Sealed,
+    /// A campaign that can be resumed.
+    #[default]
+    Open,
+    /// A campaign that a collector is writing to.
+    Running,
+    /// A site.
+    Site,
+}
+
+/// Runs of a campaign.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Runs {
+    /// Of the plan.
+    pub planned: u64,
+    /// Done.
+    pub finished: u64,
+    /// Failed, with their logs.
+    pub failed: u64,
+    /// Left out.
+    pub skipped: u64,
+    /// Without an outcome.
+    pub left: u64,
+    /// Folders of runs and other things that were begun and did not end.
+    pub interrupted: u64,
+}
+
+/// Something that does not fit.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Flaw {
+    /// Path below the folder.
+    pub path: String,
+    /// What kind.
+    pub kind: Kind,
+    /// What differs, in words.
+    pub what: String,
+}
+
+/// Kinds of flaws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Its bytes are not those that were written.
+    Changed,
+    /// It was written and is not there.
+    Missing,
+    /// It is there and nothing speaks of it.
+    Extra,
+    /// It cannot be read.
+    Unreadable,
+    /// Two records do not agree.
+    Contradiction,
+}
+
+impl Kind {
+    /// In a word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Changed => "changed",
+            Self::Missing => "missing",
+            Self::Extra => "extra",
+            Self::Unreadable => "unreadable",
+            Self::Contradiction => "contradiction",
+        }
+    }
+}
+
+impl Flaw {
+    fn new(path: impl Into<String>, kind: Kind, what: impl Into<String>) -> Self {
+        Self { path: path.into(), kind, what: what.into() }
+    }
+}
+
+/// Told how far it is: bytes done, bytes in all.
+pub type Progressed<'a> = &'a mut dyn FnMut(u64, u64);
+
+/// Verifies an archive of a campaign, or a site; a site also against the folders or files that it was made from, where they are given.
+///
+/// # Errors
+/// When the folder is neither, or cannot be listed. Everything else is a flaw.
+pub fn verify(folder: &Path, made_from: &[PathBuf], progressed: Progressed<'_>) -> Result<Verified, Error> {
+    std::fs::read_dir(folder).map_err(|cause| {
+        Error::archive(format!("cannot open '{}'", folder.display()))
+            .hint("give the folder of an archive (campaign.json) or of a site (data/SHA256SUMS)")
+            .because(cause)
+    })?;
+    let mut verified = if [CAMPAIGN_FILE, JOURNAL_FILE].iter().any(|name| folder.join(name).exists()) {
+        if !made_from.is_empty() {
+            return Err(Error::usage(format!("'{}' is an archive, not a site", folder.display()))
+                .hint("--archive goes with a site that was made from it"));
+        }
+        campaign::verify(folder, progressed)?
+    } else if folder.join("data").is_dir() && (folder.join(SUMS).exists() || folder.join("index.html").exists()) {
+        site::verify(folder, made_from, progressed)?
+    } else {
+        return Err(Error::archive(format!("'{}' is neither an archive nor a site of sparkbench", folder.display()))
+            .detail(format!("it has neither {CAMPAIGN_FILE} nor {SUMS}"))
+            .hint("give the folder of a campaign, or the folder that `sparkbench analyse` wrote"));
+    };
+    verified.flaws.sort();
+    verified.flaws.dedup();
+    Ok(verified)
+}

@@ -1,0 +1,132 @@
+//! The whole of a campaign: the plan against what became of each run, and the seal against all of it.
+//!
+//! In:  what is known of the archive.  Out: flaws, how it stands.
+//! Not here: single files.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use super::campaign::Look;
+use super::{Kind, Runs, State};
+use crate::archive::journal::{Event, is_chained};
+use crate::archive::manifest::{
+    CAMPAIGN_FILE, CampaignWire, JOURNAL_FILE, RUNS_FOLDER, SEAL_FILE, SEAL_SCHEMA, SealWire,
+};
+use crate::archive::read::hash;
+
+impl Look<'_> {
+    /// The plan against what became of each run.
+    pub(super) fn outcomes(&mut self, campaign: Option<&CampaignWire>) {
+        let mut ended: BTreeSet<&str> = BTreeSet::new();
+        let mut twice = Vec::new();
+        for entry in &self.journal.entries {
+            if let Some(Event::Finished { run, .. } | Event::Failed { run, .. } | Event::Adopted { run, .. }) =
+                &entry.event
+                && !ended.insert(run)
+            {
+                twice.push((entry.line, run.clone()));
+            }
+        }
+        let plan = campaign.map(|campaign| campaign.plan.as_slice()).unwrap_or_default();
+        let unplanned: Vec<String> =
+            ended.into_iter().filter(|id| !plan.iter().any(|run| run.id == *id)).map(str::to_owned).collect();
+        for (line, run) in twice {
+            self.flaw(JOURNAL_FILE, Kind::Contradiction, format!("line {line}: run '{run}' ended a second time"));
+        }
+        if campaign.is_some() {
+            for run in unplanned {
+                self.flaw(format!("{RUNS_FOLDER}/{run}"), Kind::Extra, "the plan of the campaign does not have it");
+            }
+        }
+        let left: Vec<String> = self.progress.left(plan).into_iter().map(|run| run.id.clone()).collect();
+        let count = |n: usize| n as u64;
+        self.verified.runs = Some(Runs {
+            planned: count(plan.len()),
+            finished: count(self.progress.finished.len()),
+            failed: count(self.progress.failed.len()),
+            skipped: count(self.progress.skipped.len()),
+            left: count(left.len()),
+            interrupted: self.progress.interrupted.values().map(|times| u64::from(*times)).sum(),
+        });
+        if self.progress.closed && campaign.is_some() {
+            for run in left {
+                self.flaw(
+                    format!("{RUNS_FOLDER}/{run}"),
+                    Kind::Missing,
+                    "the campaign is closed and this planned run has no outcome",
+                );
+            }
+        }
+        let closed = self.journal.entries.iter().find_map(|entry| match entry.event {
+            Some(Event::Closed { finished, failed }) => Some((finished, failed)),
+            _ => None,
+        });
+        let counted = (count(self.progress.finished.len()), count(self.progress.failed.len()));
+        if let Some(said) = closed.filter(|said| *said != counted) {
+            let what = format!(
+                "it closes with {} done and {} failed; there are {} and {}",
+                said.0, said.1, counted.0, counted.1
+            );
+            self.flaw(JOURNAL_FILE, Kind::Contradiction, what);
+        }
+    }
+
+    /// `seal.json` against the journal.
+    pub(super) fn seal(&mut self) {
+        self.verified.state = if self.running { State::Running } else { State::Open };
+        let bytes = match fs::read(self.folder.join(SEAL_FILE)) {
+            Ok(bytes) => bytes,
+            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
+                if self.progress.closed && !self.running {
+                    self.flaw(SEAL_FILE, Kind::Missing, "the campaign is closed and has no seal; --resume writes it");
+                }
+                return;
+            }
+            Err(cause) => return self.flaw(SEAL_FILE, Kind::Unreadable, cause.to_string()),
+        };
+        self.expected.checked(SEAL_FILE);
+        if self.running && !self.progress.closed {
+            return;
+        }
+        self.verified.files += 1;
+        self.verified.bytes += bytes.len() as u64;
+        self.verified.state = State::Sealed;
+        if !self.progress.closed {
+            self.flaw(
+                SEAL_FILE,
+                Kind::Contradiction,
+                "there is a seal, and the journal does not say that the campaign is closed",
+            );
+        }
+        let seal: SealWire = match serde_json::from_slice(&bytes) {
+            Ok(seal) => seal,
+            Err(cause) => return self.flaw(SEAL_FILE, Kind::Changed, cause.to_string()),
+        };
+        if seal.schema != SEAL_SCHEMA {
+            return self.flaw(
+                SEAL_FILE,
+                Kind::Unreadable,
+                format!("schema \"{}\" is not known to this version", seal.schema),
+            );
+        }
+        let campaign = fs::read(self.folder.join(CAMPAIGN_FILE)).map(|bytes| hash(&bytes)).unwrap_or_default();
+        let runs = (self.progress.finished.len() + self.progress.failed.len()) as u64;
+        for (name, same) in [
+            ("journal_bytes", seal.journal_bytes == self.journal.bytes),
+            ("journal_sha256", seal.journal_sha256 == self.journal.sha256),
+            ("campaign_sha256", seal.campaign_sha256 == campaign),
+            ("runs", seal.runs == runs),
+        ] {
+            if !same {
+                self.flaw(SEAL_FILE, Kind::Contradiction, format!("'{name}' is not that of the archive"));
+            }
+        }
+        if !is_chained(&self.journal, &bytes) {
+            self.flaw(
+                SEAL_FILE,
+                Kind::Changed,
+                "it does not fit the chain of the journal: the seal or the journal was changed",
+            );
+        }
+    }
+}

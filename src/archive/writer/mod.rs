@@ -1,0 +1,264 @@
+//! Writing an archive so that a crash at any moment loses at most the run in flight.
+//!
+//! In:  a campaign, runs as they come, a [`Session`].  Out: the layout of `docs/archive.md`; [`Progress`].
+//! Not here: what is run and when, clocks (the session brings one), reading an archive back.
+//!
+//! The order of steps is the whole point. `begin` writes the line `started` before it makes the folder; the folder carries a name that
+//! begins with a dot until every file in it is masked, hashed and on disk; then it is renamed, the renaming is put on disk, and only then
+//! does the journal say `finished`. Whatever step a crash comes after, [`Writer::resume`] and [`Writer::settle`] can tell where it was:
+//! a folder with a dot was interrupted, one with a name and without a line is adopted after its hashes have been checked.
+//!
+//! Everything that goes into the archive goes through the session's [`Mask`] here, so that no caller can forget it.
+
+mod begin;
+mod finish;
+mod open;
+mod settle;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::disk::{self, trouble};
+use super::journal::{Appender, Event, Moment, chained};
+use super::lock::Lock;
+use super::manifest::{
+    INTERRUPTED_FOLDER, PREPARED_FOLDER, PROBES_FOLDER, PlannedRun, RUNS_FOLDER, SEAL_FILE, SEAL_SCHEMA, SealWire,
+};
+use super::mask::Mask;
+use super::{Progress, Retention};
+use crate::error::{Error, Kind};
+
+pub use begin::Extra;
+pub use finish::Finished;
+pub use open::read_campaign;
+
+/// Wall clock and monotonic clock may go apart by so much before it is said, seconds: a leap second and some adjusting.
+const JUMP_S: f64 = 2.0;
+/// And by this share of the time passed: adjusting is at most 500 parts in a million (adjtimex of Linux).
+const SLEW: f64 = 0.000_5;
+
+/// Who writes, and what it needs from outside.
+#[derive(Clone)]
+pub struct Session<'a> {
+    /// Program and version.
+    pub tool: String,
+    /// `boot_id` of the kernel; absent where there is none.
+    pub boot_id: Option<String>,
+    /// What is replaced in everything that is written.
+    pub mask: Mask,
+    /// Which files of a run are kept.
+    pub retention: Retention,
+    /// Tells the time on both clocks.
+    pub clock: &'a (dyn Fn() -> Moment + Sync),
+}
+
+/// The one who writes an archive. Holds its lock until dropped.
+pub struct Writer<'a> {
+    folder: PathBuf,
+    journal: Appender,
+    session: Session<'a>,
+    plan: Vec<PlannedRun>,
+    progress: Progress,
+    campaign_sha256: String,
+    last: Option<Moment>,
+    /// Leftovers may lie around; nothing is begun before [`Writer::settle`].
+    unsettled: bool,
+    /// Released last.
+    _lock: Lock,
+}
+
+impl Writer<'_> {
+    /// The archive, as an absolute path.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// How far the campaign has come.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// What is replaced in everything that is written.
+    pub fn mask(&self) -> &Mask {
+        &self.session.mask
+    }
+
+    /// Adds an event to the journal; its words are masked.
+    ///
+    /// # Errors
+    /// When it cannot be written; the archive can be resumed.
+    pub fn log(&mut self, event: Event) -> Result<(), Error> {
+        if self.progress.closed {
+            return Err(Error::archive(format!("'{}' is complete and sealed", self.folder.display()))
+                .hint("begin another campaign in another folder"));
+        }
+        let event = self.masked(event);
+        let now = (self.session.clock)();
+        if let Some(jump) = self.last.and_then(|last| jump(last, now)) {
+            self.append(now, &jump)?;
+        }
+        self.append(now, &event)
+    }
+
+    fn append(&mut self, now: Moment, event: &Event) -> Result<(), Error> {
+        self.journal.append(now, event).map_err(|cause| self.failed("write to the journal of", &self.folder, cause))?;
+        self.last = Some(now);
+        self.progress.note(event);
+        Ok(())
+    }
+
+    /// Reasons come from programs and people; ids, labels and paths are ours.
+    fn masked(&self, event: Event) -> Event {
+        // What is replaced in words about a run is not part of any file's count.
+        let text = |text: String| self.session.mask.text(&text, &mut super::Tally::new());
+        match event {
+            Event::Swept { what } => Event::Swept { what: what.into_iter().map(text).collect() },
+            Event::Failed { run, run_sha256, why } => Event::Failed { run, run_sha256, why: text(why) },
+            Event::Skipped { run, why } => Event::Skipped { run, why: text(why) },
+            Event::Interrupted { run, folder, files, dropped, why } => {
+                Event::Interrupted { run, folder, files, dropped, why: text(why) }
+            }
+            Event::Stopped { why } => Event::Stopped { why: text(why) },
+            other => other,
+        }
+    }
+
+    /// Notes that a planned run will not be made.
+    ///
+    /// # Errors
+    /// When the run is not planned or complete already; when the line cannot be written.
+    pub fn skip(&mut self, id: &str, why: &str) -> Result<(), Error> {
+        self.expect_open(id)?;
+        self.log(Event::Skipped { run: id.to_owned(), why: why.to_owned() })
+    }
+
+    /// Seals the archive: every planned run is accounted for, and nothing more will be written.
+    ///
+    /// # Errors
+    /// When planned runs have no outcome; when the seal cannot be written, in which case `--resume` writes it.
+    pub fn close(&mut self) -> Result<(), Error> {
+        self.expect_settled()?;
+        let left = self.progress.left(&self.plan);
+        if let Some(first) = left.first() {
+            return Err(Error::archive(format!("'{}' cannot be sealed", self.folder.display()))
+                .detail(format!("{} planned runs have no outcome, '{}' the first of them", left.len(), first.id))
+                .hint("make them with --resume"));
+        }
+        if !self.progress.closed {
+            let (finished, failed) = (self.progress.finished.len() as u64, self.progress.failed.len() as u64);
+            self.log(Event::Closed { finished, failed })?;
+        }
+        self.seal()
+    }
+
+    fn seal(&self) -> Result<(), Error> {
+        if self.folder.join(SEAL_FILE).exists() {
+            return Ok(());
+        }
+        let (journal_bytes, digest) = self.journal.state();
+        let seal = SealWire {
+            schema: SEAL_SCHEMA.to_owned(),
+            journal_sha256: super::read::hex(&sha2::Digest::finalize(digest.clone())),
+            journal_bytes,
+            campaign_sha256: self.campaign_sha256.clone(),
+            runs: (self.progress.finished.len() + self.progress.failed.len()) as u64,
+        };
+        let object = serde_json::to_vec(&seal).map_err(|cause| self.failed("seal", &self.folder, cause.into()))?;
+        disk::put(&self.folder, SEAL_FILE, &chained(&digest, &object))
+            .map_err(|cause| self.failed("seal", &self.folder, cause))
+    }
+
+    /// The run is planned, and not complete.
+    fn expect_open(&self, id: &str) -> Result<(), Error> {
+        let odd = |what: String| {
+            Err(Error::archive(what).hint("the plan of campaign.json is fixed; another plan is another campaign"))
+        };
+        if !self.plan.iter().any(|run| run.id == id) {
+            return odd(format!("run '{id}' is not part of the plan"));
+        }
+        if self.progress.is_complete(id) {
+            return odd(format!("run '{id}' is complete already"));
+        }
+        Ok(())
+    }
+
+    fn expect_settled(&self) -> Result<(), Error> {
+        if self.unsettled {
+            return Err(Error::archive(format!("leftovers in '{}' were not set aside", self.folder.display()))
+                .hint("resume the campaign from its start"));
+        }
+        Ok(())
+    }
+
+    fn runs(&self) -> PathBuf {
+        self.folder.join(RUNS_FOLDER)
+    }
+
+    /// The error for a step that the file system refused.
+    fn failed(&self, doing: &str, path: &Path, cause: std::io::Error) -> Error {
+        trouble(doing, path, &self.progress.safe(), cause)
+    }
+
+    /// Demands that the archive still lies where it was opened. Asked before something is written there after a long time.
+    ///
+    /// # Errors
+    /// When it was moved, removed or replaced.
+    pub fn expect_there(&self) -> Result<(), Error> {
+        self.journal.expect_there().map_err(|cause| self.failed("go on in", &self.folder, cause))
+    }
+
+    /// Adds to an error about a file of this archive, which another part of the program wrote, what is safe and how to go on.
+    #[must_use]
+    pub fn explained(&self, error: Error) -> Error {
+        use std::error::Error as _;
+        let cause = error.source().and_then(|cause| cause.downcast_ref::<std::io::Error>()).map(std::io::Error::kind);
+        let ours = error.kind == Kind::Archive && error.detail.is_none();
+        match cause {
+            Some(kind) if ours && error.what.contains(&*self.folder.to_string_lossy()) => {
+                disk::explained(error, kind, &self.progress.safe())
+            }
+            _ => error,
+        }
+    }
+
+    /// The error for a disk without room that nothing but a failed program has met yet.
+    pub fn full(&self, why: &str) -> Error {
+        self.failed("go on in", &self.folder, std::io::Error::new(std::io::ErrorKind::StorageFull, why.to_owned()))
+    }
+
+    /// Makes a folder of the archive, and its name durable.
+    fn make(&self, folder: &Path) -> Result<(), Error> {
+        fs::create_dir_all(folder)
+            .and_then(|()| disk::sync_folder(folder.parent().unwrap_or(&self.folder)))
+            .map_err(|cause| self.failed("make", folder, cause))
+    }
+}
+
+/// Where an unfinished folder lies: beside its final place, hidden.
+fn aside(parent: &Path, name: &str) -> PathBuf {
+    parent.join(format!(".{name}{PART}"))
+}
+
+/// Ends the names of unfinished folders.
+pub(crate) const PART: &str = ".part";
+
+/// Folders that hold folders which are made once.
+pub(crate) const PARENTS: [&str; 3] = [RUNS_FOLDER, PROBES_FOLDER, PREPARED_FOLDER];
+
+/// All folders of an archive.
+pub(crate) const FOLDERS: [&str; 4] = [RUNS_FOLDER, PROBES_FOLDER, PREPARED_FOLDER, INTERRUPTED_FOLDER];
+
+/// The name of an unfinished folder's final place.
+pub(crate) fn unfinished(name: &str) -> Option<&str> {
+    name.strip_prefix('.')?.strip_suffix(PART)
+}
+
+/// The event for clocks that went apart since the last line.
+fn jump(last: Moment, now: Moment) -> Option<Event> {
+    let (wall, steady) = (now.utc.seconds_since(last.utc), now.monotonic_s - last.monotonic_s);
+    let jump_s = ((wall - steady) * 1e3).round() / 1e3;
+    (jump_s.abs() > JUMP_S + SLEW * steady.abs()).then(|| {
+        let way = if jump_s > 0.0 { "forward, or the machine slept" } else { "back" };
+        Event::Clock { jump_s, why: format!("the wall clock was set {way}") }
+    })
+}

@@ -1,0 +1,228 @@
+//! `sparkbench check`: the pre-flight alone, every finding at once.
+//!
+//! In:  nothing, or a suite.  Out: a table on standard output, or JSON; exit code 3 when something refuses.
+//! Not here: the gates themselves (see `run::gates`), what an environment needs (see `env`).
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::talk::Talk;
+use super::{Outcome, findings, print, suite};
+use crate::error::{Error, Kind};
+use crate::host::Host;
+use crate::host::gpu::Gpu;
+use crate::host::gpu::open::open;
+use crate::host::machine::Machine;
+use crate::ingest::slug;
+use crate::model::{Finding, Level};
+use crate::plan::{Gates, PageCache, TelemetrySettings};
+use crate::run::experiment::Experiment;
+use crate::run::gates::{self, Context};
+
+/// Look at this machine as a run would, and run nothing
+///
+/// Reads every gate once, without waiting and without changing anything: the GPU, memory, load, disk, clock, the kernel's log. With a
+/// suite: its limits, its environments and the suite itself. Every finding stands there at once, each with its remedy.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  sparkbench check                    this machine, with the usual limits\n  \
+                        sparkbench check suite.toml         what 'sparkbench collect suite.toml' would find\n  \
+                        sparkbench check --json | jq '.findings[] | select(.level == \"refused\")'\n\n\
+                        Exit codes: 0 nothing refuses, 2 the suite cannot be run as written, 3 something refuses.")]
+pub struct Check {
+    /// Suite whose limits and environments are looked at as well
+    #[arg(value_name = "SUITE")]
+    suite: Option<PathBuf>,
+    /// Where the archive would lie, for its disk [default: archive/NAME of the campaign]
+    #[arg(long, value_name = "DIR")]
+    archive: Option<PathBuf>,
+    /// Print the findings as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Version of what `--json` prints.
+const SCHEMA: &str = "sparkbench.check/1";
+
+/// Title of the findings that are not an environment's.
+const MACHINE: &str = "machine";
+
+/// Findings by section.
+type Sections = Vec<(String, Vec<Finding>)>;
+
+/// Runs the verb.
+///
+/// # Errors
+/// Of usage when the suite has faults, of pre-flight when something refuses.
+pub fn run(args: &Check, talk: &Talk) -> Result<Outcome, Error> {
+    let experiment = args.suite.as_deref().map(suite::load).transpose()?;
+    let host: Arc<dyn Host> = Arc::new(Machine::new()?);
+    let telemetry = experiment.as_ref().map_or_else(TelemetrySettings::default, |found| found.suite.telemetry.clone());
+    let opened = open(&host, &telemetry.gpu, telemetry.gpu_index, Duration::from_secs(1));
+    let (no_gpu, gpu) = (opened.why(), opened.gpu.map(Mutex::new));
+    let archive = args.archive.clone().unwrap_or_else(|| {
+        let name = experiment.as_ref().map(|found| slug(&found.suite.name)).unwrap_or_default();
+        Path::new("archive").join(name)
+    });
+    let sections = look(host.as_ref(), gpu.as_ref(), &no_gpu, experiment.as_ref(), &archive);
+    if args.json {
+        print(&format!("{:#}\n", as_json(args.suite.as_deref(), &sections)))?;
+    } else {
+        print(&findings::draw(&sections, talk.width(), talk.paints_output()))?;
+    }
+    talk.say(&summary(&sections));
+    verdict(&sections)
+}
+
+/// Reads the machine and every environment of the suite.
+fn look(
+    host: &dyn Host,
+    gpu: Option<&Mutex<Box<dyn Gpu>>>,
+    no_gpu: &str,
+    experiment: Option<&Experiment>,
+    archive: &Path,
+) -> Sections {
+    let mut settings = experiment.map_or_else(Gates::default, |found| found.suite.gates.clone());
+    let parts = experiment.map(|found| found.suite.environments.as_slice()).unwrap_or_default();
+    if parts.iter().any(|part| part.page_cache == Some(PageCache::Drop)) {
+        settings.page_cache = PageCache::Drop;
+    }
+    let context = Context {
+        host,
+        gpu,
+        no_gpu,
+        gates: &settings,
+        archive,
+        // Without a suite nobody has asked for a GPU: one that is there is looked at, one that is not is said to be absent.
+        needs_gpu: experiment
+            .map_or(gpu.is_some(), |found| found.workloads.iter().any(|(_, _, workload)| workload.needs_gpu())),
+        last_ended: None,
+        began: None,
+        ours: &[],
+    };
+    let mut sections = vec![(MACHINE.to_owned(), gates::look(&context))];
+    if let Some(found) = experiment {
+        let suite = found.warnings.iter().map(|warning| {
+            let place = warning.line.map_or_else(String::new, |line| format!("line {line}, "));
+            Finding::warned("suite", format!("{place}{}: {}", warning.key, warning.what), &warning.remedy)
+        });
+        let mut suite: Vec<Finding> = suite.collect();
+        if suite.is_empty() {
+            suite.push(Finding::passed("suite", format!("{} runs planned, no faults", found.plan.runs.len())));
+        }
+        sections.push(("suite".to_owned(), suite));
+        for (label, made) in &found.environments {
+            let mut ready = made.ready(host);
+            if ready.is_empty() {
+                ready.push(Finding::passed(made.kind(), "nothing has to be true beforehand"));
+            }
+            sections.push((format!("environment '{label}'"), ready));
+        }
+    }
+    sections
+}
+
+fn count(sections: &Sections, level: Level) -> usize {
+    sections.iter().flat_map(|(_, findings)| findings).filter(|finding| finding.level == level).count()
+}
+
+fn summary(sections: &Sections) -> String {
+    let levels = [Level::Refused, Level::Warned, Level::NotAvailable, Level::Passed];
+    let counts: Vec<String> =
+        levels.iter().map(|level| format!("{} {}", count(sections, *level), findings::word(*level))).collect();
+    counts.join(", ")
+}
+
+fn verdict(sections: &Sections) -> Result<Outcome, Error> {
+    let refused: Vec<String> = sections
+        .iter()
+        .flat_map(|(title, findings)| findings.iter().map(move |finding| (title, finding)))
+        .filter(|(_, finding)| finding.level == Level::Refused)
+        .map(
+            |(title, finding)| {
+                if title == MACHINE { finding.gate.clone() } else { format!("{} of {title}", finding.gate) }
+            },
+        )
+        .collect();
+    if refused.is_empty() {
+        return Ok(Outcome::Done);
+    }
+    Err(Error::new(Kind::Preflight, format!("the pre-flight refuses: {}", refused.join(", ")))
+        .hint("the remedies stand beside the findings; what waits is waited for by 'collect', up to 'wait_max_s'"))
+}
+
+fn as_json(suite: Option<&Path>, sections: &Sections) -> Value {
+    let findings: Vec<Value> = sections
+        .iter()
+        .flat_map(|(title, findings)| {
+            findings.iter().map(move |finding| {
+                let mut value = json!(finding);
+                if let Some(object) = value.as_object_mut() {
+                    object.insert("place".to_owned(), json!(title));
+                }
+                value
+            })
+        })
+        .collect();
+    json!({
+        "schema": SCHEMA,
+        "suite": suite.map(|path| path.display().to_string()),
+        "refused": count(sections, Level::Refused),
+        "warned": count(sections, Level::Warned),
+        "findings": findings,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::replay::Replay;
+
+    /// A machine without a GPU and with little on its disk.
+    fn machine(disk: u64) -> Replay {
+        Replay::new()
+            .file(
+                "/proc/meminfo",
+                "MemTotal: 25000000 kB\nMemFree: 20000000 kB\nMemAvailable: 23000000 kB\nCached: 3000 kB\n",
+            )
+            .file("/proc/loadavg", "0.10 0 0 1/1 1\n")
+            .file("/sys/devices/system/cpu/online", "0-1\n")
+            .folder("/data")
+            .disk("/", disk)
+            .kernel(&[])
+    }
+
+    fn sections(disk: u64) -> Sections {
+        look(&machine(disk), None, "no nvidia-smi and no libnvidia-ml", None, Path::new("/data/archive"))
+    }
+
+    #[test]
+    fn a_machine_without_a_gpu_is_told_honestly_and_refuses_nothing() {
+        let sections = sections(100 << 30);
+        let gpu = sections[0].1.iter().find(|finding| finding.gate == "gpu-present").unwrap();
+        assert_eq!((gpu.level, gpu.reading.as_str()), (Level::NotAvailable, "no nvidia-smi and no libnvidia-ml"));
+        assert_eq!(verdict(&sections).unwrap(), Outcome::Done);
+        assert!(summary(&sections).starts_with("0 refused, 0 warned, "), "{}", summary(&sections));
+    }
+
+    #[test]
+    fn what_refuses_is_named_with_exit_code_3() {
+        let sections = sections(1 << 20);
+        let error = verdict(&sections).unwrap_err();
+        assert_eq!((error.kind.exit_code(), error.what.as_str()), (3, "the pre-flight refuses: disk-space"));
+    }
+
+    #[test]
+    fn json_has_every_finding_with_its_place() {
+        let sections = sections(1 << 20);
+        let value = as_json(None, &sections);
+        assert_eq!((value["schema"].as_str(), value["refused"].as_u64()), (Some(SCHEMA), Some(1)));
+        let findings = value["findings"].as_array().unwrap();
+        assert_eq!(findings.len(), sections[0].1.len());
+        let disk = findings.iter().find(|finding| finding["gate"] == "disk-space").unwrap();
+        assert_eq!((disk["level"].as_str(), disk["place"].as_str()), (Some("refused"), Some("machine")));
+        assert!(disk["remedy"].is_string());
+    }
+}

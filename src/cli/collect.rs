@@ -1,0 +1,176 @@
+//! `sparkbench collect`: runs a suite on this machine and archives everything raw.
+//!
+//! In:  a suite file.  Out: an archive; the plan on standard output with `--dry-run`.
+//! Not here: how a run is done (see `run`).
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use indicatif::ProgressBar;
+
+use super::talk::Talk;
+use super::{Outcome, print, suite};
+use crate::error::{Error, Kind};
+use crate::host::Host;
+use crate::host::machine::Machine;
+use crate::ingest::slug;
+use crate::model::{Finding, Level};
+use crate::plan::about;
+use crate::run::Watcher;
+use crate::run::campaign::{self, Options, Summary};
+use crate::run::experiment::Experiment;
+
+/// Run a suite on this machine and archive everything raw
+///
+/// Every run is gated before, sampled and watched during, and checked after: what ran is held against what was asked. A failed run is
+/// archived as a failed run, and the campaign goes on. Killing this program at any moment loses at most the run in flight.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  sparkbench init                                   write a starter suite\n  \
+                        sparkbench collect suite.toml --dry-run           what would run, in which order, and how long\n  \
+                        sparkbench collect suite.toml                     into archive/<campaign>\n  \
+                        sparkbench collect suite.toml --resume            go on after a stop or a crash\n  \
+                        sparkbench collect suite.toml --only 'docker/*'   some cells now, the rest later with --resume\n\n\
+                        Exit codes: 0 done, 2 the suite cannot be run as written, 3 the pre-flight refused,\n\
+                        4 a run failed or we were stopped, 5 the archive could not be written.")]
+pub struct Collect {
+    /// Suite file
+    #[arg(value_name = "SUITE")]
+    suite: PathBuf,
+    /// Folder of the archive [default: archive/NAME of the campaign]
+    #[arg(long, value_name = "DIR")]
+    archive: Option<PathBuf>,
+    /// Go on with an archive that was begun with this suite; begin it where there is none
+    #[arg(long)]
+    resume: bool,
+    /// Print the expanded plan with an estimate of its duration, and run nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Only runs whose id, or whose environment/model/workload, matches; may be given more than once
+    #[arg(long, value_name = "GLOB")]
+    only: Vec<String>,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+/// As the exit codes say.
+pub fn run(args: &Collect, talk: &Talk) -> Result<Outcome, Error> {
+    let experiment = suite::load(&args.suite)?;
+    experiment.warnings.iter().for_each(|warning| talk.warn(&warning.to_string()));
+    if args.dry_run {
+        print(&campaign::dry_run(&experiment, &args.only)?)?;
+        return Ok(Outcome::Done);
+    }
+    let archive = folder(args, &experiment)?;
+    let options = Options { archive: archive.clone(), resume: args.resume, only: args.only.clone() };
+    let host: Arc<dyn Host> = Arc::new(Machine::new()?);
+    let watcher = Speaker::new(talk, experiment.plan.runs.len());
+    let summary = campaign::collect(&experiment, &host, &watcher, &options);
+    watcher.clear();
+    report(&summary?, &archive, &args.suite, talk)
+}
+
+/// Where the archive goes, absolute: programs inside an environment start in other folders.
+fn folder(args: &Collect, experiment: &Experiment) -> Result<PathBuf, Error> {
+    let named = args.archive.clone().unwrap_or_else(|| Path::new("archive").join(slug(&experiment.suite.name)));
+    std::path::absolute(&named)
+        .map_err(|cause| Error::archive(format!("cannot find the folder '{}'", named.display())).because(cause))
+}
+
+fn report(summary: &Summary, archive: &Path, suite: &Path, talk: &Talk) -> Result<Outcome, Error> {
+    summary.replaced.iter().for_each(|line| talk.detail(line));
+    let state = if summary.sealed { "complete and sealed" } else { "to be gone on with by --resume" };
+    talk.say(&format!(
+        "{}: {} runs done, {} failed, {} left; {state}",
+        archive.display(),
+        summary.finished,
+        summary.failed.len(),
+        summary.left
+    ));
+    let go_on = format!("sparkbench collect {} --archive {} --resume", typed(suite), typed(archive));
+    if summary.interrupted {
+        return Err(Error::new(Kind::Workload, "stopped before the end; every finished run is safe").hint(go_on));
+    }
+    if let Some((id, why)) = summary.failed.first() {
+        let more = summary.failed.len() - 1;
+        let others = if more == 0 { String::new() } else { format!(" (and {more} more)") };
+        return Err(Error::new(Kind::Workload, format!("run '{id}' failed: {why}{others}"))
+            .hint(format!("its logs lie in '{}'", archive.join("runs").join(id).display())));
+    }
+    talk.say(&format!("next: sparkbench analyse {}", typed(archive)));
+    Ok(Outcome::Done)
+}
+
+/// A path as it can be typed into a shell.
+fn typed(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,:@%".contains(letter);
+    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+/// Says what happens: a bar on a terminal, plain lines otherwise.
+struct Speaker<'a> {
+    talk: &'a Talk,
+    bar: ProgressBar,
+    /// What was last said about waiting, so that a log gets a line a minute and not a line a second.
+    said: Mutex<Option<(String, f64)>>,
+}
+
+/// Seconds between two lines about the same wait where there is no terminal.
+const WAIT_LINE_S: f64 = 60.0;
+
+impl<'a> Speaker<'a> {
+    fn new(talk: &'a Talk, runs: usize) -> Self {
+        Self { talk, bar: talk.progress(runs as u64, "collecting"), said: Mutex::new(None) }
+    }
+
+    fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Watcher for Speaker<'_> {
+    fn say(&self, line: &str) {
+        self.bar.suspend(|| self.talk.say(line));
+    }
+
+    fn warn(&self, line: &str) {
+        self.bar.suspend(|| self.talk.warn(line));
+    }
+
+    fn waiting(&self, gate: &Finding, waited_s: f64, limit_s: f64, done: bool) {
+        let limit = gate.limit.as_deref().map(|limit| format!(", limit {limit}")).unwrap_or_default();
+        let line =
+            format!("waiting for {}: {}{limit}; {waited_s:.0} s of at most {limit_s:.0} s", gate.gate, gate.reading);
+        if !self.bar.is_hidden() {
+            self.bar.set_message(if done { "collecting".to_owned() } else { line });
+            return;
+        }
+        let Ok(mut said) = self.said.lock() else { return };
+        let due = match said.as_ref() {
+            Some((gate_before, at)) => *gate_before != gate.gate || waited_s - at >= WAIT_LINE_S,
+            None => true,
+        };
+        if done {
+            *said = None;
+            let now = if gate.level == Level::Refused { "still refuses" } else { "holds" };
+            self.talk.say(&format!("{} {now} after {waited_s:.0} s: {}", gate.gate, gate.reading));
+        } else if due {
+            *said = Some((gate.gate.clone(), waited_s));
+            self.talk.say(&line);
+        }
+    }
+
+    fn progress(&self, done: usize, of: usize, running: &str, left_s: Option<f64>) {
+        self.bar.set_position(done as u64);
+        if running.is_empty() {
+            return;
+        }
+        let left = left_s.map(|seconds| format!(", {} left", about(seconds))).unwrap_or_default();
+        if self.bar.is_hidden() {
+            self.talk.say(&format!("[{}/{of}] {running}{left}", done + 1));
+        } else {
+            self.bar.set_message(format!("{running}{left}"));
+        }
+    }
+}

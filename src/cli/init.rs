@@ -1,0 +1,65 @@
+//! `sparkbench init`: a commented starter suite, and a workflow that publishes what comes of it.
+//!
+//! In:  a folder.  Out: two files, or one on standard output.
+//! Not here: the text of the suite (see `plan::starter`).
+
+use std::path::PathBuf;
+
+use super::talk::Talk;
+use super::{Outcome, print};
+use crate::archive::write_atomic;
+use crate::error::Error;
+use crate::plan::starter;
+
+/// Write a commented starter suite, and a GitHub Pages workflow that publishes its results
+///
+/// The suite explains every key and is ready to run. Files that are there already are left alone, unless --force is given.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  sparkbench init                        suite.toml and .github/workflows/pages.yml, here\n  \
+                        sparkbench init --stdout > mine.toml   the suite alone"
+)]
+pub struct Init {
+    /// Folder to write into; it is made where it is not there
+    #[arg(value_name = "DIR", default_value = ".")]
+    folder: PathBuf,
+    /// Replace files that are there already
+    #[arg(long)]
+    force: bool,
+    /// Print the suite and write nothing
+    #[arg(long, conflicts_with = "force")]
+    stdout: bool,
+}
+
+/// The suite, below the folder.
+const SUITE: &str = "suite.toml";
+/// The workflow, below the folder: where GitHub looks for it.
+const WORKFLOW: &str = ".github/workflows/pages.yml";
+const PAGES: &str = include_str!("pages.yml");
+
+/// Writes both files, or neither.
+pub fn run(args: &Init, talk: &Talk) -> Result<Outcome, Error> {
+    let suite = starter();
+    if args.stdout {
+        print(&suite)?;
+        return Ok(Outcome::Done);
+    }
+    let files = [(args.folder.join(SUITE), suite.as_str()), (args.folder.join(WORKFLOW), PAGES)];
+    // A link that leads nowhere is a file of somebody's too.
+    let there: Vec<String> = files
+        .iter()
+        .filter(|(path, _)| path.symlink_metadata().is_ok())
+        .map(|(path, _)| format!("'{}'", path.display()))
+        .collect();
+    if !there.is_empty() && !args.force {
+        let verb = if there.len() == 1 { "is" } else { "are" };
+        return Err(Error::usage(format!("{} {verb} there already; nothing was written", there.join(" and ")))
+            .hint("name another folder, replace with --force, or print the suite with --stdout"));
+    }
+    for (path, text) in &files {
+        write_atomic(path, text.as_bytes())?;
+        talk.say(&format!("wrote {}", path.display()));
+    }
+    talk.say("next: sparkbench collect suite.toml --dry-run");
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,107 @@
+//! What is seen while a load runs: one line that changes on a terminal, a line now and then elsewhere.
+//!
+//! In:  [`Live`] moments.  Out: standard error.
+//! Not here: results.
+
+use std::sync::Mutex;
+
+use indicatif::ProgressBar;
+
+use crate::cli::talk::Talk;
+use crate::load::session::{Live, Watcher};
+
+/// Seconds between two lines where there is no terminal.
+const LINE_EVERY_S: f64 = 10.0;
+
+/// See the module.
+pub struct Speaker<'a> {
+    talk: &'a Talk,
+    bar: ProgressBar,
+    /// Name of the load that was last spoken of, and when in it.
+    said: Mutex<(String, f64)>,
+}
+
+impl<'a> Speaker<'a> {
+    /// Nothing is shown before the first moment.
+    pub fn new(talk: &'a Talk) -> Self {
+        Self { talk, bar: talk.spinner(), said: Mutex::new((String::new(), 0.0)) }
+    }
+}
+
+impl Drop for Speaker<'_> {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Watcher for Speaker<'_> {
+    fn say(&self, line: &str) {
+        self.bar.suspend(|| self.talk.say(line));
+    }
+
+    fn warn(&self, line: &str) {
+        self.bar.suspend(|| self.talk.warn(line));
+    }
+
+    fn live(&self, live: &Live) {
+        if live.done {
+            self.bar.set_message(String::new());
+        } else if !self.bar.is_hidden() {
+            self.bar.set_message(line(live));
+            self.bar.tick();
+        }
+        if !self.bar.is_hidden() {
+            return;
+        }
+        let Ok(mut said) = self.said.lock() else { return };
+        let new = said.0 != live.name;
+        let since = if new { 0.0 } else { said.1 };
+        if live.elapsed_s - since >= LINE_EVERY_S {
+            *said = (live.name.clone(), live.elapsed_s);
+            self.talk.say(&line(live));
+        } else if new {
+            *said = (live.name.clone(), 0.0);
+        }
+    }
+}
+
+/// `concurrency 8: 120 of 320, 8 in flight, 0 failed, TTFT 52.1 ms, TPOT 10.1 ms, 780 chunks/s, 12 s`
+fn line(live: &Live) -> String {
+    let mut words = vec![match (live.planned, live.planned_s) {
+        (Some(planned), _) => format!("{} of {planned}", live.ended),
+        (None, Some(planned_s)) => format!("{} ended, {:.0} of {planned_s:.0} s", live.ended, live.elapsed_s),
+        (None, None) => format!("{} ended", live.ended),
+    }];
+    words.push(format!("{} in flight", live.in_flight));
+    words.push(format!("{} failed", live.failed));
+    words.extend(live.ttft_ms.map(|ms| format!("TTFT {ms:.1} ms")));
+    words.extend(live.tpot_ms.map(|ms| format!("TPOT {ms:.2} ms")));
+    words.push(format!("{:.0} chunks/s", live.pieces_s));
+    if live.planned.is_some() {
+        words.push(format!("{:.0} s", live.elapsed_s));
+    }
+    let name = if live.name.is_empty() { String::new() } else { format!("{}: ", live.name) };
+    format!("{name}{}", words.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_how_far_it_is_and_what_was_seen_so_far() {
+        let live = Live {
+            name: "concurrency 8".into(),
+            elapsed_s: 12.3,
+            planned: Some(320),
+            ended: 120,
+            in_flight: 8,
+            ttft_ms: Some(52.13),
+            pieces_s: 780.4,
+            ..Live::default()
+        };
+        assert_eq!(line(&live), "concurrency 8: 120 of 320, 8 in flight, 0 failed, TTFT 52.1 ms, 780 chunks/s, 12 s");
+        let timed = Live { planned: None, planned_s: Some(60.0), name: String::new(), ..live };
+        assert!(line(&timed).starts_with("120 ended, 12 of 60 s, 8 in flight"), "{}", line(&timed));
+    }
+}

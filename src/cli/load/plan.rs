@@ -1,0 +1,162 @@
+//! Which loads were asked for: one, the points of a sweep, the cells of a matrix, a search.
+//!
+//! In:  [`LoadArgs`].  Out: [`Loads`].
+//! Not here: one load (see `load::session`), the steps of a search (see `load::sweep`).
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::args::{LoadArgs, Matrix};
+use crate::cli::{Outcome, print};
+use crate::error::Error;
+use crate::host::Host;
+use crate::load::matrix::{self, Preset};
+use crate::load::plan::{Plan, PlanInput};
+use crate::load::session::passes::{Cell, point};
+use crate::load::session::{Loaded, Session, Watcher, gauge};
+use crate::load::settings::{Settings, Shape, Work};
+use crate::load::suite::bounded;
+use crate::load::sweep::Search;
+
+/// Greatest concurrency of a search that says none.
+const SEARCH_CONCURRENCY: u32 = 1024;
+/// A search over rates goes at most to so many times the first one.
+const SEARCH_RATES: f64 = 1024.0;
+
+/// See the module.
+pub struct Loads {
+    /// What all of them share.
+    pub settings: Settings,
+    kind: Kind,
+    /// Measured passes where the user says how many.
+    repeats: Option<u32>,
+    calibrate: bool,
+}
+
+enum Kind {
+    Cells(Vec<Cell>),
+    Matrix(Preset),
+    Search(Search),
+}
+
+impl Loads {
+    /// Reads them from the arguments.
+    ///
+    /// # Errors
+    /// Of usage.
+    pub fn read(args: &LoadArgs) -> Result<Self, Error> {
+        let settings = args.settings()?;
+        let shapes = args.shapes()?;
+        let conversations = matches!(settings.work, Work::Conversations(_));
+        let kind = if let Some(set) = args.matrix {
+            Kind::Matrix(match set {
+                Matrix::Standard => Preset::Standard,
+                Matrix::Extended => Preset::Extended,
+                Matrix::T1T6 => Preset::Tests,
+                Matrix::Concurrencies => Preset::Concurrencies,
+            })
+        } else if args.saturation {
+            Kind::Search(search(&shapes)?)
+        } else if conversations {
+            Kind::Cells(vec![Cell::once("", settings.clone())])
+        } else {
+            let several = shapes.len() > 1;
+            let cell = |shape| {
+                let name = if several { point(&shape) } else { String::new() };
+                let mut settings = Settings { shape, requests: args.requests, ..settings.clone() };
+                bounded(&mut settings);
+                Cell::once(name, settings)
+            };
+            Kind::Cells(shapes.into_iter().map(cell).collect())
+        };
+        // A matrix has a count for each of its concurrencies unless the user gives one.
+        let requests = if matches!(kind, Kind::Cells(_)) { settings.requests } else { args.requests };
+        let repeats = args.repeats.map(|repeats| repeats.max(1));
+        Ok(Self { settings: Settings { requests, ..settings }, kind, repeats, calibrate: args.calibrate })
+    }
+
+    /// In their order, and what does not fit into a server of so many tokens.
+    ///
+    /// # Errors
+    /// Of usage, when a matrix cannot be made of the options, or a search has no cells beforehand.
+    pub fn cells(&self, most: Option<u64>) -> Result<(Vec<Cell>, Vec<String>), Error> {
+        let (mut cells, skipped) = match &self.kind {
+            Kind::Cells(cells) => (cells.clone(), Vec::new()),
+            Kind::Matrix(preset) => {
+                let most = most.map(|most| u32::try_from(most).unwrap_or(u32::MAX));
+                let made = matrix::cells(*preset, &self.settings, most)?;
+                let skipped = made.skipped.iter().map(|cell| format!("{} is passed over: {}", cell.name, cell.because));
+                let cell = |cell: &matrix::Cell| Cell {
+                    warmups: cell.passes.0,
+                    passes: cell.passes.1,
+                    ..Cell::once(cell.name.clone(), cell.settings.clone())
+                };
+                (made.cells.iter().map(cell).collect(), skipped.collect())
+            }
+            Kind::Search(_) => {
+                return Err(Error::usage("a search finds its points on the way")
+                    .hint("name them to see or archive their plan: --concurrency 1..128"));
+            }
+        };
+        for cell in &mut cells {
+            cell.passes = self.repeats.unwrap_or(cell.passes);
+        }
+        Ok((cells, skipped))
+    }
+
+    /// Prints the plan of each, one request a line.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or the settings make no plan.
+    pub fn print(&self) -> Result<Outcome, Error> {
+        for cell in self.cells(None)?.0 {
+            let plan = Plan::new(&cell.settings, &PlanInput::read(&cell.settings)?)?;
+            let mut text = Vec::new();
+            plan.write_jsonl(&mut text).map_err(|cause| Error::archive("cannot write the plan").because(cause))?;
+            print(&String::from_utf8_lossy(&text))?;
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// Does them.
+    ///
+    /// # Errors
+    /// As [`Session::all`].
+    pub fn measure(
+        &self,
+        host: &Arc<dyn Host>,
+        session: &Session<'_>,
+        folder: &Path,
+        watcher: &dyn Watcher,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Vec<Loaded>, Error> {
+        if let Kind::Search(search) = &self.kind {
+            return session.search(search, &self.settings, folder);
+        }
+        let (mut cells, skipped) = self.cells(session.known().most_tokens())?;
+        skipped.iter().for_each(|line| watcher.warn(line));
+        if self.calibrate {
+            for (at, cell) in (0..).zip(&mut cells) {
+                let folder = folder.join(format!("calibration-{at}"));
+                cell.calibration = Some(gauge::calibrate(host, &cell.settings, &folder, watcher, stop)?);
+            }
+        }
+        let ends = matches!(&self.kind, Kind::Matrix(preset) if preset.ends_when_refused());
+        session.all(&cells, folder, &|done| !ends || done.summary.failed == 0)
+    }
+}
+
+/// From the first point that was typed; the last of a list or a range is where it ends.
+fn search(shapes: &[Shape]) -> Result<Search, Error> {
+    match (shapes.first(), shapes.last()) {
+        (Some(Shape::Closed { concurrency: from }), Some(Shape::Closed { concurrency: to })) => {
+            let to = if shapes.len() > 1 { *to } else { SEARCH_CONCURRENCY.max(*from) };
+            Ok(Search { from: f64::from(*from), ..Search::concurrencies(to) })
+        }
+        (Some(Shape::Open { rate: from, .. }), Some(Shape::Open { rate: to, .. })) => {
+            Ok(Search::rates(*from, if shapes.len() > 1 { *to } else { from * SEARCH_RATES }))
+        }
+        _ => Err(Error::usage("a trace has its own times: there is nothing to search")),
+    }
+}

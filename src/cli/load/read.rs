@@ -1,0 +1,170 @@
+//! From arguments to settings.
+//!
+//! In:  [`LoadArgs`].  Out: [`Settings`] of the load as typed, the points of a sweep; what does not fit together, with a remedy.
+//! Not here: presets and searches (see `load::matrix`, `load::sweep`).
+
+use std::collections::BTreeMap;
+
+use super::args::{CacheWord, ExactWord, Gaps, LoadArgs, Route};
+use crate::error::Error;
+use crate::load::settings::{
+    Arrival, Cache, Endpoint, Exact, Lengths, Prefix, Ramp, Settings, Shape, Share, Slos, Work,
+};
+use crate::load::suite::{bounded, concurrencies, rates};
+
+impl LoadArgs {
+    /// The settings that all points share; the shape is that of the first point.
+    ///
+    /// # Errors
+    /// Of usage, with what to write instead.
+    pub fn settings(&self) -> Result<Settings, Error> {
+        let shapes = self.shapes()?;
+        let work = self.work()?;
+        let shape = match &work {
+            // Each client waits for its answer: a closed loop of as many.
+            Work::Conversations(chat) => Shape::Closed { concurrency: chat.clients },
+            _ => shapes.first().cloned().unwrap_or(Shape::Closed { concurrency: 1 }),
+        };
+        let mut settings = Settings {
+            endpoint: match self.endpoint {
+                Route::Chat => Endpoint::Chat,
+                Route::Completions => Endpoint::Completions,
+            },
+            model: self.model.clone(),
+            ramp: self.ramp.map(|over_s| Ramp { from: self.ramp_from, over_s, exponential: self.ramp_exponential }),
+            work,
+            requests: self.requests,
+            duration_s: positive("--duration", self.duration)?,
+            drain_s: self.drain,
+            warmup: self.warmup,
+            cooldown_cut_s: self.cooldown_cut,
+            seed: self.seed,
+            nonce: 0,
+            timeout_s: positive("--timeout", Some(self.timeout))?.unwrap_or(self.timeout),
+            retries: self.retries,
+            cache: match self.cache {
+                CacheWord::Cold => Cache::Cold,
+                CacheWord::Primed => Cache::Primed,
+                CacheWord::Natural => Cache::Natural,
+            },
+            exact: match self.exact {
+                ExactWord::Auto => Exact::Auto,
+                ExactWord::MinTokens => Exact::MinTokens,
+                ExactWord::MinNewTokens => Exact::MinNewTokens,
+                ExactWord::IgnoreEos => Exact::IgnoreEos,
+                ExactWord::Off => Exact::Off,
+            },
+            temperature: self.temperature,
+            extra_body: self.members()?,
+            headers: self.headers()?,
+            api_key_env: self.api_key_env.clone(),
+            tokenizer: self.tokenizer.clone(),
+            token_ids: self.token_ids,
+            continuous_usage: self.continuous_usage,
+            slos: self.slos()?,
+            share: Share { rank: self.rank, world: self.world },
+            insecure: self.insecure,
+            ca_file: self.ca_file.clone(),
+            shape,
+        };
+        if settings.share.world == 0 || settings.share.rank >= settings.share.world {
+            return Err(Error::usage(format!("there is no client {} among {}", self.rank, self.world))
+                .hint("ranks count from 0: --rank 0 --world 2 and --rank 1 --world 2"));
+        }
+        if self.token_ids && settings.endpoint != Endpoint::Completions {
+            return Err(
+                Error::usage("prompts as token ids go to /v1/completions alone").hint("add --endpoint completions")
+            );
+        }
+        self.chat.bound(&mut settings)?;
+        bounded(&mut settings);
+        Ok(settings)
+    }
+
+    /// Every point of a sweep; one where none was asked for.
+    ///
+    /// # Errors
+    /// Of usage.
+    pub fn shapes(&self) -> Result<Vec<Shape>, Error> {
+        if let Some(path) = &self.trace {
+            if !(self.trace_speed > 0.0 && self.trace_speed.is_finite()) {
+                return Err(Error::usage("--trace-speed is not above 0"));
+            }
+            let (path, max_concurrency) = (path.clone(), self.max_concurrency);
+            return Ok(vec![Shape::Trace { path, speed: self.trace_speed, max_concurrency }]);
+        }
+        if let Some(text) = &self.rate {
+            let arrival = match self.arrival {
+                Gaps::Constant => Arrival::Constant,
+                Gaps::Poisson => Arrival::Poisson,
+                Gaps::Gamma => Arrival::Gamma(positive("--burstiness", Some(self.burstiness))?.unwrap_or(1.0)),
+            };
+            let open = |rate| Shape::Open { rate, arrival, max_concurrency: self.max_concurrency };
+            return Ok(rates(text)?.into_iter().map(open).collect());
+        }
+        let text = self.concurrency.as_deref().unwrap_or("1");
+        Ok(concurrencies(text)?.into_iter().map(|concurrency| Shape::Closed { concurrency }).collect())
+    }
+
+    fn work(&self) -> Result<Work, Error> {
+        let osl = Lengths::parse(&self.osl)?;
+        if let Some(conversations) = self.chat.read(&self.isl, &self.osl)? {
+            return Ok(Work::Conversations(Box::new(conversations)));
+        }
+        if let Some(path) = &self.prompts {
+            return Ok(Work::Prompts { path: path.clone(), osl });
+        }
+        let prefix = Prefix { tokens: self.prefix_tokens, groups: self.prefix_groups.max(1) };
+        Ok(Work::Synthetic { isl: Lengths::parse(&self.isl)?, osl, prefix })
+    }
+
+    fn members(&self) -> Result<BTreeMap<String, serde_json::Value>, Error> {
+        let Some(text) = &self.extra_body else { return Ok(BTreeMap::new()) };
+        serde_json::from_str(text).map_err(|cause| {
+            Error::usage("--extra-body is no JSON object").hint("e.g. --extra-body '{\"top_p\": 0.9}'").because(cause)
+        })
+    }
+
+    fn headers(&self) -> Result<BTreeMap<String, String>, Error> {
+        let lawful = |text: &str| !text.is_empty() && !text.contains(|c: char| c.is_control());
+        let read = |text: &String| {
+            let (name, value) = text.split_once(':')?;
+            let (name, value) = (name.trim(), value.trim());
+            let fits = lawful(name) && !name.contains(' ') && lawful(value);
+            fits.then(|| (name.to_ascii_lowercase(), value.to_owned()))
+        };
+        // The value may be a secret and is not repeated.
+        let each = self.header.iter().map(|text| {
+            read(text)
+                .ok_or_else(|| Error::usage("a --header is not \"NAME: VALUE\"").hint("e.g. --header 'x-team: lab'"))
+        });
+        each.collect()
+    }
+
+    fn slos(&self) -> Result<Slos, Error> {
+        let mut slos = Slos::default();
+        for text in &self.slo {
+            let wrong = || {
+                Error::usage(format!("'{text}' is no limit"))
+                    .hint("--slo ttft=200, --slo tpot=50, --slo e2e=5000, all in ms")
+            };
+            let (name, limit) = text.split_once(['=', ':']).ok_or_else(wrong)?;
+            let limit: f64 = limit.trim().parse().map_err(|_| wrong())?;
+            let limit = Some(limit).filter(|limit| *limit > 0.0 && limit.is_finite()).ok_or_else(wrong)?;
+            match name.trim().trim_end_matches("_ms") {
+                "ttft" => slos.ttft_ms = Some(limit),
+                "tpot" => slos.tpot_ms = Some(limit),
+                "e2e" | "e2el" | "e2e_latency" => slos.e2e_ms = Some(limit),
+                _ => return Err(wrong()),
+            }
+        }
+        Ok(slos)
+    }
+}
+
+fn positive(option: &str, value: Option<f64>) -> Result<Option<f64>, Error> {
+    match value {
+        Some(value) if !(value > 0.0 && value.is_finite()) => Err(Error::usage(format!("{option} is not above 0"))),
+        other => Ok(other),
+    }
+}

@@ -1,0 +1,236 @@
+//! The state of a campaign as text.
+//!
+//! In:  a [`View`].  Out: a table for people, one line for logs.
+//! Not here: working anything out.
+
+use std::fmt::Write as _;
+
+use super::view::{Counts, Current, Reason, Row, State, View};
+use crate::plan::estimate::about;
+
+/// Reasons shown at most; the others are counted. All of them stand in the JSON.
+const MOST_REASONS: usize = 10;
+/// Columns of telemetry worth a word: name, what stands before it, unit.
+const TELEMETRY: &[(&str, &str, &str)] = &[
+    ("gpu_c", "GPU ", " C"),
+    ("power_w", "", " W"),
+    ("sm_clock_mhz", "SM ", " MHz"),
+    ("gpu_util_pct", "", " %"),
+    ("memory_available_mib", "available ", " MiB"),
+];
+
+/// One line without anything that changes with every second.
+pub fn line(view: &View) -> String {
+    let counts = &view.runs;
+    let mut text =
+        format!("{}: {}, {} of {} runs done", clean(&view.campaign), state(view.state), counts.done, counts.planned);
+    for (number, word) in [(counts.failed, "failed"), (counts.skipped, "skipped"), (counts.left, "left")] {
+        if number > 0 {
+            let _ = write!(text, ", {number} {word}");
+        }
+    }
+    if let Some(current) = &view.current {
+        let _ = write!(text, "; {}", named(current));
+    }
+    text
+}
+
+/// The same with its moment and the time left.
+pub fn stamped(view: &View) -> String {
+    let left = view.left.as_ref().map_or_else(String::new, |left| format!("; {} left", about(left.seconds)));
+    format!("{} {}{left}", view.at_utc.iso(), line(view))
+}
+
+/// Everything.
+pub fn table(view: &View) -> String {
+    let mut text = format!("{}\n", line(view));
+    when(view, &mut text);
+    if let Some(current) = &view.current {
+        now(view, current, &mut text);
+    } else if let Some(next) = &view.next {
+        let _ = writeln!(text, "next: {}", clean(next));
+    }
+    if !view.cells.is_empty() {
+        text.push('\n');
+        grid(&cells(view), &mut text);
+        let what =
+            if view.metrics.is_empty() { "no figures yet" } else { "means of the runs done: preliminary, no verdict" };
+        let _ = writeln!(text, "{what}");
+    }
+    for run in &view.last_runs {
+        let shown = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.0}"));
+        let _ = writeln!(text, "GPU {} C -> {} C in {}", shown(run.start_c), shown(run.end_c), clean(&run.run));
+    }
+    reasons("failed", &view.failures, &mut text);
+    reasons("skipped", &view.skipped, &mut text);
+    for note in &view.notes {
+        let _ = writeln!(text, "note: {}", clean(note));
+    }
+    text
+}
+
+fn when(view: &View, text: &mut String) {
+    let mut parts = Vec::new();
+    if let Some(begun) = view.begun_utc {
+        parts.push(format!("begun {}", begun.iso()));
+    }
+    parts.extend(view.elapsed_s.map(|seconds| format!("{} so far", span(seconds))));
+    if let Some(left) = &view.left {
+        let guess = match (left.measured, left.guessed) {
+            (_, 0) => "",
+            (0, _) => " (a guess: no run like those left has ended yet)",
+            _ => " (in part a guess)",
+        };
+        parts.push(format!("{} left{guess}", about(left.seconds)));
+    }
+    parts.push(if view.sealed { "sealed".to_owned() } else { "not sealed".to_owned() });
+    let _ = writeln!(text, "{}", parts.join(", "));
+}
+
+fn now(view: &View, current: &Current, text: &mut String) {
+    let word = if view.state == State::BrokenOff { "broken off" } else { "now" };
+    let since = match (view.state, current.for_s, current.since_utc) {
+        (State::BrokenOff, _, Some(since)) => format!(", begun {}", since.iso()),
+        (_, Some(seconds), _) => format!(", for {}", span(seconds)),
+        _ => String::new(),
+    };
+    let readings: Vec<String> = TELEMETRY
+        .iter()
+        .filter_map(|(name, before, unit)| {
+            current.telemetry.get(*name).map(|value| format!("{before}{}{unit}", clean(value)))
+        })
+        .collect();
+    let readings = if readings.is_empty() { String::new() } else { format!("; {}", readings.join(", ")) };
+    let _ = writeln!(text, "{word}: {}{since}{readings}", named(current));
+}
+
+fn named(current: &Current) -> String {
+    match &current.planned {
+        Some(planned) => {
+            let repeat = planned.repeat.map_or_else(String::new, |repeat| format!(", repeat {repeat}"));
+            format!(
+                "{} ({}, {}, {}{repeat})",
+                clean(&current.run),
+                clean(&planned.environment),
+                clean(&planned.model),
+                clean(&planned.workload)
+            )
+        }
+        None => clean(&current.run),
+    }
+}
+
+const fn state(state: State) -> &'static str {
+    match state {
+        State::Running => "running",
+        State::BetweenRuns => "between two runs",
+        State::BrokenOff => "broken off",
+        State::Stopped => "stopped",
+        State::Unknown => "not complete",
+        State::Complete => "complete",
+    }
+}
+
+/// Heads and rows; the first three columns to the left, the others to the right.
+fn cells(view: &View) -> Vec<Vec<String>> {
+    let mut head: Vec<String> =
+        ["environment", "model", "workload", "done", "running", "failed", "skipped", "left", "of"]
+            .map(str::to_owned)
+            .into();
+    let interrupted = view.runs.interrupted > 0;
+    if interrupted {
+        head.push("broken off".to_owned());
+    }
+    head.extend(view.metrics.iter().cloned());
+    let row = |row: &Row| {
+        let mut cells: Vec<String> = [&row.environment, &row.model, &row.workload].map(|name| clean(name)).into();
+        cells.extend(numbers(row.runs.as_ref(), interrupted));
+        cells.extend(row.figures.iter().map(|figure| match figure.mean {
+            Some(mean) => format!("{} {} (n {})", short(mean), figure.unit, figure.n),
+            None => "-".to_owned(),
+        }));
+        cells
+    };
+    std::iter::once(head).chain(view.cells.iter().map(row)).collect()
+}
+
+fn numbers(counts: Option<&Counts>, interrupted: bool) -> Vec<String> {
+    let columns = 6 + usize::from(interrupted);
+    let Some(counts) = counts else { return vec![String::new(); columns] };
+    let Counts { planned, done, running, failed, skipped, left, interrupted: broken } = *counts;
+    [done, running, failed, skipped, left, planned, broken].iter().take(columns).map(ToString::to_string).collect()
+}
+
+fn grid(rows: &[Vec<String>], text: &mut String) {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns)
+        .map(|at| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0))
+        .collect();
+    for row in rows {
+        let mut line = String::new();
+        for (at, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let gap = if at == 0 { "" } else { "  " };
+            let _ = if at < 3 { write!(line, "{gap}{cell:<width$}") } else { write!(line, "{gap}{cell:>width$}") };
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+}
+
+fn reasons(word: &str, list: &[Reason], text: &mut String) {
+    for reason in list.iter().take(MOST_REASONS) {
+        let _ = writeln!(text, "{word}: {}: {}", clean(&reason.run), clean(&reason.why));
+    }
+    if list.len() > MOST_REASONS {
+        let _ = writeln!(text, "{word}: and {} more (--json lists them all)", list.len() - MOST_REASONS);
+    }
+}
+
+/// Four significant digits: figures are preliminary.
+fn short(value: f64) -> String {
+    let size = value.abs();
+    if size >= 1000.0 {
+        format!("{value:.0}")
+    } else if size >= 100.0 {
+        format!("{value:.1}")
+    } else if size >= 10.0 {
+        format!("{value:.2}")
+    } else {
+        format!("{value:.3}")
+    }
+}
+
+/// `45 s`, `12 min 03 s`, `3 h 07 min`.
+fn span(seconds: f64) -> String {
+    // Below 10^15 by the clamp, so the cast keeps the value.
+    let whole = seconds.clamp(0.0, 1e15) as u64;
+    match (whole / 3600, whole / 60 % 60, whole % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds:02} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes:02} min"),
+    }
+}
+
+/// Names and reasons come from files: no control character of theirs reaches the terminal.
+fn clean(text: &str) -> String {
+    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().map(|c| if c.is_control() || turns(c) { '\u{fffd}' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_and_figures_read_well() {
+        assert_eq!(
+            [0.4, 59.0, 61.0, 3600.0, 90_061.0].map(span),
+            ["0 s", "59 s", "1 min 01 s", "1 h 00 min", "25 h 01 min"]
+        );
+        assert_eq!([119.26, 1234.5, 12.346, 0.51239, -3.0].map(short), ["119.3", "1234", "12.35", "0.512", "-3.000"]);
+    }
+
+    #[test]
+    fn no_control_character_reaches_the_terminal() {
+        assert_eq!(clean("a\x1b[2Jb\u{202e}c\n"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}");
+    }
+}

@@ -1,0 +1,62 @@
+//! A suite file as a person names it.
+//!
+//! In:  a path.  Out: an [`Experiment`], or every fault of the file.
+//! Not here: what stands in a suite (see `plan`).
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use crate::error::Error;
+use crate::run::experiment::Experiment;
+
+/// Largest suite that is read: the largest shipped one has 8 KiB.
+const SUITE_LIMIT: u64 = 1 << 20;
+
+/// Reads a suite file whole.
+///
+/// # Errors
+/// Of usage, when it cannot be read, is absurdly large, or has faults.
+pub fn load(path: &Path) -> Result<Experiment, Error> {
+    let name = path.display().to_string();
+    let failed = |cause| {
+        Error::usage(format!("cannot read the suite '{name}'"))
+            .hint("'sparkbench init' writes a suite to start from; suites/ holds the experiments of the field")
+            .because(cause)
+    };
+    let mut bytes = Vec::new();
+    // Bounded while reading and not by the size told: a pipe or a device tells none, and may never end.
+    File::open(path).map_err(failed)?.take(SUITE_LIMIT + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > SUITE_LIMIT {
+        return Err(
+            Error::usage(format!("'{name}' is too large for a suite")).detail(format!("over {SUITE_LIMIT} bytes"))
+        );
+    }
+    let text = String::from_utf8(bytes).map_err(|cause| failed(io::Error::new(io::ErrorKind::InvalidData, cause)))?;
+    let whole = std::path::absolute(path).map_err(failed)?;
+    let folder = whole.parent().unwrap_or_else(|| Path::new("/"));
+    Experiment::read(&text, &name, folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(path: &str) -> String {
+        load(Path::new(path)).err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_file_that_never_ends_is_too_large_and_does_not_fill_the_memory() {
+        assert!(refusal("/dev/zero").contains("too large"), "{}", refusal("/dev/zero"));
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_said_to_be_none() {
+        let file = std::env::temp_dir().join(format!("sparkbench-no-text-{}.toml", std::process::id()));
+        std::fs::write(&file, [0x66, 0xff, 0xfe]).unwrap();
+        let said = refusal(&file.display().to_string());
+        std::fs::remove_file(&file).unwrap();
+        assert!(said.contains("cannot read the suite"), "{said}");
+    }
+}

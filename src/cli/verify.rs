@@ -1,0 +1,130 @@
+//! `sparkbench verify`: every byte of an archive or a site against the hashes that were written down of it.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::print;
+use super::talk::Talk;
+use crate::archive::verify::{Kind, Runs, State, Verified, verify};
+use crate::error::Error;
+
+/// Hold every byte of an archive or a site against its hashes
+///
+/// Finds any changed, missing or extra byte: in the journal by its chain, in every run by its list of hashes, in the whole by the
+/// seal. A site is held against its own list, and with --archive against the files it was made from. Exit code 0: everything fits.
+/// 5: something does not, or cannot be read. An archive in the middle of a campaign fits too, and the summary says so.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  sparkbench verify archive/my-campaign\n  \
+                        sparkbench verify site --archive data      the site, and that data is what it was made from")]
+pub struct Verify {
+    /// Folder of an archive or of a site
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+    /// What a site was made from, as it was given to `analyse` (repeatable, in the same order)
+    #[arg(long, value_name = "DIR")]
+    archive: Vec<PathBuf>,
+    /// Print the findings as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Version of what `--json` prints.
+const SCHEMA: &str = "sparkbench.verify/1";
+
+/// Hashes everything, prints what does not fit and how it stands.
+///
+/// # Errors
+/// When something does not fit, or the folder is neither an archive nor a site.
+pub fn run(args: &Verify, talk: &Talk) -> Result<(), Error> {
+    let bar = talk.progress(0, "verifying");
+    let verified = verify(&args.path, &args.archive, &mut |done, all| {
+        bar.set_length(all >> 20);
+        bar.set_position(done >> 20);
+    });
+    bar.finish_and_clear();
+    let verified = verified?;
+    let shown = args.path.display().to_string();
+    if args.json {
+        print(&json(&shown, &verified)?)?;
+    } else {
+        print(&table(&verified))?;
+        verified.notes.iter().for_each(|note| talk.say(note));
+    }
+    talk.say(&summary(&shown, &verified));
+    if verified.flaws.is_empty() {
+        return Ok(());
+    }
+    Err(Error::archive(format!("'{shown}' does not verify: {}", kinds(&verified)))
+        .hint("bring back what was changed from a copy; runs whose files are as they were can still be trusted"))
+}
+
+fn json(path: &str, verified: &Verified) -> Result<String, Error> {
+    #[derive(Serialize)]
+    struct Shown<'a> {
+        schema: &'static str,
+        path: &'a str,
+        fits: bool,
+        #[serde(flatten)]
+        verified: &'a Verified,
+    }
+    let shown = Shown { schema: SCHEMA, path, fits: verified.flaws.is_empty(), verified };
+    let text = serde_json::to_string_pretty(&shown);
+    text.map(|text| text + "\n").map_err(|cause| Error::archive("cannot print as JSON").because(cause))
+}
+
+/// One line a finding: kind, path, what differs.
+fn table(verified: &Verified) -> String {
+    let mut text = String::new();
+    for flaw in &verified.flaws {
+        let clean = |text: &str| text.replace(char::is_control, "\u{fffd}");
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{:<13}  {}  {}", flaw.kind.word(), clean(&flaw.path), clean(&flaw.what));
+    }
+    text
+}
+
+/// `2 changed, 1 missing`.
+fn kinds(verified: &Verified) -> String {
+    let counted = [Kind::Changed, Kind::Missing, Kind::Extra, Kind::Unreadable, Kind::Contradiction].map(|kind| {
+        let times = verified.flaws.iter().filter(|flaw| flaw.kind == kind).count();
+        (times > 0).then(|| format!("{times} {}", kind.word()))
+    });
+    counted.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn summary(path: &str, verified: &Verified) -> String {
+    let size = match verified.bytes {
+        bytes if bytes < 1 << 20 => format!("{:.1} KiB", bytes as f64 / 1024.0),
+        bytes => format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20)),
+    };
+    let state = match verified.state {
+        State::Sealed => "a sealed campaign",
+        State::Open => "a campaign that is not complete",
+        State::Running => "a campaign in the making",
+        State::Site => "a site",
+    };
+    let runs = verified.runs.map(|runs| format!("; {}", of_runs(&runs))).unwrap_or_default();
+    let fits = match verified.flaws.len() {
+        0 => "all fit".to_owned(),
+        n => format!("{n} findings"),
+    };
+    format!("{path}, {state}{runs}; {} files, {size}: {fits}", verified.files)
+}
+
+fn of_runs(runs: &Runs) -> String {
+    let parts = [
+        (runs.finished, "done"),
+        (runs.failed, "failed"),
+        (runs.skipped, "left out"),
+        (runs.left, "to be made"),
+        (runs.interrupted, "interrupted"),
+    ];
+    let said: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    format!(
+        "of {} planned runs {}",
+        runs.planned,
+        if said.is_empty() { "none is done".to_owned() } else { said.join(", ") }
+    )
+}

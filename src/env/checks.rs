@@ -1,0 +1,167 @@
+//! What was asked for against what ran, for every environment alike.
+//!
+//! In:  what was asked, what was seen and where.  Out: [`CheckWire`].
+//! Not here: what follows from a mismatch (see `run`).
+//!
+//! The published study measured one model under three names, because a script dropped its arguments on the way. So the arguments are
+//! read back from the far end.
+
+use crate::archive::manifest::CheckWire;
+
+/// Source of arguments that the kernel showed.
+pub const CMDLINE: &str = "/proc/<pid>/cmdline just after the start";
+
+/// Item name of [`arguments`].
+pub const ARGUMENTS: &str = "arguments";
+/// Item name of an image held against the one asked for.
+pub const IMAGE: &str = "image_digest";
+/// Item name of a root file system held against what it was at the start of the campaign.
+pub const ROOT: &str = "root_contents";
+
+/// A word for both being known and equal.
+pub const MATCH: &str = "match";
+/// A word for both being known and unequal.
+pub const MISMATCH: &str = "mismatch";
+/// A word for one of them not being known.
+pub const UNKNOWN: &str = "unknown";
+
+/// One item: equal, unequal, or not known.
+pub fn equal(item: &str, asked: Option<&str>, ran: Option<&str>, source: &str) -> CheckWire {
+    let result = match (asked, ran) {
+        (Some(asked), Some(ran)) if asked == ran => MATCH,
+        (Some(_), Some(_)) => MISMATCH,
+        _ => UNKNOWN,
+    };
+    wire(item, asked.map(str::to_owned), ran.map(str::to_owned), source, result)
+}
+
+/// Arguments of the program against those that the kernel or the engine showed. Both are written as JSON lists, so that blanks, quotes
+/// and empty arguments stay visible.
+///
+/// The kernel shows what a process runs at the moment, which need not be what it was started as:
+/// - a script is shown as its interpreter, at most one argument of the `#!` line, the path at which the script was found, and then the
+///   script's own arguments: a match;
+/// - a program may be shown by another path of the same name: a match;
+/// - a process may have turned into another program (`exec` at the end of a script): nothing follows from that, so it is not known.
+///
+/// `source` says which of these it was.
+pub fn arguments(asked: &[String], seen: Option<&[String]>, source: &str) -> CheckWire {
+    let (result, rule) = match seen {
+        None => (UNKNOWN, ""),
+        Some(seen) if seen == asked => (MATCH, ""),
+        Some(seen) => match likeness(asked, seen) {
+            Likeness::Script => (MATCH, " (a script: its interpreter stands before it)"),
+            Likeness::Path => (MATCH, " (found by another path)"),
+            Likeness::Same => (MISMATCH, ""),
+            Likeness::None => (UNKNOWN, " (the process had turned into another program by then)"),
+        },
+    };
+    wire(ARGUMENTS, Some(list(asked)), seen.map(list), &format!("{source}{rule}"), result)
+}
+
+enum Likeness {
+    /// `[interpreter, (its one argument,) script, arguments ...]`.
+    Script,
+    /// The same arguments behind another path of the program.
+    Path,
+    /// The same program, or the same script, with other arguments.
+    Same,
+    /// Another program.
+    None,
+}
+
+fn likeness(asked: &[String], seen: &[String]) -> Likeness {
+    let (Some((program, rest)), Some((first, behind))) = (asked.split_first(), seen.split_first()) else {
+        return Likeness::Same;
+    };
+    if last_name(first) == last_name(program) && (first.contains('/') || program.contains('/')) && behind == rest {
+        return Likeness::Path;
+    }
+    // Where the script stands: second, or third behind the one argument that a `#!` line can hold.
+    let found_as =
+        |word: &String| word == program || (!program.contains('/') && word.ends_with(&format!("/{program}")));
+    let script = (1..=2).find(|at| seen.get(*at).is_some_and(found_as));
+    match script {
+        Some(at) if seen[at + 1..] == *rest => Likeness::Script,
+        Some(_) => Likeness::Same,
+        None if last_name(first) == last_name(program) => Likeness::Same,
+        None => Likeness::None,
+    }
+}
+
+fn last_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Arguments as a JSON list.
+pub fn list(argv: &[String]) -> String {
+    serde_json::Value::from(argv.to_vec()).to_string()
+}
+
+fn wire(item: &str, asked: Option<String>, ran: Option<String>, source: &str, result: &str) -> CheckWire {
+    CheckWire { item: item.to_owned(), asked, ran, source: source.to_owned(), result: result.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn argv(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn arguments_match_only_one_for_one() {
+        let asked = argv(&["bench", "--model", "a b", ""]);
+        for (seen, expected) in [
+            (Some(argv(&["bench", "--model", "a b", ""])), MATCH),
+            (Some(argv(&["/usr/bin/bench", "--model", "a b", ""])), MATCH),
+            (Some(argv(&["bench", "--model", "a", "b", ""])), MISMATCH),
+            (Some(argv(&["/usr/bin/bench", "--model", "a b"])), MISMATCH),
+            (Some(argv(&["bench"])), MISMATCH),
+            (Some(Vec::new()), MISMATCH),
+            (Some(argv(&["other", "--model", "a b", ""])), UNKNOWN),
+            (None, UNKNOWN),
+        ] {
+            assert_eq!(arguments(&asked, seen.as_deref(), "test").result, expected, "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn a_script_is_shown_with_its_interpreter_and_is_still_what_was_asked() {
+        for (asked, seen, expected) in [
+            (&["run.sh", "x"][..], &["/bin/sh", "/usr/local/bin/run.sh", "x"][..], MATCH),
+            (&["./run.sh"], &["/bin/sh", "-e", "./run.sh"], MATCH),
+            (&["trtllm-bench", "-m", "m"], &["/usr/bin/python3", "/usr/local/bin/trtllm-bench", "-m", "m"], MATCH),
+            (
+                &["trtllm-bench", "-m", "m"],
+                &["/usr/bin/python3", "/usr/local/bin/trtllm-bench", "-m", "other"],
+                MISMATCH,
+            ),
+            (&["trtllm-bench", "-m", "m"], &["/usr/bin/python3", "/usr/local/bin/trtllm-bench"], MISMATCH),
+            (&["run.sh", "x"], &["/bin/sh", "/usr/local/bin/other.sh", "x"], UNKNOWN),
+            (&["run.sh", "x"], &["env", "a", "b", "/usr/local/bin/run.sh", "x"], UNKNOWN),
+            (&["/a/run.sh"], &["/bin/sh", "/b/a/run.sh"], UNKNOWN),
+            (&["sh", "-c", "sleep 1"], &["sleep", "1"], UNKNOWN),
+        ] {
+            let check = arguments(&argv(asked), Some(&argv(seen)), "test");
+            assert_eq!(check.result, expected, "{asked:?} {seen:?}");
+            assert_eq!(check.source.contains("interpreter"), expected == MATCH);
+            assert_eq!(check.source.contains("another program"), expected == UNKNOWN);
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_neither_equal_nor_unequal() {
+        assert_eq!(equal(IMAGE, Some("a"), Some("a"), "t").result, MATCH);
+        assert_eq!(equal(IMAGE, Some("a"), Some("b"), "t").result, MISMATCH);
+        assert_eq!(equal(IMAGE, None, Some("b"), "t").result, UNKNOWN);
+        assert_eq!(equal(IMAGE, Some("a"), None, "t").result, UNKNOWN);
+    }
+
+    #[test]
+    fn blanks_quotes_and_empty_arguments_stay_visible() {
+        let check = arguments(&argv(&["p", "", "a \"b\"", "n\nl"]), None, "test");
+        assert_eq!(check.asked.as_deref(), Some(r#"["p","","a \"b\"","n\nl"]"#));
+    }
+}

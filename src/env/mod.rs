@@ -1,0 +1,180 @@
+//! Where a program runs: how its command line is wrapped, what must be true first, what really ran.
+//!
+//! In:  settings of a suite, an [`Invocation`].  Out: a [`Job`] for the host, and the environment's own word on it afterwards.
+//! Not here: what is run (see `workload`), statistics.
+//!
+//! An environment is one file below this folder and one line in [`ENVIRONMENTS`].
+
+mod checks;
+mod chroot;
+mod contents;
+mod docker;
+mod driver;
+mod leftover;
+mod native;
+mod nspawn;
+mod points;
+mod root;
+mod seen;
+mod variables;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::archive::manifest::CheckWire;
+use crate::error::Error;
+use crate::host::{Ended, Host, Job, Launched};
+use crate::model::Finding;
+use crate::plan::Reader;
+
+/// Every kind of environment.
+pub static ENVIRONMENTS: &[&dyn Kind] =
+    &[&native::Native, &chroot::Chroot, &docker::Docker, &docker::Podman, &nspawn::Nspawn];
+
+/// A kind of environment, by its name in suites.
+pub trait Kind: Sync {
+    /// Name in suites: `native`, `chroot`, `docker`, `podman`, `nspawn`.
+    fn name(&self) -> &'static str;
+    /// Reads its settings; faults go to the reader. The caller has taken `kind` and calls [`Reader::finish`].
+    /// `folder` is where the suite lies: root file systems and binds are named relative to it.
+    fn read(&self, settings: &mut Reader<'_>, folder: &Path) -> Option<Box<dyn Environment>>;
+}
+
+/// One environment of a suite.
+pub trait Environment: Send + Sync {
+    /// Name of its kind.
+    fn kind(&self) -> &'static str;
+    /// What must be true before the first run, every finding at once: the engine answers, the image is there and fixed by digest,
+    /// the root file system is one, we may do it.
+    fn ready(&self, host: &dyn Host) -> Vec<Finding>;
+    /// What it is made of, for the archive: digest, flags as written, release and packages of the root file system.
+    ///
+    /// # Errors
+    /// When the environment cannot be looked at.
+    fn describe(&self, host: &dyn Host) -> Result<serde_json::Value, Error>;
+    /// Told once before the first run what [`Environment::describe`] said when the campaign began (on `--resume`: as `campaign.json`
+    /// keeps it). Every run is held against that, so that an image or a root which changes half-way is a mismatch and not a drift.
+    fn hold_to(&self, described: &serde_json::Value) {
+        let _ = described;
+    }
+    /// Where the run's own folder lies, as the program inside sees it.
+    fn work(&self, place: &Place) -> PathBuf;
+    /// Makes ready what the run needs (a created container, files copied into it) and wraps the command line.
+    ///
+    /// # Errors
+    /// When it cannot be made ready. What was made by then is taken away again.
+    fn wrap(&self, host: &dyn Host, invocation: &Invocation, place: &Place) -> Result<Job, Error>;
+    /// Host pid of the first process inside, once there is one; for telemetry of its tree and control group.
+    fn main_pid(&self, host: &dyn Host, place: &Place, launched: &dyn Launched) -> Option<u32>;
+    /// Called about once a sample while the program runs: a few reads of small kernel files at most, never a program.
+    fn while_running(&self, host: &dyn Host, place: &Place, launched: &dyn Launched) {
+        let _ = (host, place, launched);
+    }
+    /// After the program ended and before the tree is closed: brings the run's own folder back to [`Place::work`], and says what
+    /// really ran, with the raw files (inspect output, control group figures) that show it.
+    ///
+    /// # Errors
+    /// When the environment cannot be asked.
+    fn examine(
+        &self,
+        host: &dyn Host,
+        invocation: &Invocation,
+        place: &Place,
+        ended: &Ended,
+    ) -> Result<Examined, Error>;
+    /// Removes what a crashed collector of this archive left, and says what that was.
+    ///
+    /// # Errors
+    /// When something cannot be removed.
+    fn sweep(&self, host: &dyn Host, archive_id: &str) -> Result<Vec<String>, Error>;
+}
+
+/// What a workload wants run, as seen from inside.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Invocation {
+    /// Program and arguments; `{work}` is already the path inside.
+    pub argv: Vec<String>,
+    /// Variables that the workload sets, beside those of the environment.
+    pub env: BTreeMap<String, String>,
+}
+
+/// Where a run lives while it runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Place {
+    /// Random name of the archive.
+    pub archive_id: String,
+    /// Id of the run.
+    pub run_id: String,
+    /// The run's folder, not yet under its final name. Absolute.
+    pub folder: PathBuf,
+    /// Folder below it that travels into the environment and back; holds assets beforehand and reports afterwards.
+    pub work: PathBuf,
+    /// Time between the polite end and SIGKILL, seconds.
+    pub grace_s: f64,
+}
+
+impl Place {
+    /// File name of the program's standard output, below [`Place::folder`].
+    pub const STDOUT: &str = "stdout.log";
+    /// File name of its standard error.
+    pub const STDERR: &str = "stderr.log";
+
+    /// File for standard output.
+    pub fn stdout(&self) -> PathBuf {
+        self.folder.join(Self::STDOUT)
+    }
+
+    /// File for standard error.
+    pub fn stderr(&self) -> PathBuf {
+        self.folder.join(Self::STDERR)
+    }
+
+    /// Value of [`crate::host::MARKER`].
+    pub fn marker(&self) -> String {
+        format!("{}/{}", self.archive_id, self.run_id)
+    }
+
+    /// Name of a container of this run: short, lawful everywhere.
+    pub fn container(&self) -> String {
+        format!("sparkbench-{}-{}", self.archive_id, self.run_id)
+    }
+}
+
+/// What an environment knows of a run that has ended.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Examined {
+    /// What was asked for against what ran: arguments, image digest.
+    pub checks: Vec<CheckWire>,
+    /// The environment's own state, for `run.json`.
+    pub state: serde_json::Value,
+    /// Exit status of the program inside, where the wrapper's own may differ.
+    pub code: Option<i32>,
+    /// The program inside was ended for want of memory.
+    pub out_of_memory: bool,
+    /// Raw files for the run's folder, by name; the caller masks secrets and writes them.
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// The program's own variables, where [`Job::env`] is that of a wrapper.
+    pub variables: Option<BTreeMap<String, String>>,
+    /// Why the run counts as failed beyond its exit status, e.g. a container that was cut off its GPU.
+    pub faults: Vec<String>,
+}
+
+/// Folder inside a root or a container that is the run's own.
+pub const WORK_INSIDE: &str = "/sparkbench/work";
+
+/// Path on the host of a path inside a root.
+pub fn below(root: &Path, inside: &Path) -> PathBuf {
+    root.join(inside.strip_prefix("/").unwrap_or(inside))
+}
+
+/// What the job of a run has in every environment; the rest is empty.
+fn job_of(place: &Place) -> Job {
+    Job {
+        marker: place.marker(),
+        stdout: place.stdout(),
+        stderr: place.stderr(),
+        grace_s: place.grace_s,
+        cgroup: true,
+        ..Job::default()
+    }
+}

@@ -1,0 +1,154 @@
+//! What the collector, the guard and the program's first stage say to each other: one JSON value or one word per line.
+//!
+//! In:  lines.  Out: [`Order`], [`News`], [`Step`].
+//! Not here: who sends when (see `serve` and `launch` beside this file).
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Kind};
+use crate::host::{Closed, Ended};
+
+/// Collector to guard, after the first line, which holds the job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Order {
+    /// End the tree.
+    End(String),
+    /// End what is left, clean up, and go.
+    Close,
+}
+
+impl Order {
+    /// The line, with its end.
+    pub fn line(&self) -> String {
+        match self {
+            Self::End(why) => format!("end {}\n", why.replace(['\n', '\r'], " ")),
+            Self::Close => "close\n".to_owned(),
+        }
+    }
+
+    /// Reads a line.
+    pub fn parse(line: &str) -> Option<Self> {
+        match line.split_once(' ') {
+            Some(("end", why)) => Some(Self::End(why.to_owned())),
+            None if line == "close" => Some(Self::Close),
+            _ => None,
+        }
+    }
+}
+
+/// Guard to collector.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "news")]
+pub enum News {
+    /// The program runs.
+    Started {
+        /// Its pid.
+        pid: u32,
+        /// Control groups of the tree, by controller.
+        cgroups: BTreeMap<String, PathBuf>,
+        /// Why there is none, where one was wanted.
+        no_cgroup: Option<String>,
+    },
+    /// The program could not be started.
+    Refused(Refusal),
+    /// The first process has ended.
+    Ended(Ended),
+    /// The tree has been ended; names of what could not be.
+    Cleared {
+        /// Empty when all went well.
+        left: Vec<String>,
+    },
+    /// The last word.
+    Closed {
+        /// What it took.
+        closed: Closed,
+        /// Names of what could not be ended or removed.
+        left: Vec<String>,
+    },
+}
+
+/// First stage to guard.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "step")]
+pub enum Step {
+    /// Everything is in place; the program is started next.
+    Ready {
+        /// Seconds on `CLOCK_MONOTONIC`.
+        monotonic_s: f64,
+        /// Milliseconds since 1970.
+        utc_ms: i64,
+    },
+    /// Mount points that were made inside the root, in order.
+    Made(MadeInside),
+    /// It went wrong.
+    Failed(Refusal),
+}
+
+/// Paths on the host.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MadeInside {
+    /// In the order of their making.
+    pub paths: Vec<PathBuf>,
+}
+
+/// An error on its way between processes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// What happened.
+    pub what: String,
+    /// What the system said.
+    pub detail: Option<String>,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+impl Refusal {
+    /// What happened and what the system said.
+    pub fn new(what: impl Into<String>, detail: impl ToString) -> Self {
+        Self { what: what.into(), detail: Some(detail.to_string()), hint: None }
+    }
+
+    /// What to do.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// As the rest of the program knows errors.
+    pub fn error(self) -> Error {
+        let mut error = Error::new(Kind::Workload, self.what);
+        error.detail = self.detail;
+        error.hint = self.hint;
+        error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_survive_their_line() {
+        for order in [Order::Close, Order::End("time limit of 5 s".into()), Order::End(String::new())] {
+            assert_eq!(Order::parse(order.line().trim_end_matches('\n')), Some(order));
+        }
+        assert_eq!(Order::End("a\nclose".into()).line(), "end a close\n");
+        assert_eq!(Order::parse("closed"), None);
+    }
+
+    #[test]
+    fn news_survive_their_line() {
+        let ended = Ended { code: Some(3), why: Some("\"x\"\n".into()), ..Ended::default() };
+        for news in
+            [News::Ended(ended), News::Refused(Refusal::new("a", "b").hint("c")), News::Cleared { left: vec![] }]
+        {
+            let line = serde_json::to_string(&news).unwrap();
+            assert!(!line.contains('\n'));
+            assert_eq!(serde_json::from_str::<News>(&line).unwrap(), news);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The real machine.
+//!
+//! In:  questions.  Out: [`Machine`], the [`Host`] that really looks.
+//! Not here: the parts that need more than a call (programs, the guard, the kernel's log: see the files beside this one).
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::{Answer, Host, Job, Launched, Lines, Question, ask, files, follow, guard, kernel, time};
+use crate::error::Error;
+use crate::model::Instant;
+
+/// How soon an interrupt is noticed while we wait.
+const NOTICE: Duration = Duration::from_millis(50);
+
+/// The machine this program runs on.
+#[derive(Debug)]
+pub struct Machine {
+    interrupted: Arc<AtomicBool>,
+    /// This executable, as it is started again for a guard.
+    program: Option<PathBuf>,
+}
+
+impl Machine {
+    /// Catches SIGINT, SIGTERM and SIGHUP from now on: they set a flag, and the loop ends the run in flight in order. What we were
+    /// started to ignore stays ignored: a campaign under `nohup` goes on when its terminal closes.
+    ///
+    /// # Errors
+    /// When the signals cannot be caught.
+    pub fn new() -> Result<Self, Error> {
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let ignored = ignored(&files::read(Path::new("/proc/self/status")).unwrap_or_default());
+        let wanted = [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP];
+        for signal in wanted.into_iter().filter(|signal| ignored & (1 << (signal - 1)) == 0) {
+            signal_hook::flag::register(signal, Arc::clone(&interrupted))
+                .map_err(|cause| Error::usage("interrupts cannot be caught").because(cause))?;
+        }
+        Ok(Self { interrupted, program: None })
+    }
+
+    /// Another executable of this program, for callers that are not it themselves.
+    #[must_use]
+    pub fn with_program(mut self, path: impl Into<PathBuf>) -> Self {
+        self.program = Some(path.into());
+        self
+    }
+}
+
+/// Signals that a process ignores, as a bit mask; none where that is not told.
+///
+/// Source: proc(5), `SigIgn` in `/proc/pid/status`.
+fn ignored(status: &str) -> u64 {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+impl Host for Machine {
+    fn utc(&self) -> Instant {
+        time::utc()
+    }
+
+    fn monotonic(&self) -> Duration {
+        time::monotonic()
+    }
+
+    fn pause(&self, time: Duration) {
+        let until = std::time::Instant::now() + time;
+        // In short sleeps: a signal may be delivered to another thread than the one that waits.
+        while !self.interrupted() {
+            let left = until.saturating_duration_since(std::time::Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            std::thread::sleep(left.min(NOTICE));
+        }
+    }
+
+    fn interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+
+    fn read(&self, path: &Path) -> io::Result<String> {
+        files::read(path)
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        files::list(path)
+    }
+
+    fn link(&self, path: &Path) -> io::Result<PathBuf> {
+        std::fs::read_link(path)
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        path.exists()
+    }
+
+    fn write(&self, path: &Path, text: &str) -> io::Result<()> {
+        files::write(path, text)
+    }
+
+    fn disk_free(&self, path: &Path) -> io::Result<u64> {
+        let space = nix::sys::statvfs::statvfs(path)?;
+        Ok(space.blocks_available().saturating_mul(space.fragment_size()))
+    }
+
+    fn ask(&self, question: &Question) -> io::Result<Answer> {
+        ask::ask(question)
+    }
+
+    fn follow(&self, question: &Question) -> io::Result<Box<dyn Lines>> {
+        follow::follow(question)
+    }
+
+    fn launch(&self, job: &Job) -> Result<Box<dyn Launched>, Error> {
+        // The link names this very executable, also when the file has been replaced by a newer build meanwhile.
+        let program = self.program.as_deref().unwrap_or(Path::new("/proc/self/exe"));
+        guard::launch(program, job)
+    }
+
+    fn kernel_log(&self) -> io::Result<Box<dyn Lines>> {
+        kernel::log()
+    }
+
+    fn end_marked(&self, archive_id: &str) -> Result<Vec<String>, Error> {
+        guard::end_marked(archive_id)
+    }
+
+    fn thread_cpu(&self) -> Duration {
+        time::thread_cpu()
+    }
+
+    fn is_root(&self) -> bool {
+        nix::unistd::geteuid().is_root()
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        Some(std::env::var_os(name)?.to_string_lossy().into_owned())
+    }
+
+    fn variables(&self) -> BTreeMap<String, String> {
+        let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+        std::env::vars_os().map(|(name, value)| (text(name), text(value))).collect()
+    }
+
+    fn own_program(&self) -> io::Result<PathBuf> {
+        match &self.program {
+            Some(program) => Ok(program.clone()),
+            None => std::env::current_exe(),
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! On the loopback interface: stamps, timers, wake-ups.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use super::*;
+
+fn loopback() -> SocketAddr {
+    SocketAddr::from((Ipv4Addr::LOCALHOST, 0))
+}
+
+#[test]
+fn a_late_read_still_knows_when_the_bytes_arrived() {
+    let listener = Listener::bind(loopback()).unwrap();
+    let mut client = Stream::connect(listener.address().unwrap()).unwrap();
+    let server = loop {
+        if let Some(stream) = listener.accept().unwrap() {
+            break stream;
+        }
+    };
+    // The kernel begins to stamp a moment after the first socket asks for it.
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    client.connected().unwrap();
+    let sent = now();
+    server.send(b"token").unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    let mut buffer = [0; 64];
+    let Received::Bytes(5, stamp) = client.receive(&mut buffer).unwrap() else { panic!("five bytes were sent") };
+    assert!(stamp.user - sent >= 30_000_000, "read late");
+    let kernel = stamp.kernel.expect("every Linux stamps what arrives by TCP");
+    assert!(kernel.abs_diff(sent) < 10_000_000, "stamped {} ns after sending", kernel.abs_diff(sent));
+    assert!(stamp.lag().unwrap() >= 20_000_000);
+    assert_eq!(client.receive(&mut buffer).unwrap(), Received::Nothing);
+    server.send(b"another").unwrap();
+    let Received::Bytes(7, stamp) = client.receive(&mut buffer).unwrap() else { panic!("seven bytes were sent") };
+    assert!(stamp.kernel.is_some(), "each read has a stamp of its own");
+    drop(server);
+    let mut poller = Poller::new().unwrap();
+    poller.add(&client, 7, Interest::Read).unwrap();
+    let mut ready = Vec::new();
+    poller.wait(Some(now() + 1_000_000_000), &mut ready).unwrap();
+    assert_eq!(ready, [Ready { token: 7, readable: true, writable: false }]);
+    assert!(matches!(client.receive(&mut buffer).unwrap(), Received::End(_)));
+}
+
+#[test]
+fn a_wait_ends_at_its_moment_or_when_it_is_woken() {
+    let mut poller = Poller::new().unwrap();
+    let mut ready = Vec::new();
+    let until = now() + 3_000_000;
+    poller.wait(Some(until), &mut ready).unwrap();
+    assert!(now() >= until && ready.is_empty());
+    let waker = poller.waker();
+    let thread = std::thread::spawn(move || waker.wake());
+    poller.wait(None, &mut ready).unwrap();
+    thread.join().unwrap();
+    assert!(ready.is_empty());
+}
+
+#[test]
+fn a_wall_clock_that_was_set_takes_its_stamps_with_it() {
+    assert_eq!(clock::carried(1_000, 500, 1_200), Some(300));
+    assert_eq!(clock::carried(1_300, 500, 1_200), None, "from the future");
+    assert_eq!(clock::carried(1, 500, 100_000_000_000), None, "from long ago");
+}

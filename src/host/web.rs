@@ -1,0 +1,382 @@
+//! Questions over HTTP beside the load: which models, is it healthy, how many tokens. Nothing here is timed.
+//!
+//! In:  an address, headers, how TLS is trusted.  Out: [`Answer`], whatever its status; an error in plain words where there is none.
+//! Not here: requests that are measured (see `load::engine`), what an answer means (see `load::server`).
+//!
+//! Redirects are not followed: a load that follows one measures another server than the one that was named. No proxy of the environment
+//! is used, for the same reason. Names and passwords in an address become a header at once and are in no message.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use ureq::http::Response;
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Agent, Body};
+
+use crate::error::{Error, Kind};
+
+/// Longest body that is read, bytes. The largest `/metrics` seen has half a megabyte; more is no answer to any question of ours.
+pub const BODY_MAX: u64 = 8 << 20;
+
+/// Longest part of a body that a message quotes, characters.
+const QUOTED: usize = 200;
+
+/// Whom to trust under TLS.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tls {
+    /// Do not check the certificate.
+    pub insecure: bool,
+    /// Certificate authorities, PEM; absent are those of the machine.
+    pub ca_file: Option<PathBuf>,
+}
+
+/// What came back.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// Status line's code.
+    pub status: u16,
+    /// `Content-Type` as given.
+    pub content_type: Option<String>,
+    /// `Server` as given.
+    pub server: Option<String>,
+    /// `Retry-After` as given.
+    pub retry_after: Option<String>,
+    /// `Location` of a redirect, which is not followed.
+    pub location: Option<String>,
+    /// The body, whole.
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// Status 200 to 299.
+    pub const fn ok(&self) -> bool {
+        matches!(self.status, 200..=299)
+    }
+
+    /// The body as text, invalid bytes replaced.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// The body as JSON; nothing where it is none.
+    pub fn json(&self) -> Option<Value> {
+        serde_json::from_slice(&self.body).ok()
+    }
+
+    /// Status and the first line of the body, for messages.
+    pub fn gist(&self) -> String {
+        if let Some(to) = &self.location {
+            return format!("status {}, a redirect to {}", self.status, bare(to));
+        }
+        let text = self.text();
+        let message = self.json().and_then(|json| {
+            let error = json.get("error").cloned().unwrap_or_else(|| json.clone());
+            let message = error.get("message").or_else(|| error.get("detail")).unwrap_or(&error);
+            message.as_str().map(str::to_owned)
+        });
+        let line =
+            message.unwrap_or_else(|| text.lines().find(|line| !line.trim().is_empty()).unwrap_or("").to_owned());
+        let line: String = line.trim().chars().filter(|c| !c.is_control()).take(QUOTED).collect();
+        if line.is_empty() { format!("status {}", self.status) } else { format!("status {}: {line}", self.status) }
+    }
+}
+
+/// A server to be asked. Cloning shares its connections.
+#[derive(Debug, Clone)]
+pub struct Web {
+    agent: Agent,
+    base: String,
+    headers: Vec<(String, String)>,
+}
+
+impl Web {
+    /// Looks at the address and at the certificates; nothing is sent.
+    ///
+    /// - `base`: `http://` or `https://`, host, port; a path below which the API lies may follow. A closing `/v1` is taken off, since
+    ///   every path here brings its own.
+    /// - `headers`: sent with each question, e.g. `Authorization`; never printed.
+    ///
+    /// # Errors
+    /// When the address is none, or the certificates cannot be read.
+    pub fn new(base: &str, headers: &[(String, String)], tls: &Tls) -> Result<Self, Error> {
+        let (base, login) = address(base)?;
+        let mut headers = headers.to_vec();
+        if let Some(login) = login
+            && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
+        {
+            headers.push(("Authorization".to_owned(), format!("Basic {}", base64(login.as_bytes()))));
+        }
+        let mut config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .proxy(None)
+            .user_agent(concat!("sparkbench/", env!("CARGO_PKG_VERSION")));
+        if base.starts_with("https:") {
+            config = config.tls_config(trust(tls)?);
+        }
+        Ok(Self { agent: config.build().new_agent(), base, headers })
+    }
+
+    /// The address without its secrets.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// Asks; `path` begins with `/`, `limit` holds for the whole exchange.
+    ///
+    /// # Errors
+    /// When no answer came. An answer of any status is an answer.
+    pub fn get(&self, path: &str, limit: Duration) -> Result<Answer, Error> {
+        let mut request = self.agent.get(self.url(path));
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        let sent = request.config().timeout_global(Some(limit)).build().call();
+        self.answer(path, limit, sent)
+    }
+
+    /// Asks with a JSON body.
+    ///
+    /// # Errors
+    /// As [`Web::get`].
+    pub fn post_json(&self, path: &str, body: &Value, limit: Duration) -> Result<Answer, Error> {
+        let mut request = self.agent.post(self.url(path)).header("Content-Type", "application/json");
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        let sent = request.config().timeout_global(Some(limit)).build().send(body.to_string());
+        self.answer(path, limit, sent)
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
+    }
+
+    fn answer(&self, path: &str, limit: Duration, sent: Result<Response<Body>, ureq::Error>) -> Result<Answer, Error> {
+        let mut response = sent.map_err(|error| self.explain(path, limit, error))?;
+        let header = |name: &str| {
+            response.headers().get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+        };
+        let answer = Answer {
+            status: response.status().as_u16(),
+            content_type: header("content-type"),
+            server: header("server"),
+            retry_after: header("retry-after"),
+            location: header("location"),
+            body: Vec::new(),
+        };
+        let body = response
+            .body_mut()
+            .with_config()
+            .limit(BODY_MAX)
+            .read_to_vec()
+            .map_err(|error| self.explain(path, limit, error))?;
+        Ok(Answer { body, ..answer })
+    }
+
+    /// What happened, in words, and what to do.
+    fn explain(&self, path: &str, limit: Duration, error: ureq::Error) -> Error {
+        let url = self.url(path);
+        let (why, hint) = match &error {
+            ureq::Error::Timeout(_) => (
+                format!("no answer within {} s", limit.as_secs_f64()),
+                "look whether the server is still starting or is stuck: its log tells",
+            ),
+            ureq::Error::HostNotFound => (
+                "the name of the host is unknown".to_owned(),
+                "check the spelling of the address, or give an IP address",
+            ),
+            ureq::Error::BodyExceedsLimit(_) => (
+                format!("its answer is longer than {} MiB", BODY_MAX >> 20),
+                "is this the address of an OpenAI-compatible server?",
+            ),
+            ureq::Error::Protocol(_) | ureq::Error::LargeResponseHeader(..) => (
+                format!("its answer is no HTTP: {}", plain(&error.to_string())),
+                "check the port, and whether the address has to begin with https://",
+            ),
+            ureq::Error::Http(_) => {
+                ("a header of the request is not valid".to_owned(), "look for line ends or blanks in keys and headers")
+            }
+            ureq::Error::Rustls(inner) => handshake(inner),
+            ureq::Error::Io(inner) => match inner.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+                Some(inner) => handshake(inner),
+                None => io_words(inner),
+            },
+            other => (plain(&other.to_string()), "try the same address with curl -v"),
+        };
+        Error::new(Kind::Workload, format!("cannot ask {url}: {why}")).hint(hint)
+    }
+}
+
+fn io_words(error: &io::Error) -> (String, &'static str) {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => (
+            "the connection is refused".to_owned(),
+            "nothing listens there: start the server, or check host and port (a container may not publish its port)",
+        ),
+        io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe => (
+            "the connection was closed before an answer came".to_owned(),
+            "check the log of the server, and whether the address has to begin with https://",
+        ),
+        io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
+            ("there is no way to this host".to_owned(), "check the address and the network of this machine")
+        }
+        io::ErrorKind::TimedOut => {
+            ("no answer in time".to_owned(), "check the address and the network of this machine")
+        }
+        _ => {
+            // What the resolver says of a name that it does not know has no kind of its own.
+            let text = plain(&error.to_string());
+            if text.contains("lookup") || text.contains("resolve") || text.contains("Name or service") {
+                (
+                    "the name of the host is unknown".to_owned(),
+                    "check the spelling of the address, or give an IP address",
+                )
+            } else {
+                (text, "try the same address with curl -v")
+            }
+        }
+    }
+}
+
+fn handshake(error: &rustls::Error) -> (String, &'static str) {
+    match error {
+        rustls::Error::InvalidCertificate(why) => (
+            format!("its certificate is not trusted ({})", plain(&why.to_string())),
+            "give the authority that signed it with --ca-file (ca_file in a suite), or --insecure for a server of your own",
+        ),
+        rustls::Error::InvalidMessage(_) => {
+            ("it does not speak TLS".to_owned(), "write http:// instead of https://, or check the port")
+        }
+        other => (format!("TLS failed: {}", plain(&other.to_string())), "try the same address with curl -v"),
+    }
+}
+
+/// One line without control characters, bounded.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(QUOTED).collect()
+}
+
+/// The address without name and password, and these two.
+fn address(text: &str) -> Result<(String, Option<String>), Error> {
+    let wrong = |why: &str| {
+        Error::usage(format!("'{}' is no address of a server: {why}", plain(&bare(text))))
+            .hint("write it like http://localhost:8000")
+    };
+    let (scheme, rest) =
+        text.trim().split_once("://").ok_or_else(|| wrong("it does not begin with http:// or https://"))?;
+    let scheme = scheme.to_ascii_lowercase();
+    if scheme != "http" && scheme != "https" {
+        return Err(wrong("it does not begin with http:// or https://"));
+    }
+    if rest.contains(['?', '#']) {
+        return Err(wrong("a query or a fragment has no place in it"));
+    }
+    let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+    let (login, host) = authority.rsplit_once('@').map_or((None, authority), |(login, host)| (Some(login), host));
+    if host.is_empty() || host.starts_with(':') || host.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return Err(wrong("it names no host"));
+    }
+    let path = path.trim_end_matches('/');
+    let path = path.strip_suffix("/v1").unwrap_or(path);
+    let base = format!("{scheme}://{host}{path}");
+    if base.parse::<ureq::http::Uri>().is_err() {
+        return Err(wrong("host, port or path cannot be read"));
+    }
+    let login = login.map(|login| String::from_utf8_lossy(&unescape(login)).into_owned());
+    Ok((base, login))
+}
+
+/// An address without name, password and query, for messages about it.
+fn bare(text: &str) -> String {
+    let text = text.split(['?', '#']).next().unwrap_or_default();
+    match text.split_once("://") {
+        Some((scheme, rest)) => {
+            let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+            let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+            format!("{scheme}://{host}{path}")
+        }
+        None => text.rsplit_once('@').map_or(text, |(_, host)| host).to_owned(),
+    }
+}
+
+/// `%40` and the like as bytes.
+fn unescape(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let digits = tail.get(..2).filter(|_| *first == b'%').and_then(|two| std::str::from_utf8(two).ok());
+        match digits.and_then(|two| u8::from_str_radix(two, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = tail.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    bytes
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for part in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(part.get(at).copied().unwrap_or(0));
+        let whole = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for place in 0..4 {
+            let digit = DIGITS.get((whole >> (18 - 6 * place) & 63) as usize).copied().unwrap_or(b'=');
+            text.push(if place <= part.len() { digit as char } else { '=' });
+        }
+    }
+    text
+}
+
+fn trust(tls: &Tls) -> Result<TlsConfig, Error> {
+    let builder = TlsConfig::builder()
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .disable_verification(tls.insecure);
+    if tls.insecure {
+        return Ok(builder.root_certs(RootCerts::new_with_certs(&[])).build());
+    }
+    let certificates: Vec<Certificate<'static>> = match &tls.ca_file {
+        Some(path) => {
+            let name = path.display();
+            let bytes = fs::read(path).map_err(|error| {
+                Error::usage(format!("cannot read the certificate authorities in '{name}'")).because(error)
+            })?;
+            parse_pem(&bytes)
+                .filter_map(|item| match item {
+                    Ok(PemItem::Certificate(certificate)) => Some(Ok(certificate)),
+                    Ok(_) => None,
+                    Err(error) => Some(Err(error)),
+                })
+                .collect::<Result<_, _>>()
+                .map_err(|error| {
+                    Error::usage(format!("'{name}' holds no certificates in PEM")).detail(plain(&error.to_string()))
+                })?
+        }
+        None => rustls_native_certs::load_native_certs()
+            .certs
+            .iter()
+            .map(|certificate| Certificate::from_der(certificate.as_ref()).to_owned())
+            .collect(),
+    };
+    if certificates.is_empty() {
+        let whose =
+            tls.ca_file.as_ref().map_or_else(|| "this machine".to_owned(), |path| format!("'{}'", path.display()));
+        return Err(Error::usage(format!("{whose} has no certificate authorities to trust"))
+            .hint("give a file with them (--ca-file, or ca_file in a suite), or --insecure for a server of your own"));
+    }
+    Ok(builder.root_certs(RootCerts::new_with_certs(&certificates)).build())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! Which files of our own archive are read, and by whom.
+//!
+//! In:  discovered files, and the `run.json` among them.  Out: [`Places`]: for each file its run, and who reads it.
+//! Not here: reading them.
+//!
+//! A program may leave any file in its folder, among them some that look like a result, a table or a campaign. A `run.json` with
+//! the key `reports` therefore says which files below its folder are read, and by which parser; the others are kept. A `run.json`
+//! without that key, as an earlier version or a person writes it, leaves it to the look of each file.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+
+use serde::Deserialize;
+
+use crate::archive::manifest::{REQUESTS_FILE, RUN_FILE, ReportWire, TELEMETRY_FILE};
+use crate::archive::{Discovery, Found, WHOLE_LIMIT};
+
+/// Word on a file of a run that nobody named.
+const LEFT_BY_RUN: &str = "raw output of a run, kept and not analysed";
+
+/// Who reads a file.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Reader {
+    /// Whoever knows it by its look.
+    Sniffed,
+    /// The format of `run.json`; these reports of it are not there.
+    Run(Vec<String>),
+    /// The parser that its run names.
+    Named(ReportWire),
+    /// Nobody; with a word on why.
+    Kept(&'static str),
+}
+
+/// For each file, by its number: its run and its reader.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    owners: Vec<Option<String>>,
+    readers: Vec<Reader>,
+}
+
+impl Places {
+    /// Folder of the run to which a file belongs, where a `run.json` says so.
+    pub fn owner(&self, number: usize) -> Option<&str> {
+        self.owners.get(number)?.as_deref()
+    }
+
+    /// Who reads the file.
+    pub fn reader(&self, number: usize) -> &Reader {
+        self.readers.get(number).unwrap_or(&Reader::Sniffed)
+    }
+}
+
+/// Looks through every `run.json` once.
+pub(super) fn places(found: &Discovery) -> Places {
+    let mut tables: BTreeMap<&str, Vec<ReportWire>> = BTreeMap::new();
+    for file in found.files.iter().filter(|file| file.path.rsplit('/').next() == Some(RUN_FILE)) {
+        if let Some(reports) = reports_of(file) {
+            tables.insert(file.folder(), reports);
+        }
+    }
+    let mut places = Places::default();
+    for file in &found.files {
+        let (owner, reader) = place(file, found, &tables);
+        places.owners.push(owner);
+        places.readers.push(reader);
+    }
+    places
+}
+
+fn place(file: &Found, found: &Discovery, tables: &BTreeMap<&str, Vec<ReportWire>>) -> (Option<String>, Reader) {
+    // The outermost folder decides: what a program wrote below its own cannot speak for the archive.
+    for folder in ancestors(file.folder()) {
+        let Some(reports) = tables.get(folder) else { continue };
+        let inside = below(folder, &file.path);
+        let reader = match inside {
+            RUN_FILE => Reader::Run(
+                reports
+                    .iter()
+                    .map(|report| report.path.clone())
+                    .filter(|path| found.get(&join(folder, path)).is_none())
+                    .collect(),
+            ),
+            REQUESTS_FILE | TELEMETRY_FILE => Reader::Sniffed,
+            _ => match reports.iter().find(|report| report.path == inside) {
+                Some(report) => Reader::Named(report.clone()),
+                None => Reader::Kept(LEFT_BY_RUN),
+            },
+        };
+        return (Some(folder.to_owned()), reader);
+    }
+    (None, Reader::Sniffed)
+}
+
+/// A folder and everything above it, the topmost (empty) first.
+fn ancestors(folder: &str) -> impl Iterator<Item = &str> {
+    let cuts = folder.match_indices('/').map(|(at, _)| at).chain([folder.len()]);
+    std::iter::once("").chain(cuts.filter(|at| *at > 0).filter_map(|at| folder.get(..at)))
+}
+
+fn below<'a>(folder: &str, path: &'a str) -> &'a str {
+    if folder.is_empty() { path } else { path.strip_prefix(folder).map_or(path, |rest| rest.trim_start_matches('/')) }
+}
+
+fn join(folder: &str, path: &str) -> String {
+    if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") }
+}
+
+/// The table of reports, where the file is a run of ours and has one. What is wrong with it is said when it is read.
+fn reports_of(file: &Found) -> Option<Vec<ReportWire>> {
+    #[derive(Deserialize)]
+    struct Any {
+        #[serde(default)]
+        schema: String,
+        reports: Option<Vec<ReportWire>>,
+    }
+    let mut bytes = Vec::new();
+    file.open().ok()?.take(WHOLE_LIMIT).read_to_end(&mut bytes).ok()?;
+    let any: Any = serde_json::from_slice(&bytes).ok()?;
+    any.reports.filter(|_| any.schema.starts_with("sparkbench.run/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_asked_from_the_outside_in() {
+        let list = |folder| ancestors(folder).collect::<Vec<_>>();
+        assert_eq!(list("a/b/c"), ["", "a", "a/b", "a/b/c"]);
+        assert_eq!((list(""), list("a")), (vec![""], vec!["", "a"]));
+        assert_eq!((below("a/b", "a/b/c/d"), below("", "x")), ("c/d", "x"));
+    }
+}

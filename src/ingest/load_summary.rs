@@ -1,0 +1,176 @@
+//! The summary of a streaming load, `sparkbench.load/1`: what `sparkbench load --json FILE` writes.
+//!
+//! In:  one object.  Out: one piece, with every figure that is there; a figure that is null was not measured and is no reading.
+//! Not here: the requests behind it (see `requests`). Where both lie in the folder of one run, the requests are read.
+//!
+//! Latencies of such a file are those of its definitions (`definition` beside each figure), which are those of `requests.jsonl`.
+
+use super::at::At;
+use super::h200_ab::unknown_schema;
+use super::{Format, Head, Parsed, Piece, Record, SourceFile, Standing, json};
+use crate::error::Error;
+use crate::model::{Instant, Setup, Status};
+
+/// See the module.
+pub struct LoadSummary;
+
+const RULE: &str = "sparkbench.load";
+const SCHEMA: &str = "sparkbench.load/1";
+const WORKLOAD: &str = "load";
+
+/// Figures that are one number.
+const PLAIN: &[&str] = &["request_throughput_req_s", "output_throughput_tok_s", "total_throughput_tok_s"];
+/// Figures over requests.
+const SPREAD: &[&str] = &["ttft_ms", "tpot_ms", "itl_ms", "e2e_latency_ms", "decode_tok_s"];
+/// Of which these are taken: their key, and the suffix of the metric.
+const STATISTICS: &[(&str, &str)] =
+    &[("mean", ""), ("p50", "_p50"), ("p90", "_p90"), ("p95", "_p95"), ("p99", "_p99"), ("max", "_max")];
+
+impl Format for LoadSummary {
+    fn name(&self) -> &'static str {
+        "load summary"
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        head.is_object() && head.text.contains("\"sparkbench.load/")
+    }
+
+    fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
+        let text = file.text()?;
+        let node = json::parse(&text)?;
+        let root = At::root(&node);
+        let schema = root.need("schema")?.text()?.unwrap_or_default();
+        if schema != SCHEMA {
+            return Err(unknown_schema(schema, &[SCHEMA]));
+        }
+        let mut parsed = Parsed::default();
+        let piece = piece(file, &root, &mut parsed)?;
+        parsed.records.push(Record::Piece(Box::new(piece)));
+        Ok(parsed)
+    }
+}
+
+fn piece(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Result<Piece, Error> {
+    let text = |name: &str| -> Result<Option<String>, Error> {
+        let Some(found) = root.get(name) else { return Ok(None) };
+        Ok(found.text()?.filter(|text| !text.is_empty()).map(str::to_owned))
+    };
+    let count = |name: &str| -> Result<Option<i64>, Error> { root.get(name).map_or(Ok(None), |found| found.whole()) };
+    let started = root.get("started_utc").and_then(|at| Some((at, at.text().ok()??)));
+    let started =
+        started.map(|(at, text)| Instant::parse(text).ok_or_else(|| at.unlike("a moment as ISO 8601"))).transpose()?;
+    let (completed, failed) = (count("completed")?, count("failed")?);
+    let model = text("model")?;
+    let mut piece = Piece {
+        standing: Standing::Trace,
+        model: model.clone(),
+        workload: Some(WORKLOAD.to_owned()),
+        started,
+        setup: Setup {
+            model_id: model,
+            model_served: served(root),
+            requests: completed.zip(failed).map(|(completed, failed)| (completed + failed) as f64),
+            batch: figure_at(root, &["settings", "concurrency"]),
+            isl: figure_at(root, &["lengths", "isl_reported_p50"]),
+            osl: figure_at(root, &["lengths", "osl_reported_p50"]),
+            ..Setup::default()
+        },
+        ..Piece::default()
+    };
+    piece.status = match (completed, failed) {
+        (Some(0), Some(failed)) => Some(Status::Failed(format!("all {failed} requests failed"))),
+        (Some(_), Some(_)) => Some(Status::Done),
+        _ => None,
+    };
+    for name in PLAIN {
+        if let Some(at) = root.get(name) {
+            reading(file, &at, name, &mut piece, parsed);
+        }
+    }
+    for name in SPREAD {
+        let Some(at) = root.get(name) else { continue };
+        for (key, suffix) in STATISTICS {
+            if let Some(value) = at.get(key) {
+                reading(file, &value, &format!("{name}{suffix}"), &mut piece, parsed);
+            }
+        }
+    }
+    if let Some(failed) = failed.filter(|failed| *failed > 0) {
+        let all = failed + completed.unwrap_or(0);
+        parsed.notes.push(format!("{failed} of {all} requests failed; they enter no latency"));
+    }
+    if let Some(client) = root.get("client")
+        && let Some(because) = client.get("because")
+        && let Ok(reasons) = because.items()
+    {
+        let reasons: Vec<&str> = reasons.filter_map(|at| node_text(&at)).collect();
+        if !reasons.is_empty() {
+            parsed.notes.push(format!("the client may have been the limit: {}", reasons.join("; ")));
+        }
+    }
+    Ok(piece)
+}
+
+/// The text of a place, for as long as the document lives.
+fn node_text<'a>(at: &At<'a>) -> Option<&'a str> {
+    match &at.node.kind {
+        json::Kind::Text(text) => Some(text.as_ref()),
+        _ => None,
+    }
+}
+
+/// A figure that is there; null was not measured, anything else is left out and named.
+fn reading(file: &SourceFile<'_>, at: &At<'_>, metric: &str, piece: &mut Piece, parsed: &mut Parsed) {
+    match file.reading(metric, at, RULE) {
+        Ok(reading) if reading.value.is_nan() => {}
+        Ok(reading) => piece.readings.push(reading),
+        Err(error) => parsed.left_out.push(error),
+    }
+}
+
+/// The model that responses named, where it was one.
+fn served(root: &At<'_>) -> Option<String> {
+    let models = root.get("models_seen")?;
+    let mut names = models.entries().ok()?.map(|(name, _)| name.to_owned());
+    names.next().filter(|_| names.next().is_none())
+}
+
+/// A number at the end of a path, where there is one.
+fn figure_at(root: &At<'_>, path: &[&str]) -> Option<f64> {
+    let [outer, inner] = path else { return None };
+    root.get(outer)?.get(inner)?.figure().ok()?.finite()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Parsed, Error> {
+        let mut input = text.as_bytes();
+        LoadSummary.parse(&mut SourceFile::new("load.json", text.len() as u64, &mut input))
+    }
+
+    #[test]
+    fn a_figure_that_is_null_is_no_reading_and_a_limited_client_is_said() {
+        let parsed = read(
+            "{\"schema\": \"sparkbench.load/1\", \"model\": \"m\", \"models_seen\": {\"org/m\": 3}, \"completed\": 3, \"failed\": 1,\n\
+             \"started_utc\": \"2026-01-01T00:00:00Z\", \"output_throughput_tok_s\": null, \"request_throughput_req_s\": 2.5,\n\
+             \"ttft_ms\": {\"mean\": 12.5, \"p50\": 12, \"p99\": null}, \"itl_ms\": {\"mean\": \"soon\"},\n\
+             \"client\": {\"limited\": true, \"because\": [\"its thread was busy\"]}}",
+        )
+        .unwrap();
+        let [Record::Piece(piece)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
+        let found: Vec<(&str, f64)> = piece.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
+        assert_eq!(found, [("request_throughput_req_s", 2.5), ("ttft_ms", 12.5), ("ttft_ms_p50", 12.0)]);
+        assert_eq!((piece.setup.requests, piece.setup.model_served.as_deref()), (Some(4.0), Some("org/m")));
+        assert_eq!((&piece.status, piece.started.is_some()), (&Some(Status::Done), true));
+        assert_eq!(parsed.notes.len(), 2);
+        assert!(parsed.left_out[0].to_string().contains("/itl_ms/mean"), "{}", parsed.left_out[0]);
+    }
+
+    #[test]
+    fn another_version_is_refused_by_name() {
+        let error = read("{\"schema\": \"sparkbench.load/2\"}").unwrap_err().to_string();
+        assert!(error.contains("sparkbench.load/2"), "{error}");
+    }
+}

@@ -1,0 +1,210 @@
+//! Named parsers: which file a run left, and how its figures are taken from it.
+//!
+//! In:  a file, and the entry of `run.json` that names it.  Out: [`Parsed`], as from any format; [`Report`], the same as a workload looks at it.
+//! Not here: deciding whether a figure is good enough (see `workload`), means.
+//!
+//! A format is recognised by what a file looks like; a parser is named by whoever ran the program, so that a file of any shape
+//! can be read and no file is read by chance. A parser is one file below this folder and one line in [`PARSERS`].
+
+mod iterations;
+mod lines;
+mod pattern;
+mod result;
+mod seen;
+mod trtllm_json;
+mod trtllm_requests;
+
+use std::collections::BTreeMap;
+
+use super::{Format, Parsed, Record, SourceFile, Standing, requests, trtllm_log};
+use crate::archive::manifest::{ReportWire, SeenWire};
+use crate::error::Error;
+use crate::model::{Setup, Status};
+
+pub use iterations::{ITERATIONS_SCHEMA, IterationsFile};
+pub use result::{RESULT_SCHEMA, ResultFile};
+
+/// Every named parser.
+pub static PARSERS: &[&dyn Parser] = &[
+    &result::ResultFile,
+    &iterations::IterationsFile,
+    &lines::Lines,
+    &pattern::Pattern,
+    &trtllm_json::TrtllmJson,
+    &trtllm_requests::TrtllmRequests,
+    &TrtllmLog,
+    &RequestsFile,
+];
+
+/// Takes figures from a file that was named.
+pub trait Parser: Sync {
+    /// Name in suites and in `run.json`.
+    fn name(&self) -> &'static str;
+    /// Checks what a suite gives beside the name; the words of what is wrong and what to do.
+    ///
+    /// # Errors
+    /// When the table of patterns does not fit this parser.
+    fn accepts(&self, patterns: &BTreeMap<String, String>) -> Result<(), (String, String)> {
+        if patterns.is_empty() {
+            return Ok(());
+        }
+        Err((
+            format!("the parser {} takes no patterns", self.name()),
+            "use parser = \"pattern\", or leave them out".to_owned(),
+        ))
+    }
+    /// The whole file in, records out. Pure: the same bytes and the same entry always give the same records.
+    ///
+    /// # Errors
+    /// When nothing of the file can be used.
+    fn parse(&self, file: &mut SourceFile<'_>, report: &ReportWire) -> Result<Parsed, Error>;
+}
+
+/// The parser of a name.
+pub fn find(name: &str) -> Option<&'static dyn Parser> {
+    PARSERS.iter().find(|parser| parser.name() == name).copied()
+}
+
+/// Names of all parsers, for messages.
+pub fn names() -> String {
+    PARSERS.iter().map(|parser| parser.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// Reads a file by the parser that its entry names.
+///
+/// # Errors
+/// When there is no parser of that name, or nothing of the file can be used.
+pub fn parse(file: &mut SourceFile<'_>, report: &ReportWire) -> Result<Parsed, Error> {
+    let parser = find(&report.parser).ok_or_else(|| {
+        Error::archive(format!("there is no parser \"{}\"", super::figure::excerpt(&report.parser)))
+            .hint(format!("known: {}", names()))
+    })?;
+    parser.parse(file, report)
+}
+
+/// The console output of `trtllm-bench`.
+struct TrtllmLog;
+
+impl Parser for TrtllmLog {
+    fn name(&self) -> &'static str {
+        "trtllm-bench-log"
+    }
+
+    fn parse(&self, file: &mut SourceFile<'_>, _: &ReportWire) -> Result<Parsed, Error> {
+        let mut parsed = trtllm_log::Log.parse(file)?;
+        for record in &mut parsed.records {
+            if let Record::Piece(piece) = record {
+                // The report beside it prints more digits of the same figures, so the log only fills what it lacks.
+                piece.standing = Standing::Detail;
+            }
+        }
+        Ok(parsed)
+    }
+}
+
+/// One request a line, as the archive holds them.
+struct RequestsFile;
+
+impl Parser for RequestsFile {
+    fn name(&self) -> &'static str {
+        "requests"
+    }
+
+    fn parse(&self, file: &mut SourceFile<'_>, entry: &ReportWire) -> Result<Parsed, Error> {
+        let mut parsed = requests::Requests.parse(file)?;
+        // Several files of one launch are several runs; the lines of one file need not say which.
+        if let Some(test) = &entry.test {
+            for record in &mut parsed.records {
+                if let Record::Piece(piece) = record {
+                    piece.part = piece.part.take().or_else(|| Some(test.clone()));
+                    piece.standing = Standing::Body;
+                }
+            }
+        }
+        Ok(parsed)
+    }
+}
+
+/// What one part of a report says, for whoever checks a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Part {
+    /// Name of the test, where the report holds several.
+    pub name: Option<String>,
+    /// Figures by metric; `None` where the program says that it has none.
+    pub metrics: BTreeMap<String, Option<f64>>,
+    /// Values of each iteration or request, by metric.
+    pub series: BTreeMap<String, Vec<f64>>,
+    /// Values of each iteration under names of the program's own, which are no metrics.
+    pub lists: BTreeMap<String, Vec<f64>>,
+    /// What the program says that it ran.
+    pub seen: SeenWire,
+    /// Why the program counts as failed, where the report shows it.
+    pub failure: Option<String>,
+}
+
+/// What a file says, for whoever checks a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Report {
+    /// Its parts, in the order of the file.
+    pub parts: Vec<Part>,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+    /// What could not be used.
+    pub left_out: Vec<String>,
+}
+
+impl From<Parsed> for Report {
+    fn from(parsed: Parsed) -> Self {
+        let mut report = Self { notes: parsed.notes, ..Self::default() };
+        report.left_out = parsed.left_out.iter().map(super::report::one_line).collect();
+        for record in parsed.records {
+            let Record::Piece(piece) = record else { continue };
+            let lists = parsed.lists.iter().filter(|list| list.part == piece.part);
+            report.parts.push(Part {
+                lists: lists.map(|list| (list.name.clone(), list.values.clone())).collect(),
+                name: piece.part,
+                metrics: piece
+                    .readings
+                    .into_iter()
+                    .map(|reading| (reading.metric, Some(reading.value).filter(|value| value.is_finite())))
+                    .collect(),
+                series: piece.series.into_iter().map(|series| (series.metric, series.values)).collect(),
+                seen: seen(piece.setup),
+                failure: match piece.status {
+                    Some(Status::Failed(why)) => Some(why),
+                    _ => None,
+                },
+            });
+        }
+        report
+    }
+}
+
+/// Reads the bytes of a file as a [`Report`]; `path` is how messages name it.
+///
+/// # Errors
+/// As [`parse`].
+pub fn report(path: &str, bytes: &[u8], entry: &ReportWire) -> Result<Report, Error> {
+    let mut input = bytes;
+    parse(&mut SourceFile::new(path, bytes.len() as u64, &mut input), entry).map(Report::from)
+}
+
+fn seen(setup: Setup) -> SeenWire {
+    SeenWire {
+        model_id: setup.model_served,
+        machine: setup.machine,
+        engine: setup.engine,
+        engine_version: setup.engine_version,
+        quantisation: setup.quantisation,
+        batch: setup.batch,
+        isl: setup.isl,
+        osl: setup.osl,
+        requests: setup.requests,
+        parameters: setup.parameters,
+        device_memory_gib: setup.device_memory_gib,
+        model_memory_gib: setup.model_memory_gib,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,58 @@
+//! What is wrong with a file of conversations: every fault at once, each with its line, its key and its remedy.
+//!
+//! In:  places and words.  Out: one error of usage when there are any.
+//! Not here: reading.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::error::Error;
+
+/// Faults that are listed; further ones are counted. A file of the wrong kind has one in every line.
+const LISTED: usize = 20;
+
+/// Faults of one file as they are found.
+#[derive(Debug, Default)]
+pub struct Faults {
+    list: Vec<(usize, String)>,
+    further: usize,
+}
+
+impl Faults {
+    /// Adds one. `line` counts from 1; 0 is the file as a whole.
+    pub fn add(&mut self, line: usize, key: &str, what: &str, remedy: &str) {
+        if self.list.len() == LISTED {
+            self.further += 1;
+            return;
+        }
+        let mut text = if line > 0 { format!("line {line}, ") } else { String::new() };
+        let _ = write!(text, "{key}: {what}\n    {remedy}");
+        self.list.push((line, text));
+    }
+
+    /// Whether nothing is wrong so far.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// One error that lists them all.
+    ///
+    /// # Errors
+    /// Of usage, when there is at least one fault.
+    pub fn into_result(mut self, file: &Path, as_what: &str) -> Result<(), Error> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        self.list.sort_by_key(|(line, _)| *line);
+        let found = self.list.len() + self.further;
+        let count = if found == 1 { "one fault".to_owned() } else { format!("{found} faults") };
+        let mut text = format!("'{}' cannot be used as {as_what}: {count}", file.display());
+        for (_, fault) in &self.list {
+            let _ = write!(text, "\n  - {fault}");
+        }
+        if self.further > 0 {
+            let _ = write!(text, "\n  - and {} more", self.further);
+        }
+        Err(Error::usage(text))
+    }
+}

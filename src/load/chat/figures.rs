@@ -1,0 +1,216 @@
+//! What conversations add to a summary: turns, TTFT by number of the turn, rates of the clients.
+//!
+//! In:  turns as they end.  Out: [`Figures`], serialisable.
+//! Not here: figures over all requests (see `summary`), percentiles from raw samples.
+//!
+//! TTFT by turn shows the prefix cache at work: a first turn is prefilled whole, a later one ideally from its new words alone. The times
+//! here count from the moment a turn was really sent, also where a rate gave it an intended one: what a client waited for its own earlier
+//! answer is no property of the cache. Means and deviations are kept as they come, so nothing grows with the length of a load.
+
+use serde::Serialize;
+
+use super::log::Ended;
+use crate::host::net::Ns;
+use crate::load::order::Phase;
+
+/// Turns that have a line of their own; later ones share the last.
+pub const TURNS_LISTED: usize = 32;
+
+/// Mean and spread of values that are not kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Spread {
+    /// Values.
+    pub n: u64,
+    /// Absent without a value.
+    pub mean: Option<f64>,
+    /// Standard deviation, absent with fewer than two.
+    pub sd: Option<f64>,
+    /// Least.
+    pub min: Option<f64>,
+    /// Greatest.
+    pub max: Option<f64>,
+    #[serde(skip)]
+    squares: f64,
+}
+
+impl Spread {
+    /// Adds one (Welford).
+    pub fn add(&mut self, value: f64) {
+        let before = self.mean.unwrap_or_default();
+        self.n += 1;
+        let mean = before + (value - before) / self.n as f64;
+        self.squares += (value - before) * (value - mean);
+        self.mean = Some(mean);
+        self.sd = (self.n > 1).then(|| (self.squares / (self.n - 1) as f64).sqrt());
+        self.min = Some(self.min.map_or(value, |least| least.min(value)));
+        self.max = Some(self.max.map_or(value, |most| most.max(value)));
+    }
+}
+
+/// How conversations ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct ConversationCounts {
+    /// Opened, in the warm-up step or in the measured part.
+    pub begun: u64,
+    /// Every turn was answered.
+    pub done: u64,
+    /// A turn failed; the turns behind it were never sent.
+    pub failed: u64,
+    /// The load ended before they did.
+    pub cut: u64,
+}
+
+/// What became of turns of the user.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct TurnCounts {
+    /// Sent in the warm-up step.
+    pub warmup: u64,
+    /// Sent in the measured part.
+    pub measured: u64,
+    /// Of those, answered.
+    pub answered: u64,
+    /// Of those, failed.
+    pub failed: u64,
+    /// Turns behind a failed one, never sent.
+    pub not_sent: u64,
+}
+
+/// The turns with one number.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct TurnFigures {
+    /// From 1. The last may stand for it and all later ones.
+    pub turn: u32,
+    /// Sent to first token, ms.
+    pub ttft_ms: Spread,
+    /// Input tokens by the server's count.
+    pub input_tokens: Spread,
+    /// Of them, from the server's cache, where it says so.
+    pub cached_tokens: Spread,
+    /// Output tokens by the server's count.
+    pub output_tokens: Spread,
+}
+
+/// One client.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct ClientFigures {
+    /// Number over all machines.
+    pub client: u32,
+    /// Measured turns that were sent.
+    pub turns: u64,
+    /// Of those, answered.
+    pub answered: u64,
+    /// Turns sent per second between its first and its last; absent with fewer than two.
+    pub rate_req_s: Option<f64>,
+    #[serde(skip)]
+    first: Option<Ns>,
+    #[serde(skip)]
+    last: Option<Ns>,
+}
+
+/// See the module.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Figures {
+    /// Conversations.
+    pub conversations: ConversationCounts,
+    /// Turns of the user.
+    pub turns: TurnCounts,
+    /// First turns of conversations, measured.
+    pub first_turn: TurnFigures,
+    /// All later ones.
+    pub later_turns: TurnFigures,
+    /// By number, as far as they were sent.
+    pub by_turn: Vec<TurnFigures>,
+    /// By number.
+    pub clients: Vec<ClientFigures>,
+    /// How long a client had to wait for its body to be built, ms; only turns that had to wait.
+    pub built_late_ms: Spread,
+    /// Answers that were no UTF-8 and were repaired before they were carried over.
+    pub answers_repaired: u64,
+    /// `counted` by the model's tokenizer or `estimated`: what lengths that the plan asks for stand on.
+    pub lengths: &'static str,
+    /// Definition of the times here.
+    pub definition: &'static str,
+}
+
+/// What TTFT means here.
+pub const DEFINITION: &str = "sent to first generated piece, answered measured turns";
+
+impl Figures {
+    /// A turn ended.
+    pub fn add(&mut self, ended: &Ended) {
+        if ended.phase != Phase::Measured {
+            self.turns.warmup += 1;
+            return;
+        }
+        self.turns.measured += 1;
+        let answered = ended.status.answered();
+        if answered {
+            self.turns.answered += 1;
+        } else {
+            self.turns.failed += 1;
+        }
+        let at = match self.clients.binary_search_by_key(&ended.client, |client| client.client) {
+            Ok(at) => at,
+            Err(at) => {
+                self.clients.insert(at, ClientFigures { client: ended.client, ..ClientFigures::default() });
+                at
+            }
+        };
+        if let (Some(client), Some(sent)) = (self.clients.get_mut(at), ended.sent) {
+            client.turns += 1;
+            client.answered += u64::from(answered);
+            let first = *client.first.get_or_insert(sent);
+            client.last = Some(sent);
+            client.rate_req_s = (sent > first).then(|| (client.turns - 1) as f64 / ((sent - first) as f64 / 1e9));
+        }
+        if !answered {
+            return;
+        }
+        let listed = (ended.turn as usize).min(TURNS_LISTED - 1);
+        while self.by_turn.len() <= listed {
+            let turn = u32::try_from(self.by_turn.len()).unwrap_or(u32::MAX).saturating_add(1);
+            self.by_turn.push(TurnFigures { turn, ..TurnFigures::default() });
+        }
+        let pooled = if ended.turn == 0 {
+            self.first_turn.turn = 1;
+            &mut self.first_turn
+        } else {
+            self.later_turns.turn = 2;
+            &mut self.later_turns
+        };
+        for figures in [Some(pooled), self.by_turn.get_mut(listed)].into_iter().flatten() {
+            if let (Some(sent), Some(token)) = (ended.sent, ended.first_token) {
+                figures.ttft_ms.add(token.saturating_sub(sent) as f64 / 1e6);
+            }
+            let add = |spread: &mut Spread, tokens: Option<u32>| {
+                if let Some(tokens) = tokens {
+                    spread.add(f64::from(tokens));
+                }
+            };
+            add(&mut figures.input_tokens, ended.usage.input);
+            add(&mut figures.cached_tokens, ended.usage.cached);
+            add(&mut figures.output_tokens, ended.usage.output);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_and_deviation_are_those_of_the_textbook() {
+        let mut spread = Spread::default();
+        for value in [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0] {
+            spread.add(value);
+        }
+        assert_eq!((spread.n, spread.mean, spread.min, spread.max), (8, Some(5.0), Some(2.0), Some(9.0)));
+        assert!((spread.sd.unwrap() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_was_never_seen_is_absent() {
+        let text = serde_json::to_value(Spread::default()).unwrap();
+        assert_eq!(text, serde_json::json!({ "n": 0, "mean": null, "sd": null, "min": null, "max": null }));
+    }
+}

@@ -1,0 +1,368 @@
+//! A request in flight: what of its answer has been seen, and what that makes of it.
+//!
+//! In:  bytes of a connection with the stamp of the read that gave them.  Out: chunks to the sink, a [`Record`] at the end.
+//! Not here: connections, time-outs, sending anew (see the engine), reading HTTP and events (see `wire`).
+//!
+//! The time of an event is the stamp of the read that completed it; it was taken before anything was parsed.
+
+use super::words;
+use crate::host::net::{Ns, Stamp};
+use crate::load::order::{Chunk, ChunkKind, Order, Phase, Record, Sink, Status, Usage};
+use crate::load::wire::{Deltas, Event, EventStream, Fault, Fed, Head, Part, Response};
+
+/// Chunks that are handed to the sink at a time.
+pub const BATCH: usize = 128;
+/// Bytes of a body that is no event stream which are kept for a message.
+const BODY_KEPT: usize = 64 * 1024;
+/// Bytes after which a body that is no event stream is not read any further.
+const BODY_MAX: u64 = 1 << 20;
+
+/// How the body is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Body {
+    /// Events.
+    Events,
+    /// Something else, for a message.
+    Other,
+}
+
+/// What a read came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    /// More is to come.
+    More,
+    /// The answer is complete; whether its connection can carry another.
+    Complete {
+        /// It can.
+        keep: bool,
+    },
+    /// There is no use in reading on: [`Job::outcome`] says why.
+    Hopeless,
+}
+
+/// A request in flight.
+#[derive(Debug)]
+pub struct Job {
+    /// What happened so far.
+    pub record: Record,
+    /// The body, kept as long as it may have to be sent anew.
+    pub request: Vec<u8>,
+    /// Text of the answer, where it is wanted.
+    pub text: Option<Vec<u8>>,
+    /// When it is given up.
+    pub deadline: Ns,
+    /// Sent anew because its connection had been closed.
+    pub anew: bool,
+    /// Tries left after a refusal.
+    pub retries: u32,
+    pub(super) body: Body,
+    pub(super) typed: Option<String>,
+    pub(super) untyped: bool,
+    pub(super) location: Option<String>,
+    pub(super) challenge: Option<String>,
+    keep_alive: bool,
+    pub(super) kept: Vec<u8>,
+    tokens: u32,
+    given: u32,
+    pub(super) in_stream: Option<String>,
+    pub(super) fault: Option<String>,
+}
+
+impl Job {
+    /// Nothing has happened yet.
+    pub fn new(order: Order, retries: u32) -> Self {
+        let record = Record {
+            index: order.index,
+            phase: order.phase,
+            turn: order.turn,
+            request_id: order.request_id,
+            asked: order.asked,
+            intended: order.intended,
+            ..Record::default()
+        };
+        Self {
+            record,
+            request: order.body,
+            text: order.keep_text.then(Vec::new),
+            deadline: 0,
+            anew: false,
+            retries,
+            body: Body::Other,
+            typed: None,
+            untyped: false,
+            location: None,
+            challenge: None,
+            keep_alive: false,
+            kept: Vec::new(),
+            tokens: 0,
+            given: 0,
+            in_stream: None,
+            fault: None,
+        }
+    }
+
+    /// As if nothing of an answer had come, to be sent anew. What was sent first stays as it was.
+    pub fn again(&mut self) {
+        let old = std::mem::take(&mut self.record);
+        self.record = Record {
+            index: old.index,
+            phase: old.phase,
+            turn: old.turn,
+            request_id: old.request_id,
+            asked: old.asked,
+            intended: old.intended,
+            sent: old.sent,
+            retry_after: old.retry_after,
+            resent: old.resent + 1,
+            ..Record::default()
+        };
+        if let Some(text) = &mut self.text {
+            text.clear();
+        }
+        (self.typed, self.location, self.challenge, self.in_stream, self.fault) = (None, None, None, None, None);
+        (self.body, self.untyped, self.keep_alive) = (Body::Other, false, false);
+        self.kept.clear();
+        (self.tokens, self.given) = (0, 0);
+    }
+
+    /// Takes what was read.
+    pub fn take(
+        &mut self,
+        bytes: &[u8],
+        stamp: Stamp,
+        (response, events): (&mut Response, &mut EventStream),
+        deltas: &mut Deltas,
+        chunks: &mut Vec<Chunk>,
+        sink: &mut dyn Sink,
+    ) -> Taken {
+        if self.record.first_byte.is_none() {
+            self.record.first_byte = Some(stamp);
+        }
+        let fed = response.feed(bytes, &mut |part| match part {
+            Part::Head(head) => self.head(head, stamp),
+            Part::Body(body) => {
+                self.record.bytes += body.len() as u64;
+                if self.fault.is_some() {
+                    return;
+                }
+                match self.body {
+                    Body::Events => {
+                        if self.untyped {
+                            self.keep(body);
+                        }
+                        let read = events.feed(body, &mut |event| self.event(&event, stamp, deltas, chunks, sink));
+                        self.wrong(read);
+                    }
+                    Body::Other => self.keep(body),
+                }
+            }
+        });
+        if self.fault.is_some() {
+            // We end it here.
+            self.record.end = Some(stamp);
+            return Taken::Hopeless;
+        }
+        match fed {
+            Ok(Fed::Complete { used }) => {
+                self.record.end = Some(stamp);
+                if self.body == Body::Events {
+                    let read = events.closed(&mut |event| self.event(&event, stamp, deltas, chunks, sink));
+                    self.wrong(read);
+                }
+                Taken::Complete { keep: self.keep_alive && used == bytes.len() }
+            }
+            Ok(Fed::More) if self.body == Body::Other && self.record.bytes > BODY_MAX => {
+                self.record.end = Some(stamp);
+                Taken::Hopeless
+            }
+            Ok(Fed::More) => Taken::More,
+            Err(fault) => {
+                self.record.end = Some(stamp);
+                // An alert of TLS is how such a server says that it understood nothing.
+                let alert = self.record.http.is_none() && bytes.starts_with(&[0x15, 3]);
+                self.fault = Some(if alert {
+                    "the server speaks TLS; give its address with https://".to_owned()
+                } else {
+                    fault.to_string()
+                });
+                Taken::Hopeless
+            }
+        }
+    }
+
+    /// The connection ended. `error` is what the system says, absent for an orderly end.
+    pub fn closed(
+        &mut self,
+        stamp: Stamp,
+        error: Option<String>,
+        (response, events): (&mut Response, &mut EventStream),
+        deltas: &mut Deltas,
+        chunks: &mut Vec<Chunk>,
+        sink: &mut dyn Sink,
+    ) -> Status {
+        self.record.end = Some(stamp);
+        let whole = match error {
+            Some(error) => Err(error),
+            None => response.closed().map_err(|fault| fault.to_string()),
+        };
+        if whole.is_ok() && self.body == Body::Events {
+            let read = events.closed(&mut |event| self.event(&event, stamp, deltas, chunks, sink));
+            self.wrong(read);
+        }
+        match whole {
+            // After [DONE] nothing is missing but manners.
+            Err(error) if !self.record.done && self.in_stream.is_none() && self.fault.is_none() => {
+                self.record.error = Some(error);
+                Status::Broken
+            }
+            _ => Status::Ok,
+        }
+    }
+
+    fn wrong(&mut self, read: Result<(), Fault>) {
+        if let (Err(fault), None) = (read, &self.fault) {
+            self.fault = Some(fault.to_string());
+        }
+    }
+
+    fn keep(&mut self, body: &[u8]) {
+        let room = (if self.untyped { 4 * words::EXCERPT } else { BODY_KEPT }).saturating_sub(self.kept.len());
+        self.kept.extend_from_slice(&body[..body.len().min(room)]);
+    }
+
+    fn head(&mut self, head: &Head, stamp: Stamp) {
+        let record = &mut self.record;
+        record.headers = Some(stamp);
+        record.http = Some(head.status);
+        if head.retry_after.is_some() {
+            record.retry_after.clone_from(&head.retry_after);
+        }
+        self.keep_alive = head.keep_alive;
+        self.location.clone_from(&head.location);
+        self.challenge.clone_from(&head.www_authenticate);
+        let kind = head.content_type.as_deref().map(|kind| kind.trim().to_ascii_lowercase());
+        self.untyped = kind.is_none();
+        let stream = kind.as_deref().is_none_or(|kind| kind.starts_with("text/event-stream"));
+        self.body = if head.status == 200 && stream { Body::Events } else { Body::Other };
+        self.typed = head.content_type.clone().filter(|_| !stream);
+    }
+
+    fn event(
+        &mut self,
+        event: &Event<'_>,
+        stamp: Stamp,
+        deltas: &mut Deltas,
+        chunks: &mut Vec<Chunk>,
+        sink: &mut dyn Sink,
+    ) {
+        if self.fault.is_some() {
+            return;
+        }
+        let delta = match deltas.read(event.data) {
+            Ok(delta) => delta,
+            Err(fault) => {
+                if event.name == b"error" {
+                    self.in_stream.get_or_insert_with(|| words::excerpt(event.data));
+                } else {
+                    self.fault = Some(fault.to_string());
+                }
+                return;
+            }
+        };
+        let record = &mut self.record;
+        if delta.done {
+            record.done = true;
+            return;
+        }
+        record.events = record.events.saturating_add(1);
+        let mut tokens = 0;
+        if let Some(total) = delta.tokens {
+            tokens = total.saturating_sub(self.tokens);
+            self.tokens = total;
+        }
+        if delta.choice && record.first_event.is_none() {
+            record.first_event = Some(stamp);
+        }
+        if delta.kind.generated() {
+            record.pieces = record.pieces.saturating_add(1);
+            record.text_bytes += u64::from(delta.text_bytes);
+            match record.pieces {
+                1 => {
+                    record.first_token = Some(stamp);
+                    record.first_tokens = delta.tokens;
+                }
+                2 => record.second_token = Some(stamp),
+                _ => {}
+            }
+            record.last_token = Some(stamp);
+            if delta.kind == ChunkKind::Reasoning {
+                record.first_reasoning.get_or_insert(stamp);
+            } else if matches!(delta.kind, ChunkKind::Content | ChunkKind::Refusal) {
+                record.first_content.get_or_insert(stamp);
+                if let Some(text) = &mut self.text {
+                    delta.text.unescape_into(text);
+                }
+            }
+        }
+        if let Some(usage) = delta.usage {
+            record.usage = later(record.usage, usage);
+        }
+        if let Some(finish) = delta.finish {
+            record.finish = Some(finish.into_owned());
+        }
+        if record.model.is_none() {
+            record.model = delta.model.map(std::borrow::Cow::into_owned);
+        }
+        if let Some(error) = delta.error {
+            self.in_stream.get_or_insert(error);
+        } else if event.name == b"error" {
+            self.in_stream.get_or_insert_with(|| words::excerpt(event.data));
+        }
+        let lag = u32::try_from(stamp.lag().unwrap_or(0)).unwrap_or(u32::MAX);
+        chunks.push(Chunk {
+            at: stamp.at(),
+            lag_ns: lag,
+            bytes: event.bytes,
+            text: delta.text_bytes,
+            tokens: u16::try_from(tokens).unwrap_or(u16::MAX),
+            kind: delta.kind,
+        });
+        if chunks.len() >= BATCH {
+            self.hand_over(chunks, sink);
+        }
+    }
+
+    /// Gives the chunks that are at hand to the sink.
+    pub fn hand_over(&mut self, chunks: &mut Vec<Chunk>, sink: &mut dyn Sink) {
+        if !chunks.is_empty() {
+            sink.chunks(self.record.index, self.given, chunks);
+            self.given = self.given.saturating_add(u32::try_from(chunks.len()).unwrap_or(u32::MAX));
+            chunks.clear();
+        }
+    }
+
+    /// Whether the answer lacks nothing but the end of the connection's message.
+    pub fn said_all(&self) -> bool {
+        self.record.done
+    }
+
+    /// Whether the server asks to come again later.
+    pub fn refused(&self) -> bool {
+        matches!(self.record.http, Some(429 | 503))
+    }
+
+    /// Whether the request was measured, for counts.
+    pub fn measured(&self) -> bool {
+        self.record.phase == Phase::Measured
+    }
+}
+
+/// A count that came later wins; what it does not say stays.
+fn later(old: Usage, new: Usage) -> Usage {
+    Usage {
+        input: new.input.or(old.input),
+        output: new.output.or(old.output),
+        cached: new.cached.or(old.cached),
+        reasoning: new.reasoning.or(old.reasoning),
+    }
+}

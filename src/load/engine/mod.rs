@@ -1,0 +1,401 @@
+//! One thread that sends requests when they are due, and reads answers where they arrive.
+//!
+//! In:  a [`Target`], [`Options`], a [`Source`] that says what is sent when.  Out: chunks and records to a [`Sink`], an [`EngineReport`].
+//! Not here: what is sent (see `build`), when (see `schedule`), HTTP and events themselves (see `wire`), files (see `store`).
+//!
+//! ```text
+//! Source ─▶ dispatch ─▶ connection at hand, or a new one ─▶ send ─▶ … ─▶ read ─▶ wire ─▶ Job ─▶ Sink
+//!               ▲                                                    │
+//!               └────────────── poller: sockets, a moment, the waker ◀┘
+//! ```
+//!
+//! A general HTTP library costs both accuracy and speed here, so this is the whole path from the socket to the record: one read of the
+//! shared buffer for each socket that is ready, everything parsed in place, no allocation for an event, no timer for an event, one
+//! system call for a read and one for each look at all sockets.
+//!
+//! **Accuracy.** An event has the kernel's time of the packet that completed it, so a thread that was not scheduled is late in reading
+//! but not in its figures. What *can* be late is sending; so the source is asked again after every answer that ends and, between two
+//! sockets, whenever its next moment has come; and at most a few dozen requests are sent before sockets are looked at again.
+//! Both delays are in the report.
+//!
+//! **Connections** are used again, the warmest first. One that the server closed while it rested is dropped; a request that met such a
+//! one is sent anew on a new connection, once, which its record says. Nothing else is sent twice unless `retries` asks for it.
+
+mod answer;
+mod connect;
+mod flight;
+mod options;
+mod outcome;
+mod pool;
+mod report;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod tls_tests;
+mod words;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering::Relaxed;
+
+pub use options::Options;
+pub use report::{Control, EngineReport, FAILURES, Progress, Spread};
+
+use self::answer::Job;
+use self::pool::Pool;
+use self::words::Secrets;
+use super::order::{Next, Sink, Source, Status};
+use super::target::Target;
+use super::wire::Deltas;
+use crate::error::{Error, Kind};
+use crate::host::net::tls;
+use crate::host::net::usage::Usage;
+use crate::host::net::{self, Ns, Poller, Ready, Stamping, Waker, limits};
+
+/// Room for one read. A token's packet has some hundreds of bytes; whole answers that come at once are read in few pieces.
+const BUFFER: usize = 256 * 1024;
+/// Requests sent between two looks at the sockets.
+const DISPATCH: usize = 32;
+/// Connections on their way at once while they are opened ahead: fewer than any server lets wait.
+const COMING: usize = 64;
+/// Connections opened ahead must be there by then, ns.
+const PRECONNECT: Ns = 10_000_000_000;
+/// The kernel begins to stamp some milliseconds after it was asked, ns.
+const STAMPING: Ns = 10_000_000;
+/// Given-up requests are looked for at such steps, so that the timer is not set for each of them, ns.
+const STEP: Ns = 2_000_000;
+
+/// Sends what a source gives, until it has no more; see [`Engine`] where a waker is needed before.
+///
+/// # Errors
+/// As [`Engine::new`] and [`Engine::run`].
+pub fn run(
+    target: &Target,
+    options: &Options,
+    source: &mut dyn Source,
+    sink: &mut dyn Sink,
+    control: &Control,
+) -> Result<EngineReport, Error> {
+    Engine::new(target, options)?.run(source, sink, control)
+}
+
+/// Who is told.
+struct Ends<'a> {
+    source: &'a mut dyn Source,
+    sink: &'a mut dyn Sink,
+    control: &'a Control,
+}
+
+/// What the source said last.
+#[derive(Debug, Default)]
+struct Turn {
+    /// When it wants to be asked again.
+    at: Option<Ns>,
+    /// It may have more at once.
+    more: bool,
+    /// It has no more.
+    done: bool,
+    /// Since when.
+    done_at: Option<Ns>,
+}
+
+/// See the module.
+pub struct Engine {
+    poller: Poller,
+    _stamping: Stamping,
+    stamping_since: Ns,
+    pool: Pool,
+    shown: String,
+    host: String,
+    name: String,
+    path: String,
+    headers: Vec<(String, String)>,
+    authorized: bool,
+    secrets: Secrets,
+    tls: Option<tls::Client>,
+    addresses: Vec<SocketAddr>,
+    /// The address that answered.
+    settled: Option<usize>,
+    options: Options,
+    deltas: Deltas,
+    buffer: Vec<u8>,
+    cipher: Vec<u8>,
+    scratch: Vec<u8>,
+    deadlines: BTreeSet<(Ns, u64)>,
+    delayed: BTreeMap<(Ns, u64), Box<Job>>,
+    /// When answers of a closed loop ended whose places are not taken again yet.
+    places: VecDeque<Ns>,
+    in_flight: u64,
+    flow: Flow,
+    report: EngineReport,
+    /// Why the last connection that was opened ahead did not come about.
+    refused: Option<(Status, String)>,
+    pieces: u64,
+    text_bytes: u64,
+    sent: u64,
+    /// Something ended: the source may have more to send.
+    ended: bool,
+    /// The last moment that is known without asking the clock.
+    moment: Ns,
+    /// Kept connections that the server had closed when a request came.
+    lost_kept: u64,
+}
+
+/// Measured requests in flight, as an area.
+#[derive(Debug, Default)]
+struct Flow {
+    now: u64,
+    since: Ns,
+    area: u128,
+    first: Option<Ns>,
+    last_end: Ns,
+    /// Moment of the last send, and the area up to it.
+    last_send: (Ns, u128),
+}
+
+impl Flow {
+    fn advance(&mut self, at: Ns) {
+        // Moments of different sources may be out of order by a little; the area must not shrink.
+        self.area += u128::from(self.now) * u128::from(at.saturating_sub(self.since));
+        self.since = self.since.max(at);
+    }
+
+    fn sent(&mut self, at: Ns) {
+        self.advance(at);
+        self.now += 1;
+        self.first.get_or_insert(at);
+        self.last_send = (at, self.area);
+    }
+
+    fn ended(&mut self, at: Ns) {
+        self.advance(at);
+        self.now = self.now.saturating_sub(1);
+        self.last_end = self.last_end.max(at);
+    }
+
+    fn mean(&self, area: u128, until: Ns) -> Option<f64> {
+        let time = until.checked_sub(self.first?).filter(|time| *time > 0)?;
+        Some(area as f64 / time as f64)
+    }
+}
+
+impl Engine {
+    /// Looks the name up, reads the authorities, makes sure of descriptors. Nothing is connected yet.
+    ///
+    /// # Errors
+    /// When the name is not known, the certificates cannot be read, or there are fewer descriptors than streams.
+    pub fn new(target: &Target, options: &Options) -> Result<Self, Error> {
+        let failed = |what: &str, error: io::Error| Error::new(Kind::Preflight, what).because(error);
+        let descriptors = options::descriptors(options)?;
+        let stamping = Stamping::start();
+        let stamping_since = net::now();
+        let addresses = net::resolve(target.host(), target.port()).map_err(|error| {
+            failed(&format!("the host '{}' has no address", target.host()), error)
+                .hint("check the spelling of --url, or give the number of the host")
+        })?;
+        let tls = if target.tls() { Some(tls::Client::new(&options.trust)?) } else { None };
+        let mut headers = vec![
+            ("accept".to_owned(), "text/event-stream".to_owned()),
+            ("content-type".to_owned(), "application/json".to_owned()),
+            ("user-agent".to_owned(), concat!("sparkbench/", env!("CARGO_PKG_VERSION")).to_owned()),
+        ];
+        // What the user gives wins.
+        let given = |name: &str| options.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
+        headers.retain(|(name, _)| !given(name));
+        if let Some(value) = target.authorization().filter(|_| !given("authorization")) {
+            headers.push(("authorization".to_owned(), value.to_owned()));
+        }
+        headers.extend(options.headers.iter().cloned());
+        let authorized = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        let poller = Poller::new().map_err(|error| failed("cannot watch connections", error))?;
+        Ok(Self {
+            poller,
+            _stamping: stamping,
+            stamping_since,
+            pool: Pool::default(),
+            shown: target.shown(),
+            host: target.host_header(),
+            name: target.host().to_owned(),
+            path: target.path(options.endpoint),
+            secrets: Secrets::new(target, &options.headers),
+            headers,
+            authorized,
+            cipher: if tls.is_some() { vec![0; tls::CIPHER] } else { Vec::new() },
+            tls,
+            addresses,
+            settled: None,
+            options: options.clone(),
+            deltas: Deltas::new(),
+            buffer: vec![0; BUFFER.max(tls::PLAIN_MIN)],
+            scratch: Vec::new(),
+            deadlines: BTreeSet::new(),
+            delayed: BTreeMap::new(),
+            places: VecDeque::new(),
+            in_flight: 0,
+            flow: Flow::default(),
+            report: EngineReport::new(descriptors)?,
+            refused: None,
+            pieces: 0,
+            text_bytes: 0,
+            sent: 0,
+            ended: false,
+            moment: net::now(),
+            lost_kept: 0,
+        })
+    }
+
+    /// Wakes the engine from another thread: a body is ready, or it is to stop.
+    pub fn waker(&self) -> Waker {
+        self.poller.waker()
+    }
+
+    /// Sends what the source gives until it says [`Next::Done`] and the last answer has ended, or until it is told to stop.
+    /// Connections that are to be opened ahead are there before the source is asked for the first time.
+    ///
+    /// # Errors
+    /// When the server cannot be connected to ahead, or the poller fails. What happens to a request is in its record, never here.
+    pub fn run(
+        mut self,
+        source: &mut dyn Source,
+        sink: &mut dyn Sink,
+        control: &Control,
+    ) -> Result<EngineReport, Error> {
+        limits::exact_timers();
+        let ends = &mut Ends { source, sink, control };
+        self.preconnect(ends)?;
+        self.report.usage_before = Usage::take();
+        let began = net::now();
+        self.report.began = began;
+        let mut ready: Vec<Ready> = Vec::new();
+        let mut turn = Turn::default();
+        let mut busy: Ns = 0;
+        let mut awake = began;
+        loop {
+            let stopped = ends.control.stop.load(Relaxed);
+            if stopped {
+                turn.done = true;
+                self.cancel(ends);
+            } else {
+                self.dispatch(&mut turn, ends);
+            }
+            let now = net::now();
+            self.overdue(now, ends);
+            if turn.done && self.in_flight == 0 {
+                break;
+            }
+            let drained = turn.done_at.zip(self.options.drain).map(|(at, drain)| at.saturating_add(drain));
+            if drained.is_some_and(|end| now >= end) {
+                self.cancel(ends);
+                continue;
+            }
+            self.publish(ends);
+            let until = self.until(&turn, drained);
+            let asleep = net::now();
+            let stall = asleep.saturating_sub(awake);
+            busy += stall;
+            self.report.stalls.saturating_record(stall.max(1));
+            self.poller.wait(until, &mut ready).map_err(|error| {
+                Error::new(Kind::Workload, "the client cannot watch its connections any more").because(error)
+            })?;
+            self.report.waits += 1;
+            awake = net::now();
+            self.moment = awake;
+            for look in &ready {
+                self.look(*look, ends);
+                if !turn.done && (self.ended || turn.at.is_some_and(|at| self.moment >= at)) {
+                    self.dispatch(&mut turn, ends);
+                }
+            }
+        }
+        let now = net::now();
+        busy += now.saturating_sub(awake);
+        self.publish(ends);
+        let report = &mut self.report;
+        report.ended = now;
+        report.usage_after = Usage::take();
+        report.busy = if now > began { busy as f64 / (now - began) as f64 } else { 0.0 };
+        report.in_flight_mean = self.flow.mean(self.flow.area, self.flow.last_end);
+        report.in_flight_mean_sending = self.flow.mean(self.flow.last_send.1, self.flow.last_send.0);
+        Ok(self.report)
+    }
+
+    /// Opens connections before the clock of the load starts.
+    fn preconnect(&mut self, ends: &mut Ends<'_>) -> Result<(), Error> {
+        let began = net::now();
+        let mut ready = Vec::new();
+        let mut opened = 0;
+        while !ends.control.stop.load(Relaxed) {
+            let coming = self.pool.coming();
+            for _ in coming..COMING.min(coming + self.options.preconnect - opened) {
+                self.connect(None, ends);
+                opened += 1;
+            }
+            if let Some((status, said)) = self.refused.take() {
+                let what = if status == Status::Tls { "cannot agree on TLS with" } else { "cannot connect to" };
+                return Err(Error::new(Kind::Workload, format!("{what} {}", self.shown)).detail(said).hint(
+                    "is the server running, and is this its address and port? `curl` with '/v1/models' behind it tells",
+                ));
+            }
+            let now = net::now();
+            let coming = self.pool.coming();
+            let stamping = self.stamping_since + STAMPING;
+            if coming == 0 && opened == self.options.preconnect && now >= stamping {
+                break;
+            }
+            let until = if coming == 0 { stamping } else { began + PRECONNECT };
+            if now >= began + PRECONNECT {
+                return Err(Error::new(
+                    Kind::Workload,
+                    format!("{} takes no connection within {} seconds", self.shown, PRECONNECT / 1_000_000_000),
+                )
+                .hint("is the server overloaded, or does a firewall swallow the packets?"));
+            }
+            self.poller.wait(Some(until), &mut ready).map_err(|error| {
+                Error::new(Kind::Workload, "the client cannot watch its connections").because(error)
+            })?;
+            for look in &ready {
+                self.look(*look, ends);
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks the source for what is due.
+    fn dispatch(&mut self, turn: &mut Turn, ends: &mut Ends<'_>) {
+        (turn.more, turn.at) = (false, None);
+        self.ended = false;
+        if turn.done {
+            return;
+        }
+        for _ in 0..DISPATCH {
+            let now = net::now();
+            self.moment = now;
+            match ends.source.next(now, usize::try_from(self.in_flight).unwrap_or(usize::MAX)) {
+                Next::Send(order) => self.begin(*order, ends),
+                Next::At(at) => {
+                    turn.at = Some(at);
+                    return;
+                }
+                Next::Wait => return,
+                Next::Done => {
+                    turn.done = true;
+                    turn.done_at = Some(now);
+                    return;
+                }
+            }
+        }
+        turn.more = true;
+    }
+
+    /// Until when there is nothing to do but to read.
+    fn until(&self, turn: &Turn, drained: Option<Ns>) -> Option<Ns> {
+        if turn.more || self.ended && !turn.done {
+            return Some(0);
+        }
+        let stepped = |at: Ns| at.div_ceil(STEP) * STEP;
+        let given_up = self.deadlines.first().map(|(at, _)| stepped(*at));
+        let anew = self.delayed.first_key_value().map(|((at, _), _)| stepped(*at));
+        [turn.at, given_up, anew, drained].into_iter().flatten().min()
+    }
+}

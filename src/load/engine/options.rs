@@ -1,0 +1,88 @@
+//! How the engine sends, and whether this process may open so many connections.
+//!
+//! In:  values.  Out: [`Options`]; the limit of descriptors, raised where it has to be.
+//! Not here: what is sent and when (see `load::settings`).
+
+use crate::error::{Error, Kind};
+use crate::host::net::tls::Trust;
+use crate::host::net::{Ns, limits};
+use crate::load::settings::Endpoint;
+
+/// Descriptors that are not connections: files of the load, the poller, what the program has open anyway.
+const OTHER_DESCRIPTORS: u64 = 128;
+
+/// How to send.
+#[derive(Clone)]
+pub struct Options {
+    /// Route.
+    pub endpoint: Endpoint,
+    /// Further headers, as names and values; values are printed nowhere.
+    pub headers: Vec<(String, String)>,
+    /// A request may take so long, ns.
+    pub timeout: Ns,
+    /// Times that a request is sent anew after 429, 503 or a connection that did not come about.
+    pub retries: u32,
+    /// Connections that are opened before the first request.
+    pub preconnect: usize,
+    /// Requests at once, where that is known: descriptors for so many are made sure of beforehand.
+    pub streams: Option<u64>,
+    /// Once the source says `Next::Done`, what is in flight may take so much longer, ns; absent: as long as it takes.
+    pub drain: Option<Ns>,
+    /// Longest event.
+    pub max_event_bytes: usize,
+    /// Whom TLS trusts.
+    pub trust: Trust,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            endpoint: Endpoint::Chat,
+            headers: Vec::new(),
+            timeout: 600_000_000_000,
+            retries: 0,
+            preconnect: 0,
+            streams: None,
+            drain: None,
+            max_event_bytes: 16 << 20,
+            trust: Trust::default(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let headers: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        f.debug_struct("Options")
+            .field("endpoint", &self.endpoint)
+            .field("headers", &headers)
+            .field("timeout", &self.timeout)
+            .field("retries", &self.retries)
+            .field("preconnect", &self.preconnect)
+            .field("streams", &self.streams)
+            .field("drain", &self.drain)
+            .field("max_event_bytes", &self.max_event_bytes)
+            .field("trust", &self.trust)
+            .finish()
+    }
+}
+
+/// Makes sure of descriptors, as many as there can be where the number of streams is not known.
+pub(super) fn descriptors(options: &Options) -> Result<u64, Error> {
+    let wanted =
+        options.streams.map(|streams| streams.max(options.preconnect as u64).saturating_add(OTHER_DESCRIPTORS));
+    // A machine's own limit (fs.nr_open) is 2^20 unless someone raised it; asking for more fails as a whole.
+    let got = limits::descriptors(wanted.unwrap_or(1 << 20))
+        .map_err(|error| Error::new(Kind::Preflight, "cannot read the limit of descriptors").because(error))?;
+    match wanted {
+        Some(wanted) if got < wanted => Err(Error::new(
+            Kind::Preflight,
+            format!(
+                "{} streams need {wanted} descriptors, and this process may have {got}",
+                wanted - OTHER_DESCRIPTORS
+            ),
+        )
+        .hint(format!("ulimit -n {wanted} (as root, or by limits.conf), or fewer streams"))),
+        _ => Ok(got),
+    }
+}

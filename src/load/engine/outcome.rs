@@ -1,0 +1,113 @@
+//! What an answer comes to: its status, and what a person has to know of a failure.
+//!
+//! In:  a [`Job`] that has ended, and how its connection did.  Out: [`Status`] and a message, without secrets.
+//! Not here: reading answers (see `answer`), counting.
+//!
+//! What the server said weighs more than how the connection ended after it: an error in the stream stays that, even if the rest was
+//! never read. A message says what came, and where a person can do something about it, what.
+
+use super::answer::{Body, Job};
+use super::words::{self, Secrets};
+use crate::load::order::Status;
+
+impl Job {
+    /// What it comes to, `ended` being how its connection ended. Says what a failure was.
+    pub fn conclude(&mut self, ended: Status, secrets: &Secrets, authorized: bool) {
+        let (status, error) = self.outcome(ended, authorized);
+        self.record.status = status;
+        self.record.error = error.map(|error| secrets.clean(&error)).filter(|error| !error.is_empty());
+    }
+
+    fn outcome(&mut self, ended: Status, authorized: bool) -> (Status, Option<String>) {
+        let told = self.record.error.take();
+        // What the server said weighs more than how the connection ended after it.
+        if let Some(error) = self.in_stream.take() {
+            return (Status::InStream, Some(error));
+        }
+        if let Some(fault) = self.fault.take() {
+            return (Status::Malformed, Some(fault));
+        }
+        if matches!(ended, Status::Cancelled | Status::Timeout | Status::Connect | Status::Tls) {
+            return (ended, told);
+        }
+        match self.record.http {
+            Some(200) => {}
+            Some(code) => return (Status::Http, Some(self.refusal(code, authorized))),
+            None => return (ended, told),
+        }
+        if self.body == Body::Other {
+            return (Status::Malformed, Some(self.no_stream()));
+        }
+        if ended == Status::Broken {
+            return (ended, told);
+        }
+        let record = &self.record;
+        if self.untyped && record.events == 0 && !record.done && record.bytes > 0 {
+            return (
+                Status::Malformed,
+                Some(format!("the answer is no event stream: \"{}\"", words::excerpt(&self.kept))),
+            );
+        }
+        if record.pieces == 0 {
+            let what =
+                if record.events == 0 { "status 200 and no event" } else { "status 200 and not one generated token" };
+            return (Status::Empty, Some(what.into()));
+        }
+        if !record.done && record.finish.is_none() {
+            return (Status::Broken, Some("the stream ended without finish_reason and without [DONE]".into()));
+        }
+        match (record.asked.exact, record.asked.osl, record.usage.output) {
+            (true, Some(asked), Some(got)) if got < asked => (Status::Short, None),
+            _ => (Status::Ok, None),
+        }
+    }
+
+    fn refusal(&self, code: u16, authorized: bool) -> String {
+        let said = words::message(&self.kept).unwrap_or_else(|| words::excerpt(&self.kept));
+        let colon = if said.is_empty() { "" } else { ": " };
+        match code {
+            300..=399 => match &self.location {
+                Some(location) => format!(
+                    "status {code}: the server redirects to '{}'; give that address as --url",
+                    without_credentials(location)
+                ),
+                None => format!("status {code}: the server redirects and does not say where{colon}{said}"),
+            },
+            401 | 403 => {
+                let sent = if authorized {
+                    "an 'authorization' header was sent and refused; check the key"
+                } else {
+                    "no 'authorization' header was sent; give a key with --api-key-env NAME"
+                };
+                let challenge = self.challenge.as_deref().map_or_else(String::new, |what| format!(" (wants {what})"));
+                format!("status {code}{challenge}: {sent}{colon}{said}")
+            }
+            _ => format!("status {code}{colon}{said}"),
+        }
+    }
+
+    fn no_stream(&self) -> String {
+        let kind = self.typed.as_deref().unwrap_or("no type");
+        if kind.to_ascii_lowercase().contains("json") {
+            let value: Option<serde_json::Value> = serde_json::from_slice(&self.kept).ok();
+            if value.is_some_and(|value| value.get("choices").is_some()) {
+                return format!(
+                    "the server did not stream: it answered with one document of {kind}, in spite of \"stream\": true"
+                );
+            }
+            if let Some(said) = words::message(&self.kept) {
+                return format!("the answer is {kind} instead of an event stream: {said}");
+            }
+        }
+        format!("the answer is {kind} instead of an event stream: \"{}\"", words::excerpt(&self.kept))
+    }
+}
+
+/// An address as the server gives it, without user and password, and without a query, which may hold a token.
+fn without_credentials(location: &str) -> String {
+    let location = location.split(['?', '#']).next().unwrap_or_default();
+    let Some((scheme, rest)) = location.split_once("//") else { return location.to_owned() };
+    let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}//{host}{path}")
+}

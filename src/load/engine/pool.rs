@@ -1,0 +1,188 @@
+//! Connections, each with the reader of its answers, in places that are used again.
+//!
+//! In:  sockets.  Out: [`Conn`]s by their place; tokens that a place's next connection does not share.
+//! Not here: when to connect, what to send.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use super::answer::Job;
+use crate::host::net::tls::{Fault, Secure};
+use crate::host::net::{Received, Stream};
+use crate::load::order::Chunk;
+use crate::load::wire::{EventStream, Response};
+
+/// How far a connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Not yet there.
+    Connecting,
+    /// There; TLS is being agreed on.
+    Handshake,
+    /// At hand for a request.
+    Idle,
+    /// With a request.
+    Busy,
+}
+
+/// What carries the bytes.
+#[derive(Debug)]
+pub enum Link {
+    /// As they are.
+    Plain(Stream),
+    /// Encrypted.
+    Tls(Box<Secure>),
+    /// Nothing any more.
+    Gone,
+}
+
+impl Link {
+    /// See [`Stream::receive`] and [`Secure::receive`].
+    pub fn receive(&mut self, cipher: &mut [u8], into: &mut [u8]) -> Result<Received, Fault> {
+        match self {
+            Self::Plain(stream) => Ok(stream.receive(into)?),
+            Self::Tls(secure) => secure.receive(cipher, into),
+            Self::Gone => Err(Fault::Io(io::ErrorKind::NotConnected.into())),
+        }
+    }
+
+    /// See [`Stream::send`].
+    pub fn send(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
+        match self {
+            Self::Plain(stream) => Ok(stream.send(bytes)?),
+            Self::Tls(secure) => secure.send(bytes),
+            Self::Gone => Err(Fault::Io(io::ErrorKind::NotConnected.into())),
+        }
+    }
+
+    /// Whether it waits for room to send what it has taken.
+    pub fn holds_back(&self) -> bool {
+        matches!(self, Self::Tls(secure) if secure.wants_write())
+    }
+
+    /// For the poller.
+    pub fn socket(&self) -> io::Result<BorrowedFd<'_>> {
+        match self {
+            Self::Plain(stream) => Ok(stream.as_fd()),
+            Self::Tls(secure) => Ok(secure.as_fd()),
+            Self::Gone => Err(io::ErrorKind::NotConnected.into()),
+        }
+    }
+
+    /// Ends it at once: the server need not go on.
+    pub fn reset(&mut self) {
+        match std::mem::replace(self, Self::Gone) {
+            Self::Plain(stream) => stream.reset(),
+            Self::Tls(secure) => secure.reset(),
+            Self::Gone => {}
+        }
+    }
+}
+
+/// A connection.
+#[derive(Debug)]
+pub struct Conn {
+    /// Its number for the poller.
+    pub token: u64,
+    /// Bytes.
+    pub link: Link,
+    /// How far it is.
+    pub stage: Stage,
+    /// Which of the server's addresses it is to.
+    pub address: usize,
+    /// Its request.
+    pub job: Option<Box<Job>>,
+    /// Reader of answers.
+    pub response: Response,
+    /// Reader of events.
+    pub events: EventStream,
+    /// Chunks not yet handed over.
+    pub chunks: Vec<Chunk>,
+    /// What of the request there was no room for.
+    pub out: Vec<u8>,
+    /// Whether the poller watches for room.
+    pub watched: bool,
+    /// Answers it has carried.
+    pub answered: u64,
+    /// It was at hand before its request came, so the server may have closed it already.
+    pub rested: bool,
+}
+
+/// All connections.
+#[derive(Debug, Default)]
+pub struct Pool {
+    places: Vec<Option<Conn>>,
+    /// How often a place was used: the upper half of its token.
+    ages: Vec<u32>,
+    free: Vec<usize>,
+    idle: Vec<u64>,
+}
+
+impl Pool {
+    /// Puts in a connection; it learns its token.
+    pub fn insert(&mut self, build: impl FnOnce(u64) -> Conn) -> u64 {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.places.push(None);
+            self.ages.push(0);
+            self.places.len() - 1
+        });
+        // Ages stay below the poller's own numbers: a place is used 2^31 times before a token comes back.
+        self.ages[place] = (self.ages[place] + 1) & 0x7fff_ffff;
+        let token = u64::from(self.ages[place]) << 32 | place as u64;
+        self.places[place] = Some(build(token));
+        token
+    }
+
+    /// The connection of a token, if it is still that one.
+    pub fn get(&mut self, token: u64) -> Option<&mut Conn> {
+        let conn = self.places.get_mut((token & 0xffff_ffff) as usize)?.as_mut()?;
+        (conn.token == token).then_some(conn)
+    }
+
+    /// Takes it out.
+    pub fn remove(&mut self, token: u64) -> Option<Conn> {
+        self.get(token)?;
+        let place = (token & 0xffff_ffff) as usize;
+        self.free.push(place);
+        self.places[place].take()
+    }
+
+    /// Lays it aside for the next request.
+    pub fn rest(&mut self, token: u64) {
+        if let Some(conn) = self.get(token) {
+            conn.stage = Stage::Idle;
+            conn.rested = true;
+            self.idle.push(token);
+        }
+    }
+
+    /// The connection that was laid aside last: its memory is warm, here and on the other side.
+    pub fn at_hand(&mut self) -> Option<u64> {
+        while let Some(token) = self.idle.pop() {
+            if self.get(token).is_some_and(|conn| conn.stage == Stage::Idle) {
+                return Some(token);
+            }
+        }
+        None
+    }
+
+    /// Forgets tokens of connections that are gone, when there are more of them than places.
+    pub fn tidy(&mut self) {
+        if self.idle.len() > 2 * self.places.len() + 64 {
+            let mut idle = std::mem::take(&mut self.idle);
+            idle.retain(|token| self.get(*token).is_some_and(|conn| conn.stage == Stage::Idle));
+            self.idle = idle;
+        }
+    }
+
+    /// Tokens of connections with a request.
+    pub fn busy(&self) -> Vec<u64> {
+        self.places.iter().flatten().filter(|conn| conn.job.is_some()).map(|conn| conn.token).collect()
+    }
+
+    /// Connections that are on their way without a request.
+    pub fn coming(&self) -> usize {
+        let coming = |conn: &&Conn| conn.job.is_none() && matches!(conn.stage, Stage::Connecting | Stage::Handshake);
+        self.places.iter().flatten().filter(coming).count()
+    }
+}

@@ -1,0 +1,275 @@
+//! What the engine says of itself: whether it was the limit, and how far it is.
+//!
+//! In:  moments and counts from the loop.  Out: [`EngineReport`] at the end, [`Progress`] while it runs.
+//! Not here: whether the client was the limit (see `load::certificate`), the requests themselves (see `load::order::Record`).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use hdrhistogram::Histogram;
+
+use crate::error::{Error, Kind};
+use crate::host::net::Ns;
+use crate::host::net::usage::Usage;
+use crate::load::order::{Phase, Record, Status};
+
+/// Longest time that a histogram tells apart, ns: an hour.
+const LONGEST: u64 = 3_600_000_000_000;
+
+/// Strings for the thread beside the engine's.
+#[derive(Debug, Clone, Default)]
+pub struct Control {
+    /// Set, and the engine woken: nothing more is sent, and what is in flight is cancelled with what it had so far.
+    pub stop: Arc<AtomicBool>,
+    /// How far it is.
+    pub progress: Arc<Progress>,
+}
+
+/// Counts for a live view. All but `in_flight` and `others` are of measured requests alone.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Requests sent.
+    pub sent: AtomicU64,
+    /// Requests sent and not ended, of every phase.
+    pub in_flight: AtomicU64,
+    /// Ended with an answer, [`Status::Short`] with them.
+    pub ok: AtomicU64,
+    /// Ended without, but for the cancelled ones.
+    pub failed: AtomicU64,
+    /// Failures by kind, in the order of [`FAILURES`].
+    pub failures: [AtomicU64; FAILURES.len()],
+    /// Cancelled.
+    pub cancelled: AtomicU64,
+    /// Requests of other phases (warm-up, priming) that ended.
+    pub others: AtomicU64,
+    /// Generated pieces.
+    pub pieces: AtomicU64,
+    /// Bytes of generated text.
+    pub text_bytes: AtomicU64,
+    /// Output tokens that the server counted, of requests that ended.
+    pub output_tokens: AtomicU64,
+    /// Time to first token, from [`Record::start`].
+    pub ttft: Spread,
+    /// Time per output token.
+    pub tpot: Spread,
+}
+
+/// Order of [`Progress::failures`].
+pub const FAILURES: [Status; 8] = [
+    Status::Connect,
+    Status::Tls,
+    Status::Timeout,
+    Status::Http,
+    Status::Broken,
+    Status::Malformed,
+    Status::InStream,
+    Status::Empty,
+];
+
+impl Progress {
+    /// Failures so far that there are any of, with their word.
+    pub fn failures(&self) -> Vec<(&'static str, u64)> {
+        let counts = FAILURES.iter().zip(&self.failures).map(|(status, count)| (status.word(), count.load(Relaxed)));
+        counts.filter(|(_, count)| *count > 0).collect()
+    }
+
+    pub(super) fn ended(&self, record: &Record) {
+        if record.phase != Phase::Measured {
+            self.others.fetch_add(1, Relaxed);
+            return;
+        }
+        match record.status {
+            status if status.answered() => {
+                self.ok.fetch_add(1, Relaxed);
+                self.output_tokens.fetch_add(record.usage.output.unwrap_or(0).into(), Relaxed);
+                if let (Some(start), Some(first)) = (record.start(), record.first_token) {
+                    self.ttft.add(first.at().saturating_sub(start));
+                }
+                if let Some(tpot) = tpot(record) {
+                    self.tpot.add(tpot);
+                }
+            }
+            Status::Cancelled => {
+                self.cancelled.fetch_add(1, Relaxed);
+            }
+            status => {
+                self.failed.fetch_add(1, Relaxed);
+                if let Some(place) = FAILURES.iter().position(|failure| *failure == status) {
+                    self.failures[place].fetch_add(1, Relaxed);
+                }
+            }
+        }
+    }
+}
+
+/// Time per output token of an answer, ns; absent without a count of tokens, and for a single one.
+fn tpot(record: &Record) -> Option<Ns> {
+    let (first, last) = (record.first_token?.at(), record.last_token?.at());
+    let steps = record.usage.output?.checked_sub(record.first_tokens.unwrap_or(1))?;
+    last.saturating_sub(first).checked_div(steps.into())
+}
+
+/// Places of a [`Spread`]: eight to each doubling, so that a percentile is at most 12.5 % too large.
+const PLACES: usize = 8 * 48;
+
+/// A spread of times that another thread may look at: for a live view, not for results.
+#[derive(Debug)]
+pub struct Spread {
+    count: AtomicU64,
+    sum: AtomicU64,
+    places: Box<[AtomicU64]>,
+}
+
+impl Default for Spread {
+    fn default() -> Self {
+        let places = (0..PLACES).map(|_| AtomicU64::new(0)).collect();
+        Self { count: AtomicU64::new(0), sum: AtomicU64::new(0), places }
+    }
+}
+
+impl Spread {
+    /// Adds a time, ns.
+    pub fn add(&self, time: Ns) {
+        self.count.fetch_add(1, Relaxed);
+        self.sum.fetch_add(time, Relaxed);
+        self.places[place(time)].fetch_add(1, Relaxed);
+    }
+
+    /// Times added.
+    pub fn count(&self) -> u64 {
+        self.count.load(Relaxed)
+    }
+
+    /// Mean, ns; absent without any.
+    pub fn mean(&self) -> Option<f64> {
+        let count = self.count();
+        (count > 0).then(|| self.sum.load(Relaxed) as f64 / count as f64)
+    }
+
+    /// Percentile (`share` of 1), ns, to within 12.5 %; absent without any.
+    pub fn percentile(&self, share: f64) -> Option<f64> {
+        let count = self.count();
+        let wanted = (count as f64 * share).ceil().max(1.0) as u64;
+        let mut seen = 0;
+        for (place, times) in self.places.iter().enumerate() {
+            seen += times.load(Relaxed);
+            if seen >= wanted {
+                return Some(middle(place));
+            }
+        }
+        None
+    }
+}
+
+fn place(time: Ns) -> usize {
+    if time < 8 {
+        return time as usize;
+    }
+    let doubling = time.ilog2() as usize;
+    let eighth = (time >> (doubling - 3)) as usize & 7;
+    ((doubling - 2) * 8 + eighth).min(PLACES - 1)
+}
+
+fn middle(place: usize) -> f64 {
+    if place < 8 {
+        return place as f64;
+    }
+    let (doubling, eighth) = (place / 8 + 2, place % 8);
+    (8.0 + eighth as f64 + 0.5) * 2_f64.powi(doubling as i32 - 3)
+}
+
+/// What the engine says of itself.
+#[derive(Debug, Clone)]
+pub struct EngineReport {
+    /// Before the first order was asked for.
+    pub began: Ns,
+    /// After the last request.
+    pub ended: Ns,
+    /// The engine's thread and the process, before.
+    pub usage_before: Usage,
+    /// And after.
+    pub usage_after: Usage,
+    /// Times between two waits, ns: while one lasts, nothing else is sent or read.
+    pub stalls: Histogram<u64>,
+    /// Share of the time in which the engine did not wait, 0 to 1.
+    pub busy: f64,
+    /// How long what was read had lain in the receive buffer, ns; each read counts once for every event that it completed.
+    pub read_lag: Histogram<u64>,
+    /// Measured requests, ns. Open loop: sent minus intended. Closed loop: from the end of one answer to the next request.
+    pub schedule_lag: Histogram<u64>,
+    /// Events whose read had a stamp of the kernel.
+    pub events_stamped: u64,
+    /// Events whose read had none: their time is that of reading.
+    pub events_unstamped: u64,
+    /// Most requests in flight at any time, of every phase.
+    pub in_flight_peak: u64,
+    /// Mean of measured requests in flight, from the first sent to the last ended; absent without any.
+    pub in_flight_mean: Option<f64>,
+    /// The same from the first sent to the last sent: without the tail, in which a closed loop runs dry.
+    pub in_flight_mean_sending: Option<f64>,
+    /// Requests sent, each once.
+    pub requests: u64,
+    /// Connections that came about.
+    pub opened: u64,
+    /// Requests sent on a connection that had answered before.
+    pub reused: u64,
+    /// Requests sent anew.
+    pub resent: u64,
+    /// Idle connections that the server closed.
+    pub closed_idle: u64,
+    /// Requests that were taken and ended before a byte of them was sent (no connection, cancelled).
+    pub unsent: u64,
+    /// Looks at the poller.
+    pub waits: u64,
+    /// Reads that gave bytes.
+    pub reads: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Descriptors that the process may have.
+    pub descriptors: u64,
+}
+
+impl EngineReport {
+    pub(super) fn new(descriptors: u64) -> Result<Self, Error> {
+        // Two digits for an hour in nanoseconds: some 40 KiB each, and a percentile that is off by a hundredth at most.
+        let histogram = || {
+            Histogram::new_with_bounds(1, LONGEST, 2)
+                .map_err(|error| Error::new(Kind::Workload, "the client cannot set up its own figures").because(error))
+        };
+        Ok(Self {
+            began: 0,
+            ended: 0,
+            usage_before: Usage::default(),
+            usage_after: Usage::default(),
+            stalls: histogram()?,
+            busy: 0.0,
+            read_lag: histogram()?,
+            schedule_lag: histogram()?,
+            events_stamped: 0,
+            events_unstamped: 0,
+            in_flight_peak: 0,
+            in_flight_mean: None,
+            in_flight_mean_sending: None,
+            requests: 0,
+            opened: 0,
+            reused: 0,
+            resent: 0,
+            closed_idle: 0,
+            unsent: 0,
+            waits: 0,
+            reads: 0,
+            bytes: 0,
+            descriptors,
+        })
+    }
+
+    /// Processor time of the engine's thread, seconds.
+    pub fn cpu_s(&self) -> f64 {
+        self.usage_after.thread_cpu_s - self.usage_before.thread_cpu_s
+    }
+
+    /// Time that the engine's thread was ready to run and did not, seconds.
+    pub fn run_queue_s(&self) -> Option<f64> {
+        Some(self.usage_after.run_queue_s? - self.usage_before.run_queue_s?)
+    }
+}

@@ -1,0 +1,285 @@
+//! The words between the parts: an [`Order`] to send, the [`Chunk`]s and the [`Record`] that come of it.
+//!
+//! In:  nothing.  Out: plain values and two traits.
+//! Not here: any logic.
+//!
+//! Every moment is [`Ns`] on the monotonic clock of the machine; the files written from it count from the start of the load.
+
+use crate::host::net::{Ns, Stamp};
+
+/// Part of a load that a request belongs to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// Asked before the load to learn something (tokens of a prompt, which lengths the server honours). Enters nothing.
+    Probe,
+    /// Fills the server's cache, where the cache contract is `primed`. Enters nothing.
+    Prime,
+    /// Before the measured window, with prompts of its own. Enters nothing.
+    Warmup,
+    /// Measured.
+    #[default]
+    Measured,
+}
+
+/// Lengths that were asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Input tokens that the plan wants.
+    pub isl: Option<u32>,
+    /// Input tokens of what is really sent, counted by a local tokenizer, without the server's template.
+    pub isl_sent: Option<u32>,
+    /// Output tokens that the plan wants; `max_tokens` of the request.
+    pub osl: Option<u32>,
+    /// Whether the request asks for exactly `osl` tokens (see `settings::Exact`); an answer that is shorter is then [`Status::Short`].
+    pub exact: bool,
+}
+
+/// Place of a request in a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// Number of the conversation.
+    pub conversation: u32,
+    /// Number of the user's turn, from 0.
+    pub turn: u32,
+    /// Client that holds it.
+    pub client: u32,
+}
+
+/// A request that is ready to be sent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Order {
+    /// Place in the plan, from 0; unique within a load.
+    pub index: u64,
+    /// Its part of the load.
+    pub phase: Phase,
+    /// When the schedule wants it sent; absent in a closed loop, where it is due when a place comes free.
+    pub intended: Option<Ns>,
+    /// The JSON body.
+    pub body: Vec<u8>,
+    /// Value of `x-request-id`.
+    pub request_id: String,
+    /// Lengths asked for.
+    pub asked: Asked,
+    /// Whether the answer's text is wanted back (conversations, audit).
+    pub keep_text: bool,
+    /// Its place in a conversation.
+    pub turn: Option<Turn>,
+}
+
+/// What a [`Source`] wants next.
+#[derive(Debug)]
+pub enum Next {
+    /// This, now.
+    Send(Box<Order>),
+    /// Nothing before this moment.
+    At(Ns),
+    /// Nothing before a request ends or the poller is woken.
+    Wait,
+    /// Nothing any more: the load ends with the requests in flight.
+    Done,
+}
+
+/// Says what is sent when. Called on the engine's thread: no call may take long or wait.
+pub trait Source {
+    /// Asked again and again, until it does not say [`Next::Send`]. `in_flight` are requests sent and not ended.
+    fn next(&mut self, now: Ns, in_flight: usize) -> Next;
+    /// A request ended. `text` is the answer where [`Order::keep_text`] asked for it.
+    fn ended(&mut self, now: Ns, record: &Record, text: Option<Vec<u8>>);
+}
+
+/// Takes what was seen. Called on the engine's thread: no call may take long or wait.
+pub trait Sink {
+    /// Chunks of a request in order; `first` is the number of the first of them. A long answer comes in several parts.
+    fn chunks(&mut self, index: u64, first: u32, chunks: &[Chunk]);
+    /// A request ended; its chunks have been given before.
+    fn ended(&mut self, record: Record);
+}
+
+/// What an event of the stream carried.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum ChunkKind {
+    /// Neither text nor anything below: a role alone, an empty delta.
+    #[default]
+    Empty = 0,
+    /// Text that a user sees.
+    Content = 1,
+    /// Text of the model's reasoning (`reasoning` or `reasoning_content`).
+    Reasoning = 2,
+    /// Part of a call of a tool.
+    Tool = 3,
+    /// The usage alone.
+    Usage = 4,
+    /// A refusal of the model (`refusal`).
+    Refusal = 5,
+}
+
+impl ChunkKind {
+    /// Whether the model generated what it carries.
+    pub const fn generated(self) -> bool {
+        matches!(self, Self::Content | Self::Reasoning | Self::Tool | Self::Refusal)
+    }
+}
+
+/// One event of the stream. Events that arrive together share a time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Chunk {
+    /// When its last byte arrived: the kernel's time, else ours.
+    pub at: Ns,
+    /// How much later we had read it; 0 without a stamp of the kernel. Saturates at four seconds.
+    pub lag_ns: u32,
+    /// Bytes of the event in the stream, with its line ends.
+    pub bytes: u32,
+    /// Bytes of generated text in it.
+    pub text: u32,
+    /// Tokens in it, where the server counts along (`continuous_usage_stats`); 0 is not known.
+    pub tokens: u16,
+    /// What it carried.
+    pub kind: ChunkKind,
+}
+
+/// What the server says it counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// `prompt_tokens`.
+    pub input: Option<u32>,
+    /// `completion_tokens`.
+    pub output: Option<u32>,
+    /// `prompt_tokens_details.cached_tokens`.
+    pub cached: Option<u32>,
+    /// `completion_tokens_details.reasoning_tokens`.
+    pub reasoning: Option<u32>,
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Status {
+    /// Answered to its end.
+    #[default]
+    Ok,
+    /// Answered, with fewer tokens than were asked for by an exact request. It enters the latencies and is counted apart.
+    Short,
+    /// No connection.
+    Connect,
+    /// The certificate or the handshake of TLS failed.
+    Tls,
+    /// No answer within the limit.
+    Timeout,
+    /// A status that is not 200.
+    Http,
+    /// The connection ended before the answer did.
+    Broken,
+    /// What came is no HTTP, no event stream, no JSON, or longer than any event may be.
+    Malformed,
+    /// The server put an error object into the stream.
+    InStream,
+    /// Status 200 and not one generated token.
+    Empty,
+    /// The load ended before the answer did (Ctrl-C, time bound).
+    Cancelled,
+    /// Its time came, and it was never sent (time bound, cap).
+    NotSent,
+}
+
+impl Status {
+    /// Word in `requests.jsonl` and in the counts of a summary.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Short => "short",
+            Self::Connect => "connect",
+            Self::Tls => "tls",
+            Self::Timeout => "timeout",
+            Self::Http => "http",
+            Self::Broken => "stream-broken",
+            Self::Malformed => "malformed",
+            Self::InStream => "error-in-stream",
+            Self::Empty => "empty",
+            Self::Cancelled => "cancelled",
+            Self::NotSent => "not-sent",
+        }
+    }
+
+    /// Whether its times enter latencies.
+    pub const fn answered(self) -> bool {
+        matches!(self, Self::Ok | Self::Short)
+    }
+}
+
+/// What happened to a request.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Record {
+    /// [`Order::index`].
+    pub index: u64,
+    /// [`Order::phase`].
+    pub phase: Phase,
+    /// [`Order::turn`].
+    pub turn: Option<Turn>,
+    /// [`Order::request_id`].
+    pub request_id: String,
+    /// [`Order::asked`].
+    pub asked: Asked,
+    /// When the schedule wanted it sent; in a closed loop absent.
+    pub intended: Option<Ns>,
+    /// Just before the first byte was sent, or, without a connection at hand, before connecting.
+    pub sent: Option<Ns>,
+    /// When the connection was there, where one had to be made for it.
+    pub connected: Option<Ns>,
+    /// Just after its last byte was handed to the kernel.
+    pub written: Option<Ns>,
+    /// First byte of the response.
+    pub first_byte: Option<Stamp>,
+    /// Last byte of the response's head.
+    pub headers: Option<Stamp>,
+    /// First event of the stream with a `choices` entry, whatever it carried: what some tools call the first token.
+    pub first_event: Option<Stamp>,
+    /// First generated piece: reasoning, content or part of a call. TTFT ends here.
+    pub first_token: Option<Stamp>,
+    /// First piece of reasoning.
+    pub first_reasoning: Option<Stamp>,
+    /// First piece that a user sees.
+    pub first_content: Option<Stamp>,
+    /// Second generated piece.
+    pub second_token: Option<Stamp>,
+    /// Last generated piece. E2E latency ends here.
+    pub last_token: Option<Stamp>,
+    /// End of the response: last byte of the body, or the end of the connection.
+    pub end: Option<Stamp>,
+    /// Events of the stream, comments and `[DONE]` not counted.
+    pub events: u32,
+    /// Events with a generated piece.
+    pub pieces: u32,
+    /// Tokens of the first generated piece, where the server counts along.
+    pub first_tokens: Option<u32>,
+    /// Bytes of the body.
+    pub bytes: u64,
+    /// Bytes of generated text.
+    pub text_bytes: u64,
+    /// Whether `[DONE]` came.
+    pub done: bool,
+    /// What the server counted.
+    pub usage: Usage,
+    /// `finish_reason` as given.
+    pub finish: Option<String>,
+    /// The model that the response names.
+    pub model: Option<String>,
+    /// Status line's code, where there was one.
+    pub http: Option<u16>,
+    /// `Retry-After` as given.
+    pub retry_after: Option<String>,
+    /// Its connection had answered requests before.
+    pub reused: bool,
+    /// Times it was sent anew: on a reused connection that the server had closed without a byte of answer, or by `--retries`.
+    pub resent: u32,
+    /// How it ended.
+    pub status: Status,
+    /// What the server or the system said of a failure: one line, bounded, secrets removed.
+    pub error: Option<String>,
+}
+
+impl Record {
+    /// When its latency begins by the house's definition: intended in an open loop, sent in a closed one.
+    pub fn start(&self) -> Option<Ns> {
+        self.intended.or(self.sent)
+    }
+}

@@ -1,0 +1,81 @@
+//! What a plan needs from files.
+//!
+//! In:  settings that name a file.  Out: [`PlanInput`], the file's contents taken apart, with its SHA-256.
+//! Not here: what a line may say (see `prompts`, `trace`).
+//!
+//! The file is read once, before the load, and kept: a load must not wait for a disk. So it may not be larger than memory can spare.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+
+use super::prompts::Prompts;
+use super::trace::Trace;
+use crate::error::Error;
+use crate::load::settings::{Settings, Shape, Work};
+
+/// Largest file that is read: one GiB.
+const LARGEST: u64 = 1 << 30;
+
+/// Contents of the files that settings name.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PlanInput {
+    /// Of `Work::Prompts`.
+    pub prompts: Option<Arc<Prompts>>,
+    /// Of `Shape::Trace`.
+    pub trace: Option<Arc<Trace>>,
+    /// SHA-256 of the files in hexadecimal, prompts before trace.
+    pub sha256: Vec<String>,
+}
+
+impl PlanInput {
+    /// Reads what the settings name, if anything.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is too large, is not text, or has a line that is not what it should be.
+    pub fn read(settings: &Settings) -> Result<Self, Error> {
+        let mut input = Self::default();
+        if let Work::Prompts { path, .. } = &settings.work {
+            let text = input.take(path)?;
+            input.prompts = Some(Arc::new(Prompts::parse(&path.display().to_string(), &text)?));
+        }
+        if let Shape::Trace { path, .. } = &settings.shape {
+            let text = input.take(path)?;
+            input.trace = Some(Arc::new(Trace::parse(&path.display().to_string(), &text)?));
+        }
+        Ok(input)
+    }
+
+    fn take(&mut self, path: &Path) -> Result<String, Error> {
+        let name = path.display();
+        let failed = |error| Error::archive(format!("cannot read '{name}'")).because(error);
+        let file = fs::File::open(path).map_err(failed)?;
+        let mut bytes = Vec::new();
+        // Not by its stated size alone: a pipe has none.
+        file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
+        if bytes.len() as u64 > LARGEST {
+            return Err(Error::archive(format!("'{name}' is larger than one GiB"))
+                .hint("a load keeps its prompts in memory: take as many lines as it will send, for example with 'head -n 100000'"));
+        }
+        self.sha256.push(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect());
+        String::from_utf8(bytes).map_err(|error| {
+            Error::archive(format!("'{name}' is not UTF-8 text"))
+                .detail(format!("byte {}", error.utf8_error().valid_up_to()))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_missing_is_named() {
+        let work = Work::Prompts { path: "/nonexistent/p.jsonl".into(), osl: crate::load::settings::Lengths::Fixed(1) };
+        let error = PlanInput::read(&Settings { work, ..Settings::default() }).unwrap_err();
+        assert!(error.to_string().contains("/nonexistent/p.jsonl"), "{error}");
+    }
+}

@@ -1,0 +1,329 @@
+//! The schedule: which order goes out now.
+//!
+//! In:  a [`Plan`], orders as they are built ([`Feed`]), the time, the number of requests in flight.
+//! Out: a [`Source`] for the engine; in the end a [`Report`] and what was due and never sent.
+//! Not here: sockets (see `engine`), bodies (see `build`), conversations (see `chat`).
+//!
+//! Phases follow one another: the warm-up, the priming and the measured part each begin when everything before has been answered, so
+//! that no request of one shares the server with one of another. The measured part's time counts from its beginning.
+//!
+//! A closed loop sends whenever fewer are in flight than it may have. An open loop sends what is due, never before; whatever came due
+//! while it was kept from sending goes out at once and keeps its intended time, from which its latency counts. At a cap on the
+//! concurrency an open loop waits like a closed one; how many had to wait is reported, since from some share on the rate is no longer
+//! what it is called.
+//!
+//! Time and randomness come from outside: everything here can be driven with told times.
+
+pub mod gaps;
+
+use std::sync::Arc;
+
+use super::order::{Asked, Next, Order, Phase, Record, Source, Status};
+use super::plan::arrivals::Growth;
+use super::plan::{Entry, Plan};
+use super::settings::{Settings, Shape, Share};
+use crate::error::Error;
+use crate::host::net::Ns;
+
+/// Requests at a time in the warm-up of an open loop without a cap.
+pub const WARMUP_CONCURRENCY: u32 = 16;
+
+/// Share of requests that waited for the cap, from which on an open loop is one no longer.
+pub const CAPPED_SHARE: f64 = 0.05;
+
+/// An order, and when it is due, nanoseconds from the start of the measured part.
+#[derive(Debug, PartialEq)]
+pub struct Built {
+    /// What is sent.
+    pub order: Box<Order>,
+    /// See [`super::plan::Entry::at`].
+    pub at: Option<u64>,
+}
+
+/// What the builder has.
+#[derive(Debug)]
+pub enum Fed {
+    /// The next order of the plan.
+    Order(Built),
+    /// None yet; the poller is woken when there is.
+    Dry,
+    /// None any more.
+    End,
+    /// None any more, because of this.
+    Failed(Error),
+}
+
+/// Gives the orders of the plan, one after another. Never waits.
+pub trait Feed: Send {
+    /// The next one.
+    fn take(&mut self) -> Fed;
+}
+
+/// See the module.
+pub struct Scheduler {
+    feed: Box<dyn Feed>,
+    plan: Arc<Plan>,
+    share: Share,
+    nonce: u64,
+    /// Concurrency of the closed loop, over time; of an open loop the cap.
+    limit: Growth,
+    open: bool,
+    duration: Option<Ns>,
+    before: usize,
+    phase: Phase,
+    head: Option<Built>,
+    head_waited: bool,
+    ended: bool,
+    fault: Option<Error>,
+    start: Option<Ns>,
+    /// Asked in vain since the last order.
+    hungry: bool,
+    fed: bool,
+    /// First entry of the plan that was not sent.
+    unsent: u64,
+    counts: Counts,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    sent: u64,
+    measured: u64,
+    waited: u64,
+    starved: u64,
+    first: Option<(Ns, Option<u64>)>,
+    last: Option<(Ns, Option<u64>)>,
+}
+
+/// How the schedule was kept.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Report {
+    /// When the measured part began.
+    pub start: Option<Ns>,
+    /// Measured requests that were sent.
+    pub sent: u64,
+    /// Measured requests whose time had come: sent ones and others. Absent in a closed loop.
+    pub due: Option<u64>,
+    /// Of the sent ones, those that had to wait for the cap.
+    pub waited: u64,
+    /// Requests that could not be sent at their time because no body was ready: the client's own fault.
+    pub starved: u64,
+    /// Rate at which requests came due, per second. Absent in a closed loop, and below two requests.
+    pub offered_req_s: Option<f64>,
+    /// Rate at which they were sent, per second.
+    pub achieved_req_s: Option<f64>,
+    /// The open loop was a closed one at its cap, for more than [`CAPPED_SHARE`] of its requests.
+    pub degenerate: bool,
+}
+
+impl Scheduler {
+    /// Of the plan of the same settings.
+    pub fn new(settings: &Settings, plan: Arc<Plan>, feed: Box<dyn Feed>) -> Self {
+        let share = settings.share;
+        let (limit, open, before) = match &settings.shape {
+            Shape::Closed { concurrency } => (Growth::new(f64::from(*concurrency), settings.ramp), false, *concurrency),
+            Shape::Open { max_concurrency, .. } | Shape::Trace { max_concurrency, .. } => {
+                let cap = max_concurrency.map_or(f64::INFINITY, f64::from);
+                (Growth::new(cap, None), true, max_concurrency.unwrap_or(WARMUP_CONCURRENCY.max(share.world)))
+            }
+        };
+        Self {
+            feed,
+            plan,
+            share,
+            nonce: settings.nonce,
+            limit,
+            open,
+            duration: settings.duration_s.map(|seconds| (seconds * 1e9) as Ns),
+            before: portion(before, share),
+            phase: Phase::Probe,
+            head: None,
+            head_waited: false,
+            ended: false,
+            fault: None,
+            start: None,
+            hungry: false,
+            fed: false,
+            unsent: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    /// When the measured part began; absent before.
+    pub fn start(&self) -> Option<Ns> {
+        self.start
+    }
+
+    /// Why the load ended before its plan did, if it was the builder's fault.
+    pub fn fault(&mut self) -> Option<Error> {
+        self.fault.take()
+    }
+
+    /// Requests of all phases that were sent.
+    pub fn sent(&self) -> u64 {
+        self.counts.sent
+    }
+
+    /// How the schedule was kept, if the load stopped at `stopped`.
+    pub fn report(&self, stopped: Ns) -> Report {
+        let Counts { measured: sent, waited, starved, first, last, .. } = self.counts;
+        let pace = |span: Option<Ns>, count: u64| {
+            let seconds = span.filter(|span| *span > 0)? as f64 / 1e9;
+            (count > 1).then(|| (count - 1) as f64 / seconds)
+        };
+        let (missed, last_missed) =
+            self.unsent_due(stopped).fold((0, None), |(count, _), (_, at)| (count + 1, Some(at)));
+        let first_due = first.and_then(|(_, at)| at).or_else(|| self.unsent_due(stopped).next().map(|(_, at)| at));
+        let last_due = last_missed.or(last.and_then(|(_, at)| at));
+        let due = sent + missed;
+        Report {
+            start: self.start,
+            sent,
+            due: self.open.then_some(due),
+            waited,
+            starved,
+            offered_req_s: pace(first_due.zip(last_due).map(|(first, last)| last - first), due).filter(|_| self.open),
+            achieved_req_s: pace(first.zip(last).map(|(first, last)| last.0 - first.0), sent),
+            degenerate: self.open && due > 0 && (waited + missed) as f64 / due as f64 > CAPPED_SHARE,
+        }
+    }
+
+    /// Records of what was due before `stopped` (and within the time bound) and never sent. In a closed loop nothing is.
+    pub fn not_sent(&self, stopped: Ns) -> impl Iterator<Item = Record> + '_ {
+        let start = self.start.unwrap_or(0);
+        self.unsent_due(stopped).map(move |(entry, at)| Record {
+            index: entry.index,
+            phase: entry.phase,
+            request_id: request_id(self.nonce, entry.index),
+            asked: Asked { isl: entry.isl, isl_sent: None, osl: Some(entry.osl), exact: false },
+            intended: Some(start + at),
+            status: Status::NotSent,
+            error: Some("its time came and it was not sent before the load ended".to_owned()),
+            ..Record::default()
+        })
+    }
+
+    /// What was due before `stopped` and not sent, of this client's share, with the time it was due.
+    fn unsent_due(&self, stopped: Ns) -> impl Iterator<Item = (Entry, u64)> + '_ {
+        // Entries of a closed loop are never due: its plan may have no end, and is not gone through.
+        let until = self
+            .start
+            .filter(|_| self.open)
+            .map(|start| stopped.saturating_sub(start).min(self.duration.unwrap_or(Ns::MAX)));
+        until.into_iter().flat_map(move |until| {
+            let due = self.plan.entries(self.unsent).map(|entry| (entry, entry.at.unwrap_or(0)));
+            due.take_while(move |(_, at)| *at < until)
+                .filter(|(entry, _)| entry.phase == Phase::Measured && self.plan.mine(entry.index))
+        })
+    }
+
+    /// Puts the next order at hand; says what to answer when there is none.
+    fn look(&mut self, deadline: Option<Ns>) -> Result<(), Next> {
+        if self.head.is_some() {
+            return Ok(());
+        }
+        match self.feed.take() {
+            Fed::Order(built) => {
+                self.head = Some(built);
+                return Ok(());
+            }
+            Fed::Dry => {
+                self.hungry = true;
+                return Err(deadline.map_or(Next::Wait, Next::At));
+            }
+            Fed::End => {}
+            Fed::Failed(error) => self.fault = Some(error),
+        }
+        self.ended = true;
+        Err(Next::Done)
+    }
+
+    /// Requests that may be in flight `t` nanoseconds into the measured part, and when that changes.
+    fn limit(&self, t: Ns) -> (usize, Option<Ns>) {
+        let whole = self.limit.at(t as f64 / 1e9).floor().max(1.0);
+        if whole.is_infinite() {
+            return (usize::MAX, None);
+        }
+        // A nanosecond later, so that rounding cannot make the moment come before the change.
+        let grows = self.limit.reaches(whole + 1.0).map(|seconds| ((seconds * 1e9) as Ns + 1).max(t + 1));
+        (portion(whole as u32, self.share), grows)
+    }
+
+    fn send(&mut self, now: Ns, intended: Option<Ns>) -> Next {
+        let Some(mut built) = self.head.take() else { return Next::Wait };
+        let late = intended.is_none_or(|due| due < now);
+        if self.hungry && self.fed && late && built.order.phase == Phase::Measured {
+            self.counts.starved += 1;
+        }
+        self.hungry = false;
+        self.fed = true;
+        self.unsent = built.order.index + 1;
+        self.counts.sent += 1;
+        if built.order.phase == Phase::Measured {
+            self.counts.measured += 1;
+            self.counts.waited += u64::from(self.head_waited);
+            self.counts.last = Some((now, built.at));
+            self.counts.first.get_or_insert((now, built.at));
+        }
+        self.head_waited = false;
+        built.order.intended = intended;
+        Next::Send(built.order)
+    }
+}
+
+impl Source for Scheduler {
+    fn next(&mut self, now: Ns, in_flight: usize) -> Next {
+        let deadline = self.start.zip(self.duration).map(|(start, duration)| start + duration);
+        if self.ended || deadline.is_some_and(|deadline| now >= deadline) {
+            self.ended = true;
+            return Next::Done;
+        }
+        if let Err(answer) = self.look(deadline) {
+            return answer;
+        }
+        let Some((phase, at)) = self.head.as_ref().map(|built| (built.order.phase, built.at)) else {
+            return Next::Wait;
+        };
+        if phase != self.phase {
+            if in_flight > 0 {
+                return Next::Wait;
+            }
+            self.phase = phase;
+            if phase == Phase::Measured {
+                self.start = Some(now);
+            }
+        }
+        let Some(start) = self.start.filter(|_| phase == Phase::Measured) else {
+            return if in_flight < self.before { self.send(now, None) } else { Next::Wait };
+        };
+        let deadline = self.duration.map(|duration| start + duration);
+        let within = |moment: Ns| deadline.map_or(moment, |deadline| deadline.min(moment));
+        let intended = self.open.then(|| start + at.unwrap_or(0));
+        if let Some(due) = intended.filter(|due| *due > now) {
+            return Next::At(within(due));
+        }
+        let (limit, grows) = self.limit(now - start);
+        if in_flight < limit {
+            return self.send(now, intended);
+        }
+        self.head_waited = self.open;
+        match grows {
+            Some(grows) => Next::At(within(start + grows)),
+            None => deadline.map_or(Next::Wait, Next::At),
+        }
+    }
+
+    fn ended(&mut self, _now: Ns, _record: &Record, _text: Option<Vec<u8>>) {}
+}
+
+/// What one of several clients takes of a number, so that all together take it exactly.
+fn portion(whole: u32, share: Share) -> usize {
+    (whole / share.world + u32::from(share.rank < whole % share.world)) as usize
+}
+
+/// `x-request-id` of entry `index`.
+pub fn request_id(nonce: u64, index: u64) -> String {
+    format!("sparkbench-{nonce:016x}-{index}")
+}
+
+#[cfg(test)]
+mod tests;

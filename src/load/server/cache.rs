@@ -1,0 +1,119 @@
+//! The cache contract held against the server's own counters.
+//!
+//! In:  what was promised, a [`Difference`].  Out: [`CacheCheck`]: kept, broken, unknown, with the figure it rests on.
+//! Not here: making prompts that keep it (see `plan`), whether a broken one fails a run (see `workload`).
+
+use serde::{Deserialize, Serialize};
+
+use super::counters::Difference;
+use crate::load::settings::Cache;
+
+/// A cold load finds less than this share of its prompt tokens in the cache. Engines share whole blocks (16 tokens and more) and the
+/// nonce stands in the first one, so that nothing is shared; one per cent leaves room for the few words of a health check.
+pub const COLD_MAX: f64 = 0.01;
+
+/// Servers that share single tokens (llama-server, SGLang) find the marks before the user's words again in every prompt: `<|im_start|>`,
+/// `user`, a line end, and the like; so many a request are no breach. Measured on llama-server with such a template: 3 to 4. A template
+/// with a system prompt of its own goes beyond it: then the cache is not cold, and `natural` is the word for it, or the server's cache
+/// has to be switched off.
+pub const HEAD: f64 = 8.0;
+
+/// Where single tokens are shared, by the counter that tells of them.
+const BY_TOKEN: &[&str] = &["llamacpp:", "sglang:"];
+
+/// A primed load finds at least this share. The last block of a prompt is never shared where it is not full, and the last token is
+/// computed anew in any case: at 128 tokens and blocks of 16, 112 of 128 tokens can be found (87.5 %), at 256 tokens 240 (93.8 %).
+pub const PRIMED_MIN: f64 = 0.90;
+
+/// Tokens in a block of the cache that are allowed to miss at the end of each primed prompt, see [`PRIMED_MIN`].
+pub const BLOCK: f64 = 16.0;
+
+/// What came of the promise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kept {
+    /// The counters agree with it.
+    Yes,
+    /// The counters speak against it.
+    No,
+    /// Nothing was promised: the figure is reported.
+    NotPromised,
+    /// The server does not count it.
+    Unknown,
+}
+
+/// The contract and what the server counted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CacheCheck {
+    /// `cold`, `primed` or `natural`.
+    pub promised: String,
+    /// What came of it.
+    pub kept: Kept,
+    /// Tokens found over tokens looked for, 0 to 1.
+    pub hit_rate: Option<f64>,
+    /// The metric it comes from.
+    pub source: Option<String>,
+    /// In words, for people.
+    pub words: String,
+}
+
+impl CacheCheck {
+    /// Holds a promise against the counters of the measured part.
+    ///
+    /// - `difference`: of snapshots just before and just after the measured part (priming done before); absent without metrics.
+    /// - `requests`: that were answered in it, to allow each primed prompt its last block, and each cold one its head.
+    pub fn judge(promised: Cache, difference: Option<&Difference>, requests: u64) -> Self {
+        let word = word(promised);
+        let source = difference.and_then(|difference| difference.cache_source).map(str::to_owned);
+        let Some((difference, rate)) = difference.and_then(|found| Some((found, found.hit_rate()?))) else {
+            return Self {
+                promised: word.to_owned(),
+                kept: if promised == Cache::Natural { Kept::NotPromised } else { Kept::Unknown },
+                hit_rate: None,
+                source,
+                words: "the server does not tell how much of the prompts its cache knew".to_owned(),
+            };
+        };
+        // By queries, so that a mean over prompts of any length is allowed its last blocks.
+        let queries = difference.cache_queries.unwrap_or_default();
+        let last_blocks = BLOCK * requests as f64 / queries;
+        let least = (PRIMED_MIN - last_blocks).clamp(0.0, PRIMED_MIN);
+        let by_token =
+            difference.cache_source.is_some_and(|name| BY_TOKEN.iter().any(|prefix| name.starts_with(prefix)));
+        let heads = if by_token { HEAD * requests as f64 / queries } else { 0.0 };
+        let most = (COLD_MAX + heads).min(1.0);
+        let kept = match promised {
+            Cache::Cold if rate < most => Kept::Yes,
+            Cache::Primed if rate >= least => Kept::Yes,
+            Cache::Natural => Kept::NotPromised,
+            Cache::Cold | Cache::Primed => Kept::No,
+        };
+        let limit = match promised {
+            Cache::Cold => format!(" (cold: below {:.1} %)", most * 100.0),
+            Cache::Primed => format!(" (primed: at least {:.0} %)", least * 100.0),
+            Cache::Natural => String::new(),
+        };
+        let words = format!("{:.1} % of the prompt tokens were in the server's cache{limit}", rate * 100.0);
+        Self { promised: word.to_owned(), kept, hit_rate: Some(rate), source, words }
+    }
+}
+
+impl CacheCheck {
+    /// What a reader has to know of it: that it is broken, or that nothing could be held against it.
+    pub fn note(&self) -> Option<String> {
+        match self.kept {
+            Kept::No => Some(format!("the cache contract '{}' is broken: {}", self.promised, self.words)),
+            Kept::Unknown => Some(format!("the cache contract '{}' cannot be checked: {}", self.promised, self.words)),
+            Kept::Yes | Kept::NotPromised => None,
+        }
+    }
+}
+
+/// Word of a contract in suites and archives.
+pub const fn word(cache: Cache) -> &'static str {
+    match cache {
+        Cache::Cold => "cold",
+        Cache::Primed => "primed",
+        Cache::Natural => "natural",
+    }
+}

@@ -1,0 +1,138 @@
+//! What a server tells of itself: models, health, engine, counters, tokens of a text, which exact lengths it honours.
+//!
+//! In:  a [`Web`].  Out: plain values; absent where the server does not tell.
+//! Not here: the load (see `session`), starting a server (see `workload`).
+//!
+//! Nothing is guessed: an engine is named by its own words (the owner of its models, its routes, the prefix of its metrics), a limit of
+//! length is the one that the server states, and a counter is read under the names that an engine is known to use.
+
+pub mod cache;
+pub mod counters;
+pub mod exact;
+pub mod identify;
+pub mod prometheus;
+pub mod scrape;
+pub mod tokens;
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::error::{Error, Kind};
+use crate::host::web::Web;
+
+pub use cache::CacheCheck;
+pub use counters::{Difference, Engine};
+pub use identify::{Identity, identify};
+pub use scrape::{Scraped, Scraper};
+pub use tokens::Tokenize;
+
+/// A question beside the load may take so long: a server under load answers these late, a stuck one never.
+pub const LIMIT: Duration = Duration::from_secs(10);
+
+/// Models that a message names.
+const NAMED: usize = 12;
+
+/// A model that the server lists.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Served {
+    /// By this name it is asked for.
+    pub id: String,
+    /// Where its weights come from, as the server says (`root`).
+    pub root: Option<String>,
+    /// Longest prompt and answer together, tokens, where the server states it.
+    pub max_model_len: Option<u64>,
+    /// `owned_by`: engines write their own name there.
+    pub owner: Option<String>,
+}
+
+/// What the server lists under `/v1/models`.
+///
+/// # Errors
+/// When it does not answer, wants a key, or answers something else.
+pub fn models(web: &Web, limit: Duration) -> Result<Vec<Served>, Error> {
+    let answer = web.get("/v1/models", limit)?;
+    let failed = |what: String, hint: &str| Error::new(Kind::Workload, what).hint(hint);
+    let url = web.base();
+    if matches!(answer.status, 401 | 403) {
+        return Err(failed(
+            format!("{url} wants a key: {}", answer.gist()),
+            "put the key into a variable and name it: --api-key-env NAME (api_key_env in a suite)",
+        ));
+    }
+    if !answer.ok() {
+        return Err(failed(
+            format!("{url} does not list its models: {}", answer.gist()),
+            "is this the base address of an OpenAI-compatible server? /v1/models is asked below it",
+        ));
+    }
+    let list = answer.json().and_then(|json| json.get("data").and_then(Value::as_array).cloned()).ok_or_else(|| {
+        let kind = answer.content_type.as_deref().unwrap_or("no content type");
+        failed(
+            format!("{url} answers /v1/models with something that is no list of models ({kind})"),
+            "is this the base address of an OpenAI-compatible server?",
+        )
+    })?;
+    Ok(list.iter().filter_map(served).collect())
+}
+
+fn served(entry: &Value) -> Option<Served> {
+    let text = |key: &str| entry.get(key).and_then(Value::as_str).map(str::to_owned);
+    Some(Served {
+        id: text("id")?,
+        root: text("root"),
+        max_model_len: entry.get("max_model_len").and_then(Value::as_u64),
+        owner: text("owned_by"),
+    })
+}
+
+/// The model to ask for: the one that was asked for, else the only one.
+///
+/// # Errors
+/// When it is not served, or several are and none was asked for.
+pub fn choose<'a>(models: &'a [Served], asked: Option<&str>) -> Result<&'a Served, Error> {
+    let mut names: Vec<&str> = models.iter().take(NAMED).map(|model| model.id.as_str()).collect();
+    if models.len() > NAMED {
+        names.push("...");
+    }
+    let names = names.join(", ");
+    match (asked, models) {
+        (_, []) => {
+            Err(Error::new(Kind::Workload, "the server lists no model").hint("its log tells whether it has loaded one"))
+        }
+        (Some(asked), _) => models.iter().find(|model| model.id == asked).ok_or_else(|| {
+            Error::usage(format!("the model '{asked}' was asked for, and the server serves: {names}"))
+                .hint("ask for one of these, or start the server with the other one")
+        }),
+        (None, [only]) => Ok(only),
+        (None, _) => Err(Error::usage(format!("the server serves several models: {names}"))
+            .hint("say which one: --model NAME (model in a suite)")),
+    }
+}
+
+/// Whether the server is ready to be asked.
+///
+/// - `path`: what is asked; absent is `/health`, and `/v1/models` where the server has no such route.
+///
+/// # Errors
+/// Why it is not ready, as part of a sentence.
+pub fn ready(web: &Web, path: Option<&str>, limit: Duration) -> Result<(), String> {
+    let ask = |path: &str| web.get(path, limit).map_err(|error| error.what);
+    let answer = ask(path.unwrap_or("/health"))?;
+    if answer.ok() {
+        return Ok(());
+    }
+    if path.is_none() && matches!(answer.status, 404 | 405 | 501) {
+        let list = ask("/v1/models")?;
+        // A server that wants a key is up.
+        return if list.ok() || matches!(list.status, 401 | 403) {
+            Ok(())
+        } else {
+            Err(format!("/v1/models answers with {}", list.gist()))
+        };
+    }
+    Err(format!("{} answers with {}", path.unwrap_or("/health"), answer.gist()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,382 @@
+//! Servers as they are known to answer, scripted on the loopback interface.
+
+use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use serde_json::json;
+
+use super::cache::Kept;
+use super::counters::Gauges;
+use super::*;
+use crate::host::web::Tls;
+use crate::load::settings::{Cache, Endpoint, Exact};
+
+/// Path to status and body.
+type Pages = BTreeMap<&'static str, (u16, String)>;
+
+/// A server for as long as the test runs; what it was asked is kept.
+struct Stage {
+    web: Web,
+    pages: Arc<Mutex<Pages>>,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+fn stage(pages: &[(&'static str, u16, &str)]) -> Stage {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    let pages: Pages = pages.iter().map(|(path, status, body)| (*path, (*status, (*body).to_owned()))).collect();
+    let (pages, asked) = (Arc::new(Mutex::new(pages)), Arc::new(Mutex::new(Vec::new())));
+    let (known, seen) = (Arc::clone(&pages), Arc::clone(&asked));
+    thread::spawn(move || {
+        while let Ok((mut stream, _)) = listener.accept() {
+            let mut text = Vec::new();
+            let mut buffer = [0; 4096];
+            loop {
+                let count = stream.read(&mut buffer).unwrap_or(0);
+                text.extend_from_slice(&buffer[..count]);
+                let head = String::from_utf8_lossy(&text).to_lowercase();
+                let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next());
+                let length: usize = length.and_then(|number| number.parse().ok()).unwrap_or(0);
+                if count == 0 || head.find("\r\n\r\n").is_some_and(|at| text.len() >= at + 4 + length) {
+                    break;
+                }
+            }
+            let text = String::from_utf8_lossy(&text).into_owned();
+            let path = text.split(' ').nth(1).unwrap_or_default().to_owned();
+            let (status, body) = known.lock().unwrap().get(path.as_str()).cloned().unwrap_or((404, "{}".to_owned()));
+            seen.lock().unwrap().push(text);
+            let _ = write!(
+                stream,
+                "HTTP/1.1 {status} X\r\nserver: uvicorn\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+                body.len()
+            );
+        }
+    });
+    Stage { web: Web::new(&base, &[], &Tls::default()).unwrap(), pages, asked }
+}
+
+impl Stage {
+    fn set(&self, path: &'static str, status: u16, body: &str) {
+        self.pages.lock().unwrap().insert(path, (status, body.to_owned()));
+    }
+}
+
+const VLLM_MODELS: &str = r#"{"object":"list","data":[{"id":"Qwen/Qwen2.5-7B-Instruct","object":"model","created":1,"owned_by":"vllm",
+    "root":"/models/qwen","parent":null,"max_model_len":32768,"permission":[]}]}"#;
+
+#[test]
+fn a_list_of_models_gives_names_and_limits_where_the_server_states_them() {
+    let vllm = stage(&[("/v1/models", 200, VLLM_MODELS)]);
+    let models = models(&vllm.web, LIMIT).unwrap();
+    let expected = Served {
+        id: "Qwen/Qwen2.5-7B-Instruct".to_owned(),
+        root: Some("/models/qwen".to_owned()),
+        max_model_len: Some(32_768),
+        owner: Some("vllm".to_owned()),
+    };
+    assert_eq!(models, [expected]);
+    assert_eq!(choose(&models, None).unwrap().id, "Qwen/Qwen2.5-7B-Instruct");
+    let other = choose(&models, Some("other")).unwrap_err();
+    assert!(other.what.contains("'other' was asked for, and the server serves: Qwen/Qwen2.5-7B-Instruct"), "{other}");
+    let two = [models[0].clone(), Served { id: "b".to_owned(), ..Served::default() }];
+    let several = choose(&two, None).unwrap_err();
+    assert!(several.what.ends_with("several models: Qwen/Qwen2.5-7B-Instruct, b"), "{several}");
+    assert_eq!(choose(&two, Some("b")).unwrap().id, "b");
+    assert!(choose(&[], None).is_err());
+}
+
+#[test]
+fn what_is_no_list_of_models_is_told_from_a_server_that_wants_a_key() {
+    for (status, body, words) in [
+        (401, r#"{"error":"Unauthorized"}"#, "wants a key: status 401: Unauthorized"),
+        (404, "", "does not list its models: status 404"),
+        (200, "<html>", "no list of models"),
+        (200, r#"{"data":3}"#, "no list of models"),
+    ] {
+        let error = models(&stage(&[("/v1/models", status, body)]).web, LIMIT).unwrap_err();
+        assert!(error.what.contains(words) && error.hint.is_some(), "{error}");
+    }
+}
+
+#[test]
+fn a_server_is_ready_by_its_health_or_by_its_models() {
+    let server = stage(&[("/health", 503, r#"{"error":{"message":"Loading model"}}"#)]);
+    assert_eq!(ready(&server.web, None, LIMIT), Err("/health answers with status 503: Loading model".to_owned()));
+    server.set("/health", 200, "");
+    assert_eq!(ready(&server.web, None, LIMIT), Ok(()));
+    let without = stage(&[]);
+    assert!(ready(&without.web, None, LIMIT).unwrap_err().starts_with("/v1/models answers with status 404"));
+    without.set("/v1/models", 200, VLLM_MODELS);
+    assert_eq!(ready(&without.web, None, LIMIT), Ok(()));
+    assert!(ready(&without.web, Some("/ping"), LIMIT).is_err(), "a route that was named is not replaced by another");
+}
+
+#[test]
+fn engines_are_named_by_their_own_words_and_never_guessed() {
+    let llama = r#"{"data":[{"id":"m.gguf","owned_by":"llamacpp","meta":{"n_ctx_train":131072}}]}"#;
+    let trt = r#"{"data":[{"id":"m","owned_by":"tensorrt_llm"}]}"#;
+    let sglang = r#"{"data":[{"id":"m","owned_by":"sglang","max_model_len":4096}]}"#;
+    let nobody = r#"{"data":[{"id":"m","owned_by":"me"}]}"#;
+    type Case<'a> = (&'a [(&'static str, u16, &'a str)], Option<Engine>, Option<&'a str>, Option<u64>);
+    let cases: [Case<'_>; 5] = [
+        (
+            &[("/v1/models", 200, VLLM_MODELS), ("/version", 200, r#"{"version":"0.19.1"}"#)],
+            Some(Engine::Vllm),
+            Some("0.19.1"),
+            None,
+        ),
+        (
+            &[("/v1/models", 200, trt), ("/version", 200, r#"{"version":"1.3.0rc13"}"#)],
+            Some(Engine::TrtllmServe),
+            Some("1.3.0rc13"),
+            None,
+        ),
+        (
+            &[("/v1/models", 200, sglang), ("/get_server_info", 200, r#"{"version":"0.5.9","context_length":4096}"#)],
+            Some(Engine::Sglang),
+            Some("0.5.9"),
+            Some(4096),
+        ),
+        (
+            &[
+                ("/v1/models", 200, llama),
+                ("/props", 200, r#"{"build_info":"b8123-abc","default_generation_settings":{"n_ctx":8192}}"#),
+            ],
+            Some(Engine::LlamaServer),
+            Some("b8123-abc"),
+            Some(8192),
+        ),
+        (&[("/v1/models", 200, nobody), ("/version", 200, r#"{"version":"3"}"#)], None, Some("3"), None),
+    ];
+    for (pages, engine, version, context) in cases {
+        let server = stage(pages);
+        let found = identify(&server.web, &models(&server.web, LIMIT).unwrap(), LIMIT);
+        assert_eq!((found.engine, found.version.as_deref(), found.context), (engine, version, context), "{found:?}");
+        assert_eq!(found.server.as_deref(), Some("uvicorn"));
+    }
+    let metrics = prometheus::parse("sglang:num_running_reqs{model_name=\"m\"} 0\n");
+    assert_eq!(Identity::default().with_metrics(&metrics).engine, Some(Engine::Sglang));
+}
+
+#[test]
+fn tokens_are_counted_in_the_shape_that_the_server_takes() {
+    let vllm = stage(&[("/tokenize", 200, r#"{"count":3,"max_model_len":4096,"tokens":[1,2,3]}"#)]);
+    let counter = Tokenize::find(&vllm.web, "m", LIMIT).unwrap();
+    assert_eq!(counter.count("a b c").unwrap(), 3);
+    assert!(vllm.asked.lock().unwrap().last().unwrap().contains(r#""prompt":"a b c""#));
+    // llama-server does not know `prompt` and counts nothing of it.
+    let llama = stage(&[("/tokenize", 200, r#"{"tokens":[]}"#)]);
+    assert!(Tokenize::find(&llama.web, "m", LIMIT).is_none());
+    assert!(llama.asked.lock().unwrap().last().unwrap().contains("\"content\""));
+    llama.set("/tokenize", 200, r#"{"tokens":[15339,1917]}"#);
+    assert_eq!(Tokenize::find(&llama.web, "m", LIMIT).unwrap().count("hello world").unwrap(), 2);
+    assert!(Tokenize::find(&stage(&[]).web, "m", LIMIT).is_none());
+    vllm.set("/tokenize", 500, r#"{"error":"out of order"}"#);
+    assert!(counter.count("a").unwrap_err().what.contains("status 500: out of order"));
+}
+
+/// Answers by the members of the body: `honours` are those that count, `refuses` those that are no members at all.
+fn model(
+    honours: &[&str],
+    refuses: &[&str],
+    natural: u64,
+    body: &serde_json::Value,
+) -> Result<serde_json::Value, Error> {
+    if let Some(name) = refuses.iter().find(|name| body.get(**name).is_some()) {
+        return Err(Error::new(Kind::Workload, format!("status 400: {name}: extra inputs are not permitted")));
+    }
+    let asked = body["max_tokens"].as_u64().unwrap();
+    let kept = honours.iter().all(|name| body.get(*name).is_some()) && !honours.is_empty();
+    Ok(json!({"usage": {"completion_tokens": if kept { asked } else { natural.min(asked) }}}))
+}
+
+#[test]
+fn the_first_way_that_is_taken_and_kept_asks_for_exact_lengths() {
+    let body = exact::question(Endpoint::Chat, "m");
+    for (honours, refuses, natural, way, proven) in [
+        (&["ignore_eos", "min_tokens"][..], &[][..], 2, Exact::MinTokens, true),
+        (&["min_new_tokens"], &["min_tokens"], 2, Exact::MinNewTokens, true),
+        (&["ignore_eos"], &["min_tokens", "min_new_tokens"], 2, Exact::IgnoreEos, true),
+        (&["ignore_eos"], &[], 2, Exact::MinTokens, true),
+        (&[], &[], 2, Exact::Off, false),
+        (&[], &["ignore_eos"], 2, Exact::Off, false),
+        (&[], &[], 99, Exact::MinTokens, false),
+    ] {
+        let found = exact::probe(&body, &|body| model(honours, refuses, natural, body));
+        assert_eq!((found.way, found.proven), (way, proven), "{found:?}");
+        assert_eq!(found.tries[0].way, Exact::Off);
+        assert!(found.tries.iter().all(|tried| !tried.words.is_empty()));
+    }
+    let silent = exact::probe(&body, &|_| Ok(json!({"choices": []})));
+    assert_eq!((silent.way, silent.tries.len()), (Exact::Off, 4));
+    assert!(silent.tries[0].words.contains("without a count"));
+    assert_eq!(exact::question(Endpoint::Completions, "m")["stream"], false);
+}
+
+fn vllm(queries: u32, hits: u32, preemptions: u32) -> prometheus::Snapshot {
+    prometheus::parse(&format!(
+        "vllm:prefix_cache_queries_total{{engine=\"0\"}} {queries}.0\nvllm:prefix_cache_hits_total{{engine=\"0\"}} {hits}.0\n\
+         vllm:prompt_tokens_total{{engine=\"0\"}} {queries}\nvllm:generation_tokens_total{{engine=\"0\"}} 1e3\n\
+         vllm:num_preemptions_total{{engine=\"0\"}} {preemptions}\nvllm:num_requests_running{{engine=\"0\"}} 3\n\
+         vllm:num_requests_running{{engine=\"1\"}} 4\nvllm:kv_cache_usage_perc{{engine=\"0\"}} 0.5\nvllm:kv_cache_usage_perc{{engine=\"1\"}} 0.7\n\
+         vllm:spec_decode_num_drafts_total 10\nvllm:spec_decode_num_draft_tokens_total 30\nvllm:spec_decode_num_accepted_tokens_total 20\n"
+    ))
+}
+
+#[test]
+fn a_difference_of_two_snapshots_is_what_the_load_added() {
+    let none = prometheus::parse("vllm:prompt_tokens_total 0\n");
+    let difference = Difference::between(&vllm(1000, 100, 0), &vllm(3000, 1900, 2));
+    assert_eq!(difference.hit_rate(), Some(0.9));
+    assert_eq!((difference.preemptions, difference.generation_tokens), (Some(2.0), Some(0.0)));
+    assert_eq!(difference.cache_source, Some("vllm:prefix_cache_hits_total"));
+    let first = Difference::between(&none, &vllm(1000, 0, 0));
+    assert_eq!(
+        (first.hit_rate(), first.acceptance_rate(), first.acceptance_length()),
+        (Some(0.0), Some(2.0 / 3.0), Some(3.0))
+    );
+    let again = Difference::between(&vllm(5000, 0, 0), &vllm(100, 0, 0));
+    assert_eq!(again.cache_queries, None);
+    assert!(again.notes.iter().any(|note| note.contains("started anew")), "{:?}", again.notes);
+    let gauges = Gauges::of(&vllm(0, 0, 0));
+    assert_eq!((gauges.running, gauges.waiting, gauges.kv_usage), (Some(7.0), None, Some(0.6)));
+    let older = prometheus::parse("vllm:gpu_prefix_cache_queries_total 8\nvllm:gpu_prefix_cache_hits_total 4\n");
+    assert_eq!(Difference::between(&prometheus::Snapshot::default(), &older).hit_rate(), Some(0.5));
+    let unknown = Difference::between(&none, &prometheus::parse("python_gc_objects_collected_total 1\n"));
+    assert_eq!(unknown.hit_rate(), None);
+}
+
+#[test]
+fn a_real_llama_server_tells_what_its_cache_knew() {
+    let page = |name: &str| {
+        let path = format!("{}/tests/fixtures/load/llama-server/{name}.http", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        prometheus::parse(text.split_once("\r\n\r\n").unwrap().1)
+    };
+    let difference = Difference::between(&page("metrics-before"), &page("metrics-after"));
+    assert_eq!((difference.prompt_tokens, difference.cache_hits), (Some(410.0), Some(179.0)));
+    assert_eq!(difference.cache_queries, Some(589.0), "computed and found");
+    assert_eq!(difference.generation_tokens, Some(166.0));
+    assert_eq!(difference.cache_source, Some("llamacpp:prompt_tokens_cached_total"));
+}
+
+#[test]
+fn sglang_counts_by_source_and_shows_a_counter_only_once_it_has_counted() {
+    let sglang = |prompt: u32, cached: Option<(u32, u32)>| {
+        let cached = cached.map_or(String::new(), |(device, host)| {
+            format!("sglang:cached_tokens_total{{cache_source=\"device\"}} {device}\nsglang:cached_tokens_total{{cache_source=\"host\"}} {host}\n")
+        });
+        prometheus::parse(&format!("sglang:prompt_tokens_total{{is_streaming=\"true\"}} {prompt}.0\n{cached}"))
+    };
+    assert_eq!(Difference::between(&sglang(0, None), &sglang(1000, None)).hit_rate(), Some(0.0));
+    assert_eq!(Difference::between(&sglang(0, None), &sglang(1000, Some((300, 200)))).hit_rate(), Some(0.5));
+    assert_eq!(
+        Difference::between(&sglang(500, Some((1, 0))), &sglang(500, Some((1, 0)))).hit_rate(),
+        None,
+        "no prompts"
+    );
+}
+
+#[test]
+fn a_cache_contract_is_kept_broken_or_cannot_be_told() {
+    let judge = |promised, before: &prometheus::Snapshot, after: &prometheus::Snapshot, requests| {
+        CacheCheck::judge(promised, Some(&Difference::between(before, after)), requests)
+    };
+    let none = vllm(0, 0, 0);
+    for (promised, queries, hits, requests, kept) in [
+        (Cache::Cold, 10_000, 0, 10, Kept::Yes),
+        (Cache::Cold, 10_000, 99, 10, Kept::Yes),
+        (Cache::Cold, 10_000, 100, 10, Kept::No),
+        // 128 tokens each, the last block of 16 computed anew.
+        (Cache::Primed, 1280, 1120, 10, Kept::Yes),
+        (Cache::Primed, 10_240, 9216, 10, Kept::Yes),
+        (Cache::Primed, 10_240, 5000, 10, Kept::No),
+        (Cache::Primed, 1280, 0, 10, Kept::No),
+        (Cache::Natural, 1000, 500, 10, Kept::NotPromised),
+        (Cache::Cold, 0, 0, 0, Kept::Unknown),
+    ] {
+        let check = judge(promised, &none, &vllm(queries, hits, 0), requests);
+        assert_eq!(check.kept, kept, "{check:?}");
+        assert_eq!(check.note().is_some(), matches!(kept, Kept::No | Kept::Unknown), "{check:?}");
+    }
+    // The prompts were sent once before: half of all that was looked for could not be found.
+    let primed = Difference::between(&none, &vllm(20_480, 10_000, 0)).without_priming(10_240.0);
+    assert_eq!(CacheCheck::judge(Cache::Primed, Some(&primed), 10).kept, Kept::Yes);
+    // Ten prompts of 128 tokens, four of each the head of the template: kept where single tokens are shared, not where blocks are.
+    let by_token = |found: u64| {
+        prometheus::parse(&format!(
+            "llamacpp:prompt_tokens_total {}\nllamacpp:prompt_tokens_cached_total {found}\n",
+            1280 - found
+        ))
+    };
+    let nothing = prometheus::parse("llamacpp:prompt_tokens_total 0\nllamacpp:prompt_tokens_cached_total 0\n");
+    assert_eq!(judge(Cache::Cold, &nothing, &by_token(40), 10).kept, Kept::Yes);
+    assert_eq!(judge(Cache::Cold, &nothing, &by_token(100), 10).kept, Kept::No);
+    assert_eq!(judge(Cache::Cold, &none, &vllm(1280, 40, 0), 10).kept, Kept::No);
+    let llama = prometheus::parse("llamacpp:prompt_tokens_total 5\n");
+    assert_eq!(judge(Cache::Cold, &llama, &llama, 1).kept, Kept::Unknown);
+    assert_eq!(CacheCheck::judge(Cache::Cold, None, 1).kept, Kept::Unknown);
+    assert_eq!(CacheCheck::judge(Cache::Natural, None, 1).kept, Kept::NotPromised);
+}
+
+/// A folder that goes when the test ends.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("sparkbench-metrics-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        Self(std::env::temp_dir().join(name))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn metrics_are_kept_raw_before_during_and_after_a_load() {
+    let server = stage(&[("/metrics", 200, "vllm:prompt_tokens_total 5\n")]);
+    let folder = Folder::new();
+    let scraper = Scraper::start(&server.web, None, &folder.0, Duration::from_millis(2)).unwrap();
+    let read = |name: &str| std::fs::read_to_string(folder.0.join(name)).unwrap();
+    assert_eq!(read("before.txt"), "vllm:prompt_tokens_total 5\n");
+    while read("during.txt").matches(scrape::MARK).count() < 2 {
+        thread::yield_now();
+    }
+    server.set("/metrics", 200, "vllm:prompt_tokens_total 25");
+    let scraped = scraper.stop().unwrap();
+    assert_eq!(read("after.txt"), "vllm:prompt_tokens_total 25");
+    assert_eq!(scraped.difference().unwrap().prompt_tokens, Some(20.0));
+    let during = read("during.txt");
+    let marks: Vec<f64> = during
+        .lines()
+        .filter_map(|line| line.strip_prefix(scrape::MARK))
+        .map(|seconds| seconds.parse().unwrap())
+        .collect();
+    assert_eq!(marks.len(), scraped.during as usize);
+    assert!(marks.is_sorted() && scraped.notes.is_empty(), "{scraped:?}");
+}
+
+#[test]
+fn a_server_without_metrics_is_said_and_is_no_error() {
+    let json = stage(&[("/metrics", 200, "[]")]);
+    let folder = Folder::new();
+    let scraped = Scraper::start(&json.web, None, &folder.0, EVERY).unwrap().stop().unwrap();
+    assert_eq!((&scraped.path, scraped.difference()), (&None, None));
+    assert_eq!(scraped.notes.len(), 2, "{:?}", scraped.notes);
+    assert!(!folder.0.exists(), "no empty files");
+    // Reading it there would take the iterations away from whoever looks at them.
+    let trt = stage(&[("/metrics", 200, "[]"), ("/prometheus/metrics", 200, "trtllm_prompt_tokens_total 1\n")]);
+    let found = Scraper::start(&trt.web, Some(Engine::TrtllmServe), &folder.0, EVERY).unwrap().stop().unwrap();
+    assert_eq!(found.path.as_deref(), Some("/prometheus/metrics"));
+    assert!(trt.asked.lock().unwrap().iter().all(|text| text.starts_with("GET /prometheus/metrics ")));
+}
+
+const EVERY: Duration = scrape::EVERY;

@@ -1,0 +1,148 @@
+//! What a server is, asked once before the first load.
+//!
+//! In:  a [`Target`], the settings that all loads share.  Out: [`Known`].
+//! Not here: the questions themselves (see `server`), the load.
+//!
+//! Each answer is used as it came or not at all: a server that lists no models is still measured when the model was named, one that
+//! states no limit is not given one, and one that honours no exact length gets `max_tokens` alone, and the summary says so.
+
+use std::time::Duration;
+
+use super::Watcher;
+use crate::error::{Error, Kind};
+use crate::host::Host;
+use crate::host::net::tls::Trust;
+use crate::host::web::{Tls, Web};
+use crate::load::server::exact::{self, Probed};
+use crate::load::server::{self, Identity, Served, Tokenize};
+use crate::load::settings::{Exact, Settings};
+use crate::load::target::Target;
+
+/// A probe may take so long, and no longer than a request of the load: a first request after the start of an engine compiles and warms up.
+const PROBE: Duration = Duration::from_secs(120);
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub struct Known {
+    /// For questions beside the load.
+    pub web: Web,
+    /// Headers of every request, the key among them.
+    pub headers: Vec<(String, String)>,
+    /// Whom TLS trusts.
+    pub trust: Trust,
+    /// The model that is asked for.
+    pub model: Served,
+    /// Engine and version, as far as they say so.
+    pub identity: Identity,
+    /// How exact lengths are asked for, and what was tried; absent where the settings say how.
+    pub exact: Option<Probed>,
+    /// Counts tokens of a text, where the server does.
+    pub tokenize: Option<Tokenize>,
+    /// What a reader of the summary should know.
+    pub notes: Vec<String>,
+}
+
+impl Known {
+    /// Asks.
+    ///
+    /// # Errors
+    /// When the server does not answer at all, wants a key, or does not serve what was asked for.
+    pub fn ask(host: &dyn Host, target: &Target, settings: &Settings, watcher: &dyn Watcher) -> Result<Self, Error> {
+        let mut headers = headers(host, settings)?;
+        if let Some(login) = target.authorization().filter(|_| settings.api_key_env.is_none()) {
+            headers.push(("authorization".to_owned(), login.to_owned()));
+        }
+        let tls = Tls { insecure: settings.insecure, ca_file: settings.ca_file.clone() };
+        let web = Web::new(&target.base(), &headers, &tls)?;
+        let mut notes = Vec::new();
+        let models = match server::models(&web, server::LIMIT) {
+            Ok(models) => models,
+            // Whoever names the model does not need the list; a server that is not there will be said to be so all the same.
+            Err(error) if settings.model.is_some() && web.get("/v1/models", server::LIMIT).is_ok() => {
+                notes.push(format!(
+                    "the server lists no models ({}); the one asked for is taken at its word",
+                    error.what
+                ));
+                Vec::new()
+            }
+            Err(error) => return Err(error),
+        };
+        let model = match (&settings.model, models.is_empty()) {
+            (Some(asked), true) => Served { id: asked.clone(), ..Served::default() },
+            (asked, _) => server::choose(&models, asked.as_deref())?.clone(),
+        };
+        let identity = server::identify(&web, &models, server::LIMIT);
+        let exact = (settings.exact == Exact::Auto).then(|| probe(&web, settings, &model.id));
+        if let Some(probed) = exact.as_ref().filter(|probed| probed.way == Exact::Off) {
+            let tried: Vec<String> =
+                probed.tries.iter().map(|tried| format!("{}: {}", exact::word(tried.way), tried.words)).collect();
+            notes.push(format!("no exact output length is honoured ({}); answers may be shorter", tried.join("; ")));
+        }
+        let tokenize = Tokenize::find(&web, &model.id, server::LIMIT);
+        let known = Self {
+            web,
+            headers,
+            trust: Trust { insecure: settings.insecure, ca_file: settings.ca_file.clone() },
+            model,
+            identity,
+            exact,
+            tokenize,
+            notes,
+        };
+        watcher.say(&known.words(&target.shown()));
+        Ok(known)
+    }
+
+    /// How exact lengths are asked for.
+    pub fn exact(&self, settings: &Settings) -> Exact {
+        self.exact.as_ref().map_or(settings.exact, |probed| probed.way)
+    }
+
+    /// Longest prompt and answer together, tokens, where the server states it.
+    pub fn most_tokens(&self) -> Option<u64> {
+        self.model.max_model_len.or(self.identity.context)
+    }
+
+    /// `http://localhost:8000: vllm 0.11.0, model org/m, 32768 tokens at most, exact lengths by min-tokens`
+    fn words(&self, url: &str) -> String {
+        let mut words = Vec::new();
+        words.extend(self.identity.engine.map(|engine| engine.word().to_owned()));
+        if let (Some(last), Some(version)) = (words.last_mut(), &self.identity.version) {
+            *last = format!("{last} {version}");
+        }
+        words.push(format!("model {}", self.model.id));
+        words.extend(self.most_tokens().map(|most| format!("{most} tokens at most")));
+        words.extend(self.exact.as_ref().map(|probed| match probed.way {
+            Exact::Off => "exact lengths not honoured".to_owned(),
+            way => format!("exact lengths by {}", exact::word(way)),
+        }));
+        format!("{url}: {}", words.join(", "))
+    }
+}
+
+fn probe(web: &Web, settings: &Settings, model: &str) -> Probed {
+    let limit = PROBE.min(Duration::try_from_secs_f64(settings.timeout_s).unwrap_or(PROBE));
+    let post = |body: &serde_json::Value| {
+        let answer = web.post_json(settings.endpoint.path(), body, limit)?;
+        let said = || Error::new(Kind::Workload, answer.gist());
+        if answer.ok() { answer.json().ok_or_else(said) } else { Err(said()) }
+    };
+    exact::probe(&exact::question(settings.endpoint, model), &post)
+}
+
+/// Headers of every request: what the user gave, and the key where one is named.
+///
+/// # Errors
+/// When the variable that holds the key is not set.
+pub fn headers(host: &dyn Host, settings: &Settings) -> Result<Vec<(String, String)>, Error> {
+    let mut headers: Vec<(String, String)> =
+        settings.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    if let Some(name) = &settings.api_key_env {
+        let key = host.variable(name).filter(|key| !key.is_empty()).ok_or_else(|| {
+            Error::usage(format!("the variable '{name}' that is to hold the key is not set"))
+                .hint(format!("export {name}=..., and take care that it is exported"))
+        })?;
+        headers.push(("authorization".to_owned(), format!("Bearer {key}")));
+    }
+    Ok(headers)
+}

@@ -1,0 +1,182 @@
+//! How texts of a wanted length are made for a server: by a tokenizer here, by the server's own counts, or by a few probes.
+//!
+//! In:  [`Session`], [`Settings`].  Out: a [`Recipe`] for the plan, [`Texts`] for conversations, and a sentence that says who counted.
+//! Not here: counting (see `tokens`), the text (see `plan`).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::Session;
+use crate::error::{Error, Kind};
+use crate::load::chat::{Estimate, Piece, Texts};
+use crate::load::plan::{Plan, Purpose, Text, Writer};
+use crate::load::settings::{Endpoint, Settings, Work};
+use crate::load::tokens::{Counter, Gauge, Local, Origin, Recipe, Server, Words};
+use crate::stats::random::Stream;
+
+/// A probe may take so long, and no longer than a request of the load.
+const PROBE: Duration = Duration::from_secs(120);
+/// Times that a made text is corrected.
+const ROUNDS: u32 = 4;
+
+/// For prompts of the plan, and who counted. Asked of the server once: every load of a session has the same.
+///
+/// # Errors
+/// When the tokenizer cannot be read, or the server's counter fails.
+pub(super) fn recipe(session: &Session<'_>, settings: &Settings, plan: &Plan) -> Result<(Recipe, String), Error> {
+    let made = plan.longest().0.is_some();
+    if !made {
+        // Prompts of a file go out as they are; a tokenizer still counts them.
+        let counter = local(settings)?.unwrap_or_else(|| Arc::new(Words));
+        return Ok((Recipe::new(counter, None)?, "prompts of the file go out as they are".to_owned()));
+    }
+    let mut known = session.recipe.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(recipe) = known.as_ref() {
+        return Ok((recipe.clone(), words(recipe)));
+    }
+    let gauge =
+        Gauge::take(Writer::new(settings.seed, settings.nonce), &mut |text| Ok(asked(session, settings, text)))?;
+    let counter = counter(session, settings)?;
+    let recipe = Recipe::new(counter, gauge.as_ref())?;
+    let sentence = words(&recipe);
+    *known = Some(recipe.clone());
+    Ok((recipe, sentence))
+}
+
+/// For conversations, and who counts.
+///
+/// # Errors
+/// When the tokenizer cannot be read.
+pub(super) fn texts(session: &Session<'_>, settings: &Settings) -> Result<(Box<dyn Texts>, String), Error> {
+    match local(settings)? {
+        Some(counter) => {
+            let writer = Writer::new(settings.seed, settings.nonce);
+            Ok((
+                Box::new(Counted { counter, writer }),
+                "lengths of made turns are counted by the tokenizer given".to_owned(),
+            ))
+        }
+        None => {
+            let made = !matches!(&settings.work, Work::Conversations(chat) if matches!(chat.input, crate::load::settings::ConversationInput::File(_)));
+            let what = if made {
+                "lengths of made turns are estimated; --tokenizer counts them"
+            } else {
+                "turns go out as they are"
+            };
+            let _ = session;
+            Ok((Box::new(Estimate), what.to_owned()))
+        }
+    }
+}
+
+/// The tokenizer that was given.
+///
+/// # Errors
+/// When it cannot be read.
+pub(super) fn local(settings: &Settings) -> Result<Option<Arc<dyn Counter>>, Error> {
+    settings
+        .tokenizer
+        .as_deref()
+        .map(|path| Local::read(path).map(|local| Arc::new(local) as Arc<dyn Counter>))
+        .transpose()
+}
+
+fn counter(session: &Session<'_>, settings: &Settings) -> Result<Arc<dyn Counter>, Error> {
+    if let Some(local) = local(settings)? {
+        return Ok(local);
+    }
+    let Some(tokenize) = session.known.tokenize.clone() else { return Ok(Arc::new(Words)) };
+    let count = move |text: &str| {
+        let tokens = tokenize.count(text)?;
+        u32::try_from(tokens)
+            .map_err(|_| Error::new(Kind::Workload, format!("the server counts {tokens} tokens in a text")))
+    };
+    Ok(Arc::new(Server(count)))
+}
+
+/// `prompt_tokens` of a request of one token; nothing where the server does not answer or does not count.
+fn asked(session: &Session<'_>, settings: &Settings, text: &str) -> Option<u32> {
+    let mut body = json!({ "model": session.known.model.id, "stream": false, "temperature": 0, "max_tokens": 1 });
+    match settings.endpoint {
+        Endpoint::Chat => body["messages"] = json!([{ "role": "user", "content": text }]),
+        Endpoint::Completions => body["prompt"] = json!(text),
+    }
+    let limit = PROBE.min(Duration::try_from_secs_f64(settings.timeout_s).unwrap_or(PROBE));
+    let answer = session.known.web.post_json(settings.endpoint.path(), &body, limit).ok()?;
+    let tokens = answer.json().filter(|_| answer.ok())?.pointer("/usage/prompt_tokens")?.as_u64()?;
+    u32::try_from(tokens).ok()
+}
+
+fn words(recipe: &Recipe) -> String {
+    let template = match recipe.overhead() {
+        Some(tokens) => format!("the server's template adds {tokens}"),
+        None => "what the server's template adds is not known".to_owned(),
+    };
+    match recipe.origin() {
+        Origin::Unknown => {
+            "nobody counts the tokens of prompts: a word is taken for one, and the server may report another length"
+                .to_owned()
+        }
+        origin => format!(
+            "tokens of prompts are counted by {} ({:.3} a word; {template})",
+            match origin {
+                Origin::Local => "the tokenizer given",
+                Origin::Server => "the server (/tokenize)",
+                Origin::Gauge | Origin::Unknown => "the server's usage of three probes",
+            },
+            recipe.tokens_per_word()
+        ),
+    }
+}
+
+/// Texts of conversations by a tokenizer.
+struct Counted {
+    counter: Arc<dyn Counter>,
+    writer: Writer,
+}
+
+impl Counted {
+    fn tokens(&self, text: &str) -> u32 {
+        self.counter.count(text).ok().flatten().unwrap_or(0)
+    }
+}
+
+impl Texts for Counted {
+    fn made(&mut self, stream: &mut Stream, tokens: u32) -> Piece {
+        let what = Text { purpose: Purpose::Measured, number: stream.next_u64(), nonce: false };
+        let mut words = tokens;
+        let mut text = String::new();
+        for _ in 0..ROUNDS {
+            text.clear();
+            self.writer.write(what, words, &mut text);
+            let is = self.tokens(&text);
+            if is == tokens || is == 0 {
+                break;
+            }
+            words = (u64::from(words) * u64::from(tokens)).div_ceil(u64::from(is)) as u32;
+        }
+        let tokens = self.tokens(&text);
+        Piece { text, tokens }
+    }
+
+    fn head(&mut self, text: &str, tokens: u32) -> Piece {
+        if self.tokens(text) <= tokens {
+            return Piece { text: text.to_owned(), tokens: self.tokens(text) };
+        }
+        // Tokens of a head grow with the head: the longest that is not too long, by halving.
+        let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+        let fit = ends.partition_point(|end| self.tokens(&text[..*end]) <= tokens);
+        let head = &text[..ends.get(fit.saturating_sub(1)).copied().unwrap_or(0)];
+        Piece { text: head.to_owned(), tokens: self.tokens(head) }
+    }
+
+    fn count(&mut self, text: &str) -> u32 {
+        self.tokens(text)
+    }
+
+    fn exact(&self) -> bool {
+        true
+    }
+}

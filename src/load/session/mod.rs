@@ -1,0 +1,116 @@
+//! Loads against one server, from the first question to the summary.
+//!
+//! In:  a host, a [`Target`], [`Settings`], a folder.  Out: the raw files of each load in its folder, and its summary.
+//! Not here: options (see `cli::load`, `suite`), starting a server (see `workload`), which points a sweep has (see `sweep`).
+//!
+//! A [`Session`] asks the server once what it is: its model, its limits, how it counts tokens, which exact lengths it honours. Every load
+//! of a sweep or matrix then builds on the same answers, so that no point of it differs from another by what was found out.
+
+mod feed;
+pub mod gauge;
+mod known;
+mod lengths;
+mod one;
+pub mod passes;
+mod recount;
+mod search;
+mod words;
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+pub use known::{Known, headers};
+pub use one::{Loaded, SUMMARY_FILE};
+
+use super::settings::Settings;
+use super::target::Target;
+use super::tokens::Recipe;
+use crate::error::Error;
+use crate::host::Host;
+
+/// Who is told what happens.
+pub trait Watcher: Sync {
+    /// A line of plain news.
+    fn say(&self, line: &str);
+    /// Something needs a look.
+    fn warn(&self, line: &str);
+    /// A moment of a load; a few times a second, and once at its end.
+    fn live(&self, live: &Live);
+}
+
+/// A load at one moment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Live {
+    /// What it is called, e.g. `concurrency 8`.
+    pub name: String,
+    /// Since its first request, seconds.
+    pub elapsed_s: f64,
+    /// Requests that the plan has, where it is bound by a count; warm-up and priming included.
+    pub planned: Option<u64>,
+    /// Planned time, where it is bound by one, seconds.
+    pub planned_s: Option<f64>,
+    /// Requests ended.
+    pub ended: u64,
+    /// Requests in flight.
+    pub in_flight: u64,
+    /// Requests that failed.
+    pub failed: u64,
+    /// Mean TTFT so far, ms.
+    pub ttft_ms: Option<f64>,
+    /// Mean TPOT so far, ms.
+    pub tpot_ms: Option<f64>,
+    /// Generated pieces per second over the last moment.
+    pub pieces_s: f64,
+    /// True at the end.
+    pub done: bool,
+}
+
+/// A server that was asked what it is.
+pub struct Session<'a> {
+    host: Arc<dyn Host>,
+    target: Target,
+    watcher: &'a dyn Watcher,
+    known: Known,
+    /// Set from outside to end the load in flight in order.
+    stop: Arc<AtomicBool>,
+    /// How prompts of a wanted length are made, once it has been found out.
+    recipe: Mutex<Option<Recipe>>,
+}
+
+impl<'a> Session<'a> {
+    /// Asks a server what it is. `settings` are those that all loads share (model, route, connection); `stop` ends a load in order when
+    /// it is set.
+    ///
+    /// # Errors
+    /// When the address makes no sense, the server does not answer, wants a key, or does not serve what was asked for.
+    pub fn open(
+        host: &Arc<dyn Host>,
+        url: &str,
+        settings: &Settings,
+        watcher: &'a dyn Watcher,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Self, Error> {
+        let target = Target::parse(url)?;
+        let known = Known::ask(host.as_ref(), &target, settings, watcher)?;
+        Ok(Self { host: Arc::clone(host), target, watcher, known, stop, recipe: Mutex::new(None) })
+    }
+
+    /// What the server said.
+    pub fn known(&self) -> &Known {
+        &self.known
+    }
+
+    /// Whether the longest request of a plan is within the server's limit: prompt (where it is known) and answer, tokens.
+    ///
+    /// # Errors
+    /// Of usage, when it is not.
+    fn fits(&self, (isl, osl): (Option<u32>, u32)) -> Result<(), Error> {
+        let Some(most) = self.known.most_tokens() else { return Ok(()) };
+        let longest = u64::from(isl.unwrap_or(0)) + u64::from(osl);
+        if longest <= most {
+            return Ok(());
+        }
+        Err(Error::usage(format!("the longest request has {longest} tokens, and the server takes {most} at most"))
+            .hint("shorten --isl or --osl, or start the server with a greater length (--max-model-len, -c)"))
+    }
+}

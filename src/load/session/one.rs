@@ -1,0 +1,275 @@
+//! One load, from its plan to its summary.
+//!
+//! In:  [`Session`], [`Settings`], a folder.  Out: the raw files in the folder, [`Loaded`].
+//! Not here: what is sent and when (see `feed`), how it is sent (see `engine`), figures (see `summary`).
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use super::feed::{Fed, Feed};
+use super::{Live, Session, words};
+use crate::error::{Error, Kind};
+use crate::host::net::{Ns, now, usage};
+use crate::load::calibrate::Calibration;
+use crate::load::certificate::{self, Evidence, STALL_MS};
+use crate::load::engine::{Control, Engine, EngineReport, Options, Progress};
+use crate::load::server::cache::Kept;
+use crate::load::server::{CacheCheck, Scraped, Scraper, scrape};
+use crate::load::settings::{Cache, Settings, Shape, Work};
+use crate::load::store::{Store, Stored};
+use crate::load::summary::{Facts, Summary};
+
+/// Between two looks at a load that runs.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Connections opened ahead for an open loop: what is needed beyond them is opened when it is needed.
+const AHEAD: usize = 32;
+
+/// Name of the summary in the folder of a load.
+pub const SUMMARY_FILE: &str = "summary.json";
+
+/// A load that was done.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// What it is called; empty for a load alone.
+    pub name: String,
+    /// What it adds up to.
+    pub summary: Summary,
+    /// Someone asked us to stop before its end.
+    pub interrupted: bool,
+    /// First send to last piece of the measured part, seconds on the monotonic clock of the machine.
+    pub window_s: Option<(f64, f64)>,
+}
+
+/// What came out of the engine's thread.
+struct Ran {
+    report: EngineReport,
+    stored: Stored,
+    feed: Feed,
+}
+
+impl Session<'_> {
+    /// Does one load. `folder` is there and takes the raw files: `requests.jsonl`, `chunks.sbc`, `metrics/`, `conversations.jsonl`,
+    /// [`SUMMARY_FILE`].
+    ///
+    /// # Errors
+    /// When the settings make no plan, the machine cannot take it (descriptors), or a file cannot be written. What happens to a request
+    /// is in the summary, never here.
+    pub fn load(
+        &self,
+        settings: &Settings,
+        name: &str,
+        folder: &Path,
+        calibration: Option<Calibration>,
+    ) -> Result<Loaded, Error> {
+        let engine = Engine::new(&self.target, &self.options(settings))?;
+        let feed = Feed::new(self, settings, &engine.waker(), folder)?;
+        let scraper =
+            Scraper::start(&self.known.web, self.known.identity.engine, &folder.join("metrics"), scrape::EVERY)?;
+        let started_utc = self.host.utc().iso();
+        let origin = now();
+        let ran = self.run(engine, feed, settings, name, folder, origin)?;
+        let scraped = scraper.stop()?;
+        let interrupted = self.interrupted();
+        let mut facts = Facts::of(settings);
+        facts.url = self.target.shown();
+        facts.model = Some(self.known.model.id.clone());
+        facts.started_utc = started_utc;
+        facts.settings = words::settings(settings, &self.known, &ran.feed);
+        facts.planned = ran.feed.planned().or(facts.planned);
+        facts.notes = self.known.notes.clone();
+        facts.notes.extend(ran.feed.notes());
+        let Ran { report, mut stored, feed } = ran;
+        let fed = feed.finish()?;
+        let counted = Summary::count(facts, &mut stored)?;
+        let evidence = evidence(&report, &stored, &counted, &fed, settings);
+        let client = certificate::judge(&evidence, calibration);
+        let window_s = counted.span.map(|(from, to)| (seconds(from), seconds(to)));
+        let mut summary = counted.certified(client);
+        summary.notes.extend(kept_cache(settings, &scraped, summary.completed, summary.input_tokens));
+        summary.notes.extend(fed.audit);
+        summary.conversations = fed.figures;
+        if interrupted {
+            summary.valid = false;
+            summary.invalid_because.push("stopped before the end".to_owned());
+        }
+        let text = summary.json();
+        let path = folder.join(SUMMARY_FILE);
+        std::fs::write(&path, text)
+            .map_err(|cause| Error::archive(format!("cannot write '{}'", path.display())).because(cause))?;
+        Ok(Loaded { name: name.to_owned(), summary, interrupted, window_s })
+    }
+
+    /// The engine on a thread of its own, and whoever waits for it here.
+    fn run(
+        &self,
+        engine: Engine,
+        mut feed: Feed,
+        settings: &Settings,
+        name: &str,
+        folder: &Path,
+        origin: Ns,
+    ) -> Result<Ran, Error> {
+        let (mut sink, store) = Store::begin(folder, origin)?;
+        let control = Control::default();
+        let waker = engine.waker();
+        let planned = feed.planned_in_all();
+        feed.count_times_from(origin);
+        let (report, sink, feed) = std::thread::scope(|scope| {
+            let theirs = control.clone();
+            let thread = std::thread::Builder::new().name("engine".to_owned()).spawn_scoped(scope, move || {
+                let report = engine.run(feed.source(), &mut sink, &theirs);
+                feed.give_back(&mut sink);
+                (report, sink, feed)
+            });
+            let thread = thread.map_err(|cause| Error::new(Kind::Preflight, "cannot start a thread").because(cause))?;
+            let mut view = View { began: origin, at: origin, pieces: 0, name, planned, settings };
+            while !thread.is_finished() {
+                self.host.pause(LOOK);
+                if self.interrupted() || store.failed() {
+                    control.stop.store(true, Relaxed);
+                    waker.wake();
+                    // A pause ends at once from here on, and the engine needs a moment.
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                self.watcher.live(&view.look(&control.progress, false));
+            }
+            self.watcher.live(&view.look(&control.progress, true));
+            thread.join().map_err(|_| Error::new(Kind::Workload, "the thread that sends and reads broke off"))
+        })?;
+        let stored = store.finish(sink)?;
+        Ok(Ran { report: report?, stored, feed })
+    }
+
+    fn interrupted(&self) -> bool {
+        self.host.interrupted() || self.stop.load(Relaxed)
+    }
+
+    fn options(&self, settings: &Settings) -> Options {
+        let (streams, ahead) = match settings.shape {
+            Shape::Closed { concurrency } => (Some(u64::from(concurrency)), concurrency as usize),
+            Shape::Open { max_concurrency, .. } | Shape::Trace { max_concurrency, .. } => {
+                (max_concurrency.map(u64::from), max_concurrency.map_or(AHEAD, |most| AHEAD.min(most as usize)))
+            }
+        };
+        let nanoseconds = |seconds: f64| (seconds * 1e9) as Ns;
+        let ahead = settings.requests.map_or(ahead, |requests| ahead.min(usize::try_from(requests).unwrap_or(ahead)));
+        Options {
+            endpoint: settings.endpoint,
+            headers: self.known.headers.clone(),
+            timeout: nanoseconds(settings.timeout_s),
+            retries: settings.retries,
+            preconnect: ahead,
+            streams,
+            drain: settings.duration_s.map(|_| nanoseconds(settings.drain_s)),
+            trust: self.known.trust.clone(),
+            ..Options::default()
+        }
+    }
+}
+
+fn seconds(at: Ns) -> f64 {
+    at as f64 / 1e9
+}
+
+/// What breaks the cache contract, or leaves it open. The priming asks the same prompts once before, and the counters have both.
+fn kept_cache(settings: &Settings, scraped: &Scraped, requests: u64, input_tokens: Option<u64>) -> Option<String> {
+    let mut difference = scraped.difference();
+    if let (Cache::Primed, Some(tokens)) = (settings.cache, input_tokens) {
+        difference = difference.map(|difference| difference.without_priming(tokens as f64));
+    }
+    // A later turn finds the turns before it: what is cold is each conversation's beginning, which the counters do not tell apart.
+    // Nor do they a shared head, which is meant to be found again.
+    let shares = match &settings.work {
+        Work::Conversations(_) => true,
+        Work::Synthetic { prefix, .. } => prefix.tokens > 0,
+        Work::Prompts { .. } => false,
+    };
+    let shares = shares || matches!(settings.shape, Shape::Trace { .. });
+    let promised = if shares && settings.cache == Cache::Cold { Cache::Natural } else { settings.cache };
+    let check = CacheCheck::judge(promised, difference.as_ref(), requests);
+    match check.kept {
+        Kept::NotPromised => check.hit_rate.map(|_| check.words),
+        _ => check.note(),
+    }
+}
+
+/// What the certificate is judged on.
+fn evidence(
+    report: &EngineReport,
+    stored: &Stored,
+    counted: &crate::load::summary::Counted,
+    fed: &Fed,
+    settings: &Settings,
+) -> Evidence {
+    let wall_s = seconds(report.ended.saturating_sub(report.began));
+    let over = (STALL_MS * 1e6) as u64;
+    let stalls = || report.stalls.iter_recorded().filter(move |value| value.value_iterated_to() > over);
+    let closed = matches!(settings.shape, Shape::Closed { .. });
+    let steady = counted.summary.steady.as_ref();
+    Evidence {
+        kernel_clock: counted.kernel_clock,
+        // What waited at a cap that the user set was not late by our fault.
+        capped: fed.waited > 0,
+        schedule_lag_ms: counted.schedule_lag_ms,
+        read_lag_ms: counted.read_lag_ms,
+        ttft_p50_ms: counted.summary.ttft_ms.p50,
+        wall_s,
+        cpu_s: report.usage_after.process_cpu_s - report.usage_before.process_cpu_s,
+        engine_cpu_s: Some(report.cpu_s()),
+        busy: Some(report.busy),
+        run_queue_s: report.run_queue_s(),
+        involuntary_switches: Some(
+            report.usage_after.involuntary_switches.saturating_sub(report.usage_before.involuntary_switches),
+        ),
+        stalls: stalls().map(|value| value.count_at_value()).sum(),
+        stalled_s: stalls().map(|value| value.value_iterated_to() as f64 / 1e9 * value.count_at_value() as f64).sum(),
+        longest_stall_ms: Some(report.stalls.max() as f64 / 1e6),
+        store_waits: stored.waits,
+        store_waited_s: stored.waited_s,
+        descriptors: Some(report.in_flight_peak.max(report.opened.min(report.descriptors)))
+            .zip(usage::open_descriptors())
+            .map(|(connections, open)| connections + open),
+        descriptors_limit: Some(report.descriptors),
+        dropped: 0,
+        bodies_late: fed.bodies_late,
+        peak_rss_mib: report.usage_after.peak_rss_mib,
+        concurrency: steady.filter(|_| closed).and_then(|steady| Some((steady.target?, steady.concurrency_mean))),
+    }
+}
+
+/// Makes moments for whoever watches.
+struct View<'a> {
+    began: Ns,
+    at: Ns,
+    pieces: u64,
+    name: &'a str,
+    planned: Option<u64>,
+    settings: &'a Settings,
+}
+
+impl View<'_> {
+    fn look(&mut self, progress: &Arc<Progress>, done: bool) -> Live {
+        let at = now();
+        let pieces = progress.pieces.load(Relaxed);
+        let past = seconds(at.saturating_sub(self.at)).max(1e-9);
+        let pieces_s = pieces.saturating_sub(self.pieces) as f64 / past;
+        (self.at, self.pieces) = (at, pieces);
+        let failed = progress.failed.load(Relaxed);
+        Live {
+            name: self.name.to_owned(),
+            elapsed_s: seconds(at.saturating_sub(self.began)),
+            planned: self.planned,
+            planned_s: self.settings.duration_s,
+            ended: progress.ok.load(Relaxed) + failed + progress.others.load(Relaxed),
+            in_flight: progress.in_flight.load(Relaxed),
+            failed,
+            ttft_ms: progress.ttft.mean().map(|ns| ns / 1e6),
+            tpot_ms: progress.tpot.mean().map(|ns| ns / 1e6),
+            pieces_s,
+            done,
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! What a load is to be, as plain values: typed on a command line or written in a suite, the same.
+//!
+//! In:  nothing.  Out: [`Settings`] and its parts, with their defaults.
+//! Not here: reading them (see `cli::load` and `load::suite`), checking them against a server (see `session`).
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Which route of the server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Endpoint {
+    /// `/v1/chat/completions`.
+    #[default]
+    Chat,
+    /// `/v1/completions`.
+    Completions,
+}
+
+impl Endpoint {
+    /// Word on the command line and in suites.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Completions => "completions",
+        }
+    }
+
+    /// Path below the base address.
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::Chat => "/v1/chat/completions",
+            Self::Completions => "/v1/completions",
+        }
+    }
+}
+
+/// How gaps between requests are drawn in an open loop.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Arrival {
+    /// Equal gaps.
+    Constant,
+    /// Exponential gaps.
+    Poisson,
+    /// Gamma-distributed gaps of this shape: 1 is Poisson, below it comes in bursts, above it is smoother.
+    Gamma(f64),
+}
+
+/// When requests are sent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Shape {
+    /// Closed loop: so many at any time; the next is sent when one ends.
+    Closed {
+        /// Requests at any time.
+        concurrency: u32,
+    },
+    /// Open loop: they are sent when their time has come, whatever the server does.
+    Open {
+        /// Requests per second.
+        rate: f64,
+        /// Gaps.
+        arrival: Arrival,
+        /// At most so many at any time; what has to wait keeps its intended time.
+        max_concurrency: Option<u32>,
+    },
+    /// Open loop at the times of a recorded trace.
+    Trace {
+        /// JSON lines with `timestamp` (ms), `input_length`, `output_length`, `hash_ids` (Mooncake).
+        path: PathBuf,
+        /// Times faster than recorded.
+        speed: f64,
+        /// As above.
+        max_concurrency: Option<u32>,
+    },
+}
+
+/// Growth to the full load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ramp {
+    /// Rate or concurrency at the start.
+    pub from: f64,
+    /// Until the full load, seconds.
+    pub over_s: f64,
+    /// By equal factors instead of equal steps.
+    pub exponential: bool,
+}
+
+/// A distribution of lengths or counts. Drawn values are rounded and kept within 1 and the stated greatest.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Lengths {
+    /// Always this.
+    Fixed(u32),
+    /// Every whole number from the first to the second, equally likely.
+    Uniform(u32, u32),
+    /// Mean, standard deviation, least, greatest.
+    Normal(f64, f64, u32, u32),
+    /// Mean and standard deviation of the lengths themselves (not of their logarithms), least, greatest.
+    LogNormal(f64, f64, u32, u32),
+    /// Exponent, greatest: rank k has weight k^-exponent.
+    Zipf(f64, u32),
+}
+
+/// What the server's prefix cache may know of a prompt.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Cache {
+    /// Nothing: every prompt begins with a nonce of the run and of the request.
+    #[default]
+    Cold,
+    /// Everything: every prompt of the measured part is sent once before.
+    Primed,
+    /// Whatever it knows; nothing is promised.
+    Natural,
+}
+
+/// How an exact output length is asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Exact {
+    /// What the server honours, found by a probe: `ignore_eos` with `min_tokens`, `min_new_tokens`.
+    #[default]
+    Auto,
+    /// `ignore_eos` and `min_tokens`.
+    MinTokens,
+    /// `ignore_eos` and `min_new_tokens`.
+    MinNewTokens,
+    /// `ignore_eos` alone.
+    IgnoreEos,
+    /// `max_tokens` alone: answers may be shorter.
+    Off,
+}
+
+/// Prefixes that prompts share.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Prefix {
+    /// Tokens at the head of each prompt that are shared; part of the ISL.
+    pub tokens: u32,
+    /// Different prefixes, dealt in turn; at least 1.
+    pub groups: u32,
+}
+
+/// What is sent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Work {
+    /// Made text of given lengths.
+    Synthetic {
+        /// Input tokens.
+        isl: Lengths,
+        /// Output tokens.
+        osl: Lengths,
+        /// Shared heads.
+        prefix: Prefix,
+    },
+    /// Prompts of a file: a JSON line each (`prompt` or `messages`, `output_tokens` or `max_tokens` optional), or a text line each.
+    Prompts {
+        /// The file.
+        path: PathBuf,
+        /// Output tokens where a line gives none.
+        osl: Lengths,
+    },
+    /// Conversations with the live answers carried over.
+    Conversations(Box<Conversations>),
+}
+
+/// Which conversation a client goes on with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Sampling {
+    /// In turn.
+    #[default]
+    RoundRobin,
+    /// Any of the active ones, by the seed.
+    Random,
+}
+
+/// Where conversations come from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ConversationInput {
+    /// ShareGPT-like JSON: a list of `{ "id", "messages": [{ "role", "content" }] }` or `{ "id", "conversations": [{ "from", "value" }] }`.
+    File(PathBuf),
+    /// A generation file (`filetype: generate_conversations`), with the text files it names.
+    Generate(PathBuf),
+    /// Text files that are cut into turns.
+    Texts(Vec<PathBuf>),
+    /// Made text.
+    Synthetic,
+}
+
+/// Multi-turn chat.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conversations {
+    /// Where they come from.
+    pub input: ConversationInput,
+    /// `num-clients`: clients, each of which waits for its answer before its next turn.
+    pub clients: u32,
+    /// `max-active-conversations`: over all clients; absent is three for each client.
+    pub max_active: Option<u32>,
+    /// Conversations in all, where they are made; of a file at most so many.
+    pub count: Option<u32>,
+    /// `request-rate` of each client, per second, with exponential gaps; absent sends the next turn at once.
+    pub request_rate: Option<f64>,
+    /// `max-num-requests`: over all clients.
+    pub max_requests: Option<u64>,
+    /// `max-turns`: longer conversations are cut; user's and assistant's turns both count.
+    pub max_turns: Option<u32>,
+    /// `warmup-step`: the first turn of every conversation is a warm-up of its own.
+    pub warmup_step: bool,
+    /// `limit-min-tokens`: absent is the length of the input's own answer, 0 is no limit.
+    pub min_tokens: Option<u32>,
+    /// `limit-max-tokens`: absent is the length of the input's own answer, 0 is no limit.
+    pub max_tokens: Option<u32>,
+    /// `conversation-sampling`.
+    pub sampling: Sampling,
+    /// `print-content`.
+    pub print_content: bool,
+    /// End the load when the first client has no conversation left, as the known script does without `no-early-stop`.
+    pub early_stop: bool,
+    /// Carry the recorded answers over instead of the live ones.
+    pub recorded_answers: bool,
+    /// Turns (user's alone), where they are made.
+    pub turns: Lengths,
+    /// Tokens of each user's turn, where they are made.
+    pub isl: Lengths,
+    /// Tokens of each answer, where they are made.
+    pub osl: Lengths,
+    /// Tokens at the head that all conversations share, where they are made.
+    pub common_prefix: Lengths,
+    /// Tokens at the head of each conversation, where they are made.
+    pub own_prefix: Lengths,
+}
+
+/// What a request must keep to count as good; goodput is never printed without them.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Slos {
+    /// TTFT at most, ms.
+    pub ttft_ms: Option<f64>,
+    /// TPOT at most, ms.
+    pub tpot_ms: Option<f64>,
+    /// E2E latency at most, ms.
+    pub e2e_ms: Option<f64>,
+}
+
+/// Which part of the plan this client takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// Number of this client, from 0.
+    pub rank: u32,
+    /// Clients in all.
+    pub world: u32,
+}
+
+impl Default for Share {
+    fn default() -> Self {
+        Self { rank: 0, world: 1 }
+    }
+}
+
+/// One load: one cell of one plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Route.
+    pub endpoint: Endpoint,
+    /// Model to ask for; absent is the one that the server lists.
+    pub model: Option<String>,
+    /// When.
+    pub shape: Shape,
+    /// Growth to it.
+    pub ramp: Option<Ramp>,
+    /// What.
+    pub work: Work,
+    /// Measured requests; absent with a time bound, or by the file.
+    pub requests: Option<u64>,
+    /// Measured time, seconds; nothing is sent after it.
+    pub duration_s: Option<f64>,
+    /// What is in flight at the end of a time bound may take so much longer, seconds, and is then cancelled.
+    pub drain_s: f64,
+    /// Warm-up requests, with prompts of their own.
+    pub warmup: u64,
+    /// Cut off the measured part's end for steady figures, seconds.
+    pub cooldown_cut_s: f64,
+    /// Seed of everything drawn.
+    pub seed: u64,
+    /// Sets the nonces of a cold cache apart from those of earlier loads against the same server; same plan, other nonces.
+    pub nonce: u64,
+    /// A request may take so long, seconds.
+    pub timeout_s: f64,
+    /// Times a request is sent anew after 429, 503 or a failed connection. Shown in every count.
+    pub retries: u32,
+    /// Cache contract.
+    pub cache: Cache,
+    /// Exact output lengths.
+    pub exact: Exact,
+    /// Sampling temperature.
+    pub temperature: f64,
+    /// Further members of the body, as JSON; they win over ours.
+    pub extra_body: BTreeMap<String, serde_json::Value>,
+    /// Further headers; values are never printed or archived.
+    pub headers: BTreeMap<String, String>,
+    /// Name of the variable that holds the key, where the server wants one.
+    pub api_key_env: Option<String>,
+    /// `tokenizer.json` for the local audit.
+    pub tokenizer: Option<PathBuf>,
+    /// Prompts as token ids (`completions` alone, with a tokenizer).
+    pub token_ids: bool,
+    /// Ask the server to count along in each chunk.
+    pub continuous_usage: bool,
+    /// Service-level objectives.
+    pub slos: Slos,
+    /// Part of the plan.
+    pub share: Share,
+    /// Do not check the certificate of TLS.
+    pub insecure: bool,
+    /// Certificate authorities of the server, PEM.
+    pub ca_file: Option<PathBuf>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            endpoint: Endpoint::Chat,
+            model: None,
+            shape: Shape::Closed { concurrency: 1 },
+            ramp: None,
+            work: Work::Synthetic { isl: Lengths::Fixed(128), osl: Lengths::Fixed(128), prefix: Prefix::default() },
+            requests: None,
+            duration_s: None,
+            drain_s: 30.0,
+            warmup: 0,
+            cooldown_cut_s: 0.0,
+            seed: 42,
+            nonce: 0,
+            timeout_s: 600.0,
+            retries: 0,
+            cache: Cache::Cold,
+            exact: Exact::Auto,
+            temperature: 0.0,
+            extra_body: BTreeMap::new(),
+            headers: BTreeMap::new(),
+            api_key_env: None,
+            tokenizer: None,
+            token_ids: false,
+            continuous_usage: false,
+            slos: Slos::default(),
+            share: Share::default(),
+            insecure: false,
+            ca_file: None,
+        }
+    }
+}
+
+impl Default for Conversations {
+    fn default() -> Self {
+        Self {
+            input: ConversationInput::Synthetic,
+            clients: 1,
+            max_active: None,
+            count: None,
+            request_rate: None,
+            max_requests: None,
+            max_turns: None,
+            warmup_step: false,
+            min_tokens: None,
+            max_tokens: None,
+            sampling: Sampling::RoundRobin,
+            print_content: false,
+            early_stop: false,
+            recorded_answers: false,
+            turns: Lengths::Fixed(4),
+            isl: Lengths::Fixed(128),
+            osl: Lengths::Fixed(128),
+            common_prefix: Lengths::Fixed(0),
+            own_prefix: Lengths::Fixed(0),
+        }
+    }
+}

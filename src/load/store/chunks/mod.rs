@@ -1,0 +1,142 @@
+//! `chunks.sbc`: when every event of every stream came, and how large it was, in about five bytes each.
+//!
+//! In:  [`Chunk`]s of one request, in order.  Out: bytes of a block; [`Reader`], which gives them back.
+//! Not here: files and threads (see [`super`]), what follows from the times (see `load::summary`).
+//!
+//! The file is a stream: it is written from front to back and read likewise, and what was written before a crash can be read. Its
+//! first line is JSON and says what the columns are. Then come blocks, each of the chunks of one request:
+//!
+//! ```text
+//! u32 length │ u32 CRC-32 │ payload: request, first, count, more, at, then per column: length, mode, values
+//! ```
+//!
+//! Numbers in the payload are LEB128 varints; values of columns are signed and therefore zigzag-coded first. A column is written in
+//! the mode that takes the fewest bytes: text of one server looks the same for hours, so most columns cost nothing, and what
+//! remains is the jitter of the times. Eight zero bytes end the file; without them it is torn.
+//!
+//! Not a general format: Parquet would need its footer, and so a file that is whole, and a large library beside the hot path.
+
+mod code;
+mod read;
+
+pub use read::{Block, Ending, Header, Reader};
+
+use serde::Serialize;
+
+use self::code::Column;
+use super::super::order::Chunk;
+use crate::host::net::Ns;
+
+/// Schema in the first line.
+pub const SCHEMA: &str = "sparkbench.chunks/1";
+/// Name of the file.
+pub const FILE: &str = "chunks.sbc";
+/// What the file ends with.
+pub const END: [u8; 8] = [0; 8];
+/// Steps in which read lag is kept, nanoseconds: a tenth of a microsecond is far below what it is used for, and saves a byte a chunk.
+pub const LAG_STEP_NS: u32 = 100;
+/// Names of [`super::super::order::ChunkKind`], by number.
+pub const KINDS: [&str; 6] = ["empty", "content", "reasoning", "tool", "usage", "refusal"];
+
+/// Columns of a block in order: name, unit, meaning.
+pub const COLUMNS: [(&str, &str, &str); 6] = [
+    ("gap", "ns", "since the chunk before; one value less than chunks: the first came at the block's `at`"),
+    ("lag", "100 ns", "from the kernel's time to ours; 0 where there is no time of the kernel"),
+    ("envelope", "bytes", "of the event in the stream, its line ends included, less those of its text"),
+    ("text", "bytes", "of generated text"),
+    ("tokens", "tokens", "where the server counts along; 0 is not known"),
+    ("kind", "number", "place in `kinds`"),
+];
+
+/// The first line, without its end.
+pub fn header(origin: Ns) -> String {
+    #[derive(Serialize)]
+    struct Line {
+        schema: &'static str,
+        clock: &'static str,
+        origin_ns: Ns,
+        block: [&'static str; 5],
+        columns: Vec<ColumnLine>,
+        modes: [&'static str; 4],
+        kinds: [&'static str; 6],
+    }
+    #[derive(Serialize)]
+    struct ColumnLine {
+        name: &'static str,
+        unit: &'static str,
+        about: &'static str,
+    }
+    let line = Line {
+        schema: SCHEMA,
+        clock: "CLOCK_MONOTONIC",
+        origin_ns: origin,
+        block: [
+            "request",
+            "first",
+            "count",
+            "more (1: another block of the request follows)",
+            "at (ns after origin, zigzag)",
+        ],
+        columns: COLUMNS.iter().map(|(name, unit, about)| ColumnLine { name, unit, about }).collect(),
+        modes: ["constant", "plain", "deltas", "runs"],
+        kinds: KINDS,
+    };
+    // Plain strings and numbers cannot fail to become JSON.
+    serde_json::to_string(&line).unwrap_or_default()
+}
+
+/// Chunks to be a block.
+#[derive(Debug, Clone, Copy)]
+pub struct Part<'a> {
+    /// `index` of the request.
+    pub request: u64,
+    /// Number of the first of them within the request.
+    pub first: u32,
+    /// Whether more of the request follow in a later block.
+    pub more: bool,
+    /// The chunks, in order.
+    pub chunks: &'a [Chunk],
+}
+
+/// Makes blocks; keeps its buffers.
+#[derive(Debug, Default)]
+pub struct Encoder {
+    column: Column,
+    payload: Vec<u8>,
+}
+
+impl Encoder {
+    /// Appends a block to `out`. No chunks: no block.
+    pub fn block(&mut self, origin: Ns, part: &Part<'_>, out: &mut Vec<u8>) {
+        let chunks = part.chunks;
+        let Some(head) = chunks.first() else { return };
+        let payload = &mut self.payload;
+        payload.clear();
+        code::put(payload, part.request);
+        code::put(payload, u64::from(part.first));
+        code::put(payload, chunks.len() as u64);
+        code::put(payload, u64::from(part.more));
+        code::put(payload, code::zigzag(since(head.at, origin)));
+        let column = &mut self.column;
+        column.put(chunks.windows(2).map(|pair| since(pair[1].at, pair[0].at)), payload);
+        column.put(
+            chunks.iter().map(|chunk| i64::from(chunk.lag_ns.saturating_add(LAG_STEP_NS / 2) / LAG_STEP_NS)),
+            payload,
+        );
+        column.put(chunks.iter().map(|chunk| i64::from(chunk.bytes) - i64::from(chunk.text)), payload);
+        column.put(chunks.iter().map(|chunk| i64::from(chunk.text)), payload);
+        column.put(chunks.iter().map(|chunk| i64::from(chunk.tokens)), payload);
+        column.put(chunks.iter().map(|chunk| chunk.kind as i64), payload);
+        out.extend_from_slice(&(payload.len() as u32).to_le_bytes());
+        out.extend_from_slice(&code::crc32(payload).to_le_bytes());
+        out.extend_from_slice(payload);
+    }
+}
+
+/// `later - earlier`, below zero where it is the other way round.
+fn since(later: Ns, earlier: Ns) -> i64 {
+    later.wrapping_sub(earlier).cast_signed()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,299 @@
+//! Writes down what the engine sees while it sees more: `requests.jsonl`, `chunks.sbc`, and one row a request for the summary.
+//!
+//! In:  records and chunks, on the engine's thread.  Out: the two files, and [`Stored`], from which `load::summary` counts.
+//! Not here: any figure, the archive's other files.
+//!
+//! The engine only copies into a batch. A full batch goes through a bounded queue to a thread that encodes and writes; its emptied
+//! buffers come back by another. If that thread falls behind by the whole queue the engine has to wait for it: memory stays bounded
+//! and nothing is lost, but a client that waits is no judge of a server, so every wait is counted ([`Stored::waits`]) and the
+//! certificate says so. A disk that fails does not stop the load either: the rest is counted as lost, and [`StoreHandle::finish`] is
+//! the error.
+//!
+//! Chunks of a request are gathered to blocks of 128 before they are written, so that the head of a block costs little. That is
+//! all that is kept for each request in flight: some 3 KiB. What grows with the run are the files, and four bytes a request at the end.
+
+pub mod chunks;
+mod line;
+mod rows;
+mod thread;
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+
+pub use self::line::wire;
+pub use self::rows::{Row, Rows};
+use self::thread::Writer;
+use super::order::{Chunk, Record, Sink};
+use crate::archive::manifest::REQUESTS_FILE;
+use crate::error::Error;
+use crate::host::net::{self, Ns};
+
+/// Chunks of a block at most: beyond a hundred the block's head of 30 bytes is a quarter of a byte a chunk, and ten thousand streams
+/// still hold but 30 MB.
+const BLOCK: usize = 128;
+/// Chunks of a batch: a switch of threads for every few thousand tokens.
+const BATCH_CHUNKS: usize = 4096;
+/// Requests of a batch.
+const BATCH_RECORDS: usize = 64;
+/// A batch is handed over at the latest when what it holds spans this time: what is on disk is never far behind.
+const BATCH_NS: u64 = 200_000_000;
+/// Batches that may wait: half a million chunks, 12 MB.
+const QUEUE: usize = 128;
+/// Emptied batches that are kept for use again.
+const SPARE: usize = 8;
+
+/// What the engine saw in a while, in order.
+#[derive(Debug, Default)]
+struct Batch {
+    parts: Vec<Part>,
+    chunks: Vec<Chunk>,
+    ended: Vec<Ended>,
+}
+
+/// Chunks of one request within a batch.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    index: u64,
+    first: u32,
+    count: u32,
+}
+
+/// A request that ended after so many parts of the batch.
+#[derive(Debug)]
+struct Ended {
+    after: usize,
+    record: Record,
+    /// When the engine said so: the end of a request that has no end of its own (a time-out).
+    at: Ns,
+}
+
+impl Batch {
+    fn clear(&mut self) {
+        self.parts.clear();
+        self.chunks.clear();
+        self.ended.clear();
+    }
+
+    fn is_empty(&self) -> bool {
+        self.parts.is_empty() && self.ended.is_empty()
+    }
+}
+
+/// Where the files of a load go.
+#[derive(Debug)]
+pub struct Store;
+
+impl Store {
+    /// Makes `requests.jsonl` and `chunks.sbc` in a folder that is there, and starts the thread that fills them. All times in the files
+    /// count from `origin`.
+    ///
+    /// # Errors
+    /// When a file stands there already or cannot be made.
+    pub fn begin(folder: &Path, origin: Ns) -> Result<(StoreSink, StoreHandle), Error> {
+        let requests = create(&folder.join(REQUESTS_FILE), false)?;
+        let chunks = create(&folder.join(chunks::FILE), false)?;
+        Self::start(folder, Some(requests), chunks, origin)
+    }
+
+    /// As [`Store::begin`], for a load of which no files are wanted: the chunks go to a file without a name in `folder`, because the
+    /// summary is counted from them.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn scratch(folder: &Path, origin: Ns) -> Result<(StoreSink, StoreHandle), Error> {
+        let chunks = create(&folder.join(format!(".chunks-{origin:x}.part")), true)?;
+        Self::start(folder, None, chunks, origin)
+    }
+
+    fn start(
+        folder: &Path,
+        requests: Option<File>,
+        chunks: File,
+        origin: Ns,
+    ) -> Result<(StoreSink, StoreHandle), Error> {
+        let spill = folder.join(format!(".rows-{origin:x}.part"));
+        let rows = Rows::new(move || create(&spill, true));
+        let (sender, batches) = sync_channel(QUEUE);
+        let (give_back, spare) = sync_channel(SPARE);
+        let failed = Arc::new(AtomicBool::new(false));
+        let writer = Writer::new(requests, chunks, rows, origin, Arc::clone(&failed));
+        let thread =
+            std::thread::Builder::new()
+                .name("store".into())
+                .spawn(move || writer.run(&batches, &give_back))
+                .map_err(|cause| Error::archive("cannot start the thread that writes the records").because(cause))?;
+        let sink = StoreSink {
+            batch: Batch::default(),
+            began: None,
+            sender,
+            spare,
+            waits: 0,
+            waited: 0,
+            longest: 0,
+            lost: false,
+        };
+        Ok((sink, StoreHandle { thread, failed }))
+    }
+}
+
+/// A new file to write and read; without a name where nobody is to find it.
+fn create(path: &PathBuf, unnamed: bool) -> Result<File, Error> {
+    let failed = |cause: io::Error| {
+        let exists = cause.kind() == io::ErrorKind::AlreadyExists;
+        Error::archive(format!("cannot make '{}'", path.display()))
+            .hint(if exists {
+                "give a folder without records of another load"
+            } else {
+                "check that the folder is writable and has room"
+            })
+            .because(cause)
+    };
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(failed)?;
+    if unnamed {
+        std::fs::remove_file(path).map_err(failed)?;
+    }
+    Ok(file)
+}
+
+/// The engine's side.
+#[derive(Debug)]
+pub struct StoreSink {
+    batch: Batch,
+    /// Time of the first thing in the batch.
+    began: Option<Ns>,
+    sender: SyncSender<Batch>,
+    spare: Receiver<Batch>,
+    waits: u64,
+    waited: Ns,
+    longest: Ns,
+    lost: bool,
+}
+
+impl StoreSink {
+    fn hand_over(&mut self) {
+        let fresh = self.spare.try_recv().unwrap_or_default();
+        let full = std::mem::replace(&mut self.batch, fresh);
+        self.began = None;
+        if full.is_empty() {
+            return;
+        }
+        match self.sender.try_send(full) {
+            Ok(()) => {}
+            Err(TrySendError::Full(full)) => {
+                let began = net::now();
+                self.lost |= self.sender.send(full).is_err();
+                let waited = net::now().saturating_sub(began);
+                self.waits += 1;
+                self.waited += waited;
+                self.longest = self.longest.max(waited);
+            }
+            Err(TrySendError::Disconnected(_)) => self.lost = true,
+        }
+    }
+
+    fn ready(&mut self, at: Ns) {
+        let began = *self.began.get_or_insert(at);
+        let due = at.saturating_sub(began) >= BATCH_NS;
+        if due || self.batch.chunks.len() >= BATCH_CHUNKS || self.batch.ended.len() >= BATCH_RECORDS {
+            self.hand_over();
+        }
+    }
+}
+
+impl Sink for StoreSink {
+    fn chunks(&mut self, index: u64, first: u32, chunks: &[Chunk]) {
+        let Some(last) = chunks.last() else { return };
+        self.batch.parts.push(Part { index, first, count: chunks.len() as u32 });
+        self.batch.chunks.extend_from_slice(chunks);
+        self.ready(last.at);
+    }
+
+    fn ended(&mut self, record: Record) {
+        let at = net::now();
+        self.batch.ended.push(Ended { after: self.batch.parts.len(), record, at });
+        self.ready(at);
+    }
+}
+
+/// The other side: waits for the thread and takes what it counted.
+#[derive(Debug)]
+pub struct StoreHandle {
+    thread: std::thread::JoinHandle<Result<Stored, Error>>,
+    failed: Arc<AtomicBool>,
+}
+
+impl StoreHandle {
+    /// Whether writing has failed: the load may as well stop, [`StoreHandle::finish`] says why.
+    pub fn failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    /// Writes what is left, ends the files, and gives the tally.
+    ///
+    /// # Errors
+    /// When anything could not be written.
+    pub fn finish(self, mut sink: StoreSink) -> Result<Stored, Error> {
+        sink.hand_over();
+        let (waits, waited, longest, lost) = (sink.waits, sink.waited, sink.longest, sink.lost);
+        drop(sink);
+        let gone = || Error::archive("the thread that writes the records has ended on its own");
+        let mut stored = self.thread.join().map_err(|_| gone())??;
+        if lost {
+            return Err(gone());
+        }
+        (stored.waits, stored.waited_s, stored.longest_wait_s) = (waits, waited as f64 / 1e9, longest as f64 / 1e9);
+        Ok(stored)
+    }
+}
+
+/// What was written, and what the summary is counted from.
+#[derive(Debug)]
+pub struct Stored {
+    /// The moment from which the files count.
+    pub origin: Ns,
+    /// Requests of every part of the load.
+    pub requests: u64,
+    /// Chunks of all of them.
+    pub chunks: u64,
+    /// Size of `chunks.sbc`.
+    pub chunk_bytes: u64,
+    /// Requests before the measured part: all, and those answered.
+    pub before: (u64, u64),
+    /// Times that the engine had to wait because writing was behind.
+    pub waits: u64,
+    /// How long in all, seconds.
+    pub waited_s: f64,
+    /// The longest wait, seconds.
+    pub longest_wait_s: f64,
+    /// `Retry-After` as given, and how often; the first few different ones of the measured part.
+    pub retry_after: std::collections::BTreeMap<String, u64>,
+    /// Codes of responses that are not 200, and how often, of the measured part.
+    pub http: std::collections::BTreeMap<u16, u64>,
+    /// Models that responses named, and how often; the first few different ones of the measured part.
+    pub models: std::collections::BTreeMap<String, u64>,
+    /// Measured requests, one row each.
+    pub rows: Rows,
+    /// The chunks, to be read from the front.
+    pub(super) file: File,
+}
+
+impl Stored {
+    /// The chunks from the front.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn chunks(&mut self) -> Result<chunks::Reader<io::BufReader<&File>>, Error> {
+        use std::io::Seek as _;
+        self.file
+            .rewind()
+            .map_err(|cause| Error::archive("cannot read the chunks that were written").because(cause))?;
+        chunks::Reader::new(io::BufReader::with_capacity(1 << 18, &self.file))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,347 @@
+//! One row a request: what the summary needs of it, in memory as long as they are few, then in a file without a name.
+//!
+//! In:  [`Row`]s.  Out: the same, as often as they are wanted, in order.
+//! Not here: what is counted from them.
+//!
+//! A summary goes through the rows once for each figure and holds the values of that one figure alone. So a run of ten million
+//! requests needs the memory of one column, and exact percentiles stay exact.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+
+use crate::error::Error;
+use crate::host::net::Ns;
+use crate::load::order::{Phase, Record, Status};
+
+/// Bytes of a row.
+const SIZE: usize = 120;
+/// Rows in memory at most, 8 MB; beyond that they go to the file.
+const KEPT: usize = 65_536;
+
+/// What the summary needs of a request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Row {
+    /// [`Record::index`].
+    pub index: u64,
+    /// [`Record::status`].
+    pub status: Status,
+    /// Whether the time of the first token is the kernel's.
+    pub kernel: bool,
+    /// [`Record::intended`].
+    pub intended: Option<Ns>,
+    /// [`Record::sent`].
+    pub sent: Option<Ns>,
+    /// [`Record::connected`].
+    pub connected: Option<Ns>,
+    /// [`Record::first_event`].
+    pub first_event: Option<Ns>,
+    /// [`Record::first_token`].
+    pub first_token: Option<Ns>,
+    /// When we had read it.
+    pub first_token_read: Option<Ns>,
+    /// [`Record::first_content`].
+    pub first_content: Option<Ns>,
+    /// [`Record::last_token`].
+    pub last_token: Option<Ns>,
+    /// [`Record::end`], or when the request was given up.
+    pub end: Option<Ns>,
+    /// [`Record::pieces`].
+    pub pieces: u32,
+    /// [`Record::first_tokens`].
+    pub first_tokens: Option<u32>,
+    /// Input tokens as reported.
+    pub input: Option<u32>,
+    /// Of these from the cache.
+    pub cached: Option<u32>,
+    /// Output tokens as reported.
+    pub output: Option<u32>,
+    /// Input tokens wanted.
+    pub isl: Option<u32>,
+    /// Input tokens sent.
+    pub isl_sent: Option<u32>,
+    /// Output tokens wanted.
+    pub osl: Option<u32>,
+    /// [`Record::resent`].
+    pub resent: u32,
+}
+
+impl Row {
+    /// Of a record; `ended` is the end of a request that has none of its own.
+    pub fn of(record: &Record, ended: Ns) -> Self {
+        let first = record.first_token;
+        Self {
+            index: record.index,
+            status: record.status,
+            kernel: first.is_some_and(|stamp| stamp.kernel.is_some()),
+            intended: record.intended,
+            sent: record.sent,
+            connected: record.connected,
+            first_event: record.first_event.map(|stamp| stamp.at()),
+            first_token: first.map(|stamp| stamp.at()),
+            first_token_read: first.map(|stamp| stamp.user),
+            first_content: record.first_content.map(|stamp| stamp.at()),
+            last_token: record.last_token.map(|stamp| stamp.at()),
+            end: record.end.map(|stamp| stamp.at()).or_else(|| record.sent.map(|_| ended)),
+            pieces: record.pieces,
+            first_tokens: record.first_tokens,
+            input: record.usage.input,
+            cached: record.usage.cached,
+            output: record.usage.output,
+            isl: record.asked.isl,
+            isl_sent: record.asked.isl_sent,
+            osl: record.asked.osl,
+            resent: record.resent,
+        }
+    }
+
+    /// Where its latencies begin: intended in an open loop, sent in a closed one.
+    pub fn start(&self) -> Option<Ns> {
+        self.intended.or(self.sent)
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        let begin = out.len();
+        out.extend_from_slice(&self.index.to_le_bytes());
+        for time in [
+            self.intended,
+            self.sent,
+            self.connected,
+            self.first_event,
+            self.first_token,
+            self.first_token_read,
+            self.first_content,
+            self.last_token,
+            self.end,
+        ] {
+            out.extend_from_slice(&time.unwrap_or(Ns::MAX).to_le_bytes());
+        }
+        for count in [self.first_tokens, self.input, self.cached, self.output, self.isl, self.isl_sent, self.osl] {
+            out.extend_from_slice(&count.unwrap_or(u32::MAX).to_le_bytes());
+        }
+        out.extend_from_slice(&self.pieces.to_le_bytes());
+        // Bounded by what a server can be asked again, and the last two bytes that are left.
+        out.extend_from_slice(&(self.resent.min(u32::from(u16::MAX)) as u16).to_le_bytes());
+        out.push(self.status as u8);
+        out.push(u8::from(self.kernel));
+        out.resize(begin + SIZE, 0);
+    }
+
+    fn read(bytes: &[u8; SIZE]) -> Self {
+        let word = |at: usize| {
+            let mut word = [0; 8];
+            word.copy_from_slice(&bytes[at..at + 8]);
+            u64::from_le_bytes(word)
+        };
+        let half = |at: usize| {
+            let mut half = [0; 4];
+            half.copy_from_slice(&bytes[at..at + 4]);
+            u32::from_le_bytes(half)
+        };
+        let time = |number: usize| Some(word(8 + 8 * number)).filter(|time| *time != Ns::MAX);
+        let count = |number: usize| Some(half(80 + 4 * number)).filter(|count| *count != u32::MAX);
+        Self {
+            index: word(0),
+            intended: time(0),
+            sent: time(1),
+            connected: time(2),
+            first_event: time(3),
+            first_token: time(4),
+            first_token_read: time(5),
+            first_content: time(6),
+            last_token: time(7),
+            end: time(8),
+            first_tokens: count(0),
+            input: count(1),
+            cached: count(2),
+            output: count(3),
+            isl: count(4),
+            isl_sent: count(5),
+            osl: count(6),
+            pieces: half(108),
+            resent: u32::from(u16::from_le_bytes([bytes[112], bytes[113]])),
+            status: status(bytes[114]),
+            kernel: bytes[115] != 0,
+        }
+    }
+}
+
+/// By its place in [`Status`].
+fn status(number: u8) -> Status {
+    const ALL: [Status; 12] = [
+        Status::Ok,
+        Status::Short,
+        Status::Connect,
+        Status::Tls,
+        Status::Timeout,
+        Status::Http,
+        Status::Broken,
+        Status::Malformed,
+        Status::InStream,
+        Status::Empty,
+        Status::Cancelled,
+        Status::NotSent,
+    ];
+    ALL.get(usize::from(number)).copied().unwrap_or(Status::Malformed)
+}
+
+/// Makes the file once there are too many.
+type Maker = Box<dyn FnOnce() -> Result<File, Error> + Send>;
+
+/// See the module.
+pub struct Rows {
+    kept: Vec<u8>,
+    file: Option<File>,
+    make: Option<Maker>,
+    len: u64,
+    limit: usize,
+}
+
+impl std::fmt::Debug for Rows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rows").field("len", &self.len).field("file", &self.file).finish_non_exhaustive()
+    }
+}
+
+impl Rows {
+    /// None yet; `make` gives the file when it is needed.
+    pub fn new(make: impl FnOnce() -> Result<File, Error> + Send + 'static) -> Self {
+        Self { kept: Vec::new(), file: None, make: Some(Box::new(make)), len: 0, limit: KEPT }
+    }
+
+    /// As many rows as there are.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Adds one.
+    ///
+    /// # Errors
+    /// When the file cannot be made or written.
+    pub fn push(&mut self, record: &Record, ended: Ns) -> Result<(), Error> {
+        debug_assert_eq!(record.phase, Phase::Measured);
+        self.add(&Row::of(record, ended))
+    }
+
+    fn add(&mut self, row: &Row) -> Result<(), Error> {
+        row.write(&mut self.kept);
+        self.len += 1;
+        if self.kept.len() >= self.limit * SIZE {
+            if let Some(make) = self.make.take() {
+                self.file = Some(make()?);
+            }
+            if let Some(file) = &mut self.file {
+                file.write_all(&self.kept).map_err(failed)?;
+                self.kept.clear();
+            }
+        }
+        Ok(())
+    }
+
+    /// Each row in order.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn each(&mut self, mut take: impl FnMut(&Row)) -> Result<(), Error> {
+        if let Some(file) = &mut self.file {
+            file.rewind().map_err(failed)?;
+            let mut input = BufReader::with_capacity(1 << 18, &mut *file);
+            let mut bytes = [0; SIZE];
+            let kept = (self.kept.len() / SIZE) as u64;
+            for _ in kept..self.len {
+                input.read_exact(&mut bytes).map_err(failed)?;
+                take(&Row::read(&bytes));
+            }
+            file.seek(SeekFrom::End(0)).map_err(failed)?;
+        }
+        for bytes in self.kept.as_chunks::<SIZE>().0 {
+            take(&Row::read(bytes));
+        }
+        Ok(())
+    }
+}
+
+fn failed(cause: io::Error) -> Error {
+    Error::archive("cannot keep the rows of the summary in a file without a name")
+        .hint("check that the folder of the records has room")
+        .because(cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(index: u64) -> Row {
+        Row { index, sent: Some(index * 3), output: Some(index as u32), status: Status::Short, ..Row::default() }
+    }
+
+    #[test]
+    fn a_row_comes_back_with_what_is_absent_absent() {
+        let full = Row {
+            index: 1,
+            status: Status::NotSent,
+            kernel: true,
+            intended: Some(2),
+            sent: Some(3),
+            connected: Some(4),
+            first_event: Some(5),
+            first_token: Some(6),
+            first_token_read: Some(7),
+            first_content: Some(8),
+            last_token: Some(9),
+            end: Some(10),
+            pieces: 11,
+            first_tokens: Some(12),
+            input: Some(13),
+            cached: Some(14),
+            output: Some(15),
+            isl: Some(16),
+            isl_sent: Some(17),
+            osl: Some(18),
+            resent: 19,
+        };
+        for row in [full, Row::default()] {
+            let mut bytes = Vec::new();
+            row.write(&mut bytes);
+            assert_eq!(Row::read(bytes.as_slice().try_into().unwrap()), row);
+        }
+        for (number, status) in (0_u8..12).map(|n| (n, status(n))) {
+            assert_eq!(status as u8, number);
+        }
+    }
+
+    #[test]
+    fn a_million_rows_hold_the_memory_of_a_few() {
+        let folder = std::env::temp_dir().join(format!("sparkbench-rows-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("rows");
+        let mut rows = Rows::new({
+            let folder = folder.clone();
+            move || super::super::create(&folder.join("rows"), true)
+        });
+        for index in 0..1_000_000 {
+            rows.add(&row(index)).unwrap();
+            assert!(rows.kept.capacity() <= 2 * KEPT * SIZE);
+        }
+        assert!(!path.exists(), "the file has no name");
+        for _ in 0..2 {
+            let mut next = 0;
+            rows.each(|found| {
+                assert_eq!(*found, row(next));
+                next += 1;
+            })
+            .unwrap();
+            assert_eq!(next, 1_000_000);
+        }
+        // More may follow after a look.
+        rows.add(&row(1_000_000)).unwrap();
+        let mut last = None;
+        rows.each(|row| last = Some(row.index)).unwrap();
+        assert_eq!((last, rows.len()), (Some(1_000_000), 1_000_001));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,170 @@
+//! Tables as people write them.
+
+use super::*;
+use crate::plan::{Faults, Kinds, Suite};
+
+/// Reads the keys of a table, and what is wrong with them.
+fn table(text: &str) -> (Vec<Planned>, Vec<String>) {
+    let text = format!("[environments.a]\n{text}");
+    let kinds = Kinds { environments: &["native"], workloads: &[] };
+    let suite = Suite::parse(&text, &kinds).suite.unwrap();
+    let mut faults = Faults::default();
+    let mut keys = suite.environments[0].reader(&mut faults);
+    keys.ignore(&["kind"]);
+    let planned = read(&mut keys, Path::new(env!("CARGO_MANIFEST_DIR")));
+    keys.finish();
+    let faults = faults.sorted().iter().map(|fault| format!("{}: {}", fault.key, fault.what)).collect();
+    (planned, faults)
+}
+
+fn well(text: &str) -> Vec<Planned> {
+    let (planned, faults) = table(text);
+    assert_eq!(faults, Vec::<String>::new(), "{text}");
+    planned
+}
+
+#[test]
+fn an_empty_table_is_the_load_that_a_command_line_without_options_is() {
+    let planned = well("");
+    let work =
+        Work::Synthetic { isl: Lengths::Fixed(128), osl: Lengths::Fixed(128), prefix: Prefix { tokens: 0, groups: 1 } };
+    assert_eq!(
+        planned,
+        [Planned {
+            name: String::new(),
+            seeded: false,
+            settings: Settings { requests: Some(20), work, ..Settings::default() }
+        }]
+    );
+}
+
+#[test]
+fn every_setting_stands_under_its_own_name() {
+    let planned = well(
+        "endpoint = 'completions'\nmodel = 'm'\nrate = 2.5\narrival = 'gamma'\nburstiness = 0.5\nmax_concurrency = 64\nramp_s = 10\n\
+         ramp_from = 0.5\nramp_exponential = true\nisl = 'normal:512,64'\nosl = 256\nprefix_tokens = 32\nprefix_groups = 4\nrequests = 100\n\
+         duration_s = 60\ndrain_s = 5\nwarmup = 8\ncooldown_cut_s = 2\nseed = 7\ntimeout_s = 30\nretries = 2\ncache = 'natural'\n\
+         exact = 'ignore-eos'\ntemperature = 0.5\nextra_body = { top_p = 0.9, stop = ['a'], chat_template_kwargs = { thinking = false } }\n\
+         headers = { X-Team = 'lab' }\napi_key_env = 'KEY'\ntokenizer = 'Cargo.toml'\ntoken_ids = true\ncontinuous_usage = true\n\
+         slos = { ttft_ms = 200, tpot_ms = 50, e2e_ms = 5000 }\ninsecure = true\nca_file = 'LICENSE'",
+    );
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let settings = Settings {
+        endpoint: Endpoint::Completions,
+        model: Some("m".into()),
+        shape: Shape::Open { rate: 2.5, arrival: Arrival::Gamma(0.5), max_concurrency: Some(64) },
+        ramp: Some(Ramp { from: 0.5, over_s: 10.0, exponential: true }),
+        work: Work::Synthetic {
+            isl: Lengths::parse("normal:512,64").unwrap(),
+            osl: Lengths::Fixed(256),
+            prefix: Prefix { tokens: 32, groups: 4 },
+        },
+        requests: Some(100),
+        duration_s: Some(60.0),
+        drain_s: 5.0,
+        warmup: 8,
+        cooldown_cut_s: 2.0,
+        seed: 7,
+        timeout_s: 30.0,
+        retries: 2,
+        cache: Cache::Natural,
+        exact: Exact::IgnoreEos,
+        temperature: 0.5,
+        extra_body: [
+            ("chat_template_kwargs".to_owned(), serde_json::json!({"thinking": false})),
+            ("stop".to_owned(), serde_json::json!(["a"])),
+            ("top_p".to_owned(), serde_json::json!(0.9)),
+        ]
+        .into(),
+        headers: [("x-team".to_owned(), "lab".to_owned())].into(),
+        api_key_env: Some("KEY".into()),
+        tokenizer: Some(root.join("Cargo.toml")),
+        token_ids: true,
+        continuous_usage: true,
+        slos: Slos { ttft_ms: Some(200.0), tpot_ms: Some(50.0), e2e_ms: Some(5000.0) },
+        insecure: true,
+        ca_file: Some(root.join("LICENSE")),
+        ..Settings::default()
+    };
+    assert_eq!(planned, [Planned { name: String::new(), seeded: true, settings }]);
+}
+
+#[test]
+fn several_values_are_a_sweep_with_a_name_for_each_point() {
+    let names = |text: &str| -> Vec<String> { well(text).into_iter().map(|planned| planned.name).collect() };
+    assert_eq!(names("concurrency = [1, 4, 16]"), ["c1", "c4", "c16"]);
+    assert_eq!(names("concurrency = '1..8'"), ["c1", "c2", "c4", "c8"]);
+    assert_eq!(names("rate = '0.5,2'"), ["r0.5", "r2"]);
+    assert_eq!(names("concurrency = 8"), [""]);
+    let counts: Vec<_> = well("concurrency = [1, 64]").into_iter().map(|planned| planned.settings.requests).collect();
+    assert_eq!(counts, [Some(20), Some(256)], "every place is filled anew a few times");
+    assert_eq!(well("duration_s = 5")[0].settings.requests, None);
+    assert_eq!(concurrencies("3..10").unwrap(), [3, 6, 10]);
+    for wrong in ["", "0", "-1", "a", "8..1", "1..", "1,,2"] {
+        assert!(concurrencies(wrong).is_err(), "{wrong}");
+    }
+    assert!(rates("inf").is_err() && rates("0").is_err());
+}
+
+#[test]
+fn conversations_go_by_the_names_of_the_known_scripts() {
+    let planned = well(
+        "osl = 64\n[environments.a.conversations]\nnum_clients = 4\nmax_active_conversations = 12\ncount = 24\nrequest_rate = 0.5\n\
+         max_num_requests = 100\nmax_turns = 6\nwarmup_step = true\nlimit_min_tokens = 8\nlimit_max_tokens = 64\n\
+         conversation_sampling = 'random'\nprint_content = true\nearly_stop = true\nrecorded_answers = true\nturns = '3-5'\nisl = 100\ncommon_prefix = 512\nown_prefix = '10-20'",
+    );
+    let Work::Conversations(found) = &planned[0].settings.work else { panic!("conversations were asked for") };
+    let expected = Conversations {
+        input: ConversationInput::Synthetic,
+        clients: 4,
+        max_active: Some(12),
+        count: Some(24),
+        request_rate: Some(0.5),
+        max_requests: Some(100),
+        max_turns: Some(6),
+        warmup_step: true,
+        min_tokens: Some(8),
+        max_tokens: Some(64),
+        sampling: Sampling::Random,
+        print_content: true,
+        early_stop: true,
+        recorded_answers: true,
+        turns: Lengths::Uniform(3, 5),
+        isl: Lengths::Fixed(100),
+        osl: Lengths::Fixed(64),
+        common_prefix: Lengths::Fixed(512),
+        own_prefix: Lengths::Uniform(10, 20),
+    };
+    assert_eq!(**found, expected);
+    let file = well("[environments.a.conversations]\ninput = 'Cargo.toml'");
+    let Work::Conversations(found) = &file[0].settings.work else { panic!("conversations were asked for") };
+    assert!(matches!(&found.input, ConversationInput::File(path) if path.ends_with("Cargo.toml")));
+    assert_eq!(file[0].settings.requests, None, "conversations end by themselves");
+}
+
+#[test]
+fn what_does_not_fit_is_named_with_its_key() {
+    for (text, key) in [
+        ("concurrency = 1\nrate = 1", "environments.a.rate"),
+        ("concurrency = '4..1'", "environments.a.concurrency"),
+        ("concurrency = 1\nmax_concurrency = 2", "environments.a.max_concurrency"),
+        ("burstiness = 2\nrate = 1", "environments.a.burstiness"),
+        ("ramp_from = 1", "environments.a.ramp_from"),
+        ("isl = 'many'", "environments.a.isl"),
+        ("isl = true", "environments.a.isl"),
+        ("prompts = 'nowhere.jsonl'", "environments.a.prompts"),
+        ("trace = 'nowhere.jsonl'", "environments.a.trace"),
+        ("token_ids = true", "environments.a.token_ids"),
+        ("cache = 'warm'", "environments.a.cache"),
+        ("headers = { 'a b' = 'secret' }", "environments.a.headers"),
+        ("slos = { ttft = 3 }", "environments.a.slos.ttft"),
+        ("requests = 0", "environments.a.requests"),
+        ("prompts = 'Cargo.toml'\nconversations = {}", "environments.a.prompts"),
+        ("conversations = { input = 'Cargo.toml', generate = 'Cargo.toml' }", "environments.a.conversations.input"),
+        ("concurency = 3", "environments.a.concurency"),
+    ] {
+        let (_, faults) = table(text);
+        assert!(faults.iter().any(|fault| fault.starts_with(&format!("{key}: "))), "{text}: {faults:?}");
+        assert!(!faults.iter().any(|fault| fault.contains("secret")), "{faults:?}");
+    }
+}

@@ -1,0 +1,357 @@
+//! From rows and chunks to figures: a few passes over the rows, one over the chunks.
+//!
+//! In:  [`Stored`], [`Facts`].  Out: [`Counted`].
+//! Not here: the passes themselves (see `pass`), definitions in words, text.
+//!
+//! Each figure takes a pass of its own, so that the values of one alone are in memory. The chunks are read last, when it is known which
+//! requests were answered, how many tokens each of their chunks stands for, and where the steady window lies.
+
+use std::collections::BTreeMap;
+
+use super::definitions::{self as define, Definition};
+use super::pass::{self, FromChunks, Totals, Weights, ms, tpot};
+use super::samples::Samples;
+use super::window::{Flight, Window};
+use super::{
+    Before, Counted, ERRORS_MAX, Facts, Goal, Goodput, ISL_OFF_PCT, Lengths, Metric, ONE_TOKEN_SHARE, SCHEMA, Steady,
+    Summary, TokenSource, Tool,
+};
+use crate::error::Error;
+use crate::load::certificate::{Client, Lags};
+use crate::load::store::{Row, Rows, Stored};
+
+/// See the module.
+pub fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error> {
+    let mut totals = Totals::default();
+    stored.rows.each(|row| totals.add(row))?;
+    let span = totals.first_sent.zip(totals.last_token).filter(|(from, to)| to > from);
+    let seconds = span.map(|(from, to)| (to - from) as f64 / 1e9);
+    let flight = flight(&mut stored.rows, &totals)?;
+    let window = window(&facts, &totals, flight.as_ref());
+    let weights = Weights::new(&mut stored.rows)?;
+    let kernel_clock = totals.first_tokens > 0 && totals.stamped == totals.first_tokens;
+    let all_one = totals.one_token == totals.completed;
+    let seen = pass::chunks(stored, &weights, window, !all_one, kernel_clock)?;
+    drop(weights);
+    let steady = steady(&facts, &mut stored.rows, window, &seen, stored.origin)?;
+
+    let completed = totals.completed;
+    let nothing = if totals.recorded == 0 { "no request was made" } else { "no request was answered" };
+    let unless = |why: &'static str| if completed == 0 { nothing } else { why };
+    let no_tokens = unless("nobody counted the tokens");
+    let no_further = if totals.output_known == 0 { no_tokens } else { "no answer has a further token" };
+    let open = matches!(facts.goal, Goal::Open(..));
+    let rtt = facts.rtt_ms.unwrap_or(0.0);
+    let lags = |metric: Metric| Lags::of(&metric);
+
+    let mut notes = facts.notes.clone();
+    let FromChunks { gaps, itl, lag, .. } = seen;
+    let chunk_gap_ms = gaps.metric(&define::CHUNK_GAP, unless("no answer has a second chunk"));
+    let itl_ms = itl_of(&chunk_gap_ms, itl, &totals, nothing, &mut notes);
+    let read_lag_ms = lags(lag.metric(&define::READ_LAG, ""));
+
+    let rows = &mut stored.rows;
+    let schedule_lag_ms =
+        if open { lags(every(rows, &define::SCHEDULE_LAG, "", |row| ms(row.sent, row.intended))?) } else { None };
+    let lengths = lengths(rows)?;
+    remarks(&facts, &totals, &lengths, &mut notes);
+    let planned = facts.planned.unwrap_or(0).max(totals.recorded);
+    let (input, output) =
+        (totals.whole(totals.input, totals.input_known), totals.whole(totals.output, totals.output_known));
+    let over = |amount: Option<f64>| Some(amount? / seconds?);
+    let invalid_because = invalid(&totals);
+    let ttft = if open { define::TTFT_INTENDED } else { define::TTFT_SENT };
+    let summary = Summary {
+        schema: SCHEMA,
+        tool: Tool { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") },
+        models_seen: stored.models.clone(),
+        valid: invalid_because.is_empty(),
+        invalid_because,
+        planned,
+        completed,
+        failed: totals.recorded - completed,
+        short: totals.short,
+        http: stored.http.clone(),
+        retry_after: stored.retry_after.clone(),
+        resent: totals.resent,
+        before: (stored.before.0 > 0).then_some(Before { requests: stored.before.0, completed: stored.before.1 }),
+        duration_s: seconds,
+        input_tokens: input,
+        cached_tokens: totals.whole(totals.cached, totals.cached_known),
+        output_tokens: output,
+        token_source: (totals.output_known > 0).then_some(facts.token_source.unwrap_or(TokenSource::Usage)),
+        request_throughput_req_s: over((completed > 0).then_some(completed as f64)),
+        output_throughput_tok_s: over(output.map(|tokens| tokens as f64)),
+        total_throughput_tok_s: over(input.zip(output).map(|(input, output)| (input + output) as f64)),
+        concurrency_mean: flight.as_ref().zip(span).and_then(|(flight, (from, to))| flight.mean(to - from)),
+        offered_rate_req_s: rate(totals.intended, totals.first_intended.zip(totals.last_intended)),
+        achieved_rate_req_s: if open { rate(totals.sent, totals.first_sent.zip(totals.last_sent)) } else { None },
+        steady,
+        goodput: goodput(&facts, rows, planned, seconds)?,
+        ttft_ms: figure(rows, &ttft, nothing, |row| ms(row.first_token, row.start()))?,
+        tpot_ms: figure(rows, &define::TPOT, no_further, tpot)?,
+        itl_ms,
+        e2e_latency_ms: figure(rows, &define::E2E, nothing, |row| ms(row.last_token, row.start()))?,
+        ttft_from_sent_ms: if open {
+            Some(figure(rows, &define::TTFT_FROM_SENT, nothing, |row| ms(row.first_token, row.sent))?)
+        } else {
+            None
+        },
+        ttft_first_chunk_ms: figure(rows, &define::TTFT_FIRST_CHUNK, nothing, |row| ms(row.first_event, row.start()))?,
+        ttfo_ms: figure(rows, &define::TTFO, unless("no answer has a visible piece"), |row| {
+            ms(row.first_content, row.start())
+        })?,
+        chunk_gap_ms,
+        e2e_stream_end_ms: figure(rows, &define::E2E_STREAM_END, nothing, |row| ms(row.end, row.start()))?,
+        decode_tok_s: figure(rows, &define::DECODE_RATE, no_further, |row| tpot(row).map(|tpot| 1000.0 / tpot))?,
+        e2e_tok_s: figure(rows, &define::E2E_RATE, no_tokens, |row| {
+            Some(f64::from(row.output?) * 1000.0 / ms(row.last_token, row.start())?)
+        })?,
+        prefill_tok_s: figure(
+            rows,
+            &define::PREFILL_RATE,
+            unless("the server does not say how many tokens came from its cache"),
+            |row| {
+                let uncached = row.input?.checked_sub(row.cached?)?;
+                let rate = f64::from(uncached) * 1000.0 / (ms(row.first_token, row.sent)? - rtt);
+                Some(rate).filter(|rate| *rate > 0.0)
+            },
+        )?,
+        tokens_per_chunk: figure(rows, &define::TOKENS_PER_CHUNK, no_tokens, |row| {
+            Some(f64::from(row.output?) / f64::from(row.pieces))
+        })?,
+        conversations: None,
+        definitions: [define::REQUEST_RATE, define::OUTPUT_RATE, define::TOTAL_RATE]
+            .iter()
+            .map(|definition| (definition.figure, definition.id))
+            .collect(),
+        lengths,
+        notes,
+        client: Client::default(),
+        errors: totals.errors,
+        url: facts.url,
+        model: facts.model,
+        started_utc: facts.started_utc,
+        settings: facts.settings,
+    };
+    Ok(Counted { summary, schedule_lag_ms, read_lag_ms, kernel_clock, span })
+}
+
+/// A figure over answered requests.
+fn figure(
+    rows: &mut Rows,
+    definition: &Definition,
+    why: &str,
+    value: impl Fn(&Row) -> Option<f64>,
+) -> Result<Metric, Error> {
+    every(rows, definition, why, |row| value(row).filter(|_| row.status.answered()))
+}
+
+/// A figure over all requests that have the value.
+fn every(
+    rows: &mut Rows,
+    definition: &Definition,
+    why: &str,
+    value: impl Fn(&Row) -> Option<f64>,
+) -> Result<Metric, Error> {
+    let mut samples = Samples::default();
+    rows.each(|row| value(row).into_iter().for_each(|value| samples.add(value)))?;
+    Ok(samples.metric(definition, why))
+}
+
+/// Gaps between tokens: those of the answers in which each chunk is known to be one token, where these are nearly all.
+fn itl_of(gaps: &Metric, itl: Samples, totals: &Totals, nothing: &str, notes: &mut Vec<String>) -> Metric {
+    let (known, all) = (totals.one_token, totals.completed);
+    if known == all && all > 0 {
+        return Metric { definition: define::ITL.id, meaning: define::ITL.meaning, ..gaps.clone() };
+    }
+    if all == 0 {
+        return Samples::default().metric(&define::ITL, nothing);
+    }
+    if (known as f64) < ONE_TOKEN_SHARE * all as f64 {
+        let why = if totals.output_known == 0 {
+            "nobody counted the tokens, so a chunk may hold several".to_owned()
+        } else {
+            format!(
+                "in {} of {all} answers a chunk holds several tokens or none; see chunk_gap_ms and tpot_ms",
+                all - known
+            )
+        };
+        return Samples::default().metric(&define::ITL, &why);
+    }
+    notes.push(format!(
+        "itl_ms leaves out {} of {all} answers in which chunks and tokens are not one for one",
+        all - known
+    ));
+    itl.metric(&define::ITL, "no answer has a second token")
+}
+
+/// Every request that was sent, in flight from then to its end.
+fn flight(rows: &mut Rows, totals: &Totals) -> Result<Option<Flight>, Error> {
+    let Some((from, to)) = totals.first_sent.zip(totals.last_end) else { return Ok(None) };
+    let mut flight = Flight::new(from, totals.last_token.map_or(to, |token| token.max(from)));
+    rows.each(|row| {
+        if let Some((sent, end)) = row.sent.zip(row.end) {
+            flight.add(sent, end);
+        }
+    })?;
+    Ok(Some(flight))
+}
+
+/// The steady window of a closed loop, or the time of arrivals of an open one; the cool-down cut off its end.
+fn window(facts: &Facts, totals: &Totals, flight: Option<&Flight>) -> Option<Window> {
+    let (first, last) = totals.first_sent.zip(totals.last_token)?;
+    let until = last.saturating_sub((facts.cooldown_cut_s.max(0.0) * 1e9) as u64);
+    match facts.goal {
+        Goal::Closed(target) => flight?.steady(target, until),
+        Goal::Open(..) => {
+            let to = totals.last_sent?.min(until);
+            (to > first).then_some(Window { from: first, to, share: 1.0, mean: f64::NAN })
+        }
+    }
+}
+
+fn steady(
+    facts: &Facts,
+    rows: &mut Rows,
+    window: Option<Window>,
+    seen: &FromChunks,
+    origin: u64,
+) -> Result<Option<Steady>, Error> {
+    let Some(mut window) = window else { return Ok(None) };
+    let (mut completed, mut inside) = (0_u64, 0_u128);
+    rows.each(|row| {
+        completed += u64::from(row.status.answered() && row.end.is_some_and(|end| window.holds(end)));
+        if let Some((sent, end)) = row.sent.zip(row.end) {
+            inside += u128::from(end.min(window.to).saturating_sub(sent.max(window.from)));
+        }
+    })?;
+    let seconds = window.seconds();
+    let (basis, target) = match facts.goal {
+        Goal::Closed(target) => ("in-flight", Some(target)),
+        Goal::Open(..) => ("arrivals", None),
+    };
+    window.mean = inside as f64 / 1e9 / seconds;
+    let tokens = (!seen.uncounted).then_some(seen.in_window);
+    let second = |at: u64| at.wrapping_sub(origin).cast_signed() as f64 / 1e9;
+    Ok(Some(Steady {
+        basis,
+        target,
+        from_s: second(window.from),
+        to_s: second(window.to),
+        duration_s: seconds,
+        share_at_target: window.share,
+        concurrency_mean: window.mean,
+        completed,
+        request_throughput_req_s: completed as f64 / seconds,
+        output_tokens: tokens,
+        output_throughput_tok_s: tokens.map(|tokens| tokens / seconds),
+        tokens_by: if seen.counted {
+            "counted"
+        } else if seen.even {
+            "even"
+        } else {
+            "one"
+        },
+        definition: define::STEADY_RATE.id,
+    }))
+}
+
+/// Requests per second between the first and the last of them.
+fn rate(count: u64, ends: Option<(u64, u64)>) -> Option<f64> {
+    let (first, last) = ends?;
+    let gaps = count.checked_sub(1)?;
+    (last > first && gaps > 0).then(|| gaps as f64 / ((last - first) as f64 / 1e9))
+}
+
+fn goodput(facts: &Facts, rows: &mut Rows, planned: u64, seconds: Option<f64>) -> Result<Option<Goodput>, Error> {
+    let asked = facts.slos;
+    let slos: BTreeMap<&'static str, f64> =
+        [("ttft_ms", asked.ttft_ms), ("tpot_ms", asked.tpot_ms), ("e2e_latency_ms", asked.e2e_ms)]
+            .into_iter()
+            .filter_map(|(name, most)| Some((name, most?)))
+            .collect();
+    if slos.is_empty() {
+        return Ok(None);
+    }
+    let (mut good, mut unjudged) = (0_u64, 0_u64);
+    rows.each(|row| {
+        if !row.status.answered() {
+            return;
+        }
+        let values = [
+            (asked.ttft_ms, ms(row.first_token, row.start())),
+            (asked.tpot_ms, tpot(row)),
+            (asked.e2e_ms, ms(row.last_token, row.start())),
+        ];
+        let met = |(most, value): &(Option<f64>, Option<f64>)| most.is_none_or(|most| value.is_some_and(|v| v <= most));
+        good += u64::from(values.iter().all(met));
+        unjudged += u64::from(values.iter().any(|(most, value)| most.is_some() && value.is_none()));
+    })?;
+    Ok(Some(Goodput {
+        slos,
+        good,
+        planned,
+        fraction: (planned > 0).then(|| good as f64 / planned as f64),
+        req_s: seconds.map(|seconds| good as f64 / seconds),
+        unjudged,
+        definition: define::GOODPUT.id,
+    }))
+}
+
+fn lengths(rows: &mut Rows) -> Result<Lengths, Error> {
+    let mut median = |value: fn(&Row) -> Option<u32>| -> Result<Option<f64>, Error> {
+        Ok(figure(rows, &define::TTFT_SENT, "", |row| value(row).map(f64::from))?.p50)
+    };
+    Ok(Lengths {
+        isl_asked_p50: median(|row| row.isl)?,
+        isl_sent_p50: median(|row| row.isl_sent)?,
+        isl_reported_p50: median(|row| row.input)?,
+        osl_asked_p50: median(|row| row.osl)?,
+        osl_reported_p50: median(|row| row.output)?,
+    })
+}
+
+fn invalid(totals: &Totals) -> Vec<String> {
+    let mut because = Vec::new();
+    let failed = totals.recorded - totals.completed;
+    if totals.completed == 0 {
+        because.push(if totals.recorded == 0 { "no request was made" } else { "no request was answered" }.to_owned());
+    } else if failed as f64 > ERRORS_MAX * totals.recorded as f64 {
+        because.push(format!("{failed} of {} requests failed, more than {} %", totals.recorded, ERRORS_MAX * 100.0));
+    }
+    if let Some(unsent) = totals.errors.get(crate::load::order::Status::NotSent.word()) {
+        because.push(format!("{unsent} requests were never sent"));
+    }
+    because
+}
+
+/// What a reader should know, although it is no fault of the run.
+fn remarks(facts: &Facts, totals: &Totals, lengths: &Lengths, notes: &mut Vec<String>) {
+    let unknown = totals.completed - totals.output_known;
+    if totals.completed > 0 && unknown > 0 {
+        notes.push(format!(
+            "{unknown} of {} answers have no count of output tokens; rates that need it are absent",
+            totals.completed
+        ));
+    }
+    if totals.short > 0 {
+        notes.push(format!(
+            "{} of {} answers are shorter than asked for; they are in the latencies",
+            totals.short, totals.completed
+        ));
+    }
+    if let Some((asked, reported)) = lengths.isl_asked_p50.zip(lengths.isl_reported_p50)
+        && (reported / asked - 1.0).abs() * 100.0 > ISL_OFF_PCT
+    {
+        notes.push(format!(
+            "the server counts {reported} input tokens (median) where {asked} were asked for, its template included"
+        ));
+    }
+    if totals.resent > 0 {
+        notes.push(format!("{} requests were sent more than once; their time counts from the first", totals.resent));
+    }
+    if let Goal::Open(_, Some(cap)) = facts.goal {
+        notes.push(format!("at most {cap} requests were in flight; what had to wait keeps its intended time"));
+    }
+}

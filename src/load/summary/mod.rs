@@ -1,0 +1,352 @@
+//! The summary of a load: `sparkbench.load/1`, as scripts read it, and as a table for people.
+//!
+//! In:  [`Stored`], what the session knows ([`Facts`]), the client's certificate.  Out: [`Summary`].
+//! Not here: whether one server is faster than another (see `verdict`), running anything.
+//!
+//! Every figure carries the id of its definition ([`definitions`]). What cannot be known is null with the reason beside it: a percentile
+//! of too few requests, a rate without a count of tokens, a gap between tokens where a chunk holds several. Latencies are those of
+//! answered requests (`ok` and `short`); what failed is in the counts. Nothing is subtracted and nothing is made up.
+
+mod count;
+pub mod definitions;
+mod pass;
+mod samples;
+mod text;
+mod window;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+pub use self::definitions::{DEFINITIONS, Definition};
+pub use self::samples::{EXACT, Metric, RESOLUTION_PCT, Samples};
+pub use self::text::text;
+pub use self::window::{REACHED, Window};
+use super::certificate::{Client, Lags};
+use super::chat::Figures;
+use super::settings::{Settings, Shape, Slos};
+use super::store::Stored;
+use crate::error::Error;
+use crate::host::net::Ns;
+
+/// Schema of [`Summary`].
+pub const SCHEMA: &str = "sparkbench.load/1";
+/// Share of failed requests beyond which a run is invalid.
+pub const ERRORS_MAX: f64 = 0.01;
+/// A median of reported input tokens further from what was asked is said, per cent.
+pub const ISL_OFF_PCT: f64 = 2.0;
+/// Gaps between tokens are given only where so many of the answers are known to hold one token a chunk: fewer are a choice of the
+/// server's, not the load.
+pub const ONE_TOKEN_SHARE: f64 = 0.95;
+
+/// Who counted the output tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TokenSource {
+    /// The server's `usage`.
+    Usage,
+    /// A local tokenizer, from the text.
+    Local,
+    /// The server, asked afterwards (`/tokenize`).
+    Server,
+}
+
+/// What was wanted in flight.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Goal {
+    /// So many at any time.
+    Closed(f64),
+    /// Arrivals at a rate (per second, where there is one), with at most so many in flight.
+    Open(Option<f64>, Option<u32>),
+}
+
+/// What the session knows beside the records.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    /// Address without credentials.
+    pub url: String,
+    /// Model asked for.
+    pub model: Option<String>,
+    /// Start, ISO 8601 in UTC.
+    pub started_utc: String,
+    /// The settings, as they are to stand in the summary.
+    pub settings: serde_json::Value,
+    /// What was wanted in flight.
+    pub goal: Goal,
+    /// Measured requests of the plan, where it has a number.
+    pub planned: Option<u64>,
+    /// Objectives.
+    pub slos: Slos,
+    /// Cut off the end for steady figures, seconds.
+    pub cooldown_cut_s: f64,
+    /// Who counted; absent takes the records' word, which is the server's usage.
+    pub token_source: Option<TokenSource>,
+    /// A round trip without work, where one was measured, ms.
+    pub rtt_ms: Option<f64>,
+    /// Further remarks for people (lengths not honoured, cache contract broken, sizes passed over).
+    pub notes: Vec<String>,
+}
+
+impl Facts {
+    /// What the settings say; the rest empty.
+    pub fn of(settings: &Settings) -> Self {
+        Self {
+            url: String::new(),
+            model: settings.model.clone(),
+            started_utc: String::new(),
+            settings: serde_json::Value::Null,
+            goal: match &settings.shape {
+                Shape::Closed { concurrency } => Goal::Closed(f64::from(*concurrency)),
+                Shape::Open { rate, max_concurrency, .. } => Goal::Open(Some(*rate), *max_concurrency),
+                Shape::Trace { max_concurrency, .. } => Goal::Open(None, *max_concurrency),
+            },
+            planned: settings.requests,
+            slos: settings.slos,
+            cooldown_cut_s: settings.cooldown_cut_s,
+            token_source: None,
+            rtt_ms: None,
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// `sparkbench.load/1`. Absent is null; what does not apply is left out.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// Program and version.
+    pub tool: Tool,
+    /// Address without credentials.
+    pub url: String,
+    /// Model asked for.
+    pub model: Option<String>,
+    /// Models that responses named, and how often.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub models_seen: BTreeMap<String, u64>,
+    /// Start, ISO 8601 in UTC.
+    pub started_utc: String,
+    /// As set.
+    pub settings: serde_json::Value,
+    /// False where requests were never sent, or more than [`ERRORS_MAX`] failed, or none was answered.
+    pub valid: bool,
+    /// Why not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub invalid_because: Vec<String>,
+    /// Measured requests that were planned.
+    pub planned: u64,
+    /// Answered, short ones included.
+    pub completed: u64,
+    /// Not answered.
+    pub failed: u64,
+    /// Of the completed, those with fewer tokens than exactly asked for.
+    pub short: u64,
+    /// Failed requests by kind.
+    pub errors: BTreeMap<&'static str, u64>,
+    /// Codes of responses that are not 200.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub http: BTreeMap<u16, u64>,
+    /// `Retry-After` as given.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub retry_after: BTreeMap<String, u64>,
+    /// Requests that were sent anew.
+    pub resent: u64,
+    /// Requests before the measured part, and those of them that were answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<Before>,
+    /// From the first send to the last generated piece, seconds.
+    pub duration_s: Option<f64>,
+    /// Of answered requests.
+    pub input_tokens: Option<u64>,
+    /// Of these from the prefix cache.
+    pub cached_tokens: Option<u64>,
+    /// Of answered requests.
+    pub output_tokens: Option<u64>,
+    /// Who counted them; null when nobody did.
+    pub token_source: Option<TokenSource>,
+    /// Over [`Summary::duration_s`].
+    pub request_throughput_req_s: Option<f64>,
+    /// Over [`Summary::duration_s`].
+    pub output_throughput_tok_s: Option<f64>,
+    /// Over [`Summary::duration_s`].
+    pub total_throughput_tok_s: Option<f64>,
+    /// Mean in flight over [`Summary::duration_s`].
+    pub concurrency_mean: Option<f64>,
+    /// Arrivals that the schedule wanted, per second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offered_rate_req_s: Option<f64>,
+    /// Sends, per second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub achieved_rate_req_s: Option<f64>,
+    /// The steady window.
+    pub steady: Option<Steady>,
+    /// Under the stated objectives; left out without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goodput: Option<Goodput>,
+    /// Time to first token.
+    pub ttft_ms: Metric,
+    /// Time per output token.
+    pub tpot_ms: Metric,
+    /// Gaps between tokens.
+    pub itl_ms: Metric,
+    /// End-to-end latency.
+    pub e2e_latency_ms: Metric,
+    /// In an open loop, from sending.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttft_from_sent_ms: Option<Metric>,
+    /// To the first event.
+    pub ttft_first_chunk_ms: Metric,
+    /// To the first visible piece.
+    pub ttfo_ms: Metric,
+    /// Gaps between chunks.
+    pub chunk_gap_ms: Metric,
+    /// To the end of the response.
+    pub e2e_stream_end_ms: Metric,
+    /// Of each request.
+    pub decode_tok_s: Metric,
+    /// Of each request.
+    pub e2e_tok_s: Metric,
+    /// Of each request.
+    pub prefill_tok_s: Metric,
+    /// Of each request.
+    pub tokens_per_chunk: Metric,
+    /// By turn and by client, where the load was one of conversations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversations: Option<Figures>,
+    /// Definitions of the figures that are plain numbers.
+    pub definitions: BTreeMap<&'static str, &'static str>,
+    /// Medians of the lengths.
+    pub lengths: Lengths,
+    /// For people.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// The client's certificate.
+    pub client: Client,
+}
+
+/// Program and version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Tool {
+    /// Name.
+    pub name: &'static str,
+    /// Version.
+    pub version: &'static str,
+}
+
+/// Requests before the measured part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Before {
+    /// All.
+    pub requests: u64,
+    /// Answered.
+    pub completed: u64,
+}
+
+/// The window of full load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Steady {
+    /// `in-flight`: at least 95 % of the concurrency asked for was in flight. `arrivals`: from the first send to the last, in an open loop.
+    pub basis: &'static str,
+    /// Concurrency asked for; absent in an open loop.
+    pub target: Option<f64>,
+    /// Beginning, seconds from the origin of the files.
+    pub from_s: f64,
+    /// End.
+    pub to_s: f64,
+    /// Its length.
+    pub duration_s: f64,
+    /// Share of it in which the target was reached.
+    pub share_at_target: f64,
+    /// Mean in flight.
+    pub concurrency_mean: f64,
+    /// Answered requests that ended in it.
+    pub completed: u64,
+    /// Of these, per second.
+    pub request_throughput_req_s: f64,
+    /// Output tokens of answered requests that arrived in it, by the time of each chunk.
+    pub output_tokens: Option<f64>,
+    /// Of these, per second.
+    pub output_throughput_tok_s: Option<f64>,
+    /// How tokens were laid to chunks: `counted` by the server in each, `one` a chunk, `even` over the chunks of an answer.
+    pub tokens_by: &'static str,
+    /// Id of the definition.
+    pub definition: &'static str,
+}
+
+/// Requests that met every objective.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Goodput {
+    /// The objectives: figure to the most allowed.
+    pub slos: BTreeMap<&'static str, f64>,
+    /// Requests that met all of them.
+    pub good: u64,
+    /// All planned, failed ones included.
+    pub planned: u64,
+    /// `good / planned`.
+    pub fraction: Option<f64>,
+    /// Per second.
+    pub req_s: Option<f64>,
+    /// Answered requests for which an objective has no value (a TPOT of one token, no count of tokens); they are not good.
+    pub unjudged: u64,
+    /// Id of the definition.
+    pub definition: &'static str,
+}
+
+/// Medians of the lengths, tokens.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Lengths {
+    /// Input wanted.
+    pub isl_asked_p50: Option<f64>,
+    /// Input sent, by the local tokenizer.
+    pub isl_sent_p50: Option<f64>,
+    /// Input as the server counts it, with its template.
+    pub isl_reported_p50: Option<f64>,
+    /// Output wanted.
+    pub osl_asked_p50: Option<f64>,
+    /// Output as the server counts it.
+    pub osl_reported_p50: Option<f64>,
+}
+
+/// What a load adds up to, and what it says of the client itself.
+#[derive(Debug, Clone)]
+pub struct Counted {
+    /// Everything but [`Summary::client`], which is empty yet.
+    pub summary: Summary,
+    /// Sent minus intended, ms; absent in a closed loop.
+    pub schedule_lag_ms: Option<Lags>,
+    /// Read minus arrived, ms; absent without times of the kernel.
+    pub read_lag_ms: Option<Lags>,
+    /// Whether every first token has a time of the kernel.
+    pub kernel_clock: bool,
+    /// First send and last generated piece of the measured part, on the monotonic clock; absent where one of them is.
+    pub span: Option<(Ns, Ns)>,
+}
+
+impl Counted {
+    /// With the certificate.
+    pub fn certified(mut self, client: Client) -> Summary {
+        self.summary.client = client;
+        self.summary
+    }
+}
+
+impl Summary {
+    /// Counts what was stored.
+    ///
+    /// # Errors
+    /// When the rows or the chunks cannot be read back.
+    pub fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error> {
+        count::count(facts, stored)
+    }
+
+    /// As JSON with line ends, for a file or standard output.
+    pub fn json(&self) -> String {
+        // Strings, numbers and maps with plain keys cannot fail.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,195 @@
+//! The passes over what was stored: totals of the rows, weights of their chunks, and one reading of the chunks.
+//!
+//! In:  [`Rows`], the file of chunks.  Out: sums and [`Samples`].
+//! Not here: which figure is made of them (see `count`).
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::samples::Samples;
+use super::window::Window;
+use crate::error::Error;
+use crate::host::net::Ns;
+use crate::load::order::Status;
+use crate::load::store::{Row, Rows, Stored};
+
+/// `later - earlier` in milliseconds, below zero where it is the other way round.
+pub fn ms(later: Option<Ns>, earlier: Option<Ns>) -> Option<f64> {
+    Some(later?.wrapping_sub(earlier?).cast_signed() as f64 / 1e6)
+}
+
+/// `tpot.generated-span`.
+pub fn tpot(row: &Row) -> Option<f64> {
+    let further = row.output?.checked_sub(row.first_tokens.unwrap_or(1)).filter(|further| *further > 0)?;
+    Some(ms(row.last_token, row.first_token)? / f64::from(further))
+}
+
+/// What one pass over the rows adds up to.
+#[derive(Debug, Default)]
+pub struct Totals {
+    pub recorded: u64,
+    pub completed: u64,
+    pub short: u64,
+    pub errors: BTreeMap<&'static str, u64>,
+    pub resent: u64,
+    pub first_sent: Option<Ns>,
+    pub last_sent: Option<Ns>,
+    pub last_token: Option<Ns>,
+    pub last_end: Option<Ns>,
+    pub sent: u64,
+    pub intended: u64,
+    pub first_intended: Option<Ns>,
+    pub last_intended: Option<Ns>,
+    pub input: u64,
+    pub input_known: u64,
+    pub cached: u64,
+    pub cached_known: u64,
+    pub output: u64,
+    pub output_known: u64,
+    pub stamped: u64,
+    pub first_tokens: u64,
+    pub one_token: u64,
+}
+
+impl Totals {
+    pub fn add(&mut self, row: &Row) {
+        let least = |old: &mut Option<Ns>, new: Option<Ns>| *old = old.iter().copied().chain(new).min();
+        let most = |old: &mut Option<Ns>, new: Option<Ns>| *old = old.iter().copied().chain(new).max();
+        self.recorded += 1;
+        self.resent += u64::from(row.resent > 0);
+        self.sent += u64::from(row.sent.is_some());
+        self.intended += u64::from(row.intended.is_some());
+        least(&mut self.first_sent, row.sent);
+        most(&mut self.last_sent, row.sent);
+        most(&mut self.last_end, row.end);
+        least(&mut self.first_intended, row.intended);
+        most(&mut self.last_intended, row.intended);
+        if !row.status.answered() {
+            *self.errors.entry(row.status.word()).or_default() += 1;
+            return;
+        }
+        self.completed += 1;
+        self.short += u64::from(row.status == Status::Short);
+        most(&mut self.last_token, row.last_token);
+        for (sum, known, value) in [
+            (&mut self.input, &mut self.input_known, row.input),
+            (&mut self.cached, &mut self.cached_known, row.cached),
+            (&mut self.output, &mut self.output_known, row.output),
+        ] {
+            *sum += u64::from(value.unwrap_or(0));
+            *known += u64::from(value.is_some());
+        }
+        self.first_tokens += u64::from(row.first_token.is_some());
+        self.stamped += u64::from(row.kernel);
+        self.one_token += u64::from(row.output == Some(row.pieces));
+    }
+
+    /// A sum that is complete; what is counted for some requests only is no total.
+    pub fn whole(&self, sum: u64, known: u64) -> Option<u64> {
+        (self.completed > 0 && known == self.completed).then_some(sum)
+    }
+}
+
+/// Tokens that each generated chunk of a request stands for: not answered is NaN, answered without a count is 0. Four bytes a request.
+pub enum Weights {
+    Dense(u64, Vec<f32>),
+    Sparse(HashMap<u64, f32>),
+}
+
+impl Weights {
+    pub fn new(rows: &mut Rows) -> Result<Self, Error> {
+        let (mut least, mut most) = (u64::MAX, 0);
+        rows.each(|row| (least, most) = (least.min(row.index), most.max(row.index)))?;
+        // One client of several takes every n-th request of the plan, a plan that was cut short its beginning.
+        let span = most.checked_sub(least).map_or(0, |span| span.saturating_add(1));
+        let dense = span <= rows.len().saturating_mul(16).saturating_add(4096);
+        let mut weights = if dense {
+            Self::Dense(least, vec![f32::NAN; usize::try_from(span).unwrap_or(0)])
+        } else {
+            Self::Sparse(HashMap::new())
+        };
+        rows.each(|row| {
+            if !row.status.answered() {
+                return;
+            }
+            let weight = match row.output {
+                Some(output) if row.pieces > 0 => (f64::from(output) / f64::from(row.pieces)) as f32,
+                _ => 0.0,
+            };
+            match &mut weights {
+                Self::Dense(first, list) => {
+                    if let Some(place) = list.get_mut((row.index - *first) as usize) {
+                        *place = weight;
+                    }
+                }
+                Self::Sparse(map) => drop(map.insert(row.index, weight)),
+            }
+        })?;
+        Ok(weights)
+    }
+
+    fn of(&self, index: u64) -> Option<f32> {
+        match self {
+            Self::Dense(first, list) => list.get(usize::try_from(index.checked_sub(*first)?).ok()?).copied(),
+            Self::Sparse(map) => map.get(&index).copied(),
+        }
+        .filter(|weight| !weight.is_nan())
+    }
+}
+
+/// What the pass over the chunks adds up to.
+#[derive(Default)]
+pub struct FromChunks {
+    pub gaps: Samples,
+    pub itl: Samples,
+    /// Whether `itl` is filled: only where not every answer has one token a chunk, else it is the same as `gaps`.
+    pub itl_apart: bool,
+    pub lag: Samples,
+    pub in_window: f64,
+    pub uncounted: bool,
+    pub counted: bool,
+    pub even: bool,
+}
+
+/// Reads the chunks once.
+pub fn chunks(
+    stored: &mut Stored,
+    weights: &Weights,
+    window: Option<Window>,
+    itl_apart: bool,
+    kernel: bool,
+) -> Result<FromChunks, Error> {
+    let mut found = FromChunks { itl_apart, ..FromChunks::default() };
+    // Only requests whose block is not their last are remembered.
+    let mut before: HashMap<u64, Ns> = HashMap::new();
+    let mut reader = stored.chunks()?;
+    while let Some(block) = reader.next_block()? {
+        let mut last = before.remove(&block.request);
+        let Some(weight) = weights.of(block.request) else { continue };
+        for chunk in block.chunks.iter().filter(|chunk| chunk.kind.generated()) {
+            if let Some(gap) = ms(Some(chunk.at), last) {
+                found.gaps.add(gap);
+                if found.itl_apart && weight == 1.0 {
+                    found.itl.add(gap);
+                }
+            }
+            last = Some(chunk.at);
+            if kernel {
+                found.lag.add(f64::from(chunk.lag_ns) / 1e6);
+            }
+            if window.is_some_and(|window| window.holds(chunk.at)) {
+                if chunk.tokens > 0 {
+                    found.counted = true;
+                    found.in_window += f64::from(chunk.tokens);
+                } else {
+                    found.uncounted |= weight == 0.0;
+                    found.even |= weight != 1.0;
+                    found.in_window += f64::from(weight);
+                }
+            }
+        }
+        if let (true, Some(last)) = (block.more, last) {
+            before.insert(block.request, last);
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,382 @@
+//! Every figure against values worked by hand, and the corners: nothing, one token, all failed, no usage.
+
+use std::path::PathBuf;
+
+use super::*;
+use crate::host::net::{Ns, Stamp};
+use crate::load::certificate::{Evidence, judge};
+use crate::load::order::{Asked, Chunk, ChunkKind, Phase, Record, Sink as _, Status, Usage};
+use crate::load::settings::Arrival;
+use crate::load::store::Store;
+
+const ORIGIN: Ns = 50_000_000_000;
+
+/// Milliseconds after the origin.
+fn at(ms: f64) -> Ns {
+    ORIGIN + (ms * 1e6).round() as Ns
+}
+
+fn stamp(ms: f64) -> Option<Stamp> {
+    Some(Stamp { kernel: Some(at(ms)), user: at(ms + 0.05) })
+}
+
+fn closed(concurrency: u32) -> Facts {
+    let settings = Settings { shape: Shape::Closed { concurrency }, ..Settings::default() };
+    Facts {
+        url: "http://localhost:8000".into(),
+        model: Some("m".into()),
+        started_utc: "2026-01-01T00:00:00Z".into(),
+        settings: serde_json::json!({"concurrency": concurrency}),
+        ..Facts::of(&settings)
+    }
+}
+
+/// An answer: sent, times of its pieces, tokens that the server counts.
+fn answer(index: u64, sent: f64, pieces: &[f64], output: Option<u32>) -> (Record, Vec<Chunk>) {
+    let chunks: Vec<Chunk> = pieces
+        .iter()
+        .map(|ms| Chunk { at: at(*ms), lag_ns: 50_000, bytes: 200, text: 4, tokens: 0, kind: ChunkKind::Content })
+        .collect();
+    let (first, last) = (pieces.first().copied(), pieces.last().copied());
+    let record = Record {
+        index,
+        sent: Some(at(sent)),
+        first_event: first.and_then(|ms| stamp(ms - 1.0)),
+        first_token: first.and_then(stamp),
+        first_content: first.and_then(stamp),
+        last_token: last.and_then(stamp),
+        end: last.and_then(|ms| stamp(ms + 1.0)),
+        pieces: pieces.len() as u32,
+        usage: Usage { input: Some(10), output, cached: Some(4), reasoning: None },
+        asked: Asked { isl: Some(10), osl: output, ..Asked::default() },
+        ..Record::default()
+    };
+    (record, chunks)
+}
+
+fn failed(index: u64, sent: f64, end: f64, status: Status) -> (Record, Vec<Chunk>) {
+    (Record { index, sent: Some(at(sent)), end: stamp(end), status, ..Record::default() }, Vec::new())
+}
+
+fn count(name: &str, facts: Facts, requests: Vec<(Record, Vec<Chunk>)>) -> Counted {
+    let folder: PathBuf = std::env::temp_dir().join(format!("sparkbench-summary-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (mut sink, handle) = Store::scratch(&folder, ORIGIN).unwrap();
+    for (record, chunks) in requests {
+        sink.chunks(record.index, 0, &chunks);
+        sink.ended(record);
+    }
+    let counted = Summary::count(facts, &mut handle.finish(sink).unwrap()).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    counted
+}
+
+fn near(value: Option<f64>, wanted: f64) {
+    let value = value.unwrap();
+    assert!((value - wanted).abs() <= 1e-9 * wanted.abs().max(1.0), "{value} is not {wanted}");
+}
+
+#[test]
+fn every_figure_of_a_closed_loop_is_the_one_worked_by_hand() {
+    let counted = count(
+        "closed",
+        closed(2),
+        vec![
+            // A warm-up long before enters nothing.
+            {
+                let (record, chunks) = answer(100, -5000.0, &[-4000.0], Some(1));
+                (Record { phase: Phase::Warmup, ..record }, chunks)
+            },
+            answer(0, 0.0, &[100.0, 110.0, 130.0], Some(3)),
+            answer(1, 0.0, &[200.0, 220.0, 260.0], Some(3)),
+            answer(2, 131.0, &[331.0, 341.0], Some(2)),
+        ],
+    );
+    let summary = &counted.summary;
+    assert_eq!((summary.completed, summary.failed, summary.planned, summary.valid), (3, 0, 3, true));
+    assert_eq!(summary.before, Some(Before { requests: 1, completed: 1 }));
+    // TTFT 100, 200, 200; first event a millisecond before.
+    near(summary.ttft_ms.mean, 500.0 / 3.0);
+    near(summary.ttft_ms.p50, 200.0);
+    near(summary.ttft_first_chunk_ms.min, 99.0);
+    near(summary.ttfo_ms.max, 200.0);
+    assert_eq!((summary.ttft_ms.definition, summary.ttft_ms.p90), ("ttft.first-generated.from-sent", None));
+    // TPOT 30/2, 60/2, 10/1.
+    near(summary.tpot_ms.mean, 55.0 / 3.0);
+    near(summary.tpot_ms.p50, 15.0);
+    // Decode rates 66.7, 33.3, 100: their median, not one over a mean.
+    near(summary.decode_tok_s.p50, 1000.0 / 15.0);
+    // Gaps 10, 20, 20, 40, 10: each chunk is a token.
+    near(summary.chunk_gap_ms.mean, 20.0);
+    near(summary.itl_ms.p50, 20.0);
+    assert_eq!((summary.itl_ms.n, summary.itl_ms.definition), (5, "itl.one-token-chunks"));
+    // E2E 130, 260, 210; to the end of the stream one more.
+    near(summary.e2e_latency_ms.mean, 200.0);
+    near(summary.e2e_stream_end_ms.mean, 201.0);
+    near(summary.e2e_tok_s.max, 3.0 / 0.130);
+    // Six tokens that the cache did not have in 100, 200 and 200 ms.
+    near(summary.prefill_tok_s.p50, 30.0);
+    near(summary.tokens_per_chunk.mean, 1.0);
+    // From the first send to the last piece: 341 ms.
+    near(summary.duration_s, 0.341);
+    near(summary.request_throughput_req_s, 3.0 / 0.341);
+    near(summary.output_throughput_tok_s, 8.0 / 0.341);
+    near(summary.total_throughput_tok_s, 38.0 / 0.341);
+    assert_eq!((summary.input_tokens, summary.cached_tokens, summary.output_tokens), (Some(30), Some(12), Some(8)));
+    assert_eq!(summary.token_source, Some(TokenSource::Usage));
+    // In flight 131, 261 and 210 of 341 ms; the last end lies a millisecond behind the window.
+    near(summary.concurrency_mean, (131.0 + 261.0 + 210.0) / 341.0);
+    // Two in flight from 0 to 261: pieces at 100, 110, 130, 200, 220, 260.
+    let steady = summary.steady.as_ref().unwrap();
+    assert!((steady.to_s - 0.261).abs() < 1e-5 && steady.from_s == 0.0, "{steady:?}");
+    assert_eq!((steady.output_tokens, steady.tokens_by, steady.basis), (Some(6.0), "one", "in-flight"));
+    assert!((steady.output_throughput_tok_s.unwrap() - 6.0 / 0.261).abs() < 0.01);
+    assert!(summary.goodput.is_none() && summary.ttft_from_sent_ms.is_none() && counted.schedule_lag_ms.is_none());
+    near(counted.read_lag_ms.unwrap().p50, 0.05);
+    assert!(counted.kernel_clock);
+    assert!(summary.notes.is_empty(), "{:?}", summary.notes);
+}
+
+#[test]
+fn an_open_loop_counts_from_the_time_intended_and_shows_both() {
+    let settings = Settings {
+        shape: Shape::Open { rate: 10.0, arrival: Arrival::Constant, max_concurrency: Some(1) },
+        slos: Slos { ttft_ms: Some(120.0), tpot_ms: Some(15.0), e2e_ms: None },
+        requests: Some(5),
+        ..Settings::default()
+    };
+    let late = |index, intended: f64, sent: f64, pieces: &[f64]| {
+        let (record, chunks) = answer(index, sent, pieces, Some(pieces.len() as u32));
+        (Record { intended: Some(at(intended)), ..record }, chunks)
+    };
+    let counted = count(
+        "open",
+        Facts::of(&settings),
+        vec![
+            late(0, 0.0, 0.0, &[100.0, 110.0]),
+            late(1, 100.0, 111.0, &[211.0, 221.0]),
+            // One token has no TPOT: it is not good, and it is said.
+            late(2, 200.0, 222.0, &[300.0]),
+            (Record { index: 3, intended: Some(at(300.0)), status: Status::NotSent, ..Record::default() }, Vec::new()),
+        ],
+    );
+    let summary = &counted.summary;
+    near(summary.ttft_ms.mean, (100.0 + 111.0 + 100.0) / 3.0);
+    near(summary.ttft_from_sent_ms.as_ref().unwrap().mean, (100.0 + 100.0 + 78.0) / 3.0);
+    assert_eq!(summary.ttft_ms.definition, "ttft.first-generated.from-intended");
+    near(summary.e2e_latency_ms.max, 121.0);
+    near(counted.schedule_lag_ms.unwrap().max, 22.0);
+    near(summary.offered_rate_req_s, 10.0);
+    near(summary.achieved_rate_req_s, 2.0 / 0.222);
+    let goodput = summary.goodput.as_ref().unwrap();
+    assert_eq!((goodput.good, goodput.planned, goodput.unjudged, goodput.fraction), (2, 5, 1, Some(0.4)));
+    near(goodput.req_s, 2.0 / 0.3);
+    assert_eq!((summary.errors["not-sent"], summary.valid), (1, false));
+    assert!(summary.invalid_because.iter().any(|why| why.contains("never sent")));
+    let steady = summary.steady.as_ref().unwrap();
+    assert_eq!((steady.basis, steady.target, steady.completed), ("arrivals", None, 2));
+    assert!(summary.notes.iter().any(|note| note.contains("at most 1 requests")));
+}
+
+#[test]
+fn failed_requests_enter_no_latency_and_every_count() {
+    let counted = count(
+        "failed",
+        closed(1),
+        vec![
+            failed(0, 0.0, 10.0, Status::Timeout),
+            failed(1, 10.0, 20.0, Status::Http),
+            failed(2, 20.0, 30.0, Status::Http),
+        ],
+    );
+    let summary = &counted.summary;
+    assert_eq!((summary.completed, summary.failed), (0, 3));
+    assert_eq!(summary.errors, BTreeMap::from([("http", 2), ("timeout", 1)]));
+    assert_eq!((summary.ttft_ms.n, summary.ttft_ms.mean), (0, None));
+    assert_eq!(summary.ttft_ms.absent["all"], "no request was answered");
+    assert_eq!((summary.duration_s, summary.output_tokens, summary.token_source), (None, None, None));
+    assert_eq!((summary.request_throughput_req_s, summary.steady.as_ref()), (None, None));
+    assert!(!summary.valid && counted.read_lag_ms.is_none() && !counted.kernel_clock);
+
+    let counted = count(
+        "mixed",
+        closed(1),
+        vec![answer(0, 0.0, &[10.0, 20.0], Some(2)), failed(1, 20.0, 9000.0, Status::Broken)],
+    );
+    let summary = counted.summary;
+    near(summary.e2e_latency_ms.max, 20.0);
+    near(summary.duration_s, 0.02);
+    assert_eq!(summary.invalid_because, ["1 of 2 requests failed, more than 1 %"]);
+}
+
+#[test]
+fn nothing_at_all_and_one_token_are_no_zeroes() {
+    let nothing = count("nothing", closed(4), Vec::new()).summary;
+    assert_eq!((nothing.completed, nothing.failed, nothing.duration_s, nothing.concurrency_mean), (0, 0, None, None));
+    assert_eq!(nothing.invalid_because, ["no request was made"]);
+    let json: serde_json::Value = serde_json::from_str(&nothing.json()).unwrap();
+    assert!(json["ttft_ms"]["mean"].is_null() && json["output_throughput_tok_s"].is_null() && json["steady"].is_null());
+
+    let one = count("one", closed(1), vec![answer(0, 0.0, &[10.0], Some(1))]).summary;
+    near(one.ttft_ms.p50, 10.0);
+    assert_eq!((one.tpot_ms.n, one.decode_tok_s.n, one.itl_ms.n, one.chunk_gap_ms.n), (0, 0, 0, 0));
+    assert_eq!(one.tpot_ms.absent["all"], "no answer has a further token");
+    assert_eq!(one.chunk_gap_ms.absent["all"], "no answer has a second chunk");
+}
+
+#[test]
+fn without_a_count_of_tokens_there_is_no_rate_of_them_and_no_gap_between_them() {
+    let summary = count("usage", closed(1), vec![answer(0, 0.0, &[10.0, 20.0], None)]).summary;
+    assert_eq!((summary.output_tokens, summary.output_throughput_tok_s, summary.token_source), (None, None, None));
+    assert_eq!((summary.tpot_ms.n, summary.itl_ms.n, summary.chunk_gap_ms.n), (0, 0, 1));
+    assert!(summary.itl_ms.absent["all"].contains("a chunk may hold several"));
+    assert_eq!(summary.steady.unwrap().output_tokens, None);
+    // One of two counted is no total either.
+    let half = count("half", closed(1), vec![answer(0, 0.0, &[1.0, 2.0], Some(2)), answer(1, 2.0, &[3.0, 4.0], None)]);
+    assert_eq!((half.summary.output_tokens, half.summary.input_tokens), (None, Some(20)));
+    assert!(half.summary.notes[0].starts_with("1 of 2 answers have no count"), "{:?}", half.summary.notes);
+}
+
+#[test]
+fn chunks_of_several_tokens_have_no_token_gaps_and_share_their_tokens_evenly() {
+    // Six tokens in three chunks; the first is known to hold two.
+    let (record, chunks) = answer(0, 0.0, &[10.0, 30.0, 50.0], Some(6));
+    let summary = count("several", closed(1), vec![(Record { first_tokens: Some(2), ..record }, chunks)]).summary;
+    near(summary.tpot_ms.mean, 40.0 / 4.0);
+    near(summary.chunk_gap_ms.mean, 20.0);
+    near(summary.tokens_per_chunk.mean, 2.0);
+    assert_eq!(summary.itl_ms.mean, None);
+    assert_eq!(
+        summary.itl_ms.absent["all"],
+        "in 1 of 1 answers a chunk holds several tokens or none; see chunk_gap_ms and tpot_ms"
+    );
+    let steady = summary.steady.unwrap();
+    assert_eq!((steady.output_tokens, steady.tokens_by), (Some(6.0), "even"));
+
+    // The server counts along: what is counted stands.
+    let (record, mut chunks) = answer(0, 0.0, &[10.0, 30.0], Some(5));
+    (chunks[0].tokens, chunks[1].tokens) = (4, 1);
+    let steady = count("along", closed(1), vec![(record, chunks)]).summary.steady.unwrap();
+    assert_eq!((steady.output_tokens, steady.tokens_by), (Some(5.0), "counted"));
+}
+
+#[test]
+fn a_few_answers_without_one_token_a_chunk_are_left_out_of_the_gaps_and_said() {
+    let mut requests: Vec<_> = (0..20).map(|n| answer(n, 0.0, &[10.0, 20.0], Some(2))).collect();
+    requests[7] = answer(7, 0.0, &[10.0, 90.0], Some(3));
+    let summary = count("few", closed(20), requests).summary;
+    assert_eq!((summary.itl_ms.n, summary.itl_ms.max, summary.chunk_gap_ms.n), (19, Some(10.0), 20));
+    assert!(summary.notes[0].starts_with("itl_ms leaves out 1 of 20"), "{:?}", summary.notes);
+}
+
+#[test]
+fn times_of_reading_are_said_to_be_so_and_a_clock_that_goes_back_breaks_nothing() {
+    let (mut record, chunks) = answer(0, 0.0, &[10.0, 5.0], Some(2));
+    record.first_token = record.first_token.map(|stamp| Stamp { kernel: None, ..stamp });
+    let counted = count("user", closed(1), vec![(record, chunks)]);
+    assert!(!counted.kernel_clock && counted.read_lag_ms.is_none());
+    near(counted.summary.chunk_gap_ms.min, -5.0);
+}
+
+#[test]
+fn the_cool_down_is_cut_off_the_steady_window_alone() {
+    let requests = vec![answer(0, 0.0, &[100.0, 900.0], Some(2)), answer(1, 0.0, &[100.0, 1000.0], Some(2))];
+    let facts = Facts { cooldown_cut_s: 0.5, ..closed(2) };
+    let summary = count("cut", facts, requests).summary;
+    let steady = summary.steady.unwrap();
+    assert!((steady.to_s - 0.5).abs() < 1e-4, "{steady:?}");
+    assert_eq!(steady.output_tokens, Some(2.0));
+    near(summary.duration_s, 1.0);
+}
+
+/// Forty requests, two of which fail: what the golden files show.
+fn example(colour: bool, width: usize) -> (Summary, String) {
+    let mut requests: Vec<_> = (0..120_u64)
+        .map(|n| {
+            let sent = (n / 4) as f64 * 400.0 + (n % 4) as f64;
+            let pieces: Vec<f64> = (0..8).map(|k| sent + 50.0 + n as f64 * 0.1 + k as f64 * 40.0).collect();
+            answer(n, sent, &pieces, Some(8))
+        })
+        .collect();
+    requests.push((
+        Record { http: Some(429), retry_after: Some("2".into()), ..failed(120, 100.0, 101.0, Status::Http).0 },
+        Vec::new(),
+    ));
+    let facts = Facts {
+        slos: Slos { ttft_ms: Some(60.0), tpot_ms: Some(50.0), e2e_ms: None },
+        notes: vec!["the cell 65536/256 is longer than the server's limit and was passed over".into()],
+        ..closed(4)
+    };
+    let counted = count(if colour { "colour" } else { "golden" }, facts, requests);
+    let evidence = Evidence {
+        kernel_clock: counted.kernel_clock,
+        read_lag_ms: counted.read_lag_ms,
+        ttft_p50_ms: counted.summary.ttft_ms.p50,
+        wall_s: 12.0,
+        cpu_s: 0.6,
+        store_waits: 2,
+        store_waited_s: 0.25,
+        peak_rss_mib: 21.5,
+        ..Evidence::default()
+    };
+    let summary = counted.certified(judge(&evidence, None));
+    let text = text(&summary, width, colour);
+    (summary, text)
+}
+
+#[test]
+fn the_summary_reads_as_the_golden_files_show() {
+    let (summary, wide) = example(false, 140);
+    let (_, narrow) = example(false, 80);
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/load");
+    let json = summary.json().replace(env!("CARGO_PKG_VERSION"), "VERSION");
+    for (name, found) in [("summary.json", &json), ("summary.txt", &wide), ("summary-narrow.txt", &narrow)] {
+        let path = folder.join(name);
+        if std::env::var_os("SPARKBENCH_GOLDEN").is_some() {
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(&path, found).unwrap();
+        }
+        let golden = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(*found == golden, "{name} differs; SPARKBENCH_GOLDEN=1 rewrites it:\n{found}");
+    }
+    assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+}
+
+#[test]
+fn colours_come_on_request_alone() {
+    assert!(example(true, 120).1.contains("\u{1b}["));
+    assert!(!example(false, 120).1.contains('\u{1b}'));
+}
+
+#[test]
+fn a_definition_has_one_meaning() {
+    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+    for definition in DEFINITIONS {
+        let formula = seen.entry(definition.id).or_insert(definition.formula);
+        assert_eq!(*formula, definition.formula, "{}", definition.id);
+        assert!(definitions::find(definition.id).is_some());
+    }
+}
+
+#[test]
+fn the_manual_has_the_table_of_definitions() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/load-figures.md");
+    let manual = std::fs::read_to_string(&path).unwrap();
+    let table = definitions::markdown();
+    let (before, rest) = manual.split_once("| figure |").unwrap();
+    let after = rest.split_once("\n\n").map_or("", |(_, after)| after);
+    let wanted = format!("{before}{table}\n{after}");
+    if std::env::var_os("SPARKBENCH_GOLDEN").is_some() {
+        std::fs::write(&path, &wanted).unwrap();
+        return;
+    }
+    assert!(manual == wanted, "docs/load-figures.md is behind; SPARKBENCH_GOLDEN=1 rewrites its table");
+    for quoted in [
+        format!("{} %", RESOLUTION_PCT),
+        format!("{} million", EXACT / 1_000_000),
+        format!("{:.0} %", REACHED * 100.0),
+        format!("{:.0} %", ERRORS_MAX * 100.0),
+    ] {
+        assert!(manual.contains(&quoted), "the manual does not say {quoted}");
+    }
+}

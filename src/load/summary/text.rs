@@ -1,0 +1,297 @@
+//! The summary as a table for people.
+//!
+//! In:  [`Summary`], the width of the terminal, whether it has colours.  Out: lines.
+//! Not here: any figure that the JSON does not have.
+//!
+//! The four figures of the contract stand first, what explains them below. A figure that is not there says why in its own line. The last
+//! lines are the client's own: whether it may have been the limit, and how far the instrument can be believed.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+
+use super::{Metric, REACHED, Summary};
+
+/// Width of a column of figures.
+const COLUMN: usize = 10;
+/// Width of the names.
+const NAMES: usize = 22;
+/// Narrowest that still holds the names and all figures; below it the outer percentiles go.
+const NARROW: usize = NAMES + 7 * COLUMN;
+
+/// Draws it. `width` in characters; below some 90 the columns p90 and p95 are left out, and definitions stand only where there is room.
+pub fn text(summary: &Summary, width: usize, colour: bool) -> String {
+    let ink = Ink { colour };
+    let mut out = String::new();
+    head(&mut out, summary, width, ink);
+    table(&mut out, summary, width, ink);
+    rates(&mut out, summary, width, ink);
+    faults(&mut out, summary, width, ink);
+    client(&mut out, summary, width, ink);
+    out
+}
+
+#[derive(Clone, Copy)]
+struct Ink {
+    colour: bool,
+}
+
+impl Ink {
+    fn paint(self, style: Style, text: &str) -> String {
+        if self.colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+
+    fn bold(self, text: &str) -> String {
+        self.paint(Style::new().bold(), text)
+    }
+
+    fn dim(self, text: &str) -> String {
+        self.paint(Style::new().dimmed(), text)
+    }
+
+    fn good(self, text: &str) -> String {
+        self.paint(AnsiColor::Green.on_default(), text)
+    }
+
+    fn bad(self, text: &str) -> String {
+        self.paint(AnsiColor::Red.on_default().bold(), text)
+    }
+}
+
+/// A label and a text that goes on below its own beginning where the terminal ends.
+fn said(out: &mut String, label: &str, paint: impl Fn(&str) -> String, text: &str, width: usize) {
+    let indent = label.chars().count() + usize::from(!label.is_empty());
+    let mut row = String::new();
+    let mut first = true;
+    let mut end = |row: &mut String, out: &mut String| {
+        let head = if first { paint(label) } else { " ".repeat(indent.saturating_sub(1)) };
+        let gap = if indent > 0 { " " } else { "" };
+        line(out, &format!("{head}{gap}{row}"));
+        row.clear();
+        first = false;
+    };
+    for word in text.split(' ') {
+        let full = indent + row.chars().count() + 1 + word.chars().count() > width;
+        if full && !row.trim().is_empty() {
+            end(&mut row, out);
+        }
+        if !row.is_empty() {
+            row.push(' ');
+        }
+        row.push_str(word);
+    }
+    end(&mut row, out);
+}
+
+fn line(out: &mut String, text: &str) {
+    out.push_str(text.trim_end());
+    out.push('\n');
+}
+
+fn head(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
+    let model = summary.model.as_deref().unwrap_or("model not named");
+    line(out, &format!("{}  {model}  {}", ink.bold(&summary.url), ink.dim(&summary.started_utc)));
+    let mut words = format!("{} answered, {} failed", count(summary.completed), count(summary.failed));
+    let recorded = summary.completed + summary.failed;
+    if summary.planned != recorded {
+        let _ = write!(words, " of {} planned", count(summary.planned));
+    }
+    if let Some(seconds) = summary.duration_s {
+        let _ = write!(words, " in {} s", figure(seconds));
+    }
+    for (number, what) in [(summary.short, "shorter than asked"), (summary.resent, "sent anew")] {
+        if number > 0 {
+            let _ = write!(words, ", {} {what}", count(number));
+        }
+    }
+    if let Some(before) = summary.before {
+        let _ = write!(words, "; before it {} for warm-up", count(before.requests));
+    }
+    said(out, "", str::to_owned, &words, width);
+    if !summary.valid {
+        said(out, "not valid:", |label| ink.bad(label), &summary.invalid_because.join("; "), width);
+    }
+}
+
+fn table(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
+    let wide = width >= NARROW;
+    let heads: &[&str] =
+        if wide { &["mean", "p50", "p90", "p95", "p99", "max", "n"] } else { &["mean", "p50", "p99", "max", "n"] };
+    let taken = NAMES + heads.len() * COLUMN;
+    let mut text = format!("{:NAMES$}", "");
+    for head in heads {
+        let _ = write!(text, "{head:>COLUMN$}");
+    }
+    out.push('\n');
+    line(out, &ink.bold(&text));
+    let main = [
+        ("ttft_ms", &summary.ttft_ms),
+        ("tpot_ms", &summary.tpot_ms),
+        ("itl_ms", &summary.itl_ms),
+        ("e2e_latency_ms", &summary.e2e_latency_ms),
+    ];
+    let more = [
+        ("ttft_first_chunk_ms", &summary.ttft_first_chunk_ms),
+        ("ttfo_ms", &summary.ttfo_ms),
+        ("chunk_gap_ms", &summary.chunk_gap_ms),
+        ("e2e_stream_end_ms", &summary.e2e_stream_end_ms),
+        ("decode_tok_s", &summary.decode_tok_s),
+        ("e2e_tok_s", &summary.e2e_tok_s),
+        ("prefill_tok_s", &summary.prefill_tok_s),
+        ("tokens_per_chunk", &summary.tokens_per_chunk),
+    ];
+    let from_sent = summary.ttft_from_sent_ms.as_ref().map(|metric| ("ttft_from_sent_ms", metric));
+    let mut rows: Vec<(&str, &Metric, bool)> = main.iter().map(|(name, metric)| (*name, *metric, true)).collect();
+    rows.extend(from_sent.iter().map(|(name, metric)| (*name, *metric, false)));
+    // What is nowhere but explains nothing either is left out below the four of the contract.
+    rows.extend(more.iter().filter(|(_, metric)| metric.n > 0).map(|(name, metric)| (*name, *metric, false)));
+    for (name, metric, strong) in rows {
+        let mut text = format!("{name:NAMES$}");
+        if metric.n == 0 {
+            text.push_str(&metric.absent.get("all").map_or_else(String::new, |why| format!("{:>COLUMN$}  {why}", "-")));
+        } else {
+            let cells = [metric.mean, metric.p50, metric.p90, metric.p95, metric.p99, metric.max];
+            let shown = cells.iter().enumerate().filter(|(place, _)| wide || !matches!(place, 2 | 3));
+            for (_, cell) in shown {
+                let _ = write!(text, "{:>COLUMN$}", cell.map_or_else(|| "-".to_owned(), figure));
+            }
+            let _ = write!(text, "{:>COLUMN$}", count(metric.n));
+            if let Some(percent) = metric.resolution_pct {
+                let _ = write!(text, " ±{percent}%");
+            }
+            if taken + 2 + metric.definition.len() <= width && metric.resolution_pct.is_none() {
+                let _ = write!(text, "  {}", ink.dim(metric.definition));
+            }
+        }
+        line(out, &if strong || !ink.colour { text } else { ink.dim(&text) });
+    }
+}
+
+fn rates(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
+    let steady = summary.steady.as_ref();
+    let what = steady.map_or("", |steady| if steady.target.is_some() { "steady" } else { "arrivals" });
+    out.push('\n');
+    line(out, &ink.bold(&format!("{:NAMES$}{:>COLUMN$}{what:>COLUMN$}", "", "whole run")));
+    let rows = [
+        ("requests/s", summary.request_throughput_req_s, steady.map(|steady| steady.request_throughput_req_s)),
+        ("output tok/s", summary.output_throughput_tok_s, steady.and_then(|steady| steady.output_throughput_tok_s)),
+        ("total tok/s", summary.total_throughput_tok_s, None),
+        ("in flight", summary.concurrency_mean, steady.map(|steady| steady.concurrency_mean)),
+        ("offered requests/s", summary.offered_rate_req_s, None),
+        ("sent requests/s", summary.achieved_rate_req_s, None),
+    ];
+    for (name, whole, within) in rows {
+        if whole.is_none() && within.is_none() && !name.ends_with("tok/s") {
+            continue;
+        }
+        let cell = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), figure);
+        let second = if within.is_some() { cell(within) } else { String::new() };
+        line(out, &format!("{name:NAMES$}{:>COLUMN$}{second:>COLUMN$}", cell(whole)));
+    }
+    if let Some(goodput) = &summary.goodput {
+        let slos: Vec<String> = goodput.slos.iter().map(|(name, most)| format!("{name} <= {most}")).collect();
+        let share = goodput.fraction.map_or_else(|| "-".to_owned(), percent);
+        let rate = goodput.req_s.map_or_else(|| "-".to_owned(), figure);
+        let label = format!("{:NAMES$}{rate:>COLUMN$} ", "goodput");
+        let text = format!("requests/s, {share} % of those planned, met {}", slos.join(" and "));
+        said(out, &label, str::to_owned, &text, width);
+    }
+    if let Some(steady) = steady {
+        let text = match steady.target {
+            Some(target) => format!(
+                "{} s, {} % of them with at least {} in flight; tokens by the time of each chunk",
+                figure(steady.duration_s),
+                percent(steady.share_at_target),
+                figure(REACHED * target)
+            ),
+            None => format!(
+                "{} s from the first send to the last; tokens by the time of each chunk",
+                figure(steady.duration_s)
+            ),
+        };
+        said(out, &format!("{what}:"), |label| ink.bold(label), &text, width);
+    }
+}
+
+fn faults(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
+    let listed = |map: Vec<(String, u64)>| {
+        map.iter().map(|(kind, number)| format!("{kind} {}", count(*number))).collect::<Vec<_>>().join(", ")
+    };
+    if !summary.errors.is_empty() {
+        let mut text = listed(summary.errors.iter().map(|(kind, number)| ((*kind).to_owned(), *number)).collect());
+        if !summary.http.is_empty() {
+            let codes =
+                listed(summary.http.iter().map(|(code, number)| (format!("status {code}:"), *number)).collect());
+            let _ = write!(text, "; {codes}");
+        }
+        if !summary.retry_after.is_empty() {
+            let waits: Vec<&str> = summary.retry_after.keys().map(String::as_str).collect();
+            let _ = write!(text, "; Retry-After {}", waits.join(", "));
+        }
+        out.push('\n');
+        said(out, "errors:", |label| ink.bad(label), &text, width);
+    }
+    for note in &summary.notes {
+        said(out, "note:", |label| ink.bold(label), note, width);
+    }
+}
+
+fn client(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
+    let client = &summary.client;
+    out.push('\n');
+    if client.limited {
+        let text = format!("because {}", client.because.join("; and because "));
+        said(out, "client limited: yes,", |label| ink.bad(label), &text, width);
+    } else {
+        line(out, &format!("client limited: {}", ink.good("no")));
+    }
+    let mut words = vec![format!("{} clock", if client.clock.is_empty() { "no" } else { client.clock })];
+    for (name, lags) in [("read lag", &client.read_lag_ms), ("schedule lag", &client.schedule_lag_ms)] {
+        if let Some(lags) = lags {
+            let (what, tail) = if lags.p99.is_some() { ("p99", lags.p99) } else { ("max", lags.max) };
+            words.push(format!("{name} {what} {} ms", tail.map_or_else(|| "-".to_owned(), figure)));
+        }
+    }
+    words.extend(client.cpu_share.map(|share| format!("{} % of one core", percent(share))));
+    words.push(format!("{} MiB", figure(client.peak_rss_mib)));
+    said(out, " ", str::to_owned, &words.join(", "), width);
+    if let Some(calibration) = &client.calibration {
+        said(out, "instrument error:", str::to_owned, &calibration.sentence(), width);
+    }
+}
+
+/// A share in per cent: whole, or with one decimal where that hides something.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if (percent - percent.round()).abs() < 0.05 { format!("{percent:.0}") } else { format!("{percent:.1}") }
+}
+
+/// Three to five digits of what matters.
+fn figure(value: f64) -> String {
+    match value.abs() {
+        size if size < 10.0 => format!("{value:.3}"),
+        size if size < 100.0 => format!("{value:.2}"),
+        size if size < 10_000.0 => format!("{value:.1}"),
+        _ => grouped(&format!("{value:.0}")),
+    }
+}
+
+fn count(number: u64) -> String {
+    grouped(&number.to_string())
+}
+
+/// Thousands apart, from five digits on.
+fn grouped(digits: &str) -> String {
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
+    if digits.len() < 5 {
+        return format!("{sign}{digits}");
+    }
+    let mut text = String::from(sign);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

@@ -1,0 +1,325 @@
+//! Loads one after another: a list of concurrencies or rates, or a search for the one from which on more load brings nothing more.
+//!
+//! In:  what was measured at each value so far ([`Point`]).  Out: the next value ([`Search::next`]), and why it ended ([`Search::outcome`]).
+//! Not here: running a load, the cells of a matrix (see `matrix`).
+//!
+//! The search doubles until a value no longer pays: the throughput of output tokens grows by less than 5 %, an SLO fails, or requests
+//! fail. Then it halves the gap between the last value that paid and the first that did not, until they are near. Everything is decided
+//! from the points alone, so that an interrupted search goes on where it stood.
+//!
+//! Beyond what a server can take nothing is steady: requests in flight and the time to the first token grow for as long as the load
+//! lasts. [`oversaturated`] looks for both, in an open loop; in a closed one the first cannot grow.
+
+use crate::error::Error;
+use crate::stats::drift;
+
+/// Growth of the throughput below which a doubling does not pay.
+pub const PAYS: f64 = 0.05;
+/// Share of failed requests above which a value is not held.
+pub const FAILED: f64 = 0.01;
+/// Slices of a load in which its growth is looked for.
+pub const SLICES: usize = 20;
+/// Significance of the growth; both signs must show it.
+pub const ALPHA: f64 = 0.01;
+/// Growth over the whole load, relative to its mean, that is worth speaking of.
+pub const GROWTH: f64 = 0.25;
+/// Loads of one search, whatever happens.
+pub const POINTS_MOST: usize = 40;
+
+/// What was measured at one value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// Concurrency, or requests per second.
+    pub value: f64,
+    /// Output tokens per second; absent where the tokens are not known.
+    pub output_tok_s: Option<f64>,
+    /// Requests per second that were answered.
+    pub request_s: f64,
+    /// Share of requests that failed or were never sent.
+    pub failed: f64,
+    /// Whether the stated SLOs are met; absent without any.
+    pub slo_met: Option<bool>,
+    /// See [`oversaturated`].
+    pub oversaturated: bool,
+}
+
+/// Why a value does not pay.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Limit {
+    /// Requests fail.
+    Failed {
+        /// Share.
+        share: f64,
+    },
+    /// An SLO is not met.
+    Slo,
+    /// Requests in flight and the time to the first token grow as long as the load lasts.
+    Oversaturated,
+    /// The throughput grows too little for the load that was added.
+    Flat {
+        /// Growth over the best of the smaller values, as if it had been doubled.
+        growth: f64,
+    },
+}
+
+impl Limit {
+    /// As part of a sentence.
+    pub fn words(self) -> String {
+        match self {
+            Self::Failed { share } => format!("{:.1} % of the requests fail", share * 100.0),
+            Self::Slo => "an SLO is not met".to_owned(),
+            Self::Oversaturated => "requests pile up as long as the load lasts".to_owned(),
+            Self::Flat { growth } => format!("twice the load brings {:.1} % more", growth * 100.0),
+        }
+    }
+}
+
+/// How a search ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Outcome {
+    /// Greatest value that paid; absent when not even the first did.
+    pub best: Option<Point>,
+    /// Least value that did not, and why; absent when the search came to its end before.
+    pub limit: Option<(f64, Limit)>,
+}
+
+/// A saturation search.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Search {
+    /// First value, above 0.
+    pub from: f64,
+    /// Greatest value that is tried.
+    pub to: f64,
+    /// Whole numbers alone: concurrencies.
+    pub whole: bool,
+    /// The two values that it ends between may be so far apart, relative to the lower one.
+    pub near: f64,
+}
+
+impl Search {
+    /// Over concurrencies, from 1.
+    pub const fn concurrencies(to: u32) -> Self {
+        Self { from: 1.0, to: to as f64, whole: true, near: 0.1 }
+    }
+
+    /// Over rates per second.
+    pub const fn rates(from: f64, to: f64) -> Self {
+        Self { from, to, whole: false, near: 0.05 }
+    }
+
+    /// The next value to measure; nothing when the search is over.
+    pub fn next(&self, points: &[Point]) -> Option<f64> {
+        if points.len() >= POINTS_MOST {
+            return None;
+        }
+        let (low, high) = self.bracket(points);
+        let next = match (low, high) {
+            (None, None) => self.from,
+            // Not even the first pays: smaller ones are not asked for.
+            (None, Some(_)) => return None,
+            (Some(low), None) if low >= self.to => return None,
+            (Some(low), None) => (2.0 * low).min(self.to),
+            (Some(low), Some((high, _))) => {
+                let middle = 0.5 * (low + high);
+                let middle = if self.whole { middle.floor() } else { middle };
+                if high - low <= self.near * low || middle <= low || middle >= high {
+                    return None;
+                }
+                middle
+            }
+        };
+        Some(if self.whole { next.round().max(1.0) } else { next })
+    }
+
+    /// What was found so far.
+    pub fn outcome(&self, points: &[Point]) -> Outcome {
+        let (low, limit) = self.bracket(points);
+        Outcome { best: low.and_then(|low| points.iter().copied().find(|point| point.value == low)), limit }
+    }
+
+    /// Greatest value that pays below the least that does not.
+    fn bracket(&self, points: &[Point]) -> (Option<f64>, Option<(f64, Limit)>) {
+        let mut sorted = points.to_vec();
+        sorted.sort_by(|a, b| a.value.total_cmp(&b.value));
+        let mut best: Option<Point> = None;
+        for point in sorted {
+            if let Some(limit) = limit(&point, best.as_ref()) {
+                return (best.map(|best| best.value), Some((point.value, limit)));
+            }
+            best = Some(point);
+        }
+        (best.map(|best| best.value), None)
+    }
+}
+
+/// Why a value does not pay after a smaller one that does.
+fn limit(point: &Point, before: Option<&Point>) -> Option<Limit> {
+    if point.failed > FAILED {
+        return Some(Limit::Failed { share: point.failed });
+    }
+    if point.slo_met == Some(false) {
+        return Some(Limit::Slo);
+    }
+    if point.oversaturated {
+        return Some(Limit::Oversaturated);
+    }
+    let before = before?;
+    let (now, then) = match (point.output_tok_s, before.output_tok_s) {
+        (Some(now), Some(then)) => (now, then),
+        // Without tokens requests stand for them.
+        _ => (point.request_s, before.request_s),
+    };
+    let factor = point.value / before.value;
+    if then <= 0.0 || factor <= 1.0 {
+        return None;
+    }
+    // Between two neighbours less than a doubling lies: their growth is carried over to one.
+    let growth = (now.max(0.0) / then).powf(std::f64::consts::LN_2 / factor.ln()) - 1.0;
+    (growth < PAYS).then_some(Limit::Flat { growth })
+}
+
+/// Whether a load was more than the server can take: requests in flight and the time to the first token, both in equal slices of the
+/// measured part in order of time, rise together (Mann-Kendall), by an amount that matters. Fewer than eight slices say nothing.
+pub fn oversaturated(in_flight: &[f64], ttft_ms: &[f64]) -> bool {
+    let grows = |values: &[f64]| {
+        values.len() >= 8
+            && drift(values, 1.0 - ALPHA).is_some_and(|found| {
+                found.s > 0 && found.p < ALPHA && found.drift_pct.is_some_and(|percent| percent > 100.0 * GROWTH)
+            })
+    };
+    grows(in_flight) && grows(ttft_ms)
+}
+
+/// Reads `1,2,4,8`, `1-128` (doubling), `10-50:10` (steps).
+///
+/// # Errors
+/// Usage, with the forms there are.
+pub fn values(text: &str, whole: bool) -> Result<Vec<f64>, Error> {
+    let wrong = |why: String| {
+        Error::usage(format!("'{text}' is no list of loads: {why}"))
+            .hint("use 1,2,4,8 or 1-128 (doubling) or 10-50:10 (steps of 10)")
+    };
+    let number = |part: &str| {
+        let part = part.trim();
+        let value = part.parse::<f64>().ok().filter(|value| value.is_finite() && *value > 0.0);
+        let value = value.ok_or_else(|| wrong(format!("'{part}' is no number above 0")))?;
+        if whole && value.fract() != 0.0 { Err(wrong(format!("'{part}' is not whole"))) } else { Ok(value) }
+    };
+    let Some((low, rest)) = text.split_once('-') else {
+        return text.split(',').map(number).collect();
+    };
+    let (high, step) = match rest.split_once(':') {
+        Some((high, step)) => (number(high)?, Some(number(step)?)),
+        None => (number(rest)?, None),
+    };
+    let low = number(low)?;
+    if low > high {
+        return Err(wrong(format!("{low} is above {high}")));
+    }
+    let mut found = Vec::new();
+    let mut value = low;
+    while value < high && found.len() < 10_000 {
+        found.push(value);
+        value = match step {
+            // Multiplied, not added up: a tenth ten times over is not one.
+            Some(step) => low + step * found.len() as f64,
+            None => 2.0 * value,
+        };
+    }
+    if value < high {
+        return Err(wrong("more than ten thousand loads".to_owned()));
+    }
+    // The end is part of a doubling row always, of steps where they meet it.
+    if step.is_none_or(|step| value - high < 1e-9 * step) {
+        found.push(high);
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server whose throughput grows to a ceiling.
+    fn server(value: f64, ceiling: f64) -> Point {
+        let throughput = 100.0 * value.min(ceiling);
+        Point {
+            value,
+            output_tok_s: Some(throughput),
+            request_s: throughput / 100.0,
+            failed: 0.0,
+            slo_met: None,
+            oversaturated: false,
+        }
+    }
+
+    fn run(search: Search, measure: impl Fn(f64) -> Point) -> (Vec<f64>, Outcome) {
+        let mut points = Vec::new();
+        while let Some(value) = search.next(&points) {
+            points.push(measure(value));
+        }
+        (points.iter().map(|point| point.value).collect(), search.outcome(&points))
+    }
+
+    #[test]
+    fn the_search_doubles_and_then_halves_the_gap() {
+        let (asked, found) = run(Search::concurrencies(1024), |value| server(value, 50.0));
+        assert_eq!(asked[..8], [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0]);
+        let best = found.best.unwrap().value;
+        assert!((50.0..=70.0).contains(&best), "{asked:?}");
+        let (value, limit) = found.limit.unwrap();
+        assert!(value - best <= 0.1 * best && matches!(limit, Limit::Flat { .. }), "{found:?}");
+        assert!(limit.words().contains("twice the load brings"));
+    }
+
+    #[test]
+    fn the_search_ends_at_its_end() {
+        let (asked, found) = run(Search::concurrencies(20), |value| server(value, 500.0));
+        assert_eq!(asked, [1.0, 2.0, 4.0, 8.0, 16.0, 20.0]);
+        assert_eq!((found.best.unwrap().value, found.limit), (20.0, None));
+    }
+
+    #[test]
+    fn failures_and_objectives_end_it_too() {
+        let fails = |value: f64| Point { failed: if value > 23.0 { 0.2 } else { 0.0 }, ..server(value, 1e9) };
+        let (_, found) = run(Search::concurrencies(1024), fails);
+        assert_eq!((found.best.unwrap().value, found.limit), (22.0, Some((24.0, Limit::Failed { share: 0.2 }))));
+        let slow = |value: f64| Point { slo_met: Some(value <= 3.3), ..server(value, 1e9) };
+        let (_, found) = run(Search::rates(0.5, 100.0), slow);
+        assert!((3.1..=3.3).contains(&found.best.unwrap().value) && matches!(found.limit, Some((_, Limit::Slo))));
+        let (asked, found) = run(Search::concurrencies(8), |value| Point { failed: 1.0, ..server(value, 8.0) });
+        assert_eq!((asked, found.best), (vec![1.0], None));
+    }
+
+    #[test]
+    fn the_order_of_the_points_does_not_matter() {
+        let search = Search::concurrencies(64);
+        let points = [4.0, 1.0, 8.0, 2.0].map(|value| server(value, 6.0));
+        let mut sorted = points;
+        sorted.sort_by(|a, b| a.value.total_cmp(&b.value));
+        assert_eq!(search.next(&points), search.next(&sorted));
+    }
+
+    #[test]
+    fn piling_up_is_seen_and_a_wave_is_not() {
+        let rising: Vec<f64> = (0..20).map(|i| 10.0 + 3.0 * f64::from(i)).collect();
+        let wave: Vec<f64> = (0..20).map(|i| 10.0 + f64::from(i % 4)).collect();
+        assert!(oversaturated(&rising, &rising));
+        assert!(!oversaturated(&rising, &wave) && !oversaturated(&wave, &rising));
+        assert!(!oversaturated(&rising[..7], &rising[..7]), "too little to say");
+        let faint: Vec<f64> = (0..20).map(|i| 100.0 + 0.1 * f64::from(i)).collect();
+        assert!(!oversaturated(&faint, &faint), "it rises, and by nothing that matters");
+    }
+
+    #[test]
+    fn lists_and_ranges_are_read() {
+        assert_eq!(values("1, 2,4", true).unwrap(), [1.0, 2.0, 4.0]);
+        assert_eq!(values("1-10", true).unwrap(), [1.0, 2.0, 4.0, 8.0, 10.0]);
+        assert_eq!(values("10-50:20", true).unwrap(), [10.0, 30.0, 50.0]);
+        assert_eq!(values("10-55:20", true).unwrap(), [10.0, 30.0, 50.0]);
+        assert_eq!(values("0.5-2", false).unwrap(), [0.5, 1.0, 2.0]);
+        for bad in ["", "0", "8-1", "1.5", "a-b", "1-"] {
+            assert!(values(bad, true).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The audit after a load: lengths that were asked for, sent, counted here and reported by the server.
+//!
+//! In:  [`Row`]s, one for each answered request.  Out: [`Audit`].
+//! Not here: recounting (a [`super::Counter`] does), what a deviation means for a verdict.
+//!
+//! Of an answer a deviation of more than 1 % between the server's count and ours is one; of prompts it is the median of what the server
+//! reports that may be off by at most 2 % from what was asked for: rows E and M of the definitions.
+
+use crate::stats::quantile_sorted;
+
+/// Deviation of an answer's two counts from which on it is off.
+pub const OUTPUT_OFF: f64 = 0.01;
+/// Deviation of the median prompt from what was asked for, from which on prompts are off.
+pub const INPUT_OFF: f64 = 0.02;
+
+/// Lengths of one request, tokens; absent is not known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Row {
+    /// Asked for, as the server should report it.
+    pub isl_asked: Option<u32>,
+    /// Of the text that was sent, by our count.
+    pub isl_sent: Option<u32>,
+    /// `prompt_tokens`.
+    pub isl_reported: Option<u32>,
+    /// Asked for.
+    pub osl_asked: Option<u32>,
+    /// Of the answer's text, by our count.
+    pub osl_counted: Option<u32>,
+    /// `completion_tokens`.
+    pub osl_reported: Option<u32>,
+}
+
+/// What the rows add up to. Each figure is absent where no row has both its lengths.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Audit {
+    /// Rows.
+    pub rows: usize,
+    /// Rows with an answer counted here and by the server.
+    pub outputs: usize,
+    /// Share of those whose two counts differ by more than 1 %.
+    pub outputs_off: Option<f64>,
+    /// Median of reported over asked input length, less 1.
+    pub input_median_off: Option<f64>,
+    /// Whether that is more than 2 %.
+    pub input_off: Option<bool>,
+    /// Median of reported less sent input tokens: what the template seems to cost.
+    pub template: Option<f64>,
+    /// Share of answers whose reported length is not the one asked for.
+    pub osl_differs: Option<f64>,
+}
+
+/// Adds up.
+pub fn audit(rows: impl IntoIterator<Item = Row>) -> Audit {
+    let mut found = Audit::default();
+    let (mut off, mut differs, mut stated) = (0usize, 0usize, 0usize);
+    let (mut ratios, mut overheads) = (Vec::new(), Vec::new());
+    for row in rows {
+        found.rows += 1;
+        if let Some((counted, reported)) = row.osl_counted.zip(row.osl_reported) {
+            found.outputs += 1;
+            let deviation = f64::from(counted.abs_diff(reported));
+            off += usize::from(deviation > OUTPUT_OFF * f64::from(reported.max(1)));
+        }
+        if let Some((asked, reported)) = row.osl_asked.zip(row.osl_reported) {
+            stated += 1;
+            differs += usize::from(asked != reported);
+        }
+        if let Some((asked, reported)) = row.isl_asked.filter(|asked| *asked > 0).zip(row.isl_reported) {
+            ratios.push(f64::from(reported) / f64::from(asked) - 1.0);
+        }
+        if let Some((sent, reported)) = row.isl_sent.zip(row.isl_reported) {
+            overheads.push(f64::from(reported) - f64::from(sent));
+        }
+    }
+    let median = |values: &[f64]| (!values.is_empty()).then(|| quantile_sorted(&crate::stats::sorted(values), 0.5));
+    let share = |count: usize, of: usize| (of > 0).then(|| count as f64 / of as f64);
+    found.outputs_off = share(off, found.outputs);
+    found.osl_differs = share(differs, stated);
+    found.input_median_off = median(&ratios);
+    found.input_off = found.input_median_off.map(|median| median.abs() > INPUT_OFF);
+    found.template = median(&overheads);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deviations_are_counted_where_both_lengths_are_known() {
+        let row = |asked, sent, reported, counted, answered| Row {
+            isl_asked: Some(asked),
+            isl_sent: sent,
+            isl_reported: reported,
+            osl_asked: Some(100),
+            osl_counted: counted,
+            osl_reported: answered,
+        };
+        let found = audit([
+            row(100, Some(90), Some(103), Some(100), Some(100)),
+            row(100, Some(90), Some(104), Some(102), Some(100)),
+            row(100, Some(90), Some(101), None, Some(99)),
+            row(100, None, None, Some(7), None),
+        ]);
+        assert_eq!((found.rows, found.outputs, found.outputs_off), (4, 2, Some(0.5)));
+        assert!((found.input_median_off.unwrap() - 0.03).abs() < 1e-12 && found.input_off == Some(true));
+        assert_eq!((found.template, found.osl_differs), (Some(13.0), Some(1.0 / 3.0)));
+        assert_eq!(audit([]), Audit::default());
+    }
+}

@@ -1,0 +1,103 @@
+//! How many tokens a text has, and a text of so many tokens.
+//!
+//! In:  a `tokenizer.json`, a server that counts, a server that reports what it was sent, or nothing.
+//! Out: [`Counter`]s; a [`Recipe`] for texts of a wanted length; an [`Audit`] after the load.
+//! Not here: the words themselves (see `plan::text`), asking over the network (see `server`).
+//!
+//! Three ways to know, each better than the next. [`Local`] counts with the model's own `tokenizer.json`. [`Server`] lets the server count;
+//! before and after a load, never while it runs, since that would be load of its own. [`Gauge`] sends a few prompts of known numbers of
+//! words and lays a straight line through the prompt tokens that the server reports: what the template costs, and what a word costs;
+//! how far the points lie off the line is kept with it. With [`Words`] nothing is known: a word is taken for a token, since nearly every
+//! model has it so, and what was sent is then *unknown*, never the number that was asked for.
+//!
+//! The ISL of a plan is what the server should report, with its template. So a text is made shorter by what the template costs, where a
+//! gauge has found it out; without one the template comes on top and the server reports more than was asked for, which the audit shows.
+
+mod audit;
+mod gauge;
+mod local;
+mod recipe;
+
+pub use audit::{Audit, Row, audit};
+pub use gauge::{Gauge, Point};
+pub use local::Local;
+pub use recipe::Recipe;
+
+use crate::error::Error;
+
+/// Who counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The model's tokenizer on this machine.
+    Local,
+    /// The server, asked.
+    Server,
+    /// The server's usage of a few probes.
+    Gauge,
+    /// Nobody.
+    Unknown,
+}
+
+impl Origin {
+    /// Word in a summary.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::Server => "server",
+            Self::Gauge => "probe",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// Counts tokens of a text, none of them special, without a template.
+pub trait Counter: Send + Sync {
+    /// Who counts.
+    fn origin(&self) -> Origin;
+    /// Tokens of a text; absent where it cannot tell.
+    ///
+    /// # Errors
+    /// When a counter that can tell could not this time.
+    fn count(&self, text: &str) -> Result<Option<u32>, Error>;
+    /// The tokens themselves, where it knows them.
+    ///
+    /// # Errors
+    /// As above.
+    fn ids(&self, _text: &str) -> Result<Option<Vec<u32>>, Error> {
+        Ok(None)
+    }
+    /// Whether it may be asked while the load runs: it costs the server nothing.
+    fn live(&self) -> bool {
+        false
+    }
+}
+
+/// Counts through a closure that asks the server.
+pub struct Server<F>(pub F);
+
+impl<F: Fn(&str) -> Result<u32, Error> + Send + Sync> Counter for Server<F> {
+    fn origin(&self) -> Origin {
+        Origin::Server
+    }
+
+    fn count(&self, text: &str) -> Result<Option<u32>, Error> {
+        (self.0)(text).map(Some)
+    }
+}
+
+/// Knows nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Words;
+
+impl Counter for Words {
+    fn origin(&self) -> Origin {
+        Origin::Unknown
+    }
+
+    fn count(&self, _text: &str) -> Result<Option<u32>, Error> {
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! A server with known emission times: what a client should have seen, to the microsecond.
+//!
+//! In:  [`Settings`]: when tokens are due, the shape of the stream.  Out: answers on sockets; a [`Truth`] for each request.
+//! Not here: measuring (see `load`), with which nothing is shared but the sockets.
+//!
+//! ```text
+//! listener ─▶ connection ─▶ request ─▶ ask ─▶ job ─▶ emissions ─▶ truth
+//!             net           http       JSON   words   due times    JSON lines
+//! ```
+//!
+//! One thread does it all: it waits for sockets and for the next due moment at once (see [`server`]). Token k of an answer is due at
+//! `received + ttft + k × itl`, where `received` is the kernel's stamp of the request's last byte, so the due times do not depend on
+//! when this process was scheduled. What is recorded is not the due time but the clock just before the write that took the last byte
+//! of the event: whatever the machine does to the mock, the truth stays true, and how late the mock was is told apart
+//! ([`Totals`]).
+//!
+//! The mock's tokenizer: a token is a word between white space, and the chat template adds [`text::TEMPLATE_TOKENS`] tokens to each
+//! message. So every token count of a prompt or an answer is known exactly, from the text alone.
+
+pub mod ask;
+pub mod cache;
+mod http;
+mod job;
+mod late;
+mod metrics;
+pub mod server;
+pub mod settings;
+pub mod shape;
+pub mod text;
+pub mod truth;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use crate::error::{Error, Kind};
+use crate::host::net::Waker;
+
+pub use server::Totals;
+pub use settings::Settings;
+pub use shape::{Expect, SHAPES, Shape};
+pub use truth::{Outcome, Truth};
+
+/// A mock that runs on a thread of its own. Dropped, it is told to end and not waited for.
+#[derive(Debug)]
+pub struct Running {
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    waker: Waker,
+    thread: Option<JoinHandle<Result<server::Ended, Error>>>,
+}
+
+/// Starts a mock; it listens when this returns.
+///
+/// # Errors
+/// When the address cannot be listened on, the truth file cannot be made, or no thread can be had.
+pub fn start(settings: Settings) -> Result<Running, Error> {
+    let server = server::Server::new(settings)?;
+    let (address, stop, waker) = (server.address(), server.stop_flag(), server.waker());
+    let thread = std::thread::Builder::new()
+        .name("mock".to_owned())
+        .spawn(move || server.run())
+        .map_err(|cause| Error::new(Kind::Workload, "cannot start the mock's thread").because(cause))?;
+    Ok(Running { address, stop, waker, thread: Some(thread) })
+}
+
+impl Running {
+    /// Where it listens.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Base address for a client.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Whether its thread has ended by itself: it cannot go on.
+    pub fn failed(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Ends it: closes every connection. Gives one truth for each request, in the order in which they ended
+    /// (where [`Settings::keep_truth`] is set).
+    ///
+    /// # Errors
+    /// When it had failed, or the truth file could not be written.
+    pub fn stop(self) -> Result<Vec<Truth>, Error> {
+        Ok(self.finish()?.truths)
+    }
+
+    /// As [`Running::stop`], with the totals.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn finish(mut self) -> Result<server::Ended, Error> {
+        self.stop.store(true, Ordering::Release);
+        self.waker.wake();
+        let ended = self.thread.take().map(JoinHandle::join);
+        match ended {
+            Some(Ok(result)) => result,
+            _ => Err(Error::new(Kind::Workload, "the mock's thread ended by a fault of its own")),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        self.waker.wake();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! What is to be run, and in which order: a suite file, read and checked whole, expanded and shuffled by its seed.
+//!
+//! In:  the text of a suite.  Out: [`Suite`], [`Plan`]: every run with its place; every fault of the text at once.
+//! Not here: clocks, processes, whether the machine can do it (see `run`), what an environment or a workload wants to know
+//! (each reads its own [`Settings`], see `env` and `workload`).
+
+pub mod cells;
+pub mod estimate;
+pub mod expand;
+pub mod fault;
+mod nearest;
+pub mod only;
+pub mod read;
+pub mod settings;
+pub mod show;
+mod starter;
+pub mod suite;
+
+pub use estimate::{Estimate, Observed, Remaining, about, estimate, remaining};
+pub use expand::expand;
+pub use fault::{Fault, Faults};
+pub use only::only;
+pub use read::{Kinds, Parsed};
+pub use settings::{Reader, Settings};
+pub use show::show;
+pub use starter::starter;
+pub use suite::{
+    Gates, Hypothesis, Model, Order, PageCache, Part, Privacy, Retention, Skip, Suite, TelemetrySettings, Watchdogs,
+};
+
+use crate::archive::manifest::PlannedRun;
+
+/// One cell: what is run where.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cell {
+    /// Label of the environment.
+    pub environment: String,
+    /// Label of the model.
+    pub model: String,
+    /// Label of the workload.
+    pub workload: String,
+}
+
+impl Cell {
+    /// Of a run.
+    pub fn of(run: &PlannedRun) -> Self {
+        Self { environment: run.environment.clone(), model: run.model.clone(), workload: run.workload.clone() }
+    }
+
+    /// `environment/model/workload`, as `--only` takes it.
+    pub fn path(&self) -> String {
+        format!("{}/{}/{}", self.environment, self.model, self.workload)
+    }
+}
+
+/// Every run in the order of execution.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Plan {
+    /// By position, from 1.
+    pub runs: Vec<PlannedRun>,
+    /// Cells that the suite leaves out, with its reason.
+    pub left_out: Vec<(Cell, String)>,
+}

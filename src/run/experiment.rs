@@ -1,0 +1,133 @@
+//! A suite with everything in it understood: its environments and workloads as objects, its runs in their order.
+//!
+//! In:  the text of a suite and the folder it lies in.  Out: [`Experiment`], or every fault of the text at once.
+//! Not here: whether this machine can do it (see `gates`), running it (see `campaign`).
+
+use std::path::{Path, PathBuf};
+
+use crate::env::{ENVIRONMENTS, Environment};
+use crate::error::Error;
+use crate::plan::{self, Fault, Faults, Model, Part, Plan, Reader, Suite};
+use crate::workload::{Common, WORKLOADS, Workload};
+
+/// A suite ready to be run.
+pub struct Experiment {
+    /// As it was written.
+    pub suite: Suite,
+    /// By label, in the order of the file.
+    pub environments: Vec<(String, Box<dyn Environment>)>,
+    /// By label, in the order of the file.
+    pub workloads: Vec<(String, Common, Box<dyn Workload>)>,
+    /// Every run, in its order.
+    pub plan: Plan,
+    /// What does not stop it and should be known.
+    pub warnings: Vec<Fault>,
+    /// Where the suite lies: its files are named relative to this folder.
+    pub folder: PathBuf,
+}
+
+impl Experiment {
+    /// Reads a suite whole. `file` is its name for messages, `folder` where it lies.
+    ///
+    /// # Errors
+    /// Of usage, with every fault, its line and its remedy.
+    pub fn read(text: &str, file: &str, folder: &Path) -> Result<Self, Error> {
+        let environments: Vec<&str> = ENVIRONMENTS.iter().map(|kind| kind.name()).collect();
+        let workloads: Vec<&str> = WORKLOADS.iter().map(|kind| kind.name()).collect();
+        let kinds = plan::Kinds { environments: &environments, workloads: &workloads };
+        let plan::Parsed { suite, mut faults, warnings } = Suite::parse(text, &kinds);
+        let Some(suite) = suite else {
+            faults.into_result(file)?;
+            return Err(Error::usage(format!("'{file}' is not a suite")));
+        };
+        let environments = suite
+            .environments
+            .iter()
+            .filter_map(|part| {
+                let kind = ENVIRONMENTS.iter().find(|kind| kind.name() == part.kind)?;
+                read(part, &mut faults, |reader| kind.read(reader, folder)).map(|made| (part.label.clone(), made))
+            })
+            .collect();
+        let workloads: Vec<(String, Common, Box<dyn Workload>)> = suite
+            .workloads
+            .iter()
+            .filter_map(|part| {
+                let kind = WORKLOADS.iter().find(|kind| kind.name() == part.kind)?;
+                let made = read(part, &mut faults, |reader| {
+                    let common = Common::read(reader);
+                    kind.read(reader, folder).map(|workload| (common, workload))
+                });
+                made.map(|(common, workload)| (part.label.clone(), common, workload))
+            })
+            .collect();
+        let restrictions = plan::cells::Restrictions::of(&suite);
+        lacking(&suite, &workloads, &restrictions, &mut faults);
+        faults.into_result(file)?;
+        let plan = plan::expand(&suite, &|cell| restrictions.allows(cell));
+        if plan.runs.is_empty() {
+            return Err(Error::usage(format!("'{file}' plans no run"))
+                .hint("loosen [[skip]], or the environments and models of its workloads"));
+        }
+        Ok(Self { suite, environments, workloads, plan, warnings, folder: folder.to_owned() })
+    }
+
+    /// The environment of a label.
+    pub fn environment(&self, label: &str) -> Option<&dyn Environment> {
+        self.environments.iter().find(|(known, _)| known == label).map(|(_, made)| made.as_ref())
+    }
+
+    /// The workload of a label, with its common settings.
+    pub fn workload(&self, label: &str) -> Option<(&Common, &dyn Workload)> {
+        self.workloads.iter().find(|(known, ..)| known == label).map(|(_, common, made)| (common, made.as_ref()))
+    }
+
+    /// The model of a label.
+    pub fn model(&self, label: &str) -> Option<&Model> {
+        self.suite.models.iter().find(|model| model.label == label)
+    }
+
+    /// Seconds that a run of a workload is expected to take, where its settings tell.
+    pub fn expected_s(&self, workload: &str) -> Option<f64> {
+        self.workload(workload).and_then(|(_, made)| made.expected_s())
+    }
+}
+
+/// What a workload needs of a model that it is run with, and the model does not give, is a fault of the model.
+fn lacking(
+    suite: &Suite,
+    workloads: &[(String, Common, Box<dyn Workload>)],
+    restrictions: &plan::cells::Restrictions,
+    faults: &mut Faults,
+) {
+    let meet = |label: &str, model: &Model| {
+        suite.environments.iter().any(|environment| {
+            restrictions.allows(&plan::Cell {
+                environment: environment.label.clone(),
+                model: model.label.clone(),
+                workload: label.to_owned(),
+            })
+        })
+    };
+    for (label, _, workload) in workloads {
+        for model in suite.models.iter().filter(|model| meet(label, model)) {
+            for key in workload.lacks(model) {
+                let table = format!("models.{}", model.label);
+                let line = suite.text.lines().position(|line| {
+                    let line = line.trim();
+                    line == format!("[{table}]") || line == format!("[models.\"{}\"]", model.label)
+                });
+                let remedy = format!("give it in [{table}], or keep the workload from this model by its key 'models'");
+                let what = format!("is missing, and workload '{label}' needs it");
+                faults.add(line.map(|line| line + 1), format!("{table}.{key}"), what, remedy);
+            }
+        }
+    }
+}
+
+/// Reads the settings of one part; every key that nobody asked for becomes a fault.
+fn read<T>(part: &Part, faults: &mut Faults, with: impl FnOnce(&mut Reader<'_>) -> Option<T>) -> Option<T> {
+    let mut reader = part.reader(faults);
+    let made = with(&mut reader);
+    reader.finish();
+    made
+}

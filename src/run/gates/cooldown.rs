@@ -1,0 +1,45 @@
+//! Has the machine rested since the run before?
+//!
+//! In:  when the run before ended.  Out: the gate `cooldown`, which waits.
+//! Not here: temperatures: the chip cools within a minute, the case and the memory do not, and they have no reading of their own.
+
+use super::{Context, Gate, Patience, Seen};
+use crate::model::Finding;
+
+/// The gate.
+pub struct Cooldown;
+
+impl Gate for Cooldown {
+    fn name(&self) -> &'static str {
+        "cooldown"
+    }
+
+    fn reads(&self) -> &'static str {
+        "time since the run before ended, on the monotonic clock"
+    }
+
+    fn patience(&self) -> Patience {
+        Patience::Waits
+    }
+
+    fn look(&self, ctx: &Context<'_>, _seen: &Seen) -> Finding {
+        let least = ctx.gates.cooldown_min_s;
+        let limit = format!("at least {least} s");
+        let Some(ended) = ctx.last_ended else {
+            return Finding::passed(self.name(), "no run before this one").limit(limit);
+        };
+        let passed = ctx.host.monotonic().saturating_sub(ended).as_secs_f64();
+        let reading = format!("{passed:.0} s since the run before");
+        if passed >= least {
+            Finding::passed(self.name(), reading)
+        } else {
+            Finding::refused(
+                self.name(),
+                reading,
+                "wait; 'cooldown_min_s' in [gates] sets the pause, and 'wait_max_s' must allow for it",
+            )
+        }
+        .value(passed, "s")
+        .limit(limit)
+    }
+}

@@ -1,0 +1,57 @@
+//! Is there room for what the run will leave?
+//!
+//! In:  free bytes where the archive lies.  Out: the gate `disk-space`.
+//! Not here: a disk that fills up during a run (the archive's writer sees that).
+
+use std::path::Path;
+
+use super::{Context, Gate, Seen, absent};
+use crate::model::Finding;
+
+/// The gate.
+pub struct DiskSpace;
+
+const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
+
+impl Gate for DiskSpace {
+    fn name(&self) -> &'static str {
+        "disk-space"
+    }
+
+    fn reads(&self) -> &'static str {
+        "bytes that this user can still write where the archive lies"
+    }
+
+    fn look(&self, ctx: &Context<'_>, _seen: &Seen) -> Finding {
+        let folder = existing(ctx);
+        let free = match ctx.host.disk_free(folder) {
+            Ok(bytes) => bytes as f64 / GIB,
+            Err(cause) => {
+                return absent(
+                    self,
+                    format!("'{}' cannot be asked: {cause}", folder.display()),
+                    "put the archive on a local file system that this user may write to",
+                );
+            }
+        };
+        let reading = format!("{free:.1} GiB free at '{}'", folder.display());
+        let limit = ctx.gates.disk_free_min_gib;
+        if free >= limit {
+            Finding::passed(self.name(), reading)
+        } else {
+            Finding::refused(
+                self.name(),
+                reading,
+                "free some space, put the archive elsewhere with --archive, or lower 'disk_free_min_gib'",
+            )
+        }
+        .value(free, "GiB")
+        .limit(format!("at least {limit} GiB"))
+    }
+}
+
+/// The archive's folder, else the nearest one above it that exists.
+fn existing<'a>(ctx: &Context<'a>) -> &'a Path {
+    let above = ctx.archive.ancestors().find(|path| !path.as_os_str().is_empty() && ctx.host.exists(path));
+    above.unwrap_or_else(|| Path::new(if ctx.archive.is_absolute() { "/" } else { "." }))
+}

@@ -1,0 +1,53 @@
+//! Is the GPU cool enough that every run starts alike?
+//!
+//! In:  the GPU's temperature.  Out: the gate `gpu-temperature`, which waits.
+//! Not here: throttling (see `thermal_throttle`).
+//!
+//! The limit of the published study was 45 C. A limit of "idle + 5 C" holds the starts closer together: `check` shows the temperature of
+//! the idle GPU, and that plus 5 goes into `gpu_temp_max_c`.
+
+use super::{Context, Gate, Patience, Seen, unlimited};
+use crate::model::Finding;
+
+/// The gate.
+pub struct GpuTemperature;
+
+impl Gate for GpuTemperature {
+    fn name(&self) -> &'static str {
+        "gpu-temperature"
+    }
+
+    fn reads(&self) -> &'static str {
+        "the GPU's own temperature"
+    }
+
+    fn of_gpu(&self) -> bool {
+        true
+    }
+
+    fn patience(&self) -> Patience {
+        Patience::Waits
+    }
+
+    fn look(&self, ctx: &Context<'_>, seen: &Seen) -> Finding {
+        let celsius = match seen.gpu_field(self, "temperature", |gpu| gpu.temp_c) {
+            Ok(celsius) => celsius,
+            Err(finding) => return finding,
+        };
+        let reading = format!("{celsius:.0} C");
+        let Some(limit) = ctx.gates.gpu_temp_max_c else {
+            return unlimited(self, &reading, "gpu_temp_max_c").value(celsius, "C");
+        };
+        if celsius <= limit {
+            Finding::passed(self.name(), reading)
+        } else {
+            Finding::refused(
+                self.name(),
+                reading,
+                "let it cool down, check fan and air flow, or raise 'gpu_temp_max_c' when the idle GPU is no cooler than this",
+            )
+        }
+        .value(celsius, "C")
+        .limit(format!("at most {limit} C"))
+    }
+}

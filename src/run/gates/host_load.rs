@@ -1,0 +1,50 @@
+//! Is the machine otherwise at rest?
+//!
+//! In:  the load average over one minute and the number of cores.  Out: the gate `host-load`, which waits.
+//! Not here: who causes it.
+
+use super::{Context, Gate, Patience, Seen, absent, unlimited};
+use crate::model::Finding;
+
+/// The gate.
+pub struct HostLoad;
+
+impl Gate for HostLoad {
+    fn name(&self) -> &'static str {
+        "host-load"
+    }
+
+    fn reads(&self) -> &'static str {
+        "load average over one minute (/proc/loadavg) for each core"
+    }
+
+    fn patience(&self) -> Patience {
+        Patience::Waits
+    }
+
+    fn look(&self, ctx: &Context<'_>, seen: &Seen) -> Finding {
+        let (Some(load), Some(cores)) = (seen.host.load_1m, seen.cores) else {
+            return absent(
+                self,
+                "/proc/loadavg or the list of cores cannot be read",
+                "run where /proc and /sys are mounted, or set 'host_load_max_per_core = false'",
+            );
+        };
+        let each = load / f64::from(cores);
+        let reading = format!("{load:.2} over one minute, {each:.2} for each of {cores} cores");
+        let Some(limit) = ctx.gates.host_load_max_per_core else {
+            return unlimited(self, &reading, "host_load_max_per_core").value(each, "per core");
+        };
+        if each <= limit {
+            Finding::passed(self.name(), reading)
+        } else {
+            Finding::refused(
+                self.name(),
+                reading,
+                "end what keeps the cores busy (top), or raise 'host_load_max_per_core'; the average needs a minute to fall",
+            )
+        }
+        .value(each, "per core")
+        .limit(format!("at most {limit} for each core"))
+    }
+}

@@ -1,0 +1,33 @@
+//! Can the kernel's messages be read? The driver writes its faults (Xid, NVRM) there and nowhere else.
+//!
+//! In:  an attempt to open the log.  Out: the gate `kernel-log`.
+//! Not here: what the messages say (see `watchdog`).
+
+use super::{Context, Gate, Seen};
+use crate::model::Finding;
+
+/// The gate.
+pub struct KernelLog;
+
+impl Gate for KernelLog {
+    fn name(&self) -> &'static str {
+        "kernel-log"
+    }
+
+    fn reads(&self) -> &'static str {
+        "whether the kernel's messages may be read"
+    }
+
+    fn look(&self, ctx: &Context<'_>, _seen: &Seen) -> Finding {
+        match ctx.host.kernel_log() {
+            Ok(_) => Finding::passed(self.name(), "can be read"),
+            Err(cause) => Finding::warned(
+                self.name(),
+                format!(
+                    "cannot be read: {cause}; faults of the driver (Xid, NVRM) and kills for want of memory would go unseen"
+                ),
+                "run as root, or 'sysctl kernel.dmesg_restrict=0'; in a container add --cap-add SYSLOG and the device /dev/kmsg",
+            ),
+        }
+    }
+}

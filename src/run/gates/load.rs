@@ -1,0 +1,36 @@
+//! What a GPU looks like at rest, under load, and stuck: the figures that gates and watchdogs share.
+//!
+//! In:  nothing.  Out: constants with their sources.
+//! Not here: readings.
+//!
+//! A GB10 can be stuck at 500 to 850 MHz: 96 % in use, state P0, cool, 799 MHz, 19.5 W, no reason of lower clocks, a third of its speed;
+//! only taking the power away cures it. A healthy one holds 2.28 to 2.41 GHz at about 92 W. Source: Blackwellboy/model-serving-minefield,
+//! trap 124; parallelArchitect/spark-gpu-throttle-check.
+
+/// Utilisation from which a GPU is not at rest, per cent. A desktop that redraws stays below it; any engine that serves does not.
+pub const BUSY_PCT: f64 = 10.0;
+
+/// Utilisation from which a GPU is loaded, per cent: below it, its clocks say little.
+pub const LOADED_PCT: f64 = 90.0;
+
+/// Clock under load below which a GB10 is stuck rather than merely slow, MHz: between 850, the highest stuck one, and 2,280, the lowest
+/// healthy one.
+pub const STUCK_MHZ: f64 = 1400.0;
+
+/// Power under load below which a GB10 may be stuck, watts. A mark, no proof: light work draws little too.
+pub const STUCK_W: f64 = 30.0;
+
+/// Power from which a GB10 under heavy load is well, watts.
+pub const HEALTHY_W: f64 = 60.0;
+
+/// Bit of the driver's reasons of lower clocks: someone set the clocks. Source: NVML API reference, `nvmlClocksEventReasons`.
+pub const SET_BY_SOMEONE: u64 = 0x2;
+
+/// What to do about a stuck clock.
+pub const UNSTICK: &str = "take the power cord off the wall and off the device for a minute or longer, and start again: a reboot, a reset or a \
+                           clock lock do not cure a stuck clock; use the adapter that came with the machine";
+
+/// True for the GPU of a DGX Spark and its twins, whose stuck state is known in figures.
+pub fn is_spark(name: Option<&str>) -> bool {
+    name.is_some_and(|name| name.contains("GB10"))
+}

@@ -1,0 +1,118 @@
+//! What does the page cache hold, and is it dropped when the suite says so?
+//!
+//! In:  `/proc/meminfo`.  Out: the gate `page-cache`; when the suite says `page_cache = "drop"`, an emptied cache.
+//! Not here: whether memory suffices (see `memory_available`).
+//!
+//! Where CPU and GPU share memory, an engine that sizes its KV cache from `cudaMemGetInfo` counts page cache as used. A run that finds the
+//! model's files cached and a run that does not are two different experiments, so the amount is archived either way.
+//! Source: unslothai/unsloth pull request 10704; NVIDIA's playbooks drop it with the same two steps.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::seen::machine;
+use super::{Context, Gate, Seen, absent};
+use crate::host::Question;
+use crate::host::sample::HostSample;
+use crate::model::Finding;
+use crate::plan::PageCache;
+
+/// The gate.
+pub struct PageCacheState;
+
+const MIB_PER_GIB: f64 = 1024.0;
+
+/// The kernel's switch, and what it is told: page cache, directory entries and inodes.
+/// Source: Linux, Documentation/admin-guide/sysctl/vm.rst, "drop_caches".
+const SWITCH: &str = "/proc/sys/vm/drop_caches";
+const EVERYTHING: &str = "3";
+
+/// Writing back a cache full of dirty pages to a slow disk takes minutes.
+const SYNC_LIMIT: Duration = Duration::from_secs(600);
+
+/// Share of memory from which a cache that is kept is marked on a machine whose GPU shares it: engines take nine tenths of what they see
+/// as free, so below a tenth the cache moves less than what they leave alone anyway.
+const NOTABLE: f64 = 0.1;
+
+impl Gate for PageCacheState {
+    fn name(&self) -> &'static str {
+        "page-cache"
+    }
+
+    fn reads(&self) -> &'static str {
+        "Cached, Buffers and SReclaimable (/proc/meminfo), before and after dropping them where the suite says so"
+    }
+
+    fn look(&self, ctx: &Context<'_>, seen: &Seen) -> Finding {
+        let Some(cached) = cached_gib(&seen.host) else {
+            return absent(self, "/proc/meminfo cannot be read", "run where /proc is mounted");
+        };
+        let reading = format!("{cached:.2} GiB cached");
+        if ctx.gates.page_cache == PageCache::Drop {
+            return if ctx.host.is_root() {
+                Finding::passed(self.name(), format!("{reading}; dropped before each run"))
+            } else {
+                refused(self, format!("{reading}, and only root may drop it"))
+            }
+            .value(cached, "GiB")
+            .limit("dropped before each run");
+        }
+        let total = seen.host.memory_total_mib.map(|mib| mib / MIB_PER_GIB);
+        let notable = seen.unified() && ctx.needs_gpu && total.is_some_and(|total| cached > NOTABLE * total);
+        if notable {
+            Finding::warned(
+                self.name(),
+                format!("{reading} and kept; the GPU shares this memory, and an engine may count it as used"),
+                "set page_cache = \"drop\" in [gates] (needs root), or see to it that every run finds the same cache",
+            )
+        } else {
+            Finding::passed(self.name(), format!("{reading}, kept"))
+        }
+        .value(cached, "GiB")
+    }
+
+    fn act(&self, ctx: &Context<'_>, seen: &Seen) -> Option<Finding> {
+        if ctx.gates.page_cache == PageCache::Keep {
+            return None;
+        }
+        Some(drop_it(self, ctx, seen).limit("dropped before each run"))
+    }
+}
+
+fn drop_it(gate: &PageCacheState, ctx: &Context<'_>, seen: &Seen) -> Finding {
+    let before = cached_gib(&seen.host);
+    // Dirty pages cannot be dropped, so they are written back first.
+    match ctx.host.ask(&Question::new(["sync"]).within(SYNC_LIMIT)) {
+        Ok(answer) if answer.ok() => {}
+        Ok(answer) => {
+            return refused(gate, format!("'sync' failed before it could be dropped: {}", answer.complaint()));
+        }
+        Err(cause) => return refused(gate, format!("'sync' cannot be started: {cause}")),
+    }
+    if let Err(cause) = ctx.host.write(Path::new(SWITCH), EVERYTHING) {
+        return refused(gate, format!("it cannot be dropped: '{SWITCH}': {cause}"));
+    }
+    let after = cached_gib(&machine(ctx.host));
+    match (before, after) {
+        (Some(before), Some(after)) => {
+            Finding::passed(gate.name(), format!("dropped: {before:.2} GiB before, {after:.2} GiB after"))
+                .value(after, "GiB")
+        }
+        _ => absent(gate, "dropped; /proc/meminfo does not say how much it was", "run where /proc is mounted"),
+    }
+}
+
+fn refused(gate: &PageCacheState, reading: String) -> Finding {
+    Finding::refused(
+        gate.name(),
+        reading,
+        "run sparkbench collect as root on the host itself, or set page_cache = \"keep\" in [gates] and read the archived amounts",
+    )
+}
+
+/// What dropping can free: shared memory stands in `Cached` too and stays.
+fn cached_gib(host: &HostSample) -> Option<f64> {
+    let shared = host.shmem_mib.unwrap_or(0.0);
+    let rest = host.buffers_mib.unwrap_or(0.0) + host.sreclaimable_mib.unwrap_or(0.0);
+    host.cached_mib.map(|cached| ((cached - shared).max(0.0) + rest) / MIB_PER_GIB)
+}

@@ -1,0 +1,97 @@
+//! How the processor's clocks and large pages are set: choices of the machine's owner that every run inherits.
+//!
+//! In:  `/sys`.  Out: the advice `cpu-governor` and `huge-pages`.
+//! Not here: clocks during a run (see telemetry).
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::{Context, Gate, Seen, absent};
+use crate::model::Finding;
+
+/// Advice: the frequency governor of every core.
+pub struct Governor;
+
+const CORES: &str = "/sys/devices/system/cpu";
+
+impl Gate for Governor {
+    fn name(&self) -> &'static str {
+        "cpu-governor"
+    }
+
+    fn reads(&self) -> &'static str {
+        "frequency governor and highest allowed clock of every core (/sys/devices/system/cpu/*/cpufreq)"
+    }
+
+    fn look(&self, ctx: &Context<'_>, _seen: &Seen) -> Finding {
+        let cores: Vec<PathBuf> = ctx
+            .host
+            .list(Path::new(CORES))
+            .unwrap_or_default()
+            .iter()
+            .filter(|name| name.strip_prefix("cpu").is_some_and(|rest| rest.parse::<u32>().is_ok()))
+            .map(|name| Path::new(CORES).join(name).join("cpufreq"))
+            .collect();
+        let text = |path: PathBuf| ctx.host.read(&path).ok().map(|text| text.trim().to_owned());
+        let governors: BTreeSet<String> = cores.iter().filter_map(|core| text(core.join("scaling_governor"))).collect();
+        if governors.is_empty() {
+            return absent(
+                self,
+                "the kernel offers no frequency governor here",
+                "nothing to do in a virtual machine; else load a cpufreq driver",
+            );
+        }
+        let number = |path: PathBuf| text(path).and_then(|text| text.parse::<u64>().ok());
+        let capped = cores
+            .iter()
+            .filter(|core| match (number(core.join("scaling_max_freq")), number(core.join("cpuinfo_max_freq"))) {
+                (Some(allowed), Some(most)) => allowed < most,
+                _ => false,
+            })
+            .count();
+        let list: Vec<&str> = governors.iter().map(String::as_str).collect();
+        let mut reading = list.join(", ");
+        if capped > 0 {
+            reading.push_str(&format!("; {capped} of {} cores are held below their own highest clock", cores.len()));
+        }
+        if capped == 0 && list == ["performance"] {
+            Finding::passed(self.name(), reading)
+        } else {
+            Finding::warned(
+                self.name(),
+                reading,
+                "cpupower frequency-set -g performance as root, and no cap; or leave it and keep it alike for every run",
+            )
+        }
+        .limit("performance, no cap")
+    }
+}
+
+/// Advice: transparent huge pages.
+pub struct HugePages;
+
+const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+
+impl Gate for HugePages {
+    fn name(&self) -> &'static str {
+        "huge-pages"
+    }
+
+    fn reads(&self) -> &'static str {
+        "transparent huge pages (/sys/kernel/mm/transparent_hugepage/enabled)"
+    }
+
+    fn look(&self, ctx: &Context<'_>, _seen: &Seen) -> Finding {
+        let text = ctx.host.read(Path::new(HUGE_PAGES)).unwrap_or_default();
+        // The kernel marks the choice: `always [madvise] never`.
+        match text.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
+            Some(("never", _)) => Finding::warned(
+                self.name(),
+                "never",
+                "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled as root, or leave it and keep it alike for every run",
+            ),
+            Some((choice, _)) => Finding::passed(self.name(), choice),
+            None => absent(self, "the kernel has no transparent huge pages", "nothing to do"),
+        }
+    }
+}

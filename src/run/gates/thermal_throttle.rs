@@ -1,0 +1,74 @@
+//! Does the GPU hold its clocks back already, before anything runs?
+//!
+//! In:  the driver's reasons of lower clocks.  Out: the gate `thermal-throttle`, which waits.
+//! Not here: throttling during a run (see `watchdog`).
+
+use super::{Context, Gate, Patience, Seen, absent};
+use crate::host::gpu::THROTTLE_LIMITS;
+use crate::model::Finding;
+
+/// The gate.
+pub struct ThermalThrottle;
+
+/// Software power cap: at rest it points to a weak supply, which is a mark and no proof.
+const POWER_CAP: u64 = 0x4;
+
+impl Gate for ThermalThrottle {
+    fn name(&self) -> &'static str {
+        "thermal-throttle"
+    }
+
+    fn reads(&self) -> &'static str {
+        "the driver's reasons of lower clocks right now: heat, power brake, hardware slowdown, power cap"
+    }
+
+    fn of_gpu(&self) -> bool {
+        true
+    }
+
+    fn patience(&self) -> Patience {
+        Patience::Waits
+    }
+
+    fn look(&self, _ctx: &Context<'_>, seen: &Seen) -> Finding {
+        let bits = match seen.gpu(self) {
+            Ok(gpu) => gpu.throttle_bits,
+            Err(finding) => return finding,
+        };
+        let Some(bits) = bits else {
+            return absent(
+                self,
+                "the driver does not report reasons of lower clocks",
+                "the watchdogs compare clocks with the run's own highest instead; see 'nvidia-smi -q -d PERFORMANCE'",
+            );
+        };
+        let causes = named(bits);
+        if causes.is_empty() {
+            return Finding::passed(self.name(), "none").limit("none");
+        }
+        let reading = causes.join(", ");
+        if bits & !POWER_CAP & limits() == 0 {
+            Finding::warned(
+                self.name(),
+                reading,
+                "at rest a power cap points to a weak supply: use the adapter that came with the machine, plugged in directly",
+            )
+        } else {
+            Finding::refused(
+                self.name(),
+                reading,
+                "let it cool down and check fan, air flow and supply; when it stays, cut the power for a minute",
+            )
+        }
+        .limit("none")
+    }
+}
+
+fn limits() -> u64 {
+    THROTTLE_LIMITS.iter().fold(0, |all, (bit, _)| all | bit)
+}
+
+/// Names of the limits among the reasons.
+pub fn named(bits: u64) -> Vec<&'static str> {
+    THROTTLE_LIMITS.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, name)| *name).collect()
+}

@@ -1,0 +1,447 @@
+//! One run, from its gates to its folder under the final name.
+//!
+//! In:  a planned run, an experiment, a host.  Out: [`Ran`]: a folder in the archive, finished or failed, or moved aside.
+//! Not here: which run is next (see `campaign`), what is probed and prepared once (see `once`).
+//!
+//! The order matters: readings before anything of the run exists, the journal's `started` before the folder, the sampler around the
+//! program, the environment asked while its container still stands, the tree closed before anything is hashed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::after::{self, Evidence};
+use super::campaign::Collector;
+use super::company::{Attached, Company, STOP_LIMIT};
+use super::once::Once;
+use super::telemetry::{self, Sampler};
+use super::watchdog::Watch;
+use super::{gates, state};
+use crate::archive::manifest::{PlannedRun, ProcessWire, RUN_SCHEMA, RunWire, SamplerWire, StateWire, TELEMETRY_FILE};
+use crate::env::{Environment, Examined, Invocation, Place};
+use crate::error::{Error, Kind};
+use crate::host::tree::TreeSource;
+use crate::host::{Closed, Ended, Job, Launched};
+use crate::model::{Finding, Instant, Level};
+use crate::plan::Model;
+use crate::workload::beside::{Beside, Done, log_tail};
+use crate::workload::{self, Common, Workload};
+
+/// How often the loop looks at a running program. Its times come from the guard, so this only bounds how late a watchdog acts.
+pub(super) const LOOK: Duration = Duration::from_millis(200);
+
+/// Why a program is ended that does not end by itself.
+const DISMISSED: &str = "the load against it is done";
+
+/// A program that fails with less room than this on the disk, bytes, has most likely failed for want of it.
+const NO_ROOM: u64 = 64 << 10;
+
+/// What became of a planned run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ran {
+    /// In the archive, complete.
+    Finished {
+        /// Of the measured program, seconds.
+        duration_s: f64,
+        /// When it started, on the monotonic clock.
+        started: Duration,
+    },
+    /// In the archive, complete, and counted as failed.
+    Failed(String),
+    /// Someone asked us to stop; what there was is kept aside.
+    Interrupted,
+}
+
+/// A run that is being done.
+struct Setting<'a> {
+    planned: &'a PlannedRun,
+    environment: &'a dyn Environment,
+    workload: &'a dyn Workload,
+    common: &'a Common,
+    model: &'a Model,
+    place: Place,
+    once: Once,
+}
+
+/// What came of starting it.
+#[derive(Default)]
+struct Course {
+    invocation: Invocation,
+    variables: BTreeMap<String, String>,
+    ended: Option<Ended>,
+    closed: Option<Closed>,
+    examined: Option<Examined>,
+    sampler: Option<SamplerWire>,
+    absent: BTreeMap<String, String>,
+    watched: Vec<Finding>,
+    interrupted: bool,
+    /// What came of the work beside it.
+    done: Option<Done>,
+    /// We ended it because the work beside it was done.
+    dismissed: bool,
+    /// Why it could not be started, or not be followed to its end.
+    trouble: Vec<String>,
+}
+
+/// What is to be started.
+struct Ready {
+    invocation: Invocation,
+    /// Absent when what is measured stands already.
+    job: Option<Job>,
+    beside: Option<Box<dyn Beside>>,
+}
+
+impl Collector<'_> {
+    /// Does one run.
+    ///
+    /// # Errors
+    /// Only when the archive cannot be written, or something that was started cannot be ended. A workload that fails is a failed run.
+    pub(super) fn one(&mut self, planned: &PlannedRun) -> Result<Ran, Error> {
+        let experiment = self.experiment;
+        let missing =
+            || Error::archive(format!("the plan names a cell that the suite does not have: '{}'", planned.id));
+        let (common, workload) = experiment.workload(&planned.workload).ok_or_else(missing)?;
+        let environment = experiment.environment(&planned.environment).ok_or_else(missing)?;
+        let model = experiment.model(&planned.model).ok_or_else(missing)?;
+        let findings = self.gates(&planned.environment, workload.needs_gpu());
+        if self.host.interrupted() {
+            return Ok(Ran::Interrupted);
+        }
+        let folder = self.writer.begin(&planned.id)?;
+        let work = folder.join(workload::WORK_FOLDER);
+        let place = Place {
+            archive_id: self.archive_id.clone(),
+            run_id: planned.id.clone(),
+            folder,
+            work,
+            grace_s: experiment.suite.watchdogs.grace_s,
+        };
+        let once = self.once_of(planned)?;
+        let setting = Setting { planned, environment, workload, common, model, place, once };
+        let before = state::take(self.host.as_ref(), self.gpu.as_deref());
+        state::snapshot(self.host.as_ref(), &setting.place.folder, "before")?;
+        let refused = findings.iter().any(|finding| finding.level == Level::Refused);
+        let course = if refused { Course::default() } else { self.course(&setting)? };
+        self.last_ended = Some(self.host.monotonic());
+        self.writer.expect_there()?;
+        if course.interrupted {
+            self.writer.interrupt(&planned.id, "a signal asked us to stop")?;
+            return Ok(Ran::Interrupted);
+        }
+        let after = state::take(self.host.as_ref(), self.gpu.as_deref());
+        state::snapshot(self.host.as_ref(), &setting.place.folder, "after")?;
+        self.keep(&setting, course, findings, (before, after))
+    }
+
+    /// Every gate before a run, waiting where waiting helps.
+    fn gates(&self, environment: &str, needs_gpu: bool) -> Vec<Finding> {
+        let mut settings = self.experiment.suite.gates.clone();
+        settings.page_cache = self.experiment.suite.page_cache(environment);
+        let context = gates::Context {
+            host: self.host.as_ref(),
+            gpu: self.gpu.as_deref(),
+            no_gpu: &self.no_gpu,
+            gates: &settings,
+            archive: self.writer.folder(),
+            needs_gpu,
+            last_ended: self.last_ended,
+            began: Some(self.began),
+            ours: &[],
+        };
+        gates::before(&context, self.watcher)
+    }
+
+    /// Starts it, follows it, takes it down. Whatever goes wrong with it is in the course; errors are ours.
+    fn course(&mut self, setting: &Setting<'_>) -> Result<Course, Error> {
+        let mut course = Course::default();
+        match self.ready(setting) {
+            Ok(Ready { invocation, job, beside }) => {
+                course.invocation = invocation;
+                let launched = match &job {
+                    Some(job) => {
+                        course.variables.clone_from(&job.env);
+                        self.host.launch(job)
+                    }
+                    None => Ok(Box::new(Attached::begin(&self.host)) as Box<dyn Launched>),
+                };
+                match launched {
+                    Ok(launched) => self.follow(setting, launched, beside, &mut course)?,
+                    Err(error) => {
+                        course.trouble.push(one_line(&error));
+                        // What the environment made ready has no guard that would take it down.
+                        setting.environment.sweep(self.host.as_ref(), &self.archive_id)?;
+                    }
+                }
+            }
+            Err(error) if error.kind == Kind::Archive => return Err(error),
+            Err(error) => course.trouble.push(one_line(&error)),
+        }
+        Ok(course)
+    }
+
+    /// The run's own folder with everything the workload needs in it, and the command line wrapped.
+    fn ready(&self, setting: &Setting<'_>) -> Result<Ready, Error> {
+        let place = &setting.place;
+        self.once_into(&setting.once, &place.work)?;
+        let inside = setting.environment.work(place);
+        let program = self.own_program(setting.workload, &place.work, &inside)?;
+        let cell = setting.cell(self.experiment.suite.seed, program.as_deref());
+        for (name, bytes) in setting.workload.assets(&cell)? {
+            write_asset(&place.work, &name, &bytes)?;
+        }
+        if setting.workload.attached() {
+            let beside = setting.workload.beside(&cell, self.host.as_ref())?;
+            return Ok(Ready { invocation: Invocation::default(), job: None, beside });
+        }
+        let invocation = setting.workload.measure(&cell, &inside)?;
+        let beside = setting.workload.beside(&cell, self.host.as_ref())?;
+        let job = Some(setting.environment.wrap(self.host.as_ref(), &invocation, place)?);
+        Ok(Ready { invocation, job, beside })
+    }
+
+    fn follow(
+        &mut self,
+        setting: &Setting<'_>,
+        mut launched: Box<dyn Launched>,
+        beside: Option<Box<dyn Beside>>,
+        course: &mut Course,
+    ) -> Result<(), Error> {
+        let attached = setting.workload.attached();
+        let (host, place) = (Arc::clone(&self.host), &setting.place);
+        let tree = Arc::new(Mutex::new(TreeSource { pids: launched.tree(), cgroups: launched.cgroups(), main: None }));
+        let expected = setting.workload.expected_s();
+        let interval = telemetry::interval_for(&self.experiment.suite.telemetry, expected);
+        let file = place.folder.join(TELEMETRY_FILE);
+        let sampler = Sampler::start(Arc::clone(&host), self.gpu.clone(), interval, &file, Arc::clone(&tree))?;
+        let mut settings = self.experiment.suite.watchdogs.clone();
+        settings.time_limit_s = setting.common.time_limit_s.unwrap_or(settings.time_limit_s);
+        let mut watch = Watch::begin(host.as_ref(), self.gpu.as_deref(), &settings);
+        let company = beside.map(|beside| Company::start(beside, &host, &place.folder)).transpose()?;
+        let mut main = None;
+        let ended = loop {
+            match launched.wait(LOOK) {
+                Ok(Some(ended)) => break Some(ended),
+                Ok(None) => {}
+                Err(error) => {
+                    course.trouble.push(one_line(&error));
+                    break None;
+                }
+            }
+            if !attached {
+                main = main.or_else(|| setting.environment.main_pid(host.as_ref(), place, launched.as_ref()));
+                setting.environment.while_running(host.as_ref(), place, launched.as_ref());
+            }
+            if let Ok(mut tree) = tree.lock() {
+                (tree.pids, tree.main) = (launched.tree(), main);
+            }
+            let stop = watch.tick(host.as_ref(), self.gpu.as_deref(), &sampler.take_new());
+            let why = match (host.interrupted(), stop) {
+                (true, _) => {
+                    course.interrupted = true;
+                    Some("a signal asked us to stop".to_owned())
+                }
+                (false, Some(finding)) => {
+                    let why = format!("{}: {}", finding.gate, finding.reading);
+                    self.watcher.warn(&format!("{}: ending the run: {why}", setting.planned.id));
+                    Some(why)
+                }
+                (false, None) => None,
+            };
+            if let Some(why) = why {
+                if let Some(company) = &company {
+                    company.stop(self.watcher, STOP_LIMIT);
+                }
+                break Some(launched.end(&why)?);
+            }
+            if let Some(company) = &company {
+                company.tell(self.watcher);
+                if company.over() {
+                    course.dismissed = true;
+                    break Some(launched.end(DISMISSED)?);
+                }
+            }
+        };
+        if let Some(company) = company {
+            let mut done = company.end(self.watcher);
+            if ended.as_ref().is_some_and(|ended| ended.why.is_none()) {
+                let tail = log_tail(&place.folder);
+                done.outcome
+                    .faults
+                    .insert(0, format!("the server ended by itself before the load against it was done{tail}"));
+            }
+            course.done = Some(done);
+        }
+        watch.tick(host.as_ref(), self.gpu.as_deref(), &sampler.take_new());
+        let stopped = sampler.stop();
+        course.watched = watch.end(host.as_ref(), self.gpu.as_deref());
+        (course.sampler, course.absent) = (Some(stopped.wire), stopped.absent);
+        if let Some(ended) = &ended
+            && !(course.interrupted || attached)
+        {
+            match setting.environment.examine(host.as_ref(), &course.invocation, place, ended) {
+                Ok(examined) => course.examined = Some(examined),
+                Err(error) => course.trouble.push(one_line(&error)),
+            }
+        }
+        course.ended = ended;
+        course.closed = Some(launched.close()?);
+        // A full disk: everything of the run has been taken down before it is said.
+        stopped.failure.map_or(Ok(()), Err)
+    }
+
+    /// Puts everything that is known of the run into its folder, masked, hashed, under its final name.
+    fn keep(
+        &mut self,
+        setting: &Setting<'_>,
+        mut course: Course,
+        gates: Vec<Finding>,
+        (before, after): (StateWire, StateWire),
+    ) -> Result<Ran, Error> {
+        let (planned, place) = (setting.planned, &setting.place);
+        let cell = setting.cell(self.experiment.suite.seed, None);
+        let examined = course.examined.take().unwrap_or_default();
+        for (name, bytes) in &examined.files {
+            write_asset(&place.folder, name, bytes)?;
+        }
+        self.remove_own_program(&place.work)?;
+        let ran = course.ended.is_some();
+        let mut outcome =
+            if ran { setting.workload.examine(&cell, &place.folder) } else { workload::Outcome::default() };
+        let done = course.done.take().unwrap_or_default();
+        outcome.join(done.outcome);
+        let judged = after::judge(&Evidence {
+            gates: &gates,
+            trouble: &course.trouble,
+            ended: course.ended.as_ref(),
+            closed: course.closed.as_ref(),
+            examined: &examined,
+            outcome: &outcome,
+            watched: &course.watched,
+            dismissed: course.dismissed,
+        });
+        if let Some(why) = &judged.failure
+            && self.host.disk_free(self.writer.folder()).is_ok_and(|free| free < NO_ROOM)
+        {
+            // It says nothing about what was measured: the run is done anew once there is room.
+            return Err(self.writer.full(&format!("run '{}' failed with no room left: {why}", planned.id)));
+        }
+        let ended = course.ended.unwrap_or_default();
+        let closed = course.closed.unwrap_or_default();
+        let moment = |ms: i64| ran.then(|| Instant(ms).iso());
+        let wire = RunWire {
+            schema: RUN_SCHEMA.to_owned(),
+            id: Some(planned.id.clone()),
+            environment: planned.environment.clone(),
+            model: planned.model.clone(),
+            workload: planned.workload.clone(),
+            repeat: planned.repeat,
+            block: planned.block,
+            position: planned.position,
+            started_utc: moment(ended.started_utc_ms),
+            ended_utc: moment(ended.ended_utc_ms),
+            started_monotonic_s: ran.then_some(ended.started_monotonic_s),
+            ended_monotonic_s: ran.then_some(ended.ended_monotonic_s),
+            window: done.window,
+            command: course.invocation.argv.clone(),
+            exit_code: examined.code.or(ended.code).map(i64::from),
+            failure: judged.failure.clone(),
+            before: Some(before),
+            after: Some(after),
+            asked: setting.workload.asked(&cell),
+            seen: outcome.seen,
+            absent: course.absent,
+            gates,
+            watched: judged.findings,
+            checks: examined.checks.into_iter().chain(outcome.checks).collect(),
+            environment_state: (!examined.state.is_null()).then_some(examined.state),
+            process: ran.then(|| ProcessWire {
+                signal: ended.signal,
+                user_s: Some(closed.user_s),
+                system_s: Some(closed.system_s),
+                peak_rss_mib: Some(closed.peak_rss_mib),
+                ended_by_us: closed.outlived,
+                why: ended.why.clone(),
+            }),
+            sampler: course.sampler,
+            variables: examined.variables.unwrap_or(course.variables),
+            reports: outcome.reports,
+            // The writer knows these.
+            ..RunWire::default()
+        };
+        self.writer.finish(&planned.id, wire)?;
+        Ok(match judged.failure {
+            Some(why) => Ran::Failed(why),
+            None => Ran::Finished {
+                duration_s: ended.ended_monotonic_s - ended.started_monotonic_s,
+                started: Duration::try_from_secs_f64(ended.started_monotonic_s).unwrap_or_default(),
+            },
+        })
+    }
+}
+
+impl<'a> Setting<'a> {
+    fn cell<'b>(&'b self, seed: u64, own_program: Option<&'b Path>) -> workload::Cell<'b>
+    where
+        'a: 'b,
+    {
+        workload::Cell {
+            model: self.model,
+            probed: self.once.probed.as_deref(),
+            prepared: &self.once.prepared,
+            repeat: self.planned.repeat.unwrap_or(1),
+            seed,
+            own_program,
+        }
+    }
+}
+
+impl Collector<'_> {
+    /// This program as seen from inside, where the workload runs it: itself where the run's own folder is what it is outside, else a
+    /// copy in that folder.
+    fn own_program(&self, workload: &dyn Workload, work: &Path, inside: &Path) -> Result<Option<PathBuf>, Error> {
+        if !workload.needs_own_program() {
+            return Ok(None);
+        }
+        let failed = |cause| Error::archive("cannot bring this program into the environment").because(cause);
+        let program = self.host.own_program().map_err(failed)?;
+        if work == inside {
+            return Ok(Some(program));
+        }
+        fs::copy(&program, work.join(OWN_PROGRAM)).map_err(failed)?;
+        Ok(Some(inside.join(OWN_PROGRAM)))
+    }
+
+    /// The copy is no result: its version stands in `campaign.json`.
+    fn remove_own_program(&self, work: &Path) -> Result<(), Error> {
+        let path = work.join(OWN_PROGRAM);
+        match fs::remove_file(&path) {
+            Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::archive(format!("cannot remove '{}'", path.display())).because(cause))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Name of our own program in a run's own folder.
+const OWN_PROGRAM: &str = ".sparkbench-program";
+
+/// The run's own folder, open to whoever the program runs as inside.
+pub(super) fn make_folder(folder: &Path) -> Result<(), Error> {
+    fs::create_dir_all(folder)
+        .map_err(|cause| Error::archive(format!("cannot make '{}'", folder.display())).because(cause))
+}
+
+/// A file of the run's own folder, with the folders above it.
+pub(super) fn write_asset(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
+    let path = folder.join(name);
+    let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, bytes));
+    written.map_err(|cause| Error::archive(format!("cannot write '{}'", path.display())).because(cause))
+}
+
+/// An error as part of a sentence.
+pub(super) fn one_line(error: &Error) -> String {
+    error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,92 @@
+//! What must not reach an archive: secrets of our environment and of the suite, names of this machine and of the person at it.
+//!
+//! In:  a suite, a host.  Out: the [`Mask`] through which everything goes before it is hashed.
+//! Not here: how it is found and replaced (see `archive::mask`).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::archive::mask::{Identity, Mask, MaskRules};
+use crate::error::Error;
+use crate::host::Host;
+use crate::plan::Suite;
+use crate::plan::settings::{Entry, Settings, Value};
+
+/// Lowest id of a person's account; below it are those of the system.
+const FIRST_PERSON: u32 = 1000;
+
+/// Knows what this machine and this suite tell.
+///
+/// # Errors
+/// When a pattern of the suite does not make sense.
+pub fn mask(suite: &Suite, host: &dyn Host, archive_id: &str) -> Result<Mask, Error> {
+    let labels = suite.environments.iter().chain(&suite.workloads).map(|part| part.label.clone());
+    let rules = MaskRules {
+        pseudonyms: suite.privacy.pseudonyms,
+        secret_variables: suite.privacy.secret_variables.clone(),
+        words: suite.privacy.words.clone(),
+        keep: labels.chain(suite.models.iter().map(|model| model.label.clone())).chain([suite.name.clone()]).collect(),
+    };
+    let mut mask = Mask::new(&rules, &identity(host, archive_id))?;
+    mask.learn(&host.variables());
+    for part in suite.environments.iter().chain(&suite.workloads) {
+        mask.learn(&declared(part));
+        learn_lists(&part.settings, &mut mask);
+    }
+    Ok(mask)
+}
+
+/// Every list of texts may be a command line or the flags of one.
+fn learn_lists(settings: &Settings, mask: &mut Mask) {
+    for entry in settings.entries.values() {
+        match &entry.value {
+            Value::List(items) => {
+                let text = |item: &Entry| match &item.value {
+                    Value::Text(text) => Some(text.clone()),
+                    _ => None,
+                };
+                mask.learn_arguments(&items.iter().filter_map(text).collect::<Vec<_>>());
+            }
+            Value::Table(below) => learn_lists(below, mask),
+            _ => {}
+        }
+    }
+}
+
+/// Variables that a part of the suite declares.
+fn declared(part: &crate::plan::Part) -> BTreeMap<String, String> {
+    let Some(Value::Table(table)) = part.settings.entries.get("env").map(|entry| &entry.value) else {
+        return BTreeMap::new();
+    };
+    let text = |value: &Value| match value {
+        Value::Text(text) => Some(text.clone()),
+        _ => None,
+    };
+    table.entries.iter().filter_map(|(name, entry)| Some((name.clone(), text(&entry.value)?))).collect()
+}
+
+fn identity(host: &dyn Host, archive_id: &str) -> Identity {
+    let read =
+        |path: &str| host.read(Path::new(path)).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    let mut identity = Identity {
+        hosts: read("/proc/sys/kernel/hostname").into_iter().chain(read("/etc/hostname")).collect(),
+        users: ["USER", "LOGNAME", "SUDO_USER"].iter().filter_map(|name| host.variable(name)).collect(),
+        homes: host.variable("HOME").into_iter().collect(),
+        machine_id: read("/etc/machine-id"),
+        archive_id: archive_id.to_owned(),
+    };
+    // People of this machine, as far as its own list names them.
+    for line in read("/etc/passwd").unwrap_or_default().lines() {
+        let fields: Vec<&str> = line.split(':').collect();
+        let (Some(name), Some(id), Some(home)) = (fields.first(), fields.get(2), fields.get(5)) else { continue };
+        if *name != "nobody" && id.parse::<u32>().is_ok_and(|id| id >= FIRST_PERSON) {
+            identity.users.push((*name).to_owned());
+            identity.homes.push((*home).to_owned());
+        }
+    }
+    for names in [&mut identity.hosts, &mut identity.users, &mut identity.homes] {
+        names.sort();
+        names.dedup();
+    }
+    identity
+}

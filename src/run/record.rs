@@ -1,0 +1,118 @@
+//! What a campaign fixes before its first run, as it goes into `campaign.json`.
+//!
+//! In:  an experiment, what was found of machine and environments.  Out: [`CampaignWire`], the hash of the design.
+//! Not here: writing it (see `archive`), masking it (see `campaign`).
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::archive::hash;
+use crate::archive::manifest::{CAMPAIGN_SCHEMA, CampaignWire, HypothesisWire};
+use crate::model::{Instant, ModelLabel};
+use crate::plan::Suite;
+
+use super::experiment::Experiment;
+
+/// Program and version, as archives name it.
+pub fn tool() -> String {
+    format!("sparkbench {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// What is found out before the first run.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
+    /// The machine.
+    pub host: Value,
+    /// What each environment is made of, by label.
+    pub environments: BTreeMap<String, Value>,
+}
+
+/// `campaign.json`, nothing masked yet.
+pub fn campaign(experiment: &Experiment, archive_id: &str, now: Instant, found: Found) -> CampaignWire {
+    let suite = &experiment.suite;
+    let mut wire = CampaignWire {
+        schema: CAMPAIGN_SCHEMA.to_owned(),
+        name: suite.name.clone(),
+        title: suite.title.clone(),
+        question: suite.question.clone(),
+        prose: suite.prose.clone(),
+        tool: Some(tool()),
+        suite: Some(suite.text.clone()),
+        seed: Some(suite.seed),
+        plan: experiment.plan.runs.clone(),
+        machine: suite.machine.clone(),
+        host: Some(found.host),
+        baseline: suite.baseline.clone(),
+        primary: suite.primary.clone(),
+        margins_pct: suite.margins_pct.clone(),
+        planned_metrics: suite.planned_metrics.clone(),
+        cooldown_s: Some(suite.gates.cooldown_min_s),
+        start_temp_limit_c: suite.gates.gpu_temp_max_c,
+        models: suite.models.iter().map(label).collect(),
+        provenance: provenance(experiment),
+        archive_id: Some(archive_id.to_owned()),
+        created_utc: Some(now.iso()),
+        suite_sha256: Some(hash(suite.text.as_bytes())),
+        order: Some(format!("{}: {}", suite.order.word(), suite.order.sentence())),
+        hypotheses: hypotheses(suite),
+        design_sha256: None,
+        environments: found.environments,
+        masked: BTreeMap::new(),
+    };
+    wire.design_sha256 = Some(design(&wire));
+    wire
+}
+
+/// SHA-256 over what may not change once the first figure is known: name, hypotheses, primary and planned metrics, margins, seed,
+/// order and plan, as compact JSON in this order.
+pub fn design(wire: &CampaignWire) -> String {
+    let fixed = serde_json::json!([
+        wire.name,
+        wire.hypotheses,
+        wire.primary,
+        wire.planned_metrics,
+        wire.margins_pct,
+        wire.seed,
+        wire.order,
+        wire.plan,
+    ]);
+    hash(fixed.to_string().as_bytes())
+}
+
+fn label(model: &crate::plan::Model) -> (String, ModelLabel) {
+    let known = ModelLabel {
+        id: model.id.clone(),
+        title: model.title.clone(),
+        quantisation: model.quantisation.clone(),
+        ..ModelLabel::default()
+    };
+    (model.label.clone(), known)
+}
+
+fn hypotheses(suite: &Suite) -> Vec<HypothesisWire> {
+    suite
+        .hypotheses
+        .iter()
+        .map(|hypothesis| HypothesisWire {
+            claim: hypothesis.claim.clone(),
+            metric: hypothesis.metric.clone(),
+            baseline: hypothesis.baseline.clone(),
+            candidate: hypothesis.candidate.clone(),
+            expect: hypothesis.expect.clone(),
+            margin_pct: hypothesis.margin_pct,
+        })
+        .collect()
+}
+
+/// One line each: who made it, what was left out, what its readers were warned of.
+fn provenance(experiment: &Experiment) -> Vec<String> {
+    let mut lines = vec![format!("Collected by {}.", tool())];
+    lines.extend(
+        experiment.plan.left_out.iter().map(|(cell, why)| {
+            format!("Not planned: {} / {} / {}: {why}", cell.environment, cell.model, cell.workload)
+        }),
+    );
+    lines.extend(experiment.warnings.iter().map(|warning| format!("Known beforehand: {warning}")));
+    lines
+}

@@ -1,0 +1,155 @@
+//! Watchdogs: what must go on holding while a run goes on.
+//!
+//! In:  lines of telemetry, the kernel's messages, the clock.  Out: a reason to end the run now, where there is one; one [`Finding`] a
+//! watchdog at the end, passed or not.
+//! Not here: taking the samples (see `telemetry`), ending the run (see `campaign`), what held before (see `gates`).
+//!
+//! A watchdog is one type in a file below this one, one line in [`WATCHDOGS`] and one paragraph in `docs/gates.md`. A finding of level
+//! refused fails the run; the watchdogs that say so at once also end it, because what comes after would be no measurement, or would
+//! take the machine down with it.
+
+mod clocks;
+mod gpu_lost;
+mod kernel;
+mod memory;
+mod throttle;
+mod time_limit;
+mod tree;
+mod xid;
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::host::Host;
+use crate::host::gpu::{Gpu, GpuIdentity};
+use crate::model::{Finding, Level};
+use crate::plan::Watchdogs;
+use crate::run::Row;
+
+/// Every watchdog, in the order in which they are asked, shown and archived.
+pub static WATCHDOGS: &[Kind] = &[
+    Kind { name: "memory-floor", reads: "MemAvailable, several times a second", make: memory::floor },
+    Kind { name: "time-limit", reads: "time since the start, monotonic clock", make: time_limit::limit },
+    Kind { name: "driver-faults", reads: "Xid and NVRM lines of the kernel's log", make: kernel::faults },
+    Kind { name: "gpu-lost", reads: "whether the GPU still answers", make: gpu_lost::lost },
+    Kind { name: "stuck-clock", reads: "SM clock and power of a DGX Spark under load", make: clocks::stuck },
+    Kind { name: "clock-sag", reads: "SM clock under load against the run's own highest", make: clocks::sag },
+    Kind {
+        name: "throttle-reasons",
+        reads: "the driver's reasons of lower clocks, in every sample",
+        make: throttle::reasons,
+    },
+    Kind {
+        name: "throttle-time",
+        reads: "the driver's accumulated causes, after minus before",
+        make: throttle::counters,
+    },
+    Kind { name: "swap-activity", reads: "pages swapped in and out, after minus before", make: memory::swapping },
+    Kind { name: "memory-pressure", reads: "stalls for want of memory, in every sample", make: memory::pressure },
+    Kind { name: "out-of-memory-kills", reads: "oom_kill of the run's control group", make: tree::kills },
+    Kind { name: "cpu-throttled", reads: "nr_throttled of the run's control group", make: tree::throttled },
+];
+
+/// A kind of watchdog.
+pub struct Kind {
+    /// Stable name, as in the archive.
+    pub name: &'static str,
+    /// What it reads, for people.
+    pub reads: &'static str,
+    /// Made at the start of a run.
+    make: fn(&Start<'_>) -> Box<dyn Watchdog>,
+}
+
+/// What a watchdog is told at the start.
+struct Start<'a> {
+    host: &'a dyn Host,
+    gpu: Option<&'a Mutex<Box<dyn Gpu>>>,
+    identity: &'a GpuIdentity,
+    settings: &'a Watchdogs,
+}
+
+/// What it is told each time, and at the end.
+struct Moment<'a> {
+    host: &'a dyn Host,
+    gpu: Option<&'a Mutex<Box<dyn Gpu>>>,
+    /// Lines of telemetry since the last time, in order.
+    rows: &'a [Row],
+    /// Since the start, seconds.
+    passed_s: f64,
+}
+
+/// One watchdog of one run.
+trait Watchdog: Send {
+    /// Looks. A finding ends the run now.
+    fn tick(&mut self, now: &Moment<'_>) -> Option<Finding>;
+    /// What it saw. Not asked when it ended the run.
+    fn end(&mut self, now: &Moment<'_>) -> Finding;
+}
+
+/// The watchdogs of one run.
+pub struct Watch {
+    began: Duration,
+    dogs: Vec<(&'static str, Box<dyn Watchdog>)>,
+    /// Telemetry up to this moment has been seen, seconds on the monotonic clock.
+    seen_s: f64,
+    /// Findings that ended the run, by watchdog.
+    stops: Vec<Finding>,
+}
+
+impl Watch {
+    /// Begins, right before the program is started: counters are read, the kernel's log is opened. A time limit of the workload's own
+    /// is already in `settings`.
+    pub fn begin(host: &dyn Host, gpu: Option<&Mutex<Box<dyn Gpu>>>, settings: &Watchdogs) -> Self {
+        let identity = gpu.map(|gpu| gpu.lock().unwrap_or_else(PoisonError::into_inner).identity()).unwrap_or_default();
+        let start = Start { host, gpu, identity: &identity, settings };
+        Self {
+            began: host.monotonic(),
+            dogs: WATCHDOGS.iter().map(|kind| (kind.name, (kind.make)(&start))).collect(),
+            seen_s: f64::NEG_INFINITY,
+            stops: Vec::new(),
+        }
+    }
+
+    /// Looks, several times a second. `rows` are lines of telemetry; those that were seen before are passed over, so the whole list
+    /// will do as well as the new ones. A finding means: end the run now, and this is why. It is kept for [`Watch::end`] too.
+    pub fn tick(&mut self, host: &dyn Host, gpu: Option<&Mutex<Box<dyn Gpu>>>, rows: &[Row]) -> Option<Finding> {
+        let first_new = rows.partition_point(|row| row.monotonic_s <= self.seen_s);
+        let rows = &rows[first_new..];
+        self.seen_s = rows.last().map_or(self.seen_s, |row| row.monotonic_s);
+        let now = Moment { host, gpu, rows, passed_s: host.monotonic().saturating_sub(self.began).as_secs_f64() };
+        let mut first = None;
+        for (name, dog) in &mut self.dogs {
+            // One that has spoken has said what there is to say.
+            if self.stops.iter().any(|stop| stop.gate == *name) {
+                continue;
+            }
+            if let Some(mut finding) = dog.tick(&now) {
+                finding.at_utc = Some(host.utc().iso());
+                self.stops.push(finding.clone());
+                first = first.or(Some(finding));
+            }
+        }
+        first
+    }
+
+    /// Ends, after the last look and after sampling has stopped: one finding a watchdog, in the order of [`WATCHDOGS`].
+    pub fn end(mut self, host: &dyn Host, gpu: Option<&Mutex<Box<dyn Gpu>>>) -> Vec<Finding> {
+        let now = Moment { host, gpu, rows: &[], passed_s: host.monotonic().saturating_sub(self.began).as_secs_f64() };
+        let mut findings = Vec::new();
+        for (name, dog) in &mut self.dogs {
+            match self.stops.iter().position(|stop| stop.gate == *name) {
+                Some(at) => findings.push(self.stops.swap_remove(at)),
+                None => findings.push(Finding { at_utc: Some(host.utc().iso()), ..dog.end(&now) }),
+            }
+        }
+        findings
+    }
+}
+
+/// Nothing could be read, or no limit is set: why, and what to do to have it.
+fn absent(name: &str, why: impl Into<String>, remedy: impl Into<String>) -> Finding {
+    Finding { level: Level::NotAvailable, ..Finding::warned(name, why, remedy) }
+}
+
+#[cfg(test)]
+mod tests;

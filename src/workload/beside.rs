@@ -1,0 +1,118 @@
+//! What works on our side while the program of a run stands: the load against a server.
+//!
+//! In:  the run's folder, a flag that says stop.  Out: [`Done`]: files in that folder, what was seen, why it counts as failed.
+//! Not here: starting and ending the program, telemetry, watchdogs (see `run`).
+//!
+//! The program of such a run does not end by itself: it is ended once the work beside it is done, and one that ends before is a failed
+//! run. The work may be told to stop at any moment and has to be over within seconds then, with what it has by then on disk.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::Outcome;
+use crate::archive::manifest::WindowWire;
+use crate::env::Place;
+use crate::host::Host;
+
+/// Work beside a program, made ready before the program is started.
+pub trait Beside: Send {
+    /// Works until it is done or told to stop.
+    fn run(self: Box<Self>, at: &At<'_>) -> Done;
+}
+
+/// Where and with what it works.
+pub struct At<'a> {
+    /// The machine.
+    pub host: &'a Arc<dyn Host>,
+    /// The run's folder, not yet under its final name. Absolute.
+    pub folder: &'a Path,
+    /// Set from outside, once the program has ended or the run has to.
+    pub stop: &'a Arc<AtomicBool>,
+    /// A line of plain news.
+    pub say: &'a (dyn Fn(&str) + Sync),
+    /// Something needs a look.
+    pub warn: &'a (dyn Fn(&str) + Sync),
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Done {
+    /// Faults, marks, checks, reports, and what the server said of itself; added to what the workload finds in its files.
+    pub outcome: Outcome,
+    /// When it measured, on the monotonic clock.
+    pub window: Option<WindowWire>,
+}
+
+impl Done {
+    /// Done with nothing but a fault.
+    pub fn failed(why: impl Into<String>) -> Self {
+        Self { outcome: Outcome { faults: vec![why.into()], ..Outcome::default() }, window: None }
+    }
+}
+
+/// The last lines of a program's own words, for a fault; empty where it said nothing.
+pub fn log_tail(folder: &Path) -> String {
+    let mut tail = String::new();
+    for name in [Place::STDOUT, Place::STDERR] {
+        let lines = last_lines(&folder.join(name)).unwrap_or_default();
+        if !lines.is_empty() {
+            tail += &format!("\nlast lines of {name}:");
+            lines.iter().for_each(|line| tail += &format!("\n  {line}"));
+        }
+    }
+    tail
+}
+
+/// At most [`TAIL_LINES`] lines that are not empty, read from the end, each bounded.
+fn last_lines(path: &Path) -> Option<Vec<String>> {
+    let mut file = File::open(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(TAIL_BYTES).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    // Progress bars write one line over and over.
+    let mut lines: Vec<String> = text
+        .split(['\n', '\r'])
+        .map(|line| line.chars().filter(|c| !c.is_control()).take(TAIL_LINE).collect::<String>())
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    Some(lines.split_off(lines.len().saturating_sub(TAIL_LINES)))
+}
+
+/// Lines of a log that a fault repeats: where an engine fails to start, its own words come before some twenty lines of a stack trace.
+pub const TAIL_LINES: usize = 30;
+/// Longest part of a line that is repeated, characters.
+const TAIL_LINE: usize = 300;
+/// Read from the end of a log, bytes.
+const TAIL_BYTES: u64 = 64 << 10;
+
+impl Outcome {
+    /// Adds what was found beside the program. What it says of what ran fills the holes of the reports.
+    pub fn join(&mut self, other: Self) {
+        self.checks.extend(other.checks);
+        self.reports.extend(other.reports);
+        self.faults.extend(other.faults);
+        self.marks.extend(other.marks);
+        let (seen, more) = (&mut self.seen, other.seen);
+        seen.model_id = seen.model_id.take().or(more.model_id);
+        seen.machine = seen.machine.take().or(more.machine);
+        seen.engine = seen.engine.take().or(more.engine);
+        seen.engine_version = seen.engine_version.take().or(more.engine_version);
+        seen.quantisation = seen.quantisation.take().or(more.quantisation);
+        for (hole, value) in [
+            (&mut seen.batch, more.batch),
+            (&mut seen.isl, more.isl),
+            (&mut seen.osl, more.osl),
+            (&mut seen.requests, more.requests),
+            (&mut seen.parameters, more.parameters),
+            (&mut seen.device_memory_gib, more.device_memory_gib),
+            (&mut seen.model_memory_gib, more.model_memory_gib),
+        ] {
+            *hole = hole.or(value);
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Looks at what a run left: are the files there, can they be read, do they say what was asked for, are some iterations far off.
+//!
+//! In:  the folder of a run, what was expected, what was asked for.  Out: [`Outcome`].
+//! Not here: taking figures out of files (see `ingest::reports`), whether a figure is good.
+//!
+//! Figures stay in their files: what is read here is checked and let go.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+
+use super::expect::{Expect, ReportSetting};
+use super::{Outcome, WORK_FOLDER};
+use crate::archive::WHOLE_LIMIT;
+use crate::archive::manifest::{CheckWire, SeenWire};
+use crate::ingest::reports::{self, Part, Report};
+use crate::model::Metric;
+use crate::stats::{self, outlier};
+
+/// Fewest iterations among which some can be called far off.
+const OUTLIERS_FROM: usize = 5;
+/// Words on parts that could not be used, of one report.
+const SHOWN: usize = 3;
+/// Numbers of two reports that differ by less than this share are one number.
+const SAME_SHARE: f64 = 1e-3;
+/// Fields of [`SeenWire`] that are texts: name, how to take one.
+type Text = (&'static str, fn(&SeenWire) -> Option<&String>);
+/// Likewise numbers.
+type Number = (&'static str, fn(&SeenWire) -> Option<f64>);
+
+const TEXTS: &[Text] = &[
+    ("model_id", |seen| seen.model_id.as_ref()),
+    ("machine", |seen| seen.machine.as_ref()),
+    ("engine", |seen| seen.engine.as_ref()),
+    ("engine_version", |seen| seen.engine_version.as_ref()),
+    ("quantisation", |seen| seen.quantisation.as_ref()),
+];
+const NUMBERS: &[Number] = &[
+    ("batch", |seen| seen.batch),
+    ("isl", |seen| seen.isl),
+    ("osl", |seen| seen.osl),
+    ("requests", |seen| seen.requests),
+    ("parameters", |seen| seen.parameters),
+    ("device_memory_gib", |seen| seen.device_memory_gib),
+    ("model_memory_gib", |seen| seen.model_memory_gib),
+];
+
+/// A report that could be read, under the path by which the archive knows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Read {
+    /// Path below the run's folder.
+    pub path: String,
+    /// What it says.
+    pub report: Report,
+}
+
+impl Outcome {
+    /// Reads every report; what is missing or broken goes to the faults, what is odd to the marks.
+    pub fn read(&mut self, folder: &Path, settings: &[ReportSetting]) -> Vec<Read> {
+        let mut read = Vec::new();
+        for setting in settings {
+            let path = folder.join(&setting.path);
+            let Ok(meta) = fs::symlink_metadata(&path) else {
+                if setting.required {
+                    self.faults.push(format!("the report '{}' is missing", setting.path));
+                }
+                continue;
+            };
+            if !meta.is_file() {
+                self.faults.push(format!("the report '{}' is no plain file", setting.path));
+                continue;
+            }
+            let wire = setting.wire();
+            let mut bytes = Vec::new();
+            // One byte above the limit is enough for the parser to refuse it.
+            let taken = fs::File::open(&path).and_then(|file| file.take(WHOLE_LIMIT + 1).read_to_end(&mut bytes));
+            if let Err(cause) = taken {
+                self.faults.push(format!("the report '{}' cannot be read: {cause}", setting.path));
+                continue;
+            }
+            match reports::report(&setting.path, &bytes, &wire) {
+                Ok(report) => {
+                    self.left_out(setting, &report);
+                    self.reports.push(wire);
+                    read.push(Read { path: setting.path.clone(), report });
+                }
+                Err(error) => {
+                    let words = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+                    self.faults.push(format!("the report '{}' cannot be used: {words}", setting.path));
+                }
+            }
+        }
+        self.seen = agreed(&read);
+        read
+    }
+
+    fn left_out(&mut self, setting: &ReportSetting, report: &Report) {
+        let path = &setting.path;
+        self.marks.extend(report.left_out.iter().take(SHOWN).map(|words| format!("{path}: {words}")));
+        if report.left_out.len() > SHOWN {
+            self.marks.push(format!("{path}: {} more parts are left out", report.left_out.len() - SHOWN));
+        }
+        self.marks.extend(report.notes.iter().map(|note| format!("{path}: {note}")));
+        for part in &report.parts {
+            if let Some(why) = &part.failure {
+                let name = part.name.as_deref().map_or_else(String::new, |name| format!("{name}: "));
+                self.faults.push(format!("{name}{why}"));
+            }
+        }
+    }
+
+    /// Holds what was read against what a suite expects.
+    pub fn hold_against(&mut self, expect: &Expect, folder: &Path, read: &[Read]) {
+        for name in &expect.files {
+            if !folder.join(WORK_FOLDER).join(name).is_file() {
+                self.faults.push(format!("the file '{name}' is missing"));
+            }
+        }
+        let parts = || read.iter().flat_map(|read| &read.report.parts);
+        for name in &expect.metrics {
+            if !parts().any(|part| gives(part, name)) {
+                self.faults.push(format!("no report gives {name}"));
+            }
+        }
+        if let Some(least) = expect.iterations {
+            let counted: Vec<(&Part, usize)> =
+                parts().map(|part| (part, iterations(part))).filter(|(_, count)| *count > 0).collect();
+            if counted.is_empty() {
+                self.faults.push(format!("no iterations are reported, and {least} are expected"));
+            }
+            for (part, count) in counted.iter().filter(|(_, count)| (*count as u64) < least) {
+                let name = part.name.as_deref().map_or_else(String::new, |name| format!("{name}: "));
+                self.faults.push(format!("{name}{count} iterations, and at least {least} are expected"));
+            }
+        }
+    }
+
+    /// Marks iterations far from the others. Nothing is taken out.
+    pub fn mark_outliers(&mut self, read: &[Read]) {
+        for part in read.iter().flat_map(|read| &read.report.parts) {
+            for (metric, values) in part.series.iter().chain(&part.lists) {
+                if let Some(mark) = far_off(part.name.as_deref(), metric, values) {
+                    self.marks.push(mark);
+                }
+            }
+        }
+    }
+
+    /// Adds a check of a text; nothing was asked for: nothing is checked. `same` tells whether the two mean one thing.
+    pub fn check_text(
+        &mut self,
+        item: &str,
+        asked: Option<&str>,
+        ran: Option<(&str, &str)>,
+        same: impl Fn(&str, &str) -> bool,
+    ) {
+        let Some(asked) = asked else { return };
+        let result = match ran {
+            None => "unknown",
+            Some((ran, _)) if same(asked, ran) => "match",
+            Some(_) => "mismatch",
+        };
+        self.checks.push(CheckWire {
+            item: item.to_owned(),
+            asked: Some(asked.to_owned()),
+            ran: ran.map(|(ran, _)| ran.to_owned()),
+            source: ran.map_or_else(|| "no report tells".to_owned(), |(_, source)| source.to_owned()),
+            result: result.to_owned(),
+        });
+    }
+
+    /// Adds a check of a number within a tolerance, per cent of what was asked for.
+    pub fn check_number(&mut self, item: &str, asked: Option<f64>, ran: Option<(f64, &str)>, tolerance_pct: f64) {
+        let same = |asked: &str, ran: &str| match (asked.parse::<f64>(), ran.parse::<f64>()) {
+            (Ok(asked), Ok(ran)) => (ran - asked).abs() <= asked.abs() * tolerance_pct / 100.0,
+            _ => false,
+        };
+        let ran = ran.map(|(value, source)| (value.to_string(), source));
+        let asked = asked.map(|value| value.to_string());
+        self.check_text(item, asked.as_deref(), ran.as_ref().map(|(text, source)| (text.as_str(), *source)), same);
+    }
+
+    /// Checks the model that every report names, one check for each name that differs. An engine that was given a folder names the folder.
+    pub fn check_model(&mut self, asked: Option<&str>, path: Option<&str>, read: &[Read]) {
+        let same = |asked: &str, ran: &str| {
+            ran == asked || path.is_some_and(|path| path.trim_end_matches('/') == ran.trim_end_matches('/'))
+        };
+        let mut names: BTreeSet<(&str, &str)> = BTreeSet::new();
+        for read in read {
+            names.extend(
+                read.report.parts.iter().filter_map(|part| Some((part.seen.model_id.as_deref()?, read.path.as_str()))),
+            );
+        }
+        let mut told: BTreeSet<&str> = BTreeSet::new();
+        if names.is_empty() {
+            self.check_text("model_id", asked, None, same);
+        }
+        for (name, source) in names {
+            if told.insert(name) {
+                self.check_text("model_id", asked, Some((name, source)), same);
+            }
+        }
+    }
+
+    /// Checks the data type or quantisation, where both words are known ones: labels of a suite are free.
+    pub fn check_quantisation(&mut self, asked: Option<&str>) {
+        let seen = self.seen.quantisation.clone();
+        let (Some(asked), Some(ran)) = (asked, seen.as_deref()) else { return };
+        if let (Some(_), Some(_)) = (data_type(asked), data_type(ran)) {
+            self.check_text("quantisation", Some(asked), Some((ran, "the engine's report")), |asked, ran| {
+                data_type(asked) == data_type(ran)
+            });
+        }
+    }
+}
+
+/// One name for the spellings of a data type; nothing for words that are none.
+pub fn data_type(word: &str) -> Option<&'static str> {
+    let plain: String = word.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let plain = plain.strip_prefix("torch").unwrap_or(&plain);
+    Some(match plain {
+        "bf16" | "bfloat16" => "bf16",
+        "fp16" | "float16" | "f16" | "half" => "fp16",
+        "fp32" | "float32" | "f32" | "float" => "fp32",
+        "fp8" | "float8" | "fp8e4m3" => "fp8",
+        "nvfp4" => "nvfp4",
+        "mxfp4" => "mxfp4",
+        "int8" => "int8",
+        "int4" => "int4",
+        "awq" | "w4a16awq" => "awq",
+        "gptq" | "w4a16gptq" => "gptq",
+        _ => return None,
+    })
+}
+
+/// What all reports that say a thing agree on.
+fn agreed(read: &[Read]) -> SeenWire {
+    let parts = || read.iter().flat_map(|read| &read.report.parts);
+    let text = |name: &str| {
+        let (_, take) = TEXTS.iter().find(|(known, _)| *known == name)?;
+        let all: BTreeSet<&String> = parts().filter_map(|part| take(&part.seen)).collect();
+        (all.len() == 1).then(|| all.into_iter().next().cloned()).flatten()
+    };
+    let number = |name: &str| {
+        let (_, take) = NUMBERS.iter().find(|(known, _)| *known == name)?;
+        let mut all = parts().filter_map(|part| take(&part.seen));
+        let first = all.next()?;
+        // A log prints fewer digits than the report beside it.
+        all.all(|other| (other - first).abs() <= first.abs() * SAME_SHARE).then_some(first)
+    };
+    SeenWire {
+        model_id: text("model_id"),
+        machine: text("machine"),
+        engine: text("engine"),
+        engine_version: text("engine_version"),
+        quantisation: text("quantisation"),
+        batch: number("batch"),
+        isl: number("isl"),
+        osl: number("osl"),
+        requests: number("requests"),
+        parameters: number("parameters"),
+        device_memory_gib: number("device_memory_gib"),
+        model_memory_gib: number("model_memory_gib"),
+    }
+}
+
+/// True when a part has a figure of the metric, or a series from which it follows.
+fn gives(part: &Part, name: &str) -> bool {
+    let base = Metric::find(name).map_or_else(|| name.to_owned(), |metric| metric.base().to_owned());
+    part.metrics.get(name).is_some_and(Option::is_some)
+        || part.series.get(&base).is_some_and(|values| values.iter().any(|value| value.is_finite()))
+}
+
+/// Measured iterations of a part: its longest list.
+fn iterations(part: &Part) -> usize {
+    part.series.values().chain(part.lists.values()).map(Vec::len).max().unwrap_or(0)
+}
+
+/// A mark for a series with values beyond the rule of modified z (Iglewicz and Hoaglin).
+fn far_off(part: Option<&str>, metric: &str, values: &[f64]) -> Option<String> {
+    let finite: Vec<(usize, f64)> = values.iter().copied().enumerate().filter(|(_, value)| value.is_finite()).collect();
+    if finite.len() < OUTLIERS_FROM {
+        return None;
+    }
+    let plain: Vec<f64> = finite.iter().map(|(_, value)| *value).collect();
+    let flagged = stats::outliers(&plain)?.modified_z;
+    if flagged.is_empty() {
+        return None;
+    }
+    let places: Vec<String> = flagged
+        .iter()
+        .take(SHOWN)
+        .filter_map(|at| finite.get(*at))
+        .map(|(place, value)| format!("{value} at iteration {}", place + 1))
+        .collect();
+    let more = flagged.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let of = part.map_or_else(String::new, |name| format!(" of {name}"));
+    Some(format!(
+        "{metric}{of}: {} of {} iterations lie far off (modified z above {}): {}{more}",
+        flagged.len(),
+        plain.len(),
+        outlier::MODIFIED_Z,
+        places.join(", ")
+    ))
+}

@@ -1,0 +1,164 @@
+//! What is run: a command line, the files it needs, the files it leaves, and whether it did what was asked.
+//!
+//! In:  settings of a suite, a model.  Out: [`Invocation`]s for an environment; [`Outcome`] read from what they left.
+//! Not here: where it runs (see `env`), when (see `run`), what the figures mean.
+//!
+//! A workload is one file below this folder and one line in [`WORKLOADS`]. A run makes exactly one measured invocation. What has to be
+//! known or made before (options of a program's version, a dataset) is probed or prepared once for the campaign, so that every arm
+//! gets the same bytes and no arm pays for it. Where the program is a server, the load against it works beside it (see [`beside`]).
+
+pub mod assets;
+pub mod beside;
+pub mod command;
+pub mod examine;
+pub mod expect;
+pub mod gpu_probe;
+pub mod python;
+pub mod serve;
+pub mod template;
+pub mod trtllm_bench;
+
+use std::path::{Path, PathBuf};
+
+use crate::archive::manifest::{CheckWire, ReportWire, SeenWire};
+use crate::env::Invocation;
+use crate::error::Error;
+use crate::host::Host;
+use crate::plan::{Model, Reader};
+
+/// What loads servers.
+static SESSIONS: serve::session::Sessions = serve::session::Sessions::new();
+
+/// Every kind of workload.
+pub static WORKLOADS: &[&dyn Kind] = &[
+    &command::CommandKind,
+    &gpu_probe::GpuProbe,
+    &python::PythonKind,
+    &serve::ServeKind { loader: &SESSIONS },
+    &trtllm_bench::TrtllmBenchKind,
+];
+
+/// A kind of workload, by its name in suites.
+pub trait Kind: Sync {
+    /// Name in suites: `command`, `trtllm-bench`, `gpu-probe`, `python`, `serve`.
+    fn name(&self) -> &'static str;
+    /// Reads its settings; faults go to the reader. The caller has taken `kind` and the keys of [`Common`] and calls [`Reader::finish`].
+    /// `folder` is where the suite lies: assets are named relative to it.
+    fn read(&self, settings: &mut Reader<'_>, folder: &Path) -> Option<Box<dyn Workload>>;
+}
+
+/// One workload of a suite.
+pub trait Workload: Send + Sync {
+    /// Name of its kind.
+    fn kind(&self) -> &'static str;
+    /// Whether it needs a GPU: gates of the GPU are refusals then, and advice otherwise.
+    fn needs_gpu(&self) -> bool;
+    /// Whether it runs this program itself inside the environment; it is then brought there as [`Cell::own_program`].
+    fn needs_own_program(&self) -> bool {
+        false
+    }
+    /// Seconds that one run is expected to take, where the settings tell.
+    fn expected_s(&self) -> Option<f64>;
+    /// What this workload needs of a model and the model does not give, in words; a fault of the suite, said before anything runs.
+    fn lacks(&self, _model: &Model) -> Vec<String> {
+        Vec::new()
+    }
+    /// Files put into the run's own folder before it starts: name below it, content.
+    ///
+    /// # Errors
+    /// When an asset cannot be read.
+    fn assets(&self, cell: &Cell<'_>) -> Result<Vec<(String, Vec<u8>)>, Error>;
+    /// Asked once in each environment before the first run; its output comes back as [`Cell::probed`]. E.g. `trtllm-bench throughput --help`.
+    fn probe(&self, cell: &Cell<'_>, work: &Path) -> Option<Invocation>;
+    /// Made once for each model, in the first environment of the plan; the files it leaves in the run's own folder are put into that
+    /// folder of every run as [`Cell::prepared`]. E.g. a dataset.
+    ///
+    /// # Errors
+    /// When the probe shows that it cannot be done.
+    fn prepare(&self, cell: &Cell<'_>, work: &Path) -> Result<Option<Invocation>, Error>;
+    /// The measured invocation. `work` is the run's own folder as seen from inside.
+    ///
+    /// # Errors
+    /// When the probe shows that it cannot be done as asked.
+    fn measure(&self, cell: &Cell<'_>, work: &Path) -> Result<Invocation, Error>;
+    /// What works on our side while the program stands, made ready before it is started; the program is then ended once that is done.
+    /// E.g. the load against a server.
+    ///
+    /// # Errors
+    /// When it cannot be done as asked, e.g. because something else answers at the address of the server.
+    fn beside(&self, cell: &Cell<'_>, host: &dyn Host) -> Result<Option<Box<dyn beside::Beside>>, Error> {
+        let _ = (cell, host);
+        Ok(None)
+    }
+    /// Whether nothing is to be started, because what is measured stands already; [`Workload::beside`] is then the whole run, and
+    /// [`Workload::measure`] is not asked.
+    fn attached(&self) -> bool {
+        false
+    }
+    /// What is asked for.
+    fn asked(&self, cell: &Cell<'_>) -> SeenWire;
+    /// Reads what a run left in its folder (standard output and error, files of its own folder): what ran, and what is missing.
+    fn examine(&self, cell: &Cell<'_>, folder: &Path) -> Outcome;
+}
+
+/// What a workload is told about one run.
+#[derive(Debug, Clone, Copy)]
+pub struct Cell<'a> {
+    /// The model.
+    pub model: &'a Model,
+    /// Output of the probe in this environment, where there was one.
+    pub probed: Option<&'a str>,
+    /// Names of the prepared files, below the run's own folder.
+    pub prepared: &'a [String],
+    /// The k-th run of its cell, from 1.
+    pub repeat: u32,
+    /// Seed of the campaign.
+    pub seed: u64,
+    /// This program as seen from inside, where a workload runs it: copied into the run's own folder by `run`.
+    pub own_program: Option<&'a Path>,
+}
+
+/// What a workload found in its own files.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outcome {
+    /// What ran.
+    pub seen: SeenWire,
+    /// Item by item against what was asked for.
+    pub checks: Vec<CheckWire>,
+    /// Files that parsers of the analysis read, below the run's folder.
+    pub reports: Vec<ReportWire>,
+    /// Why it counts as failed: a file missing, unreadable, too few iterations.
+    pub faults: Vec<String>,
+    /// Marks that do not fail it, e.g. outliers among its iterations.
+    pub marks: Vec<String>,
+}
+
+/// Settings that every workload has; `run` reads them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Common {
+    /// Ends the run after this time, seconds, instead of the suite's own limit.
+    pub time_limit_s: Option<f64>,
+    /// Only in environments whose label matches one of these globs; empty is all.
+    pub environments: Vec<String>,
+    /// Only with models whose label matches one of these globs; empty is all.
+    pub models: Vec<String>,
+}
+
+impl Common {
+    /// Takes the common keys.
+    pub fn read(settings: &mut Reader<'_>) -> Self {
+        Self {
+            time_limit_s: settings.number_within("time_limit_s", 0.1, 7.0 * 86_400.0),
+            environments: settings.texts("environments"),
+            models: settings.texts("models"),
+        }
+    }
+}
+
+/// Name of the run's own folder below its archive folder: what stands in it came out of the environment.
+pub const WORK_FOLDER: &str = "work";
+
+/// A report's path below the run's folder from its path below the run's own folder.
+pub fn report_path(inside: &str) -> PathBuf {
+    Path::new(WORK_FOLDER).join(inside)
+}

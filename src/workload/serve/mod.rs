@@ -1,0 +1,274 @@
+//! A server, started inside an environment, and the load of our own client against it.
+//!
+//! In:  settings of a suite: how the server is started, when it is ready, what is sent.  Out: its command line, the work beside it, what
+//! the requests say against what was asked for.
+//! Not here: sending (see `load`), ending the server (see `run`).
+//!
+//! The server is the run's program: its output is the run's log, its memory and its time are watched like any other's. It is started,
+//! waited for, asked which model it serves, loaded, and ended, once for each run; several loads can share one start. With `attach` it
+//! stands already, and nothing is started or ended.
+
+mod attach;
+pub mod engine;
+pub mod loader;
+mod ready;
+pub mod session;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod work;
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::assets::Assets;
+use super::beside::Beside;
+use super::command;
+use super::expect::{Expect, ReportSetting};
+use super::template::Template;
+use super::{Cell, Kind, Outcome, Workload};
+use crate::archive::manifest::{REQUESTS_FILE, SeenWire};
+use crate::env::Invocation;
+use crate::error::{Error, Kind as ErrorKind};
+use crate::host::Host;
+use crate::host::net::Listener;
+use crate::host::web::{Tls, Web};
+use crate::load::session::headers;
+use crate::load::suite::Planned;
+use crate::plan::{Model, Reader};
+
+use attach::Attach;
+use loader::Loader;
+use ready::Ready;
+
+/// See the module.
+pub struct ServeKind {
+    /// What loads a server that is ready.
+    pub loader: &'static dyn Loader,
+}
+
+/// Places of the templates here, beside the common ones.
+pub const PLACES: &[&str] = &["host", "port", "model"];
+
+/// Folder of the loads below the run's, where one start of the server gets several.
+pub const LOADS_FOLDER: &str = "loads";
+
+/// A server that is started before its turn would be loaded in its place.
+const TAKEN: Duration = Duration::from_millis(500);
+
+/// One server of a suite.
+struct Serve {
+    loader: &'static dyn Loader,
+    engine: Option<&'static engine::Preset>,
+    argv: Vec<Template>,
+    env: BTreeMap<String, Template>,
+    assets: Assets,
+    /// Address that it listens on.
+    host: String,
+    /// 0 is any that is free.
+    port: u16,
+    /// Where our client finds it; absent is this machine and the port.
+    url: Option<Template>,
+    ready: Ready,
+    attach: Option<Attach>,
+    loads: Vec<Planned>,
+    expect: Expect,
+    needs_gpu: bool,
+    expected_s: Option<f64>,
+    /// Port of the run at hand, chosen with its command line.
+    chosen: Mutex<u16>,
+}
+
+impl Kind for ServeKind {
+    fn name(&self) -> &'static str {
+        "serve"
+    }
+
+    fn read(&self, settings: &mut Reader<'_>, folder: &Path) -> Option<Box<dyn Workload>> {
+        settings::read(settings, folder, self.loader).map(|serve| Box::new(serve) as Box<dyn Workload>)
+    }
+}
+
+impl Serve {
+    /// What the further places stand for.
+    fn places(&self, model: &Model) -> Vec<(&'static str, String)> {
+        let port = *self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
+        let weights = model.path.clone().or_else(|| model.id.clone());
+        let mut places = vec![("host", self.host.clone()), ("port", port.to_string())];
+        places.extend(weights.map(|weights| ("model", weights)));
+        places
+    }
+
+    /// Where our client finds the server.
+    fn address(&self, cell: &Cell<'_>) -> Result<String, Error> {
+        match (&self.attach, &self.url) {
+            (Some(attach), _) => Ok(attach.url.clone()),
+            (None, Some(url)) => url.fill_with(cell, Path::new(""), &self.places(cell.model)),
+            (None, None) => {
+                Ok(format!("http://127.0.0.1:{}", *self.chosen.lock().unwrap_or_else(PoisonError::into_inner)))
+            }
+        }
+    }
+
+    /// Picks the port of a run. Between this and the start of the server another program could take it; it would have to want just this one.
+    fn choose_port(&self) -> Result<(), Error> {
+        let port = match self.port {
+            0 => Listener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
+                .and_then(|listener| listener.address())
+                .map_err(|cause| Error::new(ErrorKind::Workload, "there is no free port").because(cause))?
+                .port(),
+            port => port,
+        };
+        *self.chosen.lock().unwrap_or_else(PoisonError::into_inner) = port;
+        Ok(())
+    }
+
+    /// The loads of one run: seeds and model filled in, nonces that no other run against the same server has.
+    fn loads_of(&self, cell: &Cell<'_>, nonce: u64) -> Vec<Planned> {
+        let mut loads = self.loads.clone();
+        for (at, load) in (0..).zip(&mut loads) {
+            if !load.seeded {
+                load.settings.seed = cell.seed;
+            }
+            load.settings.nonce = nonce.wrapping_add(at);
+        }
+        loads
+    }
+
+    /// Path of the requests of each load, below the run's folder.
+    fn reports(&self) -> Vec<ReportSetting> {
+        let path = |load: &Planned| match load.name.as_str() {
+            "" => REQUESTS_FILE.to_owned(),
+            name => format!("{LOADS_FOLDER}/{name}/{REQUESTS_FILE}"),
+        };
+        let report = |load: &Planned| ReportSetting {
+            path: path(load),
+            parser: "requests".to_owned(),
+            patterns: BTreeMap::new(),
+            test: (!load.name.is_empty()).then(|| load.name.clone()),
+            required: true,
+        };
+        self.loads.iter().map(report).collect()
+    }
+}
+
+impl Workload for Serve {
+    fn kind(&self) -> &'static str {
+        "serve"
+    }
+
+    fn needs_gpu(&self) -> bool {
+        self.needs_gpu
+    }
+
+    fn needs_own_program(&self) -> bool {
+        self.argv.iter().chain(self.env.values()).any(|template| template.names("program"))
+    }
+
+    fn expected_s(&self) -> Option<f64> {
+        self.expected_s
+    }
+
+    fn lacks(&self, model: &Model) -> Vec<String> {
+        let templates = || self.argv.iter().chain(self.env.values()).chain(&self.url);
+        let mut lacks = command::lacks(templates(), model);
+        let nameless = model.id.is_none() && model.path.is_none();
+        if nameless && templates().any(|template| template.names("model")) {
+            lacks.push("id".to_owned());
+        }
+        lacks.dedup();
+        lacks
+    }
+
+    fn assets(&self, _: &Cell<'_>) -> Result<Vec<(String, Vec<u8>)>, Error> {
+        self.assets.load()
+    }
+
+    fn probe(&self, _: &Cell<'_>, _: &Path) -> Option<Invocation> {
+        None
+    }
+
+    fn prepare(&self, _: &Cell<'_>, _: &Path) -> Result<Option<Invocation>, Error> {
+        Ok(None)
+    }
+
+    fn measure(&self, cell: &Cell<'_>, work: &Path) -> Result<Invocation, Error> {
+        self.choose_port()?;
+        let places = self.places(cell.model);
+        let argv = self.argv.iter().map(|text| text.fill_with(cell, work, &places)).collect::<Result<_, _>>()?;
+        let env = self
+            .env
+            .iter()
+            .map(|(name, text)| Ok((name.clone(), text.fill_with(cell, work, &places)?)))
+            .collect::<Result<_, Error>>()?;
+        Ok(Invocation { argv, env })
+    }
+
+    fn beside(&self, cell: &Cell<'_>, host: &dyn Host) -> Result<Option<Box<dyn Beside>>, Error> {
+        let url = self.address(cell)?;
+        let first = self.loads.first().map(|load| &load.settings);
+        let tls = first.map_or_else(Tls::default, |settings| Tls {
+            insecure: settings.insecure,
+            ca_file: settings.ca_file.clone(),
+        });
+        let headers = first.map_or_else(|| Ok(Vec::new()), |settings| headers(host, settings))?;
+        let web = Web::new(&url, &headers, &tls)?;
+        let nonce = match &self.attach {
+            Some(attach) => {
+                attach.look(host)?;
+                // Earlier campaigns may have sent the same plan to the same server.
+                attach::nonce(host)?
+            }
+            None => {
+                if web.get("/health", TAKEN).is_ok() {
+                    return Err(Error::new(
+                        ErrorKind::Workload,
+                        format!("something answers at {} before the server was started", web.base()),
+                    )
+                    .hint("end it, or give the server another port: port = 0 takes one that is free"));
+                }
+                0
+            }
+        };
+        Ok(Some(Box::new(work::Work {
+            loader: self.loader,
+            engine: self.engine,
+            web,
+            url,
+            ready: self.ready.clone(),
+            attach: self.attach.clone(),
+            model: cell.model.clone(),
+            loads: self.loads_of(cell, nonce),
+        })))
+    }
+
+    fn attached(&self) -> bool {
+        self.attach.is_some()
+    }
+
+    fn asked(&self, cell: &Cell<'_>) -> SeenWire {
+        let only = match self.loads.as_slice() {
+            [only] => only.settings.requests.filter(|_| only.settings.duration_s.is_none()),
+            _ => None,
+        };
+        SeenWire {
+            model_id: cell.model.id.clone(),
+            quantisation: cell.model.quantisation.clone(),
+            engine: self.engine.and_then(|preset| preset.engine).map(|engine| engine.word().to_owned()),
+            requests: only.map(|count| count as f64),
+            ..SeenWire::default()
+        }
+    }
+
+    fn examine(&self, cell: &Cell<'_>, folder: &Path) -> Outcome {
+        let mut outcome = Outcome::default();
+        let read = outcome.read(folder, &self.reports());
+        outcome.hold_against(&self.expect, folder, &read);
+        let seen = outcome.seen.requests.map(|count| (count, "requests.jsonl"));
+        outcome.check_number("requests", self.asked(cell).requests, seen, 0.0);
+        outcome
+    }
+}

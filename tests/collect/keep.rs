@@ -1,0 +1,59 @@
+//! What is done to the machine before a run and what is kept after it: said in `run.json`.
+
+use crate::folder::Folder;
+use crate::scene::{LENIENT, archive, collect, gate, head, runs, verifies};
+
+#[test]
+fn files_that_are_not_kept_are_named_with_size_and_hash_and_reason() {
+    let folder = Folder::new("keep-retention");
+    folder.put(
+        "leave.sh",
+        "#!/bin/sh\ncd \"$1\"\nmkdir cache\necho x > cache/drop.me\necho y > kept.txt\nln -s /etc/passwd link\n\
+         dd if=/dev/zero of=large.bin bs=1048576 count=2 2>/dev/null\necho ttft_ms=1\n",
+    );
+    folder.put(
+        "suite.toml",
+        format!(
+            "{}[environments.native]\n[workloads.job]\nkind = \"command\"\ncommand = [\"/bin/sh\", \"{{work}}/leave.sh\", \"{{work}}\"]\n\
+             assets = [\"leave.sh\"]\nreports = [{{ path = \"stdout\", parser = \"lines\" }}]\n\
+             [retention]\ndrop = [\"work/cache/**\"]\nfile_max_mib = 1\n{LENIENT}",
+            head(1)
+        ),
+    );
+    collect(&folder, &[], &[]).expect(0);
+    verifies(&folder);
+    let run = runs(&folder).into_values().next().unwrap();
+    let dropped = run["dropped"].as_array().unwrap();
+    let why =
+        |path: &str| dropped.iter().find(|it| it["path"] == path).map(|it| it["why"].as_str().unwrap().to_owned());
+    assert!(why("work/cache/drop.me").unwrap().contains("work/cache/**"));
+    assert!(why("work/large.bin").unwrap().contains("more than the 1 MiB"));
+    assert!(why("work/link").is_some());
+    assert_eq!(dropped.len(), 3, "{dropped:?}");
+    let large = dropped.iter().find(|it| it["path"] == "work/large.bin").unwrap();
+    assert_eq!(large["bytes"], 2 << 20);
+    assert_eq!(large["sha256"], sparkbench::archive::hash(&vec![0; 2 << 20]));
+    let work = archive(&folder).join("runs/001-native-none-job-r01/work");
+    assert!(work.join("kept.txt").exists() && !work.join("large.bin").exists() && !work.join("cache").exists());
+}
+
+/// Drops the page cache of the machine that it runs on, which slows others on it for a moment and harms nothing.
+#[test]
+fn a_page_cache_that_is_dropped_is_recorded_with_what_it_held() {
+    if !std::fs::metadata("/proc/self").is_ok_and(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0) {
+        eprintln!("skipped: only root may drop the page cache");
+        return;
+    }
+    let folder = Folder::new("keep-page-cache");
+    let text =
+        format!("{}{}{LENIENT}", head(1), crate::scene::SHORT).replace("[gates]\n", "[gates]\npage_cache = \"drop\"\n");
+    folder.put("suite.toml", text);
+    collect(&folder, &[], &[]).expect(0);
+    let run = runs(&folder).into_values().next().unwrap();
+    let finding = gate(&run, "page-cache");
+    assert_eq!(finding["level"], "passed", "{finding}");
+    assert!(finding["reading"].as_str().unwrap().contains("GiB"), "{finding}");
+    assert_eq!(finding["limit"], "dropped before each run");
+    let now: serde_json::Value = run["before"]["page_cache_gib"].clone();
+    assert!(now.as_f64().is_some());
+}

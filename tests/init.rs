@@ -1,0 +1,76 @@
+//! The verb `init`: what it writes is ready, and nothing of anybody's is overwritten.
+#![cfg(feature = "collect")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("sparkbench-init-{test}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn init(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_sparkbench")).arg("init").args(args).current_dir(folder).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn both_files_are_written_and_the_suite_is_the_one_on_standard_output() {
+    let folder = Folder::new("both");
+    let out = init(&folder.0, &[]);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let suite = fs::read_to_string(folder.0.join("suite.toml")).unwrap();
+    assert_eq!(suite, text(&init(&folder.0, &["--stdout"]).stdout));
+    assert_eq!(suite, sparkbench::plan::starter());
+    let workflow = fs::read_to_string(folder.0.join(".github/workflows/pages.yml")).unwrap();
+    for step in [
+        "cargo install sparkbench --locked",
+        "sparkbench analyse data --site site",
+        "upload-pages-artifact",
+        "deploy-pages",
+    ] {
+        assert!(workflow.contains(step), "{step}");
+    }
+    assert!(!workflow.contains('\t'), "YAML knows no tabs");
+}
+
+#[test]
+fn nothing_is_overwritten_without_being_asked_for() {
+    let folder = Folder::new("kept");
+    let suite = folder.0.join("suite.toml");
+    fs::write(&suite, "mine").unwrap();
+    let out = init(&folder.0, &[]);
+    assert_eq!(out.status.code(), Some(2));
+    let said = text(&out.stderr);
+    assert!(said.contains("suite.toml' is there already") && said.contains("--force"), "{said}");
+    assert_eq!(fs::read_to_string(&suite).unwrap(), "mine");
+    assert!(!folder.0.join(".github").exists(), "all or nothing");
+    assert!(init(&folder.0, &["--force"]).status.success());
+    assert_ne!(fs::read_to_string(&suite).unwrap(), "mine");
+}
+
+#[test]
+fn another_folder_is_made_and_one_that_cannot_be_written_is_named() {
+    let folder = Folder::new("deep");
+    assert!(init(&folder.0, &["a/b"]).status.success());
+    assert!(folder.0.join("a/b/suite.toml").exists());
+    fs::write(folder.0.join("file"), "").unwrap();
+    let out = init(&folder.0, &["file/below"]);
+    assert_eq!(out.status.code(), Some(5), "{}", text(&out.stderr));
+}

@@ -1,0 +1,282 @@
+//! `sparkbench load` as a person or a script meets it, against the built-in server: every stream shape, and what can go wrong.
+//!
+//! In:  the server in this process, in each of its shapes.  Out: nothing.
+//! Not here: how exact the times are (see `benches/README.md`), a real engine (see `real_server.rs`).
+
+#![cfg(all(feature = "collect", target_os = "linux"))]
+
+#[allow(dead_code)]
+#[path = "support/folder.rs"]
+mod folder;
+#[allow(dead_code)]
+#[path = "support/program.rs"]
+mod program;
+
+use std::net::TcpListener;
+
+use folder::Folder;
+use program::{Ending, run_in};
+use serde_json::Value;
+use sparkbench::mock::shape::{Portion, SHAPES};
+use sparkbench::mock::{self, Settings};
+
+/// Output tokens of each answer.
+const OSL: u64 = 8;
+/// Requests of a load.
+const REQUESTS: u64 = 4;
+
+fn load(folder: &Folder, url: &str, more: &[&str]) -> Ending {
+    let shared =
+        ["load", "--url", url, "--json", "-", "--isl", "16", "--osl", "8", "--requests", "4", "--concurrency", "4"];
+    run_in(folder.path(), &[&shared[..], more].concat(), &[])
+}
+
+fn url(running: &mock::Running) -> String {
+    format!("http://{}", running.address())
+}
+
+fn summary(ending: &Ending) -> Value {
+    serde_json::from_str(&ending.out).unwrap_or_else(|cause| panic!("{cause}\n{}\n{}", ending.out, ending.err))
+}
+
+#[test]
+fn every_shape_of_stream_is_reported_as_what_it_is() {
+    let folder = Folder::new("load-shapes");
+    for shape in SHAPES {
+        let settings = Settings { shape, ttft_ns: 2_000_000, itl_ns: 200_000, tokens: 8, ..Settings::default() };
+        let running = mock::start(settings).unwrap();
+        // Questions before the load would meet the shape as well: what is asked for is said instead.
+        let more = ["--model", "mock", "--exact", "min-tokens", "--timeout", "1"];
+        let ending = load(&folder, &url(&running), &more);
+        let found = summary(&ending);
+        let at = |pointer: &str| found.pointer(pointer).cloned().unwrap_or(Value::Null);
+        let number = |pointer: &str| at(pointer).as_u64();
+        let (name, expect) = (shape.name, shape.expect);
+        let answered = matches!(expect.status, "ok" | "short");
+        let counts = (number("/completed"), number("/failed"));
+        let wanted = if answered { (Some(REQUESTS), Some(0)) } else { (Some(0), Some(REQUESTS)) };
+        assert_eq!(counts, wanted, "{name}: {found:#}\n{}", ending.err);
+        if answered {
+            assert_eq!(number("/ttft_ms/n"), Some(REQUESTS), "{name}");
+            let first = at("/ttft_ms/min").as_f64().unwrap_or_default();
+            // Whatever comes first in the stream, a token never comes before its time.
+            assert!(first >= 1.9 || shape.form.reply != mock::shape::Reply::Answer, "{name}: TTFT {first} ms");
+            let tokens = (expect.usage && expect.tokens == Portion::All).then_some(REQUESTS * OSL);
+            if tokens.is_some() {
+                assert_eq!(number("/output_tokens"), tokens, "{name}: {found:#}");
+            } else if !expect.usage {
+                assert_eq!(at("/output_tokens"), Value::Null, "{name}: nobody counted");
+                assert_eq!(at("/tpot_ms/mean"), Value::Null, "{name}");
+            }
+            ending.expect(0);
+        } else {
+            let kind = format!("/errors/{}", expect.status);
+            assert_eq!(number(&kind), Some(REQUESTS), "{name}: {found:#}");
+            assert_eq!(at("/ttft_ms/mean"), Value::Null, "{name}: a failure enters no latency");
+            if let Some(http) = expect.http.filter(|http| *http != 200) {
+                assert_eq!(number(&format!("/http/{http}")), Some(REQUESTS), "{name}");
+            }
+            ending.expect(4).complains(&["no request was answered"]);
+        }
+        running.stop().unwrap();
+    }
+}
+
+#[test]
+fn nobody_there_no_such_model_and_what_makes_no_sense_are_said() {
+    let folder = Folder::new("load-wrong");
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nobody = load(&folder, &format!("http://{free}"), &[]);
+    assert!(matches!(nobody.code, Some(3..=5)), "{nobody:?}");
+    nobody.complains(&["127.0.0.1"]);
+    let running = mock::start(Settings::default()).unwrap();
+    let url = url(&running);
+    let other = load(&folder, &url, &["--model", "another"]);
+    assert_ne!(other.code, Some(0));
+    other.complains(&["another", "mock"]);
+    let usage: [(&[&str], &str); 9] = [
+        (&["--concurrency", "0"], "concurrency"),
+        (&["--rate", "0"], "rate"),
+        (&["--isl", "many"], "many"),
+        (&["--slo", "speed=1"], "speed=1"),
+        (&["--osl", "9000000"], "tokens"),
+        (&["--header", "no colon"], "header"),
+        (&["--extra-body", "[1]"], "extra-body"),
+        (&["--api-key-env", "NO_SUCH_VARIABLE_HERE"], "NO_SUCH_VARIABLE_HERE"),
+        (&["--prompts", "/nonexistent.jsonl"], "/nonexistent.jsonl"),
+    ];
+    for (options, word) in usage {
+        let mut arguments = vec!["load", "--url", url.as_str()];
+        arguments.extend(options);
+        let ending = run_in(folder.path(), &arguments, &[]);
+        assert!(matches!(ending.code, Some(2 | 5)), "{options:?}: {ending:?}");
+        ending.complains(&[word]);
+    }
+    for wrong in ["ftp://localhost", "localhost:8000/#x", "http://", "http://local host"] {
+        run_in(folder.path(), &["load", "--url", wrong], &[]).expect(2);
+    }
+    running.stop().unwrap();
+}
+
+#[test]
+fn a_key_and_credentials_are_used_and_shown_nowhere() {
+    let folder = Folder::new("load-key");
+    let running = mock::start(Settings { api_key: Some("hidden-key-7391".into()), ..Settings::default() }).unwrap();
+    let refused = load(&folder, &url(&running), &[]);
+    assert_ne!(refused.code, Some(0));
+    refused.complains(&["key", "--api-key-env"]);
+    let arguments = [
+        "load",
+        "--url",
+        &url(&running),
+        "--requests",
+        "2",
+        "--osl",
+        "4",
+        "--json",
+        "-",
+        "--api-key-env",
+        "SERVER_KEY",
+    ];
+    let ending = run_in(folder.path(), &arguments, &[("SERVER_KEY", "hidden-key-7391")]).expect(0);
+    assert!(!ending.out.contains("hidden-key") && !ending.err.contains("hidden-key"));
+    running.stop().unwrap();
+    let open = mock::start(Settings::default()).unwrap();
+    let with = format!("http://someone:hidden-word-5520@{}", open.address());
+    let ending = load(&folder, &with, &[]).expect(0);
+    assert!(!ending.out.contains("hidden-word") && !ending.err.contains("hidden-word"), "{}", ending.err);
+    open.stop().unwrap();
+}
+
+#[test]
+fn more_streams_than_descriptors_are_refused_before_the_first_request() {
+    let folder = Folder::new("load-descriptors");
+    let running = mock::start(Settings::default()).unwrap();
+    let script = format!(
+        "ulimit -Sn 64; ulimit -Hn 256; exec {} load --url {} --concurrency 100000 --requests 100000 --exact min-tokens",
+        env!("CARGO_BIN_EXE_sparkbench"),
+        url(&running)
+    );
+    let mut command = std::process::Command::new("sh");
+    // Whoever is root may raise any limit: the test takes that right away.
+    let out = command.args(["-c", &script]).current_dir(folder.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr);
+    if !said.contains("descriptor") {
+        eprintln!("skipped: this user may raise the limit of descriptors to any number");
+        return;
+    }
+    assert!(matches!(out.status.code(), Some(2 | 3)), "{said}");
+    assert!(said.contains("ulimit") || said.contains("limit"), "{said}");
+}
+
+#[test]
+fn the_same_options_and_seed_print_the_same_plan_and_each_rank_a_part_of_it() {
+    let folder = Folder::new("load-plan");
+    let plan = |more: &[&str]| {
+        let shared =
+            ["load", "--url", "http://localhost:1", "--dry-run", "--rate", "50", "--requests", "40", "--isl", "10-90"];
+        run_in(folder.path(), &[&shared[..], more].concat(), &[]).expect(0).out
+    };
+    let whole = plan(&[]);
+    assert_eq!(whole, plan(&[]));
+    assert_ne!(whole, plan(&["--seed", "43"]));
+    assert!(whole.lines().count() >= 40, "{whole}");
+}
+
+#[test]
+fn a_sweep_gives_a_list_and_an_interrupt_what_was_measured_so_far() {
+    let folder = Folder::new("load-sweep");
+    let running = mock::start(Settings { ttft_ns: 1_000_000, ..Settings::default() }).unwrap();
+    let arguments =
+        ["load", "--url", &url(&running), "--concurrency", "1..4", "--osl", "4", "--requests", "8", "--json", "-"];
+    let ending = run_in(folder.path(), &arguments, &[]).expect(0);
+    let found = summary(&ending);
+    let concurrencies: Vec<u64> =
+        found.as_array().unwrap().iter().filter_map(|one| one.pointer("/settings/concurrency")?.as_u64()).collect();
+    assert_eq!(concurrencies, [1, 2, 4]);
+    running.stop().unwrap();
+
+    let slow = mock::start(Settings { ttft_ns: 5_000_000, itl_ns: 5_000_000, ..Settings::default() }).unwrap();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_sparkbench"))
+        .args(["load", "--url", &url(&slow), "--requests", "100000", "--osl", "4", "--json", "cut.json"])
+        .current_dir(folder.path())
+        .stderr(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    // Questions before the load are over when it says what the server is; then some requests' time.
+    let mut said = std::io::BufReader::new(child.stderr.take().unwrap());
+    std::io::BufRead::read_line(&mut said, &mut String::new()).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+    let cut: Value = serde_json::from_slice(&std::fs::read(folder.path().join("cut.json")).unwrap()).unwrap();
+    assert!(cut["completed"].as_u64().unwrap() > 0, "{cut:#}");
+    assert_eq!((cut["valid"].as_bool(), cut["errors"]["cancelled"].as_u64()), (Some(false), Some(1)), "{cut:#}");
+    slow.stop().unwrap();
+}
+
+#[test]
+fn an_archived_load_is_a_campaign_that_verifies_and_says_what_the_summary_says() {
+    let folder = Folder::new("load-archive");
+    let running = mock::start(Settings { ttft_ns: 2_000_000, itl_ns: 500_000, ..Settings::default() }).unwrap();
+    let address = format!("http://someone:hidden-word-8841@{}", running.address());
+    let arguments =
+        ["load", "--url", &address, "--concurrency", "2,4", "--osl", "8", "--requests", "8", "--json", "s.json"];
+    let ending = run_in(folder.path(), &[&arguments[..], &["--archive", "kept"]].concat(), &[]).expect(0);
+    run_in(folder.path(), &["verify", "kept"], &[]).expect(0);
+    let text = std::fs::read_to_string(folder.path().join("s.json")).unwrap();
+    let summaries: Vec<Value> = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        summaries.iter().map(|one| one["completed"].as_u64()).collect::<Vec<_>>(),
+        [Some(8), Some(8)],
+        "{}",
+        ending.err
+    );
+    let mut lines = 0;
+    for entry in walk(&folder.path().join("kept")) {
+        let bytes = std::fs::read(&entry).unwrap();
+        let hidden = bytes.windows(11).any(|part| part == b"hidden-word");
+        assert!(!hidden, "{} holds the password", entry.display());
+        if entry.ends_with("requests.jsonl") {
+            lines += String::from_utf8(bytes).unwrap().lines().filter(|line| line.contains(r#""status":"ok""#)).count();
+        }
+    }
+    assert!(lines >= 16, "{lines} requests");
+    running.stop().unwrap();
+}
+
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        if entry.path().is_dir() { found.extend(walk(&entry.path())) } else { found.push(entry.path()) }
+    }
+    found
+}
+
+#[test]
+fn every_option_of_the_known_multi_turn_script_is_there_or_says_why_not() {
+    use sparkbench::cli::load_chat::{Here, SCRIPT_OPTIONS};
+    let folder = Folder::new("load-script-options");
+    let help = run_in(folder.path(), &["load", "--help"], &[]).expect(0).out;
+    let there = |name: &str| help.contains(&format!("--{name} ")) || help.contains(&format!("--{name}\n"));
+    for (name, here) in SCRIPT_OPTIONS {
+        match here {
+            Here::Same => assert!(there(name), "--{name}"),
+            Here::As(other) => assert!(there(other), "--{name} is to be --{other}"),
+            Here::Not(why) => assert!(!why.is_empty(), "--{name}"),
+        }
+    }
+}
+
+#[test]
+fn answers_are_recounted_where_a_tokenizer_is_given() {
+    let folder = Folder::new("load-audit");
+    let running = mock::start(Settings { ttft_ns: 1_000_000, ..Settings::default() }).unwrap();
+    let tokenizer = program::repository().join("tests/fixtures/load/llama-server/tokenizer.json");
+    let ending = load(&folder, &url(&running), &["--tokenizer", &tokenizer.display().to_string()]).expect(0);
+    let notes = summary(&ending)["notes"].to_string();
+    assert!(notes.contains("audit by the tokenizer given: of 4 answers"), "{notes}");
+    assert!(notes.contains("tokens more in a prompt than were sent as text"), "{notes}");
+    running.stop().unwrap();
+}
