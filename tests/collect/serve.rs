@@ -221,7 +221,8 @@ fn the_shipped_suite_with_known_times_runs_and_its_figures_are_the_known_ones() 
         let summary = json(&path.join("loads").join(load).join("summary.json"));
         let (ttft, tpot) = (summary["ttft_ms"]["min"].as_f64().unwrap(), summary["tpot_ms"]["p50"].as_f64().unwrap());
         // On a busy machine the server itself is late, never early: the least and the median are what it promises.
-        assert!(ttft >= 20.0, "{load}: TTFT {ttft}");
+        // Two clocks are read for each arrival; a hundredth of a millisecond is what they may be apart.
+        assert!(ttft >= 19.99, "{load}: TTFT {ttft}");
         assert!((4.5..8.0).contains(&tpot), "{load}: TPOT {tpot}");
     }
 }

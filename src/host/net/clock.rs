@@ -27,6 +27,35 @@ fn read(clock: ClockId) -> u64 {
     clock_gettime(clock).map_or(0, |time| time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
 }
 
+/// Two clocks side by side. Whoever is put off the processor between reading one and reading the other sees them further apart than
+/// they are, and a stamp that is carried over that way is early by as much: never late. So a pair that is wider than the last one is
+/// read again, and the closest counts.
+#[derive(Debug, Default)]
+pub struct Pair {
+    /// Wall clock less monotonic clock, as last seen.
+    apart: Option<u64>,
+}
+
+/// Wider than this than the last pair: the two were not read at one moment, or the wall clock moved. Both are settled by reading again.
+const PAIR_SLACK_NS: u64 = 1_000;
+/// Readings of a pair that stays wide: a clock that was set stays where it is.
+const PAIR_READS: usize = 4;
+
+impl Pair {
+    /// The wall clock at the moment `monotonic`, which has just been read.
+    pub fn wall_at(&mut self, monotonic: Ns) -> u64 {
+        let mut apart = wall().saturating_sub(monotonic);
+        if self.apart.is_none_or(|last| apart > last.saturating_add(PAIR_SLACK_NS)) {
+            for _ in 1..PAIR_READS {
+                let again = now();
+                apart = apart.min(wall().saturating_sub(again));
+            }
+        }
+        self.apart = Some(apart);
+        monotonic.saturating_add(apart)
+    }
+}
+
 /// A wall-clock stamp on the monotonic clock, `monotonic` and `wall` having been read at the same moment; nothing when the wall clock
 /// was set in between.
 pub fn carried(stamp: u64, monotonic: Ns, wall: u64) -> Option<Ns> {

@@ -53,6 +53,7 @@ pub enum Received {
 pub struct Stream {
     socket: OwnedFd,
     control: Vec<u8>,
+    clocks: clock::Pair,
 }
 
 impl Stream {
@@ -82,7 +83,7 @@ impl Stream {
         setsockopt(&socket, TcpNoDelay, &true)?;
         // A platform without stamps still measures, with the time of reading.
         let _ = setsockopt(&socket, ReceiveTimestampns, &true);
-        Ok(Self { socket, control: nix::cmsg_space!(nix::sys::time::TimeSpec) })
+        Ok(Self { socket, control: nix::cmsg_space!(nix::sys::time::TimeSpec), clocks: clock::Pair::default() })
     }
 
     /// Whether the connection has come about; asked once the socket is writable.
@@ -119,8 +120,7 @@ impl Stream {
                 _ => None,
             })
         });
-        // The wall clock is read after ours: a packet cannot seem to have waited less than it did by the time between the two.
-        let kernel = stamp.and_then(|stamp| clock::carried(stamp, user, clock::wall()));
+        let kernel = stamp.and_then(|stamp| clock::carried(stamp, user, self.clocks.wall_at(user)));
         Ok(Received::Bytes(got.bytes, Stamp { kernel, user }))
     }
 

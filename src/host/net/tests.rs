@@ -62,3 +62,15 @@ fn a_wall_clock_that_was_set_takes_its_stamps_with_it() {
     assert_eq!(clock::carried(1_300, 500, 1_200), None, "from the future");
     assert_eq!(clock::carried(1, 500, 100_000_000_000), None, "from long ago");
 }
+
+#[test]
+fn two_clocks_read_apart_do_not_move_a_stamp_to_an_earlier_time() {
+    let mut clocks = clock::Pair::default();
+    let settled = clocks.wall_at(now());
+    // Put off the processor for two milliseconds between the two readings.
+    let monotonic = now();
+    std::thread::sleep(std::time::Duration::from_millis(2));
+    let carried = clocks.wall_at(monotonic);
+    let (passed, real) = (carried - settled, clock::wall() - settled);
+    assert!(passed + 1_500_000 < real, "the pause is not taken for an age: {passed} of {real} ns");
+}
