@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use sparkbench::archive::{self, manifest};
-use sparkbench::ingest::{self, FORMATS, Intake, Options};
+use sparkbench::ingest::{self, FORMATS, Intake, KINDS, Options};
 use sparkbench::model::{Instant, Run, Status};
 
 fn fixtures() -> PathBuf {
@@ -22,11 +22,15 @@ fn series<'a>(run: &'a Run, metric: &str) -> &'a [f64] {
 #[test]
 fn every_format_has_a_fixture_and_a_paragraph_in_the_manual() {
     let taken: BTreeSet<String> = read("").inputs.into_iter().filter_map(|input| input.format).collect();
-    let manual = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/archive.md")).unwrap();
-    for format in FORMATS {
-        let name = format.name();
-        assert!(taken.contains(name), "no fixture is taken by '{name}'");
-        assert!(manual.contains(&format!("(`{name}`)")), "docs/archive.md has no paragraph on '{name}'");
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let manual: String =
+        ["archive.md", "formats.md"].iter().map(|page| std::fs::read_to_string(docs.join(page)).unwrap()).collect();
+    for name in FORMATS.iter().map(|format| format.name()).chain(KINDS.iter().map(|kind| kind.name)) {
+        assert!(
+            taken.iter().any(|format| format.split(" + ").any(|kind| kind == name)),
+            "no fixture is taken by '{name}'"
+        );
+        assert!(manual.contains(&format!("(`{name}`)")), "docs/formats.md has no paragraph on '{name}'");
     }
 }
 

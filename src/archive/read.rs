@@ -15,7 +15,7 @@ pub const WHOLE_LIMIT: u64 = 128 << 20;
 pub const LINE_LIMIT: usize = 64 << 10;
 
 /// Bytes at the start of a file that decide its format.
-pub const HEAD_BYTES: usize = 64 << 10;
+pub const HEAD_BYTES: usize = 256 << 10;
 
 /// A reader that hashes what passes. Only what was consumed is hashed.
 pub struct Hashing<R> {

@@ -17,12 +17,14 @@ pub mod compare;
 mod constants;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 mod findings;
+pub mod formats;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 pub mod gpu_probe;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 pub mod guard;
 #[cfg(feature = "collect")]
 pub mod init;
+pub mod inspect;
 #[cfg(feature = "analyse")]
 pub mod intake;
 #[cfg(all(feature = "collect", target_os = "linux"))]
@@ -84,10 +86,12 @@ enum Verb {
     Collect(collect::Collect),
     #[cfg(feature = "analyse")]
     Compare(compare::Compare),
+    Formats(formats::Formats),
     #[cfg(all(feature = "collect", target_os = "linux"))]
     GpuProbe(gpu_probe::GpuProbe),
     #[cfg(feature = "collect")]
     Init(init::Init),
+    Inspect(inspect::Inspect),
     #[cfg(all(feature = "collect", target_os = "linux"))]
     Load(Box<load::Load>),
     Stats(stats::Stats),
@@ -143,6 +147,8 @@ pub fn main() -> ExitCode {
         Verb::Init(args) => init::run(args, &talk),
         #[cfg(all(feature = "collect", target_os = "linux"))]
         Verb::Load(args) => load::run(args, &talk),
+        Verb::Inspect(args) => inspect::run(args, &talk),
+        Verb::Formats(args) => formats::run(args, &talk).map(|()| Outcome::Done),
         Verb::Stats(args) => stats::run(args, &talk).map(|()| Outcome::Done),
         #[cfg(all(feature = "collect", target_os = "linux"))]
         Verb::Guard(args) => guard::run(args).map(|()| Outcome::Done),

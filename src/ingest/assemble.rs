@@ -101,7 +101,7 @@ pub(super) fn assemble(found: &Discovery, looks: Vec<Look>, belong: &Places, giv
         belong.owner(number).map_or_else(|| key_of(&file.path, &run_folders), |owner| format!("{owner}/"))
     };
     let keys: Vec<String> = found.files.iter().enumerate().map(key).collect();
-    let mut drafts = join(pieces, &keys, &places, &mut report);
+    let mut drafts = join(found, pieces, &keys, &places, &mut report);
     words::apply(found, &homes, &mut drafts, &mut report);
     let campaigns = words::campaigns(found, &homes, &drafts, &mut report);
     finish(drafts, campaigns, facts, report)
@@ -140,9 +140,16 @@ fn key_of(path: &str, run_folders: &BTreeSet<&str>) -> String {
 }
 
 /// Joins the pieces of each launch. Drafts stand in the order of their main files.
-fn join(pieces: Vec<(usize, Piece)>, keys: &[String], places: &[String], report: &mut report::Report) -> Vec<Draft> {
+fn join(
+    found: &Discovery,
+    pieces: Vec<(usize, Piece)>,
+    keys: &[String],
+    places: &[String],
+    report: &mut report::Report,
+) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = Vec::new();
     let mut launches: BTreeMap<&str, Vec<(usize, Piece)>> = BTreeMap::new();
+    let mut beside: Vec<(usize, Piece)> = Vec::new();
     let draft = |main: usize, piece: Piece| Draft {
         piece,
         home: places.get(main).cloned().unwrap_or_default(),
@@ -152,6 +159,7 @@ fn join(pieces: Vec<(usize, Piece)>, keys: &[String], places: &[String], report:
     };
     for (number, piece) in pieces {
         match keys.get(number) {
+            _ if piece.standing == Standing::Beside => beside.push((number, piece)),
             Some(key) if piece.standing != Standing::Alone => launches.entry(key).or_default().push((number, piece)),
             _ => drafts.push(draft(number, piece)),
         }
@@ -161,7 +169,7 @@ fn join(pieces: Vec<(usize, Piece)>, keys: &[String], places: &[String], report:
             Standing::Alone | Standing::Body => 0,
             Standing::Base => 1,
             Standing::Trace => 2,
-            Standing::Detail => 3,
+            Standing::Detail | Standing::Beside => 3,
         };
         parts.sort_by_key(|(_, piece)| rank(piece.standing));
         let bodies = parts.iter().filter(|(_, piece)| piece.standing == Standing::Body).count();
@@ -197,7 +205,86 @@ fn join(pieces: Vec<(usize, Piece)>, keys: &[String], places: &[String], report:
         }
     }
     drafts.sort_by_key(|draft| draft.main);
+    companions(beside, found, &mut drafts, draft, report);
+    copies(&mut drafts, found, report);
     drafts
+}
+
+/// Gives what speaks of a whole folder to the runs in it.
+fn companions(
+    beside: Vec<(usize, Piece)>,
+    found: &Discovery,
+    drafts: &mut Vec<Draft>,
+    draft: impl Fn(usize, Piece) -> Draft,
+    report: &mut report::Report,
+) {
+    let folder = |number: usize| found.files.get(number).map_or("", archive::Found::folder);
+    let mut count: BTreeMap<(&str, Option<&'static str>), usize> = BTreeMap::new();
+    for (number, piece) in &beside {
+        *count.entry((folder(*number), rule_of(piece))).or_default() += 1;
+    }
+    let runs = drafts.len();
+    for (number, piece) in beside {
+        let place = folder(number);
+        let inside = |at: &str| {
+            at == place || place.is_empty() || at.strip_prefix(place).is_some_and(|rest| rest.starts_with('/'))
+        };
+        let mut others = drafts.iter_mut().take(runs).filter(|run| inside(folder(run.main))).peekable();
+        let alone = count.get(&(place, rule_of(&piece))).is_some_and(|count| *count == 1);
+        if others.peek().is_none() || !alone {
+            if others.peek().is_some() {
+                report.note(
+                    number,
+                    "several of its kind lie in this folder, so which run it speaks of is not known".to_owned(),
+                );
+            }
+            drop(others);
+            if piece.readings.is_empty() && piece.series.is_empty() && piece.status.is_none() {
+                report.orphan(number, &piece);
+            } else {
+                drafts.push(draft(number, piece));
+            }
+            continue;
+        }
+        for run in others {
+            for (field, ours, theirs) in merge(&mut run.piece, &piece) {
+                report.note(number, format!("says {field} '{theirs}' where a result in its folder says '{ours}'"));
+            }
+            if !run.others.contains(&number) {
+                run.others.push(number);
+            }
+        }
+    }
+    drafts.sort_by_key(|draft| draft.main);
+}
+
+/// What tells the kinds of companions of one folder apart.
+fn rule_of(piece: &Piece) -> Option<&'static str> {
+    let reading = piece.readings.first().map(|reading| reading.origin.rule);
+    reading.or_else(|| piece.extras.first().map(|extra| extra.origin.rule))
+}
+
+/// Keeps of each run that was copied the one that stands highest, and of equals the first.
+fn copies(drafts: &mut Vec<Draft>, found: &Discovery, report: &mut report::Report) {
+    let path = |number: usize| found.files.get(number).map_or("", |file| file.path.as_str());
+    let rank = |draft: &Draft| (matches!(draft.piece.standing, Standing::Trace | Standing::Beside), draft.main);
+    let mut best: BTreeMap<(String, String), (bool, usize)> = BTreeMap::new();
+    for draft in drafts.iter() {
+        if let Some(mark) = &draft.piece.fingerprint {
+            let kept = best.entry((draft.home.clone(), mark.clone())).or_insert_with(|| rank(draft));
+            *kept = (*kept).min(rank(draft));
+        }
+    }
+    drafts.retain(|draft| {
+        let Some(mark) = &draft.piece.fingerprint else { return true };
+        let Some((_, kept)) = best.get(&(draft.home.clone(), mark.clone())) else { return true };
+        if *kept == draft.main {
+            return true;
+        }
+        report
+            .note(draft.main, format!("a copy of a run that is read from '{}'; it is not counted twice", path(*kept)));
+        false
+    });
 }
 
 /// Fills what a run lacks from a detail; gives the labels on which the two disagree: field, kept, passed over.
@@ -222,7 +309,16 @@ fn merge(run: &mut Piece, detail: &Piece) -> Vec<(&'static str, String, String)>
     }
     fill!(campaign, id, environment, model, workload, repeat, block, position, started, ended;
           model_id, model_served, machine, engine, engine_version, quantisation, batch, isl, osl, requests, parameters,
-          device_memory_gib, model_memory_gib, start_temp_c, end_temp_c, exit_code);
+          device_memory_gib, model_memory_gib, start_temp_c, end_temp_c, exit_code,
+          tool, tool_version, request_rate, max_model_len, memory_utilisation, kv_dtype, speculative, prefix_cache, parallel);
+    for (name, value) in &detail.setup.more {
+        run.setup.more.entry(name.clone()).or_insert_with(|| value.clone());
+    }
+    for extra in &detail.extras {
+        if run.extras.iter().all(|ours| ours.name != extra.name || ours.origin.rule != extra.origin.rule) {
+            run.extras.push(extra.clone());
+        }
+    }
     // A log without its result block, or requests that all failed, outweigh an exit code of 0.
     match (&run.status, &detail.status) {
         (None, Some(_)) | (Some(Status::Done | Status::Unrecorded), Some(Status::Failed(_))) => {
@@ -277,6 +373,7 @@ fn finish(drafts: Vec<Draft>, campaigns: words::Campaigns, facts: Facts, mut rep
             status: piece.status.unwrap_or(Status::Unrecorded),
             readings: piece.readings,
             series: piece.series,
+            extras: piece.extras,
             telemetry: piece.telemetry,
             setup: piece.setup,
             source,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::labels::{from_toml, schema};
-use super::{Format, Head, Parsed, Record, SourceFile};
+use super::{About, Format, Head, Parsed, Record, SourceFile};
 use crate::error::{Error, Place};
 use crate::model::{Facts, MachineFacts, ModelFacts};
 
@@ -31,6 +31,15 @@ struct WireFacts {
 impl Format for FactsFile {
     fn name(&self) -> &'static str {
         "facts"
+    }
+
+    fn about(&self) -> About {
+        About {
+            tool: "sparkbench",
+            versions: "sparkbench.facts/1",
+            sign: "a TOML file with `schema = \"sparkbench.facts/1\"`",
+            reads: "machines, models and prices with their sources",
+        }
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {

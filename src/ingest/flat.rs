@@ -8,7 +8,7 @@
 
 use super::at::At;
 use super::json;
-use super::{Format, Head, Parsed, Piece, Record, SourceFile, Standing};
+use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing};
 use crate::error::Error;
 use crate::model::{Instant, Setup, Status};
 
@@ -23,6 +23,15 @@ const STAMP: usize = 15;
 impl Format for Metadata {
     fn name(&self) -> &'static str {
         "flat metadata"
+    }
+
+    fn about(&self) -> About {
+        About {
+            tool: "the scripts of the phase 1 study and of the H200 run",
+            versions: "2025 to 2026",
+            sign: "`*_metadata.json` with `environment` and `timestamp`",
+            reads: "labels, start, temperatures, exit code",
+        }
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {

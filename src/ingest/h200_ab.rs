@@ -8,7 +8,7 @@
 
 use super::at::At;
 use super::json;
-use super::{Format, Head, Parsed, Piece, Record, SourceFile, Standing};
+use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing};
 use crate::error::{Error, Place};
 use crate::model::{Instant, Series, Setup};
 
@@ -22,6 +22,15 @@ const RULE_TPOT: &str = "h200-ab.tpot";
 impl Format for H200Ab {
     fn name(&self) -> &'static str {
         "h200-ab result"
+    }
+
+    fn about(&self) -> About {
+        About {
+            tool: "the script of the H200 run",
+            versions: "2026",
+            sign: "an object with the keys of that script",
+            reads: "iterations of each test, memory, settings",
+        }
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {

@@ -3,7 +3,7 @@
 //! In:  names and first bytes.  Out: a word on what the file is. It is hashed and listed, never an error.
 //! Not here: anything taken from them.
 
-use super::{Format, Head, Parsed, SourceFile};
+use super::{About, Format, Head, Parsed, SourceFile};
 use crate::error::Error;
 
 /// See the module.
@@ -37,6 +37,15 @@ const ENDINGS: &[(&str, &str)] = &[
 impl Format for Kept {
     fn name(&self) -> &'static str {
         "kept"
+    }
+
+    fn about(&self) -> About {
+        About {
+            tool: "anything",
+            versions: "",
+            sign: "names and first lines of descriptions, scripts, prose and packages",
+            reads: "nothing: the file is hashed and listed",
+        }
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 
 use super::figure::excerpt;
 use super::h200_ab::unknown_schema;
-use super::{Format, Head, Parsed, Record, SourceFile};
+use super::{About, Format, Head, Parsed, Record, SourceFile};
 use crate::archive::WHOLE_LIMIT;
 use crate::error::{Error, Kind, Place};
 use crate::model::{Metric, ModelLabel, Stated};
@@ -119,6 +119,15 @@ pub struct FileLabels {
 impl Format for LabelsFile {
     fn name(&self) -> &'static str {
         "labels"
+    }
+
+    fn about(&self) -> About {
+        About {
+            tool: "a person",
+            versions: "sparkbench.labels/1",
+            sign: "`labels.toml`",
+            reads: "what foreign files lack: environment, model, workload, repeat, times",
+        }
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {

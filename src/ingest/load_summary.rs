@@ -7,7 +7,7 @@
 
 use super::at::At;
 use super::h200_ab::unknown_schema;
-use super::{Format, Head, Parsed, Piece, Record, SourceFile, Standing, json};
+use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing, json};
 use crate::error::Error;
 use crate::model::{Instant, Setup, Status};
 
@@ -29,6 +29,15 @@ const STATISTICS: &[(&str, &str)] =
 impl Format for LoadSummary {
     fn name(&self) -> &'static str {
         "load summary"
+    }
+
+    fn about(&self) -> About {
+        About {
+            tool: "sparkbench load",
+            versions: "sparkbench.load/1",
+            sign: "an object with that schema",
+            reads: "throughput, TTFT, TPOT, ITL, E2E latency, lengths, the certificate of the client",
+        }
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {

@@ -3,6 +3,7 @@
 //! In:  discovered files.  Out: [`Look`], by file: what it said, or why it was left out.
 //! Not here: what the records mean together.
 
+use std::cell::OnceCell;
 use std::io::{self, BufRead, BufReader, Read as _};
 
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
@@ -10,6 +11,7 @@ use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, Pa
 use super::at::At;
 use super::belong::{Places, Reader};
 use super::figure::excerpt;
+use super::outline::Outline;
 use super::{FORMATS, Figure, Format, Parsed, json, reports};
 use crate::archive::manifest::ReportWire;
 use crate::archive::{Discovery, Found, HEAD_BYTES, Hashing, LINE_LIMIT, Lines, WHOLE_LIMIT};
@@ -23,11 +25,37 @@ pub struct Head<'a> {
     pub name: &'a str,
     /// First bytes as text, without a byte order mark; invalid bytes replaced.
     pub text: &'a str,
-    /// Size of the whole file.
+    /// Size of the whole file; of a packed one, its packed size.
     pub bytes: u64,
+    outline: OnceCell<Option<Outline<'a>>>,
 }
 
-impl Head<'_> {
+impl<'a> Head<'a> {
+    /// A head of these parts.
+    pub const fn new(name: &'a str, text: &'a str, bytes: u64) -> Self {
+        Self { name, text, bytes, outline: OnceCell::new() }
+    }
+
+    /// Which keys lie where, when the text opens an object or a list; made once.
+    pub fn outline(&self) -> Option<&Outline<'a>> {
+        self.outline.get_or_init(|| Outline::of(self.text)).as_ref()
+    }
+
+    /// The outline of a file that is one object, or JSON Lines of objects.
+    pub fn object(&self) -> Option<&Outline<'a>> {
+        self.outline().filter(|outline| outline.is_map())
+    }
+
+    /// The outline of the first item of a file that is a list.
+    pub fn list(&self) -> Option<&Outline<'a>> {
+        self.outline().filter(|outline| outline.is_list())
+    }
+
+    /// True when the head is text: no zero bytes.
+    pub fn is_text(&self) -> bool {
+        !self.text.is_empty() && !self.text.contains('\0')
+    }
+
     /// True when the first character that is no blank opens an object.
     pub fn is_object(&self) -> bool {
         self.text.trim_start().starts_with('{')
@@ -60,9 +88,10 @@ impl<'a> SourceFile<'a> {
         Self { path, bytes, input }
     }
 
-    /// Last part of the path.
+    /// Last part of the path, without the ending of a packed file.
     pub fn name(&self) -> &'a str {
-        self.path.rsplit_once('/').map_or(self.path, |(_, name)| name)
+        let name = self.path.rsplit_once('/').map_or(self.path, |(_, name)| name);
+        name.strip_suffix(".gz").unwrap_or(name)
     }
 
     /// The whole file as text, without a byte order mark, invalid bytes replaced by U+FFFD.
@@ -162,29 +191,57 @@ fn at(found: &Found, reader: &Reader) -> Look {
     }
 }
 
-/// Reads one file from any reader. The first [`HEAD_BYTES`] decide who reads it.
+/// Reads one file from any reader. The first [`HEAD_BYTES`] decide who reads it. A file packed by gzip is read as what is in it; its hash
+/// is that of the packed bytes.
 pub fn read(path: &str, bytes: u64, mut input: impl BufRead) -> Look {
-    let mut head = Vec::new();
-    // A reader may hand out its bytes in small pieces, so the head is collected and put back in front.
-    if let Err(cause) = (&mut input).take(HEAD_BYTES as u64).read_to_end(&mut head) {
-        return Look { format: None, sha256: None, outcome: Err(named(unreadable(cause), path, None)) };
-    }
-    let text = String::from_utf8_lossy(&head);
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
-    let look = Head { name, text, bytes };
-    let format = FORMATS.iter().find(|format| format.sniff(&look)).copied();
+    let head = match head_of(&mut input) {
+        Ok(head) => head,
+        Err(cause) => return Look { format: None, sha256: None, outcome: Err(named(unreadable(cause), path, None)) },
+    };
     let mut reader = Hashing::new(io::Cursor::new(&head).chain(input));
-    let outcome = match format {
-        Some(format) => format
-            .parse(&mut SourceFile::new(path, bytes, &mut reader))
-            .map_err(|error| named(error, path, Some(format))),
-        None => Err(unknown(&mut SourceFile::new(path, bytes, &mut reader), &look)),
+    let (format, outcome) = if head.starts_with(GZIP) {
+        let mut unpacked = BufReader::with_capacity(HEAD_BYTES, flate2::bufread::MultiGzDecoder::new(&mut reader));
+        match head_of(&mut unpacked) {
+            Ok(inner) => by_format(path, bytes, &inner, &mut io::Cursor::new(&inner).chain(unpacked)),
+            Err(cause) => (None, Err(named(unreadable(cause), path, None))),
+        }
+    } else {
+        by_format(path, bytes, &head, &mut reader)
     };
     // A file too large for its format is not read to its end only to be hashed.
     let sha256 =
         if outcome.is_err() && bytes > WHOLE_LIMIT { None } else { reader.finish().ok().map(|(hash, _)| hash) };
     Look { format: format.map(Format::name), sha256, outcome }
+}
+
+/// First bytes of a file packed by gzip.
+const GZIP: &[u8] = &[0x1f, 0x8b];
+
+/// A reader may hand out its bytes in small pieces, so the head is collected; the caller puts it back in front.
+fn head_of(input: &mut impl BufRead) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    input.take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+/// Asks the formats in their order, and has the file read by the first that takes it.
+fn by_format(
+    path: &str,
+    bytes: u64,
+    head: &[u8],
+    reader: &mut dyn BufRead,
+) -> (Option<&'static dyn Format>, Result<Parsed, Error>) {
+    let text = String::from_utf8_lossy(head);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    let look = Head::new(name.strip_suffix(".gz").unwrap_or(name), text, bytes);
+    let format = FORMATS.iter().find(|format| format.sniff(&look)).copied();
+    let mut file = SourceFile::new(path, bytes, reader);
+    let outcome = match format {
+        Some(format) => format.parse(&mut file).map_err(|error| named(error, path, Some(format))),
+        None => Err(unknown(&mut file, &look)),
+    };
+    (format, outcome)
 }
 
 /// Reads a file by the parser that the run names for it.
@@ -210,6 +267,25 @@ fn kept(input: impl BufRead, word: &str) -> Look {
     }
 }
 
+/// Reads one file of this machine as [`all`](super::all) would, for whoever wants to see what is taken from it.
+///
+/// # Errors
+/// When it cannot be opened.
+pub fn inspect(path: &std::path::Path) -> Result<Look, Error> {
+    let shown = path.display().to_string();
+    let cannot = |cause: io::Error| {
+        Error::archive(format!("cannot open '{shown}'")).hint("name a file that can be read").because(cause)
+    };
+    let file = std::fs::File::open(path).map_err(cannot)?;
+    let meta = file.metadata().map_err(cannot)?;
+    if meta.is_dir() {
+        return Err(
+            Error::usage(format!("'{shown}' is a folder")).hint("name one file; `sparkbench analyse` takes folders")
+        );
+    }
+    Ok(read(&shown, meta.len(), BufReader::with_capacity(HEAD_BYTES, file)))
+}
+
 /// Puts the file's name and the format's in front of what went wrong.
 fn named(mut error: Error, path: &str, format: Option<&dyn Format>) -> Error {
     error.what = match format {
@@ -224,9 +300,6 @@ fn unknown(file: &mut SourceFile<'_>, head: &Head<'_>) -> Error {
     let path = file.path;
     if head.bytes == 0 || head.text.is_empty() {
         return Error::archive(format!("'{path}' is empty")).hint("the program that wrote it may have stopped early");
-    }
-    if head.text.as_bytes().starts_with(&[0x1f]) {
-        return Error::archive(format!("'{path}' is packed")).hint("unpack it first");
     }
     if head.text.contains('\0') {
         return Error::archive(format!("'{path}' is no text"))

@@ -17,10 +17,11 @@ mod json;
 mod kept;
 mod labels;
 mod load_summary;
+mod log;
 mod look;
 mod name;
-
 mod nvidia_smi;
+mod outline;
 mod own;
 mod phase1;
 mod published;
@@ -30,20 +31,24 @@ mod requests;
 mod rows;
 mod slug;
 mod table;
-mod trtllm_log;
 mod words;
 
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 use crate::archive::Discovery;
 use crate::error::Error;
-use crate::model::{Campaign, Facts, Reading, Run, Sample, Series, Setup, Status};
+use crate::model::{Campaign, Extra, Facts, Reading, Run, Sample, Series, Setup, Status};
 use crate::verdict::report::Input;
 
 pub use facts::parse_facts;
 pub use figure::Figure;
 pub use labels::{FileLabels, Labels};
-pub use look::{Head, SourceFile};
+pub use log::{KINDS, Kind};
+pub use look::{Head, Look, SourceFile, inspect};
+pub use outline::Outline;
+pub use report::one_line;
 
 pub use slug::slug;
 
@@ -63,7 +68,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &published::Published,
     &nvidia_smi::Csv,
     &table::Table,
-    &trtllm_log::Log,
+    &log::Text,
     &kept::Kept,
 ];
 
@@ -71,6 +76,8 @@ pub static FORMATS: &[&dyn Format] = &[
 pub trait Format: Sync {
     /// Name shown beside every file that it took.
     fn name(&self) -> &'static str;
+    /// What the format is, for `sparkbench formats`.
+    fn about(&self) -> About;
     /// Cheap look at name and first bytes. "Not mine" is an answer, not an error.
     fn sniff(&self, head: &Head<'_>) -> bool;
     /// The whole file in, records out. Pure: the same bytes always give the same records.
@@ -78,6 +85,19 @@ pub trait Format: Sync {
     /// # Errors
     /// When nothing of the file can be used. What is wrong with a part of it goes to [`Parsed::left_out`].
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error>;
+}
+
+/// What a format is, in the words of `sparkbench formats` and of the manual.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct About {
+    /// The program that writes it.
+    pub tool: &'static str,
+    /// Versions whose files were seen or described, and how they differ.
+    pub versions: &'static str,
+    /// How it is recognised.
+    pub sign: &'static str,
+    /// What is taken from it.
+    pub reads: &'static str,
 }
 
 /// What one file gave.
@@ -89,6 +109,11 @@ pub struct Parsed {
     pub left_out: Vec<Error>,
     /// What a reader should know although nothing was left out.
     pub notes: Vec<String>,
+    /// What a file of several kinds turned out to hold (a log with a result block of a benchmark and the memory lines of a server): names
+    /// as of formats. Empty: the format that read it.
+    pub kinds: Vec<&'static str>,
+    /// Lines, keys or rows that look like figures and were not understood, each with its place: shown by `sparkbench inspect`.
+    pub not_understood: Vec<String>,
     /// Lists of values that are no metric of ours: nothing is made of them, but whoever checks a run counts them.
     pub lists: Vec<List>,
 }
@@ -120,7 +145,8 @@ pub enum Record {
 }
 
 /// How a [`Piece`] becomes a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// A run for itself; nothing joins it.
     #[default]
@@ -133,6 +159,9 @@ pub enum Standing {
     Trace,
     /// Joins the runs of its launch and is nothing without them.
     Detail,
+    /// Speaks of all runs whose files lie in its folder or below (the log of the server, a sheet of settings): joins them as a detail; a
+    /// run of its own where there are none and it has a figure. Two of one format in one folder join nobody: which is whose is not known.
+    Beside,
 }
 
 /// What one file says of one run. Everything may be absent.
@@ -168,10 +197,15 @@ pub struct Piece {
     pub readings: Vec<Reading>,
     /// Per-request figures.
     pub series: Vec<Series>,
+    /// Figures that are no metric of ours.
+    pub extras: Vec<Extra>,
     /// Telemetry.
     pub telemetry: Vec<Sample>,
     /// Settings.
     pub setup: Setup,
+    /// What is the same in every copy of this run (a summary that repeats the runs of a sweep, a console block beside the JSON of the same
+    /// run): of runs of one campaign with one mark only the first by path and standing is kept, the others are said to be copies.
+    pub fingerprint: Option<String>,
 }
 
 /// What the person who asks adds to the files.

@@ -10,7 +10,7 @@ use csv::StringRecord;
 
 use super::figure::{Figure, excerpt};
 use super::rows::Rows;
-use super::{Format, Head, Parsed, Piece, Record, SourceFile, Standing};
+use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing};
 use crate::error::{Error, Place};
 use crate::model::{Instant, Sample};
 
@@ -46,6 +46,15 @@ const EPOCH_FROM: f64 = 1.0e9;
 impl Format for Csv {
     fn name(&self) -> &'static str {
         "GPU telemetry"
+    }
+
+    fn about(&self) -> About {
+        About {
+            tool: "nvidia-smi --query-gpu, and tables with columns of the same meaning",
+            versions: "drivers 535 to 580",
+            sign: "a CSV header with a time and a known figure",
+            reads: "power, temperature, clocks, utilisation, memory by time",
+        }
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {

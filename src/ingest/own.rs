@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::flat::status;
 use super::h200_ab::unknown_schema;
-use super::{Format, Head, Parsed, Piece, Record, SourceFile, Standing};
+use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing};
 use crate::archive::manifest::{CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, RUN_SCHEMA, RunWire};
 use crate::error::{Error, Place};
 use crate::model::{Campaign, Instant, Metric, Reading, Setup, Status};
@@ -24,6 +24,15 @@ const RULE_RUN: &str = "sparkbench.run";
 impl Format for CampaignFile {
     fn name(&self) -> &'static str {
         "campaign"
+    }
+
+    fn about(&self) -> About {
+        About {
+            tool: "sparkbench collect",
+            versions: "sparkbench.campaign/1",
+            sign: "`campaign.json` with that schema",
+            reads: "name, question, plan, margins, environments, models",
+        }
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
@@ -81,6 +90,15 @@ fn campaign(wire: CampaignWire) -> Campaign {
 impl Format for RunFile {
     fn name(&self) -> &'static str {
         "run"
+    }
+
+    fn about(&self) -> About {
+        About {
+            tool: "sparkbench collect",
+            versions: "sparkbench.run/1",
+            sign: "`run.json` with that schema",
+            reads: "labels, times, temperatures, exit status, what was asked against what ran",
+        }
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
@@ -142,8 +160,6 @@ fn run(file: &SourceFile<'_>, wire: RunWire) -> Result<Piece, Error> {
         ended,
         status: wire.failure.map(Status::Failed).or_else(|| status(wire.exit_code)),
         readings,
-        series: Vec::new(),
-        telemetry: Vec::new(),
         setup: Setup {
             model_id: asked.model_id,
             model_served: seen.model_id,
@@ -161,7 +177,9 @@ fn run(file: &SourceFile<'_>, wire: RunWire) -> Result<Piece, Error> {
             start_temp_c: before,
             end_temp_c: after,
             exit_code: wire.exit_code,
+            ..Setup::default()
         },
+        ..Piece::default()
     })
 }
 

@@ -7,7 +7,7 @@
 
 use super::at::At;
 use super::json;
-use super::{Format, Head, Parsed, Piece, Record, SourceFile, Standing, flat};
+use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing, flat};
 use crate::error::Error;
 use crate::model::Instant;
 
@@ -30,6 +30,15 @@ const METRICS: &[(&str, &str)] = &[
 impl Format for Phase1 {
     fn name(&self) -> &'static str {
         "phase1 results"
+    }
+
+    fn about(&self) -> About {
+        About {
+            tool: "the combined results of the phase 1 study",
+            versions: "2025",
+            sign: "`models` with lists of runs for each environment",
+            reads: "throughput, peak memory, KV cache, temperatures, exit codes",
+        }
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {

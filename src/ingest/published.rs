@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::figure::{Figure, excerpt};
 use super::rows::Rows;
-use super::{Format, Head, Parsed, Record, SourceFile};
+use super::{About, Format, Head, Parsed, Record, SourceFile};
 use crate::error::{Error, Place};
 use crate::model::{Metric, PublishedCell};
 
@@ -30,6 +30,15 @@ struct WireRow {
 impl Format for Published {
     fn name(&self) -> &'static str {
         "published figures"
+    }
+
+    fn about(&self) -> About {
+        About {
+            tool: "a person",
+            versions: "",
+            sign: "a table of published figures with the columns of `published.csv`",
+            reads: "figures that a study published, to be held against its own runs",
+        }
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {

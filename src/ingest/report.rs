@@ -15,7 +15,7 @@ const SHOWN: usize = 5;
 
 struct Entry {
     path: String,
-    format: Option<&'static str>,
+    format: Option<String>,
     sha256: Option<String>,
     runs: usize,
     left_out: Vec<String>,
@@ -38,7 +38,10 @@ impl Report {
             .zip(looks)
             .map(|(file, look)| Entry {
                 path: file.path.clone(),
-                format: look.format,
+                format: match &look.outcome {
+                    Ok(parsed) if !parsed.kinds.is_empty() => Some(parsed.kinds.join(" + ")),
+                    _ => look.format.map(str::to_owned),
+                },
                 sha256: look.sha256.clone(),
                 runs: 0,
                 left_out: Vec::new(),
@@ -85,7 +88,7 @@ impl Report {
     /// A detail that belongs to no run.
     pub fn orphan(&mut self, number: usize, piece: &Piece) {
         match piece.telemetry.len() {
-            0 if self.entries.get(number).is_some_and(|e| e.format == Some("log")) => {
+            0 if self.entries.get(number).is_some_and(|e| e.format.as_deref() == Some("log")) => {
                 self.leave_out(
                     number,
                     &Error::archive("a log without any figure that is known, and without a result beside it"),
@@ -114,7 +117,7 @@ impl Report {
             || Source { path: String::new(), format: String::new(), sha256: String::new() },
             |entry| Source {
                 path: entry.path.clone(),
-                format: entry.format.unwrap_or_default().to_owned(),
+                format: entry.format.clone().unwrap_or_default(),
                 sha256: entry.sha256.clone().unwrap_or_default(),
             },
         )
@@ -132,7 +135,7 @@ impl Report {
             words.extend(entry.notes);
             Input {
                 path: entry.path,
-                format: entry.format.map(str::to_owned),
+                format: entry.format,
                 sha256: entry.sha256,
                 runs: entry.runs,
                 skipped,
@@ -145,7 +148,7 @@ impl Report {
 }
 
 /// An error as one line: what, where, cause, what to do. Control characters are gone.
-pub(super) fn one_line(error: &Error) -> String {
+pub fn one_line(error: &Error) -> String {
     let clean = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut line = clean(&error.what);
     if let Some(place) = &error.place {

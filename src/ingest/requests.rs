@@ -10,7 +10,7 @@
 //! each request has its decode rate. The times of its chunks lie in `chunks.sbc` and are not read here.
 
 use super::look::{JSON_LINE_LIMIT, unreadable};
-use super::{Format, Head, Parsed, Piece, Record, SourceFile, Standing};
+use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing};
 use crate::archive::manifest::{REQUESTS_FILE, RequestWire};
 use crate::error::{Error, Place};
 use crate::model::{Reading, Series, Status};
@@ -23,6 +23,15 @@ const RULE: &str = "sparkbench.requests";
 impl Format for Requests {
     fn name(&self) -> &'static str {
         "requests"
+    }
+
+    fn about(&self) -> About {
+        About {
+            tool: "sparkbench",
+            versions: "sparkbench.run/1",
+            sign: "`requests.jsonl`: one request a line",
+            reads: "TTFT, TPOT, ITL, E2E latency of each request; rates",
+        }
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {

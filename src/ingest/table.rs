@@ -12,7 +12,7 @@ use csv::StringRecord;
 use super::figure::{Figure, excerpt, is_missing};
 use super::flat::status;
 use super::rows::Rows;
-use super::{Format, Head, Parsed, Piece, Record, SourceFile, Standing};
+use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing};
 use crate::error::{Error, Place};
 use crate::model::{Instant, Metric, Reading, Status};
 
@@ -101,6 +101,15 @@ fn is_mark(name: &str) -> bool {
 impl Format for Table {
     fn name(&self) -> &'static str {
         "table"
+    }
+
+    fn about(&self) -> About {
+        About {
+            tool: "a person or a script",
+            versions: "",
+            sign: "a CSV with a row for each run and metrics by their contract names",
+            reads: "whatever stands in the columns",
+        }
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {

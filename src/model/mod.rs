@@ -14,5 +14,5 @@ pub use campaign::{Campaign, ModelLabel, PublishedCell, Stated, StatedKind};
 pub use facts::{Facts, MachineFacts, ModelFacts};
 pub use finding::{Finding, Level};
 pub use metric::{Direction, Metric};
-pub use run::{Origin, Reading, Run, Sample, Series, Setup, Source, Status};
+pub use run::{Extra, ExtraValue, Origin, Reading, Run, Sample, Series, Setup, Source, Status};
 pub use time::Instant;

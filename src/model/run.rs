@@ -3,6 +3,8 @@
 //! In:  nothing.  Out: [`Run`] and its parts, filled by `ingest`, read by everybody.
 //! Not here: how a file is read, how a number is judged.
 
+use std::collections::BTreeMap;
+
 use super::time::Instant;
 use serde::Serialize;
 
@@ -53,6 +55,31 @@ pub struct Reading {
     pub decimals: Option<u8>,
     /// Where it stands.
     pub origin: Origin,
+}
+
+/// A figure that a source reports and that no metric of ours means: kept, shown with its source, never judged.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Extra {
+    /// As the source names it, without the unit.
+    pub name: String,
+    /// As the source gives it; empty for a bare number or a word.
+    pub unit: String,
+    /// What it says.
+    pub value: ExtraValue,
+    /// Why it is no metric of ours, where one could take it for one: `time_per_output_token_ms holds the first token too`.
+    pub why: Option<&'static str>,
+    /// Where it stands.
+    pub origin: Origin,
+}
+
+/// What an [`Extra`] says.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum ExtraValue {
+    /// A finite number.
+    Number(f64),
+    /// Words.
+    Text(String),
 }
 
 /// Per-request (or per-iteration) values of one metric, in the order they were measured.
@@ -118,6 +145,36 @@ pub struct Setup {
     pub end_temp_c: Option<f64>,
     /// Exit status.
     pub exit_code: Option<i64>,
+    /// Benchmark that made the figures, a slug: `vllm-bench-serve`, `aiperf`, `llama-bench`.
+    pub tool: Option<String>,
+    /// Version of the benchmark.
+    pub tool_version: Option<String>,
+    /// Requests that were sent a second; infinite where all were sent at once.
+    #[serde(serialize_with = "rate_or_word")]
+    pub request_rate: Option<f64>,
+    /// Longest context that the server was started for, tokens.
+    pub max_model_len: Option<f64>,
+    /// Share of the device memory that the server may take, 0 to 1.
+    pub memory_utilisation: Option<f64>,
+    /// Data type of the KV cache.
+    pub kv_dtype: Option<String>,
+    /// Speculative decoding: method and draft length as the source prints them; `off` where it says so.
+    pub speculative: Option<String>,
+    /// Whether prefixes are cached.
+    pub prefix_cache: Option<bool>,
+    /// How the model is parted over devices: `tp2 pp1`.
+    pub parallel: Option<String>,
+    /// Every further setting and label, as the source names it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub more: BTreeMap<String, String>,
+}
+
+/// No bound on the rate is a word in JSON, which has no infinity.
+fn rate_or_word<S: serde::Serializer>(rate: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match rate {
+        Some(rate) if rate.is_infinite() => serializer.serialize_str("unlimited"),
+        other => other.serialize(serializer),
+    }
 }
 
 /// One execution of one cell: environment x model x workload.
@@ -151,6 +208,8 @@ pub struct Run {
     pub readings: Vec<Reading>,
     /// Per-request figures as reported.
     pub series: Vec<Series>,
+    /// Figures that are no metric of ours.
+    pub extras: Vec<Extra>,
     /// GPU telemetry in time order.
     pub telemetry: Vec<Sample>,
     /// Settings and launch facts.

@@ -203,6 +203,7 @@ fn show_run(run: &Run, groups: &[Group]) -> RunReport {
         origins: run.readings.iter().map(|r| (r.metric.clone(), r.origin.clone())).collect(),
         requests: run.series.iter().map(|s| (s.metric.clone(), s.values.len())).collect(),
         flags,
+        extras: run.extras.clone(),
         setup: run.setup.clone(),
         source: run.source.clone(),
         files: run.files.clone(),

@@ -110,6 +110,7 @@ fn runs(campaign: &str) -> Vec<RunReport> {
                     } else {
                         Vec::new()
                     },
+                    extras: Vec::new(),
                     setup: Setup {
                         model_id: Some(format!("example/{model}")),
                         machine: Some(format!("GB10 {HOSTILE}")),

@@ -150,6 +150,7 @@ fn run(cell: &WireCell, i: usize) -> Run {
                 bare.iter().map(|m| Series { metric: (*m).clone(), values: vec![1.0; n], origin: origin(m) }).collect()
             })
             .unwrap_or_default(),
+        extras: Vec::new(),
         telemetry: Vec::new(),
         setup: Setup {
             model_id: cell.model_id.clone(),

@@ -76,6 +76,7 @@ fn done(environment: &str, repeat: u32, rate: f64) -> Run {
         status: Status::Done,
         readings: vec![reading("output_throughput_tok_s", rate), reading("gpu_temp_end_c", 60.0)],
         series: Vec::new(),
+        extras: Vec::new(),
         telemetry: Vec::new(),
         setup: Setup::default(),
         source: Source { path: "p".to_owned(), format: "f".to_owned(), sha256: "s".to_owned() },

@@ -16,7 +16,7 @@ use crate::error::{Error, Place};
 use crate::ingest::figure::excerpt;
 use crate::ingest::h200_ab::unknown_schema;
 use crate::ingest::look::{JSON_LINE_LIMIT, unreadable};
-use crate::ingest::{Format, Head, Parsed, Piece, Record, SourceFile, Standing};
+use crate::ingest::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing};
 use crate::model::{Metric, Origin, Reading, Series, Setup, Status};
 
 /// Schema of the first line.
@@ -40,6 +40,15 @@ impl Parser for IterationsFile {
 impl Format for IterationsFile {
     fn name(&self) -> &'static str {
         "iterations"
+    }
+
+    fn about(&self) -> About {
+        About {
+            tool: "a program of your own",
+            versions: "sparkbench.iterations/1",
+            sign: "JSON Lines with that schema",
+            reads: "values of each iteration, load time",
+        }
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {

@@ -16,7 +16,7 @@ mod trtllm_requests;
 
 use std::collections::BTreeMap;
 
-use super::{Format, Parsed, Record, SourceFile, Standing, requests, trtllm_log};
+use super::{Format, Parsed, Record, SourceFile, Standing, log, requests};
 use crate::archive::manifest::{ReportWire, SeenWire};
 use crate::error::Error;
 use crate::model::{Setup, Status};
@@ -91,7 +91,7 @@ impl Parser for TrtllmLog {
     }
 
     fn parse(&self, file: &mut SourceFile<'_>, _: &ReportWire) -> Result<Parsed, Error> {
-        let mut parsed = trtllm_log::Log.parse(file)?;
+        let mut parsed = log::parse_kind(file, &log::TRTLLM)?;
         for record in &mut parsed.records {
             if let Record::Piece(piece) = record {
                 // The report beside it prints more digits of the same figures, so the log only fills what it lacks.

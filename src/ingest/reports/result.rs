@@ -20,7 +20,7 @@ use crate::archive::manifest::ReportWire;
 use crate::error::{Error, Place};
 use crate::ingest::at::At;
 use crate::ingest::h200_ab::check_schema;
-use crate::ingest::{Format, Head, List, Parsed, Piece, Record, SourceFile, Standing, json};
+use crate::ingest::{About, Format, Head, List, Parsed, Piece, Record, SourceFile, Standing, json};
 use crate::model::{Metric, Series, Setup};
 
 /// Schema of the object.
@@ -44,6 +44,15 @@ impl Parser for ResultFile {
 impl Format for ResultFile {
     fn name(&self) -> &'static str {
         "result"
+    }
+
+    fn about(&self) -> About {
+        About {
+            tool: "a program of your own",
+            versions: "sparkbench.result/1",
+            sign: "an object with that schema",
+            reads: "metrics by their contract names, per-request lists",
+        }
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
-use crate::model::{Instant, Origin, Setup, Source, Status};
+use crate::model::{Extra, Instant, Origin, Setup, Source, Status};
 
 /// One run as the pages show it.
 #[derive(Debug, Clone, Serialize)]
@@ -42,6 +42,9 @@ pub struct RunReport {
     pub requests: BTreeMap<String, usize>,
     /// `outlier:modified_z:METRIC`, `first_run:METRIC`, ...
     pub flags: Vec<String>,
+    /// Figures of the source that are no metric of ours.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub extras: Vec<Extra>,
     /// Settings and launch facts.
     pub setup: Setup,
     /// Main file.

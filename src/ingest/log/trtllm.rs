@@ -9,14 +9,10 @@
 //!
 //! Seen: TensorRT-LLM 0.16 to 1.3.
 
-use super::figure::Figure;
-use super::look::each_log_line;
-use super::{Format, Head, Parsed, Piece, Record, SourceFile, Standing};
-use crate::error::Error;
+use super::{Kind, Reader};
+use crate::ingest::figure::Figure;
+use crate::ingest::{About, Parsed, Piece, Record, SourceFile, Standing};
 use crate::model::{Reading, Setup, Status};
-
-/// See the module.
-pub struct Log;
 
 const RULE: &str = "trtllm-bench.log";
 
@@ -28,6 +24,37 @@ const MARKS: &[&str] = &[
     "= PERFORMANCE OVERVIEW",
     "TensorRT-LLM Version",
     "TensorRT LLM Version",
+];
+
+/// What a line must hold to be looked at.
+const PHRASES: &[&str] = &[
+    "[TRT-LLM]",
+    "[TensorRT-LLM]",
+    "[MemUsageChange]",
+    "PERFORMANCE OVERVIEW",
+    "TensorRT-LLM Version",
+    "TensorRT LLM Version",
+    "Throughput (",
+    "Average request latency",
+    "Average time-",
+    "Peak memory during memory usage profiling",
+    "[Latency]",
+    "[TTFT]",
+    "[TPOT]",
+    "Memory used after loading model weights",
+    "device total memory",
+    "Model:",
+    "Model\t",
+    "Quantization:",
+    "Dtype:",
+    "Number of requests:",
+    "Average Input Length",
+    "Average Output Length",
+    "Max Runtime Batch Size",
+    "OutOfMemoryError",
+    "out of memory",
+    "Traceback (most recent call last)",
+    "Killed",
 ];
 
 /// Label up to the colon, metric.
@@ -54,27 +81,31 @@ const STATISTICS: &[(&str, &str)] =
 /// What ends a run early, as logs say it.
 const FAILURES: &[&str] = &["OutOfMemoryError", "out of memory", "Traceback (most recent call last)", "Killed"];
 
-impl Format for Log {
-    fn name(&self) -> &'static str {
-        "log"
+/// The console of `trtllm-bench` and the memory lines of its engine.
+pub static TRTLLM: Kind = Kind {
+    name: "trtllm-bench-console",
+    about: About {
+        tool: "trtllm-bench",
+        versions: "TensorRT-LLM 0.16 to 1.3; 0.16 prints output tokens as `Token Throughput`",
+        sign: "words that only this engine prints, anywhere in a line",
+        reads: "result block, latency breakdown, memory lines, settings; a log without a result block is a failed run",
+    },
+    signs: MARKS,
+    marks: PHRASES,
+    start: || Box::<Log>::default(),
+};
+
+impl Reader for Log {
+    fn line(&mut self, number: u64, line: &str) {
+        self.read(number, line);
     }
 
-    fn sniff(&self, head: &Head<'_>) -> bool {
-        let named = [".log", ".txt", ".out"].iter().any(|ending| head.name.ends_with(ending));
-        // The words may come late in a log, so its name is enough; other text must show them at once.
-        !head.text.contains('\0')
-            && head.bytes > 0
-            && (head.name.ends_with(".log") || (named && MARKS.iter().any(|mark| head.text.contains(mark))))
-    }
-
-    fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
-        let mut reader = Reader::default();
-        each_log_line(file, |number, line| reader.line(number, line))?;
-        let mut parsed = Parsed::default();
-        if !reader.ours {
-            parsed.records.push(Record::Piece(Box::new(Piece { standing: Standing::Detail, ..Piece::default() })));
-            return Ok(parsed);
+    fn finish(self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed> {
+        if !self.ours {
+            return None;
         }
+        let mut parsed = Parsed::default();
+        let reader = *self;
         if reader.blocks > 1 {
             parsed.notes.push(format!("{} result blocks; the last one is read", reader.blocks));
         }
@@ -95,12 +126,12 @@ impl Format for Log {
         let setup = Setup { engine: Some("TensorRT-LLM".to_owned()), ..reader.setup };
         let piece = Piece { standing: Standing::Trace, status, readings, setup, ..Piece::default() };
         parsed.records.push(Record::Piece(Box::new(piece)));
-        Ok(parsed)
+        Some(parsed)
     }
 }
 
 #[derive(Default)]
-struct Reader {
+struct Log {
     ours: bool,
     blocks: usize,
     failure: Option<String>,
@@ -108,8 +139,8 @@ struct Reader {
     setup: Setup,
 }
 
-impl Reader {
-    fn line(&mut self, number: u64, line: &str) {
+impl Log {
+    fn read(&mut self, number: u64, line: &str) {
         self.ours |= MARKS.iter().any(|mark| line.contains(mark));
         self.blocks += usize::from(line.contains("= PERFORMANCE OVERVIEW"));
         if let Some(word) = FAILURES.iter().find(|word| line.contains(*word)) {

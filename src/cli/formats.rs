@@ -1,0 +1,67 @@
+//! `sparkbench formats`: every format that is read.
+//!
+//! In:  the registries of `ingest`.  Out: a list for people, or JSON.
+//! Not here: reading.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::print;
+use super::talk::Talk;
+use crate::error::Error;
+use crate::ingest::{About, FORMATS, KINDS};
+
+/// List every format that is read: the tool, its versions, how it is recognised, what is taken
+///
+/// Files are recognised by what they hold, never by their name alone.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  sparkbench formats\n  sparkbench formats vllm\n  sparkbench formats --json")]
+pub struct Formats {
+    /// Only those whose name or tool holds this word
+    #[arg(value_name = "WORD")]
+    word: Option<String>,
+    /// JSON instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// The whole of the verb.
+///
+/// # Errors
+/// When no format holds the word, or standard output is closed.
+pub fn run(args: &Formats, _: &Talk) -> Result<(), Error> {
+    let files = FORMATS.iter().map(|format| (format.name(), "file", format.about()));
+    let texts = KINDS.iter().map(|kind| (kind.name, "text", kind.about));
+    let word = args.word.as_deref().unwrap_or_default().to_lowercase();
+    let all: Vec<(&str, &str, About)> = files
+        .chain(texts)
+        .filter(|(name, _, about)| format!("{name} {}", about.tool).to_lowercase().contains(&word))
+        .collect();
+    if all.is_empty() {
+        return Err(Error::usage(format!("no format holds the word '{word}'")).hint("`sparkbench formats` lists all"));
+    }
+    if args.json {
+        let list: Vec<Value> = all
+            .iter()
+            .map(|(name, kind, about)| {
+                json!({"name": name, "kind": kind, "tool": about.tool, "versions": about.versions, "sign": about.sign,
+                       "reads": about.reads})
+            })
+            .collect();
+        return print(&format!("{:#}\n", Value::Array(list)));
+    }
+    let mut out = String::new();
+    for (name, kind, about) in all {
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "{name} ({kind})");
+        for (title, text) in
+            [("tool", about.tool), ("versions", about.versions), ("sign", about.sign), ("reads", about.reads)]
+        {
+            if !text.is_empty() {
+                let _ = writeln!(out, "  {title:<9} {text}");
+            }
+        }
+    }
+    print(&out)
+}

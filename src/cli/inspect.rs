@@ -1,0 +1,281 @@
+//! `sparkbench inspect`: what is read in one file, from where, and what is not understood.
+//!
+//! In:  files.  Out: a text for people, or JSON that golden files rest on.
+//! Not here: reading (see `ingest`), judging.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value, json};
+
+use super::talk::Talk;
+use super::{Outcome, print};
+use crate::error::Error;
+use crate::ingest::{self, Look, Piece, Record};
+use crate::model::{Extra, Origin, Setup};
+
+/// Values of a list that are shown; the rest is counted.
+const SHOWN: usize = 4;
+
+/// Show what is read in a file, from where, and what is not understood
+///
+/// Every figure stands with the line or the JSON pointer it was taken from and the name of the rule that took it. Nothing is judged
+/// and nothing is written.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  sparkbench inspect results/bench.json\n  sparkbench inspect --json server.log\n\n\
+                        Exit codes: 0 read, 5 a file is of no known format or cannot be read."
+)]
+pub struct Inspect {
+    /// Files, each of any format that `sparkbench formats` lists
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// JSON instead of text: one object a file
+    #[arg(long)]
+    json: bool,
+}
+
+/// The whole of the verb.
+///
+/// # Errors
+/// When a file cannot be opened, or the last of several that nobody reads.
+pub fn run(args: &Inspect, talk: &Talk) -> Result<Outcome, Error> {
+    let mut unread = None;
+    for path in &args.files {
+        let look = ingest::inspect(path)?;
+        let shown = path.display().to_string();
+        if let Err(error) = look.outcome {
+            if let Some(earlier) = unread.replace(error) {
+                talk.error(&earlier);
+            }
+            continue;
+        }
+        let document = document(&shown, &look);
+        if args.json {
+            print(&format!("{document:#}\n"))?;
+        } else {
+            print(&text(&document))?;
+        }
+    }
+    unread.map_or(Ok(Outcome::Done), Err)
+}
+
+/// Everything that was read, as JSON. Only what is there.
+fn document(path: &str, look: &Look) -> Value {
+    let mut runs = Vec::new();
+    let mut other = Vec::new();
+    let Ok(parsed) = &look.outcome else { return Value::Null };
+    for record in &parsed.records {
+        match record {
+            Record::Piece(piece) => runs.push(run_of(piece)),
+            Record::Campaign(campaign) => other.push(format!("campaign {}", campaign.name)),
+            Record::Labels(_) => other.push("labels".to_owned()),
+            Record::Facts(facts) => {
+                other.push(format!("facts of {} machines and {} models", facts.machines.len(), facts.models.len()));
+            }
+            Record::Published(cells) => other.push(format!("{} published figures", cells.len())),
+        }
+    }
+    let mut root = Map::new();
+    root.insert("path".into(), json!(path));
+    let format = if parsed.kinds.is_empty() { look.format.unwrap_or("").to_owned() } else { parsed.kinds.join(" + ") };
+    root.insert("format".into(), json!(format));
+    root.insert("sha256".into(), json!(look.sha256));
+    root.insert("runs".into(), json!(runs));
+    let left_out: Vec<String> = parsed.left_out.iter().map(ingest::one_line).collect();
+    for (key, lines) in [
+        ("also", &other),
+        ("notes", &parsed.notes),
+        ("left_out", &left_out),
+        ("not_understood", &parsed.not_understood),
+    ] {
+        if !lines.is_empty() {
+            root.insert(key.into(), json!(lines));
+        }
+    }
+    Value::Object(root)
+}
+
+fn run_of(piece: &Piece) -> Value {
+    let mut run = Map::new();
+    run.insert("standing".into(), json!(piece.standing));
+    for (name, text) in [
+        ("id", &piece.id),
+        ("campaign", &piece.campaign),
+        ("environment", &piece.environment),
+        ("model", &piece.model),
+        ("workload", &piece.workload),
+        ("part", &piece.part),
+        ("fingerprint", &piece.fingerprint),
+    ] {
+        if let Some(text) = text {
+            run.insert(name.into(), json!(text));
+        }
+    }
+    if let Some(repeat) = piece.repeat {
+        run.insert("repeat".into(), json!(repeat));
+    }
+    for (name, at) in [("started_utc", piece.started), ("ended_utc", piece.ended)] {
+        if let Some(at) = at {
+            run.insert(name.into(), json!(at));
+        }
+    }
+    if let Some(status) = &piece.status {
+        run.insert("status".into(), json!(status));
+    }
+    let setup = setup_of(&piece.setup);
+    if !setup.is_empty() {
+        run.insert("setup".into(), Value::Object(setup));
+    }
+    let metrics: Vec<Value> = piece
+        .readings
+        .iter()
+        .map(|reading| placed(json!({"metric": reading.metric, "value": number(reading.value)}), &reading.origin))
+        .collect();
+    let series: Vec<Value> = piece
+        .series
+        .iter()
+        .map(|series| {
+            let first: Vec<Value> = series.values.iter().take(SHOWN).map(|value| number(*value)).collect();
+            placed(json!({"metric": series.metric, "n": series.values.len(), "first": first}), &series.origin)
+        })
+        .collect();
+    let extras: Vec<Value> = piece.extras.iter().map(extra_of).collect();
+    for (name, list) in [("metrics", metrics), ("series", series), ("extras", extras)] {
+        if !list.is_empty() {
+            run.insert(name.into(), Value::Array(list));
+        }
+    }
+    if let (Some(first), Some(last)) = (piece.telemetry.first(), piece.telemetry.last()) {
+        run.insert(
+            "telemetry".into(),
+            json!({"samples": piece.telemetry.len(), "from_utc": first.at, "to_utc": last.at, "first": first}),
+        );
+    }
+    Value::Object(run)
+}
+
+fn extra_of(extra: &Extra) -> Value {
+    let mut shown = json!({"name": extra.name, "value": extra.value});
+    if let Value::Object(shown) = &mut shown {
+        if !extra.unit.is_empty() {
+            shown.insert("unit".into(), json!(extra.unit));
+        }
+        if let Some(why) = extra.why {
+            shown.insert("why_no_metric".into(), json!(why));
+        }
+    }
+    placed(shown, &extra.origin)
+}
+
+/// A figure with the place it was taken from.
+fn placed(mut value: Value, origin: &Origin) -> Value {
+    if let Value::Object(value) = &mut value {
+        if let Some(line) = origin.line {
+            value.insert("line".into(), json!(line));
+        }
+        if let Some(field) = &origin.field {
+            value.insert("field".into(), json!(field));
+        }
+        value.insert("rule".into(), json!(origin.rule));
+    }
+    value
+}
+
+/// What is missing is null and what is infinite is a word: JSON has neither.
+fn number(value: f64) -> Value {
+    if value.is_infinite() { json!(if value > 0.0 { "inf" } else { "-inf" }) } else { json!(value) }
+}
+
+/// The settings that are known.
+fn setup_of(setup: &Setup) -> Map<String, Value> {
+    match serde_json::to_value(setup) {
+        Ok(Value::Object(map)) => map.into_iter().filter(|(_, value)| !value.is_null()).collect(),
+        _ => Map::new(),
+    }
+}
+
+/// The document for people.
+fn text(document: &Value) -> String {
+    let mut out = String::new();
+    let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "{}\n  format: {}", word(&document["path"]), word(&document["format"]));
+    for run in document["runs"].as_array().into_iter().flatten() {
+        let Some(run) = run.as_object() else { continue };
+        let title: Vec<String> = ["environment", "model", "workload", "id"]
+            .iter()
+            .filter_map(|name| Some(format!("{name} {}", word(run.get(*name)?))))
+            .collect();
+        let _ =
+            writeln!(out, "\n  run: {}", if title.is_empty() { "not labelled".to_owned() } else { title.join(", ") });
+        for name in ["started_utc", "ended_utc", "status", "repeat"] {
+            if let Some(value) = run.get(name) {
+                let _ = writeln!(out, "    {name}: {}", word(value));
+            }
+        }
+        for (name, value) in run.get("setup").and_then(Value::as_object).into_iter().flatten() {
+            let _ = writeln!(out, "    {name}: {}", word(value));
+        }
+        for (list, key) in [("metrics", "metric"), ("series", "metric"), ("extras", "name")] {
+            for entry in run.get(list).and_then(Value::as_array).into_iter().flatten() {
+                let value = match list {
+                    "series" => format!("{} values, {}", entry["n"], entry["first"]),
+                    _ => word(&entry["value"]),
+                };
+                let place: Vec<String> = [("line ", "line"), ("", "field")]
+                    .iter()
+                    .filter_map(|(before, name)| Some(format!("{before}{}", word(entry.get(*name)?))))
+                    .collect();
+                let unit = entry.get("unit").map_or_else(String::new, |unit| format!(" {}", word(unit)));
+                let why =
+                    entry.get("why_no_metric").map_or_else(String::new, |why| format!("; no metric: {}", word(why)));
+                let _ = writeln!(
+                    out,
+                    "    {:<32} {value}{unit}   ({}, {}{why})",
+                    word(&entry[key]),
+                    place.join(", "),
+                    word(&entry["rule"])
+                );
+            }
+        }
+        if let Some(telemetry) = run.get("telemetry") {
+            let _ = writeln!(
+                out,
+                "    telemetry: {} samples from {} to {}",
+                telemetry["samples"],
+                word(&telemetry["from_utc"]),
+                word(&telemetry["to_utc"])
+            );
+        }
+    }
+    for (key, title) in
+        [("also", "also"), ("notes", "note"), ("left_out", "left out"), ("not_understood", "not understood")]
+    {
+        for line in document[key].as_array().into_iter().flatten() {
+            let _ = writeln!(out, "  {title}: {}", word(line));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ExtraValue;
+
+    #[test]
+    fn an_extra_says_why_it_is_no_metric() {
+        let origin = Origin { file: "f".into(), line: Some(3), field: None, rule: "guidellm" };
+        let extra = Extra {
+            name: "time_per_output_token_ms".into(),
+            unit: "ms".into(),
+            value: ExtraValue::Number(2.5),
+            why: Some("it holds the first token too"),
+            origin,
+        };
+        let shown = extra_of(&extra);
+        assert_eq!((&shown["line"], &shown["value"]), (&json!(3), &json!(2.5)));
+        assert_eq!(shown["why_no_metric"], "it holds the first token too");
+    }
+}

@@ -1,0 +1,175 @@
+//! Text as programs print it: logs of servers and benchmarks, consoles that were kept, reports with a console inside.
+//!
+//! In:  text of any size, line by line.  Out: whatever the kinds of text find in it.
+//! Not here: what a line means (one file a kind, and one line in [`KINDS`]).
+//!
+//! A text can be of several kinds at once: a log of `trtllm-bench` holds a result block and the memory lines of its engine, a report in
+//! Markdown the console of a benchmark. So all kinds read along. Each names the phrases it looks for; one automaton finds them all in one
+//! pass, and a line goes to a kind only when it holds one of its phrases. Phrases are looked for anywhere in a line, because every
+//! launcher puts its own prefix in front.
+
+mod trtllm;
+
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
+use super::look::unreadable;
+use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing, kept};
+use crate::archive::LINE_LIMIT;
+use crate::error::Error;
+
+pub use super::look::without_escapes;
+pub use trtllm::TRTLLM;
+
+/// Every kind of text that is read.
+pub static KINDS: &[&Kind] = &[&TRTLLM];
+
+/// A kind of text: what it is called, which phrases it looks for, and how its reader begins.
+pub struct Kind {
+    /// Name shown beside every file in which it found something.
+    pub name: &'static str,
+    /// For `sparkbench formats`.
+    pub about: About,
+    /// Phrases that nothing else prints: a text that shows one early is a text to be read, whatever its name.
+    pub signs: &'static [&'static str],
+    /// Lines without one of these are not handed over. No mark may be empty.
+    pub marks: &'static [&'static str],
+    /// A fresh reader, one a file.
+    pub start: fn() -> Box<dyn Reader>,
+}
+
+/// Reads the lines of one file that hold a mark of its kind.
+pub trait Reader: Send {
+    /// One line, without escapes and line end, counted from 1; at most [`LINE_LIMIT`] bytes of it.
+    fn line(&mut self, number: u64, line: &str);
+    /// What came of it; [`None`] when the file is not of this kind after all.
+    fn finish(self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed>;
+}
+
+/// Any text. See the module.
+pub struct Text;
+
+/// Endings of files that are text a program printed, whatever its first lines say.
+const PRINTED: &[&str] = &[".log", ".out", ".txt", ".stdout", ".stderr"];
+
+struct Marks {
+    automaton: Option<AhoCorasick>,
+    /// Kind of each pattern.
+    kinds: Vec<usize>,
+}
+
+impl Marks {
+    fn of(kinds: &[&Kind], phrases: fn(&Kind) -> &'static [&'static str]) -> Self {
+        let pairs =
+            || kinds.iter().enumerate().flat_map(|(place, kind)| phrases(kind).iter().map(move |mark| (place, mark)));
+        // Only an automaton beyond all bounds can fail to build; without one every line goes to every kind.
+        let automaton = AhoCorasick::builder().ascii_case_insensitive(true).build(pairs().map(|(_, mark)| mark)).ok();
+        Self { automaton, kinds: pairs().map(|(place, _)| place).collect() }
+    }
+
+    /// The kinds that want this line, as bits.
+    fn wanted(&self, line: &str) -> u64 {
+        let Some(automaton) = &self.automaton else { return u64::MAX };
+        automaton
+            .find_overlapping_iter(line)
+            .filter_map(|found| self.kinds.get(found.pattern().as_usize()))
+            .fold(0, |bits, kind| bits | 1 << kind)
+    }
+}
+
+static ALL: LazyLock<Marks> = LazyLock::new(|| Marks::of(KINDS, |kind| kind.marks));
+static SIGNS: LazyLock<Marks> = LazyLock::new(|| Marks::of(KINDS, |kind| kind.signs));
+
+impl Format for Text {
+    fn name(&self) -> &'static str {
+        "log"
+    }
+
+    fn about(&self) -> About {
+        About {
+            tool: "any program that prints",
+            versions: "",
+            sign: "text; what it is, its lines say (see the kinds of text)",
+            reads: "whatever the kinds of text find; a log in which none finds anything is kept with its run",
+        }
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        if !head.is_text() || head.outline().is_some_and(|outline| outline.is_map() && !outline.keys().is_empty()) {
+            return false;
+        }
+        let named = |endings: &[&str]| endings.iter().any(|ending| head.name.ends_with(ending));
+        // The words may come late in a log, so its name is enough; other text must show them at once.
+        named(&[".log"])
+            || head.text.split(['\n', '\r']).any(|line| SIGNS.wanted(line) != 0)
+            || (named(PRINTED) && !kept::Kept.sniff(head))
+    }
+
+    fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
+        parse_as(file, KINDS, &ALL)
+    }
+}
+
+/// Reads a text as one kind, by name of whoever ran the program.
+///
+/// # Errors
+/// When reading stops.
+pub fn parse_kind(file: &mut SourceFile<'_>, kind: &Kind) -> Result<Parsed, Error> {
+    parse_as(file, &[kind], &Marks::of(&[kind], |kind| kind.marks))
+}
+
+fn parse_as(file: &mut SourceFile<'_>, kinds: &[&Kind], marks: &Marks) -> Result<Parsed, Error> {
+    let mut readers: Vec<Box<dyn Reader>> = kinds.iter().map(|kind| (kind.start)()).collect();
+    let mut first = String::new();
+    let mut lines = file.lines(LINE_LIMIT);
+    while let Some(line) = lines.next_line().map_err(unreadable)? {
+        let raw = String::from_utf8_lossy(line.bytes);
+        let plain = if raw.contains('\u{1b}') { without_escapes(&raw).into() } else { raw };
+        if first.is_empty() && !plain.trim().is_empty() {
+            first = super::figure::excerpt(plain.trim());
+        }
+        let mut wanted = marks.wanted(&plain);
+        for reader in &mut readers {
+            if wanted & 1 == 1 {
+                reader.line(line.number, &plain);
+            }
+            wanted >>= 1;
+        }
+    }
+    let mut all = Parsed::default();
+    for (kind, reader) in kinds.iter().zip(readers) {
+        let Some(found) = reader.finish(file) else { continue };
+        all.kinds.push(kind.name);
+        all.records.extend(found.records);
+        all.left_out.extend(found.left_out);
+        all.notes.extend(found.notes);
+        all.not_understood.extend(found.not_understood);
+        all.lists.extend(found.lists);
+    }
+    if all.kinds.is_empty() {
+        // It stays with the run that it lies beside; alone it is named with its first line.
+        all.records.push(Record::Piece(Box::new(Piece { standing: Standing::Detail, ..Piece::default() })));
+        if !first.is_empty() {
+            all.not_understood.push(format!("it begins \"{first}\""));
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_fit_into_the_bits_and_have_marks() {
+        assert!(KINDS.len() <= 64);
+        for kind in KINDS {
+            assert!(
+                !kind.marks.is_empty() && kind.marks.iter().all(|mark| !mark.is_empty()) && !kind.signs.is_empty(),
+                "{}",
+                kind.name
+            );
+        }
+    }
+}
