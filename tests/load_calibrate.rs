@@ -105,3 +105,28 @@ fn every_token_of_the_mock_is_counted_and_its_times_are_those_it_wrote_down() {
         assert!(found.read_lag_ratio.unwrap() > 0.0);
     }
 }
+
+/// Whoever else uses the machine may hold the server up between writing a moment down and writing the bytes; that is no error of ours. One
+/// undisturbed measurement of several is asked for.
+#[test]
+fn the_stated_read_lag_agrees_with_the_true_delay_within_a_factor_of_two() {
+    const TRIES: usize = 5;
+    let mut seen = Vec::new();
+    for k in 0..TRIES {
+        let folder = Folder::new(&format!("load-lag-{k}"));
+        let like = Like { ttft_ms: 20.0, itl_ms: 2.0, tokens_per_chunk: 1 };
+        let found = calibrate::run(&machine(), folder.path(), like, Some(STREAMS as f64), |url| {
+            load(url, folder.path(), "").map(|_| ())
+        })
+        .unwrap();
+        let Some(ratio) = found.read_lag_ratio else {
+            eprintln!("skipped: this kernel stamps no packets");
+            return;
+        };
+        seen.push(ratio);
+        if (0.5..=2.0).contains(&ratio) {
+            return;
+        }
+    }
+    panic!("stated over true: {seen:?}");
+}

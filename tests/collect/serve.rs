@@ -210,6 +210,50 @@ fn a_server_that_stands_already_is_loaded_and_left_alone() {
     verifies(&folder);
 }
 
+/// Puts the program that is tested into a root, with the libraries that it names.
+fn install(root: &std::path::Path) {
+    let program = env!("CARGO_BIN_EXE_sparkbench");
+    fs::copy(program, root.join("bin/sparkbench")).unwrap();
+    let needs = std::process::Command::new("ldd").arg(program).output().expect("ldd starts");
+    for word in String::from_utf8_lossy(&needs.stdout).split_whitespace().filter(|word| word.starts_with('/')) {
+        let place = root.join(word.trim_start_matches('/'));
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::copy(word, place).unwrap();
+    }
+}
+
+#[test]
+fn a_server_is_loaded_in_every_environment_that_there_is() {
+    let folder = Folder::new("serve-everywhere");
+    let roots = crate::roots::make_with(folder.path(), &install);
+    let text = format!(
+        "{}{}[models.mock]\nid = 'mock'\n[workloads.server]\nkind = 'serve'\n{}load = {{ concurrency = 2, isl = 16, osl = 8, requests = 12 }}\n\
+         expected_s = 1\n{LENIENT}",
+        head(1),
+        roots.environments,
+        MOCK.replace("{program}", "/bin/sparkbench"),
+    );
+    // The machine itself has the program elsewhere.
+    let text = text.replace("[environments.native]\n", "").replace("baseline = \"native\"\n", "");
+    if roots.labels == ["native"] {
+        return;
+    }
+    folder.put("suite.toml", text);
+    collect(&folder, &[], &[]).expect(0);
+    let runs = runs(&folder);
+    assert_eq!(runs.len(), roots.labels.len() - 1, "{:?}", runs.keys());
+    for (name, run) in &runs {
+        assert_eq!(failure(run), "", "{name}");
+        assert_eq!(check(run, "model_id"), Some("match"), "{name}");
+        assert_eq!(watched(run, "exit-status")["level"], "passed", "{name}");
+        let path = archive(&folder).join("runs").join(name);
+        assert_eq!(json(&path.join("summary.json"))["completed"], 12, "{name}");
+        assert!(fs::metadata(path.join("stdout.log")).unwrap().len() > 0, "{name}: the server's log is kept");
+    }
+    verifies(&folder);
+    expect_no_process(&left::archive_id(&archive(&folder)).unwrap());
+}
+
 #[test]
 fn the_shipped_suite_with_known_times_runs_and_its_figures_are_the_known_ones() {
     let folder = Folder::new("serve-mock");

@@ -45,6 +45,11 @@ impl Drop for Roots {
 /// Makes the root below `folder`, imports it as an image, and says which environments there are. A missing one is told on standard
 /// error, and is a failure where `SPARKBENCH_REQUIRE_ALL` is `1`.
 pub fn make(folder: &Path) -> Roots {
+    make_with(folder, &|_| ())
+}
+
+/// As [`make`], with whatever `more` puts into the root.
+pub fn make_with(folder: &Path, more: &dyn Fn(&Path)) -> Roots {
     let mut roots = Roots {
         environments: "[environments.native]\n".to_owned(),
         labels: vec!["native"],
@@ -58,6 +63,7 @@ pub fn make(folder: &Path) -> Roots {
         return roots.told();
     }
     fill(&root);
+    more(&root);
     if is_root {
         roots.add("chroot", "root = \"root\"");
         if works("systemd-nspawn", &["--version"]) {

@@ -125,7 +125,7 @@ impl Poller {
     ///
     /// # Errors
     /// As the kernel says; a signal is no error, the wait just ends.
-    pub fn wait(&mut self, until: Option<Ns>, ready: &mut Vec<Ready>) -> io::Result<()> {
+    pub fn wait(&mut self, until: Option<Ns>, ready: &mut Vec<Ready>) -> io::Result<bool> {
         ready.clear();
         let timeout = match until {
             Some(until) if until <= super::now() => EpollTimeout::ZERO,
@@ -159,7 +159,7 @@ impl Poller {
                 }),
             }
         }
-        Ok(())
+        Ok(count > 0)
     }
 
     fn arm(&mut self, until: Ns) -> io::Result<()> {

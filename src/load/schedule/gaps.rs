@@ -7,12 +7,13 @@
 //!
 //! Source: Kolmogorov (1933); the p-value by the series with Stephens' correction for n, *J. R. Stat. Soc. B* 32 (1970).
 
+use serde::Serialize;
 use statrs::function::gamma::gamma_lr;
 
 use crate::load::settings::Arrival;
 
 /// How far gaps are from a distribution.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Fit {
     /// Gaps.
     pub n: usize,

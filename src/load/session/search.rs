@@ -64,7 +64,7 @@ fn seen(value: f64, summary: &Summary) -> Point {
         request_s: summary.request_throughput_req_s.unwrap_or(0.0),
         failed,
         slo_met: summary.goodput.as_ref().and_then(slo),
-        oversaturated: false,
+        oversaturated: summary.oversaturated == Some(true),
     }
 }
 

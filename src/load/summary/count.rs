@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 
 use super::definitions::{self as define, Definition};
+use super::open;
 use super::pass::{self, FromChunks, Totals, Weights, ms, tpot};
 use super::samples::Samples;
 use super::window::{Flight, Window};
@@ -35,6 +36,11 @@ pub fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error> {
     drop(weights);
     let steady = steady(&facts, &mut stored.rows, window, &seen, stored.origin)?;
 
+    let seen_open = match facts.goal {
+        Goal::Open(..) => open::look(&mut stored.rows, window, facts.process)?,
+        Goal::Closed(_) => open::Open::default(),
+    };
+
     let completed = totals.completed;
     let nothing = if totals.recorded == 0 { "no request was made" } else { "no request was answered" };
     let unless = |why: &'static str| if completed == 0 { nothing } else { why };
@@ -55,6 +61,7 @@ pub fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error> {
         if open { lags(every(rows, &define::SCHEDULE_LAG, "", |row| ms(row.sent, row.intended))?) } else { None };
     let lengths = lengths(rows)?;
     remarks(&facts, &totals, &lengths, &mut notes);
+    notes.extend(seen_open.notes());
     let planned = facts.planned.unwrap_or(0).max(totals.recorded);
     let (input, output) =
         (totals.whole(totals.input, totals.input_known), totals.whole(totals.output, totals.output_known));
@@ -87,6 +94,8 @@ pub fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error> {
         offered_rate_req_s: rate(totals.intended, totals.first_intended.zip(totals.last_intended)),
         achieved_rate_req_s: if open { rate(totals.sent, totals.first_sent.zip(totals.last_sent)) } else { None },
         steady,
+        arrivals: seen_open.arrivals,
+        oversaturated: seen_open.oversaturated,
         goodput: goodput(&facts, rows, planned, seconds)?,
         ttft_ms: figure(rows, &ttft, nothing, |row| ms(row.first_token, row.start()))?,
         tpot_ms: figure(rows, &define::TPOT, no_further, tpot)?,

@@ -9,6 +9,7 @@
 
 mod count;
 pub mod definitions;
+mod open;
 mod pass;
 mod samples;
 mod text;
@@ -24,7 +25,8 @@ pub use self::text::text;
 pub use self::window::{REACHED, Window};
 use super::certificate::{Client, Lags};
 use super::chat::Figures;
-use super::settings::{Settings, Shape, Slos};
+use super::schedule::gaps::Fit;
+use super::settings::{Arrival, Settings, Shape, Slos};
 use super::store::Stored;
 use crate::error::Error;
 use crate::host::net::Ns;
@@ -73,6 +75,8 @@ pub struct Facts {
     pub settings: serde_json::Value,
     /// What was wanted in flight.
     pub goal: Goal,
+    /// The arrival process of an open loop and its rate per second, where it is one and keeps to it (no ramp, no cap).
+    pub process: Option<(Arrival, f64)>,
     /// Measured requests of the plan, where it has a number.
     pub planned: Option<u64>,
     /// Objectives.
@@ -99,6 +103,12 @@ impl Facts {
                 Shape::Closed { concurrency } => Goal::Closed(f64::from(*concurrency)),
                 Shape::Open { rate, max_concurrency, .. } => Goal::Open(Some(*rate), *max_concurrency),
                 Shape::Trace { max_concurrency, .. } => Goal::Open(None, *max_concurrency),
+            },
+            process: match settings.shape {
+                Shape::Open { rate, arrival, max_concurrency: None } if settings.ramp.is_none() => {
+                    Some((arrival, rate))
+                }
+                _ => None,
             },
             planned: settings.requests,
             slos: settings.slos,
@@ -180,6 +190,12 @@ pub struct Summary {
     pub achieved_rate_req_s: Option<f64>,
     /// The steady window.
     pub steady: Option<Steady>,
+    /// Of an open loop: how far the gaps between sends are from the process that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Fit>,
+    /// Of an open loop: whether requests in flight and the time to the first token grew together to the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oversaturated: Option<bool>,
     /// Under the stated objectives; left out without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goodput: Option<Goodput>,

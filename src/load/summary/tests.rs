@@ -380,3 +380,30 @@ fn the_manual_has_the_table_of_definitions() {
         assert!(manual.contains(&quoted), "the manual does not say {quoted}");
     }
 }
+
+/// Requests that leave every `gap` ms and whose first token takes ever longer by `grows` ms.
+fn open_loop(name: &str, gap: f64, grows: f64) -> Summary {
+    let shape = Shape::Open { rate: 1000.0 / gap, arrival: Arrival::Poisson, max_concurrency: None };
+    let facts = Facts { settings: serde_json::json!({}), ..Facts::of(&Settings { shape, ..Settings::default() }) };
+    let requests = (0..400)
+        .map(|n| {
+            let sent = n as f64 * gap;
+            let first = sent + 20.0 + n as f64 * grows;
+            answer(n, sent, &[first, first + 5.0], Some(2))
+        })
+        .collect();
+    count(name, facts, requests).summary
+}
+
+#[test]
+fn a_queue_that_grows_to_the_end_is_more_than_the_server_can_take() {
+    let (grown, flat) = (open_loop("grown", 5.0, 2.0), open_loop("flat", 5.0, 0.0));
+    assert_eq!((grown.oversaturated, flat.oversaturated), (Some(true), Some(false)));
+    assert!(grown.notes.iter().any(|note| note.contains("could not keep up")), "{:?}", grown.notes);
+    // Equal gaps are no Poisson process, and that is said.
+    let fit = flat.arrivals.unwrap();
+    assert!(fit.n == 399 && fit.p < 1e-6, "{fit:?}");
+    assert!(flat.notes.iter().any(|note| note.contains("not those of the arrival process")), "{:?}", flat.notes);
+    let closed = count("closed-open", closed(1), vec![answer(0, 0.0, &[10.0, 20.0], Some(2))]).summary;
+    assert_eq!((closed.oversaturated, closed.arrivals), (None, None));
+}

@@ -1,0 +1,80 @@
+//! What only an open loop has: did requests leave as the arrival process says, and could the server keep up?
+//!
+//! In:  rows, the window of arrivals, the arrival process.  Out: [`Open`].
+//! Not here: the tests themselves (see `schedule::gaps`, `sweep::oversaturated`).
+
+use super::pass::ms;
+use super::window::Window;
+use crate::error::Error;
+use crate::load::schedule::gaps::{Fit, fit};
+use crate::load::settings::Arrival;
+use crate::load::store::Rows;
+use crate::load::sweep;
+
+/// Slices of the window for the growth of requests in flight: twice what the test of a trend needs at least.
+const SLICES: usize = 16;
+/// Gaps are tested at this level; below it they are not what they were called.
+const FIT_LEVEL: f64 = 0.001;
+
+/// See the module.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Open {
+    /// Distance of the gaps between sends from the process that was asked for; absent for constant gaps and for fewer than nine requests.
+    pub arrivals: Option<Fit>,
+    /// Requests in flight and the time to the first token grew together over the window; absent when there are too few requests.
+    pub oversaturated: Option<bool>,
+}
+
+/// Looks at the sends of an open loop.
+pub fn look(rows: &mut Rows, window: Option<Window>, process: Option<(Arrival, f64)>) -> Result<Open, Error> {
+    let Some(window) = window else { return Ok(Open::default()) };
+    let mut sent = Vec::new();
+    let mut slices = [(0_u128, 0.0_f64, 0_u32); SLICES];
+    let width = (window.to.saturating_sub(window.from) / SLICES as u64).max(1);
+    rows.each(|row| {
+        let Some(at) = row.sent.filter(|at| window.holds(*at)) else { return };
+        sent.push(at);
+        if let Some(ttft) = ms(row.first_token, row.start()).filter(|_| row.status.answered())
+            && let Some(slice) = slices.get_mut(((at - window.from) / width) as usize)
+        {
+            slice.1 += ttft;
+            slice.2 += 1;
+        }
+        let Some(end) = row.end else { return };
+        for (place, slice) in (0_u64..).zip(&mut slices) {
+            let (from, to) = (window.from + place * width, window.from + (place + 1) * width);
+            slice.0 += u128::from(end.min(to).saturating_sub(at.max(from)));
+        }
+    })?;
+    sent.sort_unstable();
+    let gaps: Vec<f64> = sent.windows(2).filter_map(|pair| Some((pair.get(1)? - pair.first()?) as f64 / 1e9)).collect();
+    let arrivals = process.and_then(|(arrival, rate)| fit(&gaps, arrival, rate));
+    let oversaturated = slices.iter().all(|slice| slice.2 > 0).then(|| {
+        let in_flight: Vec<f64> = slices.iter().map(|slice| slice.0 as f64 / width as f64).collect();
+        let ttft: Vec<f64> = slices.iter().map(|slice| slice.1 / f64::from(slice.2)).collect();
+        sweep::oversaturated(&in_flight, &ttft)
+    });
+    Ok(Open { arrivals, oversaturated })
+}
+
+impl Open {
+    /// What a reader should know of it.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let Some(fit) = self.arrivals.filter(|fit| fit.p < FIT_LEVEL) {
+            notes.push(format!(
+                "the gaps between sends are not those of the arrival process that was asked for (Kolmogorov's D {:.3} over {} gaps, \
+                 p {:.1e}): late sends, a cap or a server that holds back distort them",
+                fit.d, fit.n, fit.p
+            ));
+        }
+        if self.oversaturated == Some(true) {
+            notes.push(
+                "the server could not keep up: requests in flight and the time to the first token grew together to the end, so the \
+                 latencies are those of a queue and depend on how long the load ran"
+                    .to_owned(),
+            );
+        }
+        notes
+    }
+}
