@@ -18,6 +18,9 @@ use crate::archive::{Discovery, Found, WHOLE_LIMIT};
 /// Word on a file of a run that nobody named.
 const LEFT_BY_RUN: &str = "raw output of a run, kept and not analysed";
 
+/// Name of the summary that a load leaves beside its requests.
+const SUMMARY_FILE: &str = "summary.json";
+
 /// Who reads a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Reader {
@@ -27,6 +30,8 @@ pub(super) enum Reader {
     Run(Vec<String>),
     /// The parser that its run names.
     Named(ReportWire),
+    /// The summary of a load whose requests lie beside it; the test of these requests. Only what they cannot say is taken.
+    Summary(Option<String>),
     /// Nobody; with a word on why.
     Kept(&'static str),
 }
@@ -83,12 +88,19 @@ fn place(file: &Found, found: &Discovery, tables: &BTreeMap<&str, Vec<ReportWire
             REQUESTS_FILE | TELEMETRY_FILE => Reader::Sniffed,
             _ => match reports.iter().find(|report| report.path == inside) {
                 Some(report) => Reader::Named(report.clone()),
-                None => Reader::Kept(LEFT_BY_RUN),
+                None => summary_of(inside, reports).unwrap_or(Reader::Kept(LEFT_BY_RUN)),
             },
         };
         return (Some(folder.to_owned()), reader);
     }
     (None, Reader::Sniffed)
+}
+
+/// Who reads the summary of a load, if the file is one: it lies beside the requests that a report names.
+fn summary_of(inside: &str, reports: &[ReportWire]) -> Option<Reader> {
+    let folder = inside.strip_suffix(SUMMARY_FILE)?;
+    let report = reports.iter().find(|report| report.path.strip_suffix(REQUESTS_FILE) == Some(folder))?;
+    Some(Reader::Summary(report.test.clone()))
 }
 
 /// A folder and everything above it, the topmost (empty) first.
@@ -122,6 +134,21 @@ fn reports_of(file: &Found) -> Option<Vec<ReportWire>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_summary_of_a_load_belongs_to_the_requests_beside_it() {
+        let report = |path: &str, test: Option<&str>| ReportWire {
+            path: path.to_owned(),
+            parser: "requests".to_owned(),
+            test: test.map(str::to_owned),
+            ..ReportWire::default()
+        };
+        let reports = [report("requests.jsonl", None), report("loads/c8/requests.jsonl", Some("c8"))];
+        assert_eq!(summary_of("summary.json", &reports), Some(Reader::Summary(None)));
+        assert_eq!(summary_of("loads/c8/summary.json", &reports), Some(Reader::Summary(Some("c8".to_owned()))));
+        assert_eq!(summary_of("loads/c9/summary.json", &reports), None);
+        assert_eq!(summary_of("work/summary.json", &reports), None, "a program's own");
+    }
 
     #[test]
     fn folders_are_asked_from_the_outside_in() {

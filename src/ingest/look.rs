@@ -12,7 +12,8 @@ use super::at::At;
 use super::belong::{Places, Reader};
 use super::figure::excerpt;
 use super::outline::Outline;
-use super::{FORMATS, Figure, Format, Parsed, json, reports};
+use super::load_summary::LoadSummary;
+use super::{FORMATS, Figure, Format, Parsed, Piece, Record, Standing, json, reports};
 use crate::archive::manifest::ReportWire;
 use crate::archive::{Discovery, Found, HEAD_BYTES, Hashing, LINE_LIMIT, Lines, WHOLE_LIMIT};
 use crate::error::{Error, Place};
@@ -184,6 +185,7 @@ fn at(found: &Found, reader: &Reader) -> Look {
                     look
                 }
                 Reader::Named(report) => named_report(&found.path, found.bytes, input, report),
+                Reader::Summary(test) => summary(&found.path, found.bytes, input, test.as_deref()),
                 Reader::Kept(word) => kept(input, word),
             }
         }
@@ -257,6 +259,30 @@ fn named_report(path: &str, bytes: u64, input: impl BufRead, report: &ReportWire
     });
     Look { format: name, sha256: reader.finish().ok().map(|(hash, _)| hash), outcome }
 }
+
+/// Reads the summary of a load for what its requests beside it cannot say: the gaps between tokens, whose times lie in `chunks.sbc`.
+fn summary(path: &str, bytes: u64, input: impl BufRead, test: Option<&str>) -> Look {
+    let mut reader = Hashing::new(input);
+    let outcome = LoadSummary.parse(&mut SourceFile::new(path, bytes, &mut reader)).map(|mut parsed| {
+        for record in &mut parsed.records {
+            if let Record::Piece(piece) = record {
+                let gaps = std::mem::take(&mut piece.readings).into_iter().filter(|reading| reading.metric.starts_with(GAPS));
+                **piece = Piece {
+                    standing: Standing::Detail,
+                    part: test.map(str::to_owned),
+                    readings: gaps.collect(),
+                    ..Piece::default()
+                };
+            }
+        }
+        parsed
+    });
+    let outcome = outcome.map_err(|error| named(error, path, Some(&LoadSummary)));
+    Look { format: Some(LoadSummary.name()), sha256: reader.finish().ok().map(|(hash, _)| hash), outcome }
+}
+
+/// Beginning of the metrics of gaps.
+const GAPS: &str = "itl_ms";
 
 /// Hashes a file and takes nothing from it.
 fn kept(input: impl BufRead, word: &str) -> Look {

@@ -46,7 +46,7 @@ pub use facts::parse_facts;
 pub use figure::Figure;
 pub use labels::{FileLabels, Labels};
 pub use log::{KINDS, Kind};
-pub use look::{Head, Look, SourceFile, inspect};
+pub use look::{Head, Look, SourceFile, inspect, read};
 pub use outline::Outline;
 pub use report::one_line;
 
