@@ -46,8 +46,21 @@ fn the_comparison_in_the_readme_is_what_compare_prints() {
 
 #[test]
 fn every_option_and_verb_the_readme_names_exists() {
-    let verbs =
-        ["analyse", "chunks", "compare", "stats", "init", "check", "collect", "load", "status", "verify", "gpu-probe"];
+    let verbs = [
+        "analyse",
+        "chunks",
+        "compare",
+        "formats",
+        "inspect",
+        "stats",
+        "init",
+        "check",
+        "collect",
+        "load",
+        "status",
+        "verify",
+        "gpu-probe",
+    ];
     let help: String = verbs.iter().map(|verb| run(&[verb, "--help"]).0).collect();
     let text = readme();
     let table =

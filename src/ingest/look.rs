@@ -11,8 +11,8 @@ use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, Pa
 use super::at::At;
 use super::belong::{Places, Reader};
 use super::figure::excerpt;
-use super::outline::Outline;
 use super::load_summary::LoadSummary;
+use super::outline::Outline;
 use super::{FORMATS, Figure, Format, Parsed, Piece, Record, Standing, json, reports};
 use crate::archive::manifest::ReportWire;
 use crate::archive::{Discovery, Found, HEAD_BYTES, Hashing, LINE_LIMIT, Lines, WHOLE_LIMIT};
@@ -266,7 +266,8 @@ fn summary(path: &str, bytes: u64, input: impl BufRead, test: Option<&str>) -> L
     let outcome = LoadSummary.parse(&mut SourceFile::new(path, bytes, &mut reader)).map(|mut parsed| {
         for record in &mut parsed.records {
             if let Record::Piece(piece) = record {
-                let gaps = std::mem::take(&mut piece.readings).into_iter().filter(|reading| reading.metric.starts_with(GAPS));
+                let gaps =
+                    std::mem::take(&mut piece.readings).into_iter().filter(|reading| reading.metric.starts_with(GAPS));
                 **piece = Piece {
                     standing: Standing::Detail,
                     part: test.map(str::to_owned),
