@@ -227,10 +227,11 @@ fn a_server_is_loaded_in_every_environment_that_there_is() {
     let folder = Folder::new("serve-everywhere");
     let roots = crate::roots::make_with(folder.path(), &install);
     let text = format!(
-        "{}{}[models.mock]\nid = 'mock'\n[workloads.server]\nkind = 'serve'\n{}load = {{ concurrency = 2, isl = 16, osl = 8, requests = 12 }}\n\
+        "{}{}[models.mock]\nid = 'mock'\n[workloads.server]\nkind = 'serve'\n{}ready = {{ limit_s = 60 }}\nload = {{ concurrency = 2, isl = 16, osl = 8, requests = 12 }}\n\
          expected_s = 1\n{LENIENT}",
         head(1),
-        roots.environments,
+        // The client finds the server where the machine's own network is used.
+        roots.environments.replace("[environments.docker]\n", "[environments.docker]\nflags = ['--network=host']\n"),
         MOCK.replace("{program}", "/bin/sparkbench"),
     );
     // The machine itself has the program elsewhere.

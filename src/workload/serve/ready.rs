@@ -92,7 +92,8 @@ impl Ready {
             let Err(why) = state else { return Ok(waited) };
             if waited > self.limit_s {
                 let tail = log_tail(at.folder);
-                return Err(Some(format!("the server was not ready within {} s: {why}{tail}", self.limit_s)));
+                let network = if why.contains("refused") { NETWORK } else { "" };
+                return Err(Some(format!("the server was not ready within {} s: {why}{network}{tail}", self.limit_s)));
             }
             if waited - said > SAY_S {
                 said = waited;
@@ -102,6 +103,10 @@ impl Ready {
         }
     }
 }
+
+/// The commonest reason why nobody listens although the server runs.
+const NETWORK: &str = "; in a container with a network of its own it listens in there: give the environment --network=host, or the workload \
+                       host and url";
 
 /// A log that grows.
 struct Log {
