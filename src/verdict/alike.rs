@@ -74,7 +74,7 @@ const FIELDS: &[Field] = &[
     Field("C3", TOKEN_COUNTS, "input length", Tokens(|r| r.setup.isl)),
     Field("C3", TOKEN_COUNTS, "output length", Tokens(|r| r.setup.osl)),
     Field("C3", SETTINGS, "number of requests", Planned(|r| r.setup.requests)),
-    Field("C4", ENGINE, "engine", Set(|r| r.setup.engine.clone())),
+    Field("C4", ENGINE, "engine", Set(|r| r.setup.engine.as_ref().map(|e| e.to_lowercase()))),
     Field("C4", ENGINE, "engine version", Set(|r| r.setup.engine_version.clone())),
     Field("C5", SETTINGS, "batch limit", Set(|r| r.setup.batch.map(|v| v.to_string()))),
     Field("", SETTINGS, "request rate", Set(|r| r.setup.request_rate.map(rate))),

@@ -1,0 +1,87 @@
+//! What tells the arms and the cells of a campaign apart, where the environment alone does not.
+//!
+//! In:  runs with all their labels.  Out: the same runs, in the arms that the campaign asks for and in cells of one setting each.
+//! Not here: labels themselves (see `words`), comparing (see `verdict`).
+//!
+//! Folders of other tools often hold one run a file, with no environment at all and with settings that nobody wrote into a workload.
+//! Runs of one cell whose settings differ are no repeats of each other; the workload then takes the settings that tell them apart.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::name::UNLABELLED;
+use crate::model::{Campaign, Run};
+
+/// Settings that make two runs two cells, and how the workload says them.
+type Setting = (&'static str, fn(&Run) -> Option<String>);
+
+const SETTINGS: &[Setting] = &[
+    ("tool", |run| run.setup.tool.clone()),
+    ("engine", |run| run.setup.engine.clone()),
+    ("quantisation", |run| run.setup.quantisation.as_ref().map(|q| q.to_lowercase())),
+    ("batch", |run| run.setup.batch.map(|batch| format!("c{batch}"))),
+    ("request_rate", |run| run.setup.request_rate.map(|rate| format!("r{rate}"))),
+    ("parallel", |run| run.setup.parallel.as_ref().map(|parallel| parallel.replace(' ', ""))),
+    ("speculative", |run| run.setup.speculative.clone()),
+    ("prefix_cache", |run| run.setup.prefix_cache.map(|on| if on { "cached" } else { "uncached" }.to_owned())),
+];
+
+/// Parts cells of other tools' files by settings, then turns the arms where the campaign compares another label.
+pub(super) fn sort_out(runs: &mut [Run], campaigns: &[Campaign]) {
+    for campaign in campaigns {
+        let compared = campaign.compare_by.as_deref();
+        let mut own: Vec<&mut Run> = runs.iter_mut().filter(|run| run.campaign == campaign.name).collect();
+        part(&mut own, compared);
+        if let Some(label) = compared {
+            turn(&mut own, label);
+        }
+    }
+}
+
+/// One more word in the workload for each setting that differs within an environment of a question.
+fn part(runs: &mut [&mut Run], compared: Option<&str>) {
+    let question = |run: &Run| (run.model.clone(), run.workload.clone());
+    let mut seen: BTreeMap<(String, String), BTreeMap<(String, usize), BTreeSet<String>>> = BTreeMap::new();
+    for run in runs.iter().filter(|run| foreign(run)) {
+        let cells = seen.entry(question(run)).or_default();
+        for (place, (name, of)) in SETTINGS.iter().enumerate() {
+            if let Some(value) = of(run).filter(|_| compared != Some(name)) {
+                cells.entry((run.environment.clone(), place)).or_default().insert(value);
+            }
+        }
+    }
+    for run in runs.iter_mut().filter(|run| foreign(run)) {
+        let Some(cells) = seen.get(&question(run)) else { continue };
+        let apart: BTreeSet<usize> =
+            cells.iter().filter(|(_, values)| values.len() > 1).map(|((_, place), _)| *place).collect();
+        for (_, (_, of)) in SETTINGS.iter().enumerate().filter(|(place, _)| apart.contains(place)) {
+            if let Some(value) = of(run) {
+                // A slug that holds the words already says them.
+                if !format!("-{}-", run.workload).contains(&format!("-{value}-")) {
+                    run.workload = format!("{}-{}", run.workload, super::slug(&value));
+                }
+            }
+        }
+    }
+}
+
+/// Runs of a known tool of others: our own archives and tables say themselves what a cell is.
+fn foreign(run: &Run) -> bool {
+    run.setup.tool.is_some()
+}
+
+/// Makes a label the arm. The environment goes to the settings, where it must agree like any other.
+fn turn(runs: &mut [&mut Run], label: &str) {
+    for run in runs {
+        let value = match label {
+            "engine" => run.setup.engine.clone(),
+            "quantisation" => run.setup.quantisation.as_ref().map(|q| q.to_lowercase()),
+            "tool" => run.setup.tool.clone(),
+            "model" => Some(std::mem::replace(&mut run.model, "every model".to_owned())),
+            _ => continue,
+        };
+        let own = std::mem::replace(&mut run.environment, value.unwrap_or_else(|| UNLABELLED.to_owned()));
+        if own != UNLABELLED {
+            run.setup.more.insert(Campaign::ENVIRONMENT_KEY.to_owned(), own);
+        }
+    }
+}
