@@ -76,6 +76,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("mlperf-loadgen", "mlperf-loadgen"),
     ("llmperf", "llmperf"),
     ("bench-full", "bench-full"),
+    ("prometheus", "server-metrics"),
 ];
 
 /// The tool behind a rule; `None` where the source does not say how it measured.
@@ -111,6 +112,11 @@ const CLASSES: &[Class] = &[
     ),
     Class("ttft-from-schedule", "ttft_ms", "time from the scheduled moment, sent or not, to the first token"),
     Class("ttft-prefill-test", "ttft_ms", "duration of a prefill test of a single sequence, without a server"),
+    Class(
+        "ttft-in-server",
+        "ttft_ms",
+        "time from the arrival of a request in the server to its first token, as the server counts it",
+    ),
     Class("tpot-after-first", "tpot_ms", "time after the first token over the tokens after it, per request"),
     Class("tpot-with-first", "tpot_ms", "whole request over all its tokens, the time to the first token included"),
     Class("tpot-gaps-with-first", "tpot_ms", "mean of the gaps between chunks, the time to the first one among them"),
@@ -130,9 +136,16 @@ const CLASSES: &[Class] = &[
         "tpot_ms",
         "reciprocal rate of one stream, in which chunks may have counted as tokens",
     ),
+    Class("tpot-in-server", "tpot_ms", "time after the first token over the tokens after it, as the server counts it"),
     Class("itl-chunk-gaps", "itl_ms", "gaps between pieces as they arrive, of one or more tokens each"),
     Class("itl-token-gaps", "itl_ms", "gaps between pieces divided by the new tokens of each"),
     Class("itl-tokenised-chunks", "itl_ms", "gaps between pieces, each counted by tokenising it alone"),
+    Class("itl-in-server", "itl_ms", "gaps between the tokens of a request as the server makes them"),
+    Class(
+        "e2e-in-server",
+        "e2e_latency_ms",
+        "time from the arrival of a request in the server to its end, as the server counts it",
+    ),
     Class("e2e-request", "e2e_latency_ms", "time from sending to the end of the answer, per request"),
     Class("e2e-in-process", "e2e_latency_ms", "time of a request inside the engine's process, without HTTP"),
     Class("e2e-batch", "e2e_latency_ms", "time of a whole batch, not of a request"),
@@ -211,6 +224,7 @@ const INFERENCEX: &str = "InferenceX as of 2026-08-21, a fork of vLLM's script";
 const TRTLLM: &str = "TensorRT-LLM, trtllm-bench, as of 2026-09";
 const MULTI: &str = "vLLM, benchmark_serving_multi_turn.py, as of 2026-09";
 const MLPERF: &str = "MLPerf Inference rules of 2026-07-23";
+const SERVERS: &str = "the servers' /metrics: histograms of vLLM, SGLang and TensorRT-LLM";
 const LLMPERF: &str = "llmperf as of 2024-12-08";
 
 const ENTRIES: &[Entry] = &[
@@ -249,6 +263,7 @@ const ENTRIES: &[Entry] = &[
     Entry(&["sparkbench-iterations"], "ttft-in-process", Other, "docs/workloads.md"),
     Entry(&["mlperf-loadgen"], "ttft-from-schedule", Other, MLPERF),
     Entry(&["llama-bench"], "ttft-prefill-test", Other, LLAMA_BENCH),
+    Entry(&["server-metrics"], "ttft-in-server", Other, SERVERS),
     // Time per output token.
     Entry(&["sparkbench-load"], "tpot-after-first", Same, OURS),
     Entry(
@@ -309,6 +324,7 @@ const ENTRIES: &[Entry] = &[
     Entry(&["trtllm-bench", "sparkbench-iterations"], "tpot-in-process", Other, TRTLLM),
     Entry(&["llama-bench"], "tpot-decode-test", Other, LLAMA_BENCH),
     Entry(&["llama-benchy"], "tpot-from-stream-rate", Other, BENCHY),
+    Entry(&["server-metrics"], "tpot-in-server", Other, SERVERS),
     // Gaps.
     Entry(&["sparkbench-load"], "itl-chunk-gaps", Same, OURS),
     Entry(
@@ -324,6 +340,7 @@ const ENTRIES: &[Entry] = &[
     Entry(&["inference-perf"], "itl-chunk-gaps", Like("gaps of content only"), INF_PERF),
     Entry(&["sglang-bench-serving"], "itl-token-gaps", Other, SGLANG),
     Entry(&["inference-benchmarker"], "itl-tokenised-chunks", Other, BENCHMARKER),
+    Entry(&["server-metrics"], "itl-in-server", Other, SERVERS),
     // Whole requests.
     Entry(&["sparkbench-load"], "e2e-request", Same, OURS),
     Entry(&["aiperf", "inference-perf", "genai-perf"], "e2e-request", Like("ends with the last response"), AIPERF),
@@ -351,6 +368,7 @@ const ENTRIES: &[Entry] = &[
     Entry(&["trtllm-bench", "sparkbench-iterations"], "e2e-in-process", Other, TRTLLM),
     Entry(&["vllm-bench-latency"], "e2e-batch", Other, "vLLM, bench/latency"),
     Entry(&["mlperf-loadgen"], "e2e-from-schedule", Other, MLPERF),
+    Entry(&["server-metrics"], "e2e-in-server", Other, SERVERS),
     // Output throughput.
     Entry(&["sparkbench-load"], "output-served", Same, OURS),
     Entry(

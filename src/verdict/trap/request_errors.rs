@@ -47,9 +47,14 @@ fn counts(run: &Run) -> Option<(f64, f64)> {
     let answered = known_extra::number(run, known_extra::ANSWERED_REQUESTS);
     let failed = known_extra::number(run, known_extra::FAILED_REQUESTS)
         .or_else(|| Some(known_extra::number(run, known_extra::ERROR_RATE)? * sent?))
-        .or_else(|| Some((sent? - answered?).max(0.0)))?;
+        .or_else(|| counts_prompts(run).then_some((sent? - answered?).max(0.0)))?;
     let all = answered.map_or(sent, |answered| Some(answered + failed)).or(sent)?;
     (all > 0.0).then_some((failed, all.max(failed)))
+}
+
+/// Tools whose number of requests is that of the prompts sent, and no upper limit of a load that ends by time.
+fn counts_prompts(run: &Run) -> bool {
+    run.setup.tool.as_deref().is_some_and(|tool| tool.starts_with("vllm-bench") || tool.starts_with("sglang"))
 }
 
 fn look(case: &Case<'_>, cell: &Cell<'_>) -> Finding {
