@@ -25,6 +25,9 @@ const SETTINGS: &[Setting] = &[
     ("prefix_cache", |run| run.setup.prefix_cache.map(|on| if on { "cached" } else { "uncached" }.to_owned())),
 ];
 
+/// What is seen of each setting in each environment of a question.
+type Values = BTreeMap<(String, usize), BTreeSet<String>>;
+
 /// Parts cells of other tools' files by settings, then turns the arms where the campaign compares another label.
 pub(super) fn sort_out(runs: &mut [Run], campaigns: &[Campaign]) {
     for campaign in campaigns {
@@ -40,7 +43,7 @@ pub(super) fn sort_out(runs: &mut [Run], campaigns: &[Campaign]) {
 /// One more word in the workload for each setting that differs within an environment of a question.
 fn part(runs: &mut [&mut Run], compared: Option<&str>) {
     let question = |run: &Run| (run.model.clone(), run.workload.clone());
-    let mut seen: BTreeMap<(String, String), BTreeMap<(String, usize), BTreeSet<String>>> = BTreeMap::new();
+    let mut seen: BTreeMap<(String, String), Values> = BTreeMap::new();
     for run in runs.iter().filter(|run| foreign(run)) {
         let cells = seen.entry(question(run)).or_default();
         for (place, (name, of)) in SETTINGS.iter().enumerate() {

@@ -52,6 +52,8 @@ pub struct Campaign {
 impl Campaign {
     /// Labels that may tell arms apart in place of the environment.
     pub const LABELS: &[&str] = &["engine", "model", "quantisation", "tool"];
+    /// Stands for an environment or a model that neither a file nor a label names.
+    pub const UNLABELLED: &str = "unlabelled";
     /// Key among a run's further settings under which its own environment stands where another label is compared.
     pub const ENVIRONMENT_KEY: &str = "environment";
 }

@@ -174,6 +174,12 @@ fn obstacles(
             add("N4", format!("the mean of {name} is not positive (N4)"));
         }
     }
+    if let Some(arm) = [a, b].into_iter().find(|cell| cell.environment == Campaign::UNLABELLED) {
+        let label = compared.unwrap_or("environment");
+        let because =
+            format!("no file and no label says the {label} of {}", super::number::count(arm.runs.len(), "run"));
+        found.push(Obstacle { code: Campaign::UNLABELLED.to_owned(), trap: None, because });
+    }
     for difference in alike::hold(a, b, compared).differ {
         let code = if difference.code.is_empty() { difference.trap } else { difference.code };
         found.push(Obstacle { code: code.to_owned(), trap: Some(difference.trap), because: difference.because() });
