@@ -88,3 +88,71 @@ fn turn(runs: &mut [&mut Run], label: &str) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Setup, Source, Status};
+
+    fn run(environment: &str, engine: &str, batch: f64) -> Run {
+        Run {
+            id: format!("{environment}-{engine}-{batch}"),
+            campaign: "c".into(),
+            environment: environment.into(),
+            model: "m".into(),
+            workload: "random-1024-128".into(),
+            repeat: None,
+            block: None,
+            position: None,
+            launch: None,
+            started: None,
+            ended: None,
+            status: Status::Done,
+            readings: Vec::new(),
+            series: Vec::new(),
+            extras: Vec::new(),
+            telemetry: Vec::new(),
+            setup: Setup {
+                tool: Some("guidellm".into()),
+                engine: Some(engine.into()),
+                batch: Some(batch),
+                ..Setup::default()
+            },
+            source: Source { path: String::new(), format: String::new(), sha256: String::new() },
+            files: Vec::new(),
+        }
+    }
+
+    fn sorted(mut runs: Vec<Run>, compare_by: Option<&str>) -> Vec<(String, String)> {
+        let compare_by = compare_by.map(str::to_owned);
+        sort_out(&mut runs, &[Campaign { name: "c".into(), compare_by, ..Campaign::default() }]);
+        runs.into_iter().map(|run| (run.environment, run.workload)).collect()
+    }
+
+    fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
+        list.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect()
+    }
+
+    #[test]
+    fn runs_of_other_settings_are_other_cells_and_no_repeats() {
+        let runs = vec![run(UNLABELLED, "vLLM", 1.0), run(UNLABELLED, "vLLM", 8.0), run(UNLABELLED, "SGLang", 8.0)];
+        let expected = [
+            (UNLABELLED, "random-1024-128-vllm-c1"),
+            (UNLABELLED, "random-1024-128-vllm-c8"),
+            (UNLABELLED, "random-1024-128-sglang-c8"),
+        ];
+        assert_eq!(sorted(runs, None), pairs(&expected));
+    }
+
+    #[test]
+    fn a_setting_that_only_differs_between_environments_is_left_to_the_verdict() {
+        let runs = vec![run("native", "vLLM", 8.0), run("docker", "SGLang", 8.0)];
+        assert_eq!(sorted(runs, None), pairs(&[("native", "random-1024-128"), ("docker", "random-1024-128")]));
+    }
+
+    #[test]
+    fn engines_become_the_arms_where_the_campaign_asks() {
+        let runs = vec![run(UNLABELLED, "vLLM", 8.0), run(UNLABELLED, "SGLang", 8.0)];
+        assert_eq!(sorted(runs, Some("engine")), pairs(&[("vLLM", "random-1024-128"), ("SGLang", "random-1024-128")]));
+    }
+}

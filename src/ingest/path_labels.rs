@@ -43,8 +43,6 @@ const ENVIRONMENTS: &[(&str, &str)] = &[
     ("singularity", "singularity"),
     ("apptainer", "apptainer"),
     ("lxc", "lxc"),
-    ("kubernetes", "kubernetes"),
-    ("k8s", "kubernetes"),
     // Said of most of the above too: the more exact word counts.
     ("container", "container"),
     ("containers", "container"),
@@ -55,7 +53,6 @@ const ENVIRONMENTS: &[(&str, &str)] = &[
 const ENGINES: &[(&str, &str)] = &[
     ("vllm", "vLLM"),
     ("sglang", "SGLang"),
-    ("sgl", "SGLang"),
     ("trtllm", "TensorRT-LLM"),
     ("trt_llm", "TensorRT-LLM"),
     ("tensorrt_llm", "TensorRT-LLM"),
@@ -97,13 +94,14 @@ fn pattern(text: &str) -> Regex {
 
 static GGUF: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"_(i?q[2-8](?:_(?:0|1|k(?:_(?:xs|s|m|l|xl))?|xxs|xs|s|m|nl))?)_"));
-static NUMBERS: LazyLock<[(Field, Regex); 8]> = LazyLock::new(|| {
+static NUMBERS: LazyLock<[(Field, Regex); 9]> = LazyLock::new(|| {
     [
         (Field::Batch, pattern(r"_(?:c|conc|concurrency|cc|bs|batch|batchsize|batch_size|users)_?(\d{1,6})_")),
         (Field::Isl, pattern(r"_(?:isl|in|input|input_len|inputlen|prompt)_?(\d{1,7})_")),
         (Field::Osl, pattern(r"_(?:osl|out|o|output|output_len|outputlen|gen)_?(\d{1,7})_")),
         (Field::Tensor, pattern(r"_tp_?(\d{1,3})_")),
         (Field::Pipeline, pattern(r"_pp_?(\d{1,2})_")),
+        (Field::Data, pattern(r"_dp_?(\d{1,3})_")),
         (Field::Expert, pattern(r"_ep_?(\d{1,3})_")),
         (Field::Rate, pattern(r"_(?:qps|rps|rate)_?(\d{1,5}(?:p\d{1,3})?|inf)_")),
         (Field::Repeat, pattern(r"_(?:iter|iteration|run|rep|repeat|trial|attempt)_?(\d{1,6})_")),
@@ -123,6 +121,7 @@ enum Field {
     Osl,
     Tensor,
     Pipeline,
+    Data,
     Expert,
     Rate,
     Repeat,
@@ -151,6 +150,7 @@ pub(super) fn of_path(path: &str) -> PathLabels {
                 Field::Osl => said.osl = said.osl.or(value),
                 Field::Tensor => parallel.push(format!("tp{number}")),
                 Field::Pipeline => parallel.push(format!("pp{number}")),
+                Field::Data => parallel.push(format!("dp{number}")),
                 Field::Expert => parallel.push(format!("ep{number}")),
                 Field::Rate if number == "inf" => said.request_rate = said.request_rate.or(Some(f64::INFINITY)),
                 Field::Rate => said.request_rate = said.request_rate.or(value),
@@ -349,6 +349,9 @@ mod tests {
             ("awq-int4/a.json", |p| p.quantisation.clone(), Some("awq")),
             ("nvfp4/fp8.json", |p| p.quantisation.clone(), Some("fp8")),
             ("tp8_ep8.json", |p| p.parallel.clone(), Some("tp8 ep8")),
+            ("A100_tp4_dp2_in1024.json", |p| p.parallel.clone(), Some("tp4 dp2")),
+            ("sgl-project/genai-bench.json", |p| p.engine.clone(), None),
+            ("kubernetes-sigs/a.json", |p| p.environment.clone(), None),
             ("pp512.json", |p| p.parallel.clone(), None),
             ("throughput_llama8B_tp1.json", |p| p.model.clone(), Some("llama8B")),
             ("nemotron-3-nano-30b-a3b/a.json", |p| p.model.clone(), Some("nemotron-3-nano-30b-a3b")),
