@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::name::UNLABELLED;
+use super::path_labels;
 use crate::model::{Campaign, Run};
 
 /// Settings that make two runs two cells, and how the workload says them.
@@ -16,7 +17,7 @@ type Setting = (&'static str, fn(&Run) -> Option<String>);
 
 const SETTINGS: &[Setting] = &[
     ("tool", |run| run.setup.tool.clone()),
-    ("engine", |run| run.setup.engine.clone()),
+    ("engine", |run| run.setup.engine.as_deref().map(path_labels::spelled)),
     ("quantisation", |run| run.setup.quantisation.as_ref().map(|q| q.to_lowercase())),
     ("batch", |run| run.setup.batch.map(|batch| format!("c{batch}"))),
     ("request_rate", |run| run.setup.request_rate.map(|rate| format!("r{rate}"))),
@@ -76,7 +77,7 @@ fn foreign(run: &Run) -> bool {
 fn turn(runs: &mut [&mut Run], label: &str) {
     for run in runs {
         let value = match label {
-            "engine" => run.setup.engine.clone(),
+            "engine" => run.setup.engine.as_deref().map(path_labels::spelled),
             "quantisation" => run.setup.quantisation.as_ref().map(|q| q.to_lowercase()),
             "tool" => run.setup.tool.clone(),
             "model" => Some(std::mem::replace(&mut run.model, "every model".to_owned())),

@@ -107,12 +107,16 @@ static NUMBERS: LazyLock<[(Field, Regex); 9]> = LazyLock::new(|| {
         (Field::Repeat, pattern(r"_(?:iter|iteration|run|rep|repeat|trial|attempt)_?(\d{1,6})_")),
     ]
 });
+/// A name and a size in parameters: words of at least three letters, joined by hyphens, that end in a number and `b`.
 static MODEL: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
-        r"(?:^|[^a-z0-9])((?:llama|tinyllama|qwen|gemma|mistral|mixtral|deepseek|phi|gpt-oss|nemotron|glm|granite|olmo|falcon|yi|smollm|",
-        r"kimi|minimax|codellama)[a-z0-9.]{0,12}(?:-[a-z0-9.]{1,16}){0,6}?-?\d{1,4}(?:[.]\d{1,3})?[bm](?:-(?:instruct|it|chat|base|thinking|a\d{1,3}b)){0,3})(?:[^a-z0-9]|$)"
+        r"(?:^|[^a-z0-9])([a-z]{3}[a-z0-9.]{0,16}(?:-[a-z0-9.]{1,16}){0,6}?-?[0-9]{1,4}(?:[.][0-9]{1,3})?b",
+        r"(?:-(?:instruct|it|chat|base|thinking|a[0-9]{1,3}b)){0,3})(?:[^a-z0-9]|$)"
     ))
 });
+/// Beginnings that are no names of models.
+const NO_MODELS: &[&str] =
+    &["run", "iter", "rep", "trial", "attempt", "batch", "bench", "test", "result", "size", "tokens"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Field {
@@ -170,6 +174,11 @@ pub(super) fn of_path(path: &str) -> PathLabels {
 /// The quantisation that the name of a model says.
 pub(super) fn of_model(id: &str) -> Option<String> {
     if id.len() > LONGEST { None } else { quantisation(&plain(id)) }
+}
+
+/// An engine as it is spelled here, whatever its case and separators; another name as it stands.
+pub(super) fn spelled(engine: &str) -> String {
+    self::engine(&plain(engine)).unwrap_or_else(|| engine.to_owned())
 }
 
 impl PathLabels {
@@ -266,8 +275,9 @@ fn only_number(words: &str, pattern: &Regex) -> Option<String> {
 /// As written: the pattern is of small letters, and small letters stand where the others stood.
 fn model(stem: &str) -> Option<String> {
     let small = stem.to_ascii_lowercase();
-    let place = MODEL.captures(&small)?.get(1)?.range();
-    stem.get(place).map(str::to_owned)
+    let found = MODEL.captures(&small)?.get(1)?;
+    let named = NO_MODELS.iter().all(|start| !found.as_str().starts_with(start));
+    stem.get(found.range()).filter(|_| named).map(str::to_owned)
 }
 
 fn engine(words: &str) -> Option<String> {
@@ -355,6 +365,8 @@ mod tests {
             ("pp512.json", |p| p.parallel.clone(), None),
             ("throughput_llama8B_tp1.json", |p| p.model.clone(), Some("llama8B")),
             ("nemotron-3-nano-30b-a3b/a.json", |p| p.model.clone(), Some("nemotron-3-nano-30b-a3b")),
+            ("run-3b.json", |p| p.model.clone(), None),
+            ("a100-80gb/h200-141gb.json", |p| p.model.clone(), None),
             ("runs.json", |p| p.repeat.map(|n| n.to_string()), None),
             ("x/run=3.json", |p| p.repeat.map(|n| n.to_string()), Some("3")),
             ("iter10/a.json", |p| p.repeat.map(|n| n.to_string()), Some("10")),
