@@ -33,6 +33,9 @@ pub struct Analyse {
     /// Write the whole report as one HTML file that opens from disk
     #[arg(long, value_name = "FILE")]
     single_file: Option<PathBuf>,
+    /// Write a labels.toml to fill in, with an empty value for each label that no file says
+    #[arg(long, value_name = "FILE")]
+    write_labels: Option<PathBuf>,
     /// Exit with 1 when anything was left out
     #[arg(long)]
     strict: bool,
@@ -46,6 +49,9 @@ pub fn run(args: &Analyse, talk: &Talk) -> Result<Outcome, Error> {
     page::write(&args.site, &pages)?;
     if let Some(file) = &args.single_file {
         crate::archive::write_atomic(file, &page::single_file(&judged.analysis, &extras)?)?;
+    }
+    if let (Some(file), Some(ask)) = (&args.write_labels, &judged.ask) {
+        crate::archive::write_atomic(file, ask.labels.as_bytes())?;
     }
     let left_out = judged.analysis.inputs.iter().filter(|input| input.skipped).count();
     summarise(&judged, args, pages.len(), left_out, talk);
@@ -134,6 +140,19 @@ fn summarise(judged: &Judged, args: &Analyse, pages: usize, left_out: usize, tal
         fired(Severity::Warning),
         fired(Severity::Note),
     ));
+    match (&judged.ask, &args.write_labels) {
+        (Some(ask), Some(file)) => {
+            talk.warn(&format!("{}; fill in '{}' and give it with --labels", ask.message, file.display()))
+        }
+        (Some(ask), None) => {
+            talk.warn(&format!(
+                "{}; --write-labels labels.toml writes a file to fill in, --labels reads it",
+                ask.message
+            ));
+        }
+        (None, Some(_)) => talk.say("every run has its labels: nothing to fill in"),
+        (None, None) => {}
+    }
     talk.say(&format!(
         "{pages} files in {}, begin with {}",
         args.site.display(),

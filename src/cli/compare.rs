@@ -9,7 +9,8 @@ use crate::archive;
 use crate::error::Error;
 use crate::model::{Campaign, Run};
 use crate::page::escape;
-use crate::verdict::report::{Analysis, Comparison, VerdictKind};
+use crate::verdict::number::significant;
+use crate::verdict::report::{Analysis, Comparison, Essential, VerdictKind};
 
 /// Judge one set of runs against another, and say no when it is worse
 ///
@@ -182,7 +183,36 @@ fn markdown(shown: &[&Comparison], names: &(String, String), analysis: &Analysis
             escape(&c.verdict.text)
         ));
     }
-    text.push_str(&format!("\n</details>\n\nsparkbench {}, seed {}\n", analysis.tool.version, analysis.settings.seed));
+    text.push_str("\n</details>\n\n");
+    text.push_str(&essentials(analysis));
+    text.push_str(&format!("sparkbench {}, seed {}\n", analysis.tool.version, analysis.settings.seed));
+    text
+}
+
+/// Decode and memory of both sides, an empty cell with its reason.
+fn essentials(analysis: &Analysis) -> String {
+    let rows: Vec<&Essential> = analysis.campaigns.iter().flat_map(|campaign| &campaign.essentials).collect();
+    let Some(first) = rows.first() else { return String::new() };
+    let mut text = String::from("<details><summary>Decode and memory</summary>\n\n| model | workload | environment |");
+    first.cells.iter().for_each(|c| text.push_str(&format!(" {} ({}) |", c.label, c.unit)));
+    text.push_str(&format!("\n|---|---|---|{}\n", "---|".repeat(first.cells.len())));
+    for row in rows {
+        text.push_str(&format!(
+            "| {} | {} | {} |",
+            escape(&row.model),
+            escape(&row.workload),
+            escape(&row.environment)
+        ));
+        for c in &row.cells {
+            let figure = match (c.mean, &c.empty) {
+                (Some(mean), None) => format!("{}, n = {}", significant(mean, 5), c.n),
+                (_, why) => why.clone().unwrap_or_default(),
+            };
+            text.push_str(&format!(" {} |", escape(&figure)));
+        }
+        text.push('\n');
+    }
+    text.push_str("\n</details>\n\n");
     text
 }
 

@@ -11,6 +11,7 @@ use super::print;
 use super::talk::Talk;
 use crate::error::Error;
 use crate::ingest::{About, FORMATS, KINDS};
+use crate::model::{Definition, Likeness, definition};
 
 /// List every format that is read: the tool, its versions, how it is recognised, what is taken
 ///
@@ -46,7 +47,7 @@ pub fn run(args: &Formats, _: &Talk) -> Result<(), Error> {
             .iter()
             .map(|(name, kind, about)| {
                 json!({"name": name, "kind": kind, "tool": about.tool, "versions": about.versions, "sign": about.sign,
-                       "reads": about.reads})
+                       "reads": about.reads, "definitions": definitions(name).iter().map(shown).collect::<Vec<Value>>()})
             })
             .collect();
         return print(&format!("{:#}\n", Value::Array(list)));
@@ -62,6 +63,28 @@ pub fn run(args: &Formats, _: &Talk) -> Result<(), Error> {
                 let _ = writeln!(out, "  {title:<9} {text}");
             }
         }
+        for one in definitions(name) {
+            let _ = writeln!(out, "  {:<9} {} as {} ({})", "measures", one.metric, one.measures, against(&one));
+        }
     }
     print(&out)
+}
+
+/// What the tool behind a format measures under our names, by the catalogue.
+fn definitions(name: &str) -> Vec<Definition> {
+    let Some(family) = definition::family(name) else { return Vec::new() };
+    Definition::all().filter(|definition| definition.family == family).collect()
+}
+
+fn against(definition: &Definition) -> String {
+    match definition.likeness {
+        Likeness::Same => "as ours".to_owned(),
+        Likeness::Like(how) => format!("like ours; {how}"),
+        Likeness::Other => "not comparable with ours".to_owned(),
+    }
+}
+
+fn shown(definition: &Definition) -> Value {
+    json!({"metric": definition.metric, "class": definition.class, "measures": definition.measures,
+           "against_ours": against(definition), "source": definition.source})
 }

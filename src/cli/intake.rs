@@ -10,7 +10,7 @@ use super::talk::Talk;
 use crate::archive;
 use crate::error::Error;
 use crate::frame::{self, Frames};
-use crate::ingest::{self, Intake};
+use crate::ingest::{self, Ask, Intake};
 use crate::model::{Metric, Run};
 use crate::verdict::{self, Settings, Study, report::Analysis, summary};
 
@@ -99,6 +99,8 @@ pub struct Judged {
     pub frames: Frames,
     /// The judgement.
     pub analysis: Analysis,
+    /// Labels that nobody said.
+    pub ask: Option<Ask>,
 }
 
 /// Reads, tabulates, judges.
@@ -147,7 +149,7 @@ pub fn judge_runs(intake: Intake, judging: &Judging, talk: &Talk) -> Result<Judg
         talk.detail(&format!("judged {campaign}"));
     });
     bar.finish_and_clear();
-    Ok(Judged { study, frames, analysis })
+    Ok(Judged { study, frames, analysis, ask: intake.ask })
 }
 
 /// A baseline that no campaign has would be passed over in silence: most likely a slip of the pen.

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::belong::Places;
 use super::labels::Labels;
 use super::look::Look;
-use super::{Intake, Piece, Record, Standing, name, report, words};
+use super::{Intake, Piece, Record, Standing, arms, ask, name, report, words};
 use crate::archive::manifest::{RUN_FILE, RUNS_FOLDER};
 use crate::archive::{self, Discovery};
 use crate::error::Error;
@@ -104,7 +104,7 @@ pub(super) fn assemble(found: &Discovery, looks: Vec<Look>, belong: &Places, giv
     let mut drafts = join(found, pieces, &keys, &places, &mut report);
     words::apply(found, &homes, &mut drafts, &mut report);
     let campaigns = words::campaigns(found, &homes, &drafts, &mut report);
-    finish(drafts, campaigns, facts, report)
+    finish(found, drafts, campaigns, facts, report)
 }
 
 fn home_of(folder: &str, homes: &BTreeMap<String, Home>, run_folders: &BTreeSet<&str>) -> String {
@@ -345,7 +345,13 @@ fn merge(run: &mut Piece, detail: &Piece) -> Vec<(&'static str, String, String)>
 }
 
 /// Names the runs, sorts them, and closes the report.
-fn finish(drafts: Vec<Draft>, campaigns: words::Campaigns, facts: Facts, mut report: report::Report) -> Intake {
+fn finish(
+    found: &Discovery,
+    drafts: Vec<Draft>,
+    campaigns: words::Campaigns,
+    facts: Facts,
+    mut report: report::Report,
+) -> Intake {
     let mut ids = name::Ids::default();
     let mut runs: Vec<Run> = Vec::with_capacity(drafts.len());
     for draft in drafts {
@@ -384,10 +390,12 @@ fn finish(drafts: Vec<Draft>, campaigns: words::Campaigns, facts: Facts, mut rep
         (&a.campaign, a.started.is_none(), a.started).cmp(&(&b.campaign, b.started.is_none(), b.started))
     });
     let mut campaigns = campaigns.into_list();
+    let ask = ask::ask(&runs, &campaigns, |path| found.get(path));
+    arms::sort_out(&mut runs, &campaigns);
     for campaign in &mut campaigns {
         campaign.archive_sha256 = archive_hash(runs.iter().filter(|run| run.campaign == campaign.name));
     }
-    Intake { campaigns, runs, facts, inputs: report.into_inputs() }
+    Intake { campaigns, runs, facts, inputs: report.into_inputs(), ask }
 }
 
 /// One hash for the files of a campaign's runs: that of their hashes, sorted, one a line. Names do not enter, so a renamed folder is the same archive.

@@ -14,12 +14,12 @@ use super::h200_ab::unknown_schema;
 use super::{About, Format, Head, Parsed, Record, SourceFile};
 use crate::archive::WHOLE_LIMIT;
 use crate::error::{Error, Kind, Place};
-use crate::model::{Metric, ModelLabel, Stated};
+use crate::model::{Campaign, Metric, ModelLabel, Stated};
 
 /// See the module.
 pub struct LabelsFile;
 
-const SCHEMA: &str = "sparkbench.labels/1";
+pub(super) const SCHEMA: &str = "sparkbench.labels/1";
 
 /// A campaign in the words of the person who labels it. Every key may be absent.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -34,7 +34,9 @@ pub struct Labels {
     pub question: Option<String>,
     /// Machine label, a key of the machine facts.
     pub machine: Option<String>,
-    /// Environment others are held against.
+    /// Label that tells the arms apart where it is not the environment: `engine`, `model`, `quantisation`, `tool`.
+    pub compare_by: Option<String>,
+    /// Environment others are held against, or the value of the label in `compare_by`.
     pub baseline: Option<String>,
     /// Primary metrics.
     #[serde(default)]
@@ -116,6 +118,32 @@ pub struct FileLabels {
     pub requests: Option<f64>,
 }
 
+impl Labels {
+    /// An empty value is a blank that nobody filled in yet.
+    fn forget_empty(&mut self) {
+        let blank = |value: &mut Option<String>| {
+            if value.as_ref().is_some_and(|text| text.trim().is_empty()) {
+                *value = None;
+            }
+        };
+        blank(&mut self.compare_by);
+        for rule in self.files.iter_mut().chain([&mut self.defaults]) {
+            for value in [
+                &mut rule.environment,
+                &mut rule.model,
+                &mut rule.workload,
+                &mut rule.machine,
+                &mut rule.engine,
+                &mut rule.engine_version,
+                &mut rule.model_id,
+                &mut rule.quantisation,
+            ] {
+                blank(value);
+            }
+        }
+    }
+}
+
 impl Format for LabelsFile {
     fn name(&self) -> &'static str {
         "labels"
@@ -157,7 +185,13 @@ pub fn from_command_line(path: &Path) -> Result<Labels, Error> {
 
 fn parse(text: &str) -> Result<Labels, Error> {
     schema(text, SCHEMA)?;
-    let labels: Labels = from_toml(text)?;
+    let mut labels: Labels = from_toml(text)?;
+    labels.forget_empty();
+    if let Some(label) = labels.compare_by.as_deref().filter(|label| !Campaign::LABELS.contains(label)) {
+        return Err(Error::archive("a label cannot be compared")
+            .at(Place::Field("compare_by".into()))
+            .detail(format!("expected one of {}, found \"{}\"", Campaign::LABELS.join(", "), excerpt(label))));
+    }
     let unknown = |key: &str, name: &str| {
         Error::archive("a metric is not known")
             .at(Place::Field(key.to_owned()))

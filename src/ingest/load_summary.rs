@@ -9,7 +9,7 @@ use super::at::At;
 use super::h200_ab::unknown_schema;
 use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing, json};
 use crate::error::Error;
-use crate::model::{Instant, Setup, Status};
+use crate::model::{Extra, ExtraValue, Instant, Setup, Status, known_extra};
 
 /// See the module.
 pub struct LoadSummary;
@@ -108,11 +108,21 @@ fn piece(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Result<Pi
         let all = failed + completed.unwrap_or(0);
         parsed.notes.push(format!("{failed} of {all} requests failed; they enter no latency"));
     }
+    let mut extra = |name: &str, value: ExtraValue, field: &str| {
+        let origin = file.origin(None, Some(field.to_owned()), RULE);
+        piece.extras.push(Extra { name: name.to_owned(), unit: String::new(), value, why: None, origin });
+    };
+    if let Some((answered, failed)) = completed.zip(failed) {
+        extra("completed_requests", ExtraValue::Number(answered as f64), "/completed");
+        extra("failed_requests", ExtraValue::Number(failed as f64), "/failed");
+    }
     if let Some(client) = root.get("client")
         && let Some(because) = client.get("because")
         && let Ok(reasons) = because.items()
     {
         let reasons: Vec<&str> = reasons.filter_map(|at| node_text(&at)).collect();
+        let said = if reasons.is_empty() { "no".to_owned() } else { reasons.join("; ") };
+        extra(known_extra::CLIENT_LIMITED, ExtraValue::Text(said), "/client/because");
         if !reasons.is_empty() {
             parsed.notes.push(format!("the client may have been the limit: {}", reasons.join("; ")));
         }

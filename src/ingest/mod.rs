@@ -6,6 +6,8 @@
 //! A format is one file below this folder and one line in [`FORMATS`]. A bad file, row or field is left out with a message that
 //! names it, and the rest is read: no input can stop the analysis of another.
 
+mod arms;
+mod ask;
 mod assemble;
 mod at;
 mod belong;
@@ -23,6 +25,7 @@ mod name;
 mod nvidia_smi;
 mod outline;
 mod own;
+mod path_labels;
 mod phase1;
 mod published;
 mod report;
@@ -42,6 +45,7 @@ use crate::error::Error;
 use crate::model::{Campaign, Extra, Facts, Reading, Run, Sample, Series, Setup, Status};
 use crate::verdict::report::Input;
 
+pub use ask::Ask;
 pub use facts::parse_facts;
 pub use figure::Figure;
 pub use labels::{FileLabels, Labels};
@@ -226,6 +230,8 @@ pub struct Intake {
     pub facts: Facts,
     /// One line a file, by path.
     pub inputs: Vec<Input>,
+    /// Labels that nobody said, and a file to say them in; absent when all are known.
+    pub ask: Option<Ask>,
 }
 
 impl Intake {

@@ -6,9 +6,10 @@
 use std::collections::BTreeSet;
 
 use super::{Piece, slug};
+use crate::model::Campaign;
 
 /// Stands for an environment or a model that neither the file nor any label names.
-pub const UNLABELLED: &str = "unlabelled";
+pub const UNLABELLED: &str = Campaign::UNLABELLED;
 
 /// Workload of archives that have only one and do not name it.
 pub const ONE_WORKLOAD: &str = "default";

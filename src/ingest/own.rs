@@ -10,9 +10,9 @@ use serde::de::DeserializeOwned;
 use super::flat::status;
 use super::h200_ab::unknown_schema;
 use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing};
-use crate::archive::manifest::{CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, RUN_SCHEMA, RunWire};
+use crate::archive::manifest::{CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, RUN_SCHEMA, RunWire, StateWire};
 use crate::error::{Error, Place};
-use crate::model::{Campaign, Instant, Metric, Reading, Setup, Status};
+use crate::model::{Campaign, Extra, ExtraValue, Instant, Metric, Reading, Setup, Status, known_extra};
 
 /// `campaign.json`.
 pub struct CampaignFile;
@@ -72,6 +72,7 @@ fn campaign(wire: CampaignWire) -> Campaign {
         question: wire.question,
         prose: wire.prose,
         machine: wire.machine,
+        compare_by: None,
         baseline: wire.baseline,
         primary: wire.primary,
         margins_pct: wire.margins_pct,
@@ -143,6 +144,19 @@ fn run(file: &SourceFile<'_>, wire: RunWire) -> Result<Piece, Error> {
     let mut readings = Vec::new();
     readings.extend(before.map(|value| reading("gpu_temp_start_c", value, "/before/gpu_c")));
     readings.extend(after.map(|value| reading("gpu_temp_end_c", value, "/after/gpu_c")));
+    let extras = [("before", &wire.before), ("after", &wire.after)].into_iter().flat_map(|(when, state)| {
+        let figures = state.iter().flat_map(figures).map(move |(name, value)| (when, name, value));
+        figures.filter_map(|(when, name, value)| Some((when, name, value?)))
+    });
+    let extras: Vec<Extra> = extras
+        .map(|(when, (name, unit), value)| Extra {
+            name: format!("{name}_{when}"),
+            unit: (*unit).to_owned(),
+            value: ExtraValue::Number(value),
+            why: None,
+            origin: file.origin(None, Some(format!("/{when}/{name}")), RULE_RUN),
+        })
+        .collect();
     let either = |seen: Option<String>, asked: Option<String>| seen.or(asked);
     let (asked, seen) = (wire.asked, wire.seen);
     Ok(Piece {
@@ -160,6 +174,7 @@ fn run(file: &SourceFile<'_>, wire: RunWire) -> Result<Piece, Error> {
         ended,
         status: wire.failure.map(Status::Failed).or_else(|| status(wire.exit_code)),
         readings,
+        extras,
         setup: Setup {
             model_id: asked.model_id,
             model_served: seen.model_id,
@@ -181,6 +196,19 @@ fn run(file: &SourceFile<'_>, wire: RunWire) -> Result<Piece, Error> {
         },
         ..Piece::default()
     })
+}
+
+/// The figures of a state, in the order of [`known_extra::STATE`].
+fn figures(state: &StateWire) -> impl Iterator<Item = (&'static (&'static str, &'static str), Option<f64>)> + use<> {
+    let values = [
+        state.memory_free_gib,
+        state.memory_available_gib,
+        state.page_cache_gib,
+        state.swap_used_gib,
+        state.gpu_memory_used_gib,
+        state.load_1m,
+    ];
+    known_extra::STATE.iter().zip(values)
 }
 
 fn missing(field: &str) -> Error {

@@ -13,7 +13,7 @@ use super::look::{JSON_LINE_LIMIT, unreadable};
 use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing};
 use crate::archive::manifest::{REQUESTS_FILE, RequestWire};
 use crate::error::{Error, Place};
-use crate::model::{Reading, Series, Status};
+use crate::model::{Extra, ExtraValue, Reading, Series, Status};
 
 /// See the module.
 pub struct Requests;
@@ -153,6 +153,15 @@ impl Window {
             return piece;
         }
         piece.setup.requests = Some((self.answered + self.failed) as f64);
+        for (name, requests) in [("completed_requests", self.answered), ("failed_requests", self.failed)] {
+            piece.extras.push(Extra {
+                name: name.to_owned(),
+                unit: String::new(),
+                value: ExtraValue::Number(requests as f64),
+                why: None,
+                origin: file.origin(None, None, RULE),
+            });
+        }
         if self.answered == 0 {
             piece.status = Some(Status::Failed(format!("all {} requests failed", self.failed)));
             return piece;

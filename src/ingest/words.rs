@@ -4,12 +4,14 @@
 //! Not here: reading the labels.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::io::Read as _;
 
 use super::assemble::{Draft, Home};
 use super::labels::{FileLabels, glob};
-use super::{Piece, name, report, slug};
+use super::{Piece, name, path_labels, report, slug};
 use crate::archive::Discovery;
+use crate::archive::manifest::RUN_FILE;
 use crate::error::{Error, Place};
 use crate::model::{Campaign, Instant};
 
@@ -23,12 +25,16 @@ pub(super) fn apply(
     drafts: &mut [Draft],
     report: &mut report::Report,
 ) {
+    // A number in the name of a file with several runs counts the file and not its runs.
+    let mut several: BTreeMap<usize, usize> = BTreeMap::new();
+    drafts.iter().for_each(|draft| *several.entry(draft.main).or_default() += 1);
     for (folder, home) in homes {
         let Some((number, labels)) = &home.labels else { continue };
         // Patterns were checked when the labels were read.
         let rules: Vec<_> = labels.files.iter().filter_map(|rule| Some((glob(&rule.glob).ok()?, rule))).collect();
         let mut used = BTreeSet::new();
         for draft in drafts.iter_mut().filter(|draft| draft.home == *folder) {
+            let alone = several.get(&draft.main).is_none_or(|runs| *runs == 1);
             let paths = std::iter::once(&draft.main).chain(&draft.others).filter_map(|number| found.files.get(*number));
             let below: Vec<&str> = paths.map(|file| below(&file.path, folder)).collect();
             for (place, (pattern, rule)) in rules.iter().enumerate() {
@@ -37,6 +43,7 @@ pub(super) fn apply(
                     fill(&mut draft.piece, rule);
                 }
             }
+            from_path(found, draft, alone, report);
             fill(&mut draft.piece, &labels.defaults);
             if labels.block_from_repeat {
                 draft.piece.block = draft.piece.block.or(draft.piece.repeat);
@@ -49,6 +56,8 @@ pub(super) fn apply(
         }
     }
     for draft in drafts {
+        let alone = several.get(&draft.main).is_none_or(|runs| *runs == 1);
+        from_path(found, draft, alone, report);
         models(homes.get(&draft.home), &mut draft.piece);
         let piece = &draft.piece;
         let lacking: Vec<&str> = [("environment", &piece.environment), ("model", &piece.model)]
@@ -65,6 +74,48 @@ pub(super) fn apply(
                 ),
             );
         }
+    }
+}
+
+/// Takes from the path what neither the file nor a rule for it says, and says so. A rule that a person wrote for this very file is no guess
+/// and comes before the path; what is said of all files comes after it. Our own archives say themselves all that they know.
+fn from_path(found: &Discovery, draft: &mut Draft, alone: bool, report: &mut report::Report) {
+    let Some(file) = found.files.get(draft.main).filter(|file| !file.path.ends_with(RUN_FILE)) else { return };
+    let said = path_labels::of_path(&file.path);
+    let piece = &mut draft.piece;
+    let mut taken = Vec::new();
+    let id = piece.setup.model_id.as_ref().or(piece.setup.model_served.as_ref()).or(piece.model.as_ref());
+    let of_model = id.and_then(|id| path_labels::of_model(id));
+    let model = said.model.clone().filter(|_| id.is_none());
+    take("environment", &mut piece.environment, said.environment.clone(), &mut taken);
+    take("model", &mut piece.model, model, &mut taken);
+    take("workload", &mut piece.workload, said.workload(), &mut taken);
+    take("engine", &mut piece.setup.engine, said.engine, &mut taken);
+    take("parallelism", &mut piece.setup.parallel, said.parallel, &mut taken);
+    take("concurrency", &mut piece.setup.batch, said.batch, &mut taken);
+    take("request rate", &mut piece.setup.request_rate, said.request_rate, &mut taken);
+    take("input length", &mut piece.setup.isl, said.isl, &mut taken);
+    take("output length", &mut piece.setup.osl, said.osl, &mut taken);
+    take("repeat", &mut piece.repeat, said.repeat.filter(|_| alone), &mut taken);
+    if piece.setup.quantisation.is_none()
+        && let Some(quantisation) = of_model
+    {
+        report.note(draft.main, format!("quantisation '{quantisation}' is taken from the model's name"));
+        piece.setup.quantisation = Some(quantisation);
+    }
+    take("quantisation", &mut piece.setup.quantisation, said.quantisation, &mut taken);
+    if !taken.is_empty() {
+        report.note(draft.main, format!("taken from the path: {}", taken.join(", ")));
+    }
+}
+
+/// Fills one label that is not known yet.
+fn take<T: Display>(name: &str, ours: &mut Option<T>, found: Option<T>, taken: &mut Vec<String>) {
+    if ours.is_none()
+        && let Some(found) = found
+    {
+        taken.push(format!("{name} '{found}'"));
+        *ours = Some(found);
     }
 }
 
@@ -198,7 +249,7 @@ fn campaign(
     macro_rules! over {
         ($($field:ident),*) => { $(campaign.$field = labels.$field.or(campaign.$field);)* };
     }
-    over!(title, question, machine, baseline, planned_repeats, cooldown_s, start_temp_limit_c);
+    over!(title, question, machine, compare_by, baseline, planned_repeats, cooldown_s, start_temp_limit_c);
     for (ours, theirs) in
         [(&mut campaign.primary, labels.primary), (&mut campaign.planned_metrics, labels.planned_metrics)]
     {

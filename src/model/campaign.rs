@@ -20,6 +20,9 @@ pub struct Campaign {
     pub prose: Option<String>,
     /// Machine label, a key of the machine facts.
     pub machine: Option<String>,
+    /// Label that tells the arms apart where it is not the environment: one of [`Campaign::LABELS`]. The runs then carry its value as
+    /// their environment, and their own environment among their settings.
+    pub compare_by: Option<String>,
     /// Environment others are held against.
     pub baseline: Option<String>,
     /// Primary metrics, the members of the family of tests. Empty: chosen by default rule.
@@ -44,6 +47,15 @@ pub struct Campaign {
     pub provenance: Vec<String>,
     /// SHA-256 over the sorted SHA-256 sums of the files its runs came from; empty until the intake is complete.
     pub archive_sha256: String,
+}
+
+impl Campaign {
+    /// Labels that may tell arms apart in place of the environment.
+    pub const LABELS: &[&str] = &["engine", "model", "quantisation", "tool"];
+    /// Stands for an environment or a model that neither a file nor a label names.
+    pub const UNLABELLED: &str = "unlabelled";
+    /// Key among a run's further settings under which its own environment stands where another label is compared.
+    pub const ENVIRONMENT_KEY: &str = "environment";
 }
 
 /// What a campaign says of one of its model labels.

@@ -4,13 +4,16 @@
 //! Not here: polars, files, formatting for people.
 
 pub mod campaign;
+pub mod definition;
 pub mod facts;
 pub mod finding;
+pub mod known_extra;
 pub mod metric;
 pub mod run;
 pub mod time;
 
 pub use campaign::{Campaign, ModelLabel, PublishedCell, Stated, StatedKind};
+pub use definition::{Definition, Likeness};
 pub use facts::{Facts, MachineFacts, ModelFacts};
 pub use finding::{Finding, Level};
 pub use metric::{Direction, Metric};

@@ -13,7 +13,7 @@ use super::prose;
 use super::shell::Shell;
 use super::words::{self, Badge};
 use crate::model::Metric;
-use crate::verdict::report::{CampaignReport, Comparison, Group, RunReport};
+use crate::verdict::report::{CampaignReport, Comparison, Essential, Group, RunReport};
 
 const ROOT: &str = "../../";
 
@@ -41,6 +41,8 @@ struct Page {
     published: Vec<Published>,
     published_summary: Option<String>,
     criteria: Vec<CriterionView>,
+    essential_heads: Vec<(String, &'static str)>,
+    essentials: Vec<EssentialView>,
     groups: Vec<GroupView>,
     other_groups: Vec<GroupView>,
     percentiles: Vec<PercentileView>,
@@ -96,6 +98,14 @@ struct CriterionView {
     metric: String,
     badge: Badge,
     because: String,
+}
+
+/// The five figures of one cell.
+struct EssentialView {
+    cell: String,
+    environment: String,
+    /// Mean, interval and count; or nothing, and why.
+    figures: Vec<Result<(String, String, usize), String>>,
 }
 
 struct GroupView {
@@ -193,6 +203,12 @@ pub fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String, askama
                 because: c.because.clone(),
             })
             .collect(),
+        essential_heads: campaign
+            .essentials
+            .first()
+            .map(|row| row.cells.iter().map(|c| (c.label.clone(), c.unit)).collect())
+            .unwrap_or_default(),
+        essentials: campaign.essentials.iter().map(|row| essential(campaign, row)).collect(),
         percentiles: groups.iter().flat_map(|g| percentiles(campaign, g)).collect(),
         groups: groups_in_full.into_iter().map(|g| group(campaign, g)).collect(),
         other_groups: other_groups.into_iter().map(|g| group(campaign, g)).collect(),
@@ -208,6 +224,18 @@ pub fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String, askama
         confidence: format!("{} %", plain(100.0 * site.analysis.settings.confidence)),
     }
     .render()
+}
+
+fn essential(campaign: &CampaignReport, row: &Essential) -> EssentialView {
+    let figures = row.cells.iter().map(|c| match (c.mean, &c.empty) {
+        (Some(mean), None) => Ok((plain(mean), c.interval.map_or_else(String::new, number::interval), c.n)),
+        (_, why) => Err(why.clone().unwrap_or_else(|| "not reported".to_owned())),
+    });
+    EssentialView {
+        cell: cell(campaign, &row.model, &row.workload),
+        environment: row.environment.clone(),
+        figures: figures.collect(),
+    }
 }
 
 fn questions(

@@ -80,8 +80,11 @@ impl<'a> Case<'a> {
             .or_else(|| self.runs.iter().find_map(|run| self.facts.machine(run.setup.machine.as_deref()?)))
     }
 
-    /// Facts of the model behind a label, by the id that was asked for.
+    /// Facts of the model behind a label, by the id that was asked for; none where models are what the arms compare.
     pub fn model(&self, label: &str) -> Option<&'a ModelFacts> {
+        if self.campaign.compare_by.as_deref() == Some("model") {
+            return None;
+        }
         let id = self
             .campaign
             .models

@@ -39,6 +39,7 @@ pub fn finish(mut c: Comparison, mut obstacles: Vec<Obstacle>, groups: &[Group],
     {
         obstacles.push(Obstacle {
             code: "D1".to_owned(),
+            trap: None,
             because: format!(
                 "the runs were not interleaved and {} drifts by {}%, more than the difference and the margin (D1)",
                 drifting.as_deref().unwrap_or("an arm"),
@@ -48,7 +49,12 @@ pub fn finish(mut c: Comparison, mut obstacles: Vec<Obstacle>, groups: &[Group],
     }
     let grounds = grounds(&c, &metric, obstacles, drift, (&a, &b), settings);
     let decision = grammar::decide(&grounds);
-    let mut reasons: Vec<String> = grounds.obstacles.iter().map(|o| o.code.clone()).collect();
+    let mut reasons: Vec<String> = Vec::new();
+    for code in grounds.obstacles.iter().flat_map(|o| [Some(o.code.as_str()), o.trap]).flatten() {
+        if !reasons.iter().any(|known| known == code) {
+            reasons.push(code.to_owned());
+        }
+    }
     if c.order == "unknown" {
         reasons.push("O0".to_owned());
     }
@@ -63,6 +69,8 @@ pub fn finish(mut c: Comparison, mut obstacles: Vec<Obstacle>, groups: &[Group],
         if !second_session(&c, groups) {
             caveats.push("one session".to_owned());
         }
+        // What the pairing saw of settings and definitions.
+        caveats.append(&mut c.verdict.caveats);
     }
     if decision.kind == VerdictKind::Inconclusive
         && let (Some(a), Some(b), Some(margin)) = (&a, &b, margin)

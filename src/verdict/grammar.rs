@@ -50,6 +50,8 @@ pub struct Grounds {
 pub struct Obstacle {
     /// `P1`, `N2`, `C1`, `D1`, ...
     pub code: String,
+    /// Trap that tells the same, where one does: a second code.
+    pub trap: Option<&'static str>,
     /// Fits after "because".
     pub because: String,
 }
@@ -212,7 +214,7 @@ mod tests {
 
     #[test]
     fn an_obstacle_comes_before_everything() {
-        let obstacle = Obstacle { code: "P1".into(), because: "the weights do not fit the machine".into() };
+        let obstacle = Obstacle { code: "P1".into(), trap: None, because: "the weights do not fit the machine".into() };
         let decision = decide(&Grounds { obstacles: vec![obstacle], ..grounds() });
         assert_eq!(decision.kind, VerdictKind::NotComparable);
         assert_eq!(

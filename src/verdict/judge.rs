@@ -13,7 +13,8 @@ use super::report::{
 };
 use super::trap::{self, Derived};
 use super::{
-    CellValues, Settings, Study, conclusion, criteria, family, finish, group, order, pairing, pool, published,
+    CellValues, Settings, Study, conclusion, criteria, essential, family, finish, group, order, pairing, pool,
+    published,
 };
 use crate::model::{Facts, Metric, Run, Status};
 
@@ -268,6 +269,8 @@ fn report_campaign(
         published_summary: published::summary(&checks),
         published: checks,
         criteria: criteria::assess(case, groups, comparisons),
+        compare_by: campaign.compare_by.clone(),
+        essentials: essential::rows(case, groups),
         archive_sha256: campaign.archive_sha256.clone(),
     }
 }

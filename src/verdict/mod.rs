@@ -3,10 +3,13 @@
 //! In:  campaigns, runs and facts as plain values.  Out: [`report::Analysis`], the one structure that pages and `analysis.json` show.
 //! Not here: files, frames, drawing, HTML.
 
+pub mod alike;
 pub mod case;
 pub mod compare;
 pub mod conclusion;
 pub mod criteria;
+pub mod definitions;
+pub mod essential;
 pub mod facts;
 pub mod family;
 pub mod finish;

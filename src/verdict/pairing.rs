@@ -9,11 +9,15 @@ use rayon::prelude::*;
 
 use super::case::{Case, Cell};
 use super::compare::{self, Pair};
+use super::definitions::Held;
 use super::grammar::Obstacle;
 use super::report::{Comparison, Group, Severity, TrapReport, TrapStatus};
-use super::trap::Derived;
-use super::{CellValues, Settings, group, order};
+use super::trap::{self, Derived};
+use super::{CellValues, Settings, alike, definitions, group, order};
 use crate::model::{Campaign, Metric, Run};
+
+/// Reason code of two definitions under one name, and the trap of that id.
+pub const DEFINITION: &str = "definition-differs";
 
 /// Margin of a metric, per cent: of the command line, else of the campaign, else of the catalogue.
 pub fn margin_of(metric: &Metric, campaign: &Campaign, settings: &Settings) -> f64 {
@@ -91,8 +95,10 @@ pub fn compare_all(
                         .and_then(|d| d.from.first())
                         .map(String::as_str),
                 };
-                let comparison = compare::measure(&pair, settings);
-                let obstacles = obstacles(&pair, base, candidate, traps);
+                let mut comparison = compare::measure(&pair, settings);
+                let compared = case.campaign.compare_by.as_deref();
+                let obstacles = obstacles(&pair, base, candidate, traps, compared);
+                comparison.verdict.caveats = caveats(base, candidate, &metric, compared);
                 (comparison, obstacles)
             })
         })
@@ -127,14 +133,21 @@ fn empty_group(case: &Case<'_>, cell: &Cell<'_>, metric: &Metric, settings: &Set
 }
 
 /// Rule 1 of the grammar, but for the drift, which needs the size of the difference.
-fn obstacles(pair: &Pair<'_>, a: &Cell<'_>, b: &Cell<'_>, traps: &[TrapReport]) -> Vec<Obstacle> {
+fn obstacles(
+    pair: &Pair<'_>,
+    a: &Cell<'_>,
+    b: &Cell<'_>,
+    traps: &[TrapReport],
+    compared: Option<&str>,
+) -> Vec<Obstacle> {
     let mut found: Vec<Obstacle> = Vec::new();
     let mut add = |code: &str, because: String| {
         if !found.iter().any(|o| o.code == code) {
-            found.push(Obstacle { code: code.to_owned(), because });
+            found.push(Obstacle { code: code.to_owned(), trap: None, because });
         }
     };
-    for trap in traps.iter().filter(|t| t.status == TrapStatus::Fired && t.severity == Severity::Error) {
+    let gravest = |t: &&TrapReport| t.status == TrapStatus::Fired && t.severity == Severity::Error;
+    for trap in traps.iter().filter(gravest).filter(|t| !trap::told_by_pair(t.id)) {
         let subject = &trap.subject;
         let about = |field: &Option<String>, value: &str| field.as_deref().is_none_or(|f| f == value);
         let arm = subject.environment.as_deref().is_none_or(|e| e == a.environment || e == b.environment);
@@ -161,39 +174,29 @@ fn obstacles(pair: &Pair<'_>, a: &Cell<'_>, b: &Cell<'_>, traps: &[TrapReport]) 
             add("N4", format!("the mean of {name} is not positive (N4)"));
         }
     }
-    for (code, what, differ) in settings_that_differ(a, b) {
-        add(code, format!("the {what} differs: {differ} ({code})"));
+    if let Some(arm) = [a, b].into_iter().find(|cell| cell.environment == Campaign::UNLABELLED) {
+        let label = compared.unwrap_or("environment");
+        let because =
+            format!("no file and no label says the {label} of {}", super::number::count(arm.runs.len(), "run"));
+        found.push(Obstacle { code: Campaign::UNLABELLED.to_owned(), trap: None, because });
+    }
+    for difference in alike::hold(a, b, compared).differ {
+        let code = if difference.code.is_empty() { difference.trap } else { difference.code };
+        found.push(Obstacle { code: code.to_owned(), trap: Some(difference.trap), because: difference.because() });
+    }
+    if let Some(Held::Differ(because)) = definitions::hold(a, b, pair.metric) {
+        found.push(Obstacle { code: DEFINITION.to_owned(), trap: None, because });
     }
     found
 }
 
-/// Settings that must agree for two environments to be comparable. A setting that either arm does not tell is not held against it.
-fn settings_that_differ(a: &Cell<'_>, b: &Cell<'_>) -> Vec<(&'static str, &'static str, String)> {
-    type Field = fn(&Run) -> Option<String>;
-    const FIELDS: &[(&str, &str, Field)] = &[
-        ("C1", "model", |r| r.setup.model_served.clone().or_else(|| r.setup.model_id.clone())),
-        ("C2", "quantisation", |r| r.setup.quantisation.clone()),
-        ("C3", "input length", |r| r.setup.isl.map(|v| v.to_string())),
-        ("C3", "output length", |r| r.setup.osl.map(|v| v.to_string())),
-        ("C3", "number of requests", |r| r.setup.requests.map(|v| v.to_string())),
-        ("C4", "engine", |r| r.setup.engine.clone()),
-        ("C4", "engine version", |r| r.setup.engine_version.clone()),
-        ("C5", "batch limit", |r| r.setup.batch.map(|v| v.to_string())),
-    ];
-    let set = |cell: &Cell<'_>, field: Field| -> Vec<String> {
-        let mut values: Vec<String> = cell.runs.iter().filter_map(|run| field(run)).collect();
-        values.sort_unstable();
-        values.dedup();
-        values
+/// What qualifies a comparison without forbidding it: settings that one side alone tells, tools that measure alike and not the same.
+fn caveats(a: &Cell<'_>, b: &Cell<'_>, metric: &Metric, compared: Option<&str>) -> Vec<String> {
+    let definition = match definitions::hold(a, b, metric) {
+        Some(Held::Alike(text) | Held::Unknown(text)) => Some(text),
+        Some(Held::Same | Held::Differ(_)) | None => None,
     };
-    FIELDS
-        .iter()
-        .filter_map(|(code, what, field)| {
-            let (left, right) = (set(a, *field), set(b, *field));
-            (!left.is_empty() && !right.is_empty() && left != right)
-                .then(|| (*code, *what, format!("{} against {}", left.join(", "), right.join(", "))))
-        })
-        .collect()
+    alike::hold(a, b, compared).caveat().into_iter().chain(definition).collect()
 }
 
 /// "P1 title" in the middle of a sentence.

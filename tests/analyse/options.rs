@@ -199,3 +199,41 @@ fn the_whole_report_fits_into_one_file_that_opens_from_disk() {
         assert!(target.starts_with(['#']) || target.starts_with("data:") || target.starts_with("https://"), "{target}");
     }
 }
+
+#[test]
+fn what_no_file_says_is_asked_once_and_written_as_a_file_to_fill_in() {
+    let folder = Folder::new("analyse-write-labels");
+    let table = one_per_cent_apart().replace("environment,", "machine,");
+    folder.put("in/t/runs.csv", table);
+    let said = analyse(&folder, &["--write-labels", "blank.toml"]).expect(0).err;
+    let asked = said.lines().filter(|line| line.contains("says no environment")).count();
+    assert!(asked == 1 && said.contains("1 file (t/runs.csv) says no environment"), "{said}");
+    let blank = std::fs::read_to_string(folder.path().join("blank.toml")).expect("it was written");
+    assert!(blank.contains("glob = \"t/runs.csv\"\nenvironment = \"\""), "{blank}");
+    folder.put("filled.toml", blank.replace("environment = \"\"", "environment = \"native\""));
+    let said = analyse(&folder, &["--labels", "filled.toml"]).expect(0).err;
+    assert!(!said.contains("says no environment"), "{said}");
+}
+
+#[test]
+fn engines_are_compared_where_the_labels_ask_for_it() {
+    let folder = Folder::new("analyse-compare-by");
+    let table = one_per_cent_apart()
+        .replace("environment,", "engine,")
+        .replace("native,", "vllm,")
+        .replace("boxed,", "sglang,");
+    folder.put("in/t/runs.csv", table);
+    folder.put(
+        "in/t/labels.toml",
+        "schema = \"sparkbench.labels/1\"\ncompare_by = \"engine\"\nbaseline = \"vLLM\"\n[defaults]\nenvironment = \"docker\"\n",
+    );
+    let report = report(&folder, &[]);
+    let compared = report.comparison("t", "m", "chat", "e2e_latency_ms");
+    assert_eq!((text(compared, "baseline"), text(compared, "candidate")), ("vLLM", "SGLang"));
+    assert_ne!(kind(compared), "not_comparable", "{}", text(&compared["verdict"], "text"));
+    let campaign = report.campaign("t");
+    assert_eq!(text(campaign, "compare_by"), "engine");
+    let rows = list(campaign, "essentials");
+    assert_eq!(rows.len(), 2);
+    assert!(list(&rows[0], "cells").iter().all(|cell| text(cell, "empty") == "not reported"), "{:?}", rows[0]);
+}

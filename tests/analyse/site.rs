@@ -262,7 +262,7 @@ fn the_analysis_has_every_key_of_the_contract() {
 
 #[test]
 fn every_trap_of_the_issue_was_looked_for_in_both_campaigns() {
-    const TRAPS: [&str; 26] = [
+    const TRAPS: [&str; 38] = [
         "weights-exceed-memory",
         "decode-above-roofline",
         "same-speed-unlike-models",
@@ -289,6 +289,18 @@ fn every_trap_of_the_issue_was_looked_for_in_both_campaigns() {
         "small-n",
         "outlier-rule-cannot-fire",
         "few-requests-for-percentile",
+        "settings-differ",
+        "engine-differs",
+        "token-counts-differ",
+        "definition-differs",
+        "kv-budget-differs",
+        "request-errors",
+        "client-limited",
+        "page-cache-differs",
+        "swap-used",
+        "memory-floor",
+        "host-load",
+        "single-setup",
     ];
     for campaign in ["phase1", "h200-chroot"] {
         for id in TRAPS {

@@ -514,6 +514,8 @@ fn campaign(name: &str, later: i64) -> CampaignReport {
             Criterion { id: "reproducible", model: "deepseek".into(), workload: "128 in, 128 out".into(), metric: None, outcome: "not_assessed", because: "one session".into() },
             Criterion { id: "complete", model: "gpt120b".into(), workload: "128 in, 128 out".into(), metric: None, outcome: "pass", because: "13 of 10 runs".into() },
         ],
+        compare_by: None,
+        essentials: Vec::new(),
         archive_sha256: "9c0f1c9be2a1".repeat(6).chars().take(64).collect(),
     }
 }

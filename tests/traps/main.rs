@@ -3,6 +3,7 @@
 mod archives;
 mod intake;
 mod mini;
+mod pairs;
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use sparkbench::model::{Campaign, Instant, ModelLabel, Origin, Reading, Run, Series, Setup, Source, Stated, Status};
+use sparkbench::model::{
+    Campaign, Extra, ExtraValue, Instant, ModelLabel, Origin, Reading, Run, Series, Setup, Source, Stated, Status,
+};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -63,6 +65,15 @@ struct WireCell {
     isl: Option<f64>,
     osl: Option<f64>,
     requests: Option<f64>,
+    engine: Option<String>,
+    engine_version: Option<String>,
+    max_model_len: Option<f64>,
+    tool: Option<String>,
+    /// Rule that read every figure of the cell: one that the catalogue of definitions knows, or `mini`.
+    rule: Option<String>,
+    /// Further figures of each run by name, a number or words.
+    #[serde(default)]
+    extras: BTreeMap<String, toml::Value>,
     /// Length of the series behind each percentile.
     iterations: Option<usize>,
     #[serde(default)]
@@ -106,9 +117,16 @@ fn runs(cell: &WireCell) -> Vec<Run> {
     (0..n).map(|i| run(cell, i)).collect()
 }
 
+fn rule(cell: &WireCell) -> &'static str {
+    const RULES: &[&str] = &["vllm-bench-serve", "guidellm"];
+    let Some(name) = &cell.rule else { return "mini" };
+    RULES.iter().find(|known| *known == name).copied().expect("a rule that is listed here")
+}
+
 fn run(cell: &WireCell, i: usize) -> Run {
     let file = format!("{}/{}.json", cell.environment, i + 1);
-    let origin = |field: &str| Origin { file: file.clone(), line: None, field: Some(field.to_owned()), rule: "mini" };
+    let origin =
+        |field: &str| Origin { file: file.clone(), line: None, field: Some(field.to_owned()), rule: rule(cell) };
     let seconds =
         |column: &Option<Vec<f64>>| column.as_ref().and_then(|c| Instant::from_unix_seconds(1_700_000_000.0 + c[i]));
     let started = match &cell.start {
@@ -150,7 +168,20 @@ fn run(cell: &WireCell, i: usize) -> Run {
                 bare.iter().map(|m| Series { metric: (*m).clone(), values: vec![1.0; n], origin: origin(m) }).collect()
             })
             .unwrap_or_default(),
-        extras: Vec::new(),
+        extras: cell
+            .extras
+            .iter()
+            .map(|(name, value)| Extra {
+                name: name.clone(),
+                unit: String::new(),
+                value: match value {
+                    toml::Value::String(text) => ExtraValue::Text(text.clone()),
+                    other => ExtraValue::Number(other.as_float().expect("a number with a point")),
+                },
+                why: None,
+                origin: origin(name),
+            })
+            .collect(),
         telemetry: Vec::new(),
         setup: Setup {
             model_id: cell.model_id.clone(),
@@ -161,6 +192,10 @@ fn run(cell: &WireCell, i: usize) -> Run {
             isl: cell.isl,
             osl: cell.osl,
             requests: cell.requests,
+            engine: cell.engine.clone(),
+            engine_version: cell.engine_version.clone(),
+            max_model_len: cell.max_model_len,
+            tool: cell.tool.clone(),
             parameters: cell.parameters,
             device_memory_gib: cell.device_memory_gib,
             model_memory_gib: cell.model_memory_gib,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Comparison;
+use super::{Comparison, Interval};
 use crate::model::Instant;
 
 /// One campaign: its words, its design, and what its rows support.
@@ -61,8 +61,45 @@ pub struct CampaignReport {
     pub published_summary: Option<String>,
     /// The seed's success criteria, cell by cell.
     pub criteria: Vec<Criterion>,
+    /// Label that tells the arms apart where it is not the environment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compare_by: Option<String>,
+    /// Decode throughput, time per output token, model memory and KV cache of every cell, an empty one with its reason.
+    pub essentials: Vec<Essential>,
     /// SHA-256 over the sorted hashes of the campaign's files.
     pub archive_sha256: String,
+}
+
+/// The five figures of one cell that every comparison carries.
+#[derive(Debug, Clone, Serialize)]
+pub struct Essential {
+    /// Model label.
+    pub model: String,
+    /// Workload label.
+    pub workload: String,
+    /// Environment label.
+    pub environment: String,
+    /// The figures, always in the same order.
+    pub cells: Vec<EssentialCell>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, Serialize)]
+pub struct EssentialCell {
+    /// Contract name.
+    pub metric: String,
+    /// For people.
+    pub label: String,
+    /// Unit as printed.
+    pub unit: &'static str,
+    /// Runs it rests on.
+    pub n: usize,
+    /// Mean over these runs.
+    pub mean: Option<f64>,
+    /// Its t-interval, where there are two runs or more.
+    pub interval: Option<Interval>,
+    /// Why there is no figure; absent where there is one.
+    pub empty: Option<String>,
 }
 
 /// A sentence with the comparisons, traps or groups it rests on.

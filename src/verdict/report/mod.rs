@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-pub use campaign::{CampaignReport, Criterion, OrderReport, PublishedCheck, Sentence};
+pub use campaign::{CampaignReport, Criterion, Essential, EssentialCell, OrderReport, PublishedCheck, Sentence};
 pub use comparison::{
     Adjusted, Comparison, Effect, FReport, NamedInterval, PermutationReport, Stability, TReport, TostReport, UReport,
     Verdict, VerdictKind, WReport, WithoutFlagged,

@@ -11,27 +11,40 @@ pub mod physics;
 
 mod affine_columns;
 mod autocorrelated;
+mod client_limited;
 mod decode_above_roofline;
+mod definition_differs;
 mod derived_column;
 mod drift;
 mod duplicate_runs;
+mod engine_differs;
 mod failed_runs;
 mod few_requests;
 mod first_run;
+mod host_load;
+mod kv_budget;
 mod kv_tokens;
+mod memory_floor;
 mod memory_inconsistent;
 mod memory_scope;
 mod missing_metric;
 mod model_mismatch;
 mod order;
 mod outlier_rule;
+mod page_cache;
+mod request_errors;
 mod run_count;
 mod runs_overlap;
 mod same_speed;
+mod settings_differ;
+mod sides;
+mod single_setup;
 mod small_n;
 mod start_temperature;
 mod stated_facts;
+mod swap_used;
 mod temperature;
+mod token_counts;
 mod variance;
 mod weights_exceed;
 mod work_time;
@@ -62,6 +75,10 @@ pub trait Trap: Sync {
     }
     /// Whether a difference in this metric keeps an open cause when the trap fires: something else than the environment may have made it.
     fn leaves_cause_open(&self, _metric: &str) -> bool {
+        false
+    }
+    /// Whether the comparison of two arms says the same with both values, so that the trap itself need not forbid it.
+    fn told_by_pair(&self) -> bool {
         false
     }
     /// Looks. At least one finding; "cannot look" is a finding too.
@@ -96,7 +113,24 @@ pub static TRAPS: &[&dyn Trap] = &[
     &small_n::SmallN,
     &outlier_rule::OutlierRuleCannotFire,
     &few_requests::FewRequestsForPercentile,
+    &settings_differ::SettingsDiffer,
+    &engine_differs::EngineDiffers,
+    &token_counts::TokenCountsDiffer,
+    &definition_differs::DefinitionDiffers,
+    &kv_budget::KvBudgetDiffers,
+    &request_errors::RequestErrors,
+    &client_limited::ClientLimited,
+    &page_cache::PageCacheDiffers,
+    &swap_used::SwapUsed,
+    &memory_floor::MemoryFloor,
+    &host_load::HostLoad,
+    &single_setup::SingleSetup,
 ];
+
+/// Whether the pairing tells what the trap of this id tells.
+pub fn told_by_pair(id: &str) -> bool {
+    TRAPS.iter().any(|trap| trap.id() == id && trap.told_by_pair())
+}
 
 /// Runs every trap over a campaign. Sorted by the order of [`TRAPS`], then by subject.
 pub fn look(case: &Case<'_>) -> Vec<TrapReport> {

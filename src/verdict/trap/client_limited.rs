@@ -1,0 +1,64 @@
+//! Runs in which the load generator itself may have been the limit.
+//!
+//! In:  the certificate of our own load.  Out: one finding a cell.
+//! Not here: how the certificate is made (see `load`).
+
+use super::finding::{or_missing, place, seen};
+use super::{Finding, Trap};
+use crate::model::{Run, known_extra};
+use crate::verdict::case::{Case, Cell};
+use crate::verdict::number::count;
+use crate::verdict::report::{Severity, Subject};
+
+/// The client was the limit.
+pub struct ClientLimited;
+
+impl Trap for ClientLimited {
+    fn id(&self) -> &'static str {
+        "client-limited"
+    }
+    fn title(&self) -> &'static str {
+        "The load generator may have been the limit"
+    }
+    fn severity(&self) -> Severity {
+        Severity::Warning
+    }
+    fn about(&self) -> String {
+        "A client that is busy sends late and reads late, and both enter the figures as if the server had been slow; where it shares the machine with the server it also takes the processor away from it. Our own load \
+         writes a certificate with each run: requests sent late, answers that lay unread, a thread without a processor, prompts not built in time. The check reads that certificate and fires when a run says that the \
+         client may have been the limit. Other tools write none. To avoid the trap, give the client processors of its own, and hold its figures against the calibration."
+            .to_owned()
+    }
+    fn undermines(&self) -> &'static str {
+        "that the figures are those of the server and not of the client"
+    }
+    fn check(&self, case: &Case<'_>) -> Vec<Finding> {
+        or_missing(case.cells.iter().map(|cell| look(case, cell)).collect(), case, "the campaign has no runs")
+    }
+}
+
+fn look(case: &Case<'_>, cell: &Cell<'_>) -> Finding {
+    let subject = Subject::cell(case, cell);
+    let place = format!("{} in {}", place(case, cell.model, cell.workload), cell.environment);
+    let known: Vec<(&Run, &str)> = cell
+        .runs
+        .iter()
+        .filter_map(|run| known_extra::text(run, known_extra::CLIENT_LIMITED).map(|why| (*run, why)))
+        .collect();
+    if known.is_empty() {
+        return Finding::not_evaluated(subject, format!("{place}: no certificate of the client"));
+    }
+    let limited: Vec<(&Run, &str)> = known.iter().filter(|(_, why)| *why != "no").copied().collect();
+    if limited.is_empty() {
+        return Finding::passed(
+            subject,
+            format!("{place}: the client was not the limit in {}", count(known.len(), "run")),
+        );
+    }
+    Finding::fired(
+        subject,
+        format!("{place}: the client may have been the limit in {} of {}", limited.len(), count(known.len(), "run")),
+    )
+    .evidence(limited.iter().map(|(run, why)| seen(run, (*why).to_owned())))
+    .remedy("give the client processors of its own, or fewer requests at a time, and measure again")
+}

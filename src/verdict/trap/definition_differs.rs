@@ -1,0 +1,70 @@
+//! Arms whose figures have one name and two meanings.
+//!
+//! In:  which tool read which metric.  Out: one finding a candidate.
+//! Not here: what each tool measures (see `model::definition`).
+
+use super::finding::place;
+use super::{Finding, Trap, sides};
+use crate::model::Metric;
+use crate::verdict::case::Case;
+use crate::verdict::definitions::{self, Held};
+use crate::verdict::number::{count, list};
+use crate::verdict::pairing::DEFINITION;
+use crate::verdict::report::{Evidence, Severity};
+
+/// Definitions differ.
+pub struct DefinitionDiffers;
+
+impl Trap for DefinitionDiffers {
+    fn id(&self) -> &'static str {
+        DEFINITION
+    }
+    fn title(&self) -> &'static str {
+        "One name, two definitions"
+    }
+    fn severity(&self) -> Severity {
+        Severity::Error
+    }
+    fn about(&self) -> String {
+        "Four different events are called the first token by tools that people compare every day, and on a server that prefills in pieces they lie more than a second apart; one tool's time per output token \
+         holds the first token and another's inter-token latency is a mean over the request; some count chunks and call them tokens. The check asks a catalogue what the tool behind each figure measures and fires \
+         when a candidate and its baseline have figures of one metric from two classes of it. A tool that the catalogue does not know says nothing of how it measured, which becomes a caveat. To avoid the trap, \
+         measure both sides with one tool and one version."
+            .to_owned()
+    }
+    fn undermines(&self) -> &'static str {
+        "comparisons of figures that share a name alone"
+    }
+    fn told_by_pair(&self) -> bool {
+        true
+    }
+    fn check(&self, case: &Case<'_>) -> Vec<Finding> {
+        let metrics: Vec<Metric> = case.metrics().into_iter().filter_map(Metric::find).collect();
+        sides::by_candidate(case, |base, cell, subject| {
+            let place =
+                format!("{}, {} beside {}", place(case, cell.model, cell.workload), cell.environment, base.environment);
+            let (mut differ, mut held): (Vec<(String, String)>, usize) = (Vec::new(), 0);
+            for metric in &metrics {
+                match definitions::hold(base, cell, metric) {
+                    Some(Held::Differ(because)) => differ.push((metric.name.clone(), because)),
+                    Some(Held::Same | Held::Alike(_)) => held += 1,
+                    Some(Held::Unknown(_)) | None => {}
+                }
+            }
+            if !differ.is_empty() {
+                let names: Vec<&str> = differ.iter().map(|(name, _)| name.as_str()).collect();
+                let message = format!("{place}: two definitions of {}", list(&names));
+                let rows = differ.iter().map(|(_, because)| Evidence::text(because.clone()));
+                let remedy = "measure both sides with one tool, or compare the metrics that both define alike";
+                return Finding::fired(subject, message).evidence(rows).remedy(remedy);
+            }
+            if held == 0 {
+                return Finding::not_evaluated(
+                    subject,
+                    format!("{place}: no metric whose definition is known on both sides"),
+                );
+            }
+            Finding::passed(subject, format!("{place}: one definition of each of {}", count(held, "metric")))
+        })
+    }
+}

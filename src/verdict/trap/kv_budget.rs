@@ -1,0 +1,74 @@
+//! Arms with KV caches of different size.
+//!
+//! In:  size and capacity of the KV cache.  Out: one finding a candidate.
+//! Not here: whether size and capacity fit each other (see `kv_tokens`).
+
+use super::finding::{named, place};
+use super::{Finding, Trap, sides};
+use crate::stats;
+use crate::verdict::case::Case;
+use crate::verdict::number::significant;
+use crate::verdict::report::{Evidence, Severity};
+
+/// KV caches that differ by more than this are not one budget, per cent of the baseline: the margin of memory figures.
+pub const LIMIT_PCT: f64 = crate::model::metric::MARGIN_WIDE_PCT;
+
+/// KV budgets differ.
+pub struct KvBudgetDiffers;
+
+impl Trap for KvBudgetDiffers {
+    fn id(&self) -> &'static str {
+        "kv-budget-differs"
+    }
+    fn title(&self) -> &'static str {
+        "The arms had different KV caches"
+    }
+    fn severity(&self) -> Severity {
+        Severity::Warning
+    }
+    fn about(&self) -> String {
+        format!(
+            "Engines size their KV cache by the memory that happens to be free at the start, so a little more in use elsewhere becomes a smaller cache, and under load a smaller cache means fewer requests at once, \
+             waiting and preemption. The difference in speed is then one of memory, which shows only where the cache is full. The check compares the mean size and capacity of the KV cache of each candidate with its \
+             baseline and fires beyond {LIMIT_PCT} %. To avoid the trap, fix the size of the cache in blocks or bytes on both sides, and report how full it was."
+        )
+    }
+    fn check(&self, case: &Case<'_>) -> Vec<Finding> {
+        sides::by_candidate(case, |base, cell, subject| {
+            let place =
+                format!("{}, {} beside {}", place(case, cell.model, cell.workload), cell.environment, base.environment);
+            let mut seen = Vec::new();
+            for metric in ["kv_cache_gib", "kv_cache_tokens"] {
+                let (a, b) = (base.numbers(metric), cell.numbers(metric));
+                if !a.is_empty() && !b.is_empty() && stats::mean(&a) > 0.0 {
+                    let (a, b) = (stats::mean(&a), stats::mean(&b));
+                    seen.push((metric, a, b, 100.0 * (b / a - 1.0)));
+                }
+            }
+            let rows = seen.iter().map(|(metric, a, b, _)| {
+                Evidence::text(format!(
+                    "{}: {} in {}, {} in {}",
+                    named(metric),
+                    significant(*a, 5),
+                    base.environment,
+                    significant(*b, 5),
+                    cell.environment
+                ))
+            });
+            let Some((metric, .., worst)) = seen.iter().max_by(|x, y| x.3.abs().total_cmp(&y.3.abs())) else {
+                return Finding::not_evaluated(
+                    subject,
+                    format!("{place}: no size or capacity of the KV cache on both sides"),
+                );
+            };
+            let side = if *worst < 0.0 { "less" } else { "more" };
+            let message = format!("{place}: {} % {side} {}", significant(worst.abs(), 3), named(metric));
+            if worst.abs() <= LIMIT_PCT {
+                return Finding::passed(subject, format!("{message}, within {LIMIT_PCT} %")).evidence(rows);
+            }
+            Finding::fired(subject, message)
+                .evidence(rows)
+                .remedy("give both sides the same number of KV blocks instead of a share of the free memory")
+        })
+    }
+}

@@ -1,0 +1,68 @@
+//! Environments that start from page caches of different size.
+//!
+//! In:  the state of the machine that our own archives hold before and after each run.  Out: one finding a candidate.
+//! Not here: how it is read (see `run::state`).
+
+use super::finding::place;
+use super::sides::{by_candidate, state};
+use super::{Finding, Trap};
+use crate::stats;
+use crate::verdict::case::{Case, Cell};
+use crate::verdict::number::significant;
+use crate::verdict::report::{Evidence, Severity};
+
+/// Mean page caches that differ by more than this are not the same start, GiB: a model of a billion parameters, read once.
+pub const LIMIT_GIB: f64 = 2.0;
+
+/// Page caches differ.
+pub struct PageCacheDiffers;
+
+impl Trap for PageCacheDiffers {
+    fn id(&self) -> &'static str {
+        "page-cache-differs"
+    }
+    fn title(&self) -> &'static str {
+        "Environments start from different page caches"
+    }
+    fn severity(&self) -> Severity {
+        Severity::Warning
+    }
+    fn about(&self) -> String {
+        format!(
+            "What lies in the page cache before a run decides how long loading takes, and on a machine whose GPU shares the memory of the host it is also memory that looks taken when the engine sizes its KV cache. An environment that always runs second \
+             finds the model in the cache already. The check compares the mean page cache before the runs of each candidate with that of its baseline and fires beyond {LIMIT_GIB} GiB. To avoid the trap, drop the caches before every run, or alternate \
+             the environments so that each finds what the other left."
+        )
+    }
+    fn undermines(&self) -> &'static str {
+        "load times and memory figures that rest on an equal start"
+    }
+    fn check(&self, case: &Case<'_>) -> Vec<Finding> {
+        by_candidate(case, |base, cell, subject| {
+            let place =
+                format!("{}, {} beside {}", place(case, cell.model, cell.workload), cell.environment, base.environment);
+            let (Some(a), Some(b)) = (mean(base), mean(cell)) else {
+                return Finding::not_evaluated(
+                    subject,
+                    format!("{place}: no page cache before the runs on both sides"),
+                );
+            };
+            let message = format!(
+                "{place}: {} GiB against {} GiB of page cache before a run",
+                significant(b, 3),
+                significant(a, 3)
+            );
+            if (b - a).abs() <= LIMIT_GIB {
+                return Finding::passed(subject, format!("{message}, within {LIMIT_GIB}"));
+            }
+            Finding::fired(subject, message.clone())
+                .evidence([Evidence::text(message)])
+                .remedy("drop the caches before every run, or alternate the environments")
+        })
+    }
+}
+
+fn mean(cell: &Cell<'_>) -> Option<f64> {
+    let values: Vec<f64> = cell.runs.iter().filter_map(|run| state(run, "page_cache", "before")).collect();
+    (!values.is_empty()).then(|| stats::mean(&values))
+}

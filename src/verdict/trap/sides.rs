@@ -1,0 +1,61 @@
+//! The candidate of each question beside its baseline: what the checks of settings have in common.
+//!
+//! In:  a case, and what to look at.  Out: one finding a candidate.
+//! Not here: which settings there are (see `verdict::alike`).
+
+use super::Finding;
+use super::finding::{or_missing, place};
+use crate::model::{Run, known_extra};
+use crate::verdict::alike::{self, Difference};
+use crate::verdict::case::{Case, Cell};
+use crate::verdict::number::list;
+use crate::verdict::report::{Evidence, Subject};
+
+/// Looks at each candidate beside the baseline of its question; a question without a candidate cannot be looked at.
+pub fn by_candidate(case: &Case<'_>, look: impl Fn(&Cell<'_>, &Cell<'_>, Subject) -> Finding) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (model, workload) in case.questions() {
+        let arms = case.arms(model, workload);
+        match arms.split_first() {
+            Some((base, candidates)) if !candidates.is_empty() => {
+                findings.extend(candidates.iter().map(|cell| look(base, cell, Subject::cell(case, cell))));
+            }
+            _ => findings.push(Finding::not_evaluated(
+                Subject::question(case, model, workload),
+                format!("{}: one environment only", place(case, model, workload)),
+            )),
+        }
+    }
+    or_missing(findings, case, "the campaign has no runs")
+}
+
+/// What our own archives hold of the machine `before` or `after` a run.
+pub fn state(run: &Run, what: &str, when: &str) -> Option<f64> {
+    known_extra::number(run, &[&format!("{what}_{when}")])
+}
+
+/// The settings that belong to one trap, of each candidate.
+pub fn settings(case: &Case<'_>, trap: &'static str, missing: &str, remedy: &str) -> Vec<Finding> {
+    by_candidate(case, |base, cell, subject| {
+        let sides = alike::hold(base, cell, case.campaign.compare_by.as_deref());
+        let place =
+            format!("{}, {} beside {}", place(case, cell.model, cell.workload), cell.environment, base.environment);
+        let differ: Vec<&Difference> = sides.differ.iter().filter(|d| d.trap == trap).collect();
+        let agree: Vec<&str> = sides.agree.iter().filter(|(of, _)| *of == trap).map(|(_, setting)| *setting).collect();
+        if !differ.is_empty() {
+            let said: Vec<String> =
+                differ.iter().map(|d| format!("{} {} against {}", d.setting, d.left, d.right)).collect();
+            let rows = differ.iter().map(|d| {
+                Evidence::text(format!(
+                    "{}: {} in {}, {} in {}",
+                    d.setting, d.left, base.environment, d.right, cell.environment
+                ))
+            });
+            return Finding::fired(subject, format!("{place}: {}", list(&said))).evidence(rows).remedy(remedy);
+        }
+        if agree.is_empty() {
+            return Finding::not_evaluated(subject, format!("{place}: {missing}"));
+        }
+        Finding::passed(subject, format!("{place}: the same {}", list(&agree)))
+    })
+}

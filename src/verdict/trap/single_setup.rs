@@ -1,0 +1,54 @@
+//! Everything measured on one machine in one session.
+//!
+//! In:  machine names and the times of the runs.  Out: one finding a campaign.
+//! Not here: the spread over runs (see `variance`, `small_n`).
+
+use std::collections::BTreeSet;
+
+use super::{Finding, Trap};
+use crate::verdict::case::Case;
+use crate::verdict::number::{count, list};
+use crate::verdict::report::{Evidence, Severity, Subject};
+
+/// One setup.
+pub struct SingleSetup;
+
+impl Trap for SingleSetup {
+    fn id(&self) -> &'static str {
+        "single-setup"
+    }
+    fn title(&self) -> &'static str {
+        "One machine only"
+    }
+    fn severity(&self) -> Severity {
+        Severity::Note
+    }
+    fn about(&self) -> String {
+        "Runs on one machine, with one installation of the driver and the engine, repeat each other closely and all share whatever is particular to that machine: a warm chip, a firmware, a disk, a library. Their interval speaks \
+         of that machine, and not of machines of its kind. The check counts the names of machines that the runs print; with one it says so. Two machines of one name count as one, since nothing else tells them apart in an \
+         archive that holds no host names. To avoid the trap, repeat the campaign on a second machine and analyse both together."
+            .to_owned()
+    }
+    fn check(&self, case: &Case<'_>) -> Vec<Finding> {
+        let subject = Subject::of(case);
+        let printed: BTreeSet<&str> = case.runs.iter().filter_map(|run| run.setup.machine.as_deref()).collect();
+        let labelled = case.campaign.machine.as_deref();
+        let names: Vec<&str> =
+            if printed.is_empty() { labelled.into_iter().collect() } else { printed.into_iter().collect() };
+        match names.as_slice() {
+            [] => vec![Finding::not_evaluated(subject, "no run and no label says on which machine it was measured")],
+            [one] => vec![
+                Finding::fired(
+                    subject,
+                    format!(
+                        "{} on one kind of machine, {one}: what is particular to it is in every figure",
+                        count(case.runs.len(), "run")
+                    ),
+                )
+                .evidence([Evidence::text(format!("machine: {one}"))])
+                .remedy("repeat the campaign on a second machine and analyse both together"),
+            ],
+            several => vec![Finding::passed(subject, format!("runs on {}", list(several)))],
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Arms whose requests had other lengths.
+//!
+//! In:  input and output lengths.  Out: one finding a candidate.
+//! Not here: other settings (see `settings_differ`).
+
+use super::{Finding, Trap, sides};
+use crate::verdict::alike::{self, TOKENS_TOLERANCE_PCT};
+use crate::verdict::case::Case;
+use crate::verdict::report::Severity;
+
+/// Lengths differ.
+pub struct TokenCountsDiffer;
+
+impl Trap for TokenCountsDiffer {
+    fn id(&self) -> &'static str {
+        alike::TOKEN_COUNTS
+    }
+    fn title(&self) -> &'static str {
+        "The arms were asked for different lengths"
+    }
+    fn severity(&self) -> Severity {
+        Severity::Error
+    }
+    fn about(&self) -> String {
+        format!(
+            "Every latency and every rate depends on how many tokens went in and came out. Generators ask for text of so many tokens and servers see more or fewer, by the template of the chat, by another \
+             tokenizer, or because answers end early; then one side simply had less to do. The check compares the mean input and output length of each candidate with those of its baseline and fires when \
+             they are more than {TOKENS_TOLERANCE_PCT} % apart. To avoid the trap, send prompts as token ids, fix the output length, and take the counts that the server reports."
+        )
+    }
+    fn undermines(&self) -> &'static str {
+        "that all arms did the same work"
+    }
+    fn told_by_pair(&self) -> bool {
+        true
+    }
+    fn check(&self, case: &Case<'_>) -> Vec<Finding> {
+        sides::settings(
+            case,
+            self.id(),
+            "lengths are not known on both sides",
+            "send the same token ids to both sides and fix the output length",
+        )
+    }
+}

@@ -1,0 +1,82 @@
+//! Labels that no file says: from the path, from `labels.toml`, and asked for in one file to fill in.
+
+use std::path::{Path, PathBuf};
+
+use sparkbench::archive;
+use sparkbench::ingest::{self, Intake, Options};
+
+/// A console log of trtllm-bench that names no environment.
+const LOG: &str = "fixtures/ingest/trtllm-bench/W0a_kv090.txt";
+
+/// A folder of the test with the log under each of these names.
+fn folder(name: &str, paths: &[&str]) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("labels-{name}"));
+    let _ = std::fs::remove_dir_all(&folder);
+    let log =
+        std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(LOG)).expect("the fixture is there");
+    for (number, path) in paths.iter().enumerate() {
+        let path = folder.join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder can be made");
+        // Not one byte for byte: copies of one run would be one run.
+        let own = [log.as_slice(), format!("\n# {number}\n").as_bytes()].concat();
+        std::fs::write(path, own).expect("a file can be written");
+    }
+    folder
+}
+
+fn read(folder: &Path, labels: Option<PathBuf>) -> Intake {
+    let found = archive::discover(&[folder.to_owned()]).expect("the folder is there");
+    ingest::all(&found, &Options { labels }).expect("labels that can be used")
+}
+
+#[test]
+fn the_path_says_what_the_file_does_not_and_never_overrides_it() {
+    let folder = folder("path", &["docker/fp4/run1.log", "native/run2.log"]);
+    let intake = read(&folder, None);
+    let said: Vec<(&str, Option<u32>, Option<&str>)> = intake
+        .runs
+        .iter()
+        .map(|run| (run.environment.as_str(), run.repeat, run.setup.quantisation.as_deref()))
+        .collect();
+    assert_eq!(said, [("docker", Some(1), Some("FP8")), ("native", Some(2), Some("FP8"))], "the log says FP8");
+    let reason = intake.inputs[0].reason.as_deref().expect("a note");
+    assert!(reason.contains("taken from the path: environment 'docker', repeat '1'"), "{reason}");
+    assert_eq!(intake.ask, None);
+}
+
+#[test]
+fn what_nobody_says_is_asked_once_and_the_filled_file_answers() {
+    let folder = folder("ask", &["a/x.log", "a/y.log", "b [1]/z.log"]);
+    let ask = read(&folder, None).ask.expect("no environment is known");
+    assert_eq!(ask.message, "3 files (a/x.log, a/y.log, b [1]/z.log) say no environment");
+    assert!(ask.labels.contains("glob = \"a/*\"") && ask.labels.contains("# model: Llama-3.1-8B"), "{}", ask.labels);
+    let file = folder.with_extension("toml");
+    std::fs::write(&file, &ask.labels).expect("a file can be written");
+    assert!(read(&folder, Some(file.clone())).ask.is_some(), "an empty value is no label");
+    let filled = ask.labels.replacen("environment = \"\"", "environment = \"docker\"", 1);
+    let filled = filled.replacen("environment = \"\"", "environment = \"native\"", 1);
+    std::fs::write(&file, &filled).expect("a file can be written");
+    let intake = read(&folder, Some(file));
+    let mut said: Vec<(&str, &str)> =
+        intake.runs.iter().map(|run| (run.source.path.as_str(), run.environment.as_str())).collect();
+    said.sort_unstable();
+    assert_eq!(said, [("a/x.log", "docker"), ("a/y.log", "docker"), ("b [1]/z.log", "native")], "{filled}");
+    assert_eq!(intake.ask, None);
+}
+
+#[test]
+fn a_campaign_can_compare_another_label_in_place_of_the_environment() {
+    let folder = folder("arms", &["x/vllm.log", "x/sglang.log"]);
+    let labels = |text: &str| {
+        let text = format!("schema = \"sparkbench.labels/1\"\n{text}\n");
+        std::fs::write(folder.join("labels.toml"), text).expect("a file can be written");
+        read(&folder, None)
+    };
+    // The log itself says its engine, so the arms are told by rules here: quantisation is what the log says of both.
+    let intake = labels("compare_by = \"quantisation\"\n[defaults]\nenvironment = \"docker\"");
+    assert!(intake.runs.iter().all(|run| run.environment == "fp8" && run.setup.more["environment"] == "docker"));
+    assert_eq!(intake.campaigns[0].compare_by.as_deref(), Some("quantisation"));
+    let wrong = labels("compare_by = \"weather\"");
+    let reason = wrong.inputs.iter().find(|input| input.path == "labels.toml").and_then(|input| input.reason.clone());
+    assert!(reason.expect("a reason").contains("expected one of engine, model, quantisation, tool, found \"weather\""));
+}
