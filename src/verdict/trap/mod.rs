@@ -12,6 +12,7 @@ pub mod physics;
 mod affine_columns;
 mod autocorrelated;
 mod decode_above_roofline;
+mod decode_below_band;
 mod derived_column;
 mod drift;
 mod duplicate_runs;
@@ -96,6 +97,7 @@ pub static TRAPS: &[&dyn Trap] = &[
     &small_n::SmallN,
     &outlier_rule::OutlierRuleCannotFire,
     &few_requests::FewRequestsForPercentile,
+    &decode_below_band::DecodeBelowBand,
 ];
 
 /// Runs every trap over a campaign. Sorted by the order of [`TRAPS`], then by subject.
