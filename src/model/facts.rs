@@ -82,6 +82,9 @@ pub struct ModelFacts {
     /// True where the program computed it from a checkpoint's own files.
     #[serde(skip)]
     pub computed: bool,
+    /// True where it counted bytes rather than parameters times bits.
+    #[serde(skip)]
+    pub counted: bool,
     /// Where each figure comes from, or how it was computed.
     pub sources: Vec<String>,
 }
@@ -135,6 +138,8 @@ impl Facts {
         for (id, more) in other.models {
             match self.models.get_mut(&id) {
                 Some(known) if known.computed && more.computed => known.complete(more),
+                // A shape without bytes says less than what is known.
+                Some(known) if more.computed && more.weight_bytes.is_none() && known.weight_bytes.is_some() => {}
                 _ => {
                     self.models.insert(id, more);
                 }

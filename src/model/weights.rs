@@ -82,29 +82,48 @@ impl ModelFacts {
         })
     }
 
-    /// Takes every figure that another entry about the same model has.
+    /// Joins what two files of one checkpoint say: bytes that were counted win over bytes that were computed, and what a step reads
+    /// follows them.
     pub fn complete(&mut self, more: Self) {
+        let (mut shape, counted) =
+            if more.counted || !self.counted { (std::mem::take(self), more) } else { (more, std::mem::take(self)) };
+        if let (Some(real), Some(computed), None) = (counted.weight_bytes, shape.weight_bytes, counted.step_bytes) {
+            let extra = real - computed;
+            let read = match (shape.experts, shape.experts_per_token) {
+                (Some(experts), Some(chosen)) if experts > 0.0 => {
+                    shape.expert_bytes = shape.expert_bytes.map(|bytes| bytes + extra);
+                    extra * chosen / experts
+                }
+                _ => extra,
+            };
+            shape.step_bytes = shape.step_bytes.map(|bytes| bytes + read).filter(|bytes| *bytes > 0.0);
+        }
         let figures = [
-            (&mut self.parameters, more.parameters),
-            (&mut self.weight_bytes, more.weight_bytes),
-            (&mut self.step_bytes, more.step_bytes),
-            (&mut self.expert_bytes, more.expert_bytes),
-            (&mut self.experts, more.experts),
-            (&mut self.experts_per_token, more.experts_per_token),
-            (&mut self.kv_bytes_per_token, more.kv_bytes_per_token),
-            (&mut self.layers, more.layers),
-            (&mut self.kv_heads, more.kv_heads),
-            (&mut self.head_dim, more.head_dim),
-            (&mut self.embedding_parameters, more.embedding_parameters),
-            (&mut self.windowed_layers, more.windowed_layers),
-            (&mut self.window, more.window),
+            (&mut shape.parameters, counted.parameters),
+            (&mut shape.weight_bytes, counted.weight_bytes),
+            (&mut shape.step_bytes, counted.step_bytes),
+            (&mut shape.expert_bytes, counted.expert_bytes),
+            (&mut shape.experts, counted.experts),
+            (&mut shape.experts_per_token, counted.experts_per_token),
+            (&mut shape.kv_bytes_per_token, counted.kv_bytes_per_token),
+            (&mut shape.layers, counted.layers),
+            (&mut shape.kv_heads, counted.kv_heads),
+            (&mut shape.head_dim, counted.head_dim),
+            (&mut shape.embedding_parameters, counted.embedding_parameters),
+            (&mut shape.windowed_layers, counted.windowed_layers),
+            (&mut shape.window, counted.window),
         ];
         for (own, other) in figures {
             *own = other.or(*own);
         }
-        self.tied |= more.tied;
-        self.quantisation = more.quantisation.or_else(|| self.quantisation.take());
-        self.sources.extend(more.sources);
+        if shape.title.is_empty() {
+            shape.title = counted.title;
+        }
+        shape.tied = if counted.counted { counted.tied } else { shape.tied || counted.tied };
+        shape.quantisation = counted.quantisation.or(shape.quantisation);
+        shape.counted |= counted.counted;
+        shape.sources.extend(counted.sources);
+        *self = shape;
     }
 }
 
