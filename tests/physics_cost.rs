@@ -1,11 +1,13 @@
 //! Shares of the roofline and costs of the archives that ship, with facts of the program and of a user.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use sparkbench::archive;
 use sparkbench::ingest::{self, Intake, Options};
+use sparkbench::model::Run;
 use sparkbench::verdict::report::Analysis;
-use sparkbench::verdict::{self, Settings, Study, derive, summary};
+use sparkbench::verdict::{self, CellValues, Settings, Study, derive, summary};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
@@ -13,6 +15,30 @@ fn root() -> PathBuf {
 
 fn settings() -> Settings {
     Settings { confidence: 0.95, resamples: 999, seed: 42, baseline: None, margins_pct: Default::default() }
+}
+
+/// Values by cell and metric, in the order of the runs.
+fn cells(runs: &[Run]) -> Vec<CellValues> {
+    let mut found: BTreeMap<[String; 5], (Vec<String>, Vec<f64>)> = BTreeMap::new();
+    for run in runs {
+        for reading in &run.readings {
+            let key = [&run.campaign, &run.model, &run.workload, &run.environment, &reading.metric].map(Clone::clone);
+            let (ids, values) = found.entry(key).or_default();
+            ids.push(run.id.clone());
+            values.push(reading.value);
+        }
+    }
+    type Found = ([String; 5], (Vec<String>, Vec<f64>));
+    let cell = |([campaign, model, workload, environment, metric], (run_ids, values)): Found| CellValues {
+        campaign,
+        model,
+        workload,
+        environment,
+        metric,
+        run_ids,
+        values,
+    };
+    found.into_iter().map(cell).collect()
 }
 
 /// As `analyse` does it, without tables: the rows here need none.
@@ -24,7 +50,7 @@ fn judged(paths: &[PathBuf]) -> (Analysis, Intake) {
     runs.iter_mut().for_each(summary::of_requests);
     derive::of_facts(&intake.campaigns, &mut runs, &facts);
     let study = Study { campaigns: intake.campaigns.clone(), runs, facts, inputs: intake.inputs.clone() };
-    (verdict::judge(&study, &[], &settings(), &|_| {}), intake)
+    (verdict::judge(&study, &cells(&study.runs), &settings(), &|_| {}), intake)
 }
 
 #[track_caller]
@@ -53,6 +79,17 @@ fn the_published_study_has_shares_costs_and_references_with_their_sources() {
     let run = analysis.runs.iter().find(|run| run.model == "deepseek").unwrap();
     assert!(run.metrics["roofline_pct"].is_some() && run.metrics["usd_per_million_tokens"].is_some());
     assert_eq!(run.origins["usd_per_million_tokens"].rule, "cost.derived");
+    // A cost is a rate turned round: the same verdict, and a share that has no per cent of its own is never compared by one.
+    let compared = |metric: &str| {
+        let found = analysis.comparisons.iter().find(|c| c.model == "deepseek" && c.metric == metric);
+        found.unwrap_or_else(|| panic!("no comparison of {metric}"))
+    };
+    let (rate, cost) = (compared("output_throughput_tok_s"), compared("usd_per_million_tokens"));
+    assert_eq!(rate.verdict.kind, cost.verdict.kind, "{} / {}", rate.verdict.text, cost.verdict.text);
+    near(cost.overhead_pct, rate.overhead_pct.unwrap(), 0.01);
+    let share = compared("roofline_pct");
+    println!("{}\n{}", cost.verdict.text, share.verdict.text);
+    assert_eq!((share.overhead_pct, cost.primary || share.primary), (None, false));
     let beside = analysis.references.iter().find(|row| row.key == "gb10-19").unwrap();
     assert_eq!(beside.own.len(), 2, "the same model natively and in a container");
     assert!(analysis.machines.is_empty() && analysis.best_batches.is_empty());

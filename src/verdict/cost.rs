@@ -90,7 +90,10 @@ fn row<'a>(case: &Case<'a>, grounds: &Grounds<'_, 'a>, cell: &Cell<'a>, settings
         devices,
         engine: first.setup.engine.clone(),
         quantisation: grounds.precision(first).map(str::to_owned),
-        batch: case.batch(cell.model, cell.workload),
+        batch: runs
+            .iter()
+            .find_map(|run| run.setup.batch)
+            .or_else(|| case.campaign.models.get(cell.model).and_then(|model| model.batch)),
         isl: first.setup.isl,
         osl: first.setup.osl,
         usd_per_million_output: cost(&output),

@@ -261,8 +261,8 @@ fn share(rate: f64, memory_bound: f64, compute_bound: Option<f64>) -> f64 {
     100.0 * rate / compute_bound.map_or(memory_bound, |compute| compute.min(memory_bound))
 }
 
-/// `tp2 pp1` is two devices.
-fn parts(parallel: &str) -> f64 {
+/// Devices that a model is parted over: `tp2 pp1` is two.
+pub fn parts(parallel: &str) -> f64 {
     let word = |word: &str| {
         let digits = word.strip_prefix("tp").or_else(|| word.strip_prefix("pp"))?;
         digits.parse::<f64>().ok().filter(|n| *n >= 1.0)
@@ -286,7 +286,7 @@ fn row(grounds: &Grounds<'_, '_>, cell: &Cell<'_>, settings: &Settings) -> Optio
     let one = known.first();
     let machine = grounds.machine(first);
     let of = |value: fn(&Reach) -> Option<f64>| -> Option<Estimate> {
-        estimate::of(&known.iter().filter_map(|r| value(r)).collect::<Vec<f64>>(), settings.confidence)
+        estimate::of(&known.iter().filter_map(value).collect::<Vec<f64>>(), settings.confidence)
     };
     Some(PhysicsReport {
         campaign: first.campaign.clone(),
