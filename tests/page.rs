@@ -51,6 +51,7 @@ fn the_paths_of_the_contract_are_there() {
         "c/phase1/index.html",
         "r/phase1-native-deepseek-01/index.html",
         "traps/index.html",
+        "cost/index.html",
         "method/index.html",
         "data/index.html",
         "data/analysis.json",
@@ -115,7 +116,7 @@ fn the_report_as_one_file_is_sound_and_needs_no_other() {
     let faults = site_check::faults(&one);
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
     let html = String::from_utf8(bytes.clone()).unwrap();
-    for path in ["index.html", "c/phase1/index.html", "traps/index.html", "method/index.html"] {
+    for path in ["index.html", "c/phase1/index.html", "traps/index.html", "cost/index.html", "method/index.html"] {
         let page = text(&site(), path);
         let heading = page.split_once("<h1").unwrap().1.split_once('>').unwrap().1.split_once("</h1>").unwrap().0;
         assert!(html.contains(heading), "{path} is not in it");
@@ -161,7 +162,33 @@ fn nothing() -> Analysis {
     analysis.groups.clear();
     analysis.comparisons.clear();
     analysis.traps.clear();
+    analysis.physics.clear();
+    analysis.costs.clear();
+    analysis.best_batches.clear();
+    analysis.machines.clear();
+    analysis.references.clear();
     analysis
+}
+
+#[test]
+fn a_cost_stands_beside_its_interval_its_price_and_the_day_of_it_and_an_empty_cell_says_why() {
+    let html = text(&site(), "cost/index.html");
+    for words in [
+        "0.450",
+        "[0.440, 0.460], n = 10",
+        "gb10-owned, 2026-06-12",
+        "no price of NVIDIA B200 in the list",
+        "LMSYS, NVIDIA DGX Spark In-Depth Review",
+        "not told apart from 16",
+        "TPOT is 250 ms",
+        "missing: facts about the machine",
+        "reported 87.5 GiB",
+        "1.80",
+    ] {
+        assert!(html.contains(words), "'{words}' is not on the page");
+    }
+    let empty = text(&page::render(&nothing(), &sample_analysis::extras()).unwrap(), "cost/index.html");
+    assert!(empty.contains("No group reports output tokens a second."));
 }
 
 #[test]

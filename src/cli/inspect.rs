@@ -3,6 +3,7 @@
 //! In:  files.  Out: a text for people, or JSON that golden files rest on.
 //! Not here: reading (see `ingest`), judging.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -64,6 +65,7 @@ pub fn run(args: &Inspect, talk: &Talk) -> Result<Outcome, Error> {
 fn document(path: &str, look: &Look) -> Value {
     let mut runs = Vec::new();
     let mut other = Vec::new();
+    let mut models = BTreeMap::new();
     let Ok(parsed) = &look.outcome else { return Value::Null };
     for record in &parsed.records {
         match record {
@@ -71,7 +73,14 @@ fn document(path: &str, look: &Look) -> Value {
             Record::Campaign(campaign) => other.push(format!("campaign {}", campaign.name)),
             Record::Labels(_) => other.push("labels".to_owned()),
             Record::Facts(facts) => {
-                other.push(format!("facts of {} machines and {} models", facts.machines.len(), facts.models.len()));
+                other.push(format!(
+                    "facts of {} machines and {} models, {} prices, {} published figures",
+                    facts.machines.len(),
+                    facts.models.len(),
+                    facts.prices.len(),
+                    facts.references.len()
+                ));
+                models.extend(facts.models.iter().filter(|(_, model)| model.computed));
             }
             Record::Published(cells) => other.push(format!("{} published figures", cells.len())),
         }
@@ -82,6 +91,9 @@ fn document(path: &str, look: &Look) -> Value {
     root.insert("format".into(), json!(format));
     root.insert("sha256".into(), json!(look.sha256));
     root.insert("runs".into(), json!(runs));
+    if !models.is_empty() {
+        root.insert("models".into(), json!(models));
+    }
     let left_out: Vec<String> = parsed.left_out.iter().map(ingest::one_line).collect();
     for (key, lines) in [
         ("also", &other),

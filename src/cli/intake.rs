@@ -140,6 +140,7 @@ pub fn judge_runs(intake: Intake, judging: &Judging, talk: &Talk) -> Result<Judg
     let mut runs: Vec<Run> = intake.runs;
     runs.iter_mut().for_each(summary::of_requests);
     let mut campaigns = intake.campaigns;
+    verdict::derive::of_facts(&campaigns, &mut runs, &facts);
     campaigns.iter_mut().for_each(|campaign| campaign.archive_sha256 = hash_of(&campaign.name, &runs));
     let study = Study { campaigns, runs, facts, inputs: intake.inputs };
     let frames = frame::build(&study.runs)?;

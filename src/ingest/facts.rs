@@ -1,6 +1,6 @@
 //! Facts of machines and models, `schema = "sparkbench.facts/1"`.
 //!
-//! In:  TOML with tables `[machines.LABEL]` and `[models."ID"]`.  Out: [`Facts`].
+//! In:  TOML with tables `[machines.LABEL]`, `[models."ID"]`, `[prices.KEY]`, `[references.KEY]` and `[limits]`.  Out: [`Facts`].
 //! Not here: any figure of our own.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::labels::{from_toml, schema};
 use super::{About, Format, Head, Parsed, Record, SourceFile};
 use crate::error::{Error, Place};
-use crate::model::{Facts, MachineFacts, ModelFacts};
+use crate::model::{Facts, LimitFacts, MachineFacts, ModelFacts, PriceFacts, ReferenceFacts};
 
 /// See the module.
 pub struct FactsFile;
@@ -26,6 +26,12 @@ struct WireFacts {
     machines: BTreeMap<String, MachineFacts>,
     #[serde(default)]
     models: BTreeMap<String, ModelFacts>,
+    #[serde(default)]
+    prices: BTreeMap<String, PriceFacts>,
+    #[serde(default)]
+    references: BTreeMap<String, ReferenceFacts>,
+    #[serde(default)]
+    limits: LimitFacts,
 }
 
 impl Format for FactsFile {
@@ -57,7 +63,7 @@ impl Format for FactsFile {
 /// Names the line, or the key, of what does not fit.
 pub fn parse_facts(text: &str) -> Result<Facts, Error> {
     schema(text, SCHEMA)?;
-    let wire: WireFacts = from_toml(text)?;
+    let mut wire: WireFacts = from_toml(text)?;
     for (key, machine) in &wire.machines {
         sourced(&format!("machines.{key}"), &machine.sources)?;
         positive(
@@ -66,6 +72,10 @@ pub fn parse_facts(text: &str) -> Result<Facts, Error> {
                 ("memory_gib", machine.memory_gib),
                 ("bandwidth_gb_s", machine.bandwidth_gb_s),
                 ("max_temp_c", machine.max_temp_c),
+                ("bf16_tflops", machine.bf16_tflops),
+                ("fp8_tflops", machine.fp8_tflops),
+                ("fp4_tflops", machine.fp4_tflops),
+                ("power_w", machine.power_w),
             ],
         )?;
     }
@@ -81,10 +91,78 @@ pub fn parse_facts(text: &str) -> Result<Facts, Error> {
                 ("experts", model.experts),
                 ("experts_per_token", model.experts_per_token),
                 ("kv_bytes_per_token", model.kv_bytes_per_token),
+                ("layers", model.layers),
+                ("kv_heads", model.kv_heads),
+                ("head_dim", model.head_dim),
+                ("embedding_parameters", model.embedding_parameters),
+                ("windowed_layers", model.windowed_layers),
+                ("window", model.window),
             ],
         )?;
     }
-    Ok(Facts { machines: wire.machines, models: wire.models })
+    for (key, price) in &mut wire.prices {
+        price.own = true;
+        priced(&format!("prices.\"{key}\""), price)?;
+    }
+    for (key, reference) in &wire.references {
+        let key = format!("references.\"{key}\"");
+        sourced(&key, &reference.sources)?;
+        positive(
+            &key,
+            &[
+                ("machines", reference.machines),
+                ("concurrency", reference.concurrency),
+                ("prefill_tok_s", reference.prefill_tok_s),
+                ("decode_tok_s", reference.decode_tok_s),
+                ("decode_tok_s_high", reference.decode_tok_s_high),
+                ("gemm_tflops", reference.gemm_tflops),
+            ],
+        )?;
+    }
+    positive("limits", &[("tpot_ms", wire.limits.tpot_ms), ("ttft_ms", wire.limits.ttft_ms)])?;
+    Ok(Facts {
+        machines: wire.machines,
+        models: wire.models,
+        prices: wire.prices,
+        references: wire.references,
+        limits: wire.limits,
+    })
+}
+
+/// A price is rented by the hour, or bought, with all that an hour of a bought machine needs.
+fn priced(key: &str, price: &PriceFacts) -> Result<(), Error> {
+    sourced(key, &price.sources)?;
+    let bought = [
+        ("purchase_usd", price.purchase_usd),
+        ("years", price.years),
+        ("utilisation", price.utilisation),
+        ("wall_power_w", price.wall_power_w),
+        ("usd_per_kwh", price.usd_per_kwh),
+    ];
+    positive(key, &bought)?;
+    let rented = [
+        ("usd_per_hour", price.usd_per_hour),
+        ("gpus", price.gpus),
+        ("overhead", price.overhead),
+        ("output_weight", price.output_weight),
+    ];
+    positive(key, &rented)?;
+    let cannot = |field: &str, what: &str| {
+        Err(Error::archive("a price cannot be used").at(Place::Field(format!("{key}.{field}"))).detail(what))
+    };
+    if price.utilisation.is_some_and(|share| share > 1.0) {
+        return cannot("utilisation", "expected a share above 0 and at most 1");
+    }
+    match (price.usd_per_hour, bought.iter().find(|(_, figure)| figure.is_none())) {
+        (Some(_), _) if price.purchase_usd.is_some() => {
+            cannot("usd_per_hour", "a machine is rented or bought; give `usd_per_hour` or `purchase_usd`")
+        }
+        (None, Some((field, _))) => cannot(
+            field,
+            "expected `usd_per_hour`, or `purchase_usd`, `years`, `utilisation`, `wall_power_w` and `usd_per_kwh`",
+        ),
+        _ => Ok(()),
+    }
 }
 
 fn sourced(key: &str, sources: &[String]) -> Result<(), Error> {
@@ -120,6 +198,29 @@ mod tests {
             ("memory_gib", "memory_gb", "line 4: unknown field `memory_gb`"),
         ] {
             let error = parse_facts(&good.replace(from, to)).unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_price_is_rented_or_bought_and_nothing_between() {
+        let text = |price: &str| {
+            format!(
+                "schema = \"sparkbench.facts/1\"\n[prices.x]\ntitle = \"X\"\nmachine = \"t4\"\ndate = \"2026\"\nsources = [\"s\"]\n{price}"
+            )
+        };
+        let bought = "purchase_usd = 4000.0\nyears = 3.0\nutilisation = 0.5\nwall_power_w = 90.0\nusd_per_kwh = 0.3\n";
+        let facts = parse_facts(&text("usd_per_hour = 1.0\n")).unwrap();
+        assert!(facts.prices["x"].own);
+        assert!(parse_facts(&text(bought)).is_ok());
+        for (price, word) in [
+            (String::new(), "prices.\"x\".purchase_usd"),
+            (format!("{bought}usd_per_hour = 1.0\n"), "rented or bought"),
+            (bought.replace("years = 3.0\n", ""), "prices.\"x\".years"),
+            (bought.replace("0.5", "1.5"), "at most 1"),
+            ("usd_per_hour = 0.0\n".to_owned(), "above 0"),
+        ] {
+            let error = parse_facts(&text(&price)).unwrap_err().to_string();
             assert!(error.contains(word), "{error}");
         }
     }

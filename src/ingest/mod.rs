@@ -11,6 +11,7 @@ mod ask;
 mod assemble;
 mod at;
 mod belong;
+mod checkpoint;
 mod facts;
 mod figure;
 mod flat;
@@ -70,6 +71,8 @@ pub static FORMATS: &[&dyn Format] = &[
     &h200_ab::H200Ab,
     &flat::Metadata,
     &published::Published,
+    &checkpoint::Config,
+    &checkpoint::Index,
     &nvidia_smi::Csv,
     &table::Table,
     &log::Text,

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::price::{LimitFacts, PriceFacts, ReferenceFacts};
+
 /// A machine, by the label its archives use.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,6 +30,14 @@ pub struct MachineFacts {
     pub unified_memory: bool,
     /// Highest plausible GPU temperature, degrees Celsius.
     pub max_temp_c: Option<f64>,
+    /// Dense peak of BF16 (of FP16 where the device has no BF16), TFLOP/s, without sparsity.
+    pub bf16_tflops: Option<f64>,
+    /// Dense peak of FP8, TFLOP/s; absent where the device has none.
+    pub fp8_tflops: Option<f64>,
+    /// Dense peak of FP4, TFLOP/s; absent where the device has none.
+    pub fp4_tflops: Option<f64>,
+    /// Power limit of one device, W.
+    pub power_w: Option<f64>,
     /// Where each figure comes from.
     pub sources: Vec<String>,
 }
@@ -52,8 +62,29 @@ pub struct ModelFacts {
     pub experts: Option<f64>,
     /// Experts chosen per token.
     pub experts_per_token: Option<f64>,
-    /// Bytes of keys and values per token in the KV cache.
+    /// Bytes of keys and values per token in the KV cache, at 16 bits a value.
     pub kv_bytes_per_token: Option<f64>,
+    /// Layers.
+    pub layers: Option<f64>,
+    /// Heads of keys and values.
+    pub kv_heads: Option<f64>,
+    /// Size of a head.
+    pub head_dim: Option<f64>,
+    /// Parameters of the input embedding; an untied output head has as many again.
+    pub embedding_parameters: Option<f64>,
+    /// True where the output head is the input embedding.
+    #[serde(default)]
+    pub tied: bool,
+    /// Layers that look back over [`Self::window`] tokens only.
+    pub windowed_layers: Option<f64>,
+    /// How far back they look, tokens.
+    pub window: Option<f64>,
+    /// True where the program computed it from a checkpoint's own files.
+    #[serde(skip)]
+    pub computed: bool,
+    /// True where it counted bytes rather than parameters times bits.
+    #[serde(skip)]
+    pub counted: bool,
     /// Where each figure comes from, or how it was computed.
     pub sources: Vec<String>,
 }
@@ -67,21 +98,56 @@ pub struct Facts {
     /// By model id.
     #[serde(default)]
     pub models: BTreeMap<String, ModelFacts>,
+    /// What machines cost, by a key of the list.
+    #[serde(default)]
+    pub prices: BTreeMap<String, PriceFacts>,
+    /// Figures that others published, by a key of the list.
+    #[serde(default)]
+    pub references: BTreeMap<String, ReferenceFacts>,
+    /// Limits that a service must keep.
+    #[serde(default)]
+    pub limits: LimitFacts,
 }
 
 impl Facts {
     /// The machine with this label, or whose aliases appear in the name that the files print.
     pub fn machine(&self, name: &str) -> Option<&MachineFacts> {
-        self.machines.get(name).or_else(|| {
+        self.machine_entry(name).map(|(_, machine)| machine)
+    }
+
+    /// The same with its label.
+    pub fn machine_entry(&self, name: &str) -> Option<(&str, &MachineFacts)> {
+        let exact = self.machines.get_key_value(name);
+        let found = exact.or_else(|| {
             let name = name.to_lowercase();
-            self.machines.values().find(|m| m.aliases.iter().any(|alias| holds_word(&name, &alias.to_lowercase())))
-        })
+            self.machines.iter().find(|(_, m)| m.aliases.iter().any(|alias| holds_word(&name, &alias.to_lowercase())))
+        });
+        found.map(|(label, machine)| (label.as_str(), machine))
+    }
+
+    /// The model of this id. A key without a slash, such as the name of a folder with a `config.json`, is also found by the last part.
+    pub fn model(&self, id: &str) -> Option<&ModelFacts> {
+        let last = || self.models.get(id.trim_end_matches('/').rsplit('/').next()?);
+        self.models.get(id).or_else(last)
     }
 
     /// Later entries win, key by key: a user's file extends or replaces ours.
     pub fn extend(&mut self, other: Self) {
         self.machines.extend(other.machines);
-        self.models.extend(other.models);
+        // What a checkpoint's index and its settings say apart belongs together: a later entry wins figure by figure.
+        for (id, more) in other.models {
+            match self.models.get_mut(&id) {
+                Some(known) if known.computed && more.computed => known.complete(more),
+                // A shape without bytes says less than what is known.
+                Some(known) if more.computed && more.weight_bytes.is_none() && known.weight_bytes.is_some() => {}
+                _ => {
+                    self.models.insert(id, more);
+                }
+            }
+        }
+        self.prices.extend(other.prices);
+        self.references.extend(other.references);
+        self.limits.extend(&other.limits);
     }
 }
 
@@ -93,18 +159,4 @@ fn holds_word(name: &str, word: &str) -> bool {
         let free = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
         (counted || free(name[..start].chars().next_back())) && free(name[start + word.len()..].chars().next())
     })
-}
-
-impl ModelFacts {
-    /// Bytes read in one decode step that serves `batch` sequences. Experts touched grow with the batch:
-    /// E (1 - (1 - k/E)^batch) of E are expected when tokens choose independently.
-    pub fn bytes_per_step(&self, batch: f64) -> Option<f64> {
-        match (self.expert_bytes, self.experts, self.experts_per_token, self.weight_bytes) {
-            (Some(expert_bytes), Some(experts), Some(chosen), Some(all)) if experts > 0.0 => {
-                let rest = self.step_bytes.map_or(all - expert_bytes, |one| one - expert_bytes * chosen / experts);
-                Some(expert_bytes * (1.0 - (1.0 - chosen / experts).powf(batch)) + rest)
-            }
-            _ => self.step_bytes.or(self.weight_bytes),
-        }
-    }
 }

@@ -9,13 +9,16 @@ pub mod facts;
 pub mod finding;
 pub mod known_extra;
 pub mod metric;
+pub mod price;
 pub mod run;
 pub mod time;
+mod weights;
 
 pub use campaign::{Campaign, ModelLabel, PublishedCell, Stated, StatedKind};
 pub use definition::{Definition, Likeness};
 pub use facts::{Facts, MachineFacts, ModelFacts};
 pub use finding::{Finding, Level};
 pub use metric::{Direction, Metric};
+pub use price::{Billing, LimitFacts, PriceFacts, ReferenceFacts};
 pub use run::{Extra, ExtraValue, Origin, Reading, Run, Sample, Series, Setup, Source, Status};
 pub use time::Instant;

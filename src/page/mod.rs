@@ -8,6 +8,7 @@
 
 mod campaign;
 mod comparison;
+mod cost;
 mod data;
 mod export;
 mod figure;
@@ -98,6 +99,7 @@ pub fn render(analysis: &Analysis, extras: &Extras) -> Result<Vec<Page>, Error> 
     pages.push(Page::new("data/index.html", data));
     pages.push(Page::new("index.html", front::page(&site, &listed).map_err(template_fault)?));
     pages.push(Page::new("traps/index.html", traps::page(&site).map_err(template_fault)?));
+    pages.push(Page::new("cost/index.html", cost::page(&site).map_err(template_fault)?));
     pages.push(Page::new("method/index.html", method::page(&site)?));
     for report in &analysis.campaigns {
         let html = campaign::page(&site, report).map_err(template_fault)?;
@@ -131,6 +133,7 @@ pub fn single_file(analysis: &Analysis, extras: &Extras) -> Result<Vec<u8>, Erro
         sources.push(source(format!("c/{}/index.html", report.name), &report.title, html));
     }
     sources.push(source("traps/index.html".into(), "Traps", traps::page(&site).map_err(template_fault)?));
+    sources.push(source("cost/index.html".into(), "Cost", cost::page(&site).map_err(template_fault)?));
     sources.push(source("method/index.html".into(), "Method", method::page(&site)?));
     single::document(&site, &sources)
 }

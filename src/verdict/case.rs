@@ -3,6 +3,8 @@
 //! In:  a campaign, its runs, the facts.  Out: [`Case`], read by traps and by the judge.
 //! Not here: formulas, sentences.
 
+use std::collections::BTreeMap;
+
 use crate::model::{Campaign, Facts, MachineFacts, ModelFacts, Run};
 
 /// Runs of one environment x model x workload in order of time.
@@ -47,7 +49,25 @@ pub struct Case<'a> {
     pub primary: Vec<String>,
 }
 
+/// Rules by which this program computes a metric from others: such a column is no measurement of its own.
+pub const COMPUTED: &[&str] = &["roofline.derived", "cost.derived"];
+
 impl<'a> Case<'a> {
+    /// Runs sorted into cells, without a baseline or primary metrics: enough to look facts up.
+    pub fn of_runs(campaign: &'a Campaign, mut runs: Vec<&'a Run>, facts: &'a Facts) -> Self {
+        // Stable: ties and missing starts keep the order of the archive.
+        runs.sort_by_key(|run| (run.started.is_none(), run.started));
+        let mut cells: BTreeMap<(&str, &str, &str), Vec<&Run>> = BTreeMap::new();
+        for run in &runs {
+            cells.entry((&run.model, &run.workload, &run.environment)).or_default().push(run);
+        }
+        let cells: Vec<Cell<'a>> = cells
+            .into_iter()
+            .map(|((model, workload, environment), runs)| Cell { model, workload, environment, runs })
+            .collect();
+        Case { campaign, runs, cells, facts, baseline: None, primary: Vec::new() }
+    }
+
     /// Cells of one model and workload, the baseline first, then by name.
     pub fn arms(&self, model: &str, workload: &str) -> Vec<&Cell<'a>> {
         let mut arms: Vec<_> = self.cells.iter().filter(|c| c.model == model && c.workload == workload).collect();
@@ -72,6 +92,16 @@ impl<'a> Case<'a> {
         names
     }
 
+    /// The same without the columns that this program computed from others.
+    pub fn reported(&self) -> Vec<&'a str> {
+        let readings = self.runs.iter().flat_map(|run| run.readings.iter());
+        let mut names: Vec<&'a str> =
+            readings.filter(|r| !COMPUTED.contains(&r.origin.rule)).map(|r| r.metric.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
     /// Facts of the machine, from the campaign's label or from what the runs print.
     pub fn machine(&self) -> Option<&'a MachineFacts> {
         let label = self.campaign.machine.as_deref();
@@ -91,7 +121,7 @@ impl<'a> Case<'a> {
             .get(label)
             .and_then(|m| m.id.as_deref())
             .or_else(|| self.runs.iter().filter(|r| r.model == label).find_map(|r| r.setup.model_id.as_deref()))?;
-        self.facts.models.get(id)
+        self.facts.model(id)
     }
 
     /// Batch of a model's runs, from the runs, else from the campaign.

@@ -10,6 +10,8 @@ use crate::model::Facts;
 pub const BUILTIN: &[(&str, &str)] = &[
     ("data/facts/machines.toml", include_str!("../../data/facts/machines.toml")),
     ("data/facts/models.toml", include_str!("../../data/facts/models.toml")),
+    ("data/facts/prices.toml", include_str!("../../data/facts/prices.toml")),
+    ("data/facts/reference.toml", include_str!("../../data/facts/reference.toml")),
 ];
 
 /// All shipped facts as one.
@@ -65,10 +67,41 @@ mod tests {
             ("Tesla T4", "NVIDIA T4"),
             ("NVIDIA L4", "NVIDIA L4"),
             ("Tesla V100-SXM2-16GB", "NVIDIA V100 16 GB"),
+            ("NVIDIA L40S", "NVIDIA L40S"),
+            ("NVIDIA GeForce RTX 5090", "NVIDIA GeForce RTX 5090"),
+            ("NVIDIA B200", "NVIDIA B200"),
         ] {
             assert_eq!(facts.machine(name).map(|m| m.title.as_str()), Some(title), "{name}");
         }
-        assert!(facts.machine("NVIDIA L40S").is_none(), "an L40S is no L4");
+        assert!(facts.machine("NVIDIA L40").is_none(), "an L40 is no L4");
+    }
+
+    #[test]
+    fn every_shipped_price_and_reference_speaks_of_a_known_machine_and_says_where_it_comes_from() {
+        let facts = builtin().unwrap();
+        for (key, price) in &facts.prices {
+            assert!(facts.machines.contains_key(&price.machine) && !price.sources.is_empty(), "{key}");
+            assert!(!price.date.is_empty() && (price.usd_per_hour.is_some() != price.purchase_usd.is_some()), "{key}");
+        }
+        assert!(facts.references.len() >= 37);
+        for (key, reference) in &facts.references {
+            assert!(facts.machines.contains_key(&reference.machine) && !reference.sources.is_empty(), "{key}");
+            let rate = reference.decode_tok_s.or(reference.gemm_tflops);
+            assert!(
+                rate.is_some_and(|r| r > 0.0) && reference.decode_tok_s_high.is_none_or(|h| Some(h) > rate),
+                "{key}"
+            );
+            assert!(reference.model_id.as_ref().is_none_or(|id| facts.models.contains_key(id)), "{key}");
+        }
+    }
+
+    #[test]
+    fn the_cache_of_a_token_is_layers_times_heads() {
+        for (key, model) in builtin().unwrap().models {
+            let figures = [model.layers, model.kv_heads, model.head_dim].map(|f| f.unwrap_or(f64::NAN));
+            let values: f64 = figures.iter().product::<f64>() * 2.0;
+            assert_eq!(model.kv_bytes_per_token, Some(2.0 * values), "{key}");
+        }
     }
 
     #[test]

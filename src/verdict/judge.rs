@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use super::case::{Case, Cell};
+use super::cost;
+use super::physics;
+use super::reference;
 use super::report::{
     Analysis, CampaignReport, Comparison, Group, RunReport, SCHEMA, Settings as Said, StatusText, Tool, TrapReport,
 };
@@ -71,6 +74,11 @@ pub fn judge(study: &Study, cells: &[CellValues], settings: &Settings, step: &(d
         groups: Vec::new(),
         comparisons: Vec::new(),
         traps: Vec::new(),
+        physics: Vec::new(),
+        costs: Vec::new(),
+        best_batches: Vec::new(),
+        machines: Vec::new(),
+        references: Vec::new(),
     };
     for campaign in &study.campaigns {
         let own: Vec<&Run> = study.runs.iter().filter(|run| run.campaign == campaign.name).collect();
@@ -90,8 +98,13 @@ pub fn judge(study: &Study, cells: &[CellValues], settings: &Settings, step: &(d
         analysis.campaigns.push(report);
         analysis.comparisons.extend(comparisons);
         analysis.traps.extend(traps);
+        analysis.physics.extend(physics::report(&case, settings));
+        analysis.costs.extend(cost::report(&case, settings));
         step(&campaign.name);
     }
+    analysis.best_batches = cost::best_batches(&analysis.costs, &study.facts.limits);
+    analysis.machines = cost::machine_against_machine(&analysis.costs, settings);
+    analysis.references = reference::beside(&study.facts, &analysis.costs);
     analysis.settings.baseline = settings.baseline.clone().or_else(|| common_baseline(&analysis.campaigns));
     analysis.groups = groups;
     analysis
@@ -111,32 +124,23 @@ fn key_of(group: &Group) -> (&str, &str, &str, usize, &str, &str) {
 /// Sorts the runs of a campaign into cells and picks baseline and primary metrics.
 pub fn lay_out<'a>(
     campaign: &'a crate::model::Campaign,
-    mut runs: Vec<&'a Run>,
+    runs: Vec<&'a Run>,
     facts: &'a Facts,
     settings: &'a Settings,
 ) -> Case<'a> {
-    // Stable: ties and missing starts keep the order of the archive.
-    runs.sort_by_key(|run| (run.started.is_none(), run.started));
-    let mut cells: BTreeMap<(&str, &str, &str), Vec<&Run>> = BTreeMap::new();
-    for run in &runs {
-        cells.entry((&run.model, &run.workload, &run.environment)).or_default().push(run);
-    }
-    let cells: Vec<Cell<'a>> = cells
-        .into_iter()
-        .map(|((model, workload, environment), runs)| Cell { model, workload, environment, runs })
-        .collect();
+    let mut case = Case::of_runs(campaign, runs, facts);
     let environments: Vec<&str> = {
-        let mut names: Vec<&str> = cells.iter().map(|c| c.environment).collect();
+        let mut names: Vec<&str> = case.cells.iter().map(|c| c.environment).collect();
         names.sort_unstable();
         names.dedup();
         names
     };
     let has = |name: &Option<String>| name.as_deref().and_then(|n| environments.iter().find(|e| **e == n).copied());
-    let baseline = has(&settings.baseline)
+    case.baseline = has(&settings.baseline)
         .or_else(|| has(&campaign.baseline))
         .or_else(|| environments.iter().find(|e| **e == "native").copied())
         .or_else(|| environments.first().copied());
-    let mut case = Case { campaign, runs, cells, facts, baseline, primary: campaign.primary.clone() };
+    case.primary.clone_from(&campaign.primary);
     if case.primary.is_empty() {
         // A first choice without knowledge of derived columns; a column that is a function of another adds nothing.
         let derived: Vec<String> = trap::derived_columns(&case).into_iter().map(|d| d.column).collect();

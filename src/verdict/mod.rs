@@ -7,9 +7,12 @@ pub mod alike;
 pub mod case;
 pub mod compare;
 pub mod conclusion;
+pub mod cost;
 pub mod criteria;
 pub mod definitions;
+pub mod derive;
 pub mod essential;
+pub mod estimate;
 pub mod facts;
 pub mod family;
 pub mod finish;
@@ -19,10 +22,15 @@ pub mod judge;
 pub mod number;
 pub mod order;
 pub mod pairing;
+pub mod physics;
 pub mod pool;
+pub mod price;
 pub mod published;
+pub mod reference;
 pub mod report;
 pub mod summary;
+#[cfg(test)]
+mod testing;
 pub mod trap;
 
 use std::collections::BTreeMap;

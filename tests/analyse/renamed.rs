@@ -123,6 +123,11 @@ fn put_facts(folder: &Folder) {
     facts.insert("schema".into(), "sparkbench.facts/1".into());
     facts.insert("machines".into(), toml::Value::Table(toml::Table::from_iter([("kiln".to_owned(), kiln)])));
     facts.insert("models".into(), toml::Value::Table(known));
+    // Any price will do: what is compared is a ratio.
+    let prices: toml::Table = fs::read_to_string(data("facts/prices.toml")).expect("facts").parse().expect("TOML");
+    let mut price = prices["prices"]["gb10-owned"].clone();
+    price["machine"] = "kiln".into();
+    facts.insert("prices".into(), toml::Value::Table(toml::Table::from_iter([("kiln-owned".to_owned(), price)])));
     folder.put("in/known.toml", toml::to_string(&facts).expect("TOML"));
 }
 

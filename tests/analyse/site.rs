@@ -18,7 +18,7 @@ fn text_of<'f>(files: &'f BTreeMap<String, Vec<u8>>, path: &str) -> &'f str {
 #[test]
 fn the_site_has_every_path_of_the_contract_and_a_page_for_every_campaign_and_run() {
     let files = files_below(published_site());
-    let fixed = ["index.html", "traps/index.html", "method/index.html", "data/index.html"];
+    let fixed = ["index.html", "traps/index.html", "cost/index.html", "method/index.html", "data/index.html"];
     let downloads = ["analysis.json", "runs.csv", "requests.parquet", "comparisons.csv", "ANALYSIS.md", "SHA256SUMS"]
         .map(|n| format!("data/{n}"));
     for path in fixed.map(str::to_owned).iter().chain(&downloads) {

@@ -5,7 +5,7 @@ import shutil
 import sys
 from pathlib import Path
 
-KINDS = ("index.html", "c/*/index.html", "r/*/index.html", "traps/index.html", "method/index.html", "data/index.html")
+KINDS = ("index.html", "c/*/index.html", "r/*/index.html", "traps/index.html", "cost/index.html", "method/index.html", "data/index.html")
 THEMES = ("light", "dark")
 
 

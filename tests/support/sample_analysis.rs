@@ -7,6 +7,8 @@ use sparkbench::model::{Direction, Instant, Origin, Sample, Series, Setup, Sourc
 use sparkbench::page::{CONSTANTS, Extras, Page, TrapAbout};
 use sparkbench::verdict::report::*;
 
+use super::sample_cost;
+
 /// A name that must never reach a page as markup.
 pub const HOSTILE: &str = "<script>alert(1)</script>";
 
@@ -564,6 +566,11 @@ pub fn analysis() -> Analysis {
             .flat_map(|name| (0..3).flat_map(move |m| (0..3).map(move |i| comparison(name, m, i))))
             .collect(),
         traps: names.iter().flat_map(|name| traps(name)).collect(),
+        physics: vec![sample_cost::physics(true), sample_cost::physics(false)],
+        costs: vec![sample_cost::cost(true), sample_cost::cost(false)],
+        best_batches: vec![sample_cost::best_batch()],
+        machines: vec![sample_cost::machines()],
+        references: vec![sample_cost::reference()],
     }
 }
 

@@ -5,7 +5,9 @@
 
 mod campaign;
 mod comparison;
+mod cost;
 mod group;
+mod physics;
 mod run;
 mod trap;
 
@@ -18,7 +20,12 @@ pub use comparison::{
     Adjusted, Comparison, Effect, FReport, NamedInterval, PermutationReport, Stability, TReport, TostReport, UReport,
     Verdict, VerdictKind, WReport, WithoutFlagged,
 };
+pub use cost::{
+    ApartReport, BestBatch, Choice, CostReport, Excluded, MachineRow, MachineTable, OtherPrice, OwnFigure, PriceReport,
+    ReferenceReport,
+};
 pub use group::{BootstrapReport, DriftReport, Group, MedianInterval, OutlierReport, RequestPercentile};
+pub use physics::{Estimate, KvReport, PhysicsReport};
 pub use run::{RunReport, StatusText};
 pub use trap::{Evidence, Severity, Subject, TrapReport, TrapStatus};
 
@@ -46,6 +53,16 @@ pub struct Analysis {
     pub comparisons: Vec<Comparison>,
     /// One row per trap and subject.
     pub traps: Vec<TrapReport>,
+    /// Ceilings and shares, a row for each cell that measures output.
+    pub physics: Vec<PhysicsReport>,
+    /// Costs, a row for each cell that measures output.
+    pub costs: Vec<CostReport>,
+    /// Best batch sizes, where a shape of requests was measured with several.
+    pub best_batches: Vec<BestBatch>,
+    /// The same model and shape of requests on several machines.
+    pub machines: Vec<MachineTable>,
+    /// Published figures for the machines of this analysis: context, never a verdict.
+    pub references: Vec<ReferenceReport>,
 }
 
 /// Name and version of the program.

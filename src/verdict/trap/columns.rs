@@ -77,7 +77,7 @@ pub struct Derived {
 /// Every column that is a function of others. The kept column of a relation is the one that is primary, else the one that stands first in
 /// the catalogue of metrics; a column found derived is never used to explain another.
 pub fn derived_columns(case: &Case<'_>) -> Vec<Derived> {
-    let mut columns: Vec<Column> = case.metrics().into_iter().filter_map(|name| Column::new(case, name)).collect();
+    let mut columns: Vec<Column> = case.reported().into_iter().filter_map(|name| Column::new(case, name)).collect();
     columns.sort_by_key(|column| preference(case, &column.name));
     let groups = [vec![(0..case.runs.len()).collect::<Vec<_>>()], by_workload(&case.runs)];
     let mut kept: Vec<&Column> = Vec::new();

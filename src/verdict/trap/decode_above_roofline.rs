@@ -4,7 +4,9 @@
 //! Not here: whether a rate below the limit is good.
 
 use super::finding::{or_missing, place, read};
-use super::physics::{GB, Roofline, bandwidth, missing_machine, missing_weights, roofline, share, step_bytes};
+use super::physics::{
+    GB, MISSING_ACCEPTED, Roofline, accepted, bandwidth, missing_machine, missing_weights, roofline, share, step_bytes,
+};
 use super::{Finding, Trap};
 use crate::verdict::case::Case;
 use crate::verdict::number::{fixed, list, significant};
@@ -34,8 +36,9 @@ impl Trap for DecodeAboveRoofline {
             "Each decode step reads the weights once for the whole batch, so a machine that moves `W` bytes a second makes at most \
              `batch x W / bytes per step` tokens a second. A dense model reads all its weights; a mixture of E experts with k chosen per token \
              reads the expert share `1 - (1 - k/E)^batch` and everything else. Reads of the KV cache would only lower the limit and are not counted. \
+             Where tokens are speculated the rate is divided by the mean accepted length, so that steps are counted. \
              The check fires when a run reports more than {TOLERANCE} times the limit: the label, the batch or the rate is wrong, or several tokens \
-             came out of one step (speculative decoding), which must then be said. To avoid it, archive the model id, the precision and the \
+             came out of one step, which must then be said. To avoid it, archive the model id, the precision and the \
              batch limit that the engine prints."
         )
     }
@@ -103,6 +106,12 @@ fn missing(case: &Case<'_>, model: &str, workload: &str) -> String {
         .any(|cell| cell.runs.iter().any(|run| super::physics::decode_rate(run).is_some()))
     {
         missing.push("an output rate".to_owned());
+    } else if !case
+        .arms(model, workload)
+        .iter()
+        .any(|cell| cell.runs.iter().any(|run| accepted(run).tokens().is_some()))
+    {
+        missing.push(MISSING_ACCEPTED.to_owned());
     }
     format!("{}: missing {}", place(case, model, workload), list(&missing))
 }

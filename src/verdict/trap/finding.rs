@@ -154,7 +154,7 @@ pub fn judged<'a>(case: &'a Case<'a>) -> Vec<&'a str> {
         return case.primary.iter().map(String::as_str).collect();
     }
     let mut known: Vec<(usize, &str)> = case
-        .metrics()
+        .reported()
         .into_iter()
         .filter_map(|name| Metric::find(name).map(|metric| (metric, name)))
         .filter(|(metric, name)| metric.ratio_scale && metric.base() == *name)

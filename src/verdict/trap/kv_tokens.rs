@@ -4,11 +4,12 @@
 //! Not here: how large the cache should be.
 
 use super::finding::{or_missing, place, read};
-use super::physics::{GIB, share};
+use super::physics::{GIB, bits, share};
 use super::{Finding, Trap};
-use crate::model::Run;
+use crate::model::{ModelFacts, Run};
 use crate::verdict::case::Case;
 use crate::verdict::number::{list, significant};
+use crate::verdict::physics::parts;
 use crate::verdict::report::{Severity, Subject};
 
 /// Largest disagreement, per cent: block sizes and printed digits stay below it.
@@ -36,7 +37,8 @@ impl Trap for KvTokensMismatch {
         format!(
             "Each token in the KV cache takes `2 x layers x KV heads x head size x bytes per value` of that model, so capacity in tokens times bytes per token must be \
              the size of the cache. Engines print both, and their ratio is a fingerprint of the model that was loaded: a 7B and a 72B model differ by a factor of almost six. \
-             The check fires when they disagree by more than {TOLERANCE_PCT} %. A ratio of two or four within the same tolerance fits a cache kept in 8 or 4 bits and \
+             The check fires when they disagree by more than {TOLERANCE_PCT} %, after the stated data type of the cache, the devices that share \
+             its heads and layers with a window are taken into account. A ratio of two or four within the same tolerance fits a cache kept in 8 or 4 bits and \
              is a warning, because the archive should say so. To avoid it, archive the engine's start-up log with both figures and the data type of the cache."
         )
     }
@@ -47,6 +49,22 @@ impl Trap for KvTokensMismatch {
         let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
         or_missing(findings, case, "the campaign has no runs")
     }
+}
+
+/// Width of a value of the cache over the 16 bits of the facts, as the run states it.
+fn stated_width(run: &Run) -> f64 {
+    run.setup.kv_dtype.as_deref().and_then(bits).map_or(1.0, |bits| bits / 16.0)
+}
+
+/// Devices that share the heads of a run's cache.
+fn parted(run: &Run) -> f64 {
+    run.setup.parallel.as_deref().map_or(1.0, parts)
+}
+
+/// Share of the layers that look back over everything; absent where all do.
+fn full_layers(model: &ModelFacts) -> Option<f64> {
+    let (layers, windowed) = (model.layers?, model.windowed_layers?);
+    (windowed > 0.0 && windowed < layers).then(|| (layers - windowed) / layers)
 }
 
 fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
@@ -76,15 +94,22 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         }
         return Finding::not_evaluated(subject, format!("{place}: missing {}", list(&missing)));
     };
-    let ratio = |tokens: f64, gib: f64| tokens * per_token / (gib * GIB);
+    // Layers with a window keep less than a full layer does, so tokens may count for more than they take, up to the share of full layers.
+    let most = case.model(model).and_then(full_layers).map_or(1.0, |share| 1.0 / share);
+    let tolerance = TOLERANCE_PCT / 100.0;
     let off: Vec<(&Run, f64)> = figures
         .iter()
-        .map(|(run, tokens, gib)| (*run, ratio(*tokens, *gib)))
-        .filter(|(_, r)| (r - 1.0).abs() > TOLERANCE_PCT / 100.0)
+        .map(|(run, tokens, gib)| (*run, tokens * per_token * stated_width(run) / (gib * GIB)))
+        .filter(|(run, r)| {
+            let fits = |r: f64| r >= 1.0 - tolerance && r <= most + tolerance;
+            // Engines print the room of one device and the tokens of all that share the heads.
+            !fits(*r) && !fits(r / parted(run))
+        })
         .collect();
     let Some((_, worst)) = off.iter().copied().max_by(|a, b| (a.1 - 1.0).abs().total_cmp(&(b.1 - 1.0).abs())) else {
+        let windowed = if most > 1.0 { ", windowed layers counted" } else { "" };
         let message = format!(
-            "{place}: {} bytes per token explain the KV cache within {TOLERANCE_PCT} % in {}",
+            "{place}: {} bytes per token explain the KV cache within {TOLERANCE_PCT} %{windowed} in {}",
             significant(per_token, 7),
             share(figures.len(), figures.len())
         );
@@ -107,4 +132,45 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
             "compare layers, KV heads, head size and cache type in the engine's log with the model that was asked for",
         );
     if narrower.is_some() { finding.severity(Severity::Warning) } else { finding }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Campaign, Setup};
+    use crate::verdict::facts::builtin;
+    use crate::verdict::report::TrapStatus;
+    use crate::verdict::testing::measured;
+
+    fn status(id: &str, setup: Setup, bytes_per_token: f64) -> TrapStatus {
+        let figures = [("kv_cache_tokens", 1e6), ("kv_cache_gib", 1e6 * bytes_per_token / GIB)];
+        let run = measured("a", Setup { model_id: Some(id.into()), ..setup }, &figures);
+        let (facts, campaign) = (builtin().unwrap(), Campaign { name: "c".into(), ..Campaign::default() });
+        KvTokensMismatch.check(&Case::of_runs(&campaign, vec![&run], &facts))[0].status
+    }
+
+    #[test]
+    fn a_stated_type_of_the_cache_and_parted_heads_explain_the_ratio() {
+        let id = "Qwen/Qwen3-8B";
+        let narrow = Setup { kv_dtype: Some("fp8_e4m3".into()), ..Setup::default() };
+        let parted = Setup { parallel: Some("tp2 pp1".into()), ..Setup::default() };
+        assert_eq!(status(id, Setup::default(), 147_456.0), TrapStatus::Passed);
+        assert_eq!(status(id, Setup::default(), 73_728.0), TrapStatus::Fired);
+        assert_eq!(status(id, narrow, 73_728.0), TrapStatus::Passed);
+        assert_eq!(status(id, parted.clone(), 73_728.0), TrapStatus::Passed);
+        assert_eq!(status(id, parted, 36_864.0), TrapStatus::Fired);
+    }
+
+    #[test]
+    fn windowed_layers_keep_less_than_their_share() {
+        let id = "openai/gpt-oss-120b";
+        for (bytes, expected) in [
+            (73_728.0, TrapStatus::Passed),
+            (40_000.0, TrapStatus::Passed),
+            (30_000.0, TrapStatus::Fired),
+            (80_000.0, TrapStatus::Fired),
+        ] {
+            assert_eq!(status(id, Setup::default(), bytes), expected, "{bytes}");
+        }
+    }
 }

@@ -43,7 +43,7 @@ impl Trap for MissingMetric {
             return vec![Finding::not_evaluated(subject, "the campaign has no runs")];
         }
         let promised: BTreeSet<&str> = case.campaign.planned_metrics.iter().map(String::as_str).collect();
-        let metrics: BTreeSet<&str> = promised.iter().copied().chain(case.metrics()).collect();
+        let metrics: BTreeSet<&str> = promised.iter().copied().chain(case.reported()).collect();
         if metrics.is_empty() {
             return vec![Finding::not_evaluated(subject, "no metric is promised and no run reports one")];
         }

@@ -13,6 +13,7 @@ mod affine_columns;
 mod autocorrelated;
 mod client_limited;
 mod decode_above_roofline;
+mod decode_below_band;
 mod definition_differs;
 mod derived_column;
 mod drift;
@@ -125,6 +126,7 @@ pub static TRAPS: &[&dyn Trap] = &[
     &memory_floor::MemoryFloor,
     &host_load::HostLoad,
     &single_setup::SingleSetup,
+    &decode_below_band::DecodeBelowBand,
 ];
 
 /// Whether the pairing tells what the trap of this id tells.

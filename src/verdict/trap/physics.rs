@@ -3,7 +3,7 @@
 //! In:  the facts, the campaign's labels, what the engines print.  Out: figures with the words that say where they come from.
 //! Not here: judgement.
 
-use crate::model::{ModelFacts, Run};
+use crate::model::{ExtraValue, ModelFacts, Run};
 use crate::verdict::case::{Case, Cell};
 use crate::verdict::number::{count, significant};
 
@@ -12,7 +12,8 @@ pub const GIB: f64 = 1_073_741_824.0;
 /// Bytes of a GB.
 pub const GB: f64 = 1e9;
 
-/// Bits of a weight by precision, scales of the block formats included: NVFP4 adds an 8-bit scale for 16 weights, MXFP4 one for 32.
+/// Bits of a weight by precision, scales of the block formats included: NVFP4 adds an 8-bit scale for 16 weights, MXFP4 one for 32,
+/// Q8_0 and Q4_0 one of 16 bits for 32. Where group sizes vary the scales are left out: the bits are the least that is read.
 const BITS: &[(&str, f64)] = &[
     ("nvfp4", 4.5),
     ("mxfp4", 4.25),
@@ -28,6 +29,11 @@ const BITS: &[(&str, f64)] = &[
     ("fp8", 8.0),
     ("int8", 8.0),
     ("w8a8", 8.0),
+    ("w8a16", 8.0),
+    ("q8_0", 8.5),
+    ("q4_0", 4.5),
+    ("int4", 4.0),
+    ("w4a16", 4.0),
 ];
 
 /// A figure and where it comes from.
@@ -52,7 +58,7 @@ pub fn bits(precision: &str) -> Option<f64> {
 }
 
 /// Precision that a label's runs are said to use.
-fn precision<'a>(case: &'a Case<'_>, model: &'a str) -> Option<&'a str> {
+pub fn precision<'a>(case: &'a Case<'_>, model: &'a str) -> Option<&'a str> {
     let label = case.campaign.models.get(model).and_then(|m| m.quantisation.as_deref());
     label.or_else(|| runs(case, model).find_map(|run| run.setup.quantisation.as_deref()))
 }
@@ -63,12 +69,18 @@ fn runs<'c>(case: &'c Case<'_>, model: &'c str) -> impl Iterator<Item = &'c Run>
 
 /// Facts of a model, unless the runs use another precision than the facts speak of: then its bytes are other bytes.
 pub fn facts<'a>(case: &Case<'a>, model: &str) -> Option<&'a ModelFacts> {
-    let known = case.model(model)?;
-    let agrees = match (precision(case, model).and_then(bits), known.quantisation.as_deref().and_then(bits)) {
-        (Some(used), Some(known)) => used == known,
+    case.model(model).filter(|known| speaks_of(known, precision(case, model)))
+}
+
+/// Whether the bytes of the facts are those of a precision. One that is not in the table agrees with its own name only.
+pub fn speaks_of(known: &ModelFacts, used: Option<&str>) -> bool {
+    match (used, known.quantisation.as_deref()) {
+        (Some(used), Some(own)) => match (bits(used), bits(own)) {
+            (Some(used), Some(own)) => used == own,
+            _ => used.eq_ignore_ascii_case(own),
+        },
         _ => true,
-    };
-    agrees.then_some(known)
+    }
 }
 
 /// Bytes of the weights of the model that a label names: from the facts, else parameters times bits.
@@ -117,7 +129,8 @@ pub fn devices(case: &Case<'_>) -> f64 {
     machine_names(case).filter_map(multiplier).fold(1.0, f64::max)
 }
 
-fn multiplier(name: &str) -> Option<f64> {
+/// The number of devices in a machine's name.
+pub fn multiplier(name: &str) -> Option<f64> {
     name.split(|c: char| c.is_whitespace() || "_-,()".contains(c)).find_map(|word| {
         let word = word.to_lowercase().replace('×', "x");
         let (front, back) = word.split_once('x')?;
@@ -159,8 +172,13 @@ pub fn missing_machine(case: &Case<'_>, figure: &str) -> String {
 pub fn step_bytes(case: &Case<'_>, model: &str, batch: f64) -> Option<f64> {
     match facts(case, model) {
         Some(known) => known.bytes_per_step(batch),
-        // A mixture of experts reads less than its weights, so parameters alone are no lower bound for an unknown model.
-        None => None,
+        // A mixture of experts reads less than its weights, so parameters alone are no lower bound for an unknown model. Of a known one
+        // everything is taken at the bits of its matrices: the least that a step can read.
+        None => {
+            let (known, used) = (case.model(model)?, precision(case, model)?);
+            let bits = bits(used)?;
+            known.at_precision(used, bits, bits)?.bytes_per_step(batch)
+        }
     }
 }
 
@@ -173,13 +191,79 @@ pub fn decode_rate(run: &Run) -> Option<(&'static str, f64)> {
         .max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
+/// Tokens that come out of one step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Accepted {
+    /// One: nothing is speculated.
+    One,
+    /// The mean that the run reports.
+    Mean(f64),
+    /// Tokens are speculated, and how many are accepted is not said.
+    Unknown,
+}
+
+impl Accepted {
+    /// The mean, where it is known.
+    pub const fn tokens(self) -> Option<f64> {
+        match self {
+            Self::One => Some(1.0),
+            Self::Mean(tokens) => Some(tokens),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// What missing mean lengths are called.
+pub const MISSING_ACCEPTED: &str = "the mean accepted length of its speculative decoding";
+
+/// Mean tokens of a step, bonus token included, as engines count them (`Mean acceptance length`, `accept len`, `[AL] AVERAGE`).
+pub fn accepted(run: &Run) -> Accepted {
+    let said = run.setup.speculative.as_deref().map(str::to_lowercase);
+    if said.as_deref().is_some_and(|said| ["off", "none", "false", "no", ""].contains(&said.trim())) {
+        return Accepted::One;
+    }
+    let mean = run.extras.iter().find_map(|extra| match extra.value {
+        ExtraValue::Number(value) if value >= 1.0 && value.is_finite() && is_accepted_length(&extra.name) => {
+            Some(value)
+        }
+        _ => None,
+    });
+    match (mean, said) {
+        (Some(mean), _) => Accepted::Mean(mean),
+        (None, Some(_)) => Accepted::Unknown,
+        (None, None) => Accepted::One,
+    }
+}
+
+/// `acceptance_length`, `Mean acceptance length`, `spec_decode_acceptance_length`, `accept len`; no percentile, spread or rate of it.
+fn is_accepted_length(name: &str) -> bool {
+    let words: Vec<String> =
+        name.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_lowercase).collect();
+    let any = |of: &[&str]| words.iter().any(|word| of.contains(&word.as_str()));
+    let statistic = |word: &String| {
+        let digits = word.strip_prefix('p').unwrap_or_default();
+        !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
+    };
+    any(&["acceptance", "accept", "accepted"])
+        && any(&["length", "len"])
+        && !any(&["min", "minimum", "max", "maximum", "std", "stdev", "median", "rate"])
+        && !words.iter().any(statistic)
+}
+
 /// Share of the roofline that a cell claims at most, with the run; `None` without facts, batch or rate.
 pub fn roofline<'a>(case: &Case<'_>, cell: &Cell<'a>) -> Option<Roofline<'a>> {
     let batch = case.batch(cell.model, cell.workload)?;
     let bytes = step_bytes(case, cell.model, batch)?;
     let limit = batch * bandwidth(case)?.value / bytes;
-    let rates: Vec<(&Run, &'static str, f64)> =
-        cell.runs.iter().filter_map(|run| decode_rate(run).map(|(metric, rate)| (*run, metric, rate))).collect();
+    let rates: Vec<(&Run, &'static str, f64)> = cell
+        .runs
+        .iter()
+        .filter_map(|run| {
+            let (metric, rate) = decode_rate(run)?;
+            // Several tokens of one step read the weights once: what counts is steps.
+            Some((*run, metric, rate / accepted(run).tokens()?))
+        })
+        .collect();
     (!rates.is_empty()).then_some(Roofline { batch, bytes, limit, rates })
 }
 
@@ -223,6 +307,30 @@ mod tests {
         ] {
             assert_eq!(multiplier(name), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn an_accepted_length_is_a_mean_and_no_percentile_or_rate() {
+        for name in [
+            "Mean acceptance length",
+            "acceptance_length",
+            "spec_decode_acceptance_length",
+            "accept len",
+            "mean_accepted_length",
+        ] {
+            assert!(is_accepted_length(name), "{name}");
+        }
+        for name in ["acceptance_length_p90", "acceptance_rate", "max accept length", "length", "Draft acceptance rate"]
+        {
+            assert!(!is_accepted_length(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn facts_of_one_precision_say_nothing_about_an_unknown_one() {
+        let known = ModelFacts { quantisation: Some("bf16".into()), ..ModelFacts::default() };
+        assert!(speaks_of(&known, None) && speaks_of(&known, Some("float16")));
+        assert!(!speaks_of(&known, Some("Q4_K_M")) && !speaks_of(&known, Some("fp8")));
     }
 
     #[test]

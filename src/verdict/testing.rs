@@ -1,0 +1,40 @@
+//! Runs made by hand, for the tests of this room.
+
+use crate::model::{Origin, Reading, Run, Setup, Source, Status};
+
+/// A run without any figure.
+pub fn run(id: &str) -> Run {
+    Run {
+        id: id.to_owned(),
+        campaign: "c".to_owned(),
+        environment: "native".to_owned(),
+        model: "m".to_owned(),
+        workload: "w".to_owned(),
+        repeat: None,
+        block: None,
+        position: None,
+        launch: None,
+        started: None,
+        ended: None,
+        status: Status::Done,
+        readings: Vec::new(),
+        series: Vec::new(),
+        extras: Vec::new(),
+        telemetry: Vec::new(),
+        setup: Setup::default(),
+        source: Source { path: format!("{id}.json"), format: "test".to_owned(), sha256: String::new() },
+        files: Vec::new(),
+    }
+}
+
+/// A figure of a file.
+pub fn reading(metric: &str, value: f64) -> Reading {
+    let origin = Origin { file: "x.json".to_owned(), line: None, field: None, rule: "test" };
+    Reading { metric: metric.to_owned(), value, decimals: None, origin }
+}
+
+/// A run with these figures and settings.
+pub fn measured(id: &str, setup: Setup, figures: &[(&str, f64)]) -> Run {
+    let readings = figures.iter().map(|(metric, value)| reading(metric, *value)).collect();
+    Run { readings, setup, ..run(id) }
+}
