@@ -29,8 +29,10 @@ mod report;
 pub mod reports;
 mod requests;
 mod rows;
+mod serving;
 mod slug;
 mod table;
+mod vllm;
 mod words;
 
 use std::path::PathBuf;
@@ -66,6 +68,11 @@ pub static FORMATS: &[&dyn Format] = &[
     &h200_ab::H200Ab,
     &flat::Metadata,
     &published::Published,
+    &vllm::Serve,
+    &vllm::Throughput,
+    &vllm::Latency,
+    &vllm::MultiTurn,
+    &vllm::Sidecar,
     &nvidia_smi::Csv,
     &table::Table,
     &log::Text,
