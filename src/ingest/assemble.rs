@@ -267,7 +267,11 @@ fn rule_of(piece: &Piece) -> Option<&'static str> {
 /// Keeps of each run that was copied the one that stands highest, and of equals the first.
 fn copies(drafts: &mut Vec<Draft>, found: &Discovery, report: &mut report::Report) {
     let path = |number: usize| found.files.get(number).map_or("", |file| file.path.as_str());
-    let rank = |draft: &Draft| (matches!(draft.piece.standing, Standing::Trace | Standing::Beside), draft.main);
+    // A console prints fewer digits than a file holds; its figures stand in lines and not in fields.
+    let printed = |draft: &Draft| draft.piece.readings.first().is_some_and(|reading| reading.origin.field.is_none());
+    let rank = |draft: &Draft| {
+        (matches!(draft.piece.standing, Standing::Trace | Standing::Beside) || printed(draft), draft.main)
+    };
     let mut best: BTreeMap<(String, String), (bool, usize)> = BTreeMap::new();
     for draft in drafts.iter() {
         if let Some(mark) = &draft.piece.fingerprint {

@@ -39,7 +39,7 @@ const SAFE: &[&str] = &[
 
 /// Settings of a data set begin with its name; only those of the one in use say anything.
 const OF_DATASETS: &[&str] =
-    &["random_", "sonnet_", "sharegpt_", "prefix_repetition_", "custom_", "hf_", "spec_bench_", "gsp_"];
+    &["random_mm_", "random_", "sonnet_", "sharegpt_", "prefix_repetition_", "custom_", "hf_", "spec_bench_", "gsp_"];
 
 /// What a data set's settings are taken for: lengths and their spread, no paths.
 const LENGTHS: &[&str] = &["_len", "_ratio", "_groups", "_prefixes", "_turns"];
@@ -51,9 +51,7 @@ const MOST: usize = 512;
 pub fn of_line(line: &str) -> Vec<(String, String)> {
     let mut pairs = match line.split_once("Namespace(") {
         Some((_, dump)) => of_dump(dump),
-        None if ["bench serve", "bench_serving", "benchmark_serving"].iter().any(|name| line.contains(name)) => {
-            of_command(line)
-        }
+        None if is_command(line) => of_command(line),
         None => Vec::new(),
     };
     let dataset = pairs.iter().find(|(name, _)| name == "dataset_name").map(|(_, value)| value.replace('-', "_"));
@@ -73,6 +71,12 @@ pub fn of_line(line: &str) -> Vec<(String, String)> {
         is_safe && !matches!(value.as_str(), "None" | "")
     });
     pairs
+}
+
+/// True for a command line of a serving benchmark; its warnings name the program and an option too, but no model.
+fn is_command(line: &str) -> bool {
+    ["bench serve", "bench_serving", "benchmark_serving"].iter().any(|name| line.contains(name))
+        && ["--model", "--backend"].iter().any(|option| line.contains(option))
 }
 
 /// `name=value, name='value', ...)`: values may hold brackets and quotes.
@@ -147,7 +151,7 @@ mod tests {
     #[test]
     fn a_dump_gives_its_harmless_settings_and_nothing_else() {
         let line = "Namespace(subparser='bench', dispatch_function=<function A.cmd at 0x72f>, seed=0, dataset_name='random', random_input_len=1024, \
-                    random_range_ratio='0.9', random_mm_bucket_config={(256, 256, 1): 0.5}, sonnet_input_len=550, base_url='http://u:p@h:1', \
+                    random_range_ratio='0.9', random_mm_num_mm_items_range_ratio=0.0, random_mm_bucket_config={(256, 256, 1): 0.5}, sonnet_input_len=550, base_url='http://u:p@h:1', \
                     header=['x=secret'], host='spark-1', max_concurrency=None, model='org/a,b', request_rate=inf, api_key='k')";
         assert_eq!(
             shown(line),
@@ -172,6 +176,9 @@ mod tests {
             ["backend=openai-chat", "model=org/m", "ignore_eos=True", "dataset_name=sharegpt", "request_rate=0.3"]
         );
         assert!(shown("vllm serve --model org/m").is_empty());
+        let warning =
+            "WARNING: vllm bench serve no longer sets temperature==0. For the old behavior, include --temperature=0.";
+        assert!(shown(warning).is_empty());
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::model::{Extra, ExtraValue, Origin, Reading, Setup, Status};
 
 const RULE: &str = "vllm-multi-turn-console";
 const DERIVED: &str = "vllm-multi-turn-console.derived";
+const WITH_ZEROS: &str = "counts answers in one piece as 0";
 const TITLE: &str = "Statistics summary";
 
 /// Rows that are metrics of ours.
@@ -255,8 +256,10 @@ fn give(file: &SourceFile<'_>, table: &Table, suffix: &str, piece: &mut Piece) {
         let origin = file.origin(Some(*line), Some(format!("{row}/{column}")), RULE);
         let metric = METRICS.iter().find(|(name, _)| name == row).map(|(_, metric)| *metric);
         let statistic = STATISTICS.iter().find(|(name, _)| name == column).map(|(_, statistic)| *statistic);
+        // An answer in one piece has no time per further token, and the program counts it as 0.
+        let with_zeros = row == "tpot_ms" && table.cell("tpot_ms", "min") == Some(0.0);
         match metric.zip(statistic) {
-            Some((metric, statistic)) if suffix.is_empty() && figure.value > 0.0 => {
+            Some((metric, statistic)) if suffix.is_empty() && figure.value > 0.0 && !with_zeros => {
                 let metric = format!("{metric}{statistic}");
                 piece.readings.push(Reading { metric, value: figure.value, decimals: figure.decimals, origin });
             }
@@ -267,7 +270,10 @@ fn give(file: &SourceFile<'_>, table: &Table, suffix: &str, piece: &mut Piece) {
                     None if row.ends_with("_tokens") => (row.as_str(), "tokens"),
                     None => row.strip_suffix("_sec").map_or((row.as_str(), ""), |stem| (stem, "s")),
                 };
-                piece.extras.push(extra(format!("{stem} {column}{suffix}"), unit, figure.value, origin));
+                let why = (with_zeros && column != "count").then_some(WITH_ZEROS);
+                piece
+                    .extras
+                    .push(Extra { why, ..extra(format!("{stem} {column}{suffix}"), unit, figure.value, origin) });
             }
         }
     }
@@ -346,6 +352,14 @@ output_num_tokens  166.0   100.01   11.80    80.00    91.00    99.00   109.75   
         assert_eq!((&extra.value, extra.unit.as_str()), (&ExtraValue::Number(70.0), "ms"));
         let twice = read(&format!("{text}{text}"));
         assert_eq!((twice.len(), twice[1].position), (2, Some(2)), "a share that falls back begins a new run");
+    }
+
+    #[test]
+    fn statistics_with_the_zeros_of_answers_in_one_piece_are_no_metric() {
+        let pieces = read(&format!("Statistics summary:\n{VALUES}{}", TABLE.replace("24.40", " 0.00")));
+        assert_eq!((value(&pieces[0], "tpot_ms"), value(&pieces[0], "ttft_ms")), (None, Some(78.22)));
+        let mean = pieces[0].extras.iter().find(|extra| extra.name == "tpot mean").unwrap();
+        assert_eq!(mean.why, Some(WITH_ZEROS));
     }
 
     #[test]

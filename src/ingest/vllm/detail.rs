@@ -32,14 +32,14 @@ pub const LISTS: &[&str] = &[
 /// Lists that are no metric.
 const KEPT: &[&str] = &["input_lens", "output_lens", "start_times", "queue_times"];
 
-/// Reads the lists that are there.
-pub fn read(file: &SourceFile<'_>, root: &At<'_>, piece: &mut Piece, parsed: &mut Parsed) {
+/// Reads the lists that are there; gives the number of requests that failed.
+pub fn read(file: &SourceFile<'_>, root: &At<'_>, piece: &mut Piece, parsed: &mut Parsed) -> usize {
     let nodes = |key| match root.get(key) {
         Some(At { node: Node { kind: Kind::List(items), .. }, .. }) => Some(items.as_slice()),
         _ => None,
     };
     let (ttfts, itls, ends) = (nodes("ttfts"), nodes("itls"), nodes("latencies"));
-    let Some(count) = ttfts.or(ends).map(<[Node<'_>]>::len) else { return };
+    let Some(count) = ttfts.or(ends).map(<[Node<'_>]>::len) else { return 0 };
     let odd = LISTS
         .iter()
         .filter(|key| **key != "generated_texts")
@@ -55,7 +55,7 @@ pub fn read(file: &SourceFile<'_>, root: &At<'_>, piece: &mut Piece, parsed: &mu
                     )),
             );
         }
-        return;
+        return 0;
     }
     let at = |list: Option<&[Node<'_>]>, place: usize| list.and_then(|list| list.get(place)).map_or(f64::NAN, number);
     let (outputs, errors) = (nodes("output_lens"), nodes("errors"));
@@ -110,6 +110,7 @@ pub fn read(file: &SourceFile<'_>, root: &At<'_>, piece: &mut Piece, parsed: &mu
             parsed.lists.push(List { part: None, name: (*key).to_owned(), values });
         }
     }
+    failed
 }
 
 /// A number of a list; anything else is missing. Digits alone come here, so the quick way is enough.

@@ -218,7 +218,7 @@ impl Turns {
         let tokens: f64 = self.column("output_num_tokens").iter().filter(|tokens| tokens.is_finite()).sum();
         for (metric, amount) in [("request_throughput_req_s", self.count as f64), ("output_throughput_tok_s", tokens)] {
             if amount > 0.0 {
-                let origin = file.origin(self.line, None, DERIVED);
+                let origin = file.origin(self.line, Some("start_time_ms".to_owned()), DERIVED);
                 piece.readings.push(Reading {
                     metric: metric.to_owned(),
                     value: amount / seconds,

@@ -190,14 +190,14 @@ fn piece(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Option<Pi
     };
     match sheet.failure() {
         None => {
+            let failed = detail::read(file, root, &mut piece, parsed);
             let unfinished = piece.setup.requests.zip(sheet.get("completed")).filter(|(all, done)| done < all);
-            if let Some((all, done)) = unfinished {
+            if let Some((all, done)) = unfinished.filter(|_| failed == 0) {
                 let missing = all - done;
                 parsed.notes.push(format!(
                     "{missing} of {all} requests are not among the completed; the rates count the others alone"
                 ));
             }
-            detail::read(file, root, &mut piece, parsed);
         }
         Some(why) => parsed.notes.push(format!("{why}; its zeros are no measurements")),
     }
