@@ -289,6 +289,24 @@ fn copies(drafts: &mut Vec<Draft>, found: &Discovery, report: &mut report::Repor
             .note(draft.main, format!("a copy of a run that is read from '{}'; it is not counted twice", path(*kept)));
         false
     });
+    // A summary of many runs may lie above the folders of the runs that it repeats.
+    let below: Vec<(String, String, usize)> = drafts
+        .iter()
+        .filter(|draft| draft.piece.standing != Standing::Alone)
+        .filter_map(|draft| Some((draft.piece.fingerprint.clone()?, draft.home.clone(), draft.main)))
+        .collect();
+    drafts.retain(|draft| {
+        let is_below = |home: &str| {
+            home.strip_prefix(&draft.home)
+                .is_some_and(|rest| rest.starts_with('/') || (draft.home.is_empty() && !rest.is_empty()))
+        };
+        let same =
+            below.iter().find(|(mark, home, _)| Some(mark) == draft.piece.fingerprint.as_ref() && is_below(home));
+        let Some((_, _, kept)) = same.filter(|_| draft.piece.standing == Standing::Alone) else { return true };
+        report
+            .note(draft.main, format!("a copy of a run that is read from '{}'; it is not counted twice", path(*kept)));
+        false
+    });
 }
 
 /// Fills what a run lacks from a detail; gives the labels on which the two disagree: field, kept, passed over.

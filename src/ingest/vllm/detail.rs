@@ -71,7 +71,7 @@ pub fn read(file: &SourceFile<'_>, root: &At<'_>, piece: &mut Piece, parsed: &mu
         let (first, tokens) = (at(ttfts, place), at(outputs, place));
         let end = at(ends, place);
         let said = matches!(errors.and_then(|errors| errors.get(place)).map(|node| &node.kind), Some(Kind::Text(text)) if !text.is_empty());
-        let silent = !(first > 0.0 || end > 0.0) && !(tokens > 0.0);
+        let silent = [first, end, tokens].iter().all(|value| value.is_nan() || *value <= 0.0);
         if said || silent {
             failed += 1;
             continue;

@@ -8,6 +8,7 @@ mod multi_turn;
 mod offline;
 mod serve;
 mod sidecar;
+mod table;
 
 pub use multi_turn::{MultiTurn, TOOL as MULTI_TURN, workload as multi_turn_workload};
 pub use offline::{LATENCY_TOOL, Latency, THROUGHPUT_TOOL, Throughput, throughput_mark};

@@ -92,10 +92,8 @@ impl Format for Throughput {
         let value =
             |metric: &str| piece.readings.iter().find(|reading| reading.metric == metric).map(|reading| reading.value);
         piece.fingerprint = throughput_mark(value("request_throughput_req_s"), value("total_throughput_tok_s"));
-        piece.status = Some(match piece.readings.is_empty() {
-            false => Status::Done,
-            true => Status::Failed("no request was finished".to_owned()),
-        });
+        let failure = piece.readings.is_empty().then(|| Status::Failed("no request was finished".to_owned()));
+        piece.status = failure.or(Some(Status::Done));
         parsed.records.push(Record::Piece(Box::new(piece)));
         Ok(parsed)
     }

@@ -1,6 +1,6 @@
 //! Results of `vllm bench serve`, and of `benchmark_serving.py` before it.
 //!
-//! In:  one flat object, several appended to each other, or the list of a sweep.  Out: one piece a run.
+//! In:  one flat object, several appended to each other, the list of a sweep, or its table (`summary.csv`).  Out: one piece a run.
 //! Not here: the lists of `--save-detailed` (see `detail`), the console (see `log`), the aggregate of InferenceX, which renames the keys.
 //!
 //! Seen: early 2025 (`best_of`; latency statistics only) to 0.26 (`failed`, `rtfx`, speculative decoding, queue times, probes). Which
@@ -8,7 +8,7 @@
 //! choice between the others, sweeps put the parameters they vary: texts are settings, numbers are figures unless their name is that of a
 //! setting. `date` is the local time, without a zone, at which the result was written: the end of the run.
 
-use super::detail;
+use super::{detail, table};
 use crate::error::Error;
 use crate::ingest::at::At;
 use crate::ingest::figure::Figure;
@@ -48,14 +48,14 @@ impl Format for Serve {
     fn about(&self) -> About {
         About {
             tool: "vllm bench serve, benchmark_serving.py",
-            versions: "early 2025 (latency statistics only) to 0.26; one object, objects appended to each other, the list of a sweep",
+            versions: "early 2025 (latency statistics only) to 0.26; one object, objects appended to each other, list and table of a sweep",
             sign: "an object with `model_id` and the load or the statistics of this tool",
             reads: "throughput, TTFT, TPOT, ITL, E2E latency, their lists where saved, tokens, load, speculative decoding, metadata",
         }
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        head.outline().is_some_and(is_ours)
+        head.outline().is_some_and(is_ours) || table::is_ours(&head.header())
     }
 
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
@@ -63,6 +63,10 @@ impl Format for Serve {
         let mut parsed = Parsed::default();
         let mut pieces: Vec<Piece> = Vec::new();
         let mut documents = 0;
+        if !text.trim_start().starts_with(['{', '[']) {
+            table::each(&text, &mut parsed, |node, parsed| pieces.extend(piece(file, &At::root(node), parsed)));
+            return finish(pieces, parsed, 0);
+        }
         for node in json::documents(&text) {
             documents += 1;
             let node = match node {
@@ -78,20 +82,25 @@ impl Format for Serve {
                 _ => pieces.extend(piece(file, &root, &mut parsed)),
             }
         }
-        if pieces.is_empty() {
-            // One document that is cut off is a bad file; nothing else can be said of it.
-            let cause = (documents == 1).then(|| parsed.left_out.pop()).flatten();
-            return Err(cause.unwrap_or_else(|| Error::archive("it holds no result")));
-        }
-        copies(&mut pieces, &mut parsed);
-        let several = pieces.len() > 1;
-        for (place, piece) in (1..).zip(pieces) {
-            let (standing, position) =
-                if several { (Standing::Alone, Some(place)) } else { (Standing::Base, piece.position) };
-            parsed.records.push(Record::Piece(Box::new(Piece { standing, position, ..piece })));
-        }
-        Ok(parsed)
+        finish(pieces, parsed, documents)
     }
+}
+
+/// One result is the base of a run; several are runs of their own.
+fn finish(mut pieces: Vec<Piece>, mut parsed: Parsed, documents: usize) -> Result<Parsed, Error> {
+    if pieces.is_empty() {
+        // One document that is cut off is a bad file; nothing else can be said of it.
+        let cause = (documents == 1).then(|| parsed.left_out.pop()).flatten();
+        return Err(cause.unwrap_or_else(|| Error::archive("it holds no result")));
+    }
+    copies(&mut pieces, &mut parsed);
+    let several = pieces.len() > 1;
+    for (place, piece) in (1..).zip(pieces) {
+        let (standing, position) =
+            if several { (Standing::Alone, Some(place)) } else { (Standing::Base, piece.position) };
+        parsed.records.push(Record::Piece(Box::new(Piece { standing, position, ..piece })));
+    }
+    Ok(parsed)
 }
 
 fn is_ours(outline: &Outline<'_>) -> bool {
