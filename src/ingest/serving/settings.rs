@@ -38,6 +38,10 @@ const PRIVATE: &[&str] = &[
     "credential",
 ];
 
+/// Parts of values that show what they hold.
+const PRIVATE_VALUES: &[&str] =
+    &["://", "hf_", "sk-", "api-key", "api_key", "password", "secret", "bearer ", "/home/", "/root/", "/users/"];
+
 /// Beginnings and names of what is set and not measured.
 const SET: &[&str] = &[
     "random_",
@@ -170,11 +174,10 @@ fn plain(name: &str) -> String {
 }
 
 fn is_private(key: &str, value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
     PRIVATE.iter().any(|part| key.contains(part))
-        || value.contains("://")
-        || value.starts_with(['/', '~'])
-        || value.contains("hf_")
-        || value.starts_with("sk-")
+        || lower.starts_with(['/', '~'])
+        || PRIVATE_VALUES.iter().any(|part| lower.contains(part))
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ impl Format for Serve {
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        head.outline().is_some_and(is_ours) || table::is_ours(&head.header())
+        head.outline().map_or_else(|| table::is_ours(&head.header()), is_ours)
     }
 
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
