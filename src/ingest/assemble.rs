@@ -267,7 +267,11 @@ fn rule_of(piece: &Piece) -> Option<&'static str> {
 /// Keeps of each run that was copied the one that stands highest, and of equals the first.
 fn copies(drafts: &mut Vec<Draft>, found: &Discovery, report: &mut report::Report) {
     let path = |number: usize| found.files.get(number).map_or("", |file| file.path.as_str());
-    let rank = |draft: &Draft| (matches!(draft.piece.standing, Standing::Trace | Standing::Beside), draft.main);
+    // A console prints fewer digits than a file holds; its figures stand in lines and not in fields.
+    let printed = |draft: &Draft| draft.piece.readings.first().is_some_and(|reading| reading.origin.field.is_none());
+    let rank = |draft: &Draft| {
+        (matches!(draft.piece.standing, Standing::Trace | Standing::Beside) || printed(draft), draft.main)
+    };
     let mut best: BTreeMap<(String, String), (bool, usize)> = BTreeMap::new();
     for draft in drafts.iter() {
         if let Some(mark) = &draft.piece.fingerprint {
@@ -281,6 +285,24 @@ fn copies(drafts: &mut Vec<Draft>, found: &Discovery, report: &mut report::Repor
         if *kept == draft.main {
             return true;
         }
+        report
+            .note(draft.main, format!("a copy of a run that is read from '{}'; it is not counted twice", path(*kept)));
+        false
+    });
+    // A summary of many runs may lie above the folders of the runs that it repeats.
+    let below: Vec<(String, String, usize)> = drafts
+        .iter()
+        .filter(|draft| draft.piece.standing != Standing::Alone)
+        .filter_map(|draft| Some((draft.piece.fingerprint.clone()?, draft.home.clone(), draft.main)))
+        .collect();
+    drafts.retain(|draft| {
+        let is_below = |home: &str| {
+            home.strip_prefix(&draft.home)
+                .is_some_and(|rest| rest.starts_with('/') || (draft.home.is_empty() && !rest.is_empty()))
+        };
+        let same =
+            below.iter().find(|(mark, home, _)| Some(mark) == draft.piece.fingerprint.as_ref() && is_below(home));
+        let Some((_, _, kept)) = same.filter(|_| draft.piece.standing == Standing::Alone) else { return true };
         report
             .note(draft.main, format!("a copy of a run that is read from '{}'; it is not counted twice", path(*kept)));
         false

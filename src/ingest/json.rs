@@ -59,6 +59,42 @@ pub fn parse(text: &str) -> Result<Node<'_>, Error> {
     Ok(node)
 }
 
+/// Reads one document after another, as appended files and JSON Lines hold them; lines count on through all of them.
+///
+/// After one that does not parse the next is looked for at the beginning of a line.
+pub fn documents(text: &str) -> Documents<'_> {
+    let skipped = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    Documents { reader: Reader { text, at: skipped, line: 1, line_start: skipped } }
+}
+
+/// See [`documents`].
+pub struct Documents<'a> {
+    reader: Reader<'a>,
+}
+
+impl<'a> Iterator for Documents<'a> {
+    type Item = Result<Node<'a>, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let reader = &mut self.reader;
+        reader.space();
+        // Between documents of a list that was written by hand stands a comma.
+        while reader.take(b',') {
+            reader.space();
+        }
+        reader.peek()?;
+        let start = (reader.at, reader.line, reader.line_start);
+        let node = reader.value(0);
+        if node.is_err() {
+            // One that lacks its end may have taken the next for its own, so the search begins where it began. The limit of nesting
+            // bounds how often a line is read again.
+            (reader.at, reader.line, reader.line_start) = start;
+            reader.next_line_with(b'{');
+        }
+        Some(node)
+    }
+}
+
 struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -92,6 +128,22 @@ impl<'a> Reader<'a> {
                 }
                 b' ' | b'\t' | b'\r' => self.at += 1,
                 _ => return,
+            }
+        }
+    }
+
+    /// Goes on to the next line that begins with a byte, or to the end.
+    fn next_line_with(&mut self, byte: u8) {
+        while self.at < self.text.len() {
+            if self.peek() == Some(b'\n') {
+                self.at += 1;
+                self.line += 1;
+                self.line_start = self.at;
+                if self.peek() == Some(byte) {
+                    return;
+                }
+            } else {
+                self.at += 1;
             }
         }
     }
@@ -302,6 +354,14 @@ mod tests {
         ] {
             assert_eq!(parse(text).is_ok(), serde_json::from_str::<serde_json::Value>(text).is_ok(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn documents_that_were_appended_are_read_one_by_one_and_a_broken_one_is_passed_over() {
+        let text = "\u{feff}{\"a\": 1}\n{\"a\": [2,\n{\"a\":\n 3}{\"a\": 4}\n\n";
+        let found: Vec<Option<u32>> = documents(text).map(|node| node.ok().map(|node| node.line)).collect();
+        assert_eq!(found, [Some(1), None, Some(3), Some(4)]);
+        assert_eq!(documents(" \n").count(), 0);
     }
 
     #[test]

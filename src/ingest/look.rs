@@ -100,7 +100,8 @@ impl<'a> SourceFile<'a> {
     /// # Errors
     /// Above the limit, and whatever the reader reports.
     pub fn text(&mut self) -> Result<String, Error> {
-        let mut bytes = Vec::new();
+        // Of a packed file this is the packed size, and only a beginning.
+        let mut bytes = Vec::with_capacity(usize::try_from(self.bytes.min(WHOLE_LIMIT)).unwrap_or(0) + 1);
         let read = if self.bytes > WHOLE_LIMIT {
             WHOLE_LIMIT + 1
         } else {

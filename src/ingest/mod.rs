@@ -33,8 +33,10 @@ mod report;
 pub mod reports;
 mod requests;
 mod rows;
+mod serving;
 mod slug;
 mod table;
+mod vllm;
 mod words;
 
 use std::path::PathBuf;
@@ -73,6 +75,11 @@ pub static FORMATS: &[&dyn Format] = &[
     &published::Published,
     &checkpoint::Config,
     &checkpoint::Index,
+    &vllm::Serve,
+    &vllm::Throughput,
+    &vllm::Latency,
+    &vllm::MultiTurn,
+    &vllm::Sidecar,
     &nvidia_smi::Csv,
     &table::Table,
     &log::Text,

@@ -8,7 +8,11 @@
 //! pass, and a line goes to a kind only when it holds one of its phrases. Phrases are looked for anywhere in a line, because every
 //! launcher puts its own prefix in front.
 
+mod arguments;
+mod multi_turn;
+mod serving;
 mod trtllm;
+mod vllm_offline;
 
 use std::sync::LazyLock;
 
@@ -23,7 +27,14 @@ pub use super::look::without_escapes;
 pub use trtllm::TRTLLM;
 
 /// Every kind of text that is read.
-pub static KINDS: &[&Kind] = &[&TRTLLM];
+pub static KINDS: &[&Kind] = &[
+    &TRTLLM,
+    &serving::VLLM,
+    &serving::SGLANG,
+    &vllm_offline::THROUGHPUT,
+    &vllm_offline::LATENCY,
+    &multi_turn::MULTI_TURN,
+];
 
 /// A kind of text: what it is called, which phrases it looks for, and how its reader begins.
 pub struct Kind {

@@ -1,0 +1,192 @@
+//! Arguments of a benchmark as its console shows them: the dump of a Python namespace, or the command line itself.
+//!
+//! In:  one line.  Out: pairs of name and value, only of names that are known to be harmless.
+//! Not here: what a setting means. A dump also holds addresses, headers, keys and paths; nothing that is not on the list leaves this file.
+
+/// Names that are taken, with `_`.
+const SAFE: &[&str] = &[
+    "model",
+    "tokenizer",
+    "served_model_name",
+    "backend",
+    "dataset_name",
+    "num_prompts",
+    "request_rate",
+    "burstiness",
+    "max_concurrency",
+    "seed",
+    "ignore_eos",
+    "disable_ignore_eos",
+    "num_warmups",
+    "warmup_requests",
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "use_beam_search",
+    "logprobs",
+    "goodput",
+    "ramp_up_strategy",
+    "ramp_up_start_rps",
+    "ramp_up_end_rps",
+    "apply_chat_template",
+    "flush_cache",
+    "disable_stream",
+    "no_stream",
+    "input_len",
+    "output_len",
+];
+
+/// Settings of a data set begin with its name; only those of the one in use say anything.
+const OF_DATASETS: &[&str] =
+    &["random_mm_", "random_", "sonnet_", "sharegpt_", "prefix_repetition_", "custom_", "hf_", "spec_bench_", "gsp_"];
+
+/// What a data set's settings are taken for: lengths and their spread, no paths.
+const LENGTHS: &[&str] = &["_len", "_ratio", "_groups", "_prefixes", "_turns"];
+
+/// Most pairs of one line.
+const MOST: usize = 512;
+
+/// Pairs of a line that shows arguments; empty for any other.
+pub fn of_line(line: &str) -> Vec<(String, String)> {
+    let mut pairs = match line.split_once("Namespace(") {
+        Some((_, dump)) => of_dump(dump),
+        None if is_command(line) => of_command(line),
+        None => Vec::new(),
+    };
+    let dataset = pairs.iter().find(|(name, _)| name == "dataset_name").map(|(_, value)| value.replace('-', "_"));
+    pairs.retain(|(name, value)| {
+        let of_this = || match &dataset {
+            Some(dataset) => dataset.starts_with(
+                OF_DATASETS
+                    .iter()
+                    .find(|start| name.starts_with(*start))
+                    .map_or("-", |start| start.trim_end_matches('_')),
+            ),
+            None => true,
+        };
+        let of_dataset = OF_DATASETS.iter().any(|start| name.starts_with(start));
+        let is_safe =
+            SAFE.contains(&name.as_str()) || (of_dataset && LENGTHS.iter().any(|end| name.ends_with(end)) && of_this());
+        is_safe && !matches!(value.as_str(), "None" | "")
+    });
+    pairs
+}
+
+/// True for a command line of a serving benchmark; its warnings name the program and an option too, but no model.
+fn is_command(line: &str) -> bool {
+    ["bench serve", "bench_serving", "benchmark_serving"].iter().any(|name| line.contains(name))
+        && ["--model", "--backend"].iter().any(|option| line.contains(option))
+}
+
+/// `name=value, name='value', ...)`: values may hold brackets and quotes.
+fn of_dump(dump: &str) -> Vec<(String, String)> {
+    let mut pairs = Vec::new();
+    let mut rest = dump;
+    while pairs.len() < MOST {
+        let Some((name, after)) = rest.split_once('=') else { break };
+        let (value, next) = value_of(after);
+        pairs.push((name.trim_start_matches([',', ' ']).to_owned(), value));
+        let Some(next) = next else { break };
+        rest = next;
+    }
+    pairs
+}
+
+/// One value without its quotes, and what stands behind it.
+fn value_of(text: &str) -> (String, Option<&str>) {
+    let (mut depth, mut quote, mut escaped) = (0usize, None, false);
+    for (place, letter) in text.char_indices() {
+        match (quote, letter) {
+            _ if escaped => escaped = false,
+            (Some(_), '\\') => escaped = true,
+            (Some(open), _) if letter == open => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(letter),
+            (None, '(' | '[' | '{' | '<') => depth += 1,
+            (None, ')' | ']' | '}' | '>') if depth > 0 => depth -= 1,
+            (None, ',' | ')') if depth == 0 => {
+                let value = text.get(..place).unwrap_or_default();
+                return (bare(value), (letter == ',').then(|| text.get(place + 1..).unwrap_or_default()));
+            }
+            _ => {}
+        }
+    }
+    // The line was cut off inside this value.
+    (String::new(), None)
+}
+
+/// `--name value` and `--name=value`.
+fn of_command(line: &str) -> Vec<(String, String)> {
+    let mut pairs = Vec::new();
+    let mut words = line.split_whitespace().peekable();
+    while let Some(word) = words.next() {
+        let Some(flag) = word.strip_prefix("--") else { continue };
+        let (name, value) = match flag.split_once('=') {
+            Some((name, value)) => (name, value),
+            None => match words.next_if(|next| !next.starts_with("--")) {
+                Some(value) => (flag, value),
+                None => (flag, "True"),
+            },
+        };
+        if pairs.len() < MOST {
+            pairs.push((name.replace('-', "_"), bare(value.trim_end_matches(['`', '\\']))));
+        }
+    }
+    pairs
+}
+
+fn bare(value: &str) -> String {
+    value.trim().trim_matches(['\'', '"']).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(line: &str) -> Vec<String> {
+        of_line(line).into_iter().map(|(name, value)| format!("{name}={value}")).collect()
+    }
+
+    #[test]
+    fn a_dump_gives_its_harmless_settings_and_nothing_else() {
+        let line = "Namespace(subparser='bench', dispatch_function=<function A.cmd at 0x72f>, seed=0, dataset_name='random', random_input_len=1024, \
+                    random_range_ratio='0.9', random_mm_num_mm_items_range_ratio=0.0, random_mm_bucket_config={(256, 256, 1): 0.5}, sonnet_input_len=550, base_url='http://u:p@h:1', \
+                    header=['x=secret'], host='spark-1', max_concurrency=None, model='org/a,b', request_rate=inf, api_key='k')";
+        assert_eq!(
+            shown(line),
+            [
+                "seed=0",
+                "dataset_name=random",
+                "random_input_len=1024",
+                "random_range_ratio=0.9",
+                "model=org/a,b",
+                "request_rate=inf"
+            ]
+        );
+        assert_eq!(shown("benchmark_args=Namespace(backend='sglang', tag=None)"), ["backend=sglang"]);
+    }
+
+    #[test]
+    fn a_command_line_gives_the_same() {
+        let line = "docker exec x vllm bench serve --backend openai-chat --base-url http://localhost:8000 --model org/m --ignore-eos \
+                    --dataset-name sharegpt --random-input-len 4000 --request-rate=0.3";
+        assert_eq!(
+            shown(line),
+            ["backend=openai-chat", "model=org/m", "ignore_eos=True", "dataset_name=sharegpt", "request_rate=0.3"]
+        );
+        assert!(shown("vllm serve --model org/m").is_empty());
+        let warning =
+            "WARNING: vllm bench serve no longer sets temperature==0. For the old behavior, include --temperature=0.";
+        assert!(shown(warning).is_empty());
+    }
+
+    #[test]
+    fn a_dump_that_is_cut_off_anywhere_gives_what_is_whole() {
+        let line = "Namespace(seed=0, model='org/m', goodput=['ttft:5'], top_p=1.0)";
+        for end in 0..=line.len() {
+            assert!(of_line(line.get(..end).unwrap()).len() <= 4);
+        }
+        assert_eq!(shown("Namespace(seed=0, model='org/"), ["seed=0"]);
+    }
+}

@@ -1,0 +1,178 @@
+//! The result block of a serving benchmark, `============ Serving Benchmark Result ============`, as vLLM and SGLang print it.
+//!
+//! In:  a console, a log, a report with the block inside.  Out: one run a block, in the order of appearance.
+//! Not here: what a figure means. A label is translated into the key that the JSON of the tool has, and read as that (`serving::sheet`).
+//!
+//! SGLang began as a copy of vLLM's script and prints the same frame; a `Backend:` line inside tells it. Both kinds read every block and
+//! keep their own. Whatever a launcher puts in front of each line is as long as what stands before the `=` of the first.
+//!
+//! Seen: vLLM 0.6 to 0.26, SGLang 0.3 to 0.5 (with the typing error `Max reqeuest concurrency`).
+
+mod block;
+
+use std::collections::BTreeSet;
+
+use super::arguments;
+use super::{Kind, Reader};
+use crate::ingest::{About, Parsed, Record, SourceFile, Standing};
+use block::Block;
+
+/// Header of a block.
+const HEADER: &str = "= Serving Benchmark Result =";
+/// Most blocks of one text: a sweep of days.
+const MOST: usize = 10_000;
+
+const MARKS: &[&str] = &[
+    HEADER,
+    "==========",
+    // Labels are padded to a column.
+    ":   ",
+    "(ms):",
+    "tok/s):",
+    "req/s):",
+    "Namespace(",
+    "bench serve",
+    "bench_serving",
+    "benchmark_serving",
+    "Traffic request rate:",
+    "Burstiness factor:",
+    "Maximum request concurrency:",
+];
+
+/// The console of `vllm bench serve`.
+pub static VLLM: Kind = Kind {
+    name: "vllm-bench-serve-console",
+    about: About {
+        tool: "vllm bench serve, benchmark_serving.py",
+        versions: "0.6 to 0.26; `Total Token throughput` in older ones, failed requests and peaks in newer",
+        sign: "`= Serving Benchmark Result =` without a `Backend:` line below",
+        reads: "everything in the block, every block of the text; of the arguments above it what is harmless",
+    },
+    signs: &[HEADER],
+    marks: MARKS,
+    start: || Box::new(Console::of(Flavour::Vllm)),
+};
+
+/// The console of SGLang's `bench_serving`.
+pub static SGLANG: Kind = Kind {
+    name: "sglang-bench-serving-console",
+    about: About {
+        tool: "sglang.bench_serving",
+        versions: "0.3 to 0.5; `Max reqeuest concurrency` and `Total throughput` in older ones",
+        sign: "`= Serving Benchmark Result =` with a `Backend:` line below",
+        reads: "everything in the block, every block of the text; of the arguments above it what is harmless",
+    },
+    signs: &[HEADER],
+    marks: MARKS,
+    start: || Box::new(Console::of(Flavour::Sglang)),
+};
+
+/// Whose block it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flavour {
+    Vllm,
+    Sglang,
+}
+
+/// See the module.
+struct Console {
+    flavour: Flavour,
+    /// Settings printed since the last block.
+    before: Vec<(String, String)>,
+    open: Option<Block>,
+    done: Vec<Block>,
+    more: usize,
+}
+
+impl Console {
+    const fn of(flavour: Flavour) -> Self {
+        Self { flavour, before: Vec::new(), open: None, done: Vec::new(), more: 0 }
+    }
+
+    fn close(&mut self) {
+        let Some(block) = self.open.take() else { return };
+        if self.done.len() < MOST {
+            self.done.push(block);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    fn set(&mut self, name: &str, value: &str) {
+        self.before.retain(|(have, _)| have != name);
+        self.before.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// What is printed before a block about the load of the run that follows.
+    fn load(&mut self, line: &str) {
+        const LINES: &[(&str, &str)] = &[
+            ("Traffic request rate:", "request_rate"),
+            ("Burstiness factor:", "burstiness"),
+            ("Maximum request concurrency:", "max_concurrency"),
+        ];
+        for (label, name) in LINES {
+            if let Some((_, value)) = line.split_once(label) {
+                let value = value.split_whitespace().next().unwrap_or_default();
+                self.set(name, value);
+                return;
+            }
+        }
+        for (name, value) in arguments::of_line(line) {
+            self.set(&name, &value);
+        }
+    }
+}
+
+impl Reader for Console {
+    fn line(&mut self, number: u64, line: &str) {
+        if let Some(at) = line.find(HEADER) {
+            self.close();
+            let start = line.get(..at).map_or(0, |before| before.trim_end_matches('=').len());
+            self.open = Some(Block::new(number, start, std::mem::take(&mut self.before)));
+            return;
+        }
+        match &mut self.open {
+            Some(block) => {
+                if block.line(number, line) {
+                    self.close();
+                }
+            }
+            None => self.load(line),
+        }
+    }
+
+    fn finish(mut self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed> {
+        self.close();
+        let mut parsed = Parsed::default();
+        let mut seen = BTreeSet::new();
+        let mut pieces = Vec::new();
+        for block in self.done {
+            if block.flavour() != self.flavour || block.is_empty() {
+                continue;
+            }
+            let piece = block.piece(file, &mut parsed);
+            if piece.fingerprint.as_ref().is_none_or(|mark| seen.insert(mark.clone())) {
+                pieces.push(piece);
+            } else {
+                parsed.notes.push("a block that stands in it twice is counted once".to_owned());
+            }
+        }
+        if pieces.is_empty() {
+            return None;
+        }
+        if self.more > 0 {
+            parsed.notes.push(format!("{} further blocks are passed over", self.more));
+        }
+        let several = pieces.len() > 1;
+        for (place, mut piece) in (1..).zip(pieces) {
+            if several {
+                (piece.standing, piece.position) = (Standing::Alone, Some(place));
+            }
+            parsed.records.push(Record::Piece(Box::new(piece)));
+        }
+        Some(parsed)
+    }
+}
+
+#[cfg(test)]
+mod tests;

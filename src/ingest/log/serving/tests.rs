@@ -1,0 +1,186 @@
+use super::*;
+use crate::ingest::Piece;
+use crate::ingest::log::parse_kind;
+use crate::model::Status;
+
+const VLLM_TEXT: &str = "\
+Namespace(seed=0, dataset_name='random', random_input_len=1024, random_output_len=128, host='127.0.0.1', model='org/Some-32B', request_rate=inf)
+Traffic request rate: inf
+Burstiness factor: 1.0 (Poisson process)
+Maximum request concurrency: 100
+============ Serving Benchmark Result ============
+Successful requests:                     100       
+Failed requests:                         0         
+Maximum request concurrency:             100       
+Benchmark duration (s):                  2.47      
+Total input tokens:                      102400    
+Total generated tokens:                  12800     
+Request throughput (req/s):              40.55     
+Output token throughput (tok/s):         5190.30   
+Peak output token throughput (tok/s):    9223.00   
+Total Token throughput (tok/s):          46712.66  
+---------------Time to First Token----------------
+Mean TTFT (ms):                          867.85    
+Median TTFT (ms):                        851.41    
+P99 TTFT (ms):                           1397.78   
+P99.9 TTFT (ms):                         1400.00   
+---------------Speculative Decoding---------------
+Acceptance rate (%):                     61.50     
+Acceptance length:                       2.23      
+Drafts:                                  5740      
+Per-position acceptance (%):
+  Position 0:                            75.00     
+Watts of the wall (W):                   38.50     
+==================================================
+";
+
+const SGLANG_TEXT: &str = "\
+============ Serving Benchmark Result ============
+Backend:                                 sglang    
+Traffic request rate:                    4.0       
+Max reqeuest concurrency:                not set   
+Successful requests:                     10        
+Benchmark duration (s):                  8.42      
+Total input tokens:                      1000      
+Total generated tokens:                  2000      
+Total generated tokens (retokenized):    900       
+Total throughput (tok/s):                356.30    
+Concurrency:                             7.96      
+----------------End-to-End Latency----------------
+Mean E2E Latency (ms):                   6709.25   
+Median E2E Latency (ms):                 6754.96   
+P90 E2E Latency (ms):                    8046.13   
+---------------Time to First Token----------------
+Mean TTFT (ms):                          4037.96   
+Median TPOT (ms):                        -0.00     
+P95 ITL (ms):                            27.22     
+Max ITL (ms):                            3322.13   
+==================================================
+";
+
+fn read(kind: &Kind, text: &str) -> Option<(Vec<Piece>, Parsed)> {
+    let mut input = text.as_bytes();
+    let mut parsed = parse_kind(&mut SourceFile::new("x.log", text.len() as u64, &mut input), kind).unwrap();
+    let pieces = std::mem::take(&mut parsed.records).into_iter().map(|record| match record {
+        Record::Piece(piece) => *piece,
+        other => panic!("{other:?}"),
+    });
+    let pieces = pieces.collect();
+    (!parsed.kinds.is_empty()).then_some((pieces, parsed))
+}
+
+fn one(kind: &Kind, text: &str) -> (Piece, Parsed) {
+    let (mut pieces, parsed) = read(kind, text).unwrap();
+    assert_eq!(pieces.len(), 1);
+    (pieces.remove(0), parsed)
+}
+
+fn value(piece: &Piece, metric: &str) -> Option<(f64, Option<u64>)> {
+    piece.readings.iter().find(|reading| reading.metric == metric).map(|reading| (reading.value, reading.origin.line))
+}
+
+fn extra(piece: &Piece, name: &str) -> Option<String> {
+    piece.extras.iter().find(|extra| extra.name == name).map(|extra| format!("{:?} {}", extra.value, extra.unit))
+}
+
+#[test]
+fn a_block_gives_what_its_json_would() {
+    let (piece, parsed) = one(&VLLM, VLLM_TEXT);
+    assert_eq!(value(&piece, "total_throughput_tok_s"), Some((46712.66, Some(15))));
+    assert_eq!(
+        (value(&piece, "ttft_ms"), value(&piece, "ttft_ms_p50").map(|v| v.0)),
+        (Some((867.85, Some(17))), Some(851.41))
+    );
+    for (name, shown) in [
+        ("completed", "Number(100.0) requests"),
+        ("failed", "Number(0.0) requests"),
+        ("max_output_tokens_per_s", "Number(9223.0) tok/s"),
+        ("p99.9_ttft", "Number(1400.0) ms"),
+        ("spec_decode_acceptance_rate", "Number(61.5) %"),
+        ("spec_decode_num_drafts", "Number(5740.0) "),
+        ("spec_decode_acceptance_pct.0", "Number(75.0) %"),
+        ("Watts of the wall", "Number(38.5) W"),
+    ] {
+        assert_eq!(extra(&piece, name).as_deref(), Some(shown), "{name}");
+    }
+    let setup = &piece.setup;
+    assert_eq!((setup.batch, setup.request_rate, setup.isl), (Some(100.0), Some(f64::INFINITY), Some(1024.0)));
+    assert_eq!((piece.model.as_deref(), piece.workload.as_deref()), (Some("Some-32B"), Some("1024-128-c100")));
+    assert_eq!((setup.speculative.as_deref(), &piece.status), (Some("on"), &Some(Status::Done)));
+    assert!(!setup.more.contains_key("host") && setup.more.contains_key("dataset_name"));
+    assert!(parsed.notes.is_empty() && parsed.not_understood.is_empty(), "{parsed:?}");
+    assert!(read(&SGLANG, VLLM_TEXT).is_none());
+}
+
+#[test]
+fn the_mark_is_that_of_the_json_with_all_its_digits() {
+    let json = r#"{"model_id": "m", "num_prompts": 100, "request_rate": "inf", "completed": 100, "mean_ttft_ms": 867.8507895, "median_ttft_ms": 851.4132410055026}"#;
+    let mut input = json.as_bytes();
+    let format = &crate::ingest::vllm::Serve as &dyn crate::ingest::Format;
+    let parsed = format.parse(&mut SourceFile::new("x", json.len() as u64, &mut input)).unwrap();
+    let Some(Record::Piece(piece)) = parsed.records.first() else { panic!("{parsed:?}") };
+    assert_eq!(piece.fingerprint, one(&VLLM, VLLM_TEXT).0.fingerprint);
+}
+
+#[test]
+fn a_block_of_sglang_is_told_by_its_backend_and_its_traps_are_known() {
+    let (piece, parsed) = one(&SGLANG, SGLANG_TEXT);
+    assert_eq!(
+        (value(&piece, "e2e_latency_ms_p90").map(|v| v.0), value(&piece, "itl_ms_max").map(|v| v.0)),
+        (Some(8046.13), Some(3322.13))
+    );
+    assert_eq!((value(&piece, "tpot_ms_p50"), value(&piece, "itl_ms_p95").map(|v| v.0)), (None, Some(27.22)));
+    assert_eq!(value(&piece, "total_throughput_tok_s").map(|v| v.0), Some(356.3));
+    assert_eq!(
+        (piece.setup.engine.as_deref(), piece.setup.batch, piece.setup.request_rate),
+        (Some("SGLang"), None, Some(4.0))
+    );
+    assert_eq!(extra(&piece, "concurrency").as_deref(), Some("Number(7.96) requests"));
+    assert_eq!(
+        parsed.notes,
+        ["2000 tokens were counted and 900 are in the answers: rates and times by tokens are doubtful"]
+    );
+    assert_eq!(piece.fingerprint.as_deref(), Some("sglang-bench-serving|10.00|1000.00|2000.00|8.42|6754.96|-"));
+    assert!(read(&VLLM, SGLANG_TEXT).is_none());
+}
+
+#[test]
+fn blocks_of_one_text_are_runs_in_order_and_each_kind_keeps_its_own() {
+    let text = format!(
+        "{VLLM_TEXT}noise\n{SGLANG_TEXT}{VLLM_TEXT}{}",
+        VLLM_TEXT.replace("867.85", "900.00").replace("inf", "2.0")
+    );
+    let (pieces, parsed) = read(&VLLM, &text).unwrap();
+    let order: Vec<(Standing, Option<u32>)> = pieces.iter().map(|piece| (piece.standing, piece.position)).collect();
+    assert_eq!(order, [(Standing::Alone, Some(1)), (Standing::Alone, Some(2))], "the copy is counted once");
+    assert_eq!((pieces[1].setup.request_rate, parsed.notes.len()), (Some(2.0), 1));
+    assert_eq!(read(&SGLANG, &text).unwrap().0.len(), 1);
+}
+
+#[test]
+fn prefixes_bars_and_escapes_do_not_hide_a_block() {
+    let plain = one(&VLLM, VLLM_TEXT).0;
+    let composed: String = VLLM_TEXT.lines().map(|line| format!("bench-1  | {line}\r\n")).collect();
+    let bar = VLLM_TEXT
+        .replace("====== Serving", "\u{1b}[32m====== Serving")
+        .replace("Traffic", " 28%|██▊  | 28/100\r100%|█| 100/100\rTraffic");
+    for text in [composed, bar, format!("> {}", VLLM_TEXT.replace('\n', "\n> "))] {
+        let (piece, _) = one(&VLLM, &text);
+        assert_eq!((piece.readings.len(), piece.extras.len()), (plain.readings.len(), plain.extras.len()), "{text}");
+        assert_eq!(piece.fingerprint, plain.fingerprint);
+    }
+}
+
+#[test]
+fn a_block_that_is_cut_off_or_failed_says_so() {
+    let (cut, _) = VLLM_TEXT.split_once("P99 TTFT").unwrap();
+    let (piece, parsed) = one(&VLLM, cut);
+    assert_eq!(value(&piece, "ttft_ms").map(|v| v.0), Some(867.85));
+    assert_eq!(parsed.notes, ["the block of line 5 has no end: the text was cut off"]);
+    let failed = VLLM_TEXT
+        .replace("requests:                     100", "requests:                     0")
+        .replace("867.85", "0.00");
+    let (piece, _) = one(&VLLM, &failed);
+    assert!(matches!(piece.status, Some(Status::Failed(_))) && piece.readings.is_empty());
+    assert_eq!(piece.fingerprint, None);
+}

@@ -1,0 +1,261 @@
+//! The figures of one run of a serving benchmark, under the keys of `vllm bench serve`, and what each of them means.
+//!
+//! In:  keys with figures and places.  Out: readings and extras of a piece, and what a run without any success is.
+//! Not here: where keys come from. A console is read by the key that its label stands for, so JSON and console cannot differ in meaning.
+//!
+//! Zeros: a run in which every request failed prints 0.0 for everything, and the tools print 0.0 for a time that no request had (TPOT of
+//! answers of one token, ITL of a server that does not stream). A time or a rate of zero or less was never measured; it stands among the
+//! extras and is no metric.
+
+use crate::ingest::Piece;
+use crate::ingest::figure::Figure;
+use crate::model::{Extra, ExtraValue, Origin, Reading, Status};
+
+/// Part of a key, metric.
+const FAMILIES: &[(&str, &str)] = &[
+    ("ttft", "ttft_ms"),
+    ("tpot", "tpot_ms"),
+    ("itl", "itl_ms"),
+    ("e2el", "e2e_latency_ms"),
+    ("e2e_latency", "e2e_latency_ms"),
+];
+
+/// Statistic of a key, suffix of the metric.
+const STATISTICS: &[(&str, &str)] = &[
+    ("mean", ""),
+    ("median", "_p50"),
+    ("p50", "_p50"),
+    ("p90", "_p90"),
+    ("p95", "_p95"),
+    ("p99", "_p99"),
+    ("max", "_max"),
+];
+
+/// Key, metric.
+const RATES: &[(&str, &str)] = &[
+    ("request_throughput", "request_throughput_req_s"),
+    ("output_throughput", "output_throughput_tok_s"),
+    ("total_token_throughput", "total_throughput_tok_s"),
+    ("total_throughput", "total_throughput_tok_s"),
+];
+
+const ZERO: &str = "zero stands for nothing measured";
+const PEAK: &str = "the busiest second alone, and pieces of the stream are counted as tokens";
+const GOOD: &str = "only the requests that met the limits which the run was given";
+const QUEUE: &str = "counts the wait inside the client too";
+const PROBE: &str = "of the probes beside the load, not of its requests";
+const STEPS: &str = "tokens a denoising model has committed";
+
+/// Key of a figure that is no metric, its unit, why it is none.
+const EXTRAS: &[(&str, &str, Option<&str>)] = &[
+    ("completed", "requests", None),
+    ("failed", "requests", None),
+    ("duration", "s", None),
+    ("total_input_tokens", "tokens", None),
+    ("total_input_text_tokens", "tokens", None),
+    ("total_input_vision_tokens", "tokens", None),
+    ("total_output_tokens", "tokens", None),
+    ("total_output_tokens_retokenized", "tokens", None),
+    ("total_input_sequences", "inputs", None),
+    ("input_sequence_throughput", "inputs/s", None),
+    ("input_throughput", "tok/s", None),
+    ("request_goodput", "req/s", Some(GOOD)),
+    ("max_output_tokens_per_s", "tok/s", Some(PEAK)),
+    ("max_concurrent_requests", "requests", None),
+    ("concurrency", "requests", None),
+    ("accept_length", "tokens", None),
+    ("spec_decode_acceptance_rate", "%", None),
+    ("spec_decode_acceptance_length", "tokens", None),
+    ("spec_decode_draft_tokens", "tokens", None),
+    ("spec_decode_accepted_tokens", "tokens", None),
+    ("diffusion_committed_throughput", "tok/s", Some(STEPS)),
+    ("diffusion_committed_tokens", "tokens", None),
+    ("probe_completed", "requests", None),
+    ("probe_failed", "requests", None),
+];
+
+/// What a run without any success still tells.
+const FACTS: &[&str] = &["completed", "failed", "duration"];
+
+struct Entry {
+    key: String,
+    unit: Option<String>,
+    figure: Figure,
+    origin: Origin,
+}
+
+/// See the module.
+#[derive(Default)]
+pub struct Sheet(Vec<Entry>);
+
+impl Sheet {
+    /// Adds a figure; a missing one is nothing.
+    pub fn put(&mut self, key: impl Into<String>, figure: Figure, origin: Origin) {
+        self.put_with(key.into(), None, figure, origin);
+    }
+
+    /// Adds a figure in a unit of the source's own.
+    pub fn put_with(&mut self, key: String, unit: Option<String>, figure: Figure, origin: Origin) {
+        if figure.value.is_finite() {
+            self.0.push(Entry { key, unit, figure, origin });
+        }
+    }
+
+    /// The first figure under a key.
+    pub fn get(&self, key: &str) -> Option<f64> {
+        self.0.iter().find(|entry| entry.key == key).map(|entry| entry.figure.value)
+    }
+
+    /// The figures that JSON and console of one run share in every version, for its mark.
+    pub fn marks(&self, keys: &[&str]) -> Vec<Option<f64>> {
+        keys.iter().map(|key| self.get(key)).collect()
+    }
+
+    /// Why the run measured nothing, if it did not.
+    pub fn failure(&self) -> Option<String> {
+        match self.get("completed") {
+            Some(completed) if completed > 0.0 => None,
+            Some(_) => Some(match self.get("failed") {
+                Some(failed) if failed > 0.0 => format!("all {failed} requests failed"),
+                _ => "no request succeeded".to_owned(),
+            }),
+            // Without a count the times tell: no answer takes no time.
+            None => {
+                let times = self.0.iter().filter(|entry| entry.key.starts_with("mean_") && entry.key.ends_with("_ms"));
+                let mut times = times.peekable();
+                (times.peek().is_some() && times.all(|entry| entry.figure.value == 0.0))
+                    .then(|| "every time is zero: no request succeeded".to_owned())
+            }
+        }
+    }
+
+    /// Gives everything to the piece.
+    pub fn give(self, piece: &mut Piece) {
+        let failure = self.failure();
+        let times_of_failure = failure.is_some();
+        piece.status = Some(failure.map_or(Status::Done, Status::Failed));
+        for entry in self.0 {
+            if times_of_failure {
+                if FACTS.contains(&entry.key.as_str()) {
+                    piece.extras.push(entry.into_extra(None));
+                }
+                continue;
+            }
+            match metric(&entry.key) {
+                Some(metric) if entry.figure.value > 0.0 => {
+                    match piece.readings.iter().find(|reading| reading.metric == metric) {
+                        // `median` and `p50` are one figure.
+                        Some(same) if same.value == entry.figure.value => {}
+                        Some(_) => piece.extras.push(entry.into_extra(None)),
+                        None => piece.readings.push(Reading {
+                            metric,
+                            value: entry.figure.value,
+                            decimals: entry.figure.decimals,
+                            origin: entry.origin,
+                        }),
+                    }
+                }
+                Some(_) => piece.extras.push(entry.into_extra(Some(ZERO))),
+                None => piece.extras.push(entry.into_extra(None)),
+            }
+        }
+    }
+}
+
+impl Entry {
+    fn into_extra(self, why: Option<&'static str>) -> Extra {
+        let known = EXTRAS.iter().find(|(key, _, _)| *key == self.key);
+        let reason = why.or_else(|| known.and_then(|(_, _, why)| *why)).or_else(|| {
+            let key = self.key.as_str();
+            if key.starts_with("probe_") {
+                Some(PROBE)
+            } else {
+                key.contains("including_client_queue").then_some(QUEUE)
+            }
+        });
+        let (name, unit) = match (known, self.unit) {
+            (Some((_, unit, _)), _) => (self.key, (*unit).to_owned()),
+            (None, Some(unit)) => (self.key, unit),
+            (None, None) => match self.key.strip_suffix("_ms") {
+                Some(name) => (name.to_owned(), "ms".to_owned()),
+                None => (self.key, String::new()),
+            },
+        };
+        Extra { name, unit, value: ExtraValue::Number(self.figure.value), why: reason, origin: self.origin }
+    }
+}
+
+/// The metric that a key means.
+fn metric(key: &str) -> Option<String> {
+    if let Some((_, metric)) = RATES.iter().find(|(name, _)| *name == key) {
+        return Some((*metric).to_owned());
+    }
+    let (statistic, family) = key.strip_suffix("_ms")?.split_once('_')?;
+    let (_, metric) = FAMILIES.iter().find(|(name, _)| *name == family)?;
+    let (_, suffix) = STATISTICS.iter().find(|(name, _)| *name == statistic)?;
+    Some(format!("{metric}{suffix}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Metric;
+
+    fn sheet(figures: &[(&str, f64)]) -> Piece {
+        let mut sheet = Sheet::default();
+        for (key, value) in figures {
+            let origin = Origin { file: "f".into(), line: None, field: None, rule: "r" };
+            sheet.put(*key, Figure { value: *value, decimals: None }, origin);
+        }
+        let mut piece = Piece::default();
+        sheet.give(&mut piece);
+        piece
+    }
+
+    #[test]
+    fn every_metric_is_one_of_the_contracts() {
+        for (_, base) in FAMILIES {
+            for (_, suffix) in STATISTICS {
+                assert!(Metric::find(&format!("{base}{suffix}")).is_some());
+            }
+        }
+        assert!(RATES.iter().all(|(_, metric)| Metric::find(metric).is_some()));
+    }
+
+    #[test]
+    fn statistics_that_the_contracts_do_not_name_are_kept_beside() {
+        let piece = sheet(&[
+            ("completed", 2.0),
+            ("median_ttft_ms", 5.0),
+            ("p50_ttft_ms", 5.0),
+            ("p99.9_ttft_ms", 9.0),
+            ("std_itl_ms", 1.0),
+        ]);
+        assert_eq!(piece.readings.len(), 1);
+        let extras: Vec<(&str, &str)> = piece.extras.iter().map(|e| (e.name.as_str(), e.unit.as_str())).collect();
+        assert_eq!(extras, [("completed", "requests"), ("p99.9_ttft", "ms"), ("std_itl", "ms")]);
+    }
+
+    #[test]
+    fn zeros_of_a_run_without_success_are_no_measurements() {
+        let piece = sheet(&[
+            ("completed", 0.0),
+            ("failed", 4.0),
+            ("duration", 1.5),
+            ("mean_ttft_ms", 0.0),
+            ("output_throughput", 0.0),
+        ]);
+        assert_eq!(piece.status, Some(Status::Failed("all 4 requests failed".into())));
+        assert_eq!((piece.readings.len(), piece.extras.len()), (0, 3));
+        let old = sheet(&[("mean_ttft_ms", 0.0), ("mean_itl_ms", 0.0)]);
+        assert!(matches!(old.status, Some(Status::Failed(_))));
+    }
+
+    #[test]
+    fn a_time_of_zero_was_not_measured() {
+        let piece =
+            sheet(&[("completed", 3.0), ("mean_tpot_ms", 0.0), ("median_tpot_ms", -0.0), ("mean_ttft_ms", 7.0)]);
+        assert_eq!((piece.readings.len(), piece.extras.len(), &piece.status), (1, 3, &Some(Status::Done)));
+        assert_eq!(piece.extras[1].why, Some(ZERO));
+    }
+}

@@ -1,0 +1,289 @@
+//! Results of `vllm bench serve`, and of `benchmark_serving.py` before it.
+//!
+//! In:  one flat object, several appended to each other, the list of a sweep, or its table (`summary.csv`).  Out: one piece a run.
+//! Not here: the lists of `--save-detailed` (see `detail`), the console (see `log`), the aggregate of InferenceX, which renames the keys.
+//!
+//! Seen: early 2025 (`best_of`; latency statistics only) to 0.26 (`failed`, `rtfx`, speculative decoding, queue times, probes). Which
+//! percentiles and which of TTFT, TPOT, ITL and E2E latency exist was chosen on the command line. `--metadata` puts keys of anybody's
+//! choice between the others, sweeps put the parameters they vary: texts are settings, numbers are figures unless their name is that of a
+//! setting. `date` is the local time, without a zone, at which the result was written: the end of the run.
+
+use super::{detail, table};
+use crate::error::Error;
+use crate::ingest::at::At;
+use crate::ingest::figure::Figure;
+use crate::ingest::json::{self, Kind};
+use crate::ingest::serving::sheet::Sheet;
+use crate::ingest::serving::{self, Load, settings};
+use crate::ingest::{About, Format, Head, Outline, Parsed, Piece, Record, SourceFile, Standing};
+use crate::model::{Instant, Setup};
+
+/// See the module.
+pub struct Serve;
+
+/// Slug of the tool.
+pub const TOOL: &str = "vllm-bench-serve";
+const RULE: &str = "vllm-bench-serve";
+
+/// Nested figures that are followed of one key: acceptance by position, changes of the rate.
+const NESTED: usize = 64;
+
+/// Keys that no other serving benchmark writes beside `model_id`.
+const FOREIGN: &[&str] =
+    &["mean_e2e_latency_ms", "total_output_tokens_retokenized", "server_info", "median_ttft", "p99_ttft", "benchmarks"];
+
+/// Keys whose values would be the texts of people, or that say nothing.
+const PASSED_OVER: &[&str] = &[
+    "generated_texts",
+    "errors",
+    // Audio alone has it; everything else prints 0.0.
+    "rtfx",
+];
+
+impl Format for Serve {
+    fn name(&self) -> &'static str {
+        "vllm-bench-serve"
+    }
+
+    fn about(&self) -> About {
+        About {
+            tool: "vllm bench serve, benchmark_serving.py",
+            versions: "early 2025 (latency statistics only) to 0.26; one object, objects appended to each other, list and table of a sweep",
+            sign: "an object with `model_id` and the load or the statistics of this tool",
+            reads: "throughput, TTFT, TPOT, ITL, E2E latency, their lists where saved, tokens, load, speculative decoding, metadata",
+        }
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        head.outline().map_or_else(|| table::is_ours(&head.header()), is_ours)
+    }
+
+    fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
+        let text = file.text()?;
+        let mut parsed = Parsed::default();
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut documents = 0;
+        if !text.trim_start().starts_with(['{', '[']) {
+            table::each(&text, &mut parsed, |node, parsed| pieces.extend(piece(file, &At::root(node), parsed)));
+            return finish(pieces, parsed, 0);
+        }
+        for node in json::documents(&text) {
+            documents += 1;
+            let node = match node {
+                Ok(node) => node,
+                Err(error) => {
+                    parsed.left_out.push(error);
+                    continue;
+                }
+            };
+            let root = At::root(&node);
+            match &node.kind {
+                Kind::List(_) => pieces.extend(root.items()?.filter_map(|at| piece(file, &at, &mut parsed))),
+                _ => pieces.extend(piece(file, &root, &mut parsed)),
+            }
+        }
+        finish(pieces, parsed, documents)
+    }
+}
+
+/// One result is the base of a run; several are runs of their own.
+fn finish(mut pieces: Vec<Piece>, mut parsed: Parsed, documents: usize) -> Result<Parsed, Error> {
+    if pieces.is_empty() {
+        // One document that is cut off is a bad file; nothing else can be said of it.
+        let cause = (documents == 1).then(|| parsed.left_out.pop()).flatten();
+        return Err(cause.unwrap_or_else(|| Error::archive("it holds no result")));
+    }
+    copies(&mut pieces, &mut parsed);
+    let several = pieces.len() > 1;
+    for (place, piece) in (1..).zip(pieces) {
+        let (standing, position) =
+            if several { (Standing::Alone, Some(place)) } else { (Standing::Base, piece.position) };
+        parsed.records.push(Record::Piece(Box::new(Piece { standing, position, ..piece })));
+    }
+    Ok(parsed)
+}
+
+fn is_ours(outline: &Outline<'_>) -> bool {
+    let statistic = |key: &&str| {
+        ["_ttft_ms", "_tpot_ms", "_itl_ms", "_e2el_ms"].iter().any(|end| key.ends_with(end))
+            && !key.starts_with("probe")
+    };
+    outline.has(&["model_id"])
+        && FOREIGN.iter().all(|key| outline.get(key).is_none())
+        && (outline.has(&["num_prompts", "request_rate"])
+            || outline.has(&["request_throughput", "completed"])
+            || outline.keys().iter().any(statistic))
+}
+
+/// The mark of a run by its times: they stand in the files and the consoles of every version.
+pub fn mark_of(sheet: &Sheet) -> Option<String> {
+    serving::mark(
+        TOOL,
+        &sheet.marks(&[
+            "mean_ttft_ms",
+            "median_ttft_ms",
+            "mean_tpot_ms",
+            "median_tpot_ms",
+            "mean_itl_ms",
+            "mean_e2el_ms",
+            "median_e2el_ms",
+        ]),
+    )
+}
+
+/// Drops a result that the file holds twice.
+fn copies(pieces: &mut Vec<Piece>, parsed: &mut Parsed) {
+    let mut seen = std::collections::BTreeSet::new();
+    let all = pieces.len();
+    pieces.retain(|piece| piece.fingerprint.as_ref().is_none_or(|mark| seen.insert(mark.clone())));
+    if pieces.len() < all {
+        parsed.notes.push(format!("{} of {all} results stand in it twice; each is counted once", all - pieces.len()));
+    }
+}
+
+/// What the keys of one result gave so far.
+struct Found {
+    piece: Piece,
+    sheet: Sheet,
+    load: Option<String>,
+    date: Option<Instant>,
+    private: usize,
+}
+
+fn piece(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Option<Piece> {
+    let entries = match root.entries() {
+        Ok(entries) => entries,
+        Err(error) => {
+            parsed.left_out.push(error);
+            return None;
+        }
+    };
+    let setup = Setup { tool: Some(TOOL.to_owned()), ..Setup::default() };
+    let mut found = Found {
+        piece: Piece { setup, ..Piece::default() },
+        sheet: Sheet::default(),
+        load: None,
+        date: None,
+        private: 0,
+    };
+    for (key, at) in entries {
+        if PASSED_OVER.contains(&key) && !(key == "rtfx" && at.figure().is_ok_and(|rtfx| rtfx.value > 0.0))
+            || detail::LISTS.contains(&key)
+        {
+            continue;
+        }
+        if let Err(error) = found.key(file, key, &at) {
+            parsed.left_out.push(error);
+        }
+    }
+    let Found { mut piece, sheet, load, date, private } = found;
+    if private > 0 {
+        parsed.notes.push(format!("{private} texts are not taken: they may hold an address, a path or a key"));
+    }
+    let lengths = Load {
+        dataset: load.as_deref(),
+        completed: sheet.get("completed"),
+        input: sheet.get("total_input_tokens"),
+        output: sheet.get("total_output_tokens"),
+    };
+    (piece.setup.isl, piece.setup.osl) = lengths.lengths();
+    piece.workload = lengths.workload(&piece.setup);
+    piece.ended = date;
+    piece.started =
+        date.zip(sheet.get("duration")).map(|(end, seconds)| Instant(end.0 - (seconds * 1000.0).round() as i64));
+    // Times that are all zero mark nothing; of a run that failed its moment does.
+    piece.fingerprint = match (sheet.failure(), date) {
+        (None, _) => mark_of(&sheet),
+        (Some(_), Some(date)) => Some(format!("{TOOL}|failed|{}|{:?}", date.iso(), sheet.get("duration"))),
+        (Some(_), None) => None,
+    };
+    match sheet.failure() {
+        None => {
+            let failed = detail::read(file, root, &mut piece, parsed);
+            let unfinished = piece.setup.requests.zip(sheet.get("completed")).filter(|(all, done)| done < all);
+            if let Some((all, done)) = unfinished.filter(|_| failed == 0) {
+                let missing = all - done;
+                parsed.notes.push(format!(
+                    "{missing} of {all} requests are not among the completed; the rates count the others alone"
+                ));
+            }
+        }
+        Some(why) => parsed.notes.push(format!("{why}; its zeros are no measurements")),
+    }
+    sheet.give(&mut piece);
+    Some(piece)
+}
+
+impl Found {
+    fn key(&mut self, file: &SourceFile<'_>, key: &str, at: &At<'_>) -> Result<(), Error> {
+        let setup = &mut self.piece.setup;
+        match key {
+            "date" => self.date = at.text()?.and_then(|text| Instant::parse(&text.replace('-', "_"))),
+            "model_id" | "model" => {
+                if let Some(id) = at.text()?.and_then(serving::model_id) {
+                    self.piece.model = Some(serving::last_part(&id).to_owned());
+                    setup.model_id = Some(id);
+                }
+            }
+            "tokenizer_id" => {
+                let id = at.text()?.and_then(serving::model_id).filter(|id| Some(id) != setup.model_id.as_ref());
+                setup.more.extend(id.map(|id| (key.to_owned(), id)));
+            }
+            "num_prompts" => setup.requests = at.figure()?.finite(),
+            "max_concurrency" => setup.batch = at.figure()?.finite(),
+            "request_rate" => setup.request_rate = Some(at.figure()?.value).filter(|rate| !rate.is_nan()),
+            "run_number" => {
+                // Counted from 0, and the k-th run of its cell.
+                self.piece.repeat = at.count()?.and_then(|run| run.checked_add(1));
+            }
+            "dataset" | "dataset_name" => self.load = at.text()?.map(str::to_owned),
+            "environment" => self.piece.environment = at.text()?.map(str::to_owned),
+            "backend" | "endpoint_type" => {
+                if let Some(text) = at.text()? {
+                    setup.engine = setup.engine.take().or_else(|| serving::engine_of(text).map(str::to_owned));
+                    self.setting(key, text);
+                }
+            }
+            _ => self.other(file, key, at, 0)?,
+        }
+        if key.starts_with("spec_decode_") && self.piece.setup.speculative.is_none() {
+            self.piece.setup.speculative = Some("on".to_owned());
+        }
+        Ok(())
+    }
+
+    fn setting(&mut self, key: &str, text: &str) {
+        self.private += usize::from(!settings::take(&mut self.piece.setup, key, text));
+    }
+
+    /// A key of somebody's choice.
+    fn other(&mut self, file: &SourceFile<'_>, key: &str, at: &At<'_>, depth: usize) -> Result<(), Error> {
+        match &at.node.kind {
+            Kind::Null => {}
+            Kind::Bool(value) => self.setting(key, &value.to_string()),
+            Kind::Text(text) => self.setting(key, text),
+            Kind::Number(digits) if settings::is_setting(key) => self.setting(key, digits),
+            Kind::Number(digits) => {
+                let figure = Figure::parse(digits).ok_or_else(|| at.unlike("a number"))?;
+                self.sheet.put(key, figure, file.origin(Some(at.node.line.into()), Some(at.pointer()), RULE));
+            }
+            Kind::List(items) if items.len() > NESTED => return Err(at.unlike("at most 64 values")),
+            Kind::List(_) | Kind::Map(_) if depth > 2 => {}
+            Kind::List(_) => {
+                for (place, item) in at.items()?.enumerate() {
+                    self.other(file, &format!("{key}.{place}"), &item, depth + 1)?;
+                }
+            }
+            Kind::Map(_) => {
+                for (name, item) in at.entries()?.take(NESTED) {
+                    self.other(file, &format!("{key}.{name}"), &item, depth + 1)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "serve_tests.rs"]
+mod tests;
