@@ -307,7 +307,7 @@ fn merge(run: &mut Piece, detail: &Piece) -> Vec<(&'static str, String, String)>
             unlike.push((name, ours.clone(), theirs.clone()));
         }
     }
-    fill!(campaign, id, environment, model, workload, repeat, block, position, started, ended;
+    fill!(campaign, id, environment, model, workload, repeat, block, position, started, ended, measured;
           model_id, model_served, machine, engine, engine_version, quantisation, batch, isl, osl, requests, parameters,
           device_memory_gib, model_memory_gib, start_temp_c, end_temp_c, exit_code,
           tool, tool_version, request_rate, max_model_len, memory_utilisation, kv_dtype, speculative, prefix_cache, parallel);
@@ -370,6 +370,7 @@ fn finish(drafts: Vec<Draft>, campaigns: words::Campaigns, facts: Facts, mut rep
             launch: draft.launch,
             started: piece.started,
             ended: piece.ended,
+            measured: piece.measured,
             status: piece.status.unwrap_or(Status::Unrecorded),
             readings: piece.readings,
             series: piece.series,

@@ -20,7 +20,6 @@ mod load_summary;
 mod log;
 mod look;
 mod name;
-mod nvidia_smi;
 mod outline;
 mod own;
 mod phase1;
@@ -31,6 +30,7 @@ mod requests;
 mod rows;
 mod slug;
 mod table;
+mod telemetry;
 mod words;
 
 use std::path::PathBuf;
@@ -66,7 +66,14 @@ pub static FORMATS: &[&dyn Format] = &[
     &h200_ab::H200Ab,
     &flat::Metadata,
     &published::Published,
-    &nvidia_smi::Csv,
+    &telemetry::Query,
+    &telemetry::BoxTable,
+    &telemetry::Dmon,
+    &telemetry::FreeLog,
+    &telemetry::PerWatt,
+    &telemetry::SmiCsv,
+    &telemetry::Script,
+    &telemetry::Report,
     &table::Table,
     &log::Text,
     &kept::Kept,
@@ -191,6 +198,8 @@ pub struct Piece {
     pub started: Option<crate::model::Instant>,
     /// End.
     pub ended: Option<crate::model::Instant>,
+    /// The stretch in which a load measured.
+    pub measured: Option<(crate::model::Instant, crate::model::Instant)>,
     /// Outcome, where the source says one.
     pub status: Option<Status>,
     /// Whole-run figures.

@@ -1,7 +1,7 @@
 //! The archive layout of this program: `campaign.json` and `runs/<id>/run.json`.
 //!
 //! In:  the files of [`manifest`](crate::archive::manifest).  Out: a campaign, one piece a run.
-//! Not here: `requests.jsonl` (see `requests`), `telemetry.csv` (see `nvidia_smi`, whose columns it shares), raw reports of other tools.
+//! Not here: `requests.jsonl` (see `requests`), `telemetry.csv` (see `telemetry`), raw reports of other tools.
 
 use std::collections::BTreeMap;
 
@@ -131,6 +131,11 @@ fn run(file: &SourceFile<'_>, wire: RunWire) -> Result<Piece, Error> {
     };
     let (started, ended) =
         (moment("/started_utc", wire.started_utc.as_deref())?, moment("/ended_utc", wire.ended_utc.as_deref())?);
+    // The window counts on the monotonic clock; the start stands on both clocks.
+    let measured = wire.window.zip(started).zip(wire.started_monotonic_s).and_then(|((window, started), zero)| {
+        let at = |seconds: f64| Instant::from_unix_seconds(started.0 as f64 / 1000.0 + seconds - zero);
+        at(window.from_s).zip(at(window.to_s)).filter(|(from, to)| from < to)
+    });
     let temperature =
         |state: &Option<crate::archive::manifest::StateWire>| state.as_ref().and_then(|state| state.gpu_c);
     let (before, after) = (temperature(&wire.before), temperature(&wire.after));
@@ -158,6 +163,7 @@ fn run(file: &SourceFile<'_>, wire: RunWire) -> Result<Piece, Error> {
         position: wire.position,
         started,
         ended,
+        measured,
         status: wire.failure.map(Status::Failed).or_else(|| status(wire.exit_code)),
         readings,
         setup: Setup {

@@ -20,6 +20,7 @@ pub mod pool;
 pub mod published;
 pub mod report;
 pub mod summary;
+pub mod telemetry;
 pub mod trap;
 
 use std::collections::BTreeMap;

@@ -11,6 +11,7 @@ pub mod physics;
 
 mod affine_columns;
 mod autocorrelated;
+mod clock_unstable;
 mod decode_above_roofline;
 mod derived_column;
 mod drift;
@@ -32,6 +33,7 @@ mod small_n;
 mod start_temperature;
 mod stated_facts;
 mod temperature;
+mod throttled;
 mod variance;
 mod weights_exceed;
 mod work_time;
@@ -96,6 +98,8 @@ pub static TRAPS: &[&dyn Trap] = &[
     &small_n::SmallN,
     &outlier_rule::OutlierRuleCannotFire,
     &few_requests::FewRequestsForPercentile,
+    &throttled::Throttled,
+    &clock_unstable::ClockUnstable,
 ];
 
 /// Runs every trap over a campaign. Sorted by the order of [`TRAPS`], then by subject.
