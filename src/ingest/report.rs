@@ -98,8 +98,13 @@ impl Report {
             0 => self.note(number, "a look at the machine, kept and not analysed".to_owned()),
             // One row cannot be a record of a run: it shows what the machine was like.
             1 => self.note(number, "one look at the machine, kept and not analysed".to_owned()),
-            _ => self
-                .leave_out(number, &Error::archive("telemetry of no run: no result of the same name lies beside it")),
+            _ => self.note(
+                number,
+                format!(
+                    "{} samples of no run: no result of the same name lies beside it, and none in its folder was made in its time",
+                    piece.telemetry.len()
+                ),
+            ),
         }
     }
 

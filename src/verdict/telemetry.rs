@@ -190,7 +190,12 @@ impl Made {
             .filter_map(read)
             .collect();
         if metric == "power_w" && busy.len() >= LEAST_READINGS {
-            self.extra("power at work", unit, mean(&busy), Some(format!("samples at or above {BUSY_PCT} % utilisation")));
+            self.extra(
+                "power at work",
+                unit,
+                mean(&busy),
+                Some(format!("samples at or above {BUSY_PCT} % utilisation")),
+            );
         }
         Some(found)
     }
@@ -268,17 +273,13 @@ fn extremes(made: &mut Made, run: &Run, window: &Window) {
         ("GPU memory in use, greatest", "MiB", |s| s.memory_used_mib),
         ("memory of the machine in use, greatest", "MiB", |s| s.host_memory_used_mib),
         ("swap in use, greatest", "MiB", |s| s.host_swap_used_mib),
+        ("activity of the memory controller, greatest", "%", |s| s.memory_util_pct.filter(|pct| *pct > 0.0)),
     ];
     for (name, unit, read) in QUANTITIES {
         let inside = run.telemetry.iter().filter(|sample| window.holds(window.time(sample)));
         if let Some(greatest) = inside.filter_map(read).max_by(f64::total_cmp) {
             made.extra(name, unit, greatest, None);
         }
-    }
-    if let Some(energy) = run.telemetry.iter().filter_map(|sample| sample.memory_util_pct).max_by(f64::total_cmp)
-        && energy > 0.0
-    {
-        made.extra("activity of the memory controller, greatest", "%", energy, None);
     }
 }
 

@@ -15,7 +15,8 @@ pub const EPOCH_FROM: f64 = 1.0e9;
 const EPOCH_MS_FROM: f64 = 3.0e11;
 
 /// Units that may stand behind a figure.
-const UNITS: &[&str] = &["%", "W", "MHz", "MiB", "C", "us", "mJ", "J", "MB", "KB/s", "MB/s", "ms", "s", "KiB", "GiB", "x"];
+const UNITS: &[&str] =
+    &["%", "W", "MHz", "MiB", "C", "us", "mJ", "J", "MB", "KB/s", "MB/s", "ms", "s", "KiB", "GiB", "x"];
 
 /// Words for a missing value beyond those of every format, lower case.
 const REFUSALS: &[&str] = &[
@@ -50,7 +51,9 @@ pub fn figure(cell: &str) -> Option<(Figure, &'static str)> {
     // The longest unit first, so that `MB/s` is not taken for `s`.
     let unit = UNITS.iter().filter(|unit| cell.ends_with(**unit)).max_by_key(|unit| unit.len())?;
     let number = cell.strip_suffix(unit)?.trim_end();
-    Figure::parse(number).filter(|figure| !figure.value.is_nan()).map(|figure| (figure, *unit))
+    Figure::parse(number)
+        .filter(|figure| !figure.value.is_nan())
+        .map(|figure| (figure, if *unit == "C" { "°C" } else { *unit }))
 }
 
 /// Bits, as `0x0000000000000004` or in decimal; the outer nothing is nonsense, the inner one a refusal.
@@ -145,7 +148,15 @@ mod tests {
     #[test]
     fn every_refusal_is_missing_and_nonsense_is_nothing() {
         for cell in [
-            "[N/A]", "N/A", "[Not Supported]", "[Unknown Error]", "[GPU requires reset]", "ERR!", "-", "", "[Something new]",
+            "[N/A]",
+            "N/A",
+            "[Not Supported]",
+            "[Unknown Error]",
+            "[GPU requires reset]",
+            "ERR!",
+            "-",
+            "",
+            "[Something new]",
             "Requested functionality has been deprecated",
         ] {
             assert!(figure(cell).unwrap().0.value.is_nan(), "{cell}");
@@ -159,7 +170,9 @@ mod tests {
 
     #[test]
     fn a_unit_may_stand_behind_a_figure() {
-        for (cell, value, unit) in [("405.68 W", 405.68, "W"), ("95 %", 95.0, "%"), ("78C", 78.0, "C"), ("964 KB/s", 964.0, "KB/s")] {
+        for (cell, value, unit) in
+            [("405.68 W", 405.68, "W"), ("95 %", 95.0, "%"), ("78C", 78.0, "°C"), ("964 KB/s", 964.0, "KB/s")]
+        {
             let (figure, behind) = figure(cell).unwrap();
             assert_eq!((figure.value, behind), (value, unit), "{cell}");
         }
@@ -177,7 +190,10 @@ mod tests {
             assert_eq!(found, Some(expected));
         }
         assert_eq!((moment("12.5"), moment("soon")), (None, None));
-        assert_eq!((clock("00:00:10"), clock("23:59:60.5"), clock("24:00:00"), clock("1:2")), (Some(10.0), Some(86_400.5), None, None));
+        assert_eq!(
+            (clock("00:00:10"), clock("23:59:60.5"), clock("24:00:00"), clock("1:2")),
+            (Some(10.0), Some(86_400.5), None, None)
+        );
     }
 
     #[test]

@@ -13,8 +13,10 @@ use crate::model::{Extra, Sample};
 pub const MOST_SAMPLES: usize = 200_000;
 /// Most GPUs of one file.
 const MOST_GPUS: usize = 64;
-/// Most columns beyond those of a sample; `nvidia-smi` knows some two hundred.
-const MOST_OTHERS: usize = 400;
+/// Most figures of one GPU beyond those of a sample; `nvidia-smi` knows some two hundred fields.
+const MOST_OTHERS: usize = 4000;
+/// Longest name or words, bytes.
+const LONGEST: usize = 200;
 
 /// A figure over the rows of one GPU.
 #[derive(Debug, Clone, Default)]
@@ -64,6 +66,8 @@ pub struct Collect {
     kept: usize,
     /// Rows of GPUs beyond the most.
     passed: u64,
+    /// Figures and words beyond the most.
+    beyond: u64,
     rows: u64,
 }
 
@@ -115,6 +119,7 @@ impl Collect {
 
     /// A figure that no sample holds.
     pub fn figure(&mut self, gpu: &str, name: &str, value: f64, unit: &'static str) {
+        let name = cut(name);
         let Some(gpu) = self.gpu(gpu) else { return };
         if let Some(sum) = gpu.others.get_mut(name) {
             sum.add(value, unit);
@@ -122,16 +127,21 @@ impl Collect {
             let mut sum = Sum::default();
             sum.add(value, unit);
             gpu.others.insert(name.to_owned(), sum);
+        } else {
+            self.beyond += 1;
         }
     }
 
     /// Words.
     pub fn text(&mut self, gpu: &str, name: &str, text: &str) {
+        let (name, text) = (cut(name), cut(text));
         let Some(gpu) = self.gpu(gpu) else { return };
         if let Some((first, changed)) = gpu.texts.get_mut(name) {
             *changed |= first != text;
         } else if gpu.texts.len() < MOST_OTHERS {
             gpu.texts.insert(name.to_owned(), (text.to_owned(), false));
+        } else {
+            self.beyond += 1;
         }
     }
 
@@ -140,9 +150,7 @@ impl Collect {
         self.rows
     }
 
-    /// The samples of the GPU that worked, in order of time, with what a reader should know; and every other figure.
-    ///
-    /// `places`: where each column stands, for the origins.
+    /// The samples of the GPU that worked, in order of time; every other figure; what a reader should know.
     pub fn finish(self, file: &SourceFile<'_>, rule: &'static str) -> (Vec<Sample>, Vec<Extra>, Vec<String>) {
         let (mut notes, mut extras) = (Vec::new(), Vec::new());
         let several = self.gpus.len() > 1;
@@ -176,9 +184,18 @@ impl Collect {
         if self.passed > 0 {
             notes.push(format!("{} rows of GPUs beyond the first {MOST_GPUS} are passed over", self.passed));
         }
+        if self.beyond > 0 {
+            notes.push(format!("{} figures beyond the first {MOST_OTHERS} are passed over", self.beyond));
+        }
         samples.sort_by_key(|sample| sample.at);
         (samples, extras, notes)
     }
+}
+
+/// The beginning of a text.
+fn cut(text: &str) -> &str {
+    let end = (0..=LONGEST.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    text.get(..end).unwrap_or(text)
 }
 
 /// One figure where all are the same, else mean, least and greatest.

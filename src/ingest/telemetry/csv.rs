@@ -86,7 +86,7 @@ impl Format for Script {
         let cells = line.map_or_else(Vec::new, |line| cell::split(line, sign_of(line)));
         let columns: Vec<Column> = cells.iter().filter_map(|cell| Column::of(cell).map(|(column, _)| column)).collect();
         // A table of runs may hold a time and a power too.
-        !cells.iter().any(|cell| matches!(*cell, "environment" | "model" | "workload" | "model_size"))
+        !cells.iter().any(|cell| matches!(*cell, "environment" | "workload") || cell.starts_with("model"))
             && columns.iter().any(|column| column.is_time())
             && columns.iter().any(|column| column.is_measured())
     }
@@ -294,7 +294,8 @@ impl Table {
                 Column::State => sample.pstate = cell::state(text).ok_or_else(|| unlike(name, "P0 to P15", text))?,
                 Column::Throttle => {
                     let bits = cell::bits(text).ok_or_else(|| unlike(name, "a mask", text))?;
-                    sample.throttle_bits = bits.map(|bits| bits | sample.throttle_bits.unwrap_or(0)).or(sample.throttle_bits);
+                    sample.throttle_bits =
+                        bits.map(|bits| bits | sample.throttle_bits.unwrap_or(0)).or(sample.throttle_bits);
                 }
                 Column::Reason(bit) => {
                     let active = cell::switch(text).ok_or_else(|| unlike(name, "Active or Not Active", text))?;
@@ -314,13 +315,26 @@ impl Table {
             }
         }
         let gpu = gpu.to_owned();
-        if timed {
+        let process = texts.iter().find(|(name, _)| column::base(name) == "process_name");
+        if let Some((_, process)) = process {
+            let process = process.rsplit(['/', '\\']).next().unwrap_or(process);
+            for (_, value, unit) in figures.drain(..) {
+                self.all.figure(&gpu, &format!("memory of process {}", excerpt(process)), value, unit);
+            }
+            return Ok(());
+        }
+        if timed && self.columns.iter().flatten().any(|column| column.is_measured()) {
             self.all.sample(&gpu, sample);
         } else {
             for (text, (column, name)) in cells.iter().zip(self.columns.iter().zip(&self.header)) {
                 let known = column.is_some_and(Column::is_measured);
                 if let (true, Some((value, unit))) = (known, plain(text)) {
-                    self.all.figure(&gpu, column::base(name), value, if unit.is_empty() { column::unit(name) } else { unit });
+                    self.all.figure(
+                        &gpu,
+                        column::base(name),
+                        value,
+                        if unit.is_empty() { column::unit(name) } else { unit },
+                    );
                 } else if known && !cell::is_absent(text) {
                     self.all.text(&gpu, column::base(name), text);
                 }
@@ -331,7 +345,7 @@ impl Table {
                 self.all.figure(&gpu, column::base(name), value, unit);
             }
             for (name, text) in texts {
-                if !matches!(column::base(name), "pid" | "process_name") && !cell::is_absent(text) {
+                if !cell::is_absent(text) {
                     self.all.text(&gpu, column::base(name), text);
                 }
             }
@@ -353,9 +367,14 @@ impl Table {
             ));
         }
         match self.timing {
-            Some(Timing::Clock) => parsed.notes.push("times of day without a date; a step back is taken for midnight".to_owned()),
+            Some(Timing::Clock) => {
+                parsed.notes.push("times of day without a date; a step back is taken for midnight".to_owned())
+            }
             Some(Timing::Elapsed) => {
-                parsed.notes.push("seconds since a start that the file does not name; nothing else can be aligned with them".to_owned());
+                parsed.notes.push(
+                    "seconds since a start that the file does not name; nothing else can be aligned with them"
+                        .to_owned(),
+                );
             }
             _ => {}
         }
@@ -439,9 +458,10 @@ pub(super) fn put(sample: &mut Sample, column: Column, value: Option<f64>) {
 fn inferred(cells: &[&str]) -> Vec<Option<Column>> {
     let unit_of = |cell: &&str| cell::figure(cell).map_or("", |(_, unit)| unit);
     let alone = |unit: &str| cells.iter().filter(|cell| unit_of(cell) == unit).count() == 1;
-    let whole = |cell: &&str| !cell.is_empty() && cell.bytes().all(|b| b.is_ascii_digit());
-    let wholes: Vec<usize> =
-        cells.iter().enumerate().filter(|(_, cell)| whole(cell)).map(|(place, _)| place).collect();
+    // Without any unit (`nounits`) a bare number may be anything.
+    let units = cells.iter().any(|cell| !unit_of(cell).is_empty());
+    let whole = |cell: &&str| units && !cell.is_empty() && cell.bytes().all(|b| b.is_ascii_digit());
+    let wholes: Vec<usize> = cells.iter().enumerate().filter(|(_, cell)| whole(cell)).map(|(place, _)| place).collect();
     let index = match wholes.as_slice() {
         [first, _] if *first <= 1 && cells.get(*first).is_some_and(|cell| cell.len() <= 2) => Some(*first),
         _ => None,

@@ -216,7 +216,10 @@ mod tests {
         ));
         let last = piece.telemetry[1];
         assert_eq!((last.power_w, last.gpu_c, last.gpu_util_pct), (Some(131.0), Some(62.0), Some(97.0)));
-        assert_eq!((last.memory_clock_mhz, last.sm_clock_mhz, last.memory_used_mib), (None, Some(2405.0), Some(1024.0)));
+        assert_eq!(
+            (last.memory_clock_mhz, last.sm_clock_mhz, last.memory_used_mib),
+            (None, Some(2405.0), Some(1024.0))
+        );
         assert_eq!(last.at.iso(), "2026-11-20T23:43:32Z");
         assert!(parsed.left_out.is_empty() && parsed.notes.is_empty());
         assert_eq!(piece.extras[0].name, "enc");
@@ -224,10 +227,16 @@ mod tests {
 
     #[test]
     fn without_times_the_figures_are_summed_up_and_nothing_is_aligned() {
-        let (piece, parsed) = read("# gpu    pwr  gtemp     sm\n# Idx      W      C      %\n    0    130     37      0\n    0    110      -      9\n    0    1\n");
+        let (piece, parsed) = read(
+            "# gpu    pwr  gtemp     sm\n# Idx      W      C      %\n    0    130     37      0\n    0    110      -      9\n    0    1\n",
+        );
         assert!(piece.telemetry.is_empty());
-        let power: Vec<(&str, String)> =
-            piece.extras.iter().filter(|e| e.unit == "W").map(|e| (e.name.as_str(), format!("{:?}", e.value))).collect();
+        let power: Vec<(&str, String)> = piece
+            .extras
+            .iter()
+            .filter(|e| e.unit == "W")
+            .map(|e| (e.name.as_str(), format!("{:?}", e.value)))
+            .collect();
         assert_eq!(power[0], ("pwr, mean", "Number(120.0)".to_owned()));
         assert!(parsed.notes[0].contains("2 rows") || parsed.notes[0].contains("3 rows"), "{:?}", parsed.notes);
         assert!(parsed.left_out[0].to_string().contains("line 5"));

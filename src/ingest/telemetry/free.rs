@@ -58,9 +58,10 @@ impl Format for FreeLog {
             let Some((seconds, [total, used, available], swap)) = row(&text) else {
                 if parsed.left_out.len() < 20 {
                     parsed.left_out.push(
-                        Error::archive("a row of telemetry is left out")
-                            .at(Place::Line(line.number))
-                            .detail(format!("expected a time of day and four figures, found \"{}\"", excerpt(text.trim()))),
+                        Error::archive("a row of telemetry is left out").at(Place::Line(line.number)).detail(format!(
+                            "expected a time of day and four figures, found \"{}\"",
+                            excerpt(text.trim())
+                        )),
                     );
                 }
                 continue;
@@ -109,7 +110,10 @@ mod tests {
         let parsed = FreeLog.parse(&mut SourceFile::new("hostmem.log", LOG.len() as u64, &mut input)).unwrap();
         let [Record::Piece(piece)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
         assert_eq!(piece.telemetry[1].at.seconds_since(piece.telemetry[0].at), 10.0);
-        assert_eq!((piece.telemetry[1].host_memory_used_mib, piece.telemetry[0].host_swap_used_mib), (Some(49_359.0), Some(417.0)));
+        assert_eq!(
+            (piece.telemetry[1].host_memory_used_mib, piece.telemetry[0].host_swap_used_mib),
+            (Some(49_359.0), Some(417.0))
+        );
         assert!(parsed.left_out[0].to_string().contains("line 3"));
     }
 

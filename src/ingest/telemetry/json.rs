@@ -94,7 +94,8 @@ fn holds(outline: &Outline<'_>, depth: usize) -> bool {
                 .filter_map(|(key, inner)| matches!(inner, Outline::Bare(_)).then(|| Column::of(key)).flatten())
                 .filter(|(column, _)| column.is_measured())
                 .count();
-            let printed = entries.iter().any(|(key, inner)| key.starts_with("nvidia_smi") && inner.has(&["cmd", "stdout"]));
+            let printed =
+                entries.iter().any(|(key, inner)| key.starts_with("nvidia_smi") && inner.has(&["cmd", "stdout"]));
             measured >= TOGETHER || printed || entries.iter().any(|(_, inner)| holds(inner, depth + 1))
         }
         Outline::List(Some(first)) if depth < 6 => holds(first, depth + 1),
@@ -127,7 +128,8 @@ impl Walk {
                         continue;
                     }
                     self.value(&inner, &join(path, key), depth + 1);
-                    if let (Kind::Text(text), true) = (&inner.node.kind, matches!(key, "device" | "gpu" | "gpu_name" | "name"))
+                    if let (Kind::Text(text), true) =
+                        (&inner.node.kind, matches!(key, "device" | "gpu" | "gpu_name" | "name"))
                         && text.contains("NVIDIA")
                         && self.machine.is_none()
                     {
@@ -137,7 +139,9 @@ impl Walk {
                         && text.bytes().any(|byte| byte.is_ascii_digit())
                         && self.parsed.not_understood.len() < 20
                     {
-                        self.parsed.not_understood.push(format!("{}: text that a program printed is not read", join(path, key)));
+                        self.parsed
+                            .not_understood
+                            .push(format!("{}: text that a program printed is not read", join(path, key)));
                     }
                 }
             }

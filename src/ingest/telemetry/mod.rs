@@ -27,7 +27,14 @@ use super::{Piece, SourceFile, Standing};
 use crate::model::{Extra, ExtraValue};
 
 /// A figure of a look at the machine.
-fn extra(file: &SourceFile<'_>, name: String, unit: &str, value: f64, at: (Option<u64>, Option<String>), rule: &'static str) -> Option<Extra> {
+fn extra(
+    file: &SourceFile<'_>,
+    name: String,
+    unit: &str,
+    value: f64,
+    at: (Option<u64>, Option<String>),
+    rule: &'static str,
+) -> Option<Extra> {
     value.is_finite().then(|| Extra {
         name,
         unit: unit.to_owned(),
@@ -38,7 +45,13 @@ fn extra(file: &SourceFile<'_>, name: String, unit: &str, value: f64, at: (Optio
 }
 
 /// Words of a look at the machine.
-fn words(file: &SourceFile<'_>, name: String, text: &str, at: (Option<u64>, Option<String>), rule: &'static str) -> Extra {
+fn words(
+    file: &SourceFile<'_>,
+    name: String,
+    text: &str,
+    at: (Option<u64>, Option<String>),
+    rule: &'static str,
+) -> Extra {
     Extra {
         name,
         unit: String::new(),

@@ -68,11 +68,11 @@ impl Format for PerWatt {
                 }
             };
             if row.len() != header.len() {
-                parsed.left_out.push(
-                    Error::archive("a row is left out")
-                        .at(Place::Line(line))
-                        .detail(format!("expected {} cells, found {}", header.len(), row.len())),
-                );
+                parsed.left_out.push(Error::archive("a row is left out").at(Place::Line(line)).detail(format!(
+                    "expected {} cells, found {}",
+                    header.len(),
+                    row.len()
+                )));
                 continue;
             }
             let cells: Vec<(&str, &str)> = header.iter().zip(row.iter()).collect();
@@ -87,7 +87,13 @@ impl Format for PerWatt {
 
 fn run(file: &SourceFile<'_>, line: u64, cells: &[(&str, &str)]) -> Piece {
     let mut piece = Piece { standing: Standing::Alone, ..Piece::default() };
-    let text = |name: &str| cells.iter().find(|(known, _)| *known == name).map(|(_, cell)| (*cell).to_owned()).filter(|cell| !cell.is_empty());
+    let text = |name: &str| {
+        cells
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, cell)| (*cell).to_owned())
+            .filter(|cell| !cell.is_empty())
+    };
     for (name, cell) in cells {
         let origin = file.origin(Some(line), Some((*name).to_owned()), RULE);
         if let Some((_, metric)) = METRICS.iter().find(|(known, _)| known == name) {
@@ -107,7 +113,9 @@ fn run(file: &SourceFile<'_>, line: u64, cells: &[(&str, &str)]) -> Piece {
             });
         }
     }
-    piece.model = text("model_file").map(|path| path.rsplit('/').next().unwrap_or(&path).trim_end_matches(".gguf").to_owned()).or_else(|| text("model_size"));
+    piece.model = text("model_file")
+        .map(|path| path.rsplit('/').next().unwrap_or(&path).trim_end_matches(".gguf").to_owned())
+        .or_else(|| text("model_size"));
     piece.setup.quantisation = text("quant");
     piece.setup.osl = text("tg_tokens").and_then(|cell| Some(plain(&cell)?.0));
     piece.setup.tool = Some(RULE.to_owned());

@@ -29,8 +29,24 @@ const DEPTH: usize = 12;
 
 /// Keys whose values identify a device, a machine or a person.
 const SECRETS: &[&str] = &[
-    "pdi", "gpu pdi", "board id", "host id", "bus id", "minor number", "module id", "slot number", "tray index",
-    "process id", "name", "cliqueid", "device id", "sub system id", "bus", "device", "domain", "fabric",
+    "pdi",
+    "gpu pdi",
+    "board id",
+    "host id",
+    "bus id",
+    "minor number",
+    "module id",
+    "slot number",
+    "tray index",
+    "process id",
+    "name",
+    "cliqueid",
+    "device id",
+    "sub system id",
+    "bus",
+    "device",
+    "domain",
+    "fabric",
 ];
 
 /// Reasons by the end of their key.
@@ -187,8 +203,12 @@ fn fill(sample: &mut Sample, path: &[String], key: &str, value: &str) {
         ("Utilization", "Memory") => sample.memory_util_pct = figure(),
         ("Temperature", "GPU Current Temp") => sample.gpu_c = figure(),
         ("Power Readings" | "GPU Power Readings", "Power Draw" | "Average Power Draw") => sample.power_w = figure(),
-        ("Power Readings" | "GPU Power Readings", "Instantaneous Power Draw") => sample.power_w = sample.power_w.or(figure()),
-        ("Power Readings" | "GPU Power Readings", "Current Power Limit" | "Power Limit") => sample.power_limit_w = figure(),
+        ("Power Readings" | "GPU Power Readings", "Instantaneous Power Draw") => {
+            sample.power_w = sample.power_w.or(figure())
+        }
+        ("Power Readings" | "GPU Power Readings", "Current Power Limit" | "Power Limit") => {
+            sample.power_limit_w = figure()
+        }
         ("Clocks", "SM") => sample.sm_clock_mhz = figure(),
         ("Clocks", "Memory") => sample.memory_clock_mhz = figure(),
         ("FB Memory Usage", "Used") => sample.memory_used_mib = figure(),
@@ -270,7 +290,10 @@ GPU 0000000F:01:00.0\n\
         assert_eq!(piece.setup.more["driver_version"], "580.159.04");
         let value = |name: &str| piece.extras.iter().find(|extra| extra.name == name).map(|extra| extra.value.clone());
         assert_eq!(value("GPU Power Readings / Average Power Draw"), Some(ExtraValue::Number(42.1)));
-        assert_eq!(value("Clocks Event Reasons / HW Slowdown / HW Thermal Slowdown"), Some(ExtraValue::Text("Active".into())));
+        assert_eq!(
+            value("Clocks Event Reasons / HW Slowdown / HW Thermal Slowdown"),
+            Some(ExtraValue::Text("Active".into()))
+        );
         let all = format!("{:?}", piece.extras);
         for secret in ["165000", "GPU-1111", "4711", "someone", "0000000F"] {
             assert!(!all.contains(secret), "{secret}");

@@ -230,10 +230,16 @@ mod tests {
     #[test]
     fn unified_memory_is_absent_and_a_cut_figure_is_no_figure() {
         let (piece, parsed) = read(GB10);
-        assert_eq!((value(&piece, "power"), value(&piece, "temperature"), value(&piece, "utilisation")), (Some(42.0), Some(78.0), Some(96.0)));
+        assert_eq!(
+            (value(&piece, "power"), value(&piece, "temperature"), value(&piece, "utilisation")),
+            (Some(42.0), Some(78.0), Some(96.0))
+        );
         assert_eq!((value(&piece, "memory used"), value(&piece, "power limit")), (None, None));
         assert_eq!(value(&piece, "memory of process llama-server"), Some(15136.0));
-        assert_eq!((piece.setup.machine.as_deref(), piece.setup.more["cuda_version"].as_str()), (Some("NVIDIA GB10"), "13.0"));
+        assert_eq!(
+            (piece.setup.machine.as_deref(), piece.setup.more["cuda_version"].as_str()),
+            (Some("NVIDIA GB10"), "13.0")
+        );
         assert!(parsed.not_understood[0].contains("VLLM::EngineCore") && piece.telemetry.is_empty());
         assert!(!format!("{:?}", piece.extras).contains("someone"));
     }
@@ -247,7 +253,10 @@ mod tests {
 |   0  Tesla T4            Off  | 00000000:00:1E.0 Off |                    0 |\n\
 | 35%   34C    P8     9W /  70W |      5MiB / 15109MiB |      0%      Default |\n",
         );
-        assert_eq!((value(&piece, "power limit"), value(&piece, "memory in all"), value(&piece, "fan")), (Some(70.0), Some(15109.0), Some(35.0)));
+        assert_eq!(
+            (value(&piece, "power limit"), value(&piece, "memory in all"), value(&piece, "fan")),
+            (Some(70.0), Some(15109.0), Some(35.0))
+        );
         assert_eq!(piece.setup.machine.as_deref(), Some("Tesla T4"));
     }
 

@@ -79,11 +79,17 @@ fn power_energy_clock_and_utilisation_come_by_hand() {
     // Watts alternate between 90 and 92, so every trapezoid is 91.
     assert_eq!(all.value("power_w"), Some(91.0));
     assert_eq!((all.value("gpu_util_pct"), all.value("sm_clock_mhz")), (Some(96.0), Some(2400.0)));
-    assert_eq!((extra(&all, "energy"), all.value("energy_j_per_token")), (Some(91.0 * 16.0), Some(91.0 * 16.0 / 1000.0)));
+    assert_eq!(
+        (extra(&all, "energy"), all.value("energy_j_per_token")),
+        (Some(91.0 * 16.0), Some(91.0 * 16.0 / 1000.0))
+    );
     assert_eq!(extra(&all, "power before the run"), Some((10.0 * 10.0 + 90.0 + 92.0) / 12.0));
     let origin = &all.reading("power_w").unwrap().origin;
     assert_eq!((origin.file.as_str(), origin.rule), ("r_gpu.csv", RULE));
-    assert!(origin.field.as_deref().unwrap().contains("17 samples, 100 % covered, by the measured window"), "{origin:?}");
+    assert!(
+        origin.field.as_deref().unwrap().contains("17 samples, 100 % covered, by the measured window"),
+        "{origin:?}"
+    );
 }
 
 #[test]
@@ -112,7 +118,8 @@ fn what_samples_cannot_carry_is_absent_and_says_why() {
     let why = short.extras.iter().find(|extra| extra.name == "no mean power").unwrap();
     assert!(format!("{:?}", why.value).contains("48 % of the window covered"), "{why:?}");
     // Four times a second over one second, and the driver refreshed once.
-    let quick = (0..6).map(|k| Sample { power_w: Some(if k < 3 { 20.0 } else { 30.0 }), ..Sample::new(Instant(START + k * 250)) });
+    let quick = (0..6)
+        .map(|k| Sample { power_w: Some(if k < 3 { 20.0 } else { 30.0 }), ..Sample::new(Instant(START + k * 250)) });
     let mut quick = run(quick.collect());
     quick.measured = Some((Instant(START), Instant(START + 1250)));
     of_samples(&mut quick, false);
@@ -130,7 +137,10 @@ fn the_counter_goes_before_the_sum_of_power() {
     all.setup.requests = Some(16.0);
     all.setup.osl = Some(1.0);
     of_samples(&mut all, false);
-    assert_eq!((extra(&all, "energy"), all.value("energy_j_per_token"), all.value("power_w")), (Some(1600.0), Some(100.0), Some(91.0)));
+    assert_eq!(
+        (extra(&all, "energy"), all.value("energy_j_per_token"), all.value("power_w")),
+        (Some(1600.0), Some(100.0), Some(91.0))
+    );
 }
 
 #[test]

@@ -72,7 +72,12 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         }
         let mean = stats::mean(&numbers);
         means.push((cell.environment, mean));
-        clean.push(Evidence::text(format!("{}: mean clock {} MHz over {} runs", cell.environment, significant(mean, 4), numbers.len())));
+        clean.push(Evidence::text(format!(
+            "{}: mean clock {} MHz over {} runs",
+            cell.environment,
+            significant(mean, 4),
+            numbers.len()
+        )));
         repeats(cell, &clocks, &mut said, &mut rows);
         dips(cell, &mut said, &mut rows);
         if case.machine().is_some_and(|machine| machine.title.contains("GB10")) {
@@ -80,7 +85,10 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         }
     }
     if means.is_empty() {
-        return Finding::not_evaluated(subject, format!("{place}: no clock is told, neither by telemetry nor by the source"));
+        return Finding::not_evaluated(
+            subject,
+            format!("{place}: no clock is told, neither by telemetry nor by the source"),
+        );
     }
     if let [(base, reference), others @ ..] = means.as_slice() {
         for (other, mean) in others {
@@ -116,7 +124,11 @@ fn repeats(cell: &Cell<'_>, clocks: &[(&Run, f64)], said: &mut Vec<String>, rows
     let [least, .., greatest] = numbers.as_slice() else { return };
     let spread = 100.0 * (greatest - least) / stats::quantile_sorted(&numbers, 0.5);
     if spread > REPEATS_PCT {
-        said.push(format!("repeats in {} differ by {} % in their mean clock", cell.environment, significant(spread, 2)));
+        said.push(format!(
+            "repeats in {} differ by {} % in their mean clock",
+            cell.environment,
+            significant(spread, 2)
+        ));
         rows.extend(clocks.iter().map(|(run, clock)| read(run, METRIC, format!("{} MHz", significant(*clock, 4)))));
     }
 }
@@ -135,7 +147,12 @@ fn dips(cell: &Cell<'_>, said: &mut Vec<String>, rows: &mut Vec<Evidence>) {
         if share > DIPS_PCT {
             hit += 1;
             rows.push(Evidence::run(
-                format!("{} % of {} samples at work lie {DIP_PCT} % and more below {} MHz", significant(share, 2), clocks.len(), significant(median, 4)),
+                format!(
+                    "{} % of {} samples at work lie {DIP_PCT} % and more below {} MHz",
+                    significant(share, 2),
+                    clocks.len(),
+                    significant(median, 4)
+                ),
                 run.id.clone(),
             ));
         }
@@ -148,7 +165,12 @@ fn dips(cell: &Cell<'_>, said: &mut Vec<String>, rows: &mut Vec<Evidence>) {
 fn stuck(cell: &Cell<'_>, clocks: &[(&Run, f64)], said: &mut Vec<String>, rows: &mut Vec<Evidence>) {
     let low: Vec<&(&Run, f64)> = clocks.iter().filter(|(_, clock)| *clock < GB10_STUCK_MHZ).collect();
     if !low.is_empty() {
-        said.push(format!("{} of {} runs in {} work below {GB10_STUCK_MHZ} MHz", low.len(), clocks.len(), cell.environment));
+        said.push(format!(
+            "{} of {} runs in {} work below {GB10_STUCK_MHZ} MHz",
+            low.len(),
+            clocks.len(),
+            cell.environment
+        ));
         rows.extend(low.iter().map(|(run, clock)| read(run, METRIC, format!("{} MHz", significant(*clock, 4)))));
     }
 }

@@ -9,7 +9,7 @@ use crate::model::Run;
 use crate::verdict::case::Case;
 use crate::verdict::number::{count, list, significant};
 use crate::verdict::report::{Evidence, Severity, Subject};
-use crate::verdict::telemetry::{self, REASONS, SLOWDOWN_BITS};
+use crate::verdict::telemetry::{self, SLOWDOWN_BITS};
 
 /// Share of a run that may be spent slowed down, per cent: below it no figure of the run moves by its margin.
 pub const LIMIT_PCT: f64 = 1.0;
@@ -74,8 +74,10 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         } else {
             String::new()
         };
-        let message =
-            format!("{place}: no slowdown above {LIMIT_PCT} % of a run in {} with throttle reasons{cap}", count(told.len(), "run"));
+        let message = format!(
+            "{place}: no slowdown above {LIMIT_PCT} % of a run in {} with throttle reasons{cap}",
+            count(told.len(), "run")
+        );
         return Finding::passed(subject, message);
     }
     let mut reasons: Vec<&str> = slow.iter().flat_map(|held| held.reasons.iter().copied()).collect();
@@ -109,13 +111,14 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
 fn held(run: &Run) -> Option<Held<'_>> {
     let window = telemetry::window(run)?;
     let stretches = telemetry::intervals(run, &window, SLOWDOWN_BITS)?;
-    let bits = run.telemetry.iter().filter_map(|sample| sample.throttle_bits).fold(0, |all, bits| all | bits);
+    let inside = run.telemetry.iter().filter(|sample| window.holds(window.time(sample)));
+    let bits = inside.filter_map(|sample| sample.throttle_bits).fold(0, |all, bits| all | bits);
     Some(Held {
         run,
         window: window.seconds(),
         slowed: stretches.iter().map(|(from, to)| to - from).sum(),
         stretches: stretches.len(),
-        reasons: REASONS.iter().filter(|(bit, _)| bits & bit & SLOWDOWN_BITS != 0).map(|(_, word)| *word).collect(),
+        reasons: telemetry::reasons(bits & SLOWDOWN_BITS),
     })
 }
 
