@@ -245,6 +245,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_window_of_a_load_is_carried_from_the_monotonic_clock_to_the_date() {
+        let text = r#"{"schema":"sparkbench.run/1","environment":"a","model":"m","workload":"w","started_utc":"2026-01-01T00:00:00Z",
+            "started_monotonic_s":100.0,"window":{"from_s":110.5,"to_s":130.0}}"#;
+        let mut input = text.as_bytes();
+        let parsed = RunFile.parse(&mut SourceFile::new("run.json", text.len() as u64, &mut input)).unwrap();
+        let [Record::Piece(piece)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
+        let (from, to) = piece.measured.unwrap();
+        assert_eq!((from.iso().as_str(), to.iso().as_str()), ("2026-01-01T00:00:10.500Z", "2026-01-01T00:00:30Z"));
+    }
+
+    #[test]
     fn a_wrong_type_is_named_by_pointer_and_another_schema_by_name() {
         let read = |text: &str| from_json::<RunWire>(text, RUN_SCHEMA).unwrap_err().to_string();
         let wrong = read("{\"schema\":\"sparkbench.run/1\",\"before\":{\"gpu_c\":\"warm\"}}");

@@ -10,6 +10,9 @@
 //!
 //! Seen: nvidia-smi 535 to 580; tables of scripts on GB10.
 
+mod bare;
+mod timing;
+
 use super::cell;
 use super::collect::Collect;
 use super::column::{self, Column};
@@ -21,6 +24,11 @@ use crate::ingest::look::unreadable;
 use crate::ingest::{About, Format, Head, Parsed, Record, SourceFile};
 use crate::model::{Instant, Sample};
 
+use bare::{inferred, is_bare};
+use timing::{Timing, when};
+
+pub use timing::after_midnight;
+
 /// What `nvidia-smi --query-gpu` prints.
 pub struct SmiCsv;
 /// Tables of scripts, and `telemetry.csv` of our own archive.
@@ -30,8 +38,6 @@ const RULE_SMI: &str = "nvidia-smi-csv";
 const RULE_SCRIPT: &str = "telemetry-csv";
 /// Bad rows that are told one by one; ten thousand have one cause.
 const TOLD: usize = 20;
-/// Seconds of a day.
-const DAY_S: f64 = 86_400.0;
 
 impl Format for SmiCsv {
     fn name(&self) -> &'static str {
@@ -99,39 +105,6 @@ impl Format for Script {
 /// The sign that parts the cells of a header.
 fn sign_of(line: &str) -> char {
     [',', ';', '\t'].into_iter().find(|sign| line.contains(*sign)).unwrap_or(',')
-}
-
-/// True for a row as `--format=csv,noheader` prints it: a moment in front or units behind the figures, and nothing that is not a cell of it.
-fn is_bare(cells: &[&str]) -> bool {
-    let unit = |cell: &&str| matches!(cell::figure(cell), Some((_, "%" | "W" | "MHz" | "MiB")));
-    let stamped = cells.first().is_some_and(|cell| is_stamp(cell));
-    let units = cells.iter().filter(|cell| unit(cell)).count();
-    let rest = cells.iter().skip(usize::from(stamped)).all(|cell| {
-        cell::figure(cell).is_some()
-            || cell::bits(cell).is_some()
-            || cell::state(cell).is_some()
-            || cell.starts_with("NVIDIA ")
-            || cell.starts_with("Tesla ")
-            || cell.ends_with("Active")
-    });
-    rest && ((stamped && cells.len() > 1) || units >= 2)
-}
-
-/// `2026/09/25 03:21:37.942`, the stamp of nvidia-smi alone.
-fn is_stamp(cell: &str) -> bool {
-    let bytes = cell.as_bytes();
-    bytes.len() == 23 && bytes.get(4) == Some(&b'/') && bytes.get(19) == Some(&b'.') && Instant::parse(cell).is_some()
-}
-
-/// What tells the moment of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Timing {
-    /// A moment with its date.
-    Moment,
-    /// A time of day.
-    Clock,
-    /// Seconds since some start.
-    Elapsed,
 }
 
 struct Table {
@@ -399,41 +372,6 @@ impl Table {
     }
 }
 
-/// The moment of a row, by the way that its first row told.
-fn when(timing: &mut Option<Timing>, clock: &mut (f64, f64), date: Option<&str>, text: &str) -> Option<Instant> {
-    let moment = || date.map_or_else(|| cell::moment(text), |date| cell::date_and_time(date, text));
-    let way = match *timing {
-        Some(way) => way,
-        None if moment().is_some() => Timing::Moment,
-        None if cell::clock(text).is_some() => Timing::Clock,
-        None => Timing::Elapsed,
-    };
-    let found = match way {
-        Timing::Moment => moment(),
-        Timing::Clock => {
-            let seconds = cell::clock(text)?;
-            Instant::from_unix_seconds(after_midnight(clock, seconds))
-        }
-        Timing::Elapsed => {
-            let seconds = plain(text)?.0;
-            (0.0..cell::EPOCH_FROM / 10.0).contains(&seconds).then(|| Instant::from_unix_seconds(seconds)).flatten()
-        }
-    };
-    if found.is_some() {
-        *timing = Some(way);
-    }
-    found
-}
-
-/// Seconds since the first midnight: a step back by more than half a day is the next one.
-pub(super) fn after_midnight(clock: &mut (f64, f64), seconds: f64) -> f64 {
-    if seconds + DAY_S / 2.0 < clock.0 {
-        clock.1 += DAY_S;
-    }
-    clock.0 = seconds;
-    clock.1 + seconds
-}
-
 /// Puts a figure into its field.
 pub(super) fn put(sample: &mut Sample, column: Column, value: Option<f64>) {
     match column {
@@ -454,41 +392,5 @@ pub(super) fn put(sample: &mut Sample, column: Column, value: Option<f64>) {
     }
 }
 
-/// What units and shape tell of a row without a header.
-fn inferred(cells: &[&str]) -> Vec<Option<Column>> {
-    let unit_of = |cell: &&str| cell::figure(cell).map_or("", |(_, unit)| unit);
-    let alone = |unit: &str| cells.iter().filter(|cell| unit_of(cell) == unit).count() == 1;
-    // Without any unit (`nounits`) a bare number may be anything.
-    let units = cells.iter().any(|cell| !unit_of(cell).is_empty());
-    let whole = |cell: &&str| units && !cell.is_empty() && cell.bytes().all(|b| b.is_ascii_digit());
-    let wholes: Vec<usize> = cells.iter().enumerate().filter(|(_, cell)| whole(cell)).map(|(place, _)| place).collect();
-    let index = match wholes.as_slice() {
-        [first, _] if *first <= 1 && cells.get(*first).is_some_and(|cell| cell.len() <= 2) => Some(*first),
-        _ => None,
-    };
-    let temperature = match (wholes.as_slice(), index) {
-        ([only], _) | ([_, only], Some(_)) => Some(*only),
-        _ => None,
-    };
-    cells
-        .iter()
-        .enumerate()
-        .map(|(place, cell)| match unit_of(cell) {
-            "W" if alone("W") => Some(Column::Power),
-            "MHz" if alone("MHz") => Some(Column::SmClock),
-            "%" if alone("%") => Some(Column::Util),
-            "MiB" if alone("MiB") => Some(Column::Memory),
-            "" if is_stamp(cell) => Some(Column::Time),
-            "" if cell.starts_with("0x") && cell.len() == 18 => Some(Column::Throttle),
-            "" if cell.starts_with('P') && cell::state(cell).is_some() => Some(Column::State),
-            "" if cell.starts_with("NVIDIA ") || cell.starts_with("Tesla ") => Some(Column::Name),
-            "" if index == Some(place) => Some(Column::Gpu),
-            "" if temperature == Some(place) => Some(Column::Temperature),
-            _ => None,
-        })
-        .collect()
-}
-
 #[cfg(test)]
-#[path = "csv_tests.rs"]
 mod tests;
