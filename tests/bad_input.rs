@@ -121,12 +121,6 @@ fn each_bad_file_is_named_with_the_field_and_the_rest_is_analysed() {
             "cannot read 'b/junk.json': not valid JSON, line 1: column 2: expected a key in quotes, found '\u{fffd}'",
         ),
         ("b/results.json.gz", &[0x1f, 0x8b, 8, 0], 0, "'b/results.json.gz' is packed; try: unpack it first"),
-        (
-            "b/alone_gpu.csv",
-            b"timestamp, power.draw [W]\n2026/01/01 00:00:00, 5 W\n2026/01/01 00:00:01, 5 W\n",
-            0,
-            "telemetry of no run: no result of the same name lies beside it",
-        ),
         ("b/alone.log", b"hello\n", 0, "a log without any figure that is known, and without a result beside it"),
         (
             "b/published.csv",
@@ -170,6 +164,37 @@ fn missing_and_infinite_figures_are_kept_apart_in_every_format() {
     assert_eq!(value("t", "itl_ms"), f64::INFINITY);
     assert_eq!(value("p", "output_throughput_tok_s"), f64::NEG_INFINITY);
     assert_eq!(value("p", "kv_cache_gib"), f64::INFINITY);
+}
+
+#[test]
+fn telemetry_of_no_run_is_read_and_said_to_be_of_none() {
+    let log = b"timestamp, power.draw [W]\n2026/01/01 00:00:00, 5 W\n2026/01/01 00:00:01, 5 W\n";
+    let (input, more) = beside_good("bad-input-telemetry", &[("b/alone_gpu.csv", log)]);
+    assert_eq!((input.format.as_deref(), input.skipped, more), (Some("nvidia-smi-csv"), false, 0));
+    assert_eq!(
+        input.reason.as_deref(),
+        Some(
+            "2 samples of no run: no result of the same name lies beside it, and none in its folder was made in its time"
+        )
+    );
+}
+
+#[test]
+fn telemetry_joins_the_runs_of_its_folder_that_were_made_in_its_time() {
+    let folder = Folder::new("bad-input-telemetry-joins");
+    let row = |second: u32| format!("2026/01/01 00:00:{second:02}, 5 W\n");
+    let log: String = (0..30).map(row).collect();
+    folder.put("c/gpu.csv", format!("timestamp, power.draw [W]\n{log}"));
+    folder.put(
+        "c/runs.csv",
+        "environment,model,started_utc,ended_utc,ttft_ms\na,m,2026-01-01T00:00:05Z,2026-01-01T00:00:10Z,1\n\
+         a,m,2026-01-01T01:00:05Z,2026-01-01T01:00:10Z,2\n",
+    );
+    let intake = read(&folder);
+    let samples: Vec<usize> = intake.runs.iter().map(|run| run.telemetry.len()).collect();
+    assert_eq!(samples, [30, 0], "{:?}", intake.inputs);
+    let reason = intake.inputs[0].reason.as_deref();
+    assert_eq!(reason, Some("joins 1 run of its folder by time"));
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use sparkbench::archive;
 use sparkbench::ingest::{self, Intake, Options};
-use sparkbench::model::{Instant, Run, Status};
+use sparkbench::model::{ExtraValue, Instant, Run, Status};
+use sparkbench::verdict::telemetry;
 
 fn read(path: &Path) -> Intake {
     ingest::all(&archive::discover(&[path.to_owned()]).unwrap(), &Options::default()).unwrap()
@@ -106,21 +107,38 @@ fn the_slow_native_run_is_there() {
 }
 
 #[test]
-fn what_describes_the_machine_is_kept_and_not_an_error() {
+fn what_describes_the_machine_is_recognised_and_is_no_run() {
     let intake = read(&data("h200-chroot"));
-    for name in [
-        "dmon.txt",
-        "nvidia-smi-q.txt",
-        "help-query-gpu.txt",
-        "query-full.csv",
-        "system.txt",
-        "pip-freeze.txt",
-        "PROVENANCE.md",
+    for (name, format) in [
+        ("dmon.txt", "nvidia-smi-dmon"),
+        ("nvidia-smi-q.txt", "nvidia-smi-q"),
+        ("query-full.csv", "nvidia-smi-csv"),
+        ("help-query-gpu.txt", "kept"),
+        ("system.txt", "kept"),
+        ("pip-freeze.txt", "kept"),
+        ("PROVENANCE.md", "kept"),
     ] {
         let input = intake.inputs.iter().find(|input| input.path == name).unwrap();
+        assert_eq!(input.format.as_deref(), Some(format));
         assert!(!input.skipped && input.runs == 0 && input.sha256.is_some(), "{input:?}");
         assert!(input.reason.as_deref().is_some_and(|reason| reason.contains("kept")), "{input:?}");
     }
+}
+
+/// Mean of the samples within a launch, by hand from the rows of its telemetry.
+#[test]
+fn power_of_a_launch_is_that_of_its_rows_and_no_figure_of_one_of_its_workloads() {
+    let mut intake = read(&data("h200-chroot"));
+    telemetry::of_all(&mut intake.runs);
+    let run = intake.runs.iter().find(|run| run.id == "native_llama1b_iter1_20261120_234334_t1").unwrap();
+    assert_eq!(run.value("power_w"), None, "three workloads share the launch");
+    let power = run.extras.iter().find(|extra| extra.name == "power_w of the launch").unwrap();
+    let ExtraValue::Number(watts) = power.value else { panic!("{power:?}") };
+    // Trapezoids over the rows around 23:43:37.827 to 23:44:03.189, reckoned apart: 6702.222 J in 25.362 s.
+    assert!((watts - 6702.222 / 25.362).abs() < 0.001, "{watts}");
+    assert!(power.why.is_some() && power.origin.file.ends_with("_gpu.csv"));
+    let before = run.extras.iter().find(|extra| extra.name == "power before the run").unwrap();
+    assert!(matches!(before.value, ExtraValue::Number(watts) if (75.8..76.0).contains(&watts)), "{before:?}");
 }
 
 #[test]

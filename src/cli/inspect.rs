@@ -159,10 +159,13 @@ fn run_of(piece: &Piece) -> Value {
         }
     }
     if let (Some(first), Some(last)) = (piece.telemetry.first(), piece.telemetry.last()) {
-        run.insert(
-            "telemetry".into(),
-            json!({"samples": piece.telemetry.len(), "from_utc": first.at, "to_utc": last.at, "first": first}),
-        );
+        // Seconds elapsed have no date.
+        let span = if first.at.is_relative() {
+            json!({"samples": piece.telemetry.len(), "from_s": first.at.0 as f64 / 1000.0, "to_s": last.at.0 as f64 / 1000.0, "first": first})
+        } else {
+            json!({"samples": piece.telemetry.len(), "from_utc": first.at, "to_utc": last.at, "first": first})
+        };
+        run.insert("telemetry".into(), span);
     }
     Value::Object(run)
 }
@@ -252,13 +255,11 @@ fn text(document: &Value) -> String {
             }
         }
         if let Some(telemetry) = run.get("telemetry") {
-            let _ = writeln!(
-                out,
-                "    telemetry: {} samples from {} to {}",
-                telemetry["samples"],
-                word(&telemetry["from_utc"]),
-                word(&telemetry["to_utc"])
-            );
+            let (from, to) = match telemetry.get("from_s") {
+                Some(from) => (format!("{from} s"), format!("{} s", telemetry["to_s"])),
+                None => (word(&telemetry["from_utc"]), word(&telemetry["to_utc"])),
+            };
+            let _ = writeln!(out, "    telemetry: {} samples from {from} to {to}", telemetry["samples"]);
         }
     }
     for (key, title) in

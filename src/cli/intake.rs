@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::frame::{self, Frames};
 use crate::ingest::{self, Ask, Intake};
 use crate::model::{Metric, Run};
-use crate::verdict::{self, Settings, Study, report::Analysis, summary};
+use crate::verdict::{self, Settings, Study, report::Analysis, summary, telemetry};
 
 /// Draws below which a bootstrap limit is not worth printing (statistics contract 3.1).
 const LEAST_RESAMPLES: usize = 999;
@@ -139,6 +139,7 @@ pub fn judge_runs(intake: Intake, judging: &Judging, talk: &Talk) -> Result<Judg
     facts.extend(intake.facts);
     let mut runs: Vec<Run> = intake.runs;
     runs.iter_mut().for_each(summary::of_requests);
+    telemetry::of_all(&mut runs);
     let mut campaigns = intake.campaigns;
     verdict::derive::of_facts(&campaigns, &mut runs, &facts);
     campaigns.iter_mut().for_each(|campaign| campaign.archive_sha256 = hash_of(&campaign.name, &runs));

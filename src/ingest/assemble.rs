@@ -18,7 +18,20 @@ use crate::error::Error;
 use crate::model::{Campaign, Facts, PublishedCell, Run, Source, Status};
 
 /// Endings of names that part the files of one launch, the extension aside.
-const ROLES: &[&str] = &["_metadata", "_gpu", "_telemetry", ".report"];
+const ROLES: &[&str] = &[
+    "_metadata",
+    "_gpu",
+    "-gpu",
+    ".gpu",
+    "_telemetry",
+    "-telemetry",
+    ".telemetry",
+    "_nvidia_smi",
+    "_dmon",
+    ".boxstate",
+    "_hostmem",
+    ".report",
+];
 
 /// What is known of one folder that is a campaign.
 #[derive(Default)]
@@ -150,6 +163,7 @@ fn join(
     let mut drafts: Vec<Draft> = Vec::new();
     let mut launches: BTreeMap<&str, Vec<(usize, Piece)>> = BTreeMap::new();
     let mut beside: Vec<(usize, Piece)> = Vec::new();
+    let mut strays: Vec<(usize, Piece)> = Vec::new();
     let draft = |main: usize, piece: Piece| Draft {
         piece,
         home: places.get(main).cloned().unwrap_or_default(),
@@ -175,7 +189,9 @@ fn join(
         let bodies = parts.iter().filter(|(_, piece)| piece.standing == Standing::Body).count();
         let stands = parts.first().is_some_and(|(_, piece)| piece.standing != Standing::Detail);
         if !stands {
-            parts.iter().for_each(|(number, piece)| report.orphan(*number, piece));
+            for (number, piece) in parts {
+                if piece.telemetry.len() > 1 { strays.push((number, piece)) } else { report.orphan(number, &piece) }
+            }
             continue;
         }
         let details = parts.split_off(bodies.max(1).min(parts.len()));
@@ -206,6 +222,7 @@ fn join(
     }
     drafts.sort_by_key(|draft| draft.main);
     companions(beside, found, &mut drafts, draft, report);
+    by_time(strays, found, &mut drafts, report);
     copies(&mut drafts, found, report);
     drafts
 }
@@ -256,6 +273,41 @@ fn companions(
         }
     }
     drafts.sort_by_key(|draft| draft.main);
+}
+
+/// Gives telemetry that lies beside no result of its name to the runs of its folder that were made in its time; with seconds elapsed only, to
+/// the one run of its folder, where there is one run and one such file.
+fn by_time(strays: Vec<(usize, Piece)>, found: &Discovery, drafts: &mut [Draft], report: &mut report::Report) {
+    let folder = |number: usize| found.files.get(number).map_or("", archive::Found::folder);
+    let places: Vec<&str> = strays.iter().map(|(number, _)| folder(*number)).collect();
+    for (number, piece) in strays {
+        let place = folder(number);
+        let (Some(first), Some(last)) = (piece.telemetry.first(), piece.telemetry.last()) else { continue };
+        let (first, last) = (first.at, last.at);
+        let alone = places.iter().filter(|other| **other == place).count() == 1
+            && drafts.iter().filter(|run| folder(run.main) == place).count() == 1;
+        let below = |at: &str| {
+            place.is_empty() || at == place || at.strip_prefix(place).is_some_and(|rest| rest.starts_with('/'))
+        };
+        let mut joined = 0;
+        for run in drafts.iter_mut().filter(|run| run.piece.telemetry.is_empty() && below(folder(run.main))) {
+            let at = folder(run.main);
+            let meets = run.piece.started.zip(run.piece.ended).is_some_and(|(from, to)| from < last && to > first);
+            if meets && !first.is_relative() || first.is_relative() && alone && at == place {
+                merge(&mut run.piece, &piece);
+                if !run.others.contains(&number) {
+                    run.others.push(number);
+                }
+                joined += 1;
+            }
+        }
+        if joined == 0 {
+            report.orphan(number, &piece);
+        } else {
+            let runs = if joined == 1 { "1 run".to_owned() } else { format!("{joined} runs") };
+            report.note(number, format!("joins {runs} of its folder by time"));
+        }
+    }
 }
 
 /// What tells the kinds of companions of one folder apart.
@@ -329,7 +381,7 @@ fn merge(run: &mut Piece, detail: &Piece) -> Vec<(&'static str, String, String)>
             unlike.push((name, ours.clone(), theirs.clone()));
         }
     }
-    fill!(campaign, id, environment, model, workload, repeat, block, position, started, ended;
+    fill!(campaign, id, environment, model, workload, repeat, block, position, started, ended, measured;
           model_id, model_served, machine, engine, engine_version, quantisation, batch, isl, osl, requests, parameters,
           device_memory_gib, model_memory_gib, start_temp_c, end_temp_c, exit_code,
           tool, tool_version, request_rate, max_model_len, memory_utilisation, kv_dtype, speculative, prefix_cache, parallel);
@@ -398,6 +450,7 @@ fn finish(
             launch: draft.launch,
             started: piece.started,
             ended: piece.ended,
+            measured: piece.measured,
             status: piece.status.unwrap_or(Status::Unrecorded),
             readings: piece.readings,
             series: piece.series,

@@ -23,7 +23,6 @@ mod load_summary;
 mod log;
 mod look;
 mod name;
-mod nvidia_smi;
 mod outline;
 mod own;
 mod path_labels;
@@ -37,6 +36,7 @@ mod serving;
 mod slug;
 mod table;
 mod vllm;
+mod telemetry;
 mod words;
 
 use std::path::PathBuf;
@@ -81,6 +81,14 @@ pub static FORMATS: &[&dyn Format] = &[
     &vllm::MultiTurn,
     &vllm::Sidecar,
     &nvidia_smi::Csv,
+    &telemetry::Query,
+    &telemetry::BoxTable,
+    &telemetry::Dmon,
+    &telemetry::FreeLog,
+    &telemetry::PerWatt,
+    &telemetry::SmiCsv,
+    &telemetry::Script,
+    &telemetry::Report,
     &table::Table,
     &log::Text,
     &kept::Kept,
@@ -205,6 +213,8 @@ pub struct Piece {
     pub started: Option<crate::model::Instant>,
     /// End.
     pub ended: Option<crate::model::Instant>,
+    /// The stretch in which a load measured.
+    pub measured: Option<(crate::model::Instant, crate::model::Instant)>,
     /// Outcome, where the source says one.
     pub status: Option<Status>,
     /// Whole-run figures.

@@ -1,7 +1,7 @@
 //! The archive layout of this program: `campaign.json` and `runs/<id>/run.json`.
 //!
 //! In:  the files of [`manifest`](crate::archive::manifest).  Out: a campaign, one piece a run.
-//! Not here: `requests.jsonl` (see `requests`), `telemetry.csv` (see `nvidia_smi`, whose columns it shares), raw reports of other tools.
+//! Not here: `requests.jsonl` (see `requests`), `telemetry.csv` (see `telemetry`), raw reports of other tools.
 
 use std::collections::BTreeMap;
 
@@ -132,6 +132,11 @@ fn run(file: &SourceFile<'_>, wire: RunWire) -> Result<Piece, Error> {
     };
     let (started, ended) =
         (moment("/started_utc", wire.started_utc.as_deref())?, moment("/ended_utc", wire.ended_utc.as_deref())?);
+    // The window counts on the monotonic clock; the start stands on both clocks.
+    let measured = wire.window.zip(started).zip(wire.started_monotonic_s).and_then(|((window, started), zero)| {
+        let at = |seconds: f64| Instant::from_unix_seconds(started.0 as f64 / 1000.0 + seconds - zero);
+        at(window.from_s).zip(at(window.to_s)).filter(|(from, to)| from < to)
+    });
     let temperature =
         |state: &Option<crate::archive::manifest::StateWire>| state.as_ref().and_then(|state| state.gpu_c);
     let (before, after) = (temperature(&wire.before), temperature(&wire.after));
@@ -172,6 +177,7 @@ fn run(file: &SourceFile<'_>, wire: RunWire) -> Result<Piece, Error> {
         position: wire.position,
         started,
         ended,
+        measured,
         status: wire.failure.map(Status::Failed).or_else(|| status(wire.exit_code)),
         readings,
         extras,
@@ -265,6 +271,17 @@ fn pointer(path: &serde_path_to_error::Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_window_of_a_load_is_carried_from_the_monotonic_clock_to_the_date() {
+        let text = r#"{"schema":"sparkbench.run/1","environment":"a","model":"m","workload":"w","started_utc":"2026-01-01T00:00:00Z",
+            "started_monotonic_s":100.0,"window":{"from_s":110.5,"to_s":130.0}}"#;
+        let mut input = text.as_bytes();
+        let parsed = RunFile.parse(&mut SourceFile::new("run.json", text.len() as u64, &mut input)).unwrap();
+        let [Record::Piece(piece)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
+        let (from, to) = piece.measured.unwrap();
+        assert_eq!((from.iso().as_str(), to.iso().as_str()), ("2026-01-01T00:00:10.500Z", "2026-01-01T00:00:30Z"));
+    }
 
     #[test]
     fn a_wrong_type_is_named_by_pointer_and_another_schema_by_name() {

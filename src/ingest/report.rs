@@ -94,11 +94,17 @@ impl Report {
                     &Error::archive("a log without any figure that is known, and without a result beside it"),
                 );
             }
-            0 => self.note(number, "it holds nothing".to_owned()),
+            0 if piece.extras.is_empty() => self.note(number, "it holds nothing".to_owned()),
+            0 => self.note(number, "a look at the machine, kept and not analysed".to_owned()),
             // One row cannot be a record of a run: it shows what the machine was like.
             1 => self.note(number, "one look at the machine, kept and not analysed".to_owned()),
-            _ => self
-                .leave_out(number, &Error::archive("telemetry of no run: no result of the same name lies beside it")),
+            _ => self.note(
+                number,
+                format!(
+                    "{} samples of no run: no result of the same name lies beside it, and none in its folder was made in its time",
+                    piece.telemetry.len()
+                ),
+            ),
         }
     }
 

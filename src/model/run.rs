@@ -96,7 +96,8 @@ pub struct Series {
 /// One telemetry row. Every field may be absent: a GPU with unified memory reports no memory figure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Sample {
-    /// When.
+    /// When. A source that counts from a start of its own (seconds elapsed, a clock without a date) gives moments of 1970: see
+    /// [`Instant::is_relative`].
     pub at: Instant,
     /// GPU utilisation, per cent.
     pub gpu_util_pct: Option<f64>,
@@ -108,6 +109,56 @@ pub struct Sample {
     pub sm_clock_mhz: Option<f64>,
     /// GPU memory in use, MiB.
     pub memory_used_mib: Option<f64>,
+    /// Activity of the memory controller, per cent of the time; not occupancy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_util_pct: Option<f64>,
+    /// Memory clock, MHz.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_clock_mhz: Option<f64>,
+    /// Power limit in force, watts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power_limit_w: Option<f64>,
+    /// Energy counter of the driver, joules since some moment before; only differences mean anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy_j: Option<f64>,
+    /// Memory of the machine in use, MiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_memory_used_mib: Option<f64>,
+    /// Memory of the machine that programs could still have, MiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_memory_available_mib: Option<f64>,
+    /// Swap of the machine in use, MiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_swap_used_mib: Option<f64>,
+    /// Performance state: 0 is the fastest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pstate: Option<u8>,
+    /// Why the clock is not higher: bits of NVML's `nvmlClocksEventReasons`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub throttle_bits: Option<u64>,
+}
+
+impl Sample {
+    /// An empty sample of this moment.
+    pub const fn new(at: Instant) -> Self {
+        Self {
+            at,
+            gpu_util_pct: None,
+            power_w: None,
+            gpu_c: None,
+            sm_clock_mhz: None,
+            memory_used_mib: None,
+            memory_util_pct: None,
+            memory_clock_mhz: None,
+            power_limit_w: None,
+            energy_j: None,
+            host_memory_used_mib: None,
+            host_memory_available_mib: None,
+            host_swap_used_mib: None,
+            pstate: None,
+            throttle_bits: None,
+        }
+    }
 }
 
 /// What was set, and what is known of the launch, as far as the files say.
@@ -202,6 +253,8 @@ pub struct Run {
     pub started: Option<Instant>,
     /// End.
     pub ended: Option<Instant>,
+    /// The stretch in which a load measured, where it is shorter than from start to end and the source says so.
+    pub measured: Option<(Instant, Instant)>,
     /// Outcome.
     pub status: Status,
     /// Whole-run figures as reported.

@@ -57,6 +57,12 @@ impl Instant {
         (self.0 - earlier.0) as f64 / 1000.0
     }
 
+    /// True when this counts from a start that a source chose (seconds elapsed), not from 1970: nothing here was measured before 1980.
+    pub const fn is_relative(self) -> bool {
+        const TEN_YEARS_MS: i64 = 10 * 365 * 86_400_000;
+        self.0 < TEN_YEARS_MS
+    }
+
     fn from_civil(moment: jiff::civil::DateTime) -> Option<Self> {
         let zoned = moment.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
         Some(Self(zoned.timestamp().as_millisecond()))

@@ -19,6 +19,7 @@ mod exact_null;
 pub mod fieller;
 pub mod first_run;
 pub mod hierarchical;
+pub mod integral;
 pub mod mann_whitney;
 pub mod noncentral_t;
 pub mod order;

@@ -31,6 +31,7 @@ pub mod report;
 pub mod summary;
 #[cfg(test)]
 mod testing;
+pub mod telemetry;
 pub mod trap;
 
 use std::collections::BTreeMap;

@@ -579,12 +579,11 @@ pub fn extras() -> Extras {
     let run = run_id("phase1", "native", "deepseek", 0);
     let samples = (0..120_i64)
         .map(|k| Sample {
-            at: Instant(START + 780_000 + k * 5_000),
             gpu_util_pct: Some(if k < 20 { 0.0 } else { 96.0 }),
             power_w: Some(12.0 + 60.0 * f64::from(u8::from(k >= 20)) + wobble(k as usize)),
             gpu_c: Some(40.0 + k as f64 / 6.0),
             sm_clock_mhz: (k != 50).then_some(2_418.0),
-            memory_used_mib: None,
+            ..Sample::new(Instant(START + 780_000 + k * 5_000))
         })
         .collect();
     let latencies = (0..50).map(|k| if k == 7 { f64::NAN } else { 67.0 + 3.0 * wobble(k * 11) }).collect();

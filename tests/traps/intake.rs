@@ -2,7 +2,7 @@
 
 use super::*;
 
-use sparkbench::verdict::summary;
+use sparkbench::verdict::{summary, telemetry};
 use sparkbench::{archive, ingest};
 
 /// Reads one archive the way the program does, requests summed up.
@@ -11,6 +11,7 @@ fn archived(name: &str) -> (Vec<TrapReport>, Vec<(String, String)>) {
     let found = archive::discover(&[path]).expect("the archive is there");
     let mut intake = ingest::all(&found, &ingest::Options::default()).expect("the archive reads");
     intake.runs.iter_mut().for_each(summary::of_requests);
+    telemetry::of_all(&mut intake.runs);
     let [campaign] = intake.campaigns.as_slice() else { panic!("one campaign") };
     let (facts, settings) = (facts(), settings());
     let case = lay_out(campaign, intake.runs.iter().collect(), &facts, &settings);
@@ -59,6 +60,8 @@ fn our_own_measurement_has_no_errors_and_its_workloads_share_launches_by_right()
     for id in ["duplicate-runs", "runs-overlap", "order-not-interleaved", "run-count", "missing-metric"] {
         assert!(of(&all, id).iter().all(|r| r.status == TrapStatus::Passed), "{id}");
     }
+    assert!(of(&all, "clock-unstable").iter().all(|r| r.status == TrapStatus::Passed), "1,972 and 1,973 MHz");
+    assert!(of(&all, "throttled").iter().all(|r| r.status == TrapStatus::NotEvaluated), "no reasons were asked for");
     assert!(
         derived.iter().any(|(column, _)| column == "output_throughput_tok_s"),
         "throughput is batch x tokens over latency: {derived:?}"

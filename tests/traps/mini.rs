@@ -7,7 +7,11 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use sparkbench::model::{
+<<<<<<< HEAD
     Campaign, Extra, ExtraValue, Instant, ModelLabel, Origin, Reading, Run, Series, Setup, Source, Stated, Status,
+=======
+    Campaign, Instant, ModelLabel, Origin, Reading, Run, Sample, Series, Setup, Source, Stated, Status,
+>>>>>>> 4502789c3119b8eee48876ea005c8e87dee4ca85
 };
 
 #[derive(Deserialize)]
@@ -76,6 +80,9 @@ struct WireCell {
     extras: BTreeMap<String, toml::Value>,
     /// Length of the series behind each percentile.
     iterations: Option<usize>,
+    /// Telemetry of each run, a sample a second at work: SM clock in MHz, and throttle reasons.
+    clock_mhz: Option<Vec<Vec<f64>>>,
+    throttle_bits: Option<Vec<Vec<u64>>>,
     #[serde(default)]
     metrics: BTreeMap<String, Vec<f64>>,
 }
@@ -147,6 +154,7 @@ fn run(cell: &WireCell, i: usize) -> Run {
         launch: cell.launch.as_ref().map(|c| c[i].clone()),
         started,
         ended: seconds(&cell.end_s),
+        measured: None,
         status: match exit_code {
             Some(0) => Status::Done,
             Some(code) => Status::Failed(format!("exit status {code}")),
@@ -168,6 +176,7 @@ fn run(cell: &WireCell, i: usize) -> Run {
                 bare.iter().map(|m| Series { metric: (*m).clone(), values: vec![1.0; n], origin: origin(m) }).collect()
             })
             .unwrap_or_default(),
+<<<<<<< HEAD
         extras: cell
             .extras
             .iter()
@@ -183,6 +192,10 @@ fn run(cell: &WireCell, i: usize) -> Run {
             })
             .collect(),
         telemetry: Vec::new(),
+=======
+        extras: Vec::new(),
+        telemetry: telemetry(cell, i),
+>>>>>>> 4502789c3119b8eee48876ea005c8e87dee4ca85
         setup: Setup {
             model_id: cell.model_id.clone(),
             model_served: cell.model_served.clone(),
@@ -207,4 +220,17 @@ fn run(cell: &WireCell, i: usize) -> Run {
         source: Source { path: file.clone(), format: "mini".to_owned(), sha256: String::new() },
         files: Vec::new(),
     }
+}
+
+fn telemetry(cell: &WireCell, i: usize) -> Vec<Sample> {
+    let clocks = cell.clock_mhz.as_ref().map(|c| c[i].clone()).unwrap_or_default();
+    let bits = cell.throttle_bits.as_ref().map(|c| c[i].clone()).unwrap_or_default();
+    (0..clocks.len().max(bits.len()))
+        .map(|k| Sample {
+            gpu_util_pct: Some(96.0),
+            sm_clock_mhz: clocks.get(k).copied(),
+            throttle_bits: bits.get(k).copied(),
+            ..Sample::new(Instant::from_unix_seconds(1_700_000_000.0 + k as f64).expect("a moment"))
+        })
+        .collect()
 }

@@ -12,6 +12,7 @@ pub mod physics;
 mod affine_columns;
 mod autocorrelated;
 mod client_limited;
+mod clock_unstable;
 mod decode_above_roofline;
 mod decode_below_band;
 mod definition_differs;
@@ -46,6 +47,7 @@ mod stated_facts;
 mod swap_used;
 mod temperature;
 mod token_counts;
+mod throttled;
 mod variance;
 mod weights_exceed;
 mod work_time;
@@ -127,6 +129,8 @@ pub static TRAPS: &[&dyn Trap] = &[
     &host_load::HostLoad,
     &single_setup::SingleSetup,
     &decode_below_band::DecodeBelowBand,
+    &throttled::Throttled,
+    &clock_unstable::ClockUnstable,
 ];
 
 /// Whether the pairing tells what the trap of this id tells.

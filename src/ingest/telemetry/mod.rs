@@ -1,0 +1,72 @@
+//! Telemetry and the state of machines: what nvidia-smi prints in its five ways, and what scripts write down in its stead.
+//!
+//! In:  tables and texts of any size.  Out: samples in order of time; of a single look at a machine, its figures.
+//! Not here: cutting to the window of a run and what follows from it (see `verdict::telemetry`).
+
+mod cell;
+mod collect;
+mod column;
+mod csv;
+mod dmon;
+mod free;
+mod json;
+mod per_watt;
+mod query;
+mod table;
+
+pub use csv::{Script, SmiCsv};
+pub use dmon::Dmon;
+pub use free::FreeLog;
+pub use json::Report;
+pub use per_watt::PerWatt;
+pub use query::Query;
+pub use table::BoxTable;
+
+use super::figure::Figure;
+use super::{Piece, SourceFile, Standing};
+use crate::model::{Extra, ExtraValue};
+
+/// A figure of a look at the machine.
+fn extra(
+    file: &SourceFile<'_>,
+    name: String,
+    unit: &str,
+    value: f64,
+    at: (Option<u64>, Option<String>),
+    rule: &'static str,
+) -> Option<Extra> {
+    value.is_finite().then(|| Extra {
+        name,
+        unit: unit.to_owned(),
+        value: ExtraValue::Number(value),
+        why: None,
+        origin: file.origin(at.0, at.1, rule),
+    })
+}
+
+/// Words of a look at the machine.
+fn words(
+    file: &SourceFile<'_>,
+    name: String,
+    text: &str,
+    at: (Option<u64>, Option<String>),
+    rule: &'static str,
+) -> Extra {
+    Extra {
+        name,
+        unit: String::new(),
+        value: ExtraValue::Text(super::figure::excerpt(text)),
+        why: None,
+        origin: file.origin(at.0, at.1, rule),
+    }
+}
+
+/// A piece that joins the runs of its launch.
+fn detail() -> Piece {
+    Piece { standing: Standing::Detail, ..Piece::default() }
+}
+
+/// The finite value of a cell with its unit; nothing for what is missing or no figure.
+fn plain(text: &str) -> Option<(f64, &'static str)> {
+    cell::figure(text).and_then(|(figure, unit): (Figure, _)| Some((figure.finite()?, unit)))
+}

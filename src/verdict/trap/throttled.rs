@@ -1,0 +1,129 @@
+//! Runs whose clock was held down by heat or by the power supply.
+//!
+//! In:  telemetry with throttle reasons.  Out: one finding a question.
+//! Not here: a clock that is low without a reason (see `clock_unstable`).
+
+use super::finding::{or_missing, place};
+use super::{Finding, Trap};
+use crate::model::Run;
+use crate::verdict::case::Case;
+use crate::verdict::number::{count, list, significant};
+use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::verdict::telemetry::{self, SLOWDOWN_BITS};
+
+/// Share of a run that may be spent slowed down, per cent: below it no figure of the run moves by its margin.
+pub const LIMIT_PCT: f64 = 1.0;
+/// The reason that is a limit and no fault: the GPU draws what it may.
+const POWER_CAP: u64 = 0x04;
+
+/// Throttled.
+pub struct Throttled;
+
+impl Trap for Throttled {
+    fn id(&self) -> &'static str {
+        "throttled"
+    }
+    fn title(&self) -> &'static str {
+        "Clock held down while measuring"
+    }
+    fn severity(&self) -> Severity {
+        Severity::Warning
+    }
+    fn about(&self) -> String {
+        format!(
+            "A GPU that becomes too hot, or whose supply cannot give more, lowers its clock, and from then on the run measures the cooling and not the software. The driver tells the reason with each \
+             sample of telemetry: hardware slowdown, software or hardware thermal slowdown, power brake. The check adds up how long such a reason held within the window of each run and fires above \
+             {LIMIT_PCT} % of it. A software power cap is named and does not fire: the GPU draws what its limit allows, as it is built to. A low clock without any reason is another trap. \
+             To avoid it, wait for a start temperature, give the machine air, set a clock that it can hold, and report that clock."
+        )
+    }
+    fn undermines(&self) -> &'static str {
+        "that the GPU ran at the clock it was given"
+    }
+    fn leaves_cause_open(&self, _metric: &str) -> bool {
+        true
+    }
+    fn check(&self, case: &Case<'_>) -> Vec<Finding> {
+        let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
+        or_missing(findings, case, "the campaign has no runs")
+    }
+}
+
+/// A run, the seconds of its window, those slowed down, and the words of the reasons.
+struct Held<'a> {
+    run: &'a Run,
+    window: f64,
+    slowed: f64,
+    stretches: usize,
+    reasons: Vec<&'static str>,
+}
+
+fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
+    let subject = Subject::question(case, model, workload);
+    let place = place(case, model, workload);
+    let runs: Vec<&Run> = case.arms(model, workload).into_iter().flat_map(|cell| cell.runs.iter().copied()).collect();
+    let told: Vec<Held<'_>> = runs.iter().filter_map(|run| held(run)).collect();
+    if told.is_empty() {
+        return Finding::not_evaluated(subject, format!("{place}: no telemetry with throttle reasons"));
+    }
+    let slow: Vec<&Held<'_>> = told.iter().filter(|held| 100.0 * held.slowed > LIMIT_PCT * held.window).collect();
+    if slow.is_empty() {
+        let capped = runs.iter().filter(|run| capped(run)).count();
+        let cap = if capped > 0 {
+            format!("; {} drew all that the power limit allows for a while", count(capped, "run"))
+        } else {
+            String::new()
+        };
+        let message = format!(
+            "{place}: no slowdown above {LIMIT_PCT} % of a run in {} with throttle reasons{cap}",
+            count(told.len(), "run")
+        );
+        return Finding::passed(subject, message);
+    }
+    let mut reasons: Vec<&str> = slow.iter().flat_map(|held| held.reasons.iter().copied()).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    let arms: Vec<String> = case
+        .arms(model, workload)
+        .into_iter()
+        .filter_map(|cell| {
+            let hit = slow.iter().filter(|held| held.run.environment == cell.environment).count();
+            (hit > 0).then(|| format!("{hit} of {} in {}", cell.runs.len(), cell.environment))
+        })
+        .collect();
+    let rows = slow.iter().map(|held| {
+        Evidence::run(
+            format!(
+                "{} s of {} s in {}: {}",
+                significant(held.slowed, 3),
+                significant(held.window, 4),
+                count(held.stretches, "stretch").replace("stretchs", "stretches"),
+                list(&held.reasons)
+            ),
+            held.run.id.clone(),
+        )
+    });
+    Finding::fired(subject, format!("{place}: the clock was held down by {} in {}", list(&reasons), list(&arms)))
+        .evidence(rows)
+        .remedy("leave these runs out or repeat them on a cooler machine, and set a clock that it holds")
+}
+
+fn held(run: &Run) -> Option<Held<'_>> {
+    let window = telemetry::window(run)?;
+    let stretches = telemetry::intervals(run, &window, SLOWDOWN_BITS)?;
+    let inside = run.telemetry.iter().filter(|sample| window.holds(window.time(sample)));
+    let bits = inside.filter_map(|sample| sample.throttle_bits).fold(0, |all, bits| all | bits);
+    Some(Held {
+        run,
+        window: window.seconds(),
+        slowed: stretches.iter().map(|(from, to)| to - from).sum(),
+        stretches: stretches.len(),
+        reasons: telemetry::reasons(bits & SLOWDOWN_BITS),
+    })
+}
+
+fn capped(run: &Run) -> bool {
+    telemetry::window(run)
+        .and_then(|window| telemetry::held(run, &window, POWER_CAP))
+        .is_some_and(|seconds| seconds > 0.0)
+}
