@@ -108,6 +108,7 @@ mod tests {
             launch: None,
             started: None,
             ended: None,
+            measured: None,
             status: Status::Done,
             readings: Vec::new(),
             series: Vec::new(),

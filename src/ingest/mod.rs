@@ -35,8 +35,8 @@ mod rows;
 mod serving;
 mod slug;
 mod table;
-mod vllm;
 mod telemetry;
+mod vllm;
 mod words;
 
 use std::path::PathBuf;
@@ -80,7 +80,6 @@ pub static FORMATS: &[&dyn Format] = &[
     &vllm::Latency,
     &vllm::MultiTurn,
     &vllm::Sidecar,
-    &nvidia_smi::Csv,
     &telemetry::Query,
     &telemetry::BoxTable,
     &telemetry::Dmon,

@@ -29,9 +29,9 @@ pub mod published;
 pub mod reference;
 pub mod report;
 pub mod summary;
+pub mod telemetry;
 #[cfg(test)]
 mod testing;
-pub mod telemetry;
 pub mod trap;
 
 use std::collections::BTreeMap;

@@ -16,6 +16,7 @@ pub fn run(id: &str) -> Run {
         launch: None,
         started: None,
         ended: None,
+        measured: None,
         status: Status::Done,
         readings: Vec::new(),
         series: Vec::new(),

@@ -7,11 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use sparkbench::model::{
-<<<<<<< HEAD
-    Campaign, Extra, ExtraValue, Instant, ModelLabel, Origin, Reading, Run, Series, Setup, Source, Stated, Status,
-=======
-    Campaign, Instant, ModelLabel, Origin, Reading, Run, Sample, Series, Setup, Source, Stated, Status,
->>>>>>> 4502789c3119b8eee48876ea005c8e87dee4ca85
+    Campaign, Extra, ExtraValue, Instant, ModelLabel, Origin, Reading, Run, Sample, Series, Setup, Source, Stated,
+    Status,
 };
 
 #[derive(Deserialize)]
@@ -176,7 +173,6 @@ fn run(cell: &WireCell, i: usize) -> Run {
                 bare.iter().map(|m| Series { metric: (*m).clone(), values: vec![1.0; n], origin: origin(m) }).collect()
             })
             .unwrap_or_default(),
-<<<<<<< HEAD
         extras: cell
             .extras
             .iter()
@@ -191,11 +187,7 @@ fn run(cell: &WireCell, i: usize) -> Run {
                 origin: origin(name),
             })
             .collect(),
-        telemetry: Vec::new(),
-=======
-        extras: Vec::new(),
         telemetry: telemetry(cell, i),
->>>>>>> 4502789c3119b8eee48876ea005c8e87dee4ca85
         setup: Setup {
             model_id: cell.model_id.clone(),
             model_served: cell.model_served.clone(),
