@@ -70,7 +70,7 @@ fn part(runs: &mut [&mut Run], compared: Option<&str>) {
 
 /// Runs of a known tool of others: our own archives and tables say themselves what a cell is.
 fn foreign(run: &Run) -> bool {
-    run.setup.tool.is_some()
+    run.setup.tool.as_deref().is_some_and(|tool| !tool.starts_with("sparkbench"))
 }
 
 /// Makes a label the arm. The environment goes to the settings, where it must agree like any other.

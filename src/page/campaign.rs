@@ -41,6 +41,7 @@ struct Page {
     published: Vec<Published>,
     published_summary: Option<String>,
     criteria: Vec<CriterionView>,
+    compare_by: Option<String>,
     essential_heads: Vec<(String, &'static str)>,
     essentials: Vec<EssentialView>,
     groups: Vec<GroupView>,
@@ -203,6 +204,7 @@ pub fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String, askama
                 because: c.because.clone(),
             })
             .collect(),
+        compare_by: campaign.compare_by.clone(),
         essential_heads: campaign
             .essentials
             .first()
