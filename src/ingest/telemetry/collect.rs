@@ -167,10 +167,7 @@ impl Collect {
             }
             if Some(place) == busiest {
                 if gpu.step > 1 {
-                    notes.push(format!(
-                        "{} rows; one in {} is kept, which bounds memory and changes no mean that matters",
-                        gpu.seen, gpu.step
-                    ));
+                    notes.push(format!("{} rows; one in {} is kept, to bound memory", gpu.seen, gpu.step));
                 }
                 if several {
                     notes.push(format!("rows of several GPUs; those of GPU {name}, the busiest, are the telemetry"));

@@ -335,7 +335,7 @@ impl Table {
         }
         if self.negative > 0 {
             parsed.notes.push(format!(
-                "{} figures below zero where none can be are taken as missing: the script wrote them where it got nothing",
+                "figures below zero where none can be ({} of them) are taken as missing: the script wrote them where it got nothing",
                 self.negative
             ));
         }
