@@ -9,6 +9,7 @@
 //! Seen: vLLM 0.6 to 0.26, SGLang 0.3 to 0.5 (with the typing error `Max reqeuest concurrency`).
 
 mod block;
+mod sglang;
 
 use std::collections::BTreeSet;
 

@@ -3,7 +3,7 @@
 //! In:  the lines between the header and the rule of `=`.  Out: one piece.
 //! Not here: where a block begins.
 
-use super::Flavour;
+use super::{Flavour, sglang};
 use crate::ingest::figure::{Figure, excerpt};
 use crate::ingest::serving::sheet::Sheet;
 use crate::ingest::serving::{self, Load, settings};
@@ -193,21 +193,12 @@ impl Block {
         let (input, output) = load.lengths();
         piece.setup.isl = input.or(piece.setup.isl);
         piece.setup.osl = output.or(piece.setup.osl);
-        piece.workload = load.workload(&piece.setup);
+        let asked = (flavour == Flavour::Sglang).then(|| sglang::workload(&piece.setup)).flatten();
+        piece.workload = asked.or_else(|| load.workload(&piece.setup));
         piece.fingerprint = match (sheet.failure(), flavour) {
             (Some(_), _) => None,
             (None, Flavour::Vllm) => vllm::mark_of(&sheet),
-            (None, Flavour::Sglang) => serving::mark(
-                tool,
-                &sheet.marks(&[
-                    "completed",
-                    "total_input_tokens",
-                    "total_output_tokens",
-                    "duration",
-                    "median_e2e_latency_ms",
-                    "median_ttft_ms",
-                ]),
-            ),
+            (None, Flavour::Sglang) => sglang::mark(&sheet),
         };
         parsed.not_understood.extend(self.odd);
         if !self.complete {
