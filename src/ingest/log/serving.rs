@@ -21,7 +21,7 @@ use block::Block;
 /// Header of a block.
 const HEADER: &str = "= Serving Benchmark Result =";
 /// Most blocks of one text: a sweep of days.
-const MOST: usize = 10_000;
+const MOST: usize = 2_000;
 
 const MARKS: &[&str] = &[
     HEADER,

@@ -17,6 +17,9 @@ const SGLANG_TOOL: &str = "sglang-bench-serving";
 /// A block without its end stops here: the longest that was seen has 60 lines.
 const LONGEST: u32 = 200;
 
+/// Lines of one block that are named although they were not understood.
+const ODD: usize = 8;
+
 /// Re-tokenised and counted tokens that differ by more than this share make every rate by tokens doubtful.
 const RETOKENIZED: f64 = 0.1;
 
@@ -138,7 +141,7 @@ impl Block {
         }
         let word = value.split([' ', '|']).find(|word| !word.is_empty()).unwrap_or_default();
         let Some(figure) = Figure::parse(word).filter(|_| !word.is_empty()) else {
-            if value.is_empty() || !word.bytes().any(|byte| byte.is_ascii_digit()) {
+            if self.odd.len() == ODD || value.is_empty() || !word.bytes().any(|byte| byte.is_ascii_digit()) {
                 // A heading, or a word.
                 return;
             }
