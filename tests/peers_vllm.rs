@@ -241,6 +241,7 @@ fn a_console_of_sglang_is_told_from_one_of_vllm() {
             (value("e2e_latency_ms_p90"), value("itl_ms_max"), value("tpot_ms_p99")),
             (Some(8046.13), Some(3322.13), Some(431.83))
         );
+        assert_eq!(piece.workload.as_deref(), Some("random-1024-128-c100"));
         assert_eq!((piece.setup.batch, piece.setup.engine.as_deref()), (Some(100.0), Some("SGLang")));
         let text = std::fs::read_to_string(&path).unwrap();
         let (_, block) = text.split_once("= Serving Benchmark Result =").unwrap();

@@ -28,6 +28,8 @@ const ROWS: &[&str] = &["ttft_ms", "tpot_ms", "latency_ms", "input_num_", "outpu
 /// Parameters that the program prints before its tables.
 const PARAMETERS: &[&str] =
     &["model", "num_clients", "num_conversations", "active_conversations", "seed", "min_tokens", "max_tokens"];
+/// Most cells of one table: eight rows of twelve are usual.
+const CELLS: usize = 512;
 /// Most tables of one text.
 const MOST: usize = 1000;
 
@@ -159,6 +161,7 @@ impl Table {
             let name = name.split_whitespace().next_back().unwrap_or_default();
             if let Some(figure) = Figure::parse(value.trim()).filter(|figure| figure.value.is_finite())
                 && self.columns.is_empty()
+                && self.values.len() < CELLS
             {
                 self.values.push((excerpt(name), figure, number));
             }
@@ -175,7 +178,7 @@ impl Table {
         }
         let Some(at) = words.iter().position(|word| ROWS.iter().any(|row| word.starts_with(row))) else { return };
         let Some((row, cells)) = words.get(at..).and_then(<[&str]>::split_first) else { return };
-        if cells.len() != self.columns.len() {
+        if cells.len() != self.columns.len() || self.cells.len() > CELLS {
             return;
         }
         for (column, cell) in self.columns.iter().zip(cells) {

@@ -9,6 +9,7 @@
 //! Seen: vLLM 0.6 to 0.26, SGLang 0.3 to 0.5 (with the typing error `Max reqeuest concurrency`).
 
 mod block;
+mod sglang;
 
 use std::collections::BTreeSet;
 
@@ -20,7 +21,7 @@ use block::Block;
 /// Header of a block.
 const HEADER: &str = "= Serving Benchmark Result =";
 /// Most blocks of one text: a sweep of days.
-const MOST: usize = 10_000;
+const MOST: usize = 2_000;
 
 const MARKS: &[&str] = &[
     HEADER,

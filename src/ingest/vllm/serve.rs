@@ -28,6 +28,9 @@ const RULE: &str = "vllm-bench-serve";
 /// Nested figures that are followed of one key: acceptance by position, changes of the rate.
 const NESTED: usize = 64;
 
+/// A run of ten years is none.
+const LONGEST_S: f64 = 3.2e8;
+
 /// Keys that no other serving benchmark writes beside `model_id`.
 const FOREIGN: &[&str] =
     &["mean_e2e_latency_ms", "total_output_tokens_retokenized", "server_info", "median_ttft", "p99_ttft", "benchmarks"];
@@ -189,8 +192,8 @@ fn piece(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Option<Pi
     (piece.setup.isl, piece.setup.osl) = lengths.lengths();
     piece.workload = lengths.workload(&piece.setup);
     piece.ended = date;
-    piece.started =
-        date.zip(sheet.get("duration")).map(|(end, seconds)| Instant(end.0 - (seconds * 1000.0).round() as i64));
+    let lasted = sheet.get("duration").filter(|seconds| (0.0..LONGEST_S).contains(seconds));
+    piece.started = date.zip(lasted).map(|(end, seconds)| Instant(end.0 - (seconds * 1000.0).round() as i64));
     // Times that are all zero mark nothing; of a run that failed its moment does.
     piece.fingerprint = match (sheet.failure(), date) {
         (None, _) => mark_of(&sheet),

@@ -189,6 +189,14 @@ fn results_of_other_tools_are_not_taken() {
 }
 
 #[test]
+fn figures_beyond_all_bounds_do_no_harm() {
+    for (wild, lasted) in [("-1e300", false), ("1e300", false), ("3.0", true)] {
+        let text = PLAIN.replace("\"duration\": 2.5", &format!("\"duration\": {wild}")).replace("102400", wild);
+        assert_eq!(one(&text).0.started.is_some(), lasted, "{wild}");
+    }
+}
+
+#[test]
 fn a_file_that_is_cut_off_says_so() {
     let text = r#"{"model_id": "m", "num_prompts": 1, "request_rate": 1, "ttfts": [0.1, "#;
     let mut input = text.as_bytes();

@@ -3,7 +3,7 @@
 //! In:  the lines between the header and the rule of `=`.  Out: one piece.
 //! Not here: where a block begins.
 
-use super::Flavour;
+use super::{Flavour, sglang};
 use crate::ingest::figure::{Figure, excerpt};
 use crate::ingest::serving::sheet::Sheet;
 use crate::ingest::serving::{self, Load, settings};
@@ -16,6 +16,9 @@ const SGLANG_TOOL: &str = "sglang-bench-serving";
 
 /// A block without its end stops here: the longest that was seen has 60 lines.
 const LONGEST: u32 = 200;
+
+/// Lines of one block that are named although they were not understood.
+const ODD: usize = 8;
 
 /// Re-tokenised and counted tokens that differ by more than this share make every rate by tokens doubtful.
 const RETOKENIZED: f64 = 0.1;
@@ -138,7 +141,7 @@ impl Block {
         }
         let word = value.split([' ', '|']).find(|word| !word.is_empty()).unwrap_or_default();
         let Some(figure) = Figure::parse(word).filter(|_| !word.is_empty()) else {
-            if value.is_empty() || !word.bytes().any(|byte| byte.is_ascii_digit()) {
+            if self.odd.len() == ODD || value.is_empty() || !word.bytes().any(|byte| byte.is_ascii_digit()) {
                 // A heading, or a word.
                 return;
             }
@@ -193,21 +196,12 @@ impl Block {
         let (input, output) = load.lengths();
         piece.setup.isl = input.or(piece.setup.isl);
         piece.setup.osl = output.or(piece.setup.osl);
-        piece.workload = load.workload(&piece.setup);
+        let asked = (flavour == Flavour::Sglang).then(|| sglang::workload(&piece.setup)).flatten();
+        piece.workload = asked.or_else(|| load.workload(&piece.setup));
         piece.fingerprint = match (sheet.failure(), flavour) {
             (Some(_), _) => None,
             (None, Flavour::Vllm) => vllm::mark_of(&sheet),
-            (None, Flavour::Sglang) => serving::mark(
-                tool,
-                &sheet.marks(&[
-                    "completed",
-                    "total_input_tokens",
-                    "total_output_tokens",
-                    "duration",
-                    "median_e2e_latency_ms",
-                    "median_ttft_ms",
-                ]),
-            ),
+            (None, Flavour::Sglang) => sglang::mark(&sheet),
         };
         parsed.not_understood.extend(self.odd);
         if !self.complete {

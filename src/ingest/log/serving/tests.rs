@@ -140,8 +140,12 @@ fn a_block_of_sglang_is_told_by_its_backend_and_its_traps_are_known() {
         parsed.notes,
         ["2000 tokens were counted and 900 are in the answers: rates and times by tokens are doubtful"]
     );
-    assert_eq!(piece.fingerprint.as_deref(), Some("sglang-bench-serving|10.00|1000.00|2000.00|8.42|6754.96|-"));
+    assert_eq!(piece.fingerprint.as_deref(), Some("sglang-bench|10|1000|2000|8.42"));
     assert!(read(&VLLM, SGLANG_TEXT).is_none());
+    let dump = "benchmark_args=Namespace(dataset_name='random', random_input_len=100, random_output_len=200, random_range_ratio=0.0)";
+    assert_eq!(piece.workload.as_deref(), Some("100-200-r4"));
+    let (asked, _) = one(&SGLANG, &format!("{dump}\n{SGLANG_TEXT}"));
+    assert_eq!(asked.workload.as_deref(), Some("random-100-200-r4"), "as its file names it");
 }
 
 #[test]
