@@ -78,8 +78,12 @@ impl Cell {
         match found.low.zip(found.high) {
             Some((low, high)) if high > low => {
                 let decimals = number::decimals((high - low) / 2.0);
-                let ends =
-                    format!("[{}, {}], n = {}", number::fixed(low, decimals), number::fixed(high, decimals), found.n);
+                let ends = format!(
+                    "[{},\u{a0}{}], n\u{a0}=\u{a0}{}",
+                    number::fixed(low, decimals),
+                    number::fixed(high, decimals),
+                    found.n
+                );
                 Self::number(number::fixed(found.mean, decimals)).under(ends)
             }
             _ if found.n == 1 => Self::number(plain(found.mean)).under("one run"),
@@ -382,7 +386,7 @@ fn physics(found: &[PhysicsReport]) -> Table {
                     None => why.clone(),
                 }),
                 Cell::figure(p.memory_bound_tok_s.map(|tok_s| (10.0 * tok_s).round() / 10.0)).under(bound),
-                Cell::estimate(p.rate_tok_s.as_ref(), "")
+                Cell::estimate(p.rate_tok_s.as_ref(), &why)
                     .with_word(p.basis.map(|basis| if basis == "decode" { "decoding" } else { "whole run" }), &spoken),
                 Cell::estimate(p.roofline_pct.as_ref(), &why),
                 Cell::estimate(p.measured_roofline_pct.as_ref(), "no probe in the campaign"),
