@@ -175,7 +175,7 @@ fn a_cost_stands_beside_its_interval_its_price_and_the_day_of_it_and_an_empty_ce
     let html = text(&site(), "cost/index.html");
     for words in [
         "0.450",
-        "[0.440, 0.460], n = 10",
+        "[0.440,\u{a0}0.460], n\u{a0}=\u{a0}10",
         "gb10-owned, 2026-06-12",
         "no price of NVIDIA B200 in the list",
         "LMSYS, NVIDIA DGX Spark In-Depth Review",

@@ -82,6 +82,29 @@ impl ModelFacts {
         })
     }
 
+    /// True where the facts are of a checkpoint that keeps its experts at fewer bits than the rest.
+    pub fn is_mixed(&self, bits: f64) -> bool {
+        match (self.parameters, self.weight_bytes, self.expert_bytes) {
+            (Some(all), Some(bytes), Some(_)) => bytes / (all * bits / 8.0) > 1.01,
+            _ => false,
+        }
+    }
+
+    /// A mixed model whose experts are at `bits`, as the facts have them, with everything else at `rest_bits`: how other builds keep it.
+    #[must_use]
+    pub fn with_rest_at(&self, name: &str, bits: f64, rest_bits: f64) -> Option<Self> {
+        let (all, expert_bytes) = (self.parameters?, self.expert_bytes?);
+        let share = self.experts_per_token? / self.experts?;
+        let rest = all - expert_bytes * 8.0 / bits;
+        let unread = if self.tied { 0.0 } else { self.embedding_parameters? };
+        (rest > unread).then(|| Self {
+            quantisation: Some(name.to_owned()),
+            weight_bytes: Some(expert_bytes + rest * rest_bits / 8.0),
+            step_bytes: Some(expert_bytes * share + (rest - unread) * rest_bits / 8.0),
+            ..self.clone()
+        })
+    }
+
     /// Joins what two files of one checkpoint say: bytes that were counted win over bytes that were computed, and what a step reads
     /// follows them.
     pub fn complete(&mut self, more: Self) {

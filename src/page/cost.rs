@@ -78,8 +78,12 @@ impl Cell {
         match found.low.zip(found.high) {
             Some((low, high)) if high > low => {
                 let decimals = number::decimals((high - low) / 2.0);
-                let ends =
-                    format!("[{}, {}], n = {}", number::fixed(low, decimals), number::fixed(high, decimals), found.n);
+                let ends = format!(
+                    "[{},\u{a0}{}], n\u{a0}=\u{a0}{}",
+                    number::fixed(low, decimals),
+                    number::fixed(high, decimals),
+                    found.n
+                );
                 Self::number(number::fixed(found.mean, decimals)).under(ends)
             }
             _ if found.n == 1 => Self::number(plain(found.mean)).under("one run"),
@@ -353,11 +357,13 @@ fn physics(found: &[PhysicsReport]) -> Table {
             let why = if missing.is_empty() { String::new() } else { format!("missing: {missing}") };
             let bound = match p.compute_bound_tok_s {
                 Some(compute) => format!("arithmetic: {}", plain(compute.round())),
-                None => String::new(),
+                None if p.memory_bound_tok_s.is_some() => "peak of arithmetic not known".to_owned(),
+                None => why.clone(),
             };
             let context = match p.context_tokens {
                 Some(context) => format!("context {}", plain(context)),
-                None => "no context counted".to_owned(),
+                None if p.sequences.is_some() => "lengths not known, no context counted".to_owned(),
+                None => why.clone(),
             };
             let tokens = p.tokens_per_step.filter(|tokens| *tokens > 1.0);
             let spoken = tokens.map_or_else(String::new, |tokens| format!(", {} tokens a step", plain(tokens)));
@@ -376,10 +382,11 @@ fn physics(found: &[PhysicsReport]) -> Table {
                     .under(context),
                 Cell::number(giga(p.weight_bytes_per_step)).under(match p.kv_bytes_per_step {
                     Some(kv) => format!("and {} of the cache", giga(Some(kv))),
-                    None => String::new(),
+                    None if p.weight_bytes_per_step.is_some() => "cache not counted".to_owned(),
+                    None => why.clone(),
                 }),
                 Cell::figure(p.memory_bound_tok_s.map(|tok_s| (10.0 * tok_s).round() / 10.0)).under(bound),
-                Cell::estimate(p.rate_tok_s.as_ref(), "")
+                Cell::estimate(p.rate_tok_s.as_ref(), &why)
                     .with_word(p.basis.map(|basis| if basis == "decode" { "decoding" } else { "whole run" }), &spoken),
                 Cell::estimate(p.roofline_pct.as_ref(), &why),
                 Cell::estimate(p.measured_roofline_pct.as_ref(), "no probe in the campaign"),

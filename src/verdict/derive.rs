@@ -110,6 +110,18 @@ mod tests {
     }
 
     #[test]
+    fn a_packed_file_of_a_mixed_model_reads_less_than_its_first_checkpoint() {
+        for (id, rate, pct) in [("openai/gpt-oss-120b", 59.05, 76.0), ("openai/gpt-oss-20b", 82.74, 78.0)] {
+            let setup = Setup {
+                quantisation: Some("MXFP4".into()),
+                engine: Some("llama.cpp b7486".into()),
+                ..setup(id, "GB10", 1.0)
+            };
+            near(enriched(measured("a", setup, &[("decode_tok_s", rate)])).value("roofline_pct"), pct, 2.0);
+        }
+    }
+
+    #[test]
     fn speculated_tokens_are_counted_in_steps() {
         let id = "Qwen/Qwen3-8B";
         let plain = enriched(measured("a", setup(id, "GB10", 1.0), &[("decode_tok_s", 13.0)]));

@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 use super::case::{Case, Cell};
 use super::report::{Estimate, KvReport, PhysicsReport};
 use super::trap::physics::{
-    Accepted, GB, GIB, MISSING_ACCEPTED, accepted, bits, claimed_weights, multiplier, precision, speaks_of,
+    Accepted, GB, GIB, MISSING_ACCEPTED, accepted, bits, claimed_weights, is_mixed, is_packed, multiplier, precision,
+    speaks_of,
 };
 use super::{Settings, estimate};
 use crate::model::{MachineFacts, ModelFacts, Run};
@@ -21,6 +22,8 @@ use crate::stats::roofline::{Share, Step, kv_room, sequences};
 const KV_BITS: f64 = 16.0;
 /// Bits of the input embedding and the output head in most quantised checkpoints.
 const OUTER_BITS: f64 = 16.0;
+/// Bits of everything but the experts in packed files of models with narrow experts: Q8_0, scales included.
+const PACKED_REST_BITS: f64 = 8.5;
 /// Operations of a TFLOP.
 const TERA: f64 = 1e12;
 
@@ -129,7 +132,10 @@ impl<'c, 'a> Grounds<'c, 'a> {
         };
         let used = self.precision(run);
         if speaks_of(known, used) {
-            return Ok(known.clone());
+            let packed = is_packed(run) && is_mixed(known);
+            let own = known.quantisation.as_deref().unwrap_or_default();
+            let repacked = || known.with_rest_at(own, bits(own)?, PACKED_REST_BITS);
+            return Ok(packed.then(repacked).flatten().unwrap_or_else(|| known.clone()));
         }
         let name = used.unwrap_or_default();
         let Some(bits) = bits(name) else { return Err(format!("the bits of a weight at '{name}'")) };

@@ -5,7 +5,8 @@
 
 use super::finding::{or_missing, place, read};
 use super::physics::{
-    GB, MISSING_ACCEPTED, Roofline, accepted, bandwidth, missing_machine, missing_weights, roofline, share, step_bytes,
+    GB, MISSING_ACCEPTED, Roofline, accepted, bandwidth, least_step_bytes, missing_machine, missing_weights, roofline,
+    share, step_bytes,
 };
 use super::{Finding, Trap};
 use crate::verdict::case::Case;
@@ -37,7 +38,8 @@ impl Trap for DecodeAboveRoofline {
              `batch x W / bytes per step` tokens a second. A dense model reads all its weights; a mixture of E experts with k chosen per token \
              reads the expert share `1 - (1 - k/E)^batch` and everything else. Reads of the KV cache would only lower the limit and are not counted. \
              Where tokens are speculated the rate is divided by the mean accepted length, so that steps are counted. \
-             The check fires when a run reports more than {TOLERANCE} times the limit: the label, the batch or the rate is wrong, or several tokens \
+             A model with experts at few bits is read as its first checkpoint keeps it; a rate that only a build with every layer at those bits could \
+             reach is a warning. The check fires when a run reports more than {TOLERANCE} times the limit: the label, the batch or the rate is wrong, or several tokens \
              came out of one step, which must then be said. To avoid it, archive the model id, the precision and the \
              batch limit that the engine prints."
         )
@@ -77,13 +79,18 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         );
     }
     let needed = (mean / line.limit * line.batch).ceil();
+    let least = least_step_bytes(case, model, line.batch).map(|bytes| line.limit * line.bytes / bytes);
+    let narrow = least.is_some_and(|least| over.iter().all(|(_, _, rate)| *rate <= TOLERANCE * least));
+    let reading = if narrow { "; a build that keeps every layer at the bits of the experts could do it" } else { "" };
     let message = format!(
-        "{place}: {limit}, yet {} report more, {} tok/s on average, which a batch of at least {} would need",
+        "{place}: {limit}, yet {} report more, {} tok/s on average, which a batch of at least {} would need{reading}",
         share(over.len(), rates.len()),
         significant(mean, 4),
         significant(needed, 6)
     );
+    let severity = if narrow { Severity::Warning } else { Severity::Error };
     Finding::fired(subject, message)
+        .severity(severity)
         .evidence(over.into_iter().map(|(run, metric, rate)| read(run, metric, format!("{} tok/s", significant(rate, 6)))))
         .remedy("check in the engine's log which model, precision and batch ran; if tokens were speculated, state the mean accepted length")
 }
@@ -114,4 +121,36 @@ fn missing(case: &Case<'_>, model: &str, workload: &str) -> String {
         missing.push(MISSING_ACCEPTED.to_owned());
     }
     format!("{}: missing {}", place(case, model, workload), list(&missing))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Campaign, Setup};
+    use crate::verdict::facts::builtin;
+    use crate::verdict::report::TrapStatus;
+    use crate::verdict::testing::measured;
+
+    #[test]
+    fn a_narrower_build_of_a_mixed_model_is_a_warning_and_a_packed_file_has_its_own_limit() {
+        let look = |engine: &str, rate: f64| {
+            let setup = Setup {
+                model_id: Some("openai/gpt-oss-120b".into()),
+                machine: Some("NVIDIA GB10".into()),
+                engine: Some(engine.into()),
+                quantisation: Some("mxfp4".into()),
+                batch: Some(1.0),
+                ..Setup::default()
+            };
+            let run = measured("a", setup, &[("decode_tok_s", rate)]);
+            let (facts, campaign) = (builtin().unwrap(), Campaign { name: "c".into(), ..Campaign::default() });
+            let found = DecodeAboveRoofline.check(&Case::of_runs(&campaign, vec![&run], &facts)).remove(0);
+            (found.status, found.severity)
+        };
+        // Published: 58.8 tok/s of a build with all layers at MXFP4, 59.05 of llama.cpp. The first checkpoint allows 54.6.
+        assert_eq!(look("vLLM", 34.0).0, TrapStatus::Passed);
+        assert_eq!(look("vLLM", 58.8), (TrapStatus::Fired, Some(Severity::Warning)));
+        assert_eq!(look("vLLM", 120.0), (TrapStatus::Fired, Some(Severity::Error)));
+        assert_eq!(look("llama.cpp b7486", 59.05).0, TrapStatus::Passed);
+    }
 }

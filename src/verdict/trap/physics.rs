@@ -69,7 +69,31 @@ fn runs<'c>(case: &'c Case<'_>, model: &'c str) -> impl Iterator<Item = &'c Run>
 
 /// Facts of a model, unless the runs use another precision than the facts speak of: then its bytes are other bytes.
 pub fn facts<'a>(case: &Case<'a>, model: &str) -> Option<&'a ModelFacts> {
-    case.model(model).filter(|known| speaks_of(known, precision(case, model)))
+    let packed = || runs(case, model).any(is_packed);
+    case.model(model).filter(|known| speaks_of(known, precision(case, model)) && !(is_mixed(known) && packed()))
+}
+
+/// Whether the facts are of a checkpoint with experts at few bits and everything else at more: other builds keep the rest narrower.
+pub fn is_mixed(known: &ModelFacts) -> bool {
+    known.quantisation.as_deref().and_then(bits).is_some_and(|bits| known.is_mixed(bits))
+}
+
+/// Whether a run used a packed file of llama.cpp or of what is built on it, which keeps layers at bits of its own.
+pub fn is_packed(run: &Run) -> bool {
+    let named = |text: &Option<String>, signs: &[&str]| {
+        text.as_deref().map(str::to_lowercase).is_some_and(|text| signs.iter().any(|sign| text.contains(sign)))
+    };
+    named(&run.setup.engine, &["llama.cpp", "llama-", "llamacpp", "ollama"])
+        || named(&run.setup.tool, &["llama-bench", "llama-server", "llamacpp"])
+        || named(&run.setup.quantisation, &["gguf"])
+}
+
+/// The least that a step can read of a mixed model: every layer at the bits of its experts. Some builds of engines do keep it so.
+pub fn least_step_bytes(case: &Case<'_>, model: &str, batch: f64) -> Option<f64> {
+    let known = case.model(model).filter(|known| is_mixed(known))?;
+    let name = known.quantisation.as_deref()?;
+    let bits = bits(name)?;
+    known.with_rest_at(name, bits, bits)?.bytes_per_step(batch)
 }
 
 /// Whether the bytes of the facts are those of a precision. One that is not in the table agrees with its own name only.
@@ -175,6 +199,9 @@ pub fn step_bytes(case: &Case<'_>, model: &str, batch: f64) -> Option<f64> {
         // A mixture of experts reads less than its weights, so parameters alone are no lower bound for an unknown model. Of a known one
         // everything is taken at the bits of its matrices: the least that a step can read.
         None => {
+            if let Some(least) = least_step_bytes(case, model, batch) {
+                return Some(least);
+            }
             let (known, used) = (case.model(model)?, precision(case, model)?);
             let bits = bits(used)?;
             known.at_precision(used, bits, bits)?.bytes_per_step(batch)
