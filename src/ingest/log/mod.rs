@@ -8,7 +8,15 @@
 //! pass, and a line goes to a kind only when it holds one of its phrases. Phrases are looked for anywhere in a line, because every
 //! launcher puts its own prefix in front.
 
+mod boots;
+mod cut;
+mod faults;
+mod found;
+mod llama;
+mod marks;
+mod sglang;
 mod trtllm;
+mod vllm;
 
 use std::sync::LazyLock;
 
@@ -20,10 +28,16 @@ use crate::archive::LINE_LIMIT;
 use crate::error::Error;
 
 pub use super::look::without_escapes;
-pub use trtllm::TRTLLM;
+pub(in crate::ingest) use cut::model_id;
+pub use trtllm::{TRTLLM, fingerprint, shape};
+
+use llama::LLAMA;
+use sglang::SGLANG;
+use trtllm::TRTLLM_SERVER;
+use vllm::VLLM;
 
 /// Every kind of text that is read.
-pub static KINDS: &[&Kind] = &[&TRTLLM];
+pub static KINDS: &[&Kind] = &[&TRTLLM, &TRTLLM_SERVER, &VLLM, &SGLANG, &LLAMA];
 
 /// A kind of text: what it is called, which phrases it looks for, and how its reader begins.
 pub struct Kind {
