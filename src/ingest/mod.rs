@@ -24,6 +24,7 @@ mod nvidia_smi;
 mod outline;
 mod own;
 mod phase1;
+mod prometheus;
 mod published;
 mod report;
 pub mod reports;
@@ -66,6 +67,8 @@ pub static FORMATS: &[&dyn Format] = &[
     &h200_ab::H200Ab,
     &flat::Metadata,
     &published::Published,
+    &reports::TrtllmReport,
+    &prometheus::Prometheus,
     &nvidia_smi::Csv,
     &table::Table,
     &log::Text,
