@@ -27,7 +27,7 @@ fn fixtures() -> Vec<String> {
     }
     found.sort();
     // What says where a fixture comes from is no fixture.
-    found.retain(|path| !path.ends_with("PROVENANCE.md"));
+    found.retain(|path| !path.ends_with("PROVENANCE.md") && !path.ends_with(".py"));
     found
 }
 
