@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use sparkbench::ingest::{self, Parsed, Piece, Record};
+use sparkbench::archive;
+use sparkbench::ingest::{self, Options, Parsed, Piece, Record};
 use sparkbench::model::{ExtraValue, Status};
 
 fn peers() -> Option<PathBuf> {
@@ -144,10 +145,9 @@ fn every_number_of_a_report_is_taken_from_where_it_stands() {
         }
         let missing: Vec<&String> = all.difference(&taken).filter(|at| !SETTINGS.contains(&at.as_str())).collect();
         assert!(missing.is_empty(), "{name}: {missing:?}");
-        assert_eq!(
-            (piece.setup.memory_utilisation, piece.setup.requests),
-            (Some(0.9), json["request_info"]["num_requests"].as_f64())
-        );
+        let per_cent = json["world_info"]["kv_cache_percentage"].as_f64().unwrap();
+        assert_eq!(piece.setup.memory_utilisation, Some(per_cent / 100.0));
+        assert_eq!(piece.setup.requests, json["request_info"]["num_requests"].as_f64());
         // The console of the same run is known as its copy.
         let (_, console) = read(&wayne.join(format!("results__waterfall__{name}.txt")));
         assert_eq!(pieces(&console)[0].fingerprint, piece.fingerprint, "{name}");
@@ -271,5 +271,38 @@ fn the_log_of_our_own_earlier_study_is_no_server_log() {
     let path = peers.parent().unwrap().join("h200-ab/native_llama1b_iter1_20261120_234334.log");
     if path.is_file() {
         assert!(read(&path).1.kinds.is_empty(), "it says 'Model loading took' and is the log of a benchmark");
+    }
+}
+
+#[test]
+fn a_report_and_its_console_are_one_run_and_a_server_log_speaks_of_its_folder() {
+    let Some(peers) = peers() else { return };
+    let intake = |path: PathBuf| ingest::all(&archive::discover(&[path]).unwrap(), &Options::default()).unwrap();
+    let bench = intake(peers.join("trtllm_bench/waynehacking8__trtllm-triton-serving"));
+    let runs: Vec<_> = bench.runs.iter().filter(|run| run.setup.tool.as_deref() == Some("trtllm-bench")).collect();
+    assert_eq!(runs.len(), 3);
+    for run in runs {
+        // The report has more digits, the console the memory.
+        let throughput = run.reading("output_throughput_tok_s").unwrap();
+        assert_eq!(throughput.origin.rule, "trtllm-bench.report");
+        assert!(run.value("kv_cache_gib").is_some() && run.files.len() == 1, "{:?}", run.files);
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("peers-logs-beside");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(folder.join("runs")).unwrap();
+    let log = peers
+        .join("server_logs/jethac__dgx-spark-hijinks/results__vllm_gemma4_26b_a4b_bf16_20260607T131917Z_server.log");
+    std::fs::copy(log, folder.join("server.log")).unwrap();
+    for place in 1..=2 {
+        let report =
+            peers.join("trtllm_bench/waynehacking8__trtllm-triton-serving/results__waterfall__W0a_kv090.report.json");
+        let text = std::fs::read_to_string(report).unwrap().replace("138204.201992", &format!("13820{place}.5"));
+        std::fs::write(folder.join(format!("runs/r{place}.json")), text).unwrap();
+    }
+    let beside = intake(folder);
+    assert_eq!(beside.runs.len(), 2);
+    for run in &beside.runs {
+        assert_eq!((run.value("kv_cache_tokens"), run.setup.max_model_len), (Some(177_440.0), Some(8192.0)));
+        assert_eq!(run.setup.engine.as_deref(), Some("TensorRT-LLM"), "what a result says of itself stays");
     }
 }

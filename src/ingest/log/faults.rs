@@ -59,6 +59,11 @@ pub const MARKS: &[&str] = &[
     "HTTP/1.1\"",
 ];
 
+/// True for a line on an answer: most of a busy server's log, and nothing else stands in it.
+pub fn is_answer(line: &str) -> bool {
+    line.contains("HTTP/1.1\" ")
+}
+
 /// Trouble of one start of an engine.
 #[derive(Debug, Clone, Default)]
 pub struct Faults {

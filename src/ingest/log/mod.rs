@@ -20,7 +20,7 @@ mod vllm;
 
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use super::look::unreadable;
 use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing, kept};
@@ -78,7 +78,12 @@ impl Marks {
         let pairs =
             || kinds.iter().enumerate().flat_map(|(place, kind)| phrases(kind).iter().map(move |mark| (place, mark)));
         // Only an automaton beyond all bounds can fail to build; without one every line goes to every kind.
-        let automaton = AhoCorasick::builder().ascii_case_insensitive(true).build(pairs().map(|(_, mark)| mark)).ok();
+        // A table of all states is twice as fast on a server log as the compact one, and costs a few megabytes.
+        let automaton = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(pairs().map(|(_, mark)| mark))
+            .ok();
         Self { automaton, kinds: pairs().map(|(place, _)| place).collect() }
     }
 

@@ -12,6 +12,7 @@
 //! Seen: lines of builds of 2024 to 2026 from their source and from reports; no log of a real server was at hand.
 
 mod boot;
+mod settings;
 
 use self::boot::Boot;
 use super::boots::Boots;
@@ -58,7 +59,7 @@ struct Log {
 
 impl Reader for Log {
     fn line(&mut self, number: u64, line: &str) {
-        self.ours |= SIGNS.iter().any(|sign| line.contains(sign));
+        self.ours = self.ours || SIGNS.iter().any(|sign| line.contains(sign));
         // A draft model is loaded behind the model, so the loader alone does not begin a start; the build is printed once a process.
         if line.contains("build: ") && (line.contains(" with ") || line.contains("(")) || line.contains("build_info: ")
         {

@@ -9,11 +9,13 @@
 //! Seen: SGLang 0.5.11; lines of 0.4 and of later versions from reports.
 
 mod boot;
+mod settings;
 mod traffic;
 
 use self::boot::Boot;
 use super::boots::Boots;
 use super::cut::{after, model_label};
+use super::faults::is_answer;
 use super::marks::{count, joined};
 use super::{Kind, Reader};
 use crate::ingest::{About, Parsed, Piece, Record, SourceFile, Standing};
@@ -63,7 +65,13 @@ struct Log {
 
 impl Reader for Log {
     fn line(&mut self, number: u64, line: &str) {
-        self.ours |= SIGNS.iter().any(|sign| line.contains(sign));
+        if is_answer(line) {
+            return self.boots.now().faults.read(number, line);
+        }
+        self.ours = self.ours || SIGNS.iter().any(|sign| line.contains(sign));
+        if self.ours && self.boots.now().traffic.read(line) {
+            return;
+        }
         if let Some(version) = after(line, "SGLang Version ") {
             self.version = version.split_whitespace().next().map(str::to_owned);
         }

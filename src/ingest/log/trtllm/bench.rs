@@ -8,10 +8,12 @@
 //!
 //! Seen: TensorRT-LLM 0.16 and 0.20; labels of the other versions up to 1.3 from their source.
 
+use super::super::faults::is_answer;
 use super::super::marks::{count, joined};
 use super::super::{Kind, Reader};
-use super::block::{self, Section};
+use super::block;
 use super::engine::{self, Engine, RULES};
+use super::labels::{self, Section};
 use crate::ingest::{About, Parsed, Piece, Record, SourceFile, Standing};
 use crate::model::{ExtraValue, Setup, Status};
 
@@ -33,7 +35,7 @@ pub static TRTLLM: Kind = Kind {
     start: || Box::<Log>::default(),
 };
 
-const PARTS: &[&[&str]] = &[engine::MARKS, block::MARKS, super::BENCH, super::SERVER, super::super::faults::MARKS];
+const PARTS: &[&[&str]] = &[engine::MARKS, labels::MARKS, super::BENCH, super::SERVER, super::super::faults::MARKS];
 const MARKS: &[&str] = &joined::<{ count(PARTS) }>(PARTS);
 
 #[derive(Debug, Default)]
@@ -57,6 +59,9 @@ struct Run {
 
 impl Reader for Log {
     fn line(&mut self, number: u64, line: &str) {
+        if is_answer(line) {
+            return self.run.engine.faults.read(number, line);
+        }
         let says = |words: &[&str]| words.iter().any(|word| line.contains(word));
         self.bench |= says(super::BENCH);
         self.server |= says(super::SERVER);
@@ -155,10 +160,10 @@ pub fn shape(setup: &Setup) -> Option<String> {
     Some(format!("{}-{}", whole(setup.isl)?, whole(setup.osl)?))
 }
 
-/// The same for the console and for the file of one run: no two runs take as long to the millisecond.
+/// The same for the console and for the file of one run: both print the wall time, the console to four digits.
 pub fn fingerprint(setup: &Setup, wall_ms: Option<f64>) -> Option<String> {
     let model = setup.model_served.as_deref().unwrap_or_default();
-    Some(format!("{TOOL}|{model}|{}|{:.0}", setup.requests?, wall_ms?))
+    Some(format!("{TOOL}|{model}|{}|{:.4}", setup.requests?, wall_ms?))
 }
 
 #[cfg(test)]

@@ -9,7 +9,9 @@
 mod bench;
 mod block;
 mod engine;
+mod labels;
 mod serve;
+mod settings;
 
 pub use bench::{TRTLLM, fingerprint, shape};
 pub use serve::TRTLLM_SERVER;

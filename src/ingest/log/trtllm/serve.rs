@@ -9,6 +9,7 @@
 
 use super::super::boots::Boots;
 use super::super::cut::model_label;
+use super::super::faults::is_answer;
 use super::super::marks::{count, joined};
 use super::super::{Kind, Reader};
 use super::engine::{self, Engine, SERVER_RULES};
@@ -41,6 +42,9 @@ struct Log {
 
 impl Reader for Log {
     fn line(&mut self, number: u64, line: &str) {
+        if is_answer(line) {
+            return self.boots.now().faults.read(number, line);
+        }
         self.bench |= super::BENCH.iter().any(|word| line.contains(word));
         self.server |= super::SERVER.iter().any(|word| line.contains(word));
         // Printed once when the package is loaded, before anything else; worker processes do not print it.

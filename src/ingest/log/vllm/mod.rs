@@ -11,11 +11,13 @@
 //! Seen: vLLM 0.19 to 0.26; lines of 0.4 to 0.11 from their source and from reports.
 
 mod boot;
+mod settings;
 mod traffic;
 
 use self::boot::Boot;
 use super::boots::Boots;
 use super::cut::model_label;
+use super::faults::is_answer;
 use super::marks::{count, joined};
 use super::{Kind, Reader};
 use crate::ingest::{About, Parsed, Piece, Record, SourceFile, Standing};
@@ -64,7 +66,13 @@ struct Log {
 
 impl Reader for Log {
     fn line(&mut self, number: u64, line: &str) {
-        self.ours |= SIGNS.iter().any(|sign| line.contains(sign));
+        if is_answer(line) {
+            return self.boots.now().faults.read(number, line);
+        }
+        self.ours = self.ours || SIGNS.iter().any(|sign| line.contains(sign));
+        if self.ours && self.boots.now().traffic.read(number, line) {
+            return;
+        }
         if boot::is_start(line) {
             let rank = boot::rank(line);
             if !self.boots.now().knows(rank) {
