@@ -128,9 +128,10 @@ impl Faults {
         }
     }
 
-    /// Why the engine is gone, where the log shows that it is.
-    pub fn reason(&self) -> Option<String> {
-        let (kind, line) = self.ended.or_else(|| self.killed.map(|line| ("killed", line)))?;
+    /// Why the engine is gone, where the log shows that it is. Scripts kill a server when they are done with it, so for one that was `up`
+    /// that alone is no failure.
+    pub fn reason(&self, up: bool) -> Option<String> {
+        let (kind, line) = self.ended.or_else(|| self.killed.filter(|_| !up).map(|line| ("killed", line)))?;
         let first = self.first.as_ref().filter(|(_, at)| *at <= line + FOLLOWS);
         Some(
             first.map_or_else(
@@ -142,7 +143,7 @@ impl Faults {
 
     /// The last trouble that a log without a result shows, ended or not.
     pub fn trouble(&self) -> Option<String> {
-        self.reason().or_else(|| {
+        self.reason(false).or_else(|| {
             let memory = self.counts.iter().find(|(kind, ..)| *kind == "out of memory");
             match (&self.first, memory.or(self.counts.iter().find(|(kind, ..)| *kind != "error"))) {
                 (Some((message, line)), Some((kind, ..))) => Some(format!("{kind}: {message} (line {line})")),
@@ -189,7 +190,7 @@ mod tests {
         {
             faults.read(number as u64 + 1, line);
         }
-        assert_eq!(faults.reason().as_deref(), Some("engine did not start: ValueError: no kernel fits (line 3)"));
+        assert_eq!(faults.reason(false).as_deref(), Some("engine did not start: ValueError: no kernel fits (line 3)"));
         assert_eq!(faults.counts, [("engine did not start", 2, 1), ("traceback", 1, 2), ("error", 2, 3)]);
         assert_eq!(faults.answers, [0, 0, 1]);
     }
@@ -199,10 +200,11 @@ mod tests {
         let mut faults = Faults::default();
         faults.read(1, "ValueError: the prompt is too long");
         assert_eq!(
-            (faults.reason(), faults.trouble().as_deref()),
+            (faults.reason(false), faults.trouble().as_deref()),
             (None, Some("ValueError: the prompt is too long (line 1)"))
         );
         faults.read(9, "Killed");
-        assert_eq!(faults.reason().as_deref(), Some("killed: ValueError: the prompt is too long (line 1)"));
+        assert_eq!(faults.reason(true), None, "a server that was up may be killed at the end");
+        assert_eq!(faults.reason(false).as_deref(), Some("killed: ValueError: the prompt is too long (line 1)"));
     }
 }

@@ -74,7 +74,7 @@ impl Reader for Log {
         }
         let (mut boot, mut notes) = self.boots.finish(Boot::is_up);
         boot.close();
-        let status = boot.faults.reason().map(Status::Failed);
+        let status = boot.faults.reason(boot.is_up()).map(Status::Failed);
         if boot.dropped > 0 {
             notes.push(format!("times of {} more requests are not listed one by one", boot.dropped));
         }

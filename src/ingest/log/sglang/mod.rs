@@ -87,7 +87,7 @@ impl Reader for Log {
         }
         let (mut boot, notes) = self.boots.finish(Boot::is_up);
         boot.close();
-        let status = boot.faults.reason().map(Status::Failed);
+        let status = boot.faults.reason(boot.is_up()).map(Status::Failed);
         let Boot { mut found, faults, traffic, setup, .. } = boot;
         traffic.into(&mut found);
         faults.into(&mut found);

@@ -43,6 +43,7 @@ struct Log {
     runs: Vec<Run>,
     more: usize,
     run: Run,
+    ours: bool,
     bench: bool,
     server: bool,
 }
@@ -84,11 +85,12 @@ impl Reader for Log {
             block::read(self.run.section, number, line, &mut self.run.engine);
         }
         self.run.engine.read(number, line);
+        self.ours |= self.run.engine.ours;
     }
 
     fn finish(mut self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed> {
         let trouble = self.run.engine.faults.trouble().is_some();
-        if !(self.bench || trouble && !self.server && self.run.engine.ours) {
+        if !(self.ours && (self.bench || trouble && !self.server)) {
             return None;
         }
         self.next();

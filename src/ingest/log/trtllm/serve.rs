@@ -61,8 +61,8 @@ impl Reader for Log {
             return None;
         }
         let (mut engine, notes) = self.boots.finish(Engine::is_up);
+        let status = engine.faults.reason(engine.is_up()).map(Status::Failed);
         engine.close();
-        let status = engine.faults.reason().map(Status::Failed);
         let Engine { mut found, faults, setup, .. } = engine;
         faults.into(&mut found);
         let (readings, extras) = found.finish(file, SERVER_RULES);

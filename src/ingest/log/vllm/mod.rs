@@ -49,7 +49,9 @@ const SIGNS: &[&str] = &[
     "GPU KV cache size:",
     "Available KV cache memory:",
     "Avg generation throughput:",
-    "model_runner.py",
+    "[gpu_model_runner.py:",
+    "[model_runner.py:",
+    " model_runner.py:",
     "[default_loader.py:",
 ];
 
@@ -99,7 +101,7 @@ impl Reader for Log {
             return None;
         }
         let (boot, notes) = self.boots.finish(Boot::is_up);
-        let status = boot.faults.reason().map(Status::Failed);
+        let status = boot.faults.reason(boot.is_up()).map(Status::Failed);
         let Boot { mut found, faults, traffic, setup, .. } = boot;
         traffic.into(&mut found);
         faults.into(&mut found);

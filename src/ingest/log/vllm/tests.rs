@@ -121,6 +121,14 @@ fn a_start_that_dies_is_a_failure_with_its_first_error() {
 }
 
 #[test]
+fn a_server_that_was_up_may_be_killed_at_the_end() {
+    let up = format!("{}INFO [x.py:1] Available KV cache memory: 9.5 GiB\n", start("EngineCore", "m"));
+    assert_eq!(read(&format!("{up}Killed\n")).unwrap().0.status, None);
+    let down = read(&format!("{}Killed\n", start("EngineCore", "m"))).unwrap().0.status;
+    assert_eq!(down, Some(Status::Failed("killed (line 2)".to_owned())));
+}
+
+#[test]
 fn settings_are_taken_and_keys_of_clients_are_not() {
     let text = format!(
         "INFO [u.py:1] non-default args: {{'model': '/models/m', 'gpu_memory_utilization': 0.85, 'api_key': ['sk-secret'], 'max_num_seqs': 8}}\n\
@@ -139,5 +147,7 @@ fn settings_are_taken_and_keys_of_clients_are_not() {
 
 #[test]
 fn a_line_that_only_sounds_like_the_server_is_not_enough() {
+    let other = "  File \"/x/sglang/srt/model_executor/model_runner.py\", line 3, in load\nRuntimeError: x\n";
+    assert!(read(other).is_none());
     assert!(read("[bench] Model loading took 2.05 GiB and 0.349 seconds\n").is_none());
 }
