@@ -301,7 +301,12 @@ fn a_log_without_its_result_block_is_a_failed_run_whatever_the_exit_code() {
     folder.put(&format!("{stem}.log"), "[TRT-LLM] [I] starting\ntorch.OutOfMemoryError: CUDA out of memory.\n");
     let intake = read(&folder);
     let [run] = intake.runs.as_slice() else { panic!("{:?}", intake.runs) };
-    assert_eq!(run.status, Status::Failed("the log has no result block: OutOfMemoryError".into()));
+    assert_eq!(
+        run.status,
+        Status::Failed(
+            "the log has no result block: out of memory: torch.OutOfMemoryError: CUDA out of memory. (line 2)".into()
+        )
+    );
 }
 
 #[cfg(unix)]

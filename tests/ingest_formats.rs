@@ -227,7 +227,7 @@ fn a_trtllm_bench_log_gives_the_figures_that_stand_in_it_and_the_last_memory_lin
         (run.setup.isl, run.setup.osl, run.setup.batch, run.setup.requests),
         (Some(128.0), Some(128.0), Some(2048.0), Some(30000.0))
     );
-    assert_eq!((run.setup.quantisation.as_deref(), run.status.clone()), (Some("FP8"), Status::Unrecorded));
+    assert_eq!((run.setup.quantisation.as_deref(), run.status.clone()), (Some("FP8"), Status::Done));
     assert_eq!((run.environment.as_str(), run.model.as_str()), ("unlabelled", "Llama-3.1-8B-Instruct-FP8"));
     let reason = intake.inputs[0].reason.as_deref().unwrap();
     assert!(reason.contains("no environment is known, so it stands as 'unlabelled'"), "{reason}");

@@ -264,7 +264,13 @@ fn companions(
             continue;
         }
         for run in others {
-            for (field, ours, theirs) in merge(&mut run.piece, &piece) {
+            // What a server answered over its life are not the requests of one run, and a run that came to its end did so although
+            // the server died after it.
+            let mut said = Piece { series: Vec::new(), ..piece.clone() };
+            if run.piece.status == Some(Status::Done) {
+                said.status = None;
+            }
+            for (field, ours, theirs) in merge(&mut run.piece, &said) {
                 report.note(number, format!("says {field} '{theirs}' where a result in its folder says '{ours}'"));
             }
             if !run.others.contains(&number) {

@@ -27,6 +27,7 @@ mod outline;
 mod own;
 mod path_labels;
 mod phase1;
+mod prometheus;
 mod published;
 mod report;
 pub mod reports;
@@ -88,6 +89,8 @@ pub static FORMATS: &[&dyn Format] = &[
     &telemetry::SmiCsv,
     &telemetry::Script,
     &telemetry::Report,
+    &reports::TrtllmReport,
+    &prometheus::Prometheus,
     &table::Table,
     &log::Text,
     &kept::Kept,

@@ -94,8 +94,10 @@ impl Report {
                     &Error::archive("a log without any figure that is known, and without a result beside it"),
                 );
             }
-            0 if piece.extras.is_empty() => self.note(number, "it holds nothing".to_owned()),
-            0 => self.note(number, "a look at the machine, kept and not analysed".to_owned()),
+            0 if !piece.extras.is_empty() => {
+                self.note(number, "figures of no run: no result lies beside it; kept and not analysed".to_owned());
+            }
+            0 => self.note(number, "it holds nothing".to_owned()),
             // One row cannot be a record of a run: it shows what the machine was like.
             1 => self.note(number, "one look at the machine, kept and not analysed".to_owned()),
             _ => self.note(

@@ -9,14 +9,22 @@
 //! launcher puts its own prefix in front.
 
 mod arguments;
+mod boots;
+mod cut;
+mod faults;
+mod found;
+mod llama;
+mod marks;
 mod multi_turn;
 mod serving;
+mod sglang;
 mod trtllm;
+mod vllm;
 mod vllm_offline;
 
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use super::look::unreadable;
 use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing, kept};
@@ -24,11 +32,21 @@ use crate::archive::LINE_LIMIT;
 use crate::error::Error;
 
 pub use super::look::without_escapes;
-pub use trtllm::TRTLLM;
+pub(in crate::ingest) use cut::model_id;
+pub use trtllm::{TRTLLM, fingerprint, shape};
+
+use llama::LLAMA;
+use sglang::SGLANG;
+use trtllm::TRTLLM_SERVER;
+use vllm::VLLM;
 
 /// Every kind of text that is read.
 pub static KINDS: &[&Kind] = &[
     &TRTLLM,
+    &TRTLLM_SERVER,
+    &VLLM,
+    &SGLANG,
+    &LLAMA,
     &serving::VLLM,
     &serving::SGLANG,
     &vllm_offline::THROUGHPUT,
@@ -75,7 +93,12 @@ impl Marks {
         let pairs =
             || kinds.iter().enumerate().flat_map(|(place, kind)| phrases(kind).iter().map(move |mark| (place, mark)));
         // Only an automaton beyond all bounds can fail to build; without one every line goes to every kind.
-        let automaton = AhoCorasick::builder().ascii_case_insensitive(true).build(pairs().map(|(_, mark)| mark)).ok();
+        // A table of all states is twice as fast on a server log as the compact one, and costs a few megabytes.
+        let automaton = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(pairs().map(|(_, mark)| mark))
+            .ok();
         Self { automaton, kinds: pairs().map(|(place, _)| place).collect() }
     }
 

@@ -23,6 +23,7 @@ use crate::model::{Setup, Status};
 
 pub use iterations::{ITERATIONS_SCHEMA, IterationsFile};
 pub use result::{RESULT_SCHEMA, ResultFile};
+pub use trtllm_json::TrtllmReport;
 
 /// Every named parser.
 pub static PARSERS: &[&dyn Parser] = &[
@@ -96,7 +97,17 @@ impl Parser for TrtllmLog {
             if let Record::Piece(piece) = record {
                 // The report beside it prints more digits of the same figures, so the log only fills what it lacks.
                 piece.standing = Standing::Detail;
+                // What was to run is said by the suite; another name for the same shape would only stand against it.
+                piece.workload = None;
+                piece.fingerprint = None;
             }
+        }
+        // One file of one launch is one run, however often the program began.
+        if parsed.records.len() > 1 {
+            parsed
+                .notes
+                .push(format!("{} runs of the benchmark are in it; the last one is read", parsed.records.len()));
+            parsed.records.drain(..parsed.records.len() - 1);
         }
         Ok(parsed)
     }

@@ -1,0 +1,210 @@
+//! What a reader of a log has found so far, in bounded memory.
+//!
+//! In:  figures with their lines.  Out: readings and extras of one piece, in the order in which they were first seen.
+//! Not here: what a line means.
+//!
+//! Of a figure that is printed again the last one counts. A figure that each rank of a parallel engine prints is kept once a rank: the
+//! headline is the largest, because memory is bounded by the fullest GPU, and a sum over ranks is never formed.
+
+use std::collections::BTreeMap;
+
+use crate::ingest::SourceFile;
+use crate::ingest::figure::Figure;
+use crate::model::{Extra, ExtraValue, Metric, Reading};
+
+/// Most names that are kept of one log; a log that prints more is no log of an engine.
+const NAMES: usize = 1024;
+
+/// Figures of one log, or of one start of a server within it.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
+    metrics: Vec<Taken<Figure>>,
+    extras: Vec<Taken<ExtraValue>>,
+    ranked: BTreeMap<(&'static str, String), (Figure, u64)>,
+}
+
+#[derive(Debug, Clone)]
+struct Taken<T> {
+    name: String,
+    unit: &'static str,
+    value: T,
+    line: Option<u64>,
+    why: Option<&'static str>,
+    derived: bool,
+}
+
+impl Found {
+    /// A metric of the whole run.
+    pub fn metric(&mut self, name: &str, figure: Figure, line: u64) {
+        self.metric_of(name, figure, Some(line), false);
+    }
+
+    /// A metric that was computed from figures of the log.
+    pub fn derived(&mut self, name: &str, value: f64, line: u64) {
+        self.metric_of(name, Figure { value, decimals: None }, Some(line), true);
+    }
+
+    fn metric_of(&mut self, name: &str, value: Figure, line: Option<u64>, derived: bool) {
+        let taken = Taken { name: name.to_owned(), unit: "", value, line, why: None, derived };
+        put(&mut self.metrics, taken);
+    }
+
+    /// A metric of one rank; the rank as the log names it.
+    pub fn of_rank(&mut self, name: &'static str, rank: &str, figure: Figure, line: u64) {
+        if self.ranked.len() < NAMES {
+            self.ranked.insert((name, rank.to_owned()), (figure, line));
+        }
+    }
+
+    /// A figure that is no metric.
+    pub fn extra(&mut self, name: &str, unit: &'static str, value: f64, line: u64) {
+        self.extra_because(name, unit, value, line, None);
+    }
+
+    /// A figure that one could take for a metric.
+    pub fn extra_because(
+        &mut self,
+        name: &str,
+        unit: &'static str,
+        value: f64,
+        line: u64,
+        why: impl Into<Option<&'static str>>,
+    ) {
+        if value.is_finite() {
+            let value = ExtraValue::Number(value);
+            let why = why.into();
+            put(&mut self.extras, Taken { name: name.to_owned(), unit, value, line: Some(line), why, derived: false });
+        }
+    }
+
+    /// A figure made of many lines of the log; it has no line of its own.
+    pub fn over_all(&mut self, name: &str, unit: &'static str, value: f64, why: impl Into<Option<&'static str>>) {
+        if value.is_finite() {
+            let (value, why) = (ExtraValue::Number(value), why.into());
+            put(&mut self.extras, Taken { name: name.to_owned(), unit, value, line: None, why, derived: true });
+        }
+    }
+
+    /// True when a metric was found, on whatever rank.
+    pub fn has(&self, metric: &str) -> bool {
+        self.metrics.iter().any(|taken| taken.name == metric) || self.ranked.keys().any(|(name, _)| *name == metric)
+    }
+
+    /// True when there is an extra of this name.
+    pub fn has_extra(&self, name: &str) -> bool {
+        self.extras.iter().any(|taken| taken.name == name)
+    }
+
+    /// The finished lists. `rules`: of what stands in the log, and of what was computed from it.
+    pub fn finish(mut self, file: &SourceFile<'_>, rules: (&'static str, &'static str)) -> (Vec<Reading>, Vec<Extra>) {
+        self.join_ranks();
+        let rule = |derived: bool| if derived { rules.1 } else { rules.0 };
+        let readings = self.metrics.into_iter().map(|taken| Reading {
+            metric: taken.name,
+            value: taken.value.value,
+            decimals: taken.value.decimals,
+            origin: file.origin(taken.line, None, rule(taken.derived)),
+        });
+        let extras = self.extras.into_iter().map(|taken| Extra {
+            name: taken.name,
+            unit: taken.unit.to_owned(),
+            value: taken.value,
+            why: taken.why,
+            origin: file.origin(taken.line, None, rule(taken.derived)),
+        });
+        (readings.collect(), extras.collect())
+    }
+
+    /// The largest over the ranks becomes the metric; with more than one rank each is an extra beside it.
+    fn join_ranks(&mut self) {
+        let ranked = std::mem::take(&mut self.ranked);
+        let mut ranks: BTreeMap<&str, usize> = BTreeMap::new();
+        for (name, _) in ranked.keys() {
+            *ranks.entry(*name).or_default() += 1;
+        }
+        for ((name, rank), (figure, line)) in &ranked {
+            let best = ranked.iter().filter(|((other, _), _)| other == name).map(|(_, (figure, _))| figure.value);
+            if best.fold(f64::NEG_INFINITY, f64::max) <= figure.value && !self.metrics.iter().any(|t| t.name == *name) {
+                // What is printed has digits; what has none is a sum of parts.
+                self.metric_of(name, *figure, Some(*line), figure.decimals.is_none());
+            }
+            if ranks.get(name).is_some_and(|count| *count > 1) {
+                let unit = Metric::find(name).map_or("", |metric| metric.unit);
+                self.extra(
+                    &format!("{name} of {}", if rank.is_empty() { "one rank" } else { rank }),
+                    unit,
+                    figure.value,
+                    *line,
+                );
+            }
+        }
+    }
+}
+
+/// The last value of a name counts; a name beyond the limit is let go.
+fn put<T>(list: &mut Vec<Taken<T>>, taken: Taken<T>) {
+    if let Some(entry) = list.iter_mut().find(|entry| entry.name == taken.name) {
+        *entry = taken;
+    } else if list.len() < NAMES {
+        list.push(taken);
+    }
+}
+
+/// Sum, count and maximum of figures that come in any number.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Spread {
+    /// How many.
+    pub count: u64,
+    /// Their sum.
+    pub sum: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+impl Spread {
+    /// One more; what is not finite is none.
+    pub fn add(&mut self, value: f64) {
+        if value.is_finite() {
+            self.max = if self.count == 0 { value } else { self.max.max(value) };
+            self.count += 1;
+            self.sum += value;
+        }
+    }
+
+    /// Their mean; nothing without any.
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_ranks_the_largest_is_the_headline_and_nothing_is_summed() {
+        let mut found = Found::default();
+        let figure = |value| Figure { value, decimals: Some(1) };
+        found.of_rank("kv_cache_gib", "TP0", figure(10.0), 3);
+        found.of_rank("kv_cache_gib", "TP1", figure(12.0), 4);
+        found.of_rank("kv_cache_gib", "TP1", figure(11.5), 9);
+        let mut input = &b""[..];
+        let (readings, extras) = found.finish(&SourceFile::new("a.log", 0, &mut input), ("x", "x.derived"));
+        assert_eq!((readings.len(), readings[0].value, readings[0].origin.line), (1, 11.5, Some(9)));
+        assert_eq!(
+            extras.iter().map(|extra| extra.name.as_str()).collect::<Vec<_>>(),
+            ["kv_cache_gib of TP0", "kv_cache_gib of TP1"]
+        );
+        assert_eq!(extras[0].unit, "GiB");
+    }
+
+    #[test]
+    fn names_are_bounded() {
+        let mut found = Found::default();
+        for number in 0..5000 {
+            found.extra(&format!("n{number}"), "", 1.0, 1);
+            found.of_rank("kv_cache_gib", &number.to_string(), Figure { value: 1.0, decimals: None }, 1);
+        }
+        assert!(found.extras.len() <= NAMES && found.ranked.len() <= NAMES);
+    }
+}

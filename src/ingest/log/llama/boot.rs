@@ -1,0 +1,252 @@
+//! One start of `llama-server`: memory, settings, and the requests that it answered.
+//!
+//! In:  lines.  Out: figures, settings, faults, times of requests.
+//! Not here: where a start begins.
+
+use super::super::cut::{after, number, value_after, with_unit};
+use super::super::faults::Faults;
+use super::super::found::{Found, Spread};
+use crate::ingest::figure::Figure;
+use crate::model::Setup;
+
+/// Marks of the lines of a log of llama.cpp.
+pub const MARKS: &[&str] = &[
+    "model buffer size =",
+    "KV buffer size =",
+    "compute buffer size =",
+    "output buffer size =",
+    "RS buffer size =",
+    "llama_model_loader:",
+    "llama_kv_cache",
+    "kv self size",
+    "llm_load_tensors:",
+    "load_tensors:",
+    "llama_context:",
+    "llama_new_context_with_model:",
+    "llama_server:",
+    "print_info:",
+    "llm_load_print_meta:",
+    "eval time =",
+    "total time =",
+    "load time =",
+    "draft acceptance rate",
+    "n_slots =",
+    "build: ",
+    "build_info: ",
+    ", compute capability ",
+    "failed to load model",
+    "error loading model",
+    "failed to allocate",
+    "GGML_ASSERT",
+    "CUDA error",
+    "out of memory",
+    "Segmentation fault",
+    "Killed",
+];
+
+/// Most requests that are listed one by one; sums hold the others too.
+const REQUESTS: usize = 100_000;
+const MIB_PER_GIB: f64 = 1024.0;
+
+const PREFILL: &str =
+    "time of the prompt on the GPU; waiting in the queue is not in it, so it is no time to first token";
+const LIFE: &str = "over the life of the server, warm-up and other clients included";
+
+/// What one start printed.
+#[derive(Debug, Default)]
+pub struct Boot {
+    pub found: Found,
+    pub faults: Faults,
+    pub setup: Setup,
+    /// Milliseconds a token of each request.
+    pub tpot: Vec<f64>,
+    /// Requests beyond those.
+    pub dropped: u64,
+    /// Device, MiB, line: of the model, of the cache.
+    model: Vec<(String, f64, u64)>,
+    cache: Vec<(String, f64, u64)>,
+    /// MiB and line of each whole cache.
+    caches: Vec<(f64, u64)>,
+    requests: u64,
+    prompt_ms: f64,
+    prompt_tokens: f64,
+    prompt_rate: Spread,
+    eval_ms: f64,
+    eval_tokens: f64,
+    eval_rate: Spread,
+    accepted: f64,
+    drafted: f64,
+}
+
+impl Boot {
+    /// Something of the model is loaded.
+    pub fn is_up(&self) -> bool {
+        !self.cache.is_empty() || !self.caches.is_empty() || self.requests > 0
+    }
+
+    /// One line.
+    pub fn read(&mut self, line_number: u64, line: &str) {
+        if line.contains(" time =") {
+            self.times(line_number, line);
+            return;
+        }
+        if let Some(rest) = after(line, "draft acceptance rate") {
+            // `= 0.57576 ( 171 accepted / 297 generated)`
+            if let (Some(accepted), Some(drafted)) = (value_after(rest, "("), value_after(rest, "/")) {
+                self.accepted += accepted;
+                self.drafted += drafted;
+            }
+            return;
+        }
+        self.faults.read(line_number, line);
+        self.buffers(line_number, line);
+        self.cache(line_number, line);
+        self.settings(line_number, line);
+    }
+
+    /// `load_tensors:        CUDA0 model buffer size =  8045.05 MiB`
+    fn buffers(&mut self, line_number: u64, line: &str) {
+        for (phrase, kind) in [
+            (" model buffer size =", "model"),
+            (" KV buffer size =", "kv"),
+            (" compute buffer size =", "compute"),
+            (" output buffer size =", "output"),
+            (" RS buffer size =", "recurrent state"),
+        ] {
+            let Some((before, rest)) = line.split_once(phrase) else { continue };
+            let (Some(device), Some(size)) = (before.split_whitespace().next_back(), with_unit(rest, "MiB")) else {
+                continue;
+            };
+            let device: String = device.chars().take(40).collect();
+            let list = match kind {
+                "model" => Some(&mut self.model),
+                "kv" => Some(&mut self.cache),
+                _ => None,
+            };
+            // A draft model has buffers of its own; only those of the first are the model's.
+            let nth = list.as_ref().map_or(1, |list| 1 + list.iter().filter(|(name, ..)| *name == device).count());
+            if let Some(list) = list.filter(|list| list.len() < 64) {
+                list.push((device.clone(), size.value, line_number));
+            }
+            let name = if nth > 1 {
+                format!("{kind} buffer {device} of part {nth}")
+            } else {
+                format!("{kind} buffer {device}")
+            };
+            self.found.extra(&name, "MiB", size.value, line_number);
+        }
+    }
+
+    /// `llama_kv_cache: size = 1024.00 MiB (  8192 cells,  32 layers,  1/1 seqs), K (f16):  512.00 MiB, V (f16):  512.00 MiB`
+    fn cache(&mut self, line_number: u64, line: &str) {
+        let rest = after(line, ": size =").filter(|_| line.contains("llama_kv_cache"));
+        let rest = rest.or_else(|| after(line, "KV self size  =")).or_else(|| after(line, "KV self size ="));
+        let Some(rest) = rest else { return };
+        // Models with a sliding window have two caches, and so has a server with a draft model.
+        if let Some(size) = with_unit(rest, "MiB").filter(|_| self.caches.len() < 16) {
+            self.caches.push((size.value, line_number));
+            let nth = self.caches.len();
+            let name = if nth == 1 { "kv cache".to_owned() } else { format!("kv cache {nth}") };
+            self.found.extra(&name, "MiB", size.value, line_number);
+        }
+        if let Some(cells) = rest.split_once(" cells").and_then(|(before, _)| number(before.rsplit('(').next()?)) {
+            if self.found.has("kv_cache_tokens") {
+                self.found.extra(&format!("kv cache {} cells", self.caches.len()), "tokens", cells.value, line_number);
+            } else {
+                self.found.metric("kv_cache_tokens", cells, line_number);
+            }
+        }
+        if let Some(dtype) = after(rest, "K (").and_then(|rest| rest.split(')').next()) {
+            self.setup.kv_dtype = Some(dtype.trim().to_owned());
+        }
+        for (phrase, name) in [("K (", "kv cache K"), ("V (", "kv cache V")] {
+            if let Some(size) = after(rest, phrase).and_then(|rest| with_unit(rest.split_once(':')?.1, "MiB")) {
+                self.found.extra(name, "MiB", size.value, line_number);
+            }
+        }
+    }
+
+    /// `prompt eval time = 229.95 ms / 22 tokens (...)`, `eval time = 51.77 ms / 4 tokens (12.94 ms per token, 77.26 tokens per second)`
+    fn times(&mut self, line_number: u64, line: &str) {
+        if let Some(rest) = after(line, "load time =") {
+            if let Some(figure) = number(rest) {
+                self.found.extra("load_time_ms", "ms", figure.value, line_number);
+            }
+            return;
+        }
+        let Some(rest) = after(line, "eval time =") else { return };
+        let (Some(ms), Some(tokens)) = (number(rest), value_after(rest, "/")) else { return };
+        let rate = after(rest, "per token,").and_then(number).map(|figure| figure.value);
+        if line.contains("prompt eval time") {
+            self.prompt_ms += ms.value;
+            self.prompt_tokens += tokens;
+            rate.into_iter().filter(|rate| *rate < NO_RATE).for_each(|rate| self.prompt_rate.add(rate));
+            return;
+        }
+        self.requests += 1;
+        self.eval_ms += ms.value;
+        self.eval_tokens += tokens;
+        // One token has no time per token.
+        if tokens < 2.0 || ms.value <= 0.0 {
+            return;
+        }
+        rate.into_iter().filter(|rate| *rate < NO_RATE).for_each(|rate| self.eval_rate.add(rate));
+        let printed = after(rest, "(").filter(|rest| rest.contains("ms per token")).and_then(number);
+        if self.tpot.len() < REQUESTS {
+            self.tpot.push(printed.map_or(ms.value / tokens, |figure| figure.value));
+        } else {
+            self.dropped += 1;
+        }
+    }
+
+    /// Devices become the figures of the model, requests become sums.
+    pub fn close(&mut self) {
+        match self.caches.as_slice() {
+            [] => {}
+            [(size, line)] => {
+                self.found.metric("kv_cache_gib", Figure { value: size / MIB_PER_GIB, decimals: None }, *line);
+            }
+            [.., (_, line)] => {
+                let sum: f64 = self.caches.iter().map(|(size, _)| size).sum();
+                self.found.derived("kv_cache_gib", sum / MIB_PER_GIB, *line);
+            }
+        }
+        for (metric, list) in [("model_memory_gib", &self.model), ("kv_cache_gib", &self.cache)] {
+            let on_gpu = |name: &str| !name.starts_with("CPU") && !name.ends_with("_Host");
+            let largest =
+                |gpu: bool| list.iter().filter(|(name, ..)| on_gpu(name) == gpu).max_by(|a, b| a.1.total_cmp(&b.1));
+            if let Some((_, size, line)) = largest(true).or_else(|| largest(false))
+                && !self.found.has(metric)
+            {
+                let value = size / MIB_PER_GIB;
+                self.found.metric(metric, Figure { value, decimals: None }, *line);
+                if metric == "model_memory_gib" {
+                    self.setup.model_memory_gib = Some(value);
+                }
+            }
+        }
+        if self.requests > 0 {
+            self.found.over_all("requests", "", self.requests as f64, LIFE);
+            self.found.over_all("eval_tokens", "tokens", self.eval_tokens, LIFE);
+            self.found.over_all("eval_time_ms", "ms", self.eval_ms, LIFE);
+        }
+        if self.prompt_tokens > 0.0 {
+            self.found.over_all("prompt_tokens", "tokens", self.prompt_tokens, LIFE);
+            self.found.over_all("prompt_time_ms", "ms", self.prompt_ms, PREFILL);
+        }
+        for (name, spread) in [("prompt_rate", self.prompt_rate), ("eval_rate", self.eval_rate)] {
+            if let Some(mean) = spread.mean() {
+                self.found.over_all(&format!("{name} mean"), "tok/s", mean, LIFE);
+                self.found.over_all(&format!("{name} max"), "tok/s", spread.max, LIFE);
+            }
+        }
+        if self.drafted > 0.0 {
+            self.found.over_all("spec_decode_accepted", "tokens", self.accepted, LIFE);
+            self.found.over_all("spec_decode_drafted", "tokens", self.drafted, LIFE);
+            self.found.over_all("spec_decode_acceptance_rate", "%", 100.0 * self.accepted / self.drafted, LIFE);
+        }
+    }
+}
+
+/// What the program prints for a rate over no time at all.
+const NO_RATE: f64 = 999_999.0;

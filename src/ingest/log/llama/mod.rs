@@ -1,0 +1,105 @@
+//! The log of `llama-server` and of other programs of llama.cpp.
+//!
+//! In:  a log of any size, line by line.  Out: one piece that speaks of every run against that server.
+//! Not here: `llama-bench` and its tables.
+//!
+//! Sizes are MiB a device. The model's memory is that of the GPU that holds most of it, else that of the host; a server without a GPU, or
+//! one with mapped weights on unified memory, prints the host's part alone. A one-token answer shows `1000000.00 tokens per second`: it has
+//! no time per token.
+//!
+//! Times of requests are a series of the server's life: it becomes a run's own only where the log lies alone.
+//!
+//! Seen: lines of builds of 2024 to 2026 from their source and from reports; no log of a real server was at hand.
+
+mod boot;
+mod settings;
+
+use self::boot::Boot;
+use super::boots::Boots;
+use super::cut::model_label;
+use super::{Kind, Reader};
+use crate::ingest::{About, Parsed, Piece, Record, SourceFile, Standing};
+use crate::model::{Series, Setup, Status};
+
+/// Rule, and rule of what was computed.
+const RULES: (&str, &str) = ("llama-server-log", "llama-server-log.derived");
+
+/// The log of `llama-server`.
+pub static LLAMA: Kind = Kind {
+    name: "llama-server-log",
+    about: About {
+        tool: "llama-server",
+        versions: "llama.cpp 2024 to 2026: with and without a clock in front, `kv_self size` or `llama_kv_cache: size`",
+        sign: "buffers of the model and of the KV cache, timings of requests",
+        reads: "model and KV memory by device, cells, context, time per token of each request, prompt rates, drafts, settings",
+    },
+    signs: SIGNS,
+    marks: boot::MARKS,
+    start: || Box::<Log>::default(),
+};
+
+/// Phrases that no other program prints.
+const SIGNS: &[&str] = &[
+    "model buffer size =",
+    "KV buffer size =",
+    "llama_model_loader:",
+    "llama_kv_cache",
+    "llm_load_tensors:",
+    "load_tensors:",
+    "prompt eval time =",
+    "llama_server:",
+    "llama_context:",
+];
+
+#[derive(Default)]
+struct Log {
+    boots: Boots<Boot>,
+    ours: bool,
+}
+
+impl Reader for Log {
+    fn line(&mut self, number: u64, line: &str) {
+        self.ours = self.ours || SIGNS.iter().any(|sign| line.contains(sign));
+        // A draft model is loaded behind the model, so the loader alone does not begin a start; the build is printed once a process.
+        if line.contains("build: ") && (line.contains(" with ") || line.contains("(")) || line.contains("build_info: ")
+        {
+            self.boots.start(number, Boot::is_up);
+        }
+        self.boots.now().read(number, line);
+    }
+
+    fn finish(self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed> {
+        if !self.ours {
+            return None;
+        }
+        let (mut boot, mut notes) = self.boots.finish(Boot::is_up);
+        boot.close();
+        let status = boot.faults.reason(boot.is_up()).map(Status::Failed);
+        if boot.dropped > 0 {
+            notes.push(format!("times of {} more requests are not listed one by one", boot.dropped));
+        }
+        let series = (!boot.tpot.is_empty()).then(|| Series {
+            metric: "tpot_ms".to_owned(),
+            values: std::mem::take(&mut boot.tpot),
+            origin: file.origin(None, None, RULES.0),
+        });
+        let Boot { mut found, faults, setup, .. } = boot;
+        faults.into(&mut found);
+        let (readings, extras) = found.finish(file, RULES);
+        let setup = Setup { engine: Some("llama.cpp".to_owned()), ..setup };
+        let piece = Piece {
+            standing: Standing::Beside,
+            model: setup.model_id.as_deref().map(model_label),
+            status,
+            readings,
+            series: series.into_iter().collect(),
+            extras,
+            setup,
+            ..Piece::default()
+        };
+        Some(Parsed { records: vec![Record::Piece(Box::new(piece))], notes, ..Parsed::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests;

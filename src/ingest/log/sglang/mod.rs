@@ -1,0 +1,111 @@
+//! The log of an SGLang server.
+//!
+//! In:  a log of any size, line by line.  Out: one piece that speaks of every run against that server.
+//! Not here: what a line of the start means (see `boot`), batches (see `traffic`).
+//!
+//! A start begins with the line of all arguments. Its GB are counted in 2^30, so they are GiB. The rank stands inside the bracket with the
+//! time: `[2026-06-07 11:57:43 DP1 TP3]`.
+//!
+//! Seen: SGLang 0.5.11; lines of 0.4 and of later versions from reports.
+
+mod boot;
+mod settings;
+mod traffic;
+
+use self::boot::Boot;
+use super::boots::Boots;
+use super::cut::{after, model_label};
+use super::faults::is_answer;
+use super::marks::{count, joined};
+use super::{Kind, Reader};
+use crate::ingest::{About, Parsed, Piece, Record, SourceFile, Standing};
+use crate::model::{Setup, Status};
+
+/// Rule, and rule of what was computed.
+const RULES: (&str, &str) = ("sglang-server-log", "sglang-server-log.derived");
+
+/// The log of `sglang.launch_server`.
+pub static SGLANG: Kind = Kind {
+    name: "sglang-server-log",
+    about: About {
+        tool: "SGLang",
+        versions: "0.4 to 0.5; the data type of the cache stands before its tokens since 2026; GB means GiB",
+        sign: "its KV cache, its batches, its line of arguments",
+        reads: "weights, KV cache, tokens, CUDA graphs, load times, settings, batches, hits of the prefix cache, retractions, trouble",
+    },
+    signs: SIGNS,
+    marks: MARKS,
+    start: || Box::<Log>::default(),
+};
+
+/// Phrases that no other program prints.
+const SIGNS: &[&str] = &[
+    "server_args=ServerArgs(",
+    "max_total_num_tokens=",
+    "KV Cache is allocated.",
+    "Load weight end.",
+    "The server is fired up and ready to roll!",
+    "== SGLang ==",
+    "Decode batch, #running-req",
+    "Decode batch. #running-req",
+    "Prefill batch, #new-seq",
+    "Prefill batch. #new-seq",
+];
+
+const PARTS: &[&[&str]] = &[SIGNS, boot::MARKS, traffic::MARKS, super::faults::MARKS];
+const MARKS: &[&str] = &joined::<{ count(PARTS) }>(PARTS);
+
+#[derive(Default)]
+struct Log {
+    boots: Boots<Boot>,
+    /// Printed by the container, once.
+    version: Option<String>,
+    ours: bool,
+}
+
+impl Reader for Log {
+    fn line(&mut self, number: u64, line: &str) {
+        if is_answer(line) {
+            return self.boots.now().faults.read(number, line);
+        }
+        self.ours = self.ours || SIGNS.iter().any(|sign| line.contains(sign));
+        if self.ours && self.boots.now().traffic.read(line) {
+            return;
+        }
+        if let Some(version) = after(line, "SGLang Version ") {
+            self.version = version.split_whitespace().next().map(str::to_owned);
+        }
+        if line.contains("server_args=") {
+            self.boots.start(number, Boot::is_up);
+        }
+        self.boots.now().read(number, line);
+    }
+
+    fn finish(self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed> {
+        if !self.ours {
+            return None;
+        }
+        let (mut boot, notes) = self.boots.finish(Boot::is_up);
+        boot.close();
+        let status = boot.faults.reason(boot.is_up()).map(Status::Failed);
+        let Boot { mut found, faults, traffic, setup, .. } = boot;
+        traffic.into(&mut found);
+        faults.into(&mut found);
+        let (readings, extras) = found.finish(file, RULES);
+        let setup =
+            Setup { engine: Some("SGLang".to_owned()), engine_version: setup.engine_version.or(self.version), ..setup };
+        let piece = Piece {
+            standing: Standing::Beside,
+            model: setup.model_id.as_deref().map(model_label),
+            status,
+            readings,
+            extras,
+            setup,
+            ..Piece::default()
+        };
+        Some(Parsed { records: vec![Record::Piece(Box::new(piece))], notes, ..Parsed::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,40 @@
+//! TensorRT-LLM: the console of `trtllm-bench`, and the log of `trtllm-serve` or of whatever else runs the engine.
+//!
+//! In:  a log of any size, line by line.  Out: one piece a run of the benchmark, or one for the server.
+//! Not here: the file of `--report_json` (see `reports::trtllm_json`).
+//!
+//! Both print the lines of the engine (`engine`); a log that says that it is a benchmark, or holds a result block, is one, and a log that
+//! says neither and ended in trouble is taken for a benchmark that failed.
+
+mod bench;
+mod block;
+mod engine;
+mod labels;
+mod serve;
+mod settings;
+
+pub use bench::{TRTLLM, fingerprint, shape};
+pub use serve::TRTLLM_SERVER;
+
+/// Words that only this engine prints.
+const SIGNS: &[&str] = &[
+    "[TRT-LLM]",
+    "[TensorRT-LLM]",
+    "[MemUsageChange]",
+    "= PERFORMANCE OVERVIEW",
+    "TensorRT-LLM Version",
+    "TensorRT LLM Version",
+];
+
+/// Words of a benchmark.
+const BENCH: &[&str] = &[
+    "= PERFORMANCE OVERVIEW",
+    "= THROUGHPUT OVERVIEW",
+    "Preparing to run ",
+    "Setting up throughput benchmark",
+    "trtllm-bench",
+];
+
+/// Words of a server.
+const SERVER: &[&str] =
+    &["Application startup complete", "Uvicorn running on", "Started server process", "trtllm-serve"];

@@ -1,0 +1,81 @@
+//! The log of `trtllm-serve`, or of another server around the same engine.
+//!
+//! In:  a log of any size, line by line.  Out: one piece that speaks of every run against that server.
+//! Not here: what a line means (see `engine`).
+//!
+//! A start of the engine begins where its version is printed; the last start that allocated its KV pool is reported.
+//!
+//! Seen: TensorRT-LLM 1.1.
+
+use super::super::boots::Boots;
+use super::super::cut::model_label;
+use super::super::faults::is_answer;
+use super::super::marks::{count, joined};
+use super::super::{Kind, Reader};
+use super::engine::{self, Engine, SERVER_RULES};
+use crate::ingest::{About, Parsed, Piece, Record, SourceFile, Standing};
+use crate::model::{Setup, Status};
+
+/// The log of a server around TensorRT-LLM.
+pub static TRTLLM_SERVER: Kind = Kind {
+    name: "trtllm-server-log",
+    about: About {
+        tool: "trtllm-serve",
+        versions: "TensorRT-LLM 0.16 to 1.3",
+        sign: "words that only this engine prints, in a log that holds no benchmark",
+        reads: "weights, KV pool and its tokens, profiling peak, blocks, settings, trouble; figures of the planner as extras",
+    },
+    signs: super::SIGNS,
+    marks: MARKS,
+    start: || Box::<Log>::default(),
+};
+
+const PARTS: &[&[&str]] = &[engine::MARKS, super::BENCH, super::SERVER, super::super::faults::MARKS];
+const MARKS: &[&str] = &joined::<{ count(PARTS) }>(PARTS);
+
+#[derive(Default)]
+struct Log {
+    boots: Boots<Engine>,
+    bench: bool,
+    server: bool,
+}
+
+impl Reader for Log {
+    fn line(&mut self, number: u64, line: &str) {
+        if is_answer(line) {
+            return self.boots.now().faults.read(number, line);
+        }
+        self.bench |= super::BENCH.iter().any(|word| line.contains(word));
+        self.server |= super::SERVER.iter().any(|word| line.contains(word));
+        // Printed once when the package is loaded, before anything else; worker processes do not print it.
+        if line.contains("[TensorRT-LLM] TensorRT") && line.contains("LLM version:") {
+            self.boots.start(number, Engine::is_up);
+        }
+        self.boots.now().read(number, line);
+    }
+
+    fn finish(self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed> {
+        let ours = self.boots.any(|engine| engine.ours);
+        let trouble = self.boots.any(|engine| engine.faults.trouble().is_some());
+        if !ours || self.bench || (trouble && !self.server) {
+            return None;
+        }
+        let (mut engine, notes) = self.boots.finish(Engine::is_up);
+        let status = engine.faults.reason(engine.is_up()).map(Status::Failed);
+        engine.close();
+        let Engine { mut found, faults, setup, .. } = engine;
+        faults.into(&mut found);
+        let (readings, extras) = found.finish(file, SERVER_RULES);
+        let setup = Setup { engine: Some("TensorRT-LLM".to_owned()), ..setup };
+        let piece = Piece {
+            standing: Standing::Beside,
+            model: setup.model_id.as_deref().map(model_label),
+            status,
+            readings,
+            extras,
+            setup,
+            ..Piece::default()
+        };
+        Some(Parsed { records: vec![Record::Piece(Box::new(piece))], notes, ..Parsed::default() })
+    }
+}

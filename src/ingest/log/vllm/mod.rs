@@ -1,0 +1,124 @@
+//! The log of a vLLM server.
+//!
+//! In:  a log of any size, line by line.  Out: one piece that speaks of every run against that server.
+//! Not here: what a line of the start means (see `boot`), windows of traffic (see `traffic`).
+//!
+//! A start begins at the line by which an engine core names itself and its settings; engines of one data-parallel server each print one, so
+//! a second line of the *same* process name is the next start. What stands in front of the first belongs to it.
+//!
+//! Windows of traffic and totals over the life of a server are kept as extra figures: warm-up, other clients and idle time are in them.
+//!
+//! Seen: vLLM 0.19 to 0.26; lines of 0.4 to 0.11 from their source and from reports.
+
+mod boot;
+mod settings;
+mod traffic;
+
+use self::boot::Boot;
+use super::boots::Boots;
+use super::cut::model_label;
+use super::faults::is_answer;
+use super::marks::{count, joined};
+use super::{Kind, Reader};
+use crate::ingest::{About, Parsed, Piece, Record, SourceFile, Standing};
+use crate::model::{Setup, Status};
+
+/// Rule, and rule of what was computed.
+const RULES: (&str, &str) = ("vllm-server-log", "vllm-server-log.derived");
+
+/// The log of `vllm serve`.
+pub static VLLM: Kind = Kind {
+    name: "vllm-server-log",
+    about: About {
+        tool: "vLLM",
+        versions: "0.4 to 0.26: memory of weights in GB, then GiB, then `GiB memory`; KV size and concurrency on one line or two",
+        sign: "words of its engine core: its settings, its KV cache, its windows of throughput",
+        reads: "weights, KV cache, tokens, concurrency, CUDA graphs, load times, settings, windows, speculation, preemptions, trouble",
+    },
+    signs: SIGNS,
+    marks: MARKS,
+    start: || Box::<Log>::default(),
+};
+
+/// Phrases that no other program prints.
+const SIGNS: &[&str] = &[
+    "Initializing a V1 LLM engine",
+    "Initializing a V0 LLM engine",
+    "Initializing an LLM engine (v",
+    "vLLM API server version",
+    "GPU KV cache size:",
+    "Available KV cache memory:",
+    "Avg generation throughput:",
+    "[gpu_model_runner.py:",
+    "[model_runner.py:",
+    " model_runner.py:",
+    "[default_loader.py:",
+];
+
+const PARTS: &[&[&str]] = &[SIGNS, boot::MARKS, traffic::MARKS, super::faults::MARKS];
+const MARKS: &[&str] = &joined::<{ count(PARTS) }>(PARTS);
+
+#[derive(Default)]
+struct Log {
+    boots: Boots<Boot>,
+    /// What the server says before its engine starts.
+    before: Boot,
+    ours: bool,
+}
+
+impl Reader for Log {
+    fn line(&mut self, number: u64, line: &str) {
+        if is_answer(line) {
+            return self.boots.now().faults.read(number, line);
+        }
+        self.ours = self.ours || SIGNS.iter().any(|sign| line.contains(sign));
+        if self.ours && self.boots.now().traffic.read(number, line) {
+            return;
+        }
+        if boot::is_start(line) {
+            let rank = boot::rank(line);
+            if !self.boots.now().knows(rank) {
+                // Another engine of the same server, or the first.
+                if self.boots.now().is_fresh() {
+                    self.boots.start(number, Boot::is_up);
+                }
+            } else {
+                self.boots.start(number, Boot::is_up);
+                std::mem::swap(self.boots.now(), &mut self.before);
+            }
+            self.boots.now().begin(rank);
+        }
+        let early = boot::is_early(line) && !self.boots.now().is_fresh();
+        if early {
+            self.before.read(number, line);
+        } else {
+            self.boots.now().read(number, line);
+        }
+    }
+
+    fn finish(self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed> {
+        if !self.ours {
+            return None;
+        }
+        let (boot, notes) = self.boots.finish(Boot::is_up);
+        let status = boot.faults.reason(boot.is_up()).map(Status::Failed);
+        let Boot { mut found, faults, traffic, setup, .. } = boot;
+        traffic.into(&mut found);
+        faults.into(&mut found);
+        let (readings, extras) = found.finish(file, RULES);
+        let setup = Setup { engine: Some("vLLM".to_owned()), ..setup };
+        let piece = Piece {
+            standing: Standing::Beside,
+            model: setup.model_id.as_deref().map(model_label),
+            status,
+            readings,
+            extras,
+            setup,
+            ..Piece::default()
+        };
+        Some(Parsed { records: vec![Record::Piece(Box::new(piece))], notes, ..Parsed::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+//! Known answers.
+
+use super::*;
+use crate::ingest::log::parse_kind;
+use crate::model::ExtraValue;
+
+fn read(text: &str) -> Option<(Piece, Vec<String>)> {
+    let mut input = text.as_bytes();
+    let parsed = parse_kind(&mut SourceFile::new("server.log", text.len() as u64, &mut input), &VLLM).unwrap();
+    if parsed.kinds.is_empty() {
+        return None;
+    }
+    match parsed.records.into_iter().next() {
+        Some(Record::Piece(piece)) => Some((*piece, parsed.notes)),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn value(piece: &Piece, metric: &str) -> Option<f64> {
+    piece.readings.iter().find(|reading| reading.metric == metric).map(|reading| reading.value)
+}
+
+fn extra(piece: &Piece, name: &str) -> Option<f64> {
+    piece.extras.iter().find(|extra| extra.name == name).and_then(|extra| match extra.value {
+        ExtraValue::Number(value) => Some(value),
+        ExtraValue::Text(_) => None,
+    })
+}
+
+fn start(who: &str, model: &str) -> String {
+    format!(
+        "({who} pid=1) INFO 05-04 21:49:57 [core.py:1] Initializing a V1 LLM engine (v0.20.0) with config: model='{model}', speculative_config=None, max_seq_len=8192\n"
+    )
+}
+
+#[test]
+fn both_wordings_of_the_loading_and_one_line_for_size_and_concurrency_are_read() {
+    for (line, memory, seconds) in [
+        ("Model loading took 75.03 GiB memory and 7505.432981 seconds", 75.03, Some(7505.432981)),
+        ("Model loading took 7.43 GiB and 12.5 seconds", 7.43, Some(12.5)),
+        ("Loading model weights took 2.05 GB", 2.05, None),
+    ] {
+        let (piece, _) = read(&format!("{}INFO [x.py:1] {line}\n", start("EngineCore", "org/m"))).unwrap();
+        assert_eq!(
+            (value(&piece, "model_memory_gib"), value(&piece, "model_load_s")),
+            (Some(memory), seconds),
+            "{line}"
+        );
+    }
+    let (piece, _) = read("INFO [x.py:1] GPU KV cache size: 1,253,392 tokens, Maximum concurrency for 65,536 tokens per request: 19.12x (process-scoped)\n").unwrap();
+    assert_eq!(
+        (value(&piece, "kv_cache_tokens"), extra(&piece, "maximum_concurrency")),
+        (Some(1_253_392.0), Some(19.12))
+    );
+    assert_eq!(extra(&piece, "maximum_concurrency_at"), Some(65_536.0));
+}
+
+#[test]
+fn a_second_engine_of_another_name_is_the_same_server_and_one_of_the_same_name_a_new_start() {
+    let kv = |who: &str, gib: &str| format!("({who} pid=2) INFO [x.py:1] Available KV cache memory: {gib} GiB\n");
+    let text = [
+        start("EngineCore_DP0", "org/m"),
+        start("EngineCore_DP1", "org/m"),
+        kv("EngineCore_DP0", "10.0"),
+        kv("EngineCore_DP1", "11.0"),
+    ]
+    .concat();
+    let (piece, notes) = read(&text).unwrap();
+    assert_eq!(
+        (value(&piece, "kv_cache_gib"), extra(&piece, "kv_cache_gib of EngineCore_DP0")),
+        (Some(11.0), Some(10.0))
+    );
+    assert!(notes.is_empty(), "{notes:?}");
+    let (piece, notes) =
+        read(&format!("{text}{}{}", start("EngineCore_DP0", "org/n"), kv("EngineCore_DP0", "9.0"))).unwrap();
+    assert_eq!((value(&piece, "kv_cache_gib"), piece.model.as_deref()), (Some(9.0), Some("n")));
+    assert!(notes[0].contains("started 2 times"), "{notes:?}");
+}
+
+#[test]
+fn accepted_and_drafted_tokens_are_summed_and_rates_are_not_averaged() {
+    let line = |accepted: u32, drafted: u32, rates: &str| {
+        format!(
+            "INFO [m.py:1] SpecDecoding metrics: Mean acceptance length: 2.18, Accepted: {accepted} tokens, Drafted: {drafted} tokens, Per-position acceptance rate: {rates}, Avg Draft acceptance rate: 1.0%\n"
+        )
+    };
+    let (piece, _) =
+        read(&[start("EngineCore", "m"), line(10, 100, "0.1, 0.1"), line(90, 100, "0.9, 0.9")].concat()).unwrap();
+    assert_eq!(
+        (extra(&piece, "spec_decode_accepted"), extra(&piece, "spec_decode_drafted")),
+        (Some(100.0), Some(200.0))
+    );
+    // A hundred drafts of two tokens each.
+    assert_eq!(
+        (extra(&piece, "spec_decode_acceptance_rate"), extra(&piece, "spec_decode_acceptance_length")),
+        (Some(50.0), Some(2.0))
+    );
+}
+
+#[test]
+fn idle_windows_do_not_enter_the_mean() {
+    let line = |rate: &str| {
+        format!(
+            "INFO Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: {rate} tokens/s, Running: 1 reqs, Waiting: 2 reqs, GPU KV cache usage: 3.5%, Prefix cache hit rate: 4.0%, External prefix cache hit rate: 9.0%\n"
+        )
+    };
+    let (piece, _) = read(&[line("10.0"), line("0.0"), line("30.0")].concat()).unwrap();
+    assert_eq!(extra(&piece, "window_generation_throughput mean"), Some(20.0));
+    assert_eq!((extra(&piece, "windows"), extra(&piece, "prefix_cache_hit_rate")), (Some(3.0), Some(4.0)));
+    assert!(piece.readings.is_empty(), "a window is no benchmark");
+}
+
+#[test]
+fn a_start_that_dies_is_a_failure_with_its_first_error() {
+    let text = format!(
+        "{}ERROR [core.py:1] EngineCore failed to start.\nERROR [core.py:1] ValueError: no kernel\nRuntimeError: Engine core initialization failed. See root cause above.\n",
+        start("EngineCore", "m")
+    );
+    let (piece, _) = read(&text).unwrap();
+    assert_eq!(piece.status, Some(Status::Failed("engine did not start: ValueError: no kernel (line 3)".to_owned())));
+}
+
+#[test]
+fn a_server_that_was_up_may_be_killed_at_the_end() {
+    let up = format!("{}INFO [x.py:1] Available KV cache memory: 9.5 GiB\n", start("EngineCore", "m"));
+    assert_eq!(read(&format!("{up}Killed\n")).unwrap().0.status, None);
+    let down = read(&format!("{}Killed\n", start("EngineCore", "m"))).unwrap().0.status;
+    assert_eq!(down, Some(Status::Failed("killed (line 2)".to_owned())));
+}
+
+#[test]
+fn settings_are_taken_and_keys_of_clients_are_not() {
+    let text = format!(
+        "INFO [u.py:1] non-default args: {{'model': '/models/m', 'gpu_memory_utilization': 0.85, 'api_key': ['sk-secret'], 'max_num_seqs': 8}}\n\
+         INFO [m.py:1] Using max model len 8192\nINFO [m.py:1] Using max model len 262144\n{}",
+        start("EngineCore", "/models/m', served_model_name=good-name, x='")
+    );
+    let (piece, _) = read(&text).unwrap();
+    let setup = &piece.setup;
+    assert_eq!(
+        (setup.memory_utilisation, setup.max_model_len, setup.speculative.as_deref()),
+        (Some(0.85), Some(8192.0), Some("off"))
+    );
+    assert_eq!((setup.more["max_num_seqs"].as_str(), piece.model.as_deref()), ("8", Some("good-name")));
+    assert!(!format!("{piece:?}").contains("secret"));
+}
+
+#[test]
+fn a_line_that_only_sounds_like_the_server_is_not_enough() {
+    let other = "  File \"/x/sglang/srt/model_executor/model_runner.py\", line 3, in load\nRuntimeError: x\n";
+    assert!(read(other).is_none());
+    assert!(read("[bench] Model loading took 2.05 GiB and 0.349 seconds\n").is_none());
+}
