@@ -9,10 +9,16 @@
 mod assemble;
 mod at;
 mod belong;
+mod bench_full;
+mod dgx_spark_bench;
 mod facts;
 mod figure;
 mod flat;
+mod genai_bench;
 mod h200_ab;
+mod inference_benchmarker;
+mod inference_perf;
+mod inferencex;
 mod json;
 mod kept;
 mod labels;
@@ -29,6 +35,8 @@ mod report;
 pub mod reports;
 mod requests;
 mod rows;
+mod sglang;
+mod sheet;
 mod slug;
 mod table;
 mod words;
@@ -66,6 +74,14 @@ pub static FORMATS: &[&dyn Format] = &[
     &h200_ab::H200Ab,
     &flat::Metadata,
     &published::Published,
+    &genai_bench::GenaiBench,
+    &genai_bench::Metadata,
+    &inference_perf::InferencePerf,
+    &inference_benchmarker::InferenceBenchmarker,
+    &bench_full::BenchFull,
+    &dgx_spark_bench::DgxSparkBench,
+    &inferencex::InferenceX,
+    &sglang::BenchServing,
     &nvidia_smi::Csv,
     &table::Table,
     &log::Text,

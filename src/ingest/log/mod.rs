@@ -8,6 +8,7 @@
 //! pass, and a line goes to a kind only when it holds one of its phrases. Phrases are looked for anywhere in a line, because every
 //! launcher puts its own prefix in front.
 
+mod mlperf;
 mod trtllm;
 
 use std::sync::LazyLock;
@@ -20,10 +21,11 @@ use crate::archive::LINE_LIMIT;
 use crate::error::Error;
 
 pub use super::look::without_escapes;
+pub use mlperf::MLPERF;
 pub use trtllm::TRTLLM;
 
 /// Every kind of text that is read.
-pub static KINDS: &[&Kind] = &[&TRTLLM];
+pub static KINDS: &[&Kind] = &[&TRTLLM, &MLPERF];
 
 /// A kind of text: what it is called, which phrases it looks for, and how its reader begins.
 pub struct Kind {

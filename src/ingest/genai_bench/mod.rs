@@ -1,0 +1,393 @@
+//! genai-bench: a run of one scenario at one concurrency, and several of them nested by both.
+//!
+//! In:  one object, or objects within objects.  Out: one piece a run, with the requests it lists.
+//! Not here: the sheet of the experiment (see `metadata`), which names model and engine.
+//!
+//! Times are in seconds, or in the unit that `_time_unit` says (newer versions convert what they save when the reports were asked for in
+//! milliseconds; `run_duration` and all rates stay in seconds). A file without `_time_unit` whose slowest request would have outlasted its
+//! run can only be in milliseconds. ITL does not exist here; `output_throughput` below `stats` is that of single requests. Requests with an
+//! `error_code` enter nothing. Seen: 2024 (`requests_per_minute`), 0.0.2 to 0.0.5, forks with arrivals and network times.
+
+mod metadata;
+
+use super::at::At;
+use super::json::Kind;
+use super::sheet::{self, Sheet};
+use super::{About, Format, Head, List, Outline, Parsed, Piece, Record, SourceFile, Standing, json, slug};
+use crate::error::Error;
+use crate::model::Status;
+
+pub use metadata::Metadata;
+
+/// See the module.
+pub struct GenaiBench;
+
+const RULE: &str = "genai-bench";
+const DERIVED: &str = "genai-bench.derived";
+
+/// Deepest place of a run: scenario, concurrency, and a list or two around.
+const DEPTH: usize = 5;
+/// Share by which the slowest request may outlast its run before its unit is doubted: clocks start at different moments.
+const LONGER: f64 = 1.05;
+
+/// Statistics of requests in the unit of time, and their metrics.
+const TIMES: &[(&str, Option<&str>)] = &[
+    ("ttft", Some("ttft_ms")),
+    ("tpot", Some("tpot_ms")),
+    ("e2e_latency", Some("e2e_latency_ms")),
+    ("output_latency", None),
+];
+/// Key, metric.
+const RATES: &[(&str, &str)] = &[
+    ("mean_output_throughput_tokens_per_s", "output_throughput_tok_s"),
+    ("mean_total_tokens_throughput_tokens_per_s", "total_throughput_tok_s"),
+    ("requests_per_second", "request_throughput_req_s"),
+];
+const SINGLE: &str = "of single requests, not of the system";
+
+impl Format for GenaiBench {
+    fn name(&self) -> &'static str {
+        "genai-bench"
+    }
+
+    fn about(&self) -> About {
+        About {
+            tool: "genai-bench",
+            versions: "2024 to 0.0.5; times in seconds or as `_time_unit` says; one run, or nested by scenario and concurrency",
+            sign: "`aggregated_metrics` with `individual_request_metrics`, or such objects within objects",
+            reads: "rates, TTFT, TPOT, E2E latency of the run and of each request, lengths, errors by code",
+        }
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        fn inside(outline: &Outline<'_>, depth: usize) -> bool {
+            let run = |outline: &Outline<'_>| {
+                outline.get("aggregated_metrics").is_some_and(|metrics| {
+                    outline.get("individual_request_metrics").is_some() || metrics.get("stats").is_some()
+                })
+            };
+            match outline {
+                Outline::Map(entries) => {
+                    run(outline) || (depth > 0 && entries.iter().any(|(_, inner)| inside(inner, depth - 1)))
+                }
+                Outline::List(Some(first)) => depth > 0 && inside(first, depth - 1),
+                _ => false,
+            }
+        }
+        head.outline().is_some_and(|outline| inside(outline, DEPTH))
+    }
+
+    fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
+        let text = file.text()?;
+        let node = json::parse(&text)?;
+        let mut parsed = Parsed::default();
+        let mut pieces = Vec::new();
+        runs(file, &At::root(&node), DEPTH, &mut pieces, &mut parsed);
+        let standing = if pieces.len() == 1 { Standing::Base } else { Standing::Alone };
+        for piece in pieces {
+            parsed.records.push(Record::Piece(Box::new(Piece { standing, ..piece })));
+        }
+        Ok(parsed)
+    }
+}
+
+/// Looks for runs, in the order of the file.
+fn runs(file: &SourceFile<'_>, at: &At<'_>, depth: usize, pieces: &mut Vec<Piece>, parsed: &mut Parsed) {
+    if let Some(metrics) = at.get("aggregated_metrics") {
+        pieces.push(run(file, at, &metrics, parsed));
+        return;
+    }
+    if depth == 0 {
+        return;
+    }
+    for (_, inner) in at.entries().into_iter().flatten() {
+        runs(file, &inner, depth - 1, pieces, parsed);
+    }
+    for inner in at.items().into_iter().flatten() {
+        runs(file, &inner, depth - 1, pieces, parsed);
+    }
+}
+
+fn run(file: &SourceFile<'_>, root: &At<'_>, metrics: &At<'_>, parsed: &mut Parsed) -> Piece {
+    let mut sheet = Sheet::new(file, RULE, DERIVED);
+    let count = |key: &str| sheet::number_at(metrics, key);
+    let scale = scale(root, metrics, &mut sheet);
+    labels(metrics, &mut sheet);
+    let (completed, errors) = (count("num_completed_requests"), count("num_error_requests"));
+    let failed = completed == Some(0.0);
+    sheet.piece.status = match (failed, errors) {
+        (true, Some(errors)) if errors > 0.0 => {
+            Some(Status::Failed(format!("all {} requests failed", sheet::short(errors))))
+        }
+        (true, _) => Some(Status::Failed("no request was answered".to_owned())),
+        (false, _) => completed.map(|_| Status::Done),
+    };
+    if !failed {
+        for (key, metric) in RATES {
+            if let Some(at) = metrics.get(key) {
+                sheet.metric(&at, metric, 1.0);
+            }
+        }
+        if let Some(at) = metrics.get("requests_per_minute")
+            && let Some(rate) = sheet.number(&at)
+        {
+            sheet.extra(&at, "requests", "1/min", None);
+            sheet.derive(&at, "request_throughput_req_s", rate / 60.0);
+        }
+        if let Some(stats) = metrics.get("stats") {
+            statistics(&stats, scale, &mut sheet);
+        }
+        if let Some(list) = root.get("individual_request_metrics") {
+            requests(&list, scale, &mut sheet, parsed);
+        }
+    }
+    if let Some(codes) = metrics.get("error_codes_frequency") {
+        for (code, at) in codes.entries().into_iter().flatten() {
+            sheet.extra(&at, &format!("errors {}", super::figure::excerpt(code)), "requests", None);
+        }
+    }
+    for (key, unit) in [
+        ("run_duration", "s"),
+        ("num_requests", "requests"),
+        ("num_completed_requests", "requests"),
+        ("num_error_requests", "requests"),
+        ("total_arrivals", "requests"),
+        ("arrival_requests_per_second", "req/s"),
+        ("summary_actual_qps", "req/s"),
+    ] {
+        if let Some(at) = metrics.get(key) {
+            sheet.extra(&at, key, unit, None);
+        }
+    }
+    let rates: Vec<&str> = RATES.iter().map(|(key, _)| *key).collect();
+    let known = [
+        "scenario",
+        "num_concurrency",
+        "batch_size",
+        "iteration_type",
+        "stats",
+        "error_codes_frequency",
+        "run_duration",
+        "num_requests",
+        "num_completed_requests",
+        "num_error_requests",
+        "total_arrivals",
+        "arrival_requests_per_second",
+        "summary_actual_qps",
+        "requests_per_minute",
+    ];
+    sheet.rest(metrics, &[&rates[..], &known[..]].concat(), None);
+    sheet.rest(root, &["aggregated_metrics", "individual_request_metrics", "_time_unit"], None);
+    if let (Some(errors), Some(completed)) = (errors.filter(|n| *n > 0.0), completed.filter(|n| *n > 0.0)) {
+        sheet.notes.push(format!("{errors} of {} requests failed; they enter no latency", errors + completed));
+    }
+    sheet.into(parsed)
+}
+
+/// Factor from the unit of the file to milliseconds.
+fn scale(root: &At<'_>, metrics: &At<'_>, sheet: &mut Sheet<'_, '_>) -> f64 {
+    if let Some(unit) = sheet::text_at(root, "_time_unit") {
+        sheet.setting("time_unit", unit.clone());
+        return if unit == "ms" { 1.0 } else { 1000.0 };
+    }
+    let slowest = metrics
+        .get("stats")
+        .and_then(|stats| sheet::number_at(&stats.get("e2e_latency")?, "max"))
+        .zip(sheet::number_at(metrics, "run_duration").filter(|seconds| *seconds > 0.0));
+    match slowest {
+        Some((slowest, seconds)) if slowest > seconds * LONGER => {
+            sheet.notes.push(
+                "the file names no unit of time, and in seconds its slowest request would have outlasted the run: read as milliseconds".to_owned(),
+            );
+            1.0
+        }
+        _ => 1000.0,
+    }
+}
+
+fn statistics(stats: &At<'_>, scale: f64, sheet: &mut Sheet<'_, '_>) {
+    let unit = if scale == 1.0 { "ms" } else { "s" };
+    for (key, at) in stats.entries().into_iter().flatten() {
+        let time = TIMES.iter().find(|(name, _)| *name == key);
+        for (statistic, value) in at.entries().into_iter().flatten() {
+            if value.node.kind == Kind::Null {
+                continue;
+            }
+            let name = format!("{key}_{statistic}");
+            match time {
+                Some((_, Some(metric))) if sheet::suffix(statistic).is_some() => {
+                    let suffix = sheet::suffix(statistic).unwrap_or_default();
+                    sheet.metric(&value, &format!("{metric}{suffix}"), scale);
+                }
+                Some(_) => sheet.extra(&value, &name, unit, None),
+                None if key.contains("throughput") || key.contains("speed") => {
+                    sheet.extra(&value, &name, "tok/s", Some(SINGLE));
+                }
+                None if key.contains("tokens") => sheet.extra(&value, &name, "tokens", None),
+                None => sheet.extra(&value, &name, "", None),
+            }
+        }
+    }
+}
+
+/// The requests that succeeded, in the order of the file.
+fn requests(list: &At<'_>, scale: f64, sheet: &mut Sheet<'_, '_>, parsed: &mut Parsed) {
+    let good: Vec<At<'_>> = list
+        .items()
+        .into_iter()
+        .flatten()
+        .filter(|request| request.get("error_code").is_none_or(|code| code.node.kind == Kind::Null))
+        .collect();
+    let values = |key: &str| -> Vec<f64> {
+        let value = |request: &At<'_>| request.get(key).and_then(|at| at.figure().ok()).map_or(f64::NAN, |f| f.value);
+        good.iter().map(value).collect()
+    };
+    for (key, metric) in TIMES {
+        match metric {
+            Some(metric) => {
+                let scaled = values(key).into_iter().map(|value| value * scale).collect();
+                sheet.series(list, metric, scaled, false);
+            }
+            None => keep(parsed, key, values(key)),
+        }
+    }
+    for key in [
+        "num_input_tokens",
+        "num_output_tokens",
+        "num_reasoning_tokens",
+        "total_tokens",
+        "input_throughput",
+        "output_throughput",
+        "output_inference_speed",
+        "audio_throughput",
+    ] {
+        keep(parsed, key, values(key));
+    }
+}
+
+fn keep(parsed: &mut Parsed, name: &str, values: Vec<f64>) {
+    if values.iter().any(|value| value.is_finite()) {
+        parsed.lists.push(List { part: None, name: name.to_owned(), values });
+    }
+}
+
+fn labels(metrics: &At<'_>, sheet: &mut Sheet<'_, '_>) {
+    let count = |key: &str| sheet::number_at(metrics, key);
+    let scenario = sheet::text_at(metrics, "scenario");
+    let kind = sheet::text_at(metrics, "iteration_type");
+    let lengths = scenario.as_deref().and_then(lengths);
+    let mean = |key: &str| sheet::number_at(&metrics.get("stats")?.get(key)?, "mean");
+    let setup = &mut sheet.piece.setup;
+    setup.tool = Some(RULE.to_owned());
+    setup.isl = lengths.map(|(input, _)| input).or_else(|| mean("num_input_tokens"));
+    setup.osl = lengths.map(|(_, output)| output).or_else(|| mean("num_output_tokens"));
+    setup.requests = count("num_requests").or_else(|| {
+        count("num_completed_requests").map(|completed| completed + count("num_error_requests").unwrap_or(0.0))
+    });
+    let mut cell = vec![scenario.as_deref().map_or_else(|| RULE.to_owned(), slug)];
+    match kind.as_deref() {
+        Some(kind) if kind.contains("rate") || kind.contains("qps") => {
+            // Forks with an open loop write the rate where the concurrency stood.
+            setup.request_rate = count("request_rate").or_else(|| count("num_concurrency"));
+            cell.extend(setup.request_rate.map(|rate| format!("r{}", sheet::short(rate))));
+        }
+        Some("batch_size") => {
+            setup.batch = count("batch_size");
+            cell.extend(setup.batch.map(|n| format!("b{}", sheet::short(n))));
+        }
+        _ => {
+            setup.batch = count("num_concurrency");
+            cell.extend(setup.batch.map(|n| format!("c{}", sheet::short(n))));
+        }
+    }
+    sheet.piece.workload = Some(slug(&cell.join("-")));
+    for key in ["scenario", "iteration_type", "batch_size", "num_concurrency"] {
+        if let Some(at) = metrics.get(key) {
+            sheet.setting_at(&at, key);
+        }
+    }
+}
+
+/// Input and output length of `D(100,100)` and the means of `N(480,240)/(300,150)`; others have none.
+fn lengths(scenario: &str) -> Option<(f64, f64)> {
+    let pair = |text: &str| -> Option<(f64, f64)> {
+        let (one, other) = text.trim().strip_prefix('(')?.strip_suffix(')')?.split_once(',')?;
+        Some((one.trim().parse().ok()?, other.trim().parse().ok()?))
+    };
+    match scenario.split_at_checked(1)? {
+        ("D", rest) => pair(rest),
+        ("N", rest) => {
+            let (input, output) = rest.split_once('/')?;
+            Some((pair(input)?.0, pair(output)?.0))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (Vec<Piece>, Parsed) {
+        let mut input = text.as_bytes();
+        let mut parsed = GenaiBench.parse(&mut SourceFile::new("run.json", text.len() as u64, &mut input)).unwrap();
+        let pieces = parsed.records.drain(..).filter_map(|r| if let Record::Piece(p) = r { Some(*p) } else { None });
+        (pieces.collect(), parsed)
+    }
+
+    fn value(piece: &Piece, metric: &str) -> Option<f64> {
+        piece.readings.iter().find(|reading| reading.metric == metric).map(|reading| reading.value)
+    }
+
+    const RUN: &str = r#"{"aggregated_metrics": {"scenario": "D(20,8)", "num_concurrency": 2, "iteration_type": "num_concurrency", "run_duration": 4.0,
+        "mean_output_throughput_tokens_per_s": 30.0, "requests_per_minute": 120, "error_codes_frequency": {"503": 1},
+        "num_error_requests": 1, "num_completed_requests": 2, "num_requests": 3,
+        "stats": {"ttft": {"mean": 0.25, "p25": 0.2, "max": 0.5}, "e2e_latency": {"max": 2.0}, "output_throughput": {"mean": 15.0}}},
+        "individual_request_metrics": [{"ttft": 0.25, "tpot": 0.01, "e2e_latency": 2.0, "error_code": null},
+          {"ttft": null, "error_code": 503, "error_message": "no"}, {"ttft": 0.5, "e2e_latency": 1.0}]}"#;
+
+    #[test]
+    fn a_run_is_read_in_seconds_and_failed_requests_enter_nothing() {
+        let (pieces, parsed) = read(RUN);
+        let [piece] = pieces.as_slice() else { panic!("{pieces:?}") };
+        assert_eq!((value(piece, "ttft_ms"), value(piece, "ttft_ms_max")), (Some(250.0), Some(500.0)));
+        assert_eq!((value(piece, "request_throughput_req_s"), value(piece, "itl_ms")), (Some(2.0), None));
+        assert_eq!(piece.series[0].values, [250.0, 500.0]);
+        assert_eq!(
+            (piece.setup.isl, piece.setup.batch, piece.workload.as_deref()),
+            (Some(20.0), Some(2.0), Some("d-20-8-c2"))
+        );
+        assert!(piece.extras.iter().any(|extra| extra.name == "output_throughput_mean" && extra.why == Some(SINGLE)));
+        assert_eq!(parsed.notes, ["1 of 3 requests failed; they enter no latency"]);
+        assert_eq!(piece.standing, Standing::Base);
+    }
+
+    #[test]
+    fn the_unit_is_what_the_file_says_or_what_alone_is_possible() {
+        let milliseconds = RUN.replace("\"individual", "\"_time_unit\": \"ms\", \"individual");
+        assert_eq!(value(&read(&milliseconds).0[0], "ttft_ms"), Some(0.25));
+        let outlasting = RUN.replace("\"max\": 2.0", "\"max\": 2000.0");
+        let (pieces, parsed) = read(&outlasting);
+        assert_eq!(value(&pieces[0], "e2e_latency_ms_max"), Some(2000.0));
+        assert!(parsed.notes.iter().any(|note| note.contains("outlasted")));
+    }
+
+    #[test]
+    fn runs_nested_by_scenario_and_concurrency_are_runs_of_their_own() {
+        let (pieces, _) =
+            read(&format!("{{\"D(20,8)\": {{\"1\": {RUN}, \"2\": {RUN}}}, \"N(1,2)/(3,4)\": {{\"1\": {RUN}}}}}"));
+        assert_eq!((pieces.len(), pieces[0].standing), (3, Standing::Alone));
+        assert_eq!(pieces[1].readings[0].origin.field.as_deref().unwrap().split('/').nth(2), Some("2"));
+        assert_eq!(lengths("N(480,240)/(300,150)"), Some((480.0, 300.0)));
+        assert_eq!((lengths("U(50,100)/(200,250)"), lengths("D(1"), lengths("")), (None, None, None));
+    }
+
+    #[test]
+    fn a_run_without_an_answer_has_failed_and_measured_nothing() {
+        let (pieces, _) = read(
+            r#"{"aggregated_metrics": {"num_completed_requests": 0, "num_error_requests": 2, "requests_per_second": 0.0, "stats": {"ttft": {"mean": 0.0}}}, "individual_request_metrics": []}"#,
+        );
+        assert!(pieces[0].readings.is_empty());
+        assert_eq!(pieces[0].status, Some(Status::Failed("all 2 requests failed".to_owned())));
+    }
+}

@@ -1,0 +1,372 @@
+//! One result object on its way into a piece: each value is taken by name, and whatever nobody asked for is kept as an extra or a setting.
+//!
+//! In:  places in a tree.  Out: [`Sheet`]: a piece, and what was wrong with parts of it.
+//! Not here: which key of which tool is which metric.
+
+use super::at::At;
+use super::json::Kind;
+use super::{Parsed, Piece, SourceFile};
+use crate::error::{Error, Place};
+use crate::model::{Extra, ExtraValue, Origin, Reading, Series};
+
+/// Longest text that is kept as a setting, in characters.
+const TEXT: usize = 200;
+/// Most items of a list that are kept as one setting.
+const ITEMS: usize = 256;
+/// Most leaves that are kept of what nobody asked for: a result with more is no result.
+const LEAVES: usize = 4096;
+
+/// Words of a key whose text is never kept: where a machine stands, who may enter it, what was asked and answered.
+const PRIVATE: &[&str] = &[
+    "key",
+    "secret",
+    "password",
+    "credential",
+    "auth",
+    "header",
+    "cookie",
+    "url",
+    "uri",
+    "host",
+    "addr",
+    "endpoint",
+    "path",
+    "folder",
+    "directory",
+    "file",
+    "cmd",
+    "command",
+    "prompt",
+    "text",
+    "message",
+    "user",
+    "email",
+    "serial",
+    "uuid",
+    "ip",
+    "note",
+    "notes",
+    "error",
+    "errors",
+];
+
+/// Statistics by the names that tools use, and the suffix of the metric.
+const STATISTICS: &[(&str, &str)] = &[
+    ("mean", ""),
+    ("avg", ""),
+    ("median", "_p50"),
+    ("p50", "_p50"),
+    ("p90", "_p90"),
+    ("p95", "_p95"),
+    ("p99", "_p99"),
+    ("max", "_max"),
+];
+
+/// The suffix of the metric that a statistic makes; none for one that is no metric of ours (`std`, `p75`).
+pub(super) fn suffix(statistic: &str) -> Option<&'static str> {
+    STATISTICS.iter().find(|(name, _)| *name == statistic).map(|(_, suffix)| *suffix)
+}
+
+/// A name and the unit that its ending says; the name stays whole where the ending says none.
+pub(super) fn unit_of(name: &str) -> (&str, &'static str) {
+    const ENDINGS: &[(&str, &str)] = &[
+        ("_ms", "ms"),
+        ("_ns", "ns"),
+        ("_secs", "s"),
+        ("_seconds", "s"),
+        ("_sec", "s"),
+        ("_s", "s"),
+        ("_gib", "GiB"),
+        ("_gb", "GB"),
+        ("_gbs", "GB/s"),
+        ("_pct", "%"),
+        ("_percentage", "%"),
+        ("_percent", "%"),
+        ("_tok_s", "tok/s"),
+        ("_tokens_per_sec", "tok/s"),
+        ("_tokens_per_s", "tok/s"),
+        ("_per_sec", "1/s"),
+        ("_per_second", "1/s"),
+        ("_per_s", "1/s"),
+        ("_per_minute", "1/min"),
+        ("_per_hour", "1/h"),
+        ("_c", "°C"),
+        ("_w", "W"),
+    ];
+    let found = ENDINGS.iter().filter(|(ending, _)| name.len() > ending.len() && name.ends_with(ending));
+    match found.max_by_key(|(ending, _)| ending.len()) {
+        Some((ending, unit)) => (name.strip_suffix(ending).unwrap_or(name), unit),
+        None => (name, ""),
+    }
+}
+
+/// A text that may be kept: short, without control characters, no address.
+pub(super) fn plain(text: &str) -> Option<String> {
+    let text = text.trim();
+    let fits = !text.is_empty() && text.chars().nth(TEXT).is_none();
+    (fits && !text.contains("://") && !text.starts_with('/') && !text.chars().any(char::is_control))
+        .then(|| text.to_owned())
+}
+
+/// The last part of a path or of a model id.
+pub(super) fn last_part(id: &str) -> &str {
+    id.trim_end_matches('/').rsplit('/').next().unwrap_or(id)
+}
+
+/// Last words of compound keys that are private; `tokenizer_mode` is not, `api_key` is.
+fn private(name: &str) -> bool {
+    name.split(['_', '.', '-', ' ']).any(|part| PRIVATE.contains(&part.to_ascii_lowercase().as_str()))
+}
+
+/// See the module.
+pub(super) struct Sheet<'a, 'f> {
+    /// The file, for origins.
+    pub file: &'a SourceFile<'f>,
+    /// Rule of what is read.
+    pub rule: &'static str,
+    /// Rule of what is computed from other figures of the file.
+    pub derived: &'static str,
+    /// Lines of the file above the document.
+    pub above: u64,
+    /// What comes of it.
+    pub piece: Piece,
+    /// Goes to [`Parsed::left_out`].
+    pub left_out: Vec<Error>,
+    /// Goes to [`Parsed::notes`].
+    pub notes: Vec<String>,
+    leaves: usize,
+}
+
+impl<'a, 'f> Sheet<'a, 'f> {
+    /// An empty sheet.
+    pub fn new(file: &'a SourceFile<'f>, rule: &'static str, derived: &'static str) -> Self {
+        let (left_out, notes) = (Vec::new(), Vec::new());
+        Self { file, rule, derived, above: 0, piece: Piece::default(), left_out, notes, leaves: 0 }
+    }
+
+    /// Hands over what is wrong and worth knowing; gives the piece.
+    pub fn into(self, parsed: &mut Parsed) -> Piece {
+        parsed.left_out.extend(self.left_out);
+        for note in self.notes {
+            if !parsed.notes.contains(&note) {
+                parsed.notes.push(note);
+            }
+        }
+        self.piece
+    }
+
+    /// Where a value stands.
+    pub fn origin(&self, at: &At<'_>) -> Origin {
+        self.file.origin(Some(self.above + u64::from(at.node.line)), Some(at.pointer()), self.rule)
+    }
+
+    /// The number at a place: none for missing and infinite ones; what is no number is left out and named.
+    pub fn number(&mut self, at: &At<'_>) -> Option<f64> {
+        match at.figure() {
+            Ok(figure) => figure.finite(),
+            Err(error) => {
+                self.wrong(error);
+                None
+            }
+        }
+    }
+
+    fn wrong(&mut self, error: Error) {
+        self.left_out.push(moved(error, self.above));
+    }
+
+    /// Takes a metric, `scale` times what is written; false when nothing is there.
+    pub fn metric(&mut self, at: &At<'_>, metric: &str, scale: f64) -> bool {
+        let figure = match at.figure() {
+            Ok(figure) if figure.value.is_finite() => figure,
+            Ok(_) => return false,
+            Err(error) => {
+                self.wrong(error);
+                return false;
+            }
+        };
+        // Digits behind the point move with a power of ten.
+        let shift = if scale == 1.0 { 0 } else { 3 };
+        let decimals = figure.decimals.map(|digits| digits.saturating_sub(shift));
+        let origin = self.origin(at);
+        let value = figure.value * scale;
+        self.piece.readings.push(Reading { metric: metric.to_owned(), value, decimals, origin });
+        true
+    }
+
+    /// Takes a metric that is computed from other figures of the file; `at` is what it belongs to.
+    pub fn derive(&mut self, at: &At<'_>, metric: &str, value: f64) {
+        if value.is_finite() && self.reading(metric).is_none() {
+            let origin = Origin { rule: self.derived, ..self.origin(at) };
+            self.piece.readings.push(Reading { metric: metric.to_owned(), value, decimals: None, origin });
+        }
+    }
+
+    /// A metric that was taken.
+    pub fn reading(&self, metric: &str) -> Option<f64> {
+        self.piece.readings.iter().find(|reading| reading.metric == metric).map(|reading| reading.value)
+    }
+
+    /// Takes a figure that is no metric of ours.
+    pub fn extra(&mut self, at: &At<'_>, name: &str, unit: &str, why: Option<&'static str>) {
+        if let Some(value) = self.number(at) {
+            let origin = self.origin(at);
+            let (name, unit, value) = (name.to_owned(), unit.to_owned(), ExtraValue::Number(value));
+            self.piece.extras.push(Extra { name, unit, value, why, origin });
+        }
+    }
+
+    /// Takes per-request values that were computed from, or stand at, a place.
+    pub fn series(&mut self, at: &At<'_>, metric: &str, values: Vec<f64>, derived: bool) {
+        if values.iter().any(|value| value.is_finite()) {
+            let origin = self.origin(at);
+            let origin = if derived { Origin { rule: self.derived, ..origin } } else { origin };
+            self.piece.series.push(Series { metric: metric.to_owned(), values, origin });
+        }
+    }
+
+    /// Keeps a setting under a name of the source.
+    pub fn setting(&mut self, name: &str, value: impl Into<String>) {
+        self.piece.setup.more.entry(name.to_owned()).or_insert_with(|| value.into());
+    }
+
+    /// Keeps the scalar or the short list at a place as a setting; nothing of `null`.
+    pub fn setting_at(&mut self, at: &At<'_>, name: &str) {
+        if let Some(value) = scalar(at) {
+            self.setting(name, value);
+        }
+    }
+
+    /// Keeps what nobody asked for: numbers as extras, words as settings, nested names joined by a point. `taken` are the keys that were
+    /// asked for, or that are passed over on purpose.
+    pub fn rest(&mut self, at: &At<'_>, taken: &[&str], why: Option<&'static str>) {
+        let Ok(entries) = at.entries() else { return };
+        for (key, place) in entries.filter(|(key, _)| !taken.contains(key)) {
+            self.leaf(&place, key, why);
+        }
+    }
+
+    /// The same for one place.
+    pub fn leaf(&mut self, at: &At<'_>, name: &str, why: Option<&'static str>) {
+        self.leaves += 1;
+        if self.leaves == LEAVES {
+            self.notes.push(format!("more than {LEAVES} values that are no metric; the others are passed over"));
+        }
+        if self.leaves >= LEAVES {
+            return;
+        }
+        match &at.node.kind {
+            Kind::Null => {}
+            Kind::Number(_) => {
+                let (name, unit) = unit_of(name);
+                self.extra(at, name, unit, why);
+            }
+            Kind::Text(_) | Kind::Bool(_) if private(name) => {}
+            Kind::Text(_) | Kind::Bool(_) => self.setting_at(at, name),
+            Kind::Map(_) => {
+                for (key, place) in at.entries().into_iter().flatten() {
+                    self.leaf(&place, &format!("{name}.{key}"), why);
+                }
+            }
+            Kind::List(_) if private(name) => {}
+            Kind::List(_) => match scalar(at) {
+                Some(text) => self.setting(name, text),
+                None => {
+                    for (place, item) in at.items().into_iter().flatten().enumerate() {
+                        self.leaf(&item, &format!("{name}.{place}"), why);
+                    }
+                }
+            },
+        }
+    }
+}
+
+/// An error with its line counted from the beginning of the file.
+pub(super) fn moved(mut error: Error, above: u64) -> Error {
+    error.place = match error.place {
+        Some(Place::Line(line)) => Some(Place::Line(line + above)),
+        Some(Place::LineField(line, field)) => Some(Place::LineField(line + above, field)),
+        other => other,
+    };
+    error
+}
+
+/// A scalar as text, or a list of them with blanks between; none for `null`, an object, and what may not be kept.
+pub(super) fn scalar(at: &At<'_>) -> Option<String> {
+    match &at.node.kind {
+        Kind::Text(text) => plain(text),
+        Kind::Bool(value) => Some(value.to_string()),
+        Kind::Number(digits) => Some((*digits).to_owned()),
+        Kind::List(items) if !items.is_empty() && items.len() <= ITEMS => {
+            let parts: Option<Vec<String>> = at
+                .items()
+                .ok()?
+                .map(|item| match &item.node.kind {
+                    Kind::List(_) | Kind::Map(_) => None,
+                    _ => scalar(&item),
+                })
+                .collect();
+            parts.map(|parts| parts.join(" "))
+        }
+        _ => None,
+    }
+}
+
+/// A finite number behind a key, where there is one.
+pub(super) fn number_at(at: &At<'_>, key: &str) -> Option<f64> {
+    at.get(key)?.figure().ok()?.finite()
+}
+
+/// A text behind a key, where there is one that may be kept.
+pub(super) fn text_at(at: &At<'_>, key: &str) -> Option<String> {
+    match &at.get(key)?.node.kind {
+        Kind::Text(text) => plain(text),
+        _ => None,
+    }
+}
+
+/// `true` or `false` behind a key.
+pub(super) fn bool_at(at: &At<'_>, key: &str) -> Option<bool> {
+    match at.get(key)?.node.kind {
+        Kind::Bool(value) => Some(value),
+        _ => None,
+    }
+}
+
+/// A number as a slug shows it: without an empty fraction.
+pub(super) fn short(value: f64) -> String {
+    if value.is_infinite() { "inf".to_owned() } else { format!("{value}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::json;
+    use super::*;
+
+    #[test]
+    fn what_nobody_asked_for_is_kept_and_secrets_are_not() {
+        let node = json::parse(
+            "{\"a_ms\": 1.5, \"b\": {\"c\": 2, \"api_key\": \"sk\", \"kind\": \"x\"}, \"base_url\": \"http://h\", \"l\": [1, 2],\n\
+             \"m\": [{\"q\": 3}], \"none\": null, \"home\": \"/root/x\", \"taken\": 9}",
+        )
+        .unwrap();
+        let mut input: &[u8] = b"";
+        let file = SourceFile::new("f.json", 0, &mut input);
+        let mut sheet = Sheet::new(&file, "r", "r.derived");
+        sheet.rest(&At::root(&node), &["taken"], None);
+        let extras: Vec<(&str, &str)> = sheet.piece.extras.iter().map(|e| (e.name.as_str(), e.unit.as_str())).collect();
+        assert_eq!(extras, [("a", "ms"), ("b.c", ""), ("m.0.q", "")]);
+        let more: Vec<(&str, &str)> =
+            sheet.piece.setup.more.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!(more, [("b.kind", "x"), ("l", "1 2")]);
+        assert_eq!(sheet.piece.extras[2].origin.line, Some(2));
+    }
+
+    #[test]
+    fn endings_say_units_and_the_longest_wins() {
+        assert_eq!(unit_of("mean_input_throughput_tokens_per_s"), ("mean_input_throughput", "tok/s"));
+        assert_eq!(unit_of("std_ttft_ms"), ("std_ttft", "ms"));
+        assert_eq!(unit_of("completed"), ("completed", ""));
+        assert_eq!(last_part("/workspace/m/"), "m");
+    }
+}
