@@ -9,9 +9,9 @@
 
 use super::at::At;
 use super::sheet::{self, Sheet};
-use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing, json, slug};
+use super::{About, Format, Head, Parsed, Piece, SourceFile, json, slug};
 use crate::error::Error;
-use crate::model::{Instant, Status};
+use crate::model::Status;
 
 /// See the module.
 pub struct BenchFull;
@@ -55,15 +55,15 @@ impl Format for BenchFull {
         let root = At::root(&node);
         let results = root.need("results")?;
         let mut parsed = Parsed::default();
-        for result in results.items()? {
-            let piece = cell(file, &root, &result, &mut parsed);
-            parsed.records.push(Record::Piece(Box::new(piece)));
+        let mut pieces = Vec::new();
+        for result in results.items()?.take(sheet::RUNS) {
+            pieces.push(cell(file, &root, &result, &mut parsed));
         }
+        let found = pieces.len();
+        sheet::records(pieces, &mut parsed);
         let planned = root.get("test_matrix").and_then(|at| Some(at.items().ok()?.count())).unwrap_or(0);
-        if planned > parsed.records.len() {
-            parsed
-                .notes
-                .push(format!("{} of {planned} cells of the matrix have no result", planned - parsed.records.len()));
+        if planned > found {
+            parsed.notes.push(format!("{} of {planned} cells of the matrix have no result", planned - found));
         }
         Ok(parsed)
     }
@@ -96,7 +96,6 @@ fn cell(file: &SourceFile<'_>, root: &At<'_>, result: &At<'_>, parsed: &mut Pars
     }
     let target = [count("isl_target"), count("osl_target")];
     let shape: Vec<String> = target.iter().flatten().map(|n| sheet::short(*n)).collect();
-    sheet.piece.standing = Standing::Alone;
     sheet.piece.workload = (!shape.is_empty()).then(|| slug(&shape.join("-")));
     let setup = &mut sheet.piece.setup;
     setup.tool = Some(RULE.to_owned());
@@ -121,8 +120,10 @@ fn cell(file: &SourceFile<'_>, root: &At<'_>, result: &At<'_>, parsed: &mut Pars
             sheet.setting(key, text);
         }
     }
-    // Of the time of writing: the last cell had ended by then, when the others did is not said.
-    sheet.piece.ended = sheet::text_at(root, "timestamp").and_then(|text| Instant::parse(&text));
+    // The time of writing: the last cell had ended by then, when the others did is not said.
+    if let Some(at) = root.get("timestamp") {
+        sheet.setting_at(&at, "written");
+    }
     let figures: Vec<&str> = FIGURES.iter().map(|(key, ..)| *key).collect();
     let known = ["isl_target", "osl_target", "isl_actual", "osl_actual", "regime", "label"];
     sheet.rest(result, &[&figures[..], &known[..]].concat(), None);
@@ -140,6 +141,7 @@ fn cell(file: &SourceFile<'_>, root: &At<'_>, result: &At<'_>, parsed: &mut Pars
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::Record;
 
     #[test]
     fn a_cell_is_a_run_and_decode_throughput_is_no_output_throughput() {

@@ -7,9 +7,9 @@
 
 use super::at::At;
 use super::sheet::{self, Sheet};
-use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing, json, slug};
+use super::{About, Format, Head, Parsed, Piece, SourceFile, json, slug};
 use crate::error::Error;
-use crate::model::{Instant, Status};
+use crate::model::Status;
 
 /// See the module.
 pub struct DgxSparkBench;
@@ -41,13 +41,12 @@ impl Format for DgxSparkBench {
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        head.object().is_some_and(|outline| {
-            outline.has(&["schema_version", "run"])
-                && outline.get("series").is_some_and(|series| series.is_list() && series.has(&["points"]))
-        }) || head.object().is_some_and(|outline| {
-            // A long list of settings may push the points out of sight.
-            outline.has(&["schema_version", "run"])
-                && outline.get("series").is_some_and(|series| series.has(&["model", "status", "config"]))
+        let Some(outline) = head.object().filter(|outline| outline.has(&["schema_version", "run"])) else {
+            return false;
+        };
+        // A long list of settings may push the points out of sight.
+        outline.get("series").is_some_and(|series| {
+            series.is_list() && (series.has(&["points"]) || series.has(&["model", "status", "config"]))
         })
     }
 
@@ -57,7 +56,8 @@ impl Format for DgxSparkBench {
         let root = At::root(&node);
         let series = root.need("series")?;
         let mut parsed = Parsed::default();
-        for line in series.items()? {
+        let mut pieces = Vec::new();
+        for line in series.items()?.take(sheet::RUNS) {
             let status = sheet::text_at(&line, "status");
             let measured = status.as_deref() == Some(MEASURED);
             if !measured {
@@ -68,11 +68,11 @@ impl Format for DgxSparkBench {
                     .push(format!("{name}: the file says '{word}', so its figures are shown and enter no statistics"));
             }
             let Some(points) = line.get("points") else { continue };
-            for point in points.items()? {
-                let piece = run(file, &root, &line, &point, measured, &mut parsed);
-                parsed.records.push(Record::Piece(Box::new(piece)));
+            for point in points.items()?.take(sheet::RUNS - pieces.len()) {
+                pieces.push(run(file, &root, &line, &point, measured, &mut parsed));
             }
         }
+        sheet::records(pieces, &mut parsed);
         Ok(parsed)
     }
 }
@@ -86,7 +86,6 @@ fn run(
     parsed: &mut Parsed,
 ) -> Piece {
     let mut sheet = Sheet::new(file, RULE, DERIVED);
-    sheet.piece.standing = Standing::Alone;
     sheet.piece.setup.tool = Some(RULE.to_owned());
     let (samples, failures) = (sheet::number_at(point, "samples"), sheet::number_at(point, "_failures"));
     let failed = samples == Some(0.0);
@@ -172,7 +171,10 @@ fn labels(root: &At<'_>, line: &At<'_>, point: &At<'_>, sheet: &mut Sheet<'_, '_
     sheet.rest(line, &["model", "quant", "backend", "params_b", "config", "weights_gb", "points", "recipe_url"], None);
     let mut cell = Vec::new();
     if let Some(run) = root.get("run") {
-        sheet.piece.started = sheet::text_at(&run, "timestamp").and_then(|text| Instant::parse(&text));
+        // One moment for the whole sweep: no point's own.
+        if let Some(at) = run.get("timestamp") {
+            sheet.setting_at(&at, "sweep_timestamp");
+        }
         sheet.piece.setup.tool_version = sheet::text_at(&run, "harness_version");
         if let Some(hardware) = run.get("hardware") {
             sheet.piece.setup.machine = sheet::text_at(&hardware, "name");
@@ -202,6 +204,7 @@ fn labels(root: &At<'_>, line: &At<'_>, point: &At<'_>, sheet: &mut Sheet<'_, '_
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::Record;
 
     fn read(series: &str) -> (Vec<Piece>, Parsed) {
         let text = format!(

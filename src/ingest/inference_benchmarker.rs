@@ -9,9 +9,9 @@
 
 use super::at::At;
 use super::sheet::{self, Sheet};
-use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing, json, slug};
+use super::{About, Format, Head, Parsed, Piece, SourceFile, json, slug};
 use crate::error::Error;
-use crate::model::{Instant, Status};
+use crate::model::Status;
 
 /// See the module.
 pub struct InferenceBenchmarker;
@@ -69,9 +69,9 @@ impl Format for InferenceBenchmarker {
         let mut parsed = Parsed::default();
         let mut pieces: Vec<Piece> = Vec::new();
         let mut warm = Sheet::new(file, RULE, DERIVED);
-        for result in results.items()? {
+        for result in results.items()?.take(sheet::RUNS) {
             if sheet::text_at(&result, "id").is_some_and(|id| id.starts_with("warmup")) {
-                warm.leaf(&result, "warmup", Some(WARMUP));
+                warmed(&result, &mut warm);
             } else {
                 pieces.push(step(file, &root, &result, &mut parsed));
             }
@@ -84,11 +84,25 @@ impl Format for InferenceBenchmarker {
         if let Some(first) = pieces.first_mut() {
             first.extras.extend(warmup);
         }
-        let standing = if pieces.len() == 1 { Standing::Base } else { Standing::Alone };
-        for piece in pieces {
-            parsed.records.push(Record::Piece(Box::new(Piece { standing, ..piece })));
-        }
+        sheet::records(pieces, &mut parsed);
         Ok(parsed)
+    }
+}
+
+/// The figures of the warm-up, as extras.
+fn warmed(result: &At<'_>, sheet: &mut Sheet<'_, '_>) {
+    for (key, at) in result.entries().into_iter().flatten() {
+        let unit = match key {
+            "token_throughput_secs" => "tok/s",
+            "request_rate" => "req/s",
+            _ if key.contains("_ms") => "ms",
+            _ => COUNTS.iter().find(|(name, _)| *name == key).map_or("", |(_, unit)| *unit),
+        };
+        if matches!(at.node.kind, json::Kind::Number(_)) {
+            sheet.extra(&at, &format!("warmup.{}", key.replacen("_ms", "", 1)), unit, Some(WARMUP));
+        } else if key == "config" {
+            sheet.leaf(&at, "warmup.config", Some(WARMUP));
+        }
     }
 }
 
@@ -182,14 +196,25 @@ fn labels(root: &At<'_>, result: &At<'_>, sheet: &mut Sheet<'_, '_>) {
         [sheet.piece.setup.isl, sheet.piece.setup.osl].into_iter().flatten().map(sheet::short).collect();
     shape.append(&mut cell);
     sheet.piece.workload = (!shape.is_empty()).then(|| slug(&shape.join("-")));
-    // The report begins with the warm-up and ends with the last step; when a step began is not said, but they follow each other.
-    let moment = |key: &str| sheet::text_at(root, key).and_then(|text| Instant::parse(&text));
-    (sheet.piece.started, sheet.piece.ended) = (moment("start_time"), moment("end_time"));
+    // The report begins with the warm-up and ends with the last step; when a step began is not said.
+    for key in ["start_time", "end_time"] {
+        if let Some(at) = root.get(key) {
+            sheet.setting_at(&at, &format!("report.{key}"));
+        }
+    }
+    if let Some(system) = root.get("system") {
+        for key in ["memory", "os_name", "os_version", "kernel"] {
+            if let Some(at) = system.get(key) {
+                sheet.setting_at(&at, &format!("client.{key}"));
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::Record;
 
     #[test]
     fn a_step_is_a_run_and_the_warm_up_is_none() {
@@ -218,7 +243,7 @@ mod tests {
         );
         assert_eq!((piece.workload.as_deref(), piece.setup.request_rate), (Some("200-100-r1.50"), Some(1.5)));
         assert!(piece.extras.iter().any(|extra| extra.name.starts_with("warmup.") && extra.why == Some(WARMUP)));
-        assert!(piece.started.is_some() && !format!("{parsed:?}").contains("secret-box"));
+        assert!(!format!("{parsed:?}").contains("secret-box"));
         assert_eq!(parsed.notes, ["1 of 10 requests failed; they enter no latency"]);
     }
 }

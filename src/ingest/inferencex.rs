@@ -9,7 +9,7 @@
 
 use super::at::At;
 use super::sheet::{self, Sheet};
-use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing, json, slug};
+use super::{About, Format, Head, Parsed, Piece, SourceFile, json, slug};
 use crate::error::Error;
 use crate::model::{Instant, Status};
 
@@ -89,13 +89,10 @@ impl Format for InferenceX {
         let mut parsed = Parsed::default();
         let mut pieces = Vec::new();
         match root.items() {
-            Ok(items) => pieces.extend(items.map(|item| run(file, &item, &mut parsed))),
+            Ok(items) => pieces.extend(items.take(sheet::RUNS).map(|item| run(file, &item, &mut parsed))),
             Err(_) => pieces.push(run(file, &root, &mut parsed)),
         }
-        let standing = if pieces.len() == 1 { Standing::Base } else { Standing::Alone };
-        for piece in pieces {
-            parsed.records.push(Record::Piece(Box::new(Piece { standing, ..piece })));
-        }
+        sheet::records(pieces, &mut parsed);
         Ok(parsed)
     }
 }
@@ -193,6 +190,7 @@ fn labels(root: &At<'_>, sheet: &mut Sheet<'_, '_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::Record;
 
     fn read(text: &str) -> (Vec<Piece>, Parsed) {
         let mut input = text.as_bytes();

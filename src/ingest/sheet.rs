@@ -5,7 +5,7 @@
 
 use super::at::At;
 use super::json::Kind;
-use super::{Parsed, Piece, SourceFile};
+use super::{Parsed, Piece, Record, SourceFile, Standing};
 use crate::error::{Error, Place};
 use crate::model::{Extra, ExtraValue, Origin, Reading, Series};
 
@@ -15,6 +15,10 @@ const TEXT: usize = 200;
 const ITEMS: usize = 256;
 /// Most leaves that are kept of what nobody asked for: a result with more is no result.
 const LEAVES: usize = 4096;
+/// Most extras of one run, whoever asked for them.
+const EXTRAS: usize = 16_384;
+/// Most runs of one file: above every sweep, below what would fill the memory.
+pub(super) const RUNS: usize = 65_536;
 
 /// Words of a key whose text is never kept: where a machine stands, who may enter it, what was asked and answered.
 const PRIVATE: &[&str] = &[
@@ -175,7 +179,7 @@ impl<'a, 'f> Sheet<'a, 'f> {
         self.left_out.push(moved(error, self.above));
     }
 
-    /// Takes a metric, `scale` times what is written; false when nothing is there.
+    /// Takes a metric, `scale` times what is written; false when nothing is there, or another key was first.
     pub fn metric(&mut self, at: &At<'_>, metric: &str, scale: f64) -> bool {
         let figure = match at.figure() {
             Ok(figure) if figure.value.is_finite() => figure,
@@ -189,8 +193,13 @@ impl<'a, 'f> Sheet<'a, 'f> {
         let shift = if scale == 1.0 { 0 } else { 3 };
         let decimals = figure.decimals.map(|digits| digits.saturating_sub(shift));
         let origin = self.origin(at);
-        let value = figure.value * scale;
-        self.piece.readings.push(Reading { metric: metric.to_owned(), value, decimals, origin });
+        let reading = Reading { metric: metric.to_owned(), value: figure.value * scale, decimals, origin };
+        match self.piece.readings.iter_mut().find(|ours| ours.metric == metric) {
+            // Of equal keys the last counts.
+            Some(ours) if ours.origin.field == reading.origin.field => *ours = reading,
+            Some(_) => return false,
+            None => self.piece.readings.push(reading),
+        }
         true
     }
 
@@ -209,6 +218,9 @@ impl<'a, 'f> Sheet<'a, 'f> {
 
     /// Takes a figure that is no metric of ours.
     pub fn extra(&mut self, at: &At<'_>, name: &str, unit: &str, why: Option<&'static str>) {
+        if self.piece.extras.len() >= EXTRAS {
+            return;
+        }
         if let Some(value) = self.number(at) {
             let origin = self.origin(at);
             let (name, unit, value) = (name.to_owned(), unit.to_owned(), ExtraValue::Number(value));
@@ -278,6 +290,17 @@ impl<'a, 'f> Sheet<'a, 'f> {
                 }
             },
         }
+    }
+}
+
+/// Makes records of the runs of one file. One run joins what lies beside it under the same name; of several nobody could say which.
+pub(super) fn records(pieces: Vec<Piece>, parsed: &mut Parsed) {
+    if pieces.len() >= RUNS {
+        parsed.notes.push(format!("the file holds more than {RUNS} runs; the others are passed over"));
+    }
+    let standing = if pieces.len() == 1 { Standing::Base } else { Standing::Alone };
+    for piece in pieces {
+        parsed.records.push(Record::Piece(Box::new(Piece { standing, ..piece })));
     }
 }
 

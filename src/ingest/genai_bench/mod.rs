@@ -13,7 +13,7 @@ mod metadata;
 use super::at::At;
 use super::json::Kind;
 use super::sheet::{self, Sheet};
-use super::{About, Format, Head, List, Outline, Parsed, Piece, Record, SourceFile, Standing, json, slug};
+use super::{About, Format, Head, List, Outline, Parsed, Piece, SourceFile, json, slug};
 use crate::error::Error;
 use crate::model::Status;
 
@@ -83,21 +83,20 @@ impl Format for GenaiBench {
         let mut parsed = Parsed::default();
         let mut pieces = Vec::new();
         runs(file, &At::root(&node), DEPTH, &mut pieces, &mut parsed);
-        let standing = if pieces.len() == 1 { Standing::Base } else { Standing::Alone };
-        for piece in pieces {
-            parsed.records.push(Record::Piece(Box::new(Piece { standing, ..piece })));
-        }
+        sheet::records(pieces, &mut parsed);
         Ok(parsed)
     }
 }
 
 /// Looks for runs, in the order of the file.
 fn runs(file: &SourceFile<'_>, at: &At<'_>, depth: usize, pieces: &mut Vec<Piece>, parsed: &mut Parsed) {
-    if let Some(metrics) = at.get("aggregated_metrics") {
+    if let Some(metrics) = at.get("aggregated_metrics")
+        && pieces.len() < sheet::RUNS
+    {
         pieces.push(run(file, at, &metrics, parsed));
         return;
     }
-    if depth == 0 {
+    if depth == 0 || pieces.len() >= sheet::RUNS {
         return;
     }
     for (_, inner) in at.entries().into_iter().flatten() {
@@ -327,6 +326,7 @@ fn lengths(scenario: &str) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::{Record, Standing};
 
     fn read(text: &str) -> (Vec<Piece>, Parsed) {
         let mut input = text.as_bytes();

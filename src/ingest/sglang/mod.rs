@@ -16,7 +16,7 @@ mod server;
 
 use super::at::At;
 use super::sheet::{self, Sheet};
-use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing, json, slug};
+use super::{About, Format, Head, Parsed, Piece, SourceFile, json, slug};
 use crate::error::Error;
 use crate::model::Status;
 
@@ -108,7 +108,7 @@ impl Format for BenchServing {
 
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
         let mut parsed = Parsed::default();
-        let mut pieces: Vec<Piece> = Vec::new();
+        let (mut pieces, mut strangers): (Vec<Piece>, usize) = (Vec::new(), 0);
         // The lines hold the file while its path is needed for origins.
         let mut nothing: &[u8] = b"";
         let named = SourceFile::new(file.path, file.bytes, &mut nothing);
@@ -117,28 +117,33 @@ impl Format for BenchServing {
             let node = match json::parse(object.text) {
                 Ok(node) => node,
                 Err(error) => {
-                    parsed.left_out.push(sheet::moved(error, object.above));
+                    // A file that is no JSON at all has one cause for all its lines.
+                    if parsed.left_out.len() < sheet::RUNS {
+                        parsed.left_out.push(sheet::moved(error, object.above));
+                    }
                     continue;
                 }
             };
             let root = At::root(&node);
-            match root.items() {
-                Ok(items) => {
-                    for item in items {
-                        pieces.push(run(&named, &item, object.above, &mut parsed));
-                    }
+            let mut take = |at: &At<'_>| {
+                if pieces.len() >= sheet::RUNS || RESULTS.iter().all(|key| at.get(key).is_none()) {
+                    strangers += 1;
+                } else {
+                    pieces.push(run(&named, at, object.above, &mut parsed));
                 }
-                Err(_) => pieces.push(run(&named, &root, object.above, &mut parsed)),
+            };
+            match root.items() {
+                Ok(items) => items.for_each(|item| take(&item)),
+                Err(_) => take(&root),
             }
         }
         if pieces.is_empty() && parsed.left_out.is_empty() {
             return Err(Error::archive("the file holds no run"));
         }
-        // One run joins what lies beside it under the same name; of several nobody could say which.
-        let standing = if pieces.len() == 1 { Standing::Base } else { Standing::Alone };
-        for piece in pieces {
-            parsed.records.push(Record::Piece(Box::new(Piece { standing, ..piece })));
+        if strangers > 0 {
+            parsed.notes.push(format!("{strangers} objects of the file are no runs"));
         }
+        sheet::records(pieces, &mut parsed);
         Ok(parsed)
     }
 }

@@ -97,6 +97,9 @@ const MEMORY: &[(&str, &str, &str)] = &[
 const FIGURES: &[(&str, &str, Option<&str>)] =
     &[("max_total_num_tokens", "tokens", None), ("max_req_input_len", "tokens", None)];
 
+/// Most ranks that are looked at.
+const RANKS: usize = 1024;
+
 const OTHER_RANK: &str = "another rank than the one that is read";
 const PREFILL: &str = "the prefill side; the decode side is read";
 
@@ -118,7 +121,9 @@ pub(super) fn read(info: &At<'_>, sheet: &mut Sheet<'_, '_>) {
     );
     // Cached prefixes are the prefill side's, whatever the decode side says.
     for (role, list, why) in [("prefill", &prefill, Some(PREFILL)), ("decode", &decode, None)] {
-        for (place, item) in list.as_ref().and_then(|list| list.items().ok()).into_iter().flatten().enumerate() {
+        for (place, item) in
+            list.as_ref().and_then(|list| list.items().ok()).into_iter().flatten().take(RANKS).enumerate()
+        {
             let name = format!("{role}.{place}.");
             arguments(&item, &name, sheet);
             memory(&item, &name, why, sheet);
@@ -156,7 +161,9 @@ fn arguments(item: &At<'_>, role: &str, sheet: &mut Sheet<'_, '_>) {
 
 /// Settings that have a field of their own; the first to say something is right.
 fn typed(item: &At<'_>, sheet: &mut Sheet<'_, '_>) {
-    let (number, text) = (|key: &str| sheet::number_at(item, key), |key: &str| sheet::text_at(item, key));
+    let number = |key: &str| sheet::number_at(item, key);
+    // `auto` leaves open what came of it.
+    let text = |key: &str| sheet::text_at(item, key).filter(|word| word != "auto");
     let model = ["served_model_name", "model_path"].iter().find_map(|key| match &item.get(key)?.node.kind {
         Kind::Text(id) => Some(id.trim().to_owned()).filter(|id| !id.is_empty() && id.chars().count() <= 200),
         _ => None,
@@ -206,7 +213,7 @@ fn typed(item: &At<'_>, sheet: &mut Sheet<'_, '_>) {
 /// Memory and further figures of every state of one server.
 fn memory(item: &At<'_>, role: &str, why: Option<&'static str>, sheet: &mut Sheet<'_, '_>) {
     let Some(states) = item.get("internal_states") else { return without_states(item, why, sheet) };
-    let states: Vec<At<'_>> = states.items().into_iter().flatten().collect();
+    let states: Vec<At<'_>> = states.items().into_iter().flatten().take(RANKS).collect();
     let mut found = false;
     for (key, metric, unit) in MEMORY {
         let largest = states

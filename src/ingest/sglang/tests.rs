@@ -1,4 +1,5 @@
 use super::*;
+use crate::ingest::{Record, Standing};
 
 fn read(text: &str) -> Parsed {
     let mut input = text.as_bytes();

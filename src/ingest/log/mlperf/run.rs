@@ -148,9 +148,14 @@ impl Run {
                 self.reading(format!("{metric}{suffix}"), figure, NS, number, field);
             }
             None => {
-                let times = key.ends_with("_ns") || key.contains("time_to_output_token") || key.contains("latency_");
+                let unit = match key {
+                    "result_token_throughput" | "result_token_throughput_with_loadgen_overhead" => "tok/s",
+                    "result_scheduled_samples_per_sec" | "result_qps_without_loadgen_overhead" => "req/s",
+                    _ if key.ends_with("_ns") || key.contains("output_token_") => "ns",
+                    _ => "",
+                };
                 let why = key.contains("per_query").then_some(PER_QUERY);
-                self.extra((key.to_owned(), if times { "ns" } else { "" }, figure.value, why, number));
+                self.extra((key.to_owned(), unit, figure.value, why, number));
             }
         }
     }

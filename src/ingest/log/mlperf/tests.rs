@@ -1,4 +1,5 @@
 use super::*;
+use crate::ingest::Piece;
 
 fn read(text: &str) -> Option<Parsed> {
     let mut reader = (MLPERF.start)();
