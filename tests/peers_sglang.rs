@@ -38,8 +38,14 @@ fn read(path: &Path, format: &str) -> Parsed {
 }
 
 fn pieces(parsed: &Parsed) -> Vec<&Piece> {
-    let piece = |record| if let &Record::Piece(ref piece) = record { Some(&**piece) } else { None };
-    parsed.records.iter().filter_map(piece).collect()
+    parsed
+        .records
+        .iter()
+        .filter_map(|record| match record {
+            Record::Piece(piece) => Some(&**piece),
+            _ => None,
+        })
+        .collect()
 }
 
 fn value(piece: &Piece, metric: &str) -> Option<f64> {

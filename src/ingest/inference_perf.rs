@@ -36,6 +36,8 @@ const RATES: &[(&str, &str)] = &[
     ("output_tokens_per_sec", "output_throughput_tok_s"),
     ("total_tokens_per_sec", "total_throughput_tok_s"),
 ];
+/// Workload of a summary.
+const ALL_STAGES: &str = "all-stages";
 const WITH_FIRST: &str = "the whole latency by the output tokens: holds the time to the first token";
 const SERVER_SIDE: &str = "as the server counted it";
 
@@ -147,6 +149,9 @@ fn run(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Result<Piec
         let all = failed + done.unwrap_or(0.0);
         sheet.notes.push(format!("{failed} of {all} requests failed; they enter no latency"));
     }
+    if sheet.piece.workload.as_deref() == Some(ALL_STAGES) {
+        sheet.notes.push("over all stages: where the stages lie beside it, their requests stand here again".to_owned());
+    }
     let mark = |metric: &str| sheet.reading(metric).map(|value| format!("{value:.9}")).unwrap_or_default();
     if let Some(done) = done.filter(|_| !nothing) {
         sheet.piece.fingerprint =
@@ -193,7 +198,7 @@ fn labels(load: &At<'_>, good: &At<'_>, sheet: &mut Sheet<'_, '_>) {
     let cell = match (setup.batch, setup.request_rate) {
         (Some(users), _) => format!("c{}", sheet::short(users)),
         (None, Some(rate)) => format!("r{}", sheet::short(rate)),
-        (None, None) => "all-stages".to_owned(),
+        (None, None) => ALL_STAGES.to_owned(),
     };
     if setup.batch.is_some() {
         setup.request_rate = None;

@@ -51,7 +51,7 @@ pub(super) fn read(root: &At<'_>, sheet: &mut Sheet<'_, '_>, streamed: bool, par
             Some(item.items().ok()?.map(|gap| gap.figure().map_or(f64::NAN, |figure| figure.value)).collect())
         });
         let tokens = outputs.as_ref().and_then(|lens| lens.get(place)).copied();
-        if failed.get(place).copied().unwrap_or(false) || !(first > 0.0) || tokens == Some(0.0) {
+        if failed.get(place).copied().unwrap_or(false) || first.is_nan() || first <= 0.0 || tokens == Some(0.0) {
             passed_over += 1;
             continue;
         }
