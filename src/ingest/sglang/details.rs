@@ -64,6 +64,10 @@ pub(super) fn read(root: &At<'_>, sheet: &mut Sheet<'_, '_>, streamed: bool, par
         }
         itl.extend(gaps.into_iter().flatten().map(|gap| gap * MS));
     }
+    let sent = ttfts.len() as f64;
+    if sheet.piece.setup.requests.is_none_or(|requests| requests < sent) {
+        sheet.piece.setup.requests = Some(sent);
+    }
     if passed_over > 0 {
         sheet
             .notes

@@ -17,7 +17,9 @@ pub(super) fn read(root: &At<'_>, sheet: &mut Sheet<'_, '_>) {
     let rate = root.get("request_rate").and_then(|at| at.figure().ok()).map(|figure| figure.value);
     setup.request_rate = rate.filter(|rate| !rate.is_nan());
     let (completed, failed) = (count("completed"), count("failed"));
-    setup.requests = count("num_prompts").or_else(|| completed.map(|completed| completed + failed.unwrap_or(0.0)));
+    setup.requests = count("num_prompts")
+        .or_else(|| completed.map(|completed| completed + failed.unwrap_or(0.0)))
+        .filter(|requests| *requests > 0.0);
     // `random_input_len` is a bound, not a length, unless the ratio is one.
     let exact = count("random_range_ratio") == Some(1.0);
     let mean = |tokens: Option<f64>| tokens.zip(completed.filter(|n| *n > 0.0)).map(|(tokens, n)| tokens / n);

@@ -238,13 +238,12 @@ fn latency(key: &str) -> Option<(&str, &'static str)> {
 
 /// Takes the latencies; false when the answers were not streamed, so that gaps and times by token mean nothing.
 fn latencies(root: &At<'_>, sheet: &mut Sheet<'_, '_>) -> bool {
-    const UNSTREAMED: &str = "the answer came in one piece: not streamed";
+    const UNSTREAMED: &str = "the answers came in one piece";
     let at_most_zero = |key: &str| sheet::number_at(root, key).is_some_and(|value| value <= 0.0);
     let streamed = !(at_most_zero("median_tpot_ms") || (at_most_zero("mean_itl_ms") && at_most_zero("median_itl_ms")));
     if !streamed {
         sheet.notes.push(
-            "the server answered without streaming: TPOT and ITL are no measurements, and TTFT is the whole latency"
-                .into(),
+            "the answers came in one piece (not streamed, or one token long): TPOT and ITL are no measurements".into(),
         );
     }
     for (key, at) in root.entries().into_iter().flatten() {

@@ -15,6 +15,8 @@ pub(super) use words::{bool_at, last_part, number_at, plain, scalar, short, suff
 
 use words::private;
 
+/// Why a time per token of zero is none.
+const NO_FURTHER: &str = "an answer of one token, or in one piece, has no time per further token";
 /// Most leaves that are kept of what nobody asked for: a result with more is no result.
 const LEAVES: usize = 4096;
 /// Most extras of one run, whoever asked for them.
@@ -89,6 +91,11 @@ impl<'a, 'f> Sheet<'a, 'f> {
                 return false;
             }
         };
+        // Tools write zero where an answer had no further token.
+        if metric.starts_with("tpot_ms") && figure.value <= 0.0 {
+            self.extra(at, metric, if scale == 1.0 { "ms" } else { "s" }, Some(NO_FURTHER));
+            return false;
+        }
         // Digits behind the point move with a power of ten.
         let shift = if scale == 1.0 { 0 } else { 3 };
         let decimals = figure.decimals.map(|digits| digits.saturating_sub(shift));
