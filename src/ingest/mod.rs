@@ -11,11 +11,17 @@ mod ask;
 mod assemble;
 mod at;
 mod belong;
+mod bench_full;
 mod checkpoint;
+mod dgx_spark_bench;
 mod facts;
 mod figure;
 mod flat;
+mod genai_bench;
 mod h200_ab;
+mod inference_benchmarker;
+mod inference_perf;
+mod inferencex;
 mod json;
 mod kept;
 mod labels;
@@ -34,6 +40,8 @@ pub mod reports;
 mod requests;
 mod rows;
 mod serving;
+mod sglang;
+mod sheet;
 mod slug;
 mod table;
 mod telemetry;
@@ -91,6 +99,14 @@ pub static FORMATS: &[&dyn Format] = &[
     &telemetry::Report,
     &reports::TrtllmReport,
     &prometheus::Prometheus,
+    &genai_bench::GenaiBench,
+    &genai_bench::Metadata,
+    &inference_perf::InferencePerf,
+    &inference_benchmarker::InferenceBenchmarker,
+    &bench_full::BenchFull,
+    &dgx_spark_bench::DgxSparkBench,
+    &inferencex::InferenceX,
+    &sglang::BenchServing,
     &table::Table,
     &log::Text,
     &kept::Kept,

@@ -15,6 +15,7 @@ mod faults;
 mod found;
 mod llama;
 mod marks;
+mod mlperf;
 mod multi_turn;
 mod serving;
 mod sglang;
@@ -36,6 +37,7 @@ pub(in crate::ingest) use cut::model_id;
 pub use trtllm::{TRTLLM, fingerprint, shape};
 
 use llama::LLAMA;
+use mlperf::MLPERF;
 use sglang::SGLANG;
 use trtllm::TRTLLM_SERVER;
 use vllm::VLLM;
@@ -52,6 +54,7 @@ pub static KINDS: &[&Kind] = &[
     &vllm_offline::THROUGHPUT,
     &vllm_offline::LATENCY,
     &multi_turn::MULTI_TURN,
+    &MLPERF,
 ];
 
 /// A kind of text: what it is called, which phrases it looks for, and how its reader begins.

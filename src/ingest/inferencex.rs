@@ -1,0 +1,245 @@
+//! InferenceX (InferenceMAX): what its runner keeps of a serving benchmark.
+//!
+//! In:  one flat object, or a list of them.  Out: one piece a run.
+//! Not here: the full result of the benchmark itself.
+//!
+//! It looks like `vllm bench serve`, but names end before `_ms` and times are in **seconds**. The total throughput is missing and is
+//! derived. Seen: results of 2026 (`median_` and `p99_` only, `date`, `max_concurrency`), and aggregates (`hw`, `tp`, `conc`, rates by GPU,
+//! `intvty`: tokens a second for one user, which is one by TPOT).
+
+use super::at::At;
+use super::sheet::{self, Sheet};
+use super::{About, Format, Head, Parsed, Piece, SourceFile, json, slug};
+use crate::error::Error;
+use crate::model::{Instant, Status};
+
+/// See the module.
+pub struct InferenceX;
+
+const RULE: &str = "inferencex";
+const DERIVED: &str = "inferencex.derived";
+/// Milliseconds in a second.
+const MS: f64 = 1000.0;
+
+/// Latencies as the keys name them, and as metrics.
+const LATENCIES: &[(&str, &str)] =
+    &[("_ttft", "ttft_ms"), ("_tpot", "tpot_ms"), ("_itl", "itl_ms"), ("_e2el", "e2e_latency_ms")];
+/// Key, metric.
+const RATES: &[(&str, &str)] = &[
+    ("request_throughput", "request_throughput_req_s"),
+    ("output_throughput", "output_throughput_tok_s"),
+    ("total_token_throughput", "total_throughput_tok_s"),
+];
+/// Figures that are no metrics of ours: key, unit, why.
+const EXTRAS: &[(&str, &str, Option<&str>)] = &[
+    ("duration", "s", None),
+    ("completed", "requests", None),
+    ("good_completed", "requests", Some("requests within limits that the file does not say")),
+    ("request_goodput", "req/s", Some("within limits that the file does not say")),
+    ("total_input_tokens", "tokens", None),
+    ("total_output_tokens", "tokens", None),
+    ("input_throughput", "tok/s", Some("input tokens alone")),
+    ("burstiness", "", None),
+    ("tput_per_gpu", "tok/s", Some("input and output tokens, of one GPU")),
+    ("output_tput_per_gpu", "tok/s", Some("of one GPU")),
+    ("input_tput_per_gpu", "tok/s", Some("input tokens, of one GPU")),
+];
+const INTERACTIVITY: &str = "tokens a second for one user: one by TPOT";
+/// Keys that became something else; a server's address is nobody's business.
+const TAKEN: &[&str] = &[
+    "date",
+    "model_id",
+    "model",
+    "tokenizer_id",
+    "request_rate",
+    "max_concurrency",
+    "conc",
+    "num_prompts",
+    "hw",
+    "framework",
+    "precision",
+];
+
+impl Format for InferenceX {
+    fn name(&self) -> &'static str {
+        "inferencex"
+    }
+
+    fn about(&self) -> About {
+        About {
+            tool: "InferenceX (InferenceMAX) result files",
+            versions: "results and aggregates of 2025 and 2026",
+            sign: "an object with `median_ttft` or `p99_ttft` (no `_ms`) and a concurrency, or rates by GPU",
+            reads: "rates, latencies in seconds as milliseconds, shape, load, hardware labels",
+        }
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        let Some(outline) = head.object().or_else(|| head.list()) else { return false };
+        let any = |keys: &[&str]| keys.iter().any(|key| outline.get(key).is_some());
+        any(&["median_ttft", "p99_ttft", "mean_ttft"])
+            && any(&["max_concurrency", "conc", "tput_per_gpu"])
+            && !any(&["median_ttft_ms", "stats", "metrics"])
+    }
+
+    fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
+        let text = file.text()?;
+        let node = json::parse(&text)?;
+        let root = At::root(&node);
+        let mut parsed = Parsed::default();
+        let mut pieces = Vec::new();
+        match root.items() {
+            Ok(items) => pieces.extend(items.take(sheet::RUNS).map(|item| run(file, &item, &mut parsed))),
+            Err(_) => pieces.push(run(file, &root, &mut parsed)),
+        }
+        sheet::records(pieces, &mut parsed);
+        Ok(parsed)
+    }
+}
+
+fn run(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Piece {
+    let mut sheet = Sheet::new(file, RULE, DERIVED);
+    let count = |key: &str| sheet::number_at(root, key);
+    labels(root, &mut sheet);
+    let mut taken: Vec<&str> = TAKEN.to_vec();
+    for (key, unit, why) in EXTRAS {
+        taken.push(key);
+        if let Some(at) = root.get(key) {
+            sheet.extra(&at, key, unit, *why);
+        }
+    }
+    taken.extend(RATES.iter().map(|(key, _)| *key));
+    let failed = count("completed") == Some(0.0);
+    if !failed {
+        for (key, metric) in RATES {
+            if let Some(at) = root.get(key) {
+                sheet.metric(&at, metric, 1.0);
+            }
+        }
+        let rates = count("input_throughput").zip(count("output_throughput"));
+        if let (Some((input, output)), Some(at)) = (rates, root.get("input_throughput")) {
+            sheet.derive(&at, "total_throughput_tok_s", input + output);
+        }
+    }
+    sheet.piece.status = match failed {
+        true => Some(Status::Failed("no request was answered".to_owned())),
+        false => count("completed").map(|_| Status::Done),
+    };
+    for (key, at) in root.entries().into_iter().flatten() {
+        if let Some((ending, metric)) = LATENCIES.iter().find(|(ending, _)| key.ends_with(ending)) {
+            taken.push(key);
+            match key.strip_suffix(ending).and_then(sheet::suffix) {
+                _ if failed => {}
+                Some(suffix) => {
+                    sheet.metric(&at, &format!("{metric}{suffix}"), MS);
+                }
+                None => sheet.extra(&at, key, "s", None),
+            }
+        } else if key.ends_with("_intvty") {
+            taken.push(key);
+            sheet.extra(&at, key, "tok/s", Some(INTERACTIVITY));
+        }
+    }
+    sheet.rest(root, &taken, None);
+    if let (Some(completed), Some(all)) = (count("completed"), count("num_prompts"))
+        && completed < all
+    {
+        sheet.notes.push(format!("{} of {all} requests failed; they enter no latency", all - completed));
+    }
+    sheet.into(parsed)
+}
+
+fn labels(root: &At<'_>, sheet: &mut Sheet<'_, '_>) {
+    let (count, text) = (|key: &str| sheet::number_at(root, key), |key: &str| sheet::text_at(root, key));
+    let mean = |key: &str| {
+        count(key).zip(count("completed").filter(|n| *n > 0.0)).map(|(tokens, completed)| tokens / completed)
+    };
+    let model = text("model_id").or_else(|| text("model"));
+    let rate = root.get("request_rate").and_then(|at| at.figure().ok()).map(|figure| figure.value);
+    let setup = &mut sheet.piece.setup;
+    setup.tool = Some(RULE.to_owned());
+    setup.batch = count("max_concurrency").or_else(|| count("conc"));
+    setup.request_rate = rate.filter(|rate| !rate.is_nan());
+    setup.requests = count("num_prompts").or_else(|| count("completed"));
+    setup.isl = count("isl").or_else(|| mean("total_input_tokens"));
+    setup.osl = count("osl").or_else(|| mean("total_output_tokens"));
+    setup.machine = text("hw").or_else(|| text("device"));
+    setup.engine = text("framework");
+    setup.quantisation = text("precision");
+    let parts: Vec<String> =
+        ["tp", "ep"].iter().filter_map(|key| count(key).map(|n| format!("{key}{}", sheet::short(n)))).collect();
+    setup.parallel = (!parts.is_empty()).then(|| parts.join(" "));
+    let mut cell: Vec<String> = [setup.isl, setup.osl].into_iter().flatten().map(|n| sheet::short(n.round())).collect();
+    cell.extend(setup.batch.map(|n| format!("c{}", sheet::short(n))));
+    cell.extend(setup.request_rate.filter(|rate| rate.is_finite()).map(|rate| format!("r{}", sheet::short(rate))));
+    sheet.piece.workload = (!cell.is_empty()).then(|| slug(&cell.join("-")));
+    if let Some(id) = model {
+        sheet.piece.model = Some(sheet::last_part(&id).to_owned());
+        sheet.piece.setup.model_id = Some(id);
+    }
+    if let Some(tokenizer) = text("tokenizer_id") {
+        sheet.setting("tokenizer_id", tokenizer);
+    }
+    // The date is that of writing, in the clock of the client; the run began its duration earlier.
+    let ended = text("date").and_then(|date| Instant::parse(&date.replace('-', "_")));
+    sheet.piece.ended = ended;
+    sheet.piece.started =
+        ended.zip(count("duration")).map(|(ended, seconds)| Instant(ended.0.saturating_sub((seconds * MS) as i64)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ingest::Record;
+
+    fn read(text: &str) -> (Vec<Piece>, Parsed) {
+        let mut input = text.as_bytes();
+        let mut parsed = InferenceX.parse(&mut SourceFile::new("r.json", text.len() as u64, &mut input)).unwrap();
+        let pieces = parsed.records.drain(..).filter_map(|r| if let Record::Piece(p) = r { Some(*p) } else { None });
+        (pieces.collect(), parsed)
+    }
+
+    #[test]
+    fn seconds_become_milliseconds_and_the_total_is_derived() {
+        let (pieces, _) = read(
+            r#"{"date": "20260213-075419", "model_id": "org/m", "num_prompts": 10, "request_rate": "inf", "max_concurrency": 4, "duration": 2.0,
+               "completed": 10, "total_input_tokens": 100, "total_output_tokens": 50, "input_throughput": 50.0, "output_throughput": 25.0,
+               "median_ttft": 0.5, "p99_e2el": 2.25, "std_tpot": 0.001}"#,
+        );
+        let piece = &pieces[0];
+        let found: Vec<(&str, f64)> = piece.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
+        assert_eq!(
+            found,
+            [
+                ("output_throughput_tok_s", 25.0),
+                ("total_throughput_tok_s", 75.0),
+                ("ttft_ms_p50", 500.0),
+                ("e2e_latency_ms_p99", 2250.0)
+            ]
+        );
+        assert_eq!(piece.workload.as_deref(), Some("10-5-c4"));
+        assert_eq!((piece.model.as_deref(), piece.setup.request_rate), (Some("m"), Some(f64::INFINITY)));
+        assert_eq!(piece.started.unwrap().iso(), "2026-02-13T07:54:17Z");
+        assert!(piece.extras.iter().any(|extra| extra.name == "std_tpot" && extra.unit == "s"));
+    }
+
+    #[test]
+    fn an_aggregate_keeps_rates_by_gpu_as_what_they_are() {
+        let (pieces, _) = read(
+            r#"[{"hw": "h200", "tp": 8, "conc": 64, "model": "org/m", "framework": "vllm", "precision": "fp8", "isl": 1024, "osl": 1024,
+                "tput_per_gpu": 1000.5, "mean_ttft": 0.1, "mean_tpot": 0.02, "mean_intvty": 50.0}]"#,
+        );
+        let piece = &pieces[0];
+        assert_eq!((piece.setup.machine.as_deref(), piece.setup.parallel.as_deref()), (Some("h200"), Some("tp8")));
+        assert_eq!(piece.readings.len(), 2);
+        assert_eq!(piece.extras.iter().filter(|extra| extra.why.is_some()).count(), 2);
+        assert_eq!(piece.status, None);
+    }
+
+    #[test]
+    fn a_run_without_an_answer_has_failed_and_measured_nothing() {
+        let (pieces, _) =
+            read(r#"{"max_concurrency": 1, "completed": 0, "median_ttft": 0.0, "output_throughput": 0.0}"#);
+        assert!(pieces[0].readings.is_empty() && matches!(pieces[0].status, Some(Status::Failed(_))));
+    }
+}

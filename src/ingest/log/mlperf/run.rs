@@ -1,0 +1,259 @@
+//! What the lines of one run of LoadGen say.
+//!
+//! In:  labels and values, or keys of the detailed log.  Out: a piece.
+//! Not here: which line belongs to which run.
+
+use super::RULE;
+use crate::ingest::figure::Figure;
+use crate::ingest::sheet::{plain, suffix};
+use crate::ingest::{Parsed, Piece, SourceFile, Standing, slug};
+use crate::model::{Extra, ExtraValue, Reading, Setup, Status};
+
+/// Milliseconds in a nanosecond.
+const NS: f64 = 1e-6;
+/// Label of a rate, metric.
+const RATES: &[(&str, &str)] = &[
+    ("Completed samples per second", "request_throughput_req_s"),
+    ("Samples per second", "request_throughput_req_s"),
+    ("QPS w/ loadgen overhead", "request_throughput_req_s"),
+    ("Completed tokens per second", "output_throughput_tok_s"),
+    ("Tokens per second", "output_throughput_tok_s"),
+    ("TPS w/ loadgen overhead", "output_throughput_tok_s"),
+];
+/// Label of another rate, unit, why.
+const OTHERS: &[(&str, &str, &str)] = &[
+    ("Scheduled samples per second", "req/s", "what was offered, not what was done"),
+    ("QPS w/o loadgen overhead", "req/s", "one by the mean latency"),
+    ("TPS w/o loadgen overhead", "tok/s", "tokens by the sum of latencies"),
+];
+/// End of the label of a latency, metric.
+const LATENCIES: &[(&str, &str)] = &[
+    ("first token latency (ns)", "ttft_ms"),
+    ("time to output token (ns)", "tpot_ms"),
+    ("latency (ns)", "e2e_latency_ms"),
+];
+/// Keys of the detailed log: key, metric, factor.
+const DETAILS: &[(&str, &str, f64)] = &[
+    ("result_completed_samples_per_sec", "request_throughput_req_s", 1.0),
+    ("result_samples_per_second", "request_throughput_req_s", 1.0),
+    ("result_qps_with_loadgen_overhead", "request_throughput_req_s", 1.0),
+    ("result_tokens_per_second", "output_throughput_tok_s", 1.0),
+];
+
+const PER_QUERY: &str = "of a query of several samples";
+const ESTIMATE: &str = "an estimate by early stopping, above the percentile itself";
+
+/// Metric, what is written, factor, line, key.
+type Taken = (String, Figure, f64, u64, Option<String>);
+/// Name, unit, what is written, why it is no metric, line.
+type Other = (String, &'static str, f64, Option<&'static str>, u64);
+
+/// Most figures and most settings that are kept of one run.
+const KEPT: usize = 512;
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Run {
+    readings: Vec<Taken>,
+    extras: Vec<Other>,
+    /// Settings, among them the version.
+    pub setup: Setup,
+    /// Label of the scenario.
+    pub scenario: Option<String>,
+    accuracy: bool,
+    invalid: Option<bool>,
+    per_query: bool,
+}
+
+/// A scenario as a label: `Single Stream` and `SingleStream` are one.
+pub(super) fn scenario(word: &str) -> String {
+    slug(word).replace("single-stream", "singlestream").replace("multi-stream", "multistream")
+}
+
+impl Run {
+    /// A line of the results and of the additional statistics.
+    pub fn result(&mut self, number: u64, label: &str, value: &str) {
+        match label {
+            "Scenario" => self.scenario = Some(scenario(value)),
+            "Mode" => {
+                self.accuracy = value.starts_with("Accuracy");
+                self.setting("mode", value);
+            }
+            "SUT name" => {}
+            "Result is" => self.invalid = Some(value != "VALID"),
+            "Per-query latency" => self.per_query = true,
+            _ if label.ends_with("satisfied") => {
+                if let (Some(label), Some(value)) = (plain(label), plain(value)) {
+                    self.setting(&label, &value);
+                }
+            }
+            _ => {
+                let Some(figure) = Figure::parse(value).filter(|figure| figure.value.is_finite()) else { return };
+                self.figure(number, label, figure);
+            }
+        }
+    }
+
+    fn figure(&mut self, number: u64, label: &str, figure: Figure) {
+        if let Some((_, metric)) = RATES.iter().find(|(name, _)| name.eq_ignore_ascii_case(label)) {
+            self.reading(metric.to_string(), figure, 1.0, number, None);
+            return;
+        }
+        if let Some((name, unit, why)) = OTHERS.iter().find(|(name, ..)| name.eq_ignore_ascii_case(label)) {
+            self.extra(((*name).to_owned(), unit, figure.value, Some(why), number));
+            return;
+        }
+        let lower = label.to_ascii_lowercase();
+        if lower.contains("early stopping") {
+            self.extra((lower, "ns", figure.value, Some(ESTIMATE), number));
+        } else if let Some((start, metric)) =
+            LATENCIES.iter().find_map(|(end, metric)| Some((lower.strip_suffix(end)?.trim(), *metric)))
+        {
+            match (statistic(start), self.per_query) {
+                (Some(statistic), false) if suffix(&statistic).is_some() => {
+                    let suffix = suffix(&statistic).unwrap_or_default();
+                    self.reading(format!("{metric}{suffix}"), figure, NS, number, None);
+                }
+                (_, per_query) => {
+                    let name = lower.strip_suffix(" (ns)").unwrap_or(&lower).to_owned();
+                    self.extra((name, "ns", figure.value, per_query.then_some(PER_QUERY), number));
+                }
+            }
+        } else {
+            self.extra((label.to_owned(), "", figure.value, None, number));
+        }
+    }
+
+    /// A figure of the detailed log.
+    pub fn detail(&mut self, number: u64, key: &str, figure: Figure) {
+        if !figure.value.is_finite() {
+            return;
+        }
+        let field = Some(format!("/{key}"));
+        if let Some((_, metric, factor)) = DETAILS.iter().find(|(name, ..)| *name == key) {
+            self.reading((*metric).to_owned(), figure, *factor, number, field);
+            return;
+        }
+        if key == "result_query_count" {
+            self.setup.requests = figure.finite();
+        }
+        if !key.starts_with("result_") && !key.starts_with("early_stopping") {
+            self.setting(key, &figure.value.to_string());
+            return;
+        }
+        let found = detailed_latency(key);
+        match found.filter(|(_, statistic)| suffix(statistic).is_some()) {
+            Some((metric, statistic)) => {
+                let suffix = suffix(&statistic).unwrap_or_default();
+                self.reading(format!("{metric}{suffix}"), figure, NS, number, field);
+            }
+            None => {
+                let unit = match key {
+                    "result_token_throughput" | "result_token_throughput_with_loadgen_overhead" => "tok/s",
+                    "result_scheduled_samples_per_sec" | "result_qps_without_loadgen_overhead" => "req/s",
+                    _ if key.ends_with("_ns") || key.contains("output_token_") => "ns",
+                    _ => "",
+                };
+                let why = key.contains("per_query").then_some(PER_QUERY);
+                self.extra((key.to_owned(), unit, figure.value, why, number));
+            }
+        }
+    }
+
+    /// Keeps a setting.
+    pub fn setting(&mut self, name: &str, value: &str) {
+        if self.setup.more.len() < KEPT {
+            self.setup.more.insert(name.to_owned(), value.to_owned());
+        }
+    }
+
+    fn extra(&mut self, extra: Other) {
+        if self.extras.len() < KEPT {
+            self.extras.push(extra);
+        }
+    }
+
+    fn reading(&mut self, metric: String, figure: Figure, factor: f64, number: u64, field: Option<String>) {
+        // The headline percentile stands again among the additional ones.
+        if self.readings.iter().all(|(ours, ..)| *ours != metric) {
+            self.readings.push((metric, figure, factor, number, field));
+        }
+    }
+
+    pub fn piece(self, file: &SourceFile<'_>, standing: Standing, parsed: &mut Parsed) -> Piece {
+        let reading = |(metric, figure, factor, line, field): Taken| Reading {
+            metric,
+            value: figure.value * factor,
+            decimals: if factor == 1.0 { figure.decimals } else { figure.decimals.map(|_| 6) },
+            origin: file.origin(Some(line), field, RULE),
+        };
+        let extra = |(name, unit, value, why, line): Other| Extra {
+            name,
+            unit: unit.to_owned(),
+            value: ExtraValue::Number(value),
+            why,
+            origin: file.origin(Some(line), None, RULE),
+        };
+        let readings: Vec<Reading> = self.readings.into_iter().map(reading).collect();
+        if self.invalid == Some(true) {
+            parsed
+                .notes
+                .push("LoadGen calls the result INVALID: a limit, a duration or a count was not met".to_owned());
+        }
+        if self.accuracy {
+            parsed.notes.push("a run for accuracy: what it measures of speed is no result".to_owned());
+        }
+        let mut setup = Setup { tool: Some(RULE.to_owned()), ..self.setup };
+        if let Some(invalid) = self.invalid {
+            setup.more.insert("result".to_owned(), if invalid { "INVALID" } else { "VALID" }.to_owned());
+        }
+        let done = self.invalid.is_some() && !readings.is_empty();
+        Piece {
+            standing,
+            workload: self.scenario.filter(|_| standing != Standing::Beside),
+            status: done.then_some(Status::Done),
+            readings: if self.accuracy { Vec::new() } else { readings },
+            extras: self.extras.into_iter().map(extra).collect(),
+            setup,
+            ..Piece::default()
+        }
+    }
+}
+
+/// `Min`, `Mean`, `90.00 percentile`, `90th percentile`, `99th first token percentile`: the statistic as other tools name it.
+fn statistic(words: &str) -> Option<String> {
+    let first = words.split_whitespace().next()?;
+    if matches!(first, "min" | "max" | "mean") {
+        return Some(first.to_owned());
+    }
+    let digits: String = first.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+    percentile(&digits)
+}
+
+/// `99.00` and `99` are `p99`, `99.90` is `p99.9`.
+fn percentile(digits: &str) -> Option<String> {
+    let value: f64 = digits.parse().ok()?;
+    Some(format!("p{value}"))
+}
+
+/// Metric and statistic of `result_first_token_99.00_percentile_latency_ns` and its kin.
+fn detailed_latency(key: &str) -> Option<(&'static str, String)> {
+    let rest = key.strip_prefix("result_")?;
+    let (metric, rest) = if let Some(rest) = rest.strip_prefix("first_token_") {
+        ("ttft_ms", rest)
+    } else if let Some(rest) =
+        rest.strip_prefix("time_per_output_token_").or_else(|| rest.strip_prefix("time_to_output_token_"))
+    {
+        ("tpot_ms", rest)
+    } else {
+        ("e2e_latency_ms", rest)
+    };
+    if rest.contains("per_query") || rest.contains("query_latency") || rest.contains("count") {
+        return None;
+    }
+    let first = rest.split('_').next()?;
+    if matches!(first, "min" | "max" | "mean") {
+        return Some((metric, first.to_owned()));
+    }
+    rest.contains("percentile").then(|| percentile(first)).flatten().map(|statistic| (metric, statistic))
+}

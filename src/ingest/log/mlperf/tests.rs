@@ -1,0 +1,118 @@
+use super::*;
+use crate::ingest::Piece;
+
+fn read(text: &str) -> Option<Parsed> {
+    let mut reader = (MLPERF.start)();
+    for (number, line) in (1u64..).zip(text.lines()) {
+        if MLPERF.marks.iter().any(|mark| line.to_ascii_lowercase().contains(&mark.to_ascii_lowercase())) {
+            reader.line(number, line);
+        }
+    }
+    let mut nothing: &[u8] = b"";
+    reader.finish(&SourceFile::new("mlperf_log_summary.txt", 0, &mut nothing))
+}
+
+fn piece(parsed: &Parsed, at: usize) -> &Piece {
+    match &parsed.records[at] {
+        Record::Piece(piece) => piece,
+        other => panic!("{other:?}"),
+    }
+}
+
+const SERVER: &str = "\
+================================================
+MLPerf Results Summary
+================================================
+SUT name : box-17
+Scenario : Server
+Mode     : PerformanceOnly
+Completed samples per second    : 74.96
+Completed tokens per second: 22020.92
+Result is : INVALID
+  Performance constraints satisfied : NO
+TTFT Early Stopping Result:
+ * Run unsuccessful.
+
+Additional Stats
+Scheduled samples per second : 76.17
+Mean latency (ns)               : 2000000000
+97.00 percentile latency (ns)   : 3000000000
+99.00 percentile latency (ns)   : 4000000000
+Max First Token latency (ns)                : 500000000
+99.00 percentile first token latency (ns)   : 450000000
+Mean Time to Output Token (ns)               : 50000000
+99.90 percentile time to output token (ns)   : 90000000
+
+Test Parameters Used
+samples_per_query : 1
+target_qps : 76.5
+ttft_latency (ns): 2000000000
+min_duration (ms): 600000
+
+No warnings encountered during test.
+";
+
+#[test]
+fn nanoseconds_become_milliseconds_and_the_offered_rate_is_no_throughput() {
+    let parsed = read(SERVER).unwrap();
+    let found: Vec<(&str, f64)> = piece(&parsed, 0).readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
+    assert_eq!(
+        found,
+        [
+            ("request_throughput_req_s", 74.96),
+            ("output_throughput_tok_s", 22020.92),
+            ("e2e_latency_ms", 2000.0),
+            ("e2e_latency_ms_p99", 4000.0),
+            ("ttft_ms_max", 500.0),
+            ("ttft_ms_p99", 450.0),
+            ("tpot_ms", 50.0)
+        ]
+    );
+    let run = piece(&parsed, 0);
+    let extras: Vec<&str> = run.extras.iter().map(|extra| extra.name.as_str()).collect();
+    assert_eq!(
+        extras,
+        ["Scheduled samples per second", "97.00 percentile latency", "99.90 percentile time to output token"]
+    );
+    assert_eq!((run.workload.as_deref(), run.setup.request_rate), (Some("server"), Some(76.5)));
+    assert_eq!(
+        (run.setup.more["result"].as_str(), run.setup.more["ttft_latency (ns)"].as_str()),
+        ("INVALID", "2000000000")
+    );
+    assert_eq!(parsed.notes.len(), 1);
+    assert!(!format!("{parsed:?}").contains("box-17"));
+}
+
+#[test]
+fn a_single_stream_has_its_headline_percentile_once() {
+    let parsed = read(
+            "MLPerf Results Summary\nScenario : Single Stream\nMode     : Performance\n90th percentile latency (ns) : 5000000\nResult is : VALID\n\
+             Early Stopping Result:\n * Early stopping 90th percentile estimate: 5100000\n\
+             QPS w/ loadgen overhead         : 2.19\nQPS w/o loadgen overhead        : 2.20\n90.00 percentile latency (ns)   : 5000000\n",
+        )
+        .unwrap();
+    let run = piece(&parsed, 0);
+    let found: Vec<(&str, f64)> = run.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
+    assert_eq!(found, [("e2e_latency_ms_p90", 5.0), ("request_throughput_req_s", 2.19)]);
+    assert_eq!((run.workload.as_deref(), run.extras.len()), (Some("singlestream"), 2));
+}
+
+#[test]
+fn the_detailed_log_speaks_beside_the_summary_and_training_is_another_matter() {
+    let parsed = read(
+            ":::MLLOG {\"key\": \"loadgen_version\", \"value\": \"5.0 @ abc\", \"time_ms\": 0.1, \"namespace\": \"mlperf::logging\"}\n\
+             :::MLLOG {\"key\": \"effective_scenario\", \"value\": \"Server\", \"namespace\": \"mlperf::logging\"}\n\
+             :::MLLOG {\"key\": \"effective_target_qps\", \"value\": 76.5, \"namespace\": \"mlperf::logging\"}\n\
+             :::MLLOG {\"key\": \"result_query_count\", \"value\": 24, \"namespace\": \"mlperf::logging\"}\n\
+             :::MLLOG {\"key\": \"result_first_token_99.00_percentile_latency_ns\", \"value\": 450000000, \"namespace\": \"mlperf::logging\"}\n\
+             :::MLLOG {\"key\": \"result_time_to_output_token_mean\", \"value\": 50000000, \"namespace\": \"mlperf::logging\"}\n",
+        )
+        .unwrap();
+    let run = piece(&parsed, 0);
+    let found: Vec<(&str, f64)> = run.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
+    assert_eq!(found, [("ttft_ms_p99", 450.0), ("tpot_ms", 50.0)]);
+    assert_eq!((run.standing, run.setup.requests), (Standing::Beside, Some(24.0)));
+    assert_eq!(run.setup.tool_version.as_deref(), Some("5.0 @ abc"));
+    assert!(read(":::MLLOG {\"key\": \"eval_accuracy\", \"value\": 0.7}\n").is_none());
+    assert!(read("some log: 5\nother : 6\n").is_none());
+}

@@ -1,0 +1,263 @@
+//! `sglang.bench_serving --output-file`: one object a run, appended to the file, so a file holds any number of them.
+//!
+//! In:  JSON Lines (or a list, or objects printed over several lines).  Out: one piece a run, with what the server said of itself
+//! (see `server`) and the requests of `--output-details` (see `details`).
+//! Not here: the console block.
+//!
+//! A line carries the whole `server_info` and, with details, every gap between two chunks: lines of many MiB are usual, so a line may be
+//! as long as a file that is read whole. Lines are read one by one, a file of many runs needs the memory of its longest.
+//!
+//! Seen: lines of early 2025 (medians, one throughput, no `request_throughput`, which is derived), 0.5.5 to 0.5.8 (the full set), later
+//! ones with `failed`, `max_itl_ms` and peaks, and forks with a subset under their own names.
+
+mod details;
+mod labels;
+mod lines;
+mod server;
+
+use super::at::At;
+use super::sheet::{self, Sheet};
+use super::{About, Format, Head, Parsed, Piece, SourceFile, json};
+use crate::error::Error;
+use crate::model::Status;
+
+/// See the module.
+pub struct BenchServing;
+
+const RULE: &str = "sglang-bench-serving";
+const DERIVED: &str = "sglang-bench-serving.derived";
+
+/// Keys that this tool alone writes.
+const OWN: &[&str] = &[
+    "total_output_tokens_retokenized",
+    "random_range_ratio",
+    "sharegpt_output_len",
+    "mean_e2e_latency_ms",
+    "median_e2e_latency_ms",
+];
+/// A run has one of these.
+const RESULTS: &[&str] = &["completed", "duration", "output_throughput", "server_info"];
+
+/// Latencies as the keys name them, and as metrics.
+const LATENCIES: &[(&str, &str)] =
+    &[("_e2e_latency_ms", "e2e_latency_ms"), ("_ttft_ms", "ttft_ms"), ("_tpot_ms", "tpot_ms"), ("_itl_ms", "itl_ms")];
+
+/// Key, metric.
+const RATES: &[(&str, &str)] = &[
+    ("request_throughput", "request_throughput_req_s"),
+    ("output_throughput", "output_throughput_tok_s"),
+    ("total_throughput", "total_throughput_tok_s"),
+    ("total_token_throughput", "total_throughput_tok_s"),
+];
+
+/// Figures that are no metrics of ours: key, unit, why.
+const EXTRAS: &[(&str, &str, Option<&str>)] = &[
+    ("duration", "s", None),
+    ("completed", "requests", None),
+    ("failed", "requests", None),
+    ("num_prompts", "requests", None),
+    ("total_input_tokens", "tokens", None),
+    ("total_input_text_tokens", "tokens", None),
+    ("total_input_vision_tokens", "tokens", None),
+    ("total_output_tokens", "tokens", None),
+    ("total_generated_tokens", "tokens", None),
+    ("total_output_tokens_retokenized", "tokens", Some("counted again from the text by the client's tokenizer")),
+    ("input_throughput", "tok/s", Some("input tokens alone")),
+    ("output_throughput_retokenized", "tok/s", Some("of tokens counted again from the text")),
+    ("total_throughput_retokenized", "tok/s", Some("of tokens counted again from the text")),
+    ("concurrency", "", Some("sum of latencies by duration: the average in flight, not the limit")),
+    ("accept_length", "tokens", None),
+    ("max_output_tokens_per_s", "tok/s", Some("the best second, counted in chunks")),
+    ("max_concurrent_requests", "requests", None),
+    ("benchmark_start_time", "s", None),
+    ("benchmark_end_time", "s", None),
+    ("random_input_len", "tokens", None),
+    ("random_output_len", "tokens", None),
+    ("random_range_ratio", "", None),
+    ("sharegpt_output_len", "tokens", None),
+];
+
+/// Keys that became something else, or are read elsewhere.
+const TAKEN: &[&str] =
+    &["backend", "dataset_name", "request_rate", "max_concurrency", "server_info", "model", "model_id"];
+
+/// Share by which the two counts of output tokens may differ before rates by token are doubted. Usual is a thousandth.
+const WIDELY: f64 = 0.05;
+
+impl Format for BenchServing {
+    fn name(&self) -> &'static str {
+        "sglang-bench-serving"
+    }
+
+    fn about(&self) -> About {
+        About {
+            tool: "sglang.bench_serving --output-file",
+            versions: "early 2025 (medians only) to 2026; with and without --output-details; forks with a subset",
+            sign: "objects with retokenized counts, `random_range_ratio` or `..._e2e_latency_ms`, one a line",
+            reads: "rates, latencies, per-request latencies, memory and settings of the server; one run a line",
+        }
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        let Some(outline) = head.object().or_else(|| head.list()) else { return false };
+        let any = |keys: &[&str]| keys.iter().any(|key| outline.get(key).is_some());
+        // A run of vLLM may carry any word that was given to it by hand, but names its model and its tokenizer.
+        let vllm =
+            outline.has(&["model_id", "tokenizer_id"]) && outline.get("total_output_tokens_retokenized").is_none();
+        any(OWN) && any(RESULTS) && !vllm
+    }
+
+    fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
+        let mut parsed = Parsed::default();
+        let (mut pieces, mut strangers): (Vec<Piece>, usize) = (Vec::new(), 0);
+        // The lines hold the file while its path is needed for origins.
+        let mut nothing: &[u8] = b"";
+        let named = SourceFile::new(file.path, file.bytes, &mut nothing);
+        let mut objects = lines::Objects::new(file);
+        while let Some(object) = objects.next()? {
+            let node = match json::parse(object.text) {
+                Ok(node) => node,
+                Err(error) => {
+                    // A file that is no JSON at all has one cause for all its lines.
+                    if parsed.left_out.len() < sheet::RUNS {
+                        parsed.left_out.push(sheet::moved(error, object.above));
+                    }
+                    continue;
+                }
+            };
+            let root = At::root(&node);
+            let mut take = |at: &At<'_>| {
+                if pieces.len() >= sheet::RUNS || RESULTS.iter().all(|key| at.get(key).is_none()) {
+                    strangers += 1;
+                } else {
+                    pieces.push(run(&named, at, object.above, &mut parsed));
+                }
+            };
+            match root.items() {
+                Ok(items) => items.for_each(|item| take(&item)),
+                Err(_) => take(&root),
+            }
+        }
+        if pieces.is_empty() && parsed.left_out.is_empty() {
+            return Err(Error::archive("the file holds no run"));
+        }
+        if strangers > 0 {
+            parsed.notes.push(format!("{strangers} objects of the file are no runs"));
+        }
+        sheet::records(pieces, &mut parsed);
+        Ok(parsed)
+    }
+}
+
+/// One run.
+fn run(file: &SourceFile<'_>, root: &At<'_>, above: u64, parsed: &mut Parsed) -> Piece {
+    let mut sheet = Sheet::new(file, RULE, DERIVED);
+    sheet.above = above;
+    labels::read(root, &mut sheet);
+    let count = |key: &str| sheet::number_at(root, key);
+    let output = count("total_output_tokens").or_else(|| count("total_generated_tokens"));
+    let (completed, input, seconds) = (count("completed"), count("total_input_tokens"), count("duration"));
+    let known: Vec<&str> = EXTRAS.iter().map(|(key, ..)| *key).chain(TAKEN.iter().copied()).collect();
+    let mut taken = known;
+    for (key, unit, why) in EXTRAS {
+        if let Some(at) = root.get(key) {
+            sheet.extra(&at, key, unit, *why);
+        }
+    }
+    taken.extend(details::KEYS);
+    if completed == Some(0.0) {
+        sheet.piece.status = Some(Status::Failed("no request was answered".to_owned()));
+        taken.extend(RATES.iter().map(|(key, _)| *key));
+        let entries: Vec<&str> = root.entries().into_iter().flatten().map(|(key, _)| key).collect();
+        taken.extend(entries.iter().filter(|key| latency(key).is_some()));
+    } else {
+        if completed.is_some() {
+            sheet.piece.status = Some(Status::Done);
+        }
+        for (key, metric) in RATES {
+            if let Some(at) = root.get(key)
+                && sheet.metric(&at, metric, 1.0)
+            {
+                taken.push(key);
+            }
+        }
+        if let Some(seconds) = seconds.filter(|seconds| *seconds > 0.0) {
+            let both = input.zip(output).map(|(input, output)| input + output);
+            for (metric, amount) in [
+                ("request_throughput_req_s", completed),
+                ("output_throughput_tok_s", output),
+                ("total_throughput_tok_s", both),
+            ] {
+                if let (Some(amount), Some(at)) = (amount, root.get("duration")) {
+                    sheet.derive(&at, metric, amount / seconds);
+                }
+            }
+        }
+        let streamed = latencies(root, &mut sheet);
+        details::read(root, &mut sheet, streamed, parsed);
+        for (key, _) in root.entries().into_iter().flatten() {
+            if latency(key).is_some() {
+                taken.push(key);
+            }
+        }
+    }
+    if let Some(info) = root.get("server_info") {
+        server::read(&info, &mut sheet);
+    }
+    sheet.rest(root, &taken, None);
+    if let (Some(output), Some(again)) = (output, count("total_output_tokens_retokenized"))
+        && output > 0.0
+        && (again - output).abs() > WIDELY * output
+    {
+        sheet.notes.push(format!(
+            "{again} output tokens when counted again from the text, {output} as reported: rates and times by token are unsure (the tool \
+             takes the length that was asked for when the server reports none)"
+        ));
+    }
+    if let (Some(completed), Some(all)) = (completed, sheet.piece.setup.requests)
+        && completed < all
+    {
+        sheet.notes.push(format!("{} of {all} requests failed; they enter no latency", all - completed));
+    }
+    sheet.piece.fingerprint = seconds.zip(completed).map(|(seconds, completed)| {
+        let tokens = |tokens: Option<f64>| tokens.map(sheet::short).unwrap_or_default();
+        format!("sglang-bench|{completed}|{}|{}|{seconds:.2}", tokens(input), tokens(output))
+    });
+    sheet.into(parsed)
+}
+
+/// Statistic and metric of a key such as `p99_ttft_ms`.
+fn latency(key: &str) -> Option<(&str, &'static str)> {
+    LATENCIES.iter().find_map(|(ending, metric)| {
+        let statistic = key.strip_suffix(ending)?;
+        let percentile =
+            statistic.strip_prefix('p').is_some_and(|p| p.bytes().all(|b| b.is_ascii_digit() || b == b'.'));
+        (percentile || matches!(statistic, "mean" | "median" | "std" | "min" | "max")).then_some((statistic, *metric))
+    })
+}
+
+/// Takes the latencies; false when the answers were not streamed, so that gaps and times by token mean nothing.
+fn latencies(root: &At<'_>, sheet: &mut Sheet<'_, '_>) -> bool {
+    const UNSTREAMED: &str = "the answers came in one piece";
+    let at_most_zero = |key: &str| sheet::number_at(root, key).is_some_and(|value| value <= 0.0);
+    let streamed = !(at_most_zero("median_tpot_ms") || (at_most_zero("mean_itl_ms") && at_most_zero("median_itl_ms")));
+    if !streamed {
+        sheet.notes.push(
+            "the answers came in one piece (not streamed, or one token long): TPOT and ITL are no measurements".into(),
+        );
+    }
+    for (key, at) in root.entries().into_iter().flatten() {
+        let Some((statistic, metric)) = latency(key) else { continue };
+        let useless = !streamed && matches!(metric, "tpot_ms" | "itl_ms");
+        match sheet::suffix(statistic) {
+            Some(suffix) if !useless => {
+                sheet.metric(&at, &format!("{metric}{suffix}"), 1.0);
+            }
+            _ => sheet.extra(&at, key.strip_suffix("_ms").unwrap_or(key), "ms", useless.then_some(UNSTREAMED)),
+        }
+    }
+    streamed
+}
+
+#[cfg(test)]
+mod tests;
