@@ -67,8 +67,13 @@ impl Format for Kept {
     }
 }
 
+/// What a file of this name is, whatever it holds.
+pub(super) fn by_name(name: &str) -> Option<&'static str> {
+    ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, word)| *word)
+}
+
 fn what(name: &str, text: &str) -> Option<&'static str> {
-    if let Some((_, word)) = ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)) {
+    if let Some(word) = by_name(name) {
         return Some(word);
     }
     const LINES: usize = 8;

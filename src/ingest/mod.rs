@@ -6,16 +6,20 @@
 //! A format is one file below this folder and one line in [`FORMATS`]. A bad file, row or field is left out with a message that
 //! names it, and the rest is read: no input can stop the analysis of another.
 
+mod aiperf;
 mod assemble;
 mod at;
 mod belong;
 mod facts;
 mod figure;
+mod fill;
 mod flat;
+mod guidellm;
 mod h200_ab;
 mod json;
 mod kept;
 mod labels;
+mod llama;
 mod load_summary;
 mod log;
 mod look;
@@ -66,6 +70,15 @@ pub static FORMATS: &[&dyn Format] = &[
     &h200_ab::H200Ab,
     &flat::Metadata,
     &published::Published,
+    &guidellm::GuideLlm,
+    &llama::LlamaBench,
+    &llama::LlamaBenchy,
+    &llama::LlamaBenchyCsv,
+    &aiperf::Summary,
+    &aiperf::Records,
+    &aiperf::GenaiPerf,
+    &aiperf::GenaiPerfRaw,
+    &aiperf::Csv,
     &nvidia_smi::Csv,
     &table::Table,
     &log::Text,
@@ -204,7 +217,7 @@ pub struct Piece {
     /// Settings.
     pub setup: Setup,
     /// What is the same in every copy of this run (a summary that repeats the runs of a sweep, a console block beside the JSON of the same
-    /// run): of runs of one campaign with one mark only the first by path and standing is kept, the others are said to be copies.
+    /// run): of runs of one campaign with one mark only the fullest is kept, the others are said to be copies. Two with different starts are two.
     pub fingerprint: Option<String>,
 }
 

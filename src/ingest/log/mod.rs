@@ -8,6 +8,9 @@
 //! pass, and a line goes to a kind only when it holds one of its phrases. Phrases are looked for anywhere in a line, because every
 //! launcher puts its own prefix in front.
 
+mod columns;
+mod llama_bench;
+mod llama_benchy;
 mod trtllm;
 
 use std::sync::LazyLock;
@@ -20,10 +23,12 @@ use crate::archive::LINE_LIMIT;
 use crate::error::Error;
 
 pub use super::look::without_escapes;
+pub use llama_bench::LLAMA_BENCH;
+pub use llama_benchy::LLAMA_BENCHY;
 pub use trtllm::TRTLLM;
 
 /// Every kind of text that is read.
-pub static KINDS: &[&Kind] = &[&TRTLLM];
+pub static KINDS: &[&Kind] = &[&TRTLLM, &LLAMA_BENCHY, &LLAMA_BENCH];
 
 /// A kind of text: what it is called, which phrases it looks for, and how its reader begins.
 pub struct Kind {
@@ -147,7 +152,13 @@ fn parse_as(file: &mut SourceFile<'_>, kinds: &[&Kind], marks: &Marks) -> Result
         all.not_understood.extend(found.not_understood);
         all.lists.extend(found.lists);
     }
-    if all.kinds.is_empty() {
+    if all.kinds.is_empty()
+        && let Some(word) = kept::by_name(file.name())
+    {
+        // A table in it looked like a result, and nobody knows it.
+        all.kinds.push(kept::Kept.name());
+        all.notes.push(word.to_owned());
+    } else if all.kinds.is_empty() {
         // It stays with the run that it lies beside; alone it is named with its first line.
         all.records.push(Record::Piece(Box::new(Piece { standing: Standing::Detail, ..Piece::default() })));
         if !first.is_empty() {
