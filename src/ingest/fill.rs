@@ -20,7 +20,8 @@ const SETTINGS: usize = 400;
 const LONGEST_WORD: usize = 80;
 
 /// Parts of names under which something private may stand, whatever it is.
-const PRIVATE: &[&str] = &["secret", "passw", "api_key", "apikey", "authorization", "bearer", "credential"];
+const PRIVATE: &[&str] =
+    &["secret", "passw", "api_key", "apikey", "authorization", "bearer", "credential", "api_routes"];
 /// Parts of names under which a word is not taken, though a number may be.
 const UNTOLD: &[&str] = &[
     "key",

@@ -196,8 +196,8 @@ fn spread(fill: &mut Fill<'_, '_>, prefix: &str, tag: &str, at: &At<'_>, metrics
                 fill.scaled(&metric, &value, factor);
             }
             None => {
-                let unit = if stat == "count" { "" } else { unit.as_str() };
-                fill.extra(&extra_name(prefix, tag, stat), unit, &value, why_extra(tag, unit));
+                let shown = if stat == "count" { "" } else { unit.as_str() };
+                fill.extra(&extra_name(prefix, tag, stat), shown, &value, why_extra(tag, &unit));
             }
         }
     }

@@ -257,3 +257,68 @@ fn counted(file: &SourceFile<'_>, name: &str, count: f64) -> Extra {
         origin: file.origin(None, None, DERIVED),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(lines: &[String]) -> (Piece, Parsed) {
+        let text = lines.join("\n");
+        assert!(Records.sniff(&Head::new("x.jsonl", &text, 1)));
+        let mut input = text.as_bytes();
+        let mut parsed = Records.parse(&mut SourceFile::new("x.jsonl", text.len() as u64, &mut input)).unwrap();
+        match parsed.records.remove(0) {
+            Record::Piece(piece) => (*piece, parsed),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn request(phase: &str, start: i64, metrics: &str, error: &str) -> String {
+        let end = start + 500_000_000;
+        format!(
+            r#"{{"metadata": {{"benchmark_phase": "{phase}", "request_start_ns": {start}, "request_end_ns": {end}, "was_cancelled": false}}, "metrics": {{{metrics}}}, "error": {error}}}"#
+        )
+    }
+
+    #[test]
+    fn only_successes_of_the_measured_phase_count_and_nanoseconds_are_whole() {
+        let good = r#""request_latency": {"value": 500.0, "unit": "ms"}, "time_to_first_token": {"value": 0.1, "unit": "s"},
+            "inter_chunk_latency": {"value": [1.5, 2.5], "unit": "ms"}, "output_sequence_length": {"value": 3, "unit": "tokens"}"#
+            .replace('\n', " ");
+        let lines = [
+            request("warmup", 1_000, &good, "null"),
+            request("profiling", 1_762_551_534_797_067_827, &good, "null"),
+            request("profiling", 1_762_551_535_297_067_827, &good, "null"),
+            request(
+                "profiling",
+                1_762_551_535_297_067_827,
+                r#""error_isl": {"value": 5, "unit": "tokens"}"#,
+                r#"{"type": "Timeout", "message": "http://box"}"#,
+            ),
+            "{\"metadata\": ".to_owned(),
+        ];
+        let (run, parsed) = read(&lines);
+        let series: Vec<(&str, &[f64])> = run.series.iter().map(|s| (s.metric.as_str(), s.values.as_slice())).collect();
+        assert_eq!(
+            series,
+            [
+                ("itl_ms", &[1.5, 2.5, 1.5, 2.5][..]),
+                ("e2e_latency_ms", &[500.0, 500.0][..]),
+                ("ttft_ms", &[100.0, 100.0][..])
+            ]
+        );
+        let rates: Vec<(&str, f64)> = run.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
+        assert_eq!(rates, [("request_throughput_req_s", 2.0), ("output_throughput_tok_s", 6.0)]);
+        let extras: Vec<&str> = run.extras.iter().map(|extra| extra.name.as_str()).collect();
+        assert_eq!(extras, ["failed_requests", "warmup_requests", "errors.timeout"]);
+        assert_eq!((run.setup.requests, run.started.unwrap().0), (Some(3.0), 1_762_551_534_797));
+        assert_eq!(parsed.left_out.len(), 1);
+        assert!(!format!("{run:?}").contains("box"));
+    }
+
+    #[test]
+    fn a_run_in_which_all_failed_has_no_rate() {
+        let (run, _) = read(&[request("profiling", 5, "", r#"{"type": "X"}"#)]);
+        assert!(run.readings.is_empty() && matches!(run.status, Some(Status::Failed(_))), "{run:?}");
+    }
+}

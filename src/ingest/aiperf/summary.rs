@@ -293,3 +293,44 @@ fn kind_of(root: &At<'_>, name: &str) -> (Phase, usize) {
     });
     answer
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{Piece, Record};
+    use super::*;
+
+    const RUN: &str = r#"{"aiperf_version": "0.13.0", "request_count": {"unit": "requests", "avg": 4.0}, "error_request_count": null,
+        "time_to_first_token": {"unit": "s", "avg": 0.5, "p99": null}, "telemetry_data": null,
+        "input_config": {"models": {"items": [{"name": "org/m"}]}, "endpoint": {"urls": ["http://u:pw@box:1"]},
+          "phases": [{"name": "warmup", "kind": "warmup", "concurrency": 9}, {"name": "profiling", "concurrency": 2, "rate": 1.5}]},
+        "start_time": "2026-01-02T03:04:05", "was_cancelled": CANCELLED, "error_summary": []}"#;
+
+    fn read(path: &str, cancelled: bool) -> (Option<Piece>, Parsed) {
+        let text = RUN.replace("CANCELLED", &cancelled.to_string());
+        assert!(Summary.sniff(&Head::new("x.json", &text, 1)));
+        let mut input = text.as_bytes();
+        let mut parsed = Summary.parse(&mut SourceFile::new(path, text.len() as u64, &mut input)).unwrap();
+        let piece = parsed.records.pop().map(|r| if let Record::Piece(piece) = r { *piece } else { panic!() });
+        (piece, parsed)
+    }
+
+    #[test]
+    fn units_of_the_file_decide_and_the_measured_phase_gives_the_load() {
+        let (run, _) = read("r/profile_export_aiperf.json", false);
+        let run = run.unwrap();
+        assert_eq!((run.readings[0].metric.as_str(), run.readings[0].value, run.readings.len()), ("ttft_ms", 500.0, 1));
+        assert_eq!((run.workload.as_deref(), run.setup.model_id.as_deref()), (Some("r1.5-c2"), Some("org/m")));
+        assert_eq!((run.setup.requests, run.status.clone()), (Some(4.0), Some(Status::Done)));
+        assert!(!format!("{run:?}").contains("box"), "no address is taken");
+    }
+
+    #[test]
+    fn a_warm_up_is_no_run_and_a_cancelled_run_is_a_failed_one() {
+        assert!(read("r/phases/warmup/profile_export_aiperf.json", false).0.is_none());
+        assert!(
+            read("r/phases/profiling/profile_export_aiperf.json", false).0.is_none(),
+            "it repeats the summary above"
+        );
+        assert!(matches!(read("profile_export_aiperf.json", true).0.unwrap().status, Some(Status::Failed(_))));
+    }
+}

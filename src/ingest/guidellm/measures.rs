@@ -131,10 +131,10 @@ fn measure(fill: &mut Fill<'_, '_>, name: &str, at: &At<'_>, reason: Option<&'st
 
 /// The outcomes other than success; `total` only where it is more than the successful ones.
 fn others(fill: &mut Fill<'_, '_>, name: &str, at: &At<'_>, reason: Option<&'static str>) {
-    let count = |outcome: &str| number_at(at, &[outcome, "count"]);
-    let sum = |outcome: &str| number_at(at, &[outcome, "total_sum"]);
+    let figures = ["count", "total_sum", "mean", "std_dev", "min", "max"];
+    let repeats = figures.iter().all(|name| number_at(at, &["total", name]) == number_at(at, &["successful", name]));
     for (outcome, inner) in at.entries().into_iter().flatten() {
-        let same = outcome == "total" && count("total") == count("successful") && sum("total") == sum("successful");
+        let same = outcome == "total" && repeats;
         if outcome != "successful" && !same {
             spread(fill, &format!("{name}.{outcome}"), &inner, None, reason);
         }
@@ -147,12 +147,15 @@ fn spread(fill: &mut Fill<'_, '_>, name: &str, at: &At<'_>, metric: Option<(&str
         return;
     }
     let unit = unit_of(name);
+    let taken = fill.piece.readings.iter().any(|reading| reading.metric == "request_throughput_req_s");
     let mut put = |stat: &str, value: &At<'_>| {
         let suffix = STATISTICS.iter().find(|(known, _)| *known == stat).map(|(_, suffix)| *suffix);
         match metric.zip(suffix) {
             Some(((metric, factor), suffix)) => {
                 fill.scaled(&format!("{metric}{suffix}"), value, factor);
             }
+            // It is the request throughput.
+            None if name == "requests_per_second" && stat == "mean" && taken => {}
             None => {
                 let unit = if matches!(stat, "count" | "variance") { "" } else { unit };
                 fill.numbers_as(&format!("{name}_{stat}"), unit, value, reason);

@@ -127,3 +127,67 @@ fn one(fill: &mut Fill<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Piece, Record};
+    use super::*;
+
+    fn read(text: &str) -> (Piece, Parsed) {
+        let mut input = text.as_bytes();
+        let mut parsed = GuideLlm.parse(&mut SourceFile::new("b.json", text.len() as u64, &mut input)).unwrap();
+        match parsed.records.remove(0) {
+            Record::Piece(piece) => (*piece, parsed),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn benchmark(totals: &str, metrics: &str, more: &str) -> String {
+        format!(
+            r#"{{"benchmarks": [{{"type_": "generative_benchmark", "config": {{"id_": "x", "strategy": {{"type_": "poisson", "rate": 4.0}}, "backend": {{"model": "org/m"}}}},
+            "metrics": {{"request_totals": {totals}, {metrics}}}, "start_time": 10.0, "end_time": 12.0 {more}}}]}}"#
+        )
+    }
+
+    #[test]
+    fn a_run_without_a_success_has_no_metric() {
+        let zeros =
+            r#""request_latency": {"successful": {"mean": 0.0, "max": 0.0, "count": 0, "percentiles": {"p50": 0.0}}}"#;
+        let (run, _) = read(&benchmark(r#"{"successful": 0, "errored": 3, "incomplete": 1, "total": 4}"#, zeros, ""));
+        assert!(run.readings.is_empty() && matches!(run.status, Some(Status::Failed(_))), "{run:?}");
+        assert_eq!((run.setup.requests, run.extras.len()), (Some(4.0), 4));
+    }
+
+    #[test]
+    fn throughput_is_the_mean_over_time_only_where_the_sum_is_missing() {
+        let totals = r#"{"successful": 2, "errored": 0, "incomplete": 0, "total": 2}"#;
+        let mean = r#""output_tokens_per_second": {"successful": {"mean": 7.0, "count": 9}}"#;
+        let sum = r#""output_token_count": {"successful": {"mean": 5.0, "count": 2, "total_sum": 10.0}}"#;
+        let throughput = |metrics: &str| {
+            let (run, parsed) = read(&benchmark(totals, metrics, r#", "duration": 2.0"#));
+            let reading = run.readings.iter().find(|r| r.metric == "output_throughput_tok_s").unwrap();
+            (reading.value, reading.origin.rule, parsed.notes.len())
+        };
+        assert_eq!(throughput(mean), (7.0, RULE, 1));
+        assert_eq!(throughput(&format!("{mean}, {sum}")), (5.0, DERIVED, 1));
+    }
+
+    #[test]
+    fn a_sample_of_the_requests_is_no_series_and_zeros_are_no_latency() {
+        let totals = r#"{"successful": 2, "errored": 0, "incomplete": 0, "total": 2}"#;
+        let ttft = r#""time_to_first_token_ms": {"successful": {"mean": 0.0, "max": 0.0, "count": 2}}"#;
+        let one =
+            r#", "requests": {"successful": [{"request_latency": 0.5, "prompt": "a secret"}], "incomplete": null}"#;
+        let (run, parsed) = read(&benchmark(totals, ttft, one));
+        assert!(run.series.is_empty() && run.readings.is_empty(), "{run:?}");
+        assert_eq!(
+            (parsed.lists[0].name.as_str(), &parsed.lists[0].values[..]),
+            ("requests.successful.request_latency", &[0.5][..])
+        );
+        assert!(!format!("{run:?}{parsed:?}").contains("secret"));
+        assert_eq!((run.workload.as_deref(), run.setup.request_rate), (Some("poisson-r4"), Some(4.0)));
+        let two = one.replace("[{", r#"[{"request_latency": 0.25}, {"#);
+        let (run, _) = read(&benchmark(totals, ttft, &two));
+        assert_eq!(run.series[0].values, [250.0, 500.0]);
+    }
+}
