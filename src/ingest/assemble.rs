@@ -31,6 +31,9 @@ const ROLES: &[&str] = &[
     ".boxstate",
     "_hostmem",
     ".report",
+    "_aiperf",
+    "_genai_perf",
+    "_console",
 ];
 
 /// What is known of one folder that is a campaign.
@@ -322,29 +325,45 @@ fn rule_of(piece: &Piece) -> Option<&'static str> {
     reading.or_else(|| piece.extras.first().map(|extra| extra.origin.rule))
 }
 
-/// Keeps of each run that was copied the one that stands highest, and of equals the first.
+/// Keeps of each run that was copied the fullest: a result before a console, then the one with more figures, then the first. Runs that are
+/// known to have started at different moments are no copies, however alike their figures are.
 fn copies(drafts: &mut Vec<Draft>, found: &Discovery, report: &mut report::Report) {
     let path = |number: usize| found.files.get(number).map_or("", |file| file.path.as_str());
     // A console prints fewer digits than a file holds; its figures stand in lines and not in fields.
-    let printed = |draft: &Draft| draft.piece.readings.first().is_some_and(|reading| reading.origin.field.is_none());
-    let rank = |draft: &Draft| {
-        (matches!(draft.piece.standing, Standing::Trace | Standing::Beside) || printed(draft), draft.main)
+    let printed = |piece: &Piece| piece.readings.first().is_some_and(|reading| reading.origin.field.is_none());
+    let rank = |place: usize, draft: &Draft| {
+        let piece = &draft.piece;
+        let figures = piece.readings.len() + piece.series.len() + piece.extras.len();
+        let console = matches!(piece.standing, Standing::Trace | Standing::Beside) || printed(piece);
+        (console, usize::MAX - figures, draft.main, place)
     };
-    let mut best: BTreeMap<(String, String), (bool, usize)> = BTreeMap::new();
-    for draft in drafts.iter() {
-        if let Some(mark) = &draft.piece.fingerprint {
-            let kept = best.entry((draft.home.clone(), mark.clone())).or_insert_with(|| rank(draft));
-            *kept = (*kept).min(rank(draft));
+    let mut order: Vec<_> = drafts.iter().enumerate().map(|(place, draft)| (rank(place, draft), place)).collect();
+    order.sort_unstable();
+    let mut kept: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
+    let mut gone: BTreeMap<usize, usize> = BTreeMap::new();
+    for (_, place) in order {
+        let Some(draft) = drafts.get(place) else { continue };
+        let Some(mark) = &draft.piece.fingerprint else { continue };
+        let known = kept.entry((draft.home.as_str(), mark.as_str())).or_default();
+        let same = |other: &&usize| {
+            let other = drafts.get(**other).and_then(|other| other.piece.started);
+            draft.piece.started.is_none() || other.is_none() || draft.piece.started == other
+        };
+        match known.iter().find(same) {
+            Some(original) => {
+                gone.insert(place, drafts.get(*original).map_or(draft.main, |original| original.main));
+            }
+            None => known.push(place),
         }
     }
+    let mut place = 0;
     drafts.retain(|draft| {
-        let Some(mark) = &draft.piece.fingerprint else { return true };
-        let Some((_, kept)) = best.get(&(draft.home.clone(), mark.clone())) else { return true };
-        if *kept == draft.main {
-            return true;
-        }
-        report
-            .note(draft.main, format!("a copy of a run that is read from '{}'; it is not counted twice", path(*kept)));
+        let original = gone.get(&place);
+        place += 1;
+        let Some(original) = original else { return true };
+        let word =
+            if *original == draft.main { "further up".to_owned() } else { format!("from '{}'", path(*original)) };
+        report.note(draft.main, format!("a copy of a run that is read {word}; it is not counted twice"));
         false
     });
     // A summary of many runs may lie above the folders of the runs that it repeats.

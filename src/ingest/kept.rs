@@ -28,6 +28,7 @@ const ENDINGS: &[(&str, &str)] = &[
     ("journal.jsonl", "the journal of the campaign, kept"),
     ("chunks.sbc", "the times of every chunk of a load, kept"),
     ("seal.json", "the seal of the campaign, kept"),
+    ("phase_manifest.json", "the list of phases of an AIPerf run, kept"),
     ("SHA256SUMS", "a list of hashes, kept"),
     ("LICENSE", "a licence, kept"),
     ("LICENSE.txt", "a licence, kept"),
@@ -66,13 +67,21 @@ impl Format for Kept {
     }
 }
 
+/// What a file of this name is, whatever it holds.
+pub(super) fn by_name(name: &str) -> Option<&'static str> {
+    ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, word)| *word)
+}
+
 fn what(name: &str, text: &str) -> Option<&'static str> {
-    if let Some((_, word)) = ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)) {
+    if let Some(word) = by_name(name) {
         return Some(word);
     }
     const LINES: usize = 8;
     if text.contains('\0') {
         return None;
+    }
+    if name.ends_with("inputs.json") && text.contains("\"session_id\"") && text.contains("\"payloads\"") {
+        return Some("the prompts of an AIPerf run, kept and not read");
     }
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).take(LINES).collect();
     if lines.iter().any(|line| PRINTS.iter().any(|print| line.trim_start_matches(['|', ' ']).starts_with(print))) {
@@ -97,6 +106,8 @@ mod tests {
             ("notes.txt", "it was a slow day\n", false),
             ("x.txt", "a==1\nsome words == 2\n", false),
             ("x.bin", "Linux \0\0", false),
+            ("inputs.json", "{\"data\": [{\"session_id\": \"a\", \"payloads\": []}]}", true),
+            ("inputs.json", "{\"data\": []}", false),
         ] {
             assert_eq!(what(name, text).is_some(), known, "{name}");
         }

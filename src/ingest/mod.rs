@@ -6,6 +6,7 @@
 //! A format is one file below this folder and one line in [`FORMATS`]. A bad file, row or field is left out with a message that
 //! names it, and the rest is read: no input can stop the analysis of another.
 
+mod aiperf;
 mod arms;
 mod ask;
 mod assemble;
@@ -16,8 +17,10 @@ mod checkpoint;
 mod dgx_spark_bench;
 mod facts;
 mod figure;
+mod fill;
 mod flat;
 mod genai_bench;
+mod guidellm;
 mod h200_ab;
 mod inference_benchmarker;
 mod inference_perf;
@@ -25,6 +28,7 @@ mod inferencex;
 mod json;
 mod kept;
 mod labels;
+mod llama;
 mod load_summary;
 mod log;
 mod look;
@@ -84,11 +88,32 @@ pub static FORMATS: &[&dyn Format] = &[
     &published::Published,
     &checkpoint::Config,
     &checkpoint::Index,
+    // Result objects of benchmarks; those whose keys another tool shares come first.
+    &guidellm::GuideLlm,
+    &llama::LlamaBenchy,
+    &genai_bench::GenaiBench,
+    &genai_bench::Metadata,
+    &reports::TrtllmReport,
+    &aiperf::Summary,
+    &aiperf::Records,
+    &aiperf::GenaiPerf,
+    &aiperf::GenaiPerfRaw,
+    &llama::LlamaBench,
+    &inference_perf::InferencePerf,
+    &inference_benchmarker::InferenceBenchmarker,
+    &bench_full::BenchFull,
+    &dgx_spark_bench::DgxSparkBench,
+    &inferencex::InferenceX,
+    &sglang::BenchServing,
     &vllm::Serve,
     &vllm::Throughput,
     &vllm::Latency,
     &vllm::MultiTurn,
     &vllm::Sidecar,
+    // Tables of benchmarks, then telemetry; its last takes any JSON in which enough keys are those of a GPU.
+    &aiperf::Csv,
+    &llama::LlamaBenchyCsv,
+    &prometheus::Prometheus,
     &telemetry::Query,
     &telemetry::BoxTable,
     &telemetry::Dmon,
@@ -97,16 +122,6 @@ pub static FORMATS: &[&dyn Format] = &[
     &telemetry::SmiCsv,
     &telemetry::Script,
     &telemetry::Report,
-    &reports::TrtllmReport,
-    &prometheus::Prometheus,
-    &genai_bench::GenaiBench,
-    &genai_bench::Metadata,
-    &inference_perf::InferencePerf,
-    &inference_benchmarker::InferenceBenchmarker,
-    &bench_full::BenchFull,
-    &dgx_spark_bench::DgxSparkBench,
-    &inferencex::InferenceX,
-    &sglang::BenchServing,
     &table::Table,
     &log::Text,
     &kept::Kept,
@@ -246,7 +261,7 @@ pub struct Piece {
     /// Settings.
     pub setup: Setup,
     /// What is the same in every copy of this run (a summary that repeats the runs of a sweep, a console block beside the JSON of the same
-    /// run): of runs of one campaign with one mark only the first by path and standing is kept, the others are said to be copies.
+    /// run): of runs of one campaign with one mark only the fullest is kept, the others are said to be copies. Two with different starts are two.
     pub fingerprint: Option<String>,
 }
 

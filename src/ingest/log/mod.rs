@@ -10,10 +10,13 @@
 
 mod arguments;
 mod boots;
+mod columns;
 mod cut;
 mod faults;
 mod found;
 mod llama;
+mod llama_bench;
+mod llama_benchy;
 mod marks;
 mod mlperf;
 mod multi_turn;
@@ -37,6 +40,8 @@ pub(in crate::ingest) use cut::model_id;
 pub use trtllm::{TRTLLM, fingerprint, shape};
 
 use llama::LLAMA;
+use llama_bench::LLAMA_BENCH;
+use llama_benchy::LLAMA_BENCHY;
 use mlperf::MLPERF;
 use sglang::SGLANG;
 use trtllm::TRTLLM_SERVER;
@@ -55,6 +60,8 @@ pub static KINDS: &[&Kind] = &[
     &vllm_offline::LATENCY,
     &multi_turn::MULTI_TURN,
     &MLPERF,
+    &LLAMA_BENCHY,
+    &LLAMA_BENCH,
 ];
 
 /// A kind of text: what it is called, which phrases it looks for, and how its reader begins.
@@ -184,7 +191,13 @@ fn parse_as(file: &mut SourceFile<'_>, kinds: &[&Kind], marks: &Marks) -> Result
         all.not_understood.extend(found.not_understood);
         all.lists.extend(found.lists);
     }
-    if all.kinds.is_empty() {
+    if all.kinds.is_empty()
+        && let Some(word) = kept::by_name(file.name())
+    {
+        // A table in it looked like a result, and nobody knows it.
+        all.kinds.push(kept::Kept.name());
+        all.notes.push(word.to_owned());
+    } else if all.kinds.is_empty() {
         // It stays with the run that it lies beside; alone it is named with its first line.
         all.records.push(Record::Piece(Box::new(Piece { standing: Standing::Detail, ..Piece::default() })));
         if !first.is_empty() {

@@ -1,0 +1,120 @@
+//! `profile_export_genai_perf.json` and its CSV: the summary of one GenAI-Perf run.
+//!
+//! In:  metric objects at the top beside `input_config`; for the CSV see `tables`.  Out: one piece.
+//! Not here: the requests (see `genai_raw`).
+//!
+//! GenAI-Perf is the predecessor of AIPerf and its metrics mean the same; its `inter_token_latency` is per request too. Written for
+//! 0.0.4 to 0.0.16 after its source: no output of a run was found. It may name one unit `per sec` and older ones nanoseconds.
+
+use super::super::at::At;
+use super::super::fill::{Fill, cell, load, model_id, number_at, short_model, text_at};
+use super::super::json;
+use super::super::{About, Format, Head, Parsed, SourceFile, Standing};
+use super::{GENAI, GENAI_DERIVED, gpus, is_metric, mark, spread, tables, tag_of};
+use crate::error::Error;
+use crate::model::Status;
+
+/// See the module.
+pub struct GenaiPerf;
+
+impl Format for GenaiPerf {
+    fn name(&self) -> &'static str {
+        "genai-perf"
+    }
+
+    fn about(&self) -> About {
+        About {
+            tool: "GenAI-Perf, profile_export_genai_perf.json and .csv",
+            versions: "0.0.4 to 0.0.16",
+            sign: "an object with metric objects `request_throughput` or `request_latency` and `input_config`; a header `Metric,avg,min,max,p99`",
+            reads: "throughput, TTFT, TPOT, E2E latency; figures of GPUs; all other metrics",
+        }
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        let header = head.header();
+        if tables::is_header(&header) && tables::counts_down(&header) {
+            return true;
+        }
+        let Some(object) = head.object() else { return false };
+        let is_metric = |key: &str| object.get(key).is_some_and(|at| at.has(&["unit", "avg"]));
+        (is_metric("request_throughput") || is_metric("request_latency")) && object.get("records").is_none()
+    }
+
+    fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
+        let name = file.name().to_ascii_lowercase();
+        if name.ends_with(".csv") {
+            return tables::read(file, GENAI, "genai-perf");
+        }
+        let text = file.text()?;
+        if !text.trim_start().starts_with('{') {
+            let mut input = text.as_bytes();
+            return tables::read(&mut SourceFile::new(file.path, file.bytes, &mut input), GENAI, "genai-perf");
+        }
+        let node = json::parse(&text)?;
+        let root = At::root(&node);
+        let mut parsed = Parsed::default();
+        let mut fill = Fill::new(file, GENAI, GENAI_DERIVED);
+        let count = number_at(&root, &["request_count", "avg"]);
+        let failed = count.is_some_and(|count| count <= 0.0);
+        for (key, at) in root.entries()? {
+            match key {
+                "input_config" => fill.settings("", &at),
+                "telemetry_stats" => gpus::by_metric(&mut fill, &at),
+                "sessions" => {
+                    for (place, (_, session)) in at.entries().into_iter().flatten().enumerate() {
+                        for (tag, metric) in session.entries().into_iter().flatten() {
+                            spread(&mut fill, &format!("session{place}."), &tag_of(tag), &metric, false);
+                        }
+                    }
+                }
+                _ if is_metric(&at) => spread(&mut fill, "", &tag_of(key), &at, !failed),
+                _ => fill.numbers(&tag_of(key), &at, None),
+            }
+        }
+        setup(&mut fill, &root);
+        fill.piece.setup.requests = count;
+        fill.piece.status = Some(if failed { Status::Failed("no request succeeded".to_owned()) } else { Status::Done });
+        fill.piece.fingerprint = mark(
+            "genai-perf",
+            [
+                count,
+                number_at(&root, &["request_throughput", "avg"]),
+                number_at(&root, &["output_token_throughput", "avg"]),
+                number_at(&root, &["request_latency", "avg"]),
+            ],
+        );
+        fill.piece.standing = Standing::Base;
+        fill.finish(&mut parsed);
+        Ok(parsed)
+    }
+}
+
+/// Model, lengths and load: flat in the older settings, in groups in the newer ones.
+fn setup(fill: &mut Fill<'_, '_>, root: &At<'_>) {
+    let at = |paths: &[&[&str]]| -> Option<f64> {
+        paths.iter().find_map(|path| {
+            let path: Vec<&str> = std::iter::once("input_config").chain(path.iter().copied()).collect();
+            number_at(root, &path)
+        })
+    };
+    let model: [&[&str]; 4] = [
+        &["input_config", "model_names"],
+        &["input_config", "model"],
+        &["input_config", "models"],
+        &["input_config", "endpoint", "model_names"],
+    ];
+    let model = model.iter().find_map(|path| text_at(root, path));
+    fill.piece.model = model.as_deref().map(short_model);
+    let setup = &mut fill.piece.setup;
+    setup.model_id = model.as_deref().map(model_id);
+    setup.tool = Some("genai-perf".to_owned());
+    setup.batch = at(&[&["perf_analyzer", "stimulus", "concurrency"], &["concurrency"]]);
+    setup.request_rate = at(&[&["perf_analyzer", "stimulus", "request_rate"], &["request_rate"]]);
+    setup.isl = number_at(root, &["input_sequence_length", "avg"]);
+    setup.osl = number_at(root, &["output_sequence_length", "avg"]);
+    let isl = at(&[&["input", "synthetic_tokens", "mean"], &["synthetic_input_tokens_mean"]]);
+    let osl = at(&[&["input", "output_tokens", "mean"], &["output_tokens_mean"]]).filter(|osl| *osl > 0.0);
+    let load = load(setup.batch, setup.request_rate);
+    fill.piece.workload = cell(None, isl, osl, load);
+}

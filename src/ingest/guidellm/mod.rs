@@ -1,0 +1,193 @@
+//! GuideLLM's `benchmarks.json`: one benchmark for each rate of a sweep.
+//!
+//! In:  one object with `benchmarks`.  Out: a run for each.
+//! Not here: its CSV, YAML and HTML, which say less; prompts and answers.
+//!
+//! Traps, each of which is handled: `request_latency` is in seconds beside `*_ms`; `time_per_output_token_ms` holds the first token and is
+//! no TPOT, `inter_token_latency_ms` is one number a request and is ours; means of tokens per second weigh by time, so throughput is
+//! computed from sums and the duration where both are there; a category without requests is filled with zeros; requests that the end of
+//! a timed run cut off are `incomplete` and enter no latency; lists of requests may be samples.
+//!
+//! Seen: schema 1 (2025, to 0.3: `args`, `worker`, `run_stats`) and schema 2 (0.4 to 0.8.1: `config`, `scheduler_state`,
+//! `scheduler_metrics`, totals inside `metrics`), in which `inter_token_latency_ms` weighs each request by its tokens.
+
+mod measures;
+mod requests;
+mod setup;
+
+use super::at::At;
+use super::fill::{Fill, number_at, text_at};
+use super::json;
+use super::{About, Format, Head, Parsed, SourceFile, Standing};
+use crate::error::{Error, Place};
+use crate::model::{Instant, Status};
+
+/// See the module.
+pub struct GuideLlm;
+
+const RULE: &str = "guidellm";
+const DERIVED: &str = "guidellm.derived";
+
+/// Parts of a benchmark whose numbers are figures of the run.
+const FIGURES: &[&str] = &["run_stats", "scheduler_state", "scheduler_metrics", "request_totals"];
+/// Numbers of a benchmark, in seconds.
+const SECONDS: &[&str] = &["duration", "warmup_duration", "cooldown_duration"];
+
+impl Format for GuideLlm {
+    fn name(&self) -> &'static str {
+        "guidellm"
+    }
+
+    fn about(&self) -> About {
+        About {
+            tool: "GuideLLM, benchmarks.json",
+            versions: "schema 1 (to 0.3) and schema 2 (0.4 to 0.8.1)",
+            sign: "an object whose `benchmarks` begin with a `generative_benchmark`",
+            reads: "a run for each benchmark of a sweep: throughput, TTFT, TPOT, E2E latency, each successful request",
+        }
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        let Some(object) = head.object() else { return false };
+        let kind = object.get("benchmarks").and_then(|list| list.get("type_")).and_then(super::Outline::text);
+        kind.is_some_and(|kind| kind.starts_with("generative_benchmark"))
+            || object.get("metadata").is_some_and(|at| at.get("guidellm_version").is_some())
+    }
+
+    fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
+        let text = file.text()?;
+        let node = json::parse(&text)?;
+        let root = At::root(&node);
+        let mut parsed = Parsed::default();
+        let benchmarks = root.need("benchmarks")?;
+        for benchmark in benchmarks.items()? {
+            if benchmark.get("metrics").is_none() {
+                parsed.left_out.push(
+                    Error::archive("a benchmark is left out")
+                        .at(Place::Field(benchmark.pointer()))
+                        .detail("it has no 'metrics'"),
+                );
+                continue;
+            }
+            let mut fill = Fill::new(file, RULE, DERIVED);
+            one(&mut fill, &root, &benchmark);
+            fill.finish(&mut parsed);
+        }
+        if let Some(conclusions) = root.get("conclusions")
+            && conclusions.items().is_ok_and(|mut items| items.next().is_some())
+        {
+            parsed.not_understood.push(format!("line {}: '/conclusions' of the profile", conclusions.node.line));
+        }
+        Ok(parsed)
+    }
+}
+
+/// One benchmark.
+fn one(fill: &mut Fill<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
+    let total = |name: &str| {
+        number_at(benchmark, &["metrics", "request_totals", name])
+            .or_else(|| number_at(benchmark, &["request_totals", name]))
+            .or_else(|| number_at(benchmark, &["run_stats", "requests_made", name]))
+    };
+    let (good, bad, cut) = (total("successful"), total("errored"), total("incomplete"));
+    let failed = good.is_some_and(|good| good <= 0.0);
+    setup::fill(fill, root, benchmark);
+    measures::all(fill, benchmark, good, failed);
+    requests::all(fill, benchmark, good);
+    for key in FIGURES {
+        if let Some(at) = benchmark.get(key) {
+            fill.numbers(key, &at, None);
+        }
+    }
+    for key in SECONDS {
+        if let Some(at) = benchmark.get(key) {
+            fill.extra(key, "s", &at, None);
+        }
+    }
+    let piece = &mut fill.piece;
+    piece.started = number_at(benchmark, &["start_time"]).and_then(Instant::from_unix_seconds);
+    piece.ended = number_at(benchmark, &["end_time"]).and_then(Instant::from_unix_seconds);
+    piece.setup.requests = total("total").or(good);
+    piece.status = good.map(|_| match failed {
+        true => Status::Failed(format!(
+            "no request succeeded: {} failed, {} were cut off",
+            bad.unwrap_or(0.0),
+            cut.unwrap_or(0.0)
+        )),
+        false => Status::Done,
+    });
+    let id = text_at(benchmark, &["id_"]).or_else(|| text_at(benchmark, &["config", "id_"]));
+    piece.fingerprint = id.map(|id| format!("guidellm|{id}"));
+    piece.standing = Standing::Body;
+    for (count, word) in [(bad, "failed"), (cut, "were cut off at the end")] {
+        if let Some(count) = count.filter(|count| *count > 0.0 && !failed) {
+            let all = total("total").unwrap_or(count);
+            let name = fill.piece.workload.clone().unwrap_or_default();
+            fill.note(format!("{name}: {count} of {all} requests {word}; they enter no latency"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Piece, Record};
+    use super::*;
+
+    fn read(text: &str) -> (Piece, Parsed) {
+        let mut input = text.as_bytes();
+        let mut parsed = GuideLlm.parse(&mut SourceFile::new("b.json", text.len() as u64, &mut input)).unwrap();
+        match parsed.records.remove(0) {
+            Record::Piece(piece) => (*piece, parsed),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn benchmark(totals: &str, metrics: &str, more: &str) -> String {
+        format!(
+            r#"{{"benchmarks": [{{"type_": "generative_benchmark", "config": {{"id_": "x", "strategy": {{"type_": "poisson", "rate": 4.0}}, "backend": {{"model": "org/m"}}}},
+            "metrics": {{"request_totals": {totals}, {metrics}}}, "start_time": 10.0, "end_time": 12.0 {more}}}]}}"#
+        )
+    }
+
+    #[test]
+    fn a_run_without_a_success_has_no_metric() {
+        let zeros =
+            r#""request_latency": {"successful": {"mean": 0.0, "max": 0.0, "count": 0, "percentiles": {"p50": 0.0}}}"#;
+        let (run, _) = read(&benchmark(r#"{"successful": 0, "errored": 3, "incomplete": 1, "total": 4}"#, zeros, ""));
+        assert!(run.readings.is_empty() && matches!(run.status, Some(Status::Failed(_))), "{run:?}");
+        assert_eq!((run.setup.requests, run.extras.len()), (Some(4.0), 4));
+    }
+
+    #[test]
+    fn throughput_is_the_mean_over_time_only_where_the_sum_is_missing() {
+        let totals = r#"{"successful": 2, "errored": 0, "incomplete": 0, "total": 2}"#;
+        let mean = r#""output_tokens_per_second": {"successful": {"mean": 7.0, "count": 9}}"#;
+        let sum = r#""output_token_count": {"successful": {"mean": 5.0, "count": 2, "total_sum": 10.0}}"#;
+        let throughput = |metrics: &str| {
+            let (run, parsed) = read(&benchmark(totals, metrics, r#", "duration": 2.0"#));
+            let reading = run.readings.iter().find(|r| r.metric == "output_throughput_tok_s").unwrap();
+            (reading.value, reading.origin.rule, parsed.notes.len())
+        };
+        assert_eq!(throughput(mean), (7.0, RULE, 1));
+        assert_eq!(throughput(&format!("{mean}, {sum}")), (5.0, DERIVED, 1));
+    }
+
+    #[test]
+    fn a_sample_of_the_requests_is_no_series_and_zeros_are_no_latency() {
+        let totals = r#"{"successful": 2, "errored": 0, "incomplete": 0, "total": 2}"#;
+        let ttft = r#""time_to_first_token_ms": {"successful": {"mean": 0.0, "max": 0.0, "count": 2}}"#;
+        let one =
+            r#", "requests": {"successful": [{"request_latency": 0.5, "prompt": "a secret"}], "incomplete": null}"#;
+        let (run, parsed) = read(&benchmark(totals, ttft, one));
+        assert!(run.series.is_empty() && run.readings.is_empty(), "{run:?}");
+        assert_eq!(
+            (parsed.lists[0].name.as_str(), &parsed.lists[0].values[..]),
+            ("requests.successful.request_latency", &[0.5][..])
+        );
+        assert!(!format!("{run:?}{parsed:?}").contains("secret"));
+        assert_eq!((run.workload.as_deref(), run.setup.request_rate), (Some("poisson-r4"), Some(4.0)));
+        let two = one.replace("[{", r#"[{"request_latency": 0.25}, {"#);
+        let (run, _) = read(&benchmark(totals, ttft, &two));
+        assert_eq!(run.series[0].values, [250.0, 500.0]);
+    }
+}

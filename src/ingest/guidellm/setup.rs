@@ -1,0 +1,116 @@
+//! What one benchmark was asked to do.
+
+use super::super::at::At;
+use super::super::fill::{Fill, cell, find, load, model_id, number_at, short, short_model, text_at};
+
+/// Where the model stands over the versions: below the benchmark, and at the top.
+const MODEL: &[&[&str]] = &[
+    &["worker", "backend_model"],
+    &["config", "backend", "model"],
+    &["config", "backend", "model_name"],
+    &["benchmarker", "backend", "model"],
+];
+const MODEL_AT_TOP: &[&[&str]] = &[
+    &["config", "spec", "backend", "model"],
+    &["args", "model"],
+    &["args", "backend_kwargs", "model"],
+    &["config", "model"],
+];
+
+/// Settings of one benchmark, by the prefix of their names.
+const GROUPS: &[(&str, &str)] =
+    &[("args", ""), ("config", ""), ("worker", "worker"), ("request_loader", "request_loader")];
+
+/// Fills labels and settings.
+pub(super) fn fill(fill: &mut Fill<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
+    for (key, name) in GROUPS {
+        if let Some(at) = benchmark.get(key) {
+            fill.settings(name, &at);
+        }
+    }
+    for key in ["config", "args"] {
+        find(root, &[key], &mut |config| {
+            for (inner, at) in config.entries().into_iter().flatten() {
+                fill.settings(if inner == "spec" { "" } else { inner }, &at);
+            }
+        });
+    }
+    for key in ["warnings"] {
+        if let Some(warnings) = benchmark.get(key) {
+            let count = warnings.items().map_or(0, Iterator::count);
+            if count > 0 {
+                fill.note(format!("the tool gives {count} warnings of its own"));
+            }
+        }
+    }
+    let model = MODEL.iter().find_map(|path| text_at(benchmark, path));
+    let model = model.or_else(|| MODEL_AT_TOP.iter().find_map(|path| text_at(root, path)));
+    let strategy = |key: &str| {
+        number_at(benchmark, &["args", "strategy", key]).or_else(|| number_at(benchmark, &["config", "strategy", key]))
+    };
+    let kind = text_at(benchmark, &["args", "strategy", "type_"])
+        .or_else(|| text_at(benchmark, &["config", "strategy", "type_"]))
+        .unwrap_or_default();
+    let (isl, osl) = asked(root, benchmark);
+    let measured = |key: &str| number_at(benchmark, &["metrics", key, "successful", "mean"]).filter(|mean| *mean > 0.0);
+    let piece = &mut fill.piece;
+    piece.model = model.as_deref().map(short_model);
+    let setup = &mut piece.setup;
+    setup.model_id = model.as_deref().map(model_id);
+    setup.tool = Some("guidellm".to_owned());
+    setup.tool_version = text_at(root, &["metadata", "guidellm_version"]);
+    (setup.isl, setup.osl) = (measured("prompt_token_count"), measured("output_token_count"));
+    let (batch, rate, word) = match kind.as_str() {
+        "synchronous" => (Some(1.0), None, load(Some(1.0), None)),
+        "concurrent" => {
+            let streams = strategy("streams").or_else(|| strategy("max_concurrency"));
+            (streams, None, load(streams, None))
+        }
+        // As many as the server takes: the limit, where there is one, is that of the client.
+        "throughput" => {
+            let limit = strategy("max_concurrency");
+            (
+                limit,
+                Some(f64::INFINITY),
+                Some(limit.map_or_else(|| kind.clone(), |limit| format!("{kind}-c{}", short(limit)))),
+            )
+        }
+        _ => {
+            let rate = strategy("rate").filter(|rate| *rate > 0.0);
+            let poisson = if matches!(kind.as_str(), "poisson" | "async") { "poisson-" } else { "" };
+            (None, rate, load(None, rate).map(|word| format!("{poisson}{word}")))
+        }
+    };
+    (setup.batch, setup.request_rate) = (batch, rate);
+    if !kind.is_empty() {
+        setup.more.entry("strategy".to_owned()).or_insert_with(|| kind.clone());
+    }
+    let word = word.or_else(|| (!kind.is_empty()).then(|| super::super::slug(&kind)));
+    let data = (isl.is_some() || osl.is_some()).then_some("synthetic");
+    piece.workload = cell(data, isl, osl, word);
+}
+
+/// Lengths that were asked for: `prompt_tokens=256,output_tokens=128`, or the first data set of the newer settings.
+fn asked(root: &At<'_>, benchmark: &At<'_>) -> (Option<f64>, Option<f64>) {
+    let said = text_at(benchmark, &["request_loader", "data"])
+        .or_else(|| text_at(root, &["args", "data"]))
+        .or_else(|| text_at(root, &["config", "data"]))
+        .unwrap_or_default();
+    let part = |name: &str| {
+        let quoted = said.replace(['{', '}', '"', '\'', ' '], "");
+        quoted.split(',').find_map(|pair| {
+            let (key, value) = pair.split_once(['=', ':'])?;
+            (key == name).then(|| value.parse::<f64>().ok()).flatten()
+        })
+    };
+    let mut newer = (None, None);
+    for path in [&["config", "spec", "data"][..], &["args", "data"][..]] {
+        find(root, path, &mut |list| {
+            if let Some(first) = list.items().ok().and_then(|mut items| items.next()) {
+                let known = |key: &str| number_at(&first, &[key]);
+                newer = (newer.0.or_else(|| known("prompt_tokens")), newer.1.or_else(|| known("output_tokens")));
+            }
+        });
+    }
+    (part("prompt_tokens").or(newer.0), part("output_tokens").or(newer.1))
+}

@@ -1,0 +1,363 @@
+//! `llama-bench -o json`, `-o jsonl` and `-o csv`: one test a run.
+//!
+//! In:  a list of tests, a line for each, or rows.  Out: a run for each test.
+//! Not here: its tables (see `log::llama_bench`), its SQL.
+//!
+//! A test without generation measures the prefill: its rate is an extra and its time stands for the TTFT, said to be derived. A test
+//! without a prompt measures decoding at concurrency 1. A test of both gives one rate of both, which is neither. The size of the model is
+//! that of its file. `flash_attn` is true or false in older files and a number in newer ones; `n_depth` came in 2025.
+//!
+//! Seen: builds of 2023 to 9859 (2026).
+
+use std::borrow::Cow;
+
+use super::super::at::At;
+use super::super::fill::{Fill, model_id, number_at, text_at};
+use super::super::json::{self, Kind, Node};
+use super::super::look::JSON_LINE_LIMIT;
+use super::super::rows::Rows;
+use super::super::{About, Format, Head, Parsed, SourceFile, Standing};
+use super::{COMBINED, PREFILL, Test, bench_mark, quantisation};
+use crate::error::{Error, Place};
+use crate::model::{Instant, Status};
+
+/// See the module.
+pub struct LlamaBench;
+
+const RULE: &str = "llama-bench";
+const DERIVED: &str = "llama-bench.derived";
+
+/// Keys that every test has.
+const SIGNS: &[&str] = &["model_filename", "avg_ns", "avg_ts"];
+/// Keys that are taken one by one; all others are settings.
+const TAKEN: &[&str] = &[
+    "model_filename",
+    "avg_ns",
+    "stddev_ns",
+    "avg_ts",
+    "stddev_ts",
+    "samples_ns",
+    "samples_ts",
+    "test_time",
+    "cpu_info",
+    "gpu_info",
+];
+
+impl Format for LlamaBench {
+    fn name(&self) -> &'static str {
+        "llama-bench"
+    }
+
+    fn about(&self) -> About {
+        About {
+            tool: "llama-bench of llama.cpp, -o json, -o jsonl, -o csv",
+            versions: "2023 to build 9859 (2026)",
+            sign: "tests with `model_filename`, `avg_ns` and `avg_ts`",
+            reads: "a run for each test: decode rate, TPOT, prefill rate and time, each repetition, the settings",
+        }
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        head.outline().is_some_and(|outline| outline.has(SIGNS))
+            || SIGNS.iter().all(|sign| head.header().contains(sign))
+    }
+
+    fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
+        let text = file.text()?;
+        let mut parsed = Parsed::default();
+        match text.trim_start().chars().next() {
+            Some('[') => list(file, &text, &mut parsed)?,
+            Some('{') => lines(file, &text, &mut parsed)?,
+            _ => rows(file, &text, &mut parsed),
+        }
+        if parsed.records.is_empty() && parsed.left_out.is_empty() {
+            return Err(Error::archive("no test of it has a result").hint("the program may have stopped early"));
+        }
+        Ok(parsed)
+    }
+}
+
+fn list(file: &SourceFile<'_>, text: &str, parsed: &mut Parsed) -> Result<(), Error> {
+    // A program that was stopped leaves a list without its end, and whole tests in it.
+    let closed = |cause: Error| -> Result<String, Error> {
+        let whole = text.rfind('}').and_then(|end| text.get(..=end)).map(|part| format!("{part}]"));
+        whole.filter(|part| json::parse(part).is_ok()).ok_or(cause)
+    };
+    let (node, mended);
+    match json::parse(text) {
+        Ok(parsed) => node = parsed,
+        Err(cause) => {
+            mended = closed(cause)?;
+            node = json::parse(&mended)?;
+            parsed
+                .notes
+                .push("the list has no end: the program was stopped; the tests that are whole are read".to_owned());
+        }
+    }
+    let root = At::root(&node);
+    for test in root.items()? {
+        one(Fill::new(file, RULE, DERIVED), &test, parsed);
+    }
+    Ok(())
+}
+
+fn lines(file: &SourceFile<'_>, text: &str, parsed: &mut Parsed) -> Result<(), Error> {
+    // One test as an object over several lines is no JSON Lines.
+    if let Ok(node) = json::parse(text) {
+        one(Fill::new(file, RULE, DERIVED), &At::root(&node), parsed);
+        return Ok(());
+    }
+    for (number, line) in (1u64..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+        if line.len() > JSON_LINE_LIMIT {
+            parsed.left_out.push(Error::archive("a line that is too long is left out").at(Place::Line(number)));
+            continue;
+        }
+        match json::parse(line) {
+            Ok(node) => one(Fill::new(file, RULE, DERIVED).on_line(number), &At::root(&node), parsed),
+            Err(error) => parsed.left_out.push(error.at(Place::Line(number))),
+        }
+    }
+    Ok(())
+}
+
+/// A row becomes the object that the JSON would hold.
+fn rows(file: &SourceFile<'_>, text: &str, parsed: &mut Parsed) {
+    let mut header = csv::StringRecord::new();
+    for row in Rows::new(text) {
+        match row {
+            Ok((_, row)) if header.is_empty() => header = row,
+            // Files of several launches repeat the header.
+            Ok((_, row)) if row == header => {}
+            Ok((line, row)) => {
+                let node = |cell: &str| Node {
+                    line: u32::try_from(line).unwrap_or(u32::MAX),
+                    kind: Kind::Text(Cow::Owned(cell.to_owned())),
+                };
+                let cells = header.iter().zip(row.iter()).filter(|(_, cell)| !cell.is_empty());
+                let map = cells.map(|(name, cell)| (Cow::Owned(name.to_owned()), node(cell))).collect();
+                let root = Node { line: 0, kind: Kind::Map(map) };
+                one(Fill::new(file, RULE, DERIVED).on_line(line).by_column(), &At::root(&root), parsed);
+            }
+            Err(error) => parsed.left_out.push(error),
+        }
+    }
+}
+
+/// One test.
+fn one(mut fill: Fill<'_, '_>, at: &At<'_>, parsed: &mut Parsed) {
+    let count = |key: &str| number_at(at, &[key]).map_or(0, |value| value.max(0.0) as u64);
+    let (prompt, generated) = (count("n_prompt"), count("n_gen"));
+    let test = Test {
+        prompt: Some(prompt).filter(|count| *count > 0),
+        generated: Some(generated).filter(|count| *count > 0),
+        depth: count("n_depth"),
+        ..Test::default()
+    };
+    let rate = number_at(at, &["avg_ts"]);
+    if test.prompt.or(test.generated).is_none() || rate.is_none() {
+        let detail = "expected 'n_prompt' or 'n_gen', and 'avg_ts'";
+        let place = Place::LineField(at.node.line.into(), at.pointer());
+        parsed.left_out.push(Error::archive("a test is left out").at(place).detail(detail));
+        return;
+    }
+    figures(&mut fill, at, &test);
+    settings(&mut fill, at, &test);
+    let kind = text_at(at, &["model_type"]).unwrap_or_default();
+    let deviation = number_at(at, &["stddev_ts"]).unwrap_or(0.0);
+    fill.piece.fingerprint = rate.map(|rate| bench_mark(&kind, &test, rate, deviation));
+    fill.piece.standing = Standing::Body;
+    fill.piece.status = Some(Status::Done);
+    fill.finish(parsed);
+}
+
+fn figures(fill: &mut Fill<'_, '_>, at: &At<'_>, test: &Test) {
+    let (rate, time) = (at.get("avg_ts"), at.get("avg_ns"));
+    match (test.prompt, test.generated) {
+        (Some(_), None) => {
+            if let Some(rate) = &rate {
+                fill.extra("prefill_throughput", "tok/s", rate, Some(PREFILL));
+            }
+            if let Some((time, ns)) = time.as_ref().zip(number_at(at, &["avg_ns"])) {
+                fill.derive("ttft_ms", ns / 1e6, time);
+            }
+            if let Some(samples) = at.get("samples_ns") {
+                fill.series("ttft_ms", &samples, 1e-6, true);
+            }
+            if let Some(samples) = at.get("samples_ts") {
+                fill.list("samples_ts", &samples);
+            }
+        }
+        (None, Some(_)) => {
+            if let Some(rate) = &rate {
+                fill.metric("output_throughput_tok_s", rate);
+                if let Some(value) = fill.metric("decode_tok_s", rate).filter(|value| *value > 0.0) {
+                    fill.derive("tpot_ms", 1000.0 / value, rate);
+                }
+            }
+            if let Some(time) = &time {
+                fill.extra("avg_ns", "ns", time, None);
+            }
+            if let Some(samples) = at.get("samples_ts") {
+                fill.series("output_throughput_tok_s", &samples, 1.0, false);
+            }
+            if let Some(samples) = at.get("samples_ns") {
+                fill.list("samples_ns", &samples);
+            }
+        }
+        _ => {
+            if let Some(rate) = &rate {
+                fill.extra("combined_throughput", "tok/s", rate, Some(COMBINED));
+            }
+            if let Some(time) = &time {
+                fill.extra("avg_ns", "ns", time, None);
+            }
+            for key in ["samples_ts", "samples_ns"] {
+                if let Some(samples) = at.get(key) {
+                    fill.list(key, &samples);
+                }
+            }
+        }
+    }
+    for (key, unit) in [("stddev_ts", "tok/s"), ("stddev_ns", "ns")] {
+        if let Some(deviation) = at.get(key) {
+            fill.extra(key, unit, &deviation, None);
+        }
+    }
+    if let Some((size, bytes)) =
+        at.get("model_size").zip(number_at(at, &["model_size"])).filter(|(_, bytes)| *bytes > 0.0)
+    {
+        let gib = bytes / f64::from(1u32 << 30);
+        fill.derive("model_memory_gib", gib, &size);
+        fill.piece.setup.model_memory_gib = Some(gib);
+    }
+}
+
+fn settings(fill: &mut Fill<'_, '_>, at: &At<'_>, test: &Test) {
+    for (key, value) in at.entries().into_iter().flatten().filter(|(key, _)| !TAKEN.contains(key)) {
+        fill.settings(key, &value);
+    }
+    let text = |key: &str| text_at(at, &[key]);
+    let file = text("model_filename");
+    let (file_id, model) = file.as_deref().map_or((None, None), names);
+    let build = text("build_commit").map(|commit| match number_at(at, &["build_number"]) {
+        Some(number) => format!("{commit} ({number})"),
+        None => commit,
+    });
+    let piece = &mut fill.piece;
+    piece.model = model.or_else(|| text("model_type"));
+    piece.workload = Some(test.workload());
+    piece.started = text("test_time").and_then(|time| Instant::parse(&time));
+    let setup = &mut piece.setup;
+    setup.model_id = file_id;
+    setup.machine = text("gpu_info").or_else(|| text("cpu_info"));
+    if let Some(cpu) = text("cpu_info") {
+        setup.more.insert("cpu_info".to_owned(), cpu);
+    }
+    setup.engine = Some("llama.cpp".to_owned());
+    setup.engine_version.clone_from(&build);
+    setup.tool = Some("llama-bench".to_owned());
+    setup.tool_version = build;
+    setup.quantisation = text("model_type").as_deref().and_then(quantisation);
+    if let Some(kind) = text("model_type") {
+        setup.more.insert("model_type".to_owned(), kind);
+    }
+    setup.parameters = number_at(at, &["model_n_params"]).filter(|count| *count > 0.0);
+    setup.batch = Some(1.0);
+    (setup.isl, setup.osl) = (Some(test.prompt.unwrap_or(0) as f64), Some(test.generated.unwrap_or(0) as f64));
+    setup.requests = at.get("samples_ns").and_then(|samples| samples.items().ok().map(|items| items.count() as f64));
+    setup.kv_dtype = match (text("type_k"), text("type_v")) {
+        (Some(k), Some(v)) if k != v => Some(format!("{k}/{v}")),
+        (k, v) => k.or(v),
+    };
+}
+
+/// Id and label of a model file: a cache of Hugging Face names the repository in the path.
+fn names(path: &str) -> (Option<String>, Option<String>) {
+    let file = model_id(path.rsplit(['/', '\\']).next().unwrap_or(path));
+    let repository =
+        path.split(['/', '\\']).find_map(|part| part.strip_prefix("models--")).map(|name| name.replacen("--", "/", 1));
+    let label = file.strip_suffix(".gguf").unwrap_or(&file).to_owned();
+    (Some(repository.unwrap_or(file)).filter(|id| !id.is_empty()), Some(label).filter(|label| !label.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{Piece, Record};
+    use super::*;
+
+    const PP: &str = r#"{"build_commit": "abc", "build_number": 7, "model_filename": "/home/someone/models/m-Q4_0.gguf", "model_type": "llama 7B Q4_0",
+        "model_size": 1073741824, "model_n_params": 7000, "gpu_info": "NVIDIA GB10", "type_k": "f16", "type_v": "f16", "flash_attn": true,
+        "n_prompt": 512, "n_gen": 0, "n_depth": 4096, "test_time": "2026-01-02T03:04:05Z", "avg_ns": 2000000, "stddev_ns": 5,
+        "avg_ts": 256000.5, "stddev_ts": 1.25, "samples_ns": [1000000, 3000000], "samples_ts": [512000, 170666.7]}"#;
+
+    fn read(text: &str) -> (Vec<Piece>, Parsed) {
+        let mut input = text.as_bytes();
+        let mut parsed = LlamaBench.parse(&mut SourceFile::new("bench.json", text.len() as u64, &mut input)).unwrap();
+        let pieces =
+            parsed.records.drain(..).map(|r| if let Record::Piece(piece) = r { *piece } else { panic!() }).collect();
+        (pieces, parsed)
+    }
+
+    fn readings(piece: &Piece) -> Vec<(&str, f64, &str)> {
+        piece.readings.iter().map(|r| (r.metric.as_str(), r.value, r.origin.rule)).collect()
+    }
+
+    #[test]
+    fn a_prefill_test_gives_a_time_that_is_said_to_be_derived() {
+        let (pieces, parsed) = read(&format!("[{PP}]"));
+        let run = &pieces[0];
+        assert_eq!(readings(run), [("ttft_ms", 2.0, DERIVED), ("model_memory_gib", 1.0, DERIVED)]);
+        assert_eq!(run.series[0].values, [1.0, 3.0]);
+        assert_eq!((run.workload.as_deref(), run.model.as_deref()), (Some("pp512-d4096"), Some("m-Q4_0")));
+        assert_eq!(
+            (run.setup.model_id.as_deref(), run.setup.quantisation.as_deref()),
+            (Some("m-Q4_0.gguf"), Some("Q4_0"))
+        );
+        assert_eq!(run.fingerprint.as_deref(), Some("llama-bench|llama 7B Q4_0|pp512 @ d4096|256000.50|1.25"));
+        assert_eq!(parsed.lists[0].values, [512000.0, 170666.7]);
+        assert!(!format!("{run:?}").contains("someone"), "no part of a path is taken");
+    }
+
+    #[test]
+    fn a_decode_test_is_output_throughput_at_concurrency_one() {
+        let text = PP.replace("\"n_prompt\": 512, \"n_gen\": 0", "\"n_prompt\": 0, \"n_gen\": 128").replace('\n', " ");
+        let (pieces, _) = read(&format!("{text}\n{text}\n"));
+        assert_eq!(pieces.len(), 2);
+        assert_eq!(
+            readings(&pieces[1]),
+            [
+                ("output_throughput_tok_s", 256000.5, RULE),
+                ("decode_tok_s", 256000.5, RULE),
+                ("tpot_ms", 1000.0 / 256000.5, DERIVED),
+                ("model_memory_gib", 1.0, DERIVED)
+            ]
+        );
+        assert_eq!((pieces[1].readings[0].origin.line, pieces[1].setup.batch), (Some(2), Some(1.0)));
+    }
+
+    #[test]
+    fn a_combined_test_is_neither_and_a_list_without_its_end_is_read_as_far_as_it_goes() {
+        let both = PP.replace("\"n_gen\": 0", "\"n_gen\": 128");
+        let (pieces, parsed) = read(&format!("[{both}, {PP},\n  {{\"build_commit\": "));
+        assert_eq!(pieces.len(), 2);
+        assert_eq!(readings(&pieces[0]), [("model_memory_gib", 1.0, DERIVED)]);
+        assert_eq!(
+            (pieces[0].extras[0].name.as_str(), pieces[0].workload.as_deref()),
+            ("combined_throughput", Some("pp512-tg128-d4096"))
+        );
+        assert_eq!(parsed.notes.len(), 1);
+    }
+
+    #[test]
+    fn rows_are_tests_too() {
+        let (pieces, _) = read(
+            "build_commit,model_filename,model_type,n_prompt,n_gen,test_time,avg_ns,stddev_ns,avg_ts,stddev_ts\r\n\
+             \"abc\",\"m.gguf\",\"llama 7B Q4_0\",\"0\",\"64\",\"2026-01-02T03:04:05Z\",\"640000000\",\"1\",\"100.500000\",\"0.25\"\r\n",
+        );
+        let rate = &pieces[0].readings[0];
+        assert_eq!(
+            (rate.value, rate.decimals, rate.origin.line, rate.origin.field.as_deref()),
+            (100.5, Some(6), Some(2), Some("avg_ts"))
+        );
+    }
+}

@@ -1,0 +1,202 @@
+//! Rows of llama-benchy become runs: the row of the prompt and the row of the generation after it are one pass.
+//!
+//! In:  rows of a table or of a CSV, in their order.  Out: one piece a pass.
+//! Not here: how a row is found.
+
+use super::super::fill::{model_id, short_model};
+use super::super::{Figure, Piece, SourceFile, Standing};
+use super::benchy::MEASURES;
+use super::{Part, Test, benchy_mark};
+use crate::model::{Extra, ExtraValue, Instant, Reading, Setup, Status};
+
+/// A figure of a row: which measure, its mean, its deviation, the column of each.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    /// As the JSON names it: `tg_throughput`.
+    pub key: &'static str,
+    /// Mean.
+    pub mean: Figure,
+    /// Standard deviation over the runs.
+    pub deviation: Option<Figure>,
+    /// Column of the mean.
+    pub column: String,
+}
+
+/// One row.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// Line in the file.
+    pub line: u64,
+    /// As printed.
+    pub model: String,
+    /// What it measures.
+    pub test: Test,
+    /// Its figures.
+    pub cells: Vec<Cell>,
+}
+
+/// What the lines around the rows say.
+#[derive(Debug, Clone, Default)]
+pub struct Around {
+    /// Version of the tool.
+    pub version: Option<String>,
+    /// Start, in the zone of the client, which is not named.
+    pub date: Option<String>,
+    /// How the latency of the network was measured.
+    pub latency_mode: Option<String>,
+    /// That latency, and its line.
+    pub latency_ms: Option<(Figure, u64)>,
+}
+
+/// Column as the tables and the CSV name it, key for a prompt, key for a generation.
+const COLUMNS: &[(&str, &str, &str)] = &[
+    ("t/s (total)", "pp_throughput", "tg_throughput"),
+    ("t/s", "pp_throughput", "tg_throughput"),
+    ("t_s", "pp_throughput", "tg_throughput"),
+    ("t/s (req)", "pp_req_throughput", "tg_req_throughput"),
+    ("t_s_req", "pp_req_throughput", "tg_req_throughput"),
+    ("peak t/s", "peak_throughput", "peak_throughput"),
+    ("peak_ts", "peak_throughput", "peak_throughput"),
+    ("peak t/s (req)", "peak_req_throughput", "peak_req_throughput"),
+    ("peak_ts_req", "peak_req_throughput", "peak_req_throughput"),
+    ("ttfr (ms)", "ttfr", "ttfr"),
+    ("ttfr", "ttfr", "ttfr"),
+    ("est_ppt (ms)", "est_ppt", "est_ppt"),
+    ("est_ppt", "est_ppt", "est_ppt"),
+    ("e2e_ttft (ms)", "e2e_ttft", "e2e_ttft"),
+    ("e2e_ttft", "e2e_ttft", "e2e_ttft"),
+];
+
+/// The measure of a column in a row of this test.
+pub fn key_of(column: &str, test: &Test) -> Option<&'static str> {
+    let column = column.trim().to_ascii_lowercase();
+    let (_, prompt, generation) = COLUMNS.iter().find(|(name, ..)| *name == column)?;
+    Some(if part_of(test) == Part::Prompt { prompt } else { generation })
+}
+
+fn part_of(test: &Test) -> Part {
+    test.context.unwrap_or(if test.prompt.is_some() { Part::Prompt } else { Part::Generation })
+}
+
+/// One piece a pass. `rules` are the name of the rule and of what is computed.
+pub fn pieces(
+    rows: Vec<Row>,
+    around: &Around,
+    file: &SourceFile<'_>,
+    rules: (&'static str, &'static str),
+) -> Vec<Piece> {
+    let mut passes: Vec<(Row, Option<Row>)> = Vec::new();
+    for row in rows {
+        let joins = passes.last().is_some_and(|(first, second)| {
+            second.is_none()
+                && part_of(&first.test) == Part::Prompt
+                && part_of(&row.test) == Part::Generation
+                && first.model == row.model
+                && (first.test.depth, first.test.concurrency) == (row.test.depth, row.test.concurrency)
+                && first.test.context.is_some() == row.test.context.is_some()
+        });
+        match passes.last_mut() {
+            Some((_, second)) if joins => *second = Some(row),
+            _ => passes.push((row, None)),
+        }
+    }
+    passes.into_iter().map(|(first, second)| pass(&first, second.as_ref(), around, file, rules)).collect()
+}
+
+fn pass(
+    first: &Row,
+    second: Option<&Row>,
+    around: &Around,
+    file: &SourceFile<'_>,
+    (rule, derived): (&'static str, &'static str),
+) -> Piece {
+    let mut test = first.test.clone();
+    test.generated = test.generated.or(second.and_then(|row| row.test.generated));
+    // Without other concurrencies beside it the tool prints none.
+    test.concurrency = test.concurrency.or(Some(1));
+    let mut piece = Piece {
+        standing: Standing::Body,
+        model: Some(short_model(&first.model)),
+        workload: Some(test.workload()),
+        started: around.date.as_deref().and_then(Instant::parse),
+        status: Some(Status::Done),
+        setup: Setup {
+            model_id: Some(model_id(&first.model)),
+            tool: Some("llama-benchy".to_owned()),
+            tool_version: around.version.clone(),
+            batch: test.concurrency.map(|count| count as f64),
+            isl: test.prompt.map(|count| count as f64),
+            osl: test.generated.map(|count| count as f64),
+            ..Setup::default()
+        },
+        ..Piece::default()
+    };
+    if test.depth > 0 {
+        piece.setup.more.insert("context_size".to_owned(), test.depth.to_string());
+    }
+    if let Some(mode) = &around.latency_mode {
+        piece.setup.more.insert("latency_mode".to_owned(), mode.clone());
+    }
+    let mut decode = None;
+    for row in std::iter::once(first).chain(second) {
+        for cell in &row.cells {
+            take(&mut piece, row, cell, file, rule);
+            let alone = cell.key == "tg_throughput" && test.concurrency == Some(1);
+            if cell.key == "tg_req_throughput" || (alone && decode.is_none()) {
+                decode = Some((cell, row.line));
+            }
+        }
+    }
+    if let Some((cell, line)) = decode {
+        let origin = file.origin(Some(line), Some(cell.column.clone()), rule);
+        if piece.readings.iter().all(|reading| reading.metric != "decode_tok_s") {
+            // At concurrency 1 all requests together are the one request, and older versions print one column.
+            let Figure { value, decimals } = cell.mean;
+            piece.readings.push(Reading { metric: "decode_tok_s".to_owned(), value, decimals, origin: origin.clone() });
+        }
+        if cell.mean.value > 0.0 {
+            let value = 1000.0 / cell.mean.value;
+            let origin = crate::model::Origin { rule: derived, ..origin };
+            piece.readings.push(Reading { metric: "tpot_ms".to_owned(), value, decimals: None, origin });
+        }
+    }
+    if let Some((figure, line)) = around.latency_ms {
+        piece.extras.push(Extra {
+            name: "latency_ms".to_owned(),
+            unit: "ms".to_owned(),
+            value: ExtraValue::Number(figure.value),
+            why: Some("of the network, as measured before the run"),
+            origin: file.origin(Some(line), None, rule),
+        });
+    }
+    let mean = |key: &str| {
+        let cells = first.cells.iter().chain(second.into_iter().flat_map(|row| &row.cells));
+        cells.filter(|cell| cell.key == key).map(|cell| cell.mean.value).next()
+    };
+    piece.fingerprint = Some(benchy_mark(&first.model, &test, mean("tg_throughput"), mean("e2e_ttft")));
+    piece
+}
+
+fn take(piece: &mut Piece, row: &Row, cell: &Cell, file: &SourceFile<'_>, rule: &'static str) {
+    let Some((key, metric, unit, why)) = MEASURES.iter().find(|(key, ..)| *key == cell.key) else { return };
+    let origin = file.origin(Some(row.line), Some(cell.column.clone()), rule);
+    let extra = |name: String, value: f64, why| Extra {
+        name,
+        unit: (*unit).to_owned(),
+        value: ExtraValue::Number(value),
+        why,
+        origin: origin.clone(),
+    };
+    match metric {
+        Some(metric) => piece.readings.push(Reading {
+            metric: (*metric).to_owned(),
+            value: cell.mean.value,
+            decimals: cell.mean.decimals,
+            origin: origin.clone(),
+        }),
+        None => piece.extras.push(extra((*key).to_owned(), cell.mean.value, *why)),
+    }
+    if let Some(deviation) = cell.deviation.and_then(Figure::finite) {
+        piece.extras.push(extra(format!("{key}_std"), deviation, None));
+    }
+}

@@ -1,0 +1,323 @@
+//! The table of `llama-bench`, in Markdown or on a console, with other text around it.
+//!
+//! In:  rows with a `t/s` column, the lines of the devices above, the line of the build below.  Out: a run for each row.
+//! Not here: JSON and CSV of the tool (see `llama::bench`); tables of llama-benchy, which have more columns.
+//!
+//! The figure behind the sign is one standard deviation over the repetitions, whose number is not printed. Columns stand there only when a
+//! parameter is not at its default, so they are found by header. Seen: builds of 2023 (`pp 512`) to 9859 (2026).
+
+use super::columns::{Columns, cell, pair};
+use super::{Kind, Reader};
+use crate::ingest::figure::{Figure, excerpt};
+use crate::ingest::llama::{COMBINED, PREFILL, Test, bench_mark, quantisation};
+use crate::ingest::{About, Parsed, Piece, Record, SourceFile, Standing};
+use crate::model::{Extra, ExtraValue, Reading, Setup, Status};
+
+const RULE: &str = "llama-bench-markdown";
+const DERIVED: &str = "llama-bench-markdown.derived";
+
+/// Most rows that are kept of one text.
+const ROWS: usize = 20_000;
+
+/// The table of llama-bench.
+pub static LLAMA_BENCH: Kind = Kind {
+    name: "llama-bench-markdown",
+    about: About {
+        tool: "llama-bench of llama.cpp, -o md",
+        versions: "2023 to build 9859 (2026)",
+        sign: "a table with the columns `model`, `test` and `t/s` and none of llama-benchy",
+        reads: "a run for each row: decode rate, TPOT, prefill rate and time; size, parameters, backend, devices, build",
+    },
+    signs: &[" t/s |", "|t/s|"],
+    marks: &[
+        "t/s",
+        "±",
+        "+/-",
+        "\u{fffd}",
+        " pp",
+        " tg",
+        "|pp",
+        "|tg",
+        "build:",
+        "compute capability",
+        "CUDA devices (Total",
+    ],
+    start: || Box::<Table>::default(),
+};
+
+/// Columns that mean what llama-benchy measures.
+const BENCHY: &[&str] = &["t/s (total)", "t/s (req)", "peak t/s", "ttfr (ms)", "est_ppt (ms)", "e2e_ttft (ms)"];
+/// Columns that are taken one by one; all others are settings.
+const TAKEN: &[&str] = &["", "model", "size", "params", "test", "t/s"];
+
+/// One row.
+struct Found {
+    line: u64,
+    model: String,
+    test: Test,
+    rate: Figure,
+    deviation: Option<Figure>,
+    size: Option<String>,
+    params: Option<String>,
+    more: Vec<(String, String)>,
+    build: Option<String>,
+}
+
+#[derive(Default)]
+struct Table {
+    columns: Columns,
+    rows: Vec<Found>,
+    passed: usize,
+    /// Rows that have no build yet.
+    open: usize,
+    machine: Option<String>,
+    devices: usize,
+    memory_mib: Option<f64>,
+    not_understood: Vec<String>,
+}
+
+impl Reader for Table {
+    fn line(&mut self, number: u64, line: &str) {
+        if line.contains('|') {
+            self.row(number, line);
+        }
+        if let Some((_, rest)) = line.split_once("build:") {
+            self.build(rest);
+        }
+        self.device(line);
+    }
+
+    fn finish(self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed> {
+        if self.rows.is_empty() {
+            return None;
+        }
+        let mut parsed = Parsed { not_understood: self.not_understood.clone(), ..Parsed::default() };
+        if self.passed > 0 {
+            parsed.notes.push(format!("{} rows behind the first {ROWS} are passed over", self.passed));
+        }
+        for row in &self.rows {
+            parsed.records.push(Record::Piece(Box::new(self.piece(row, file))));
+        }
+        Some(parsed)
+    }
+}
+
+impl Table {
+    fn row(&mut self, number: u64, line: &str) {
+        let has = |names: &[String], wanted: &str| names.iter().any(|name| name == wanted);
+        let is_ours = |names: &[String]| has(names, "test") && has(names, "model") && has(names, "t/s");
+        let Some(row) = self.columns.line(line, is_ours) else { return };
+        // A header of the other tool fits as well; its rows are not ours.
+        if row.iter().any(|(name, _)| BENCHY.contains(&name.as_str())) {
+            self.columns.forget();
+            return;
+        }
+        let Some(test) = cell(&row, "test").and_then(Test::parse).filter(|test| test.context.is_none()) else {
+            return;
+        };
+        let Some((rate, deviation)) = cell(&row, "t/s").and_then(pair) else {
+            if self.not_understood.len() < 20 {
+                self.not_understood.push(format!("line {number}: {}", excerpt(line.trim())));
+            }
+            return;
+        };
+        if self.rows.len() >= ROWS {
+            self.passed += 1;
+            return;
+        }
+        let owned = |name: &str| cell(&row, name).map(str::to_owned);
+        let more = row.iter().filter(|(name, cell)| !TAKEN.contains(&name.as_str()) && !cell.is_empty());
+        self.rows.push(Found {
+            line: number,
+            model: owned("model").unwrap_or_default(),
+            test,
+            rate,
+            deviation,
+            size: owned("size"),
+            params: owned("params"),
+            more: more.map(|(name, cell)| (name.clone(), (*cell).to_owned())).collect(),
+            build: None,
+        });
+    }
+
+    /// `308f61c31 (9536)`, for the rows since the last one.
+    fn build(&mut self, rest: &str) {
+        let mut words = rest.split_whitespace();
+        let (Some(commit), Some(number)) = (words.next(), words.next()) else { return };
+        let is_commit = commit.len() >= 6 && commit.bytes().all(|b| b.is_ascii_alphanumeric());
+        let digits = number.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+        if !is_commit || !digits.is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit())) {
+            return;
+        }
+        for row in self.rows.iter_mut().skip(self.open) {
+            row.build = Some(format!("{commit} {number}"));
+        }
+        self.open = self.rows.len();
+    }
+
+    /// `Device 0: NVIDIA GB10, compute capability 12.1, VMM: yes, VRAM: 122501 MiB`.
+    fn device(&mut self, line: &str) {
+        if let Some((_, rest)) = line.split_once("Total VRAM:") {
+            self.memory_mib = rest.split_whitespace().next().and_then(|word| word.parse().ok());
+        }
+        let Some((before, _)) = line.split_once(", compute capability") else { return };
+        let Some((_, device)) = before.split_once("Device ") else { return };
+        let Some((_, name)) = device.split_once(": ") else { return };
+        self.devices += 1;
+        self.machine.get_or_insert_with(|| name.trim().to_owned());
+    }
+
+    fn piece(&self, row: &Found, file: &SourceFile<'_>) -> Piece {
+        let field = |column: &str| file.origin(Some(row.line), Some(column.to_owned()), RULE);
+        let computed = |column: &str| file.origin(Some(row.line), Some(column.to_owned()), DERIVED);
+        let mut setup = Setup {
+            machine: self.machine.clone(),
+            engine: Some("llama.cpp".to_owned()),
+            engine_version: row.build.clone(),
+            tool: Some("llama-bench".to_owned()),
+            tool_version: row.build.clone(),
+            quantisation: quantisation(&row.model),
+            batch: Some(1.0),
+            isl: Some(row.test.prompt.unwrap_or(0) as f64),
+            osl: Some(row.test.generated.unwrap_or(0) as f64),
+            parameters: row.params.as_deref().and_then(params),
+            device_memory_gib: self.memory_mib.map(|mib| mib / 1024.0),
+            model_memory_gib: row.size.as_deref().and_then(gib).and_then(Figure::finite),
+            more: row.more.iter().cloned().collect(),
+            ..Setup::default()
+        };
+        let of = |name: &str| row.more.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+        setup.kv_dtype = match (of("type_k"), of("type_v")) {
+            (Some(k), Some(v)) if k != v => Some(format!("{k}/{v}")),
+            (k, v) => k.or(v),
+        };
+        if self.devices > 1 {
+            setup.more.insert("devices".to_owned(), self.devices.to_string());
+        }
+        if row.test.depth > 0 {
+            setup.more.insert("n_depth".to_owned(), row.test.depth.to_string());
+        }
+        let mut piece = Piece {
+            standing: Standing::Body,
+            model: Some(row.model.clone()).filter(|model| !model.is_empty()),
+            workload: Some(row.test.workload()),
+            status: Some(Status::Done),
+            setup,
+            ..Piece::default()
+        };
+        let mut metric = |name: &str, figure: Figure, origin| {
+            let Figure { value, decimals } = figure;
+            piece.readings.push(Reading { metric: name.to_owned(), value, decimals, origin });
+        };
+        let made = |value: f64| Figure { value, decimals: None };
+        let rate = row.rate.value;
+        let extra = match (row.test.prompt, row.test.generated) {
+            (None, Some(_)) => {
+                metric("output_throughput_tok_s", row.rate, field("t/s"));
+                metric("decode_tok_s", row.rate, field("t/s"));
+                if rate > 0.0 {
+                    metric("tpot_ms", made(1000.0 / rate), computed("t/s"));
+                }
+                None
+            }
+            (Some(tokens), None) => {
+                if rate > 0.0 {
+                    metric("ttft_ms", made(1000.0 * tokens as f64 / rate), computed("t/s"));
+                }
+                Some(("prefill_throughput", PREFILL))
+            }
+            _ => Some(("combined_throughput", COMBINED)),
+        };
+        if let Some(figure) = row.size.as_deref().and_then(gib) {
+            metric("model_memory_gib", figure, field("size"));
+        }
+        let deviation = row.deviation.map(|figure| ("stddev_ts", figure.value, None));
+        let extra = extra.map(|(name, why)| (name, rate, Some(why)));
+        for (name, value, why) in extra.into_iter().chain(deviation) {
+            let (name, unit, value) = (name.to_owned(), "tok/s".to_owned(), ExtraValue::Number(value));
+            piece.extras.push(Extra { name, unit, value, why, origin: field("t/s") });
+        }
+        let deviation = row.deviation.map_or(0.0, |figure| figure.value);
+        piece.fingerprint = Some(bench_mark(&row.model, &row.test, rate, deviation));
+        piece
+    }
+}
+
+/// `1.04 GiB`, `638.74 MiB`.
+fn gib(text: &str) -> Option<Figure> {
+    let (number, unit) = text.split_once(' ')?;
+    let figure = Figure::parse(number).filter(|figure| figure.value.is_finite())?;
+    match unit.trim() {
+        "GiB" => Some(figure),
+        "MiB" => Some(Figure { value: figure.value / 1024.0, decimals: None }),
+        _ => None,
+    }
+}
+
+/// `1.78 B`, `494.03 M`.
+fn params(text: &str) -> Option<f64> {
+    let (number, unit) = text.split_once(' ')?;
+    let factor = match unit.trim() {
+        "B" => 1e9,
+        "M" => 1e6,
+        "K" => 1e3,
+        _ => return None,
+    };
+    Figure::parse(number)?.finite().map(|value| value * factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Text;
+    use super::*;
+    use crate::ingest::Format as _;
+
+    fn read(text: &str) -> (Vec<Piece>, Parsed) {
+        let mut input = text.as_bytes();
+        let mut parsed = Text.parse(&mut SourceFile::new("bench.txt", text.len() as u64, &mut input)).unwrap();
+        let pieces =
+            parsed.records.drain(..).map(|r| if let Record::Piece(piece) = r { *piece } else { panic!() }).collect();
+        (pieces, parsed)
+    }
+
+    #[test]
+    fn rows_are_runs_with_the_device_above_and_the_build_below() {
+        let (runs, parsed) = read(
+            "ggml_cuda_init: found 1 CUDA devices (Total VRAM: 122501 MiB):\n  Device 0: NVIDIA GB10, compute capability 12.1, VMM: yes\n\
+             | model            |       size |     params | backend    | ngl | fa |            test |                  t/s |\n\
+             | ---------------- | ---------: | ---------: | ---------- | --: | -: | --------------: | -------------------: |\n\
+             | qwen2 1.5B Q4_0  | 512.00 MiB |     1.78 B | CUDA       | 999 |  1 |           pp500 |      5000.00 ± 15.87 |\n\
+             | qwen2 1.5B Q4_0  | 512.00 MiB |     1.78 B | CUDA       | 999 |  1 |   tg128 @ d4096 |        200.00 ± 0.95 |\n\
+             | qwen2 1.5B Q4_0  | 512.00 MiB |     1.78 B | CUDA       | 999 |  1 |     pp512+tg128 |        900.00 ± 0.95 |\n\n\
+             build: 308f61c31 (9536)\n",
+        );
+        assert_eq!(parsed.kinds, ["llama-bench-markdown"]);
+        let [pp, tg, both] = runs.as_slice() else { panic!("{runs:?}") };
+        let found = |run: &Piece| -> Vec<(String, f64)> {
+            run.readings.iter().map(|reading| (reading.metric.clone(), reading.value)).collect()
+        };
+        assert_eq!(found(pp), [("ttft_ms".into(), 100.0), ("model_memory_gib".into(), 0.5)]);
+        assert_eq!(
+            found(tg),
+            [
+                ("output_throughput_tok_s".into(), 200.0),
+                ("decode_tok_s".into(), 200.0),
+                ("tpot_ms".into(), 5.0),
+                ("model_memory_gib".into(), 0.5)
+            ]
+        );
+        assert_eq!((both.extras[0].name.as_str(), both.readings.len()), ("combined_throughput", 1));
+        assert_eq!(
+            (tg.workload.as_deref(), tg.setup.engine_version.as_deref()),
+            (Some("tg128-d4096"), Some("308f61c31 (9536)"))
+        );
+        assert_eq!((pp.setup.machine.as_deref(), pp.setup.parameters), (Some("NVIDIA GB10"), Some(1.78e9)));
+        assert_eq!((pp.setup.more.get("fa").map(String::as_str), pp.setup.more.len()), (Some("1"), 3));
+    }
+
+    #[test]
+    fn a_table_of_another_kind_is_not_taken() {
+        let (runs, parsed) = read("| model | quant | t/s |\n|---|---|---|\n| m | q4 | 12.0 ± 1.0 |\n");
+        assert!(parsed.kinds.is_empty() && runs.len() == 1, "{parsed:?}");
+    }
+}
