@@ -31,6 +31,9 @@ pub struct Head<'a> {
     outline: OnceCell<Option<Outline<'a>>>,
 }
 
+/// Bytes in which a file that is no text shows it.
+const TEXT_BYTES: usize = 16 << 10;
+
 impl<'a> Head<'a> {
     /// A head of these parts.
     pub const fn new(name: &'a str, text: &'a str, bytes: u64) -> Self {
@@ -52,9 +55,10 @@ impl<'a> Head<'a> {
         self.outline().filter(|outline| outline.is_list())
     }
 
-    /// True when the head is text: no zero bytes.
+    /// True when the head is text: no zero bytes where every format would have some. Further on a log may hold what a program printed by
+    /// mistake.
     pub fn is_text(&self) -> bool {
-        !self.text.is_empty() && !self.text.contains('\0')
+        !self.text.is_empty() && !self.text.bytes().take(TEXT_BYTES).any(|byte| byte == 0)
     }
 
     /// True when the first character that is no blank opens an object.
