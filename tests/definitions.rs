@@ -8,8 +8,17 @@ use serde_json::Value;
 use sparkbench::model::{Definition, Likeness, Metric, definition};
 
 /// Rules of sources that do not say how they measured.
-const NOT_SAID: &[&str] =
-    &["table", "pattern", "phase1", "flat", "lines", "sparkbench.", "dgx-spark-bench", "token-per-watt"];
+const NOT_SAID: &[&str] = &[
+    "table",
+    "pattern",
+    "phase1",
+    "flat",
+    "lines",
+    "sparkbench.",
+    "dgx-spark-bench",
+    "token-per-watt",
+    "script-results",
+];
 
 fn table() -> String {
     let mut text =

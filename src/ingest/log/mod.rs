@@ -20,6 +20,7 @@ mod llama_benchy;
 mod marks;
 mod mlperf;
 mod multi_turn;
+mod script;
 mod serving;
 mod sglang;
 mod trtllm;
@@ -43,6 +44,7 @@ use llama::LLAMA;
 use llama_bench::LLAMA_BENCH;
 use llama_benchy::LLAMA_BENCHY;
 use mlperf::MLPERF;
+use script::SCRIPT;
 use sglang::SGLANG;
 use trtllm::TRTLLM_SERVER;
 use vllm::VLLM;
@@ -62,6 +64,7 @@ pub static KINDS: &[&Kind] = &[
     &MLPERF,
     &LLAMA_BENCHY,
     &LLAMA_BENCH,
+    &SCRIPT,
 ];
 
 /// A kind of text: what it is called, which phrases it looks for, and how its reader begins.

@@ -1,0 +1,148 @@
+//! Logs of scripts that time one prompt a model: `--- Testing NAME ---`, later `Results: 173.25 tok/s | TTFT: 11.8ms | 256 tokens | ...`.
+//!
+//! In:  such lines.  Out: one piece a result.
+//! Not here: what the script calls a rate: it says neither whether the prompt is in it nor how the first token was taken, so the rate is
+//! kept and is no metric.
+//!
+//! Seen: scripts around ollama and llama.cpp on a GB10, 2026.
+
+use super::{Kind, Reader};
+use crate::ingest::figure::Figure;
+use crate::ingest::{About, Parsed, Piece, Record, SourceFile, Standing};
+use crate::model::{Extra, ExtraValue, Reading, Setup, Status};
+
+const RULE: &str = "script-results";
+/// Results kept of one text; a sweep has some dozens.
+const MOST: usize = 10_000;
+
+/// See the module.
+pub static SCRIPT: Kind = Kind {
+    name: "script-results",
+    about: About {
+        tool: "scripts around ollama and llama.cpp",
+        versions: "2026",
+        sign: "`Results: ... tok/s | TTFT: ...ms | ...` in one line",
+        reads: "TTFT, total time as E2E latency, tokens, temperature; the rate beside, because nobody says what it counts",
+    },
+    signs: &["tok/s | TTFT: "],
+    marks: &["--- Testing ", "tok/s | TTFT: "],
+    start: || Box::<Log>::default(),
+};
+
+#[derive(Default)]
+struct Log {
+    /// The model that is being tested.
+    model: Option<String>,
+    results: Vec<(Option<String>, u64, Vec<(String, Figure)>)>,
+    more: usize,
+}
+
+impl Reader for Log {
+    fn line(&mut self, number: u64, line: &str) {
+        if let Some((_, rest)) = line.split_once("--- Testing ") {
+            let name = rest.trim_end_matches([' ', '-']);
+            // The size in brackets is part of the title and not of the name.
+            let name = name.rsplit_once(" (").map_or(name, |(name, _)| name);
+            self.model = Some(name.trim().chars().take(120).collect());
+            return;
+        }
+        let Some((before, _)) = line.split_once("tok/s | TTFT: ") else { return };
+        if self.results.len() == MOST {
+            self.more += 1;
+            return;
+        }
+        let start = before.rfind(':').map_or(0, |at| at + 1);
+        let cells = line.get(start..).unwrap_or_default().split('|');
+        let found = cells.filter_map(cell).collect();
+        self.results.push((self.model.clone(), number, found));
+    }
+
+    fn finish(self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed> {
+        if self.results.is_empty() {
+            return None;
+        }
+        let mut parsed = Parsed::default();
+        if self.more > 0 {
+            parsed.notes.push(format!("{} further results are passed over", self.more));
+        }
+        for (model, line, cells) in self.results {
+            let mut piece = Piece {
+                standing: Standing::Alone,
+                model: model.clone(),
+                status: Some(Status::Done),
+                setup: Setup { tool: Some("script".to_owned()), model_id: model, batch: Some(1.0), ..Setup::default() },
+                ..Piece::default()
+            };
+            for (name, Figure { value, decimals }) in cells {
+                let origin = file.origin(Some(line), Some(name.clone()), RULE);
+                let metric = match name.as_str() {
+                    "TTFT ms" => Some(("ttft_ms", 1.0)),
+                    "total s" => Some(("e2e_latency_ms", 1000.0)),
+                    _ => None,
+                };
+                if let Some((metric, factor)) = metric {
+                    let decimals = decimals.filter(|_| factor == 1.0);
+                    piece.readings.push(Reading { metric: metric.to_owned(), value: value * factor, decimals, origin });
+                    continue;
+                }
+                if name == "tokens" {
+                    piece.setup.osl = Some(value);
+                }
+                let (name, unit) = name.rsplit_once(' ').map_or((name.as_str(), ""), |(name, unit)| (name, unit));
+                piece.extras.push(Extra {
+                    name: name.to_owned(),
+                    unit: unit.to_owned(),
+                    value: ExtraValue::Number(value),
+                    why: (unit == "tok/s").then_some("the script does not say what the rate counts"),
+                    origin,
+                });
+            }
+            parsed.records.push(Record::Piece(Box::new(piece)));
+        }
+        Some(parsed)
+    }
+}
+
+/// `173.25 tok/s`, `TTFT: 11.8ms`, `256 tokens`, `1.734337s total`, `GPU: 51C`: what it is with its unit, and the figure.
+fn cell(text: &str) -> Option<(String, Figure)> {
+    let (title, rest) = text.rsplit_once(':').map_or(("", text), |(title, rest)| (title.trim(), rest));
+    let rest = rest.trim();
+    let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(rest.len());
+    let (number, unit) = rest.split_at_checked(end)?;
+    let figure = Figure::parse(number).filter(|figure| figure.value.is_finite())?;
+    let mut words = unit.split_whitespace();
+    let name = match (title, words.next().unwrap_or_default(), words.next()) {
+        ("", "tok/s", _) => "rate tok/s".to_owned(),
+        ("", "tokens", _) => "tokens".to_owned(),
+        ("", unit, Some(what)) => format!("{what} {unit}"),
+        (title, unit, _) => format!("{title} {unit}"),
+    };
+    Some((name.trim().chars().take(60).collect(), figure))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_results_is_a_run_of_the_model_above_it() {
+        let mut log = Box::<Log>::default();
+        log.line(3, "--- Testing small:1b (1B) ---");
+        log.line(6, "  Results: 100.5 tok/s | TTFT: 12.5ms | 256 tokens | 2.75s total | GPU: 51C");
+        let mut nothing: &[u8] = &[];
+        let parsed = log.finish(&SourceFile::new("a.txt", 0, &mut nothing)).unwrap();
+        let [Record::Piece(piece)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
+        let found: Vec<(&str, f64)> = piece.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
+        assert_eq!(found, [("ttft_ms", 12.5), ("e2e_latency_ms", 2750.0)]);
+        assert_eq!((piece.model.as_deref(), piece.setup.osl), (Some("small:1b"), Some(256.0)));
+        let extras: Vec<(&str, &str)> = piece.extras.iter().map(|e| (e.name.as_str(), e.unit.as_str())).collect();
+        assert_eq!(extras, [("rate", "tok/s"), ("tokens", ""), ("GPU", "C")]);
+    }
+
+    #[test]
+    fn what_is_no_result_is_not_taken() {
+        assert_eq!(cell("nothing here"), None);
+        assert_eq!(cell(""), None);
+        assert_eq!(cell("é: 5é"), Some(("é é".to_owned(), Figure { value: 5.0, decimals: Some(0) })));
+    }
+}
