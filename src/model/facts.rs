@@ -28,6 +28,8 @@ pub struct MachineFacts {
     /// True where host and device share one memory.
     #[serde(default)]
     pub unified_memory: bool,
+    /// SM clock at work below which the machine is stuck, MHz, where that is known to happen without a flag.
+    pub stuck_clock_mhz: Option<f64>,
     /// Highest plausible GPU temperature, degrees Celsius.
     pub max_temp_c: Option<f64>,
     /// Dense peak of BF16 (of FP16 where the device has no BF16), TFLOP/s, without sparsity.

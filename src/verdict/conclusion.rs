@@ -305,7 +305,7 @@ fn causes_open(c: &Comparison, traps: &[TrapReport]) -> Vec<String> {
 /// How many measurements stand behind the columns.
 fn independent(case: &Case<'_>, derived: &[Derived]) -> Option<Sentence> {
     let columns: Vec<&str> = case
-        .metrics()
+        .reported()
         .into_iter()
         .filter(|name| Metric::find(name).is_some_and(|m| m.ratio_scale && m.base() == *name))
         .filter(|name| case.cells.iter().any(|cell| !cell.numbers(name).is_empty()))

@@ -44,7 +44,7 @@ const BAD: &[Case] = &[
     ("junk/noise.bin", &[0, 159, 146, 150, 0, 1, 2, 255], &["junk/noise.bin", "no text"]),
     ("junk/noise.json", &[b'{', 0xff, 0xfe, b'"'], &["junk/noise.json", "JSON"]),
     ("junk/noise.csv", &[b'e', 0xff, 0x00, b',', b'\n', 0xfe], &["junk/noise.csv"]),
-    ("packed/results.json.gz", &[0x1f, 0x8b, 8, 0], &["packed/results.json.gz", "unpack"]),
+    ("packed/results.json.gz", &[0x1f, 0x8b, 8, 0], &["packed/results.json.gz", "unexpected end"]),
     ("short/runs.csv", b"environment,model,ttft_ms\nnative,m\n", &["line 2", "3 cells", "2"]),
     ("points/runs.csv", b"environment;model;ttft_ms\nnative;m;1,5\n", &["points/runs.csv", "commas"]),
     ("dates/runs.csv", b"environment,model,ttft_ms,started_utc\nnative,m,1,yesterday\n", &["line 2", "'started_utc'", "\"yesterday\""]),

@@ -130,7 +130,7 @@ fn the_file_of_this_machine_is_read_back_by_the_analysis() {
     let text = std::fs::read_to_string(folder.file()).unwrap();
     let mut bytes = text.as_bytes();
     let mut file = SourceFile::new("runs/a/telemetry.csv", text.len() as u64, &mut bytes);
-    let csv = crate::ingest::FORMATS.iter().find(|format| format.name() == "GPU telemetry").unwrap();
+    let csv = crate::ingest::FORMATS.iter().find(|format| format.name() == "telemetry-csv").unwrap();
     let parsed = csv.parse(&mut file).unwrap();
     assert!(parsed.left_out.is_empty(), "{:?}", parsed.left_out);
     let Some(crate::ingest::Record::Piece(piece)) = parsed.records.into_iter().next() else { panic!("no piece") };

@@ -21,8 +21,6 @@ pub const DIPS_PCT: f64 = 5.0;
 pub const REPEATS_PCT: f64 = 3.0;
 /// Environments may differ so much in their mean clock, per cent of the baseline: the margin of a rate.
 pub const ARMS_PCT: f64 = crate::model::metric::MARGIN_RATE_PCT;
-/// A GB10 at work below this clock is stuck, MHz: healthy ones hold 2,280 to 2,410, stuck ones 500 to 850, without any flag.
-pub const GB10_STUCK_MHZ: f64 = 1400.0;
 
 /// Clock unstable.
 pub struct ClockUnstable;
@@ -39,10 +37,10 @@ impl Trap for ClockUnstable {
     }
     fn about(&self) -> String {
         format!(
-            "Work bound by arithmetic goes with the clock of the GPU, so runs at unlike clocks measure the clock. A GB10 can be stuck at 500 to 850 MHz in its fastest state, cool, with no reason told, \
-             until it is unplugged. The check looks at samples at work ({} % utilisation and more): it fires when more than {DIPS_PCT} % of a run's samples lie more than {DIP_PCT} % below the run's median \
-             clock, when repeats of a cell differ by more than {REPEATS_PCT} % in their mean clock, when an environment differs from the baseline by more than {ARMS_PCT} %, and when a GB10 works below \
-             {GB10_STUCK_MHZ} MHz. To avoid the trap, lock the clock, check it under load before each run, and alternate the environments.",
+            "Work bound by arithmetic goes with the clock of the GPU, so runs at unlike clocks measure the clock. Some machines can be stuck at a third of their clock in their fastest state, cool, with no reason told, \
+             until they are unplugged. The check looks at samples at work ({} % utilisation and more): it fires when more than {DIPS_PCT} % of a run's samples lie more than {DIP_PCT} % below the run's median \
+             clock, when repeats of a cell differ by more than {REPEATS_PCT} % in their mean clock, when an environment differs from the baseline by more than {ARMS_PCT} %, and when a machine works below \
+             the clock at which its facts call it stuck. To avoid the trap, lock the clock, check it under load before each run, and alternate the environments.",
             telemetry::BUSY_PCT
         )
     }
@@ -80,8 +78,8 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         )));
         repeats(cell, &clocks, &mut said, &mut rows);
         dips(cell, &mut said, &mut rows);
-        if case.machine().is_some_and(|machine| machine.title.contains("GB10")) {
-            stuck(cell, &clocks, &mut said, &mut rows);
+        if let Some(limit) = case.machine().and_then(|machine| machine.stuck_clock_mhz) {
+            stuck(cell, &clocks, limit, &mut said, &mut rows);
         }
     }
     if means.is_empty() {
@@ -162,15 +160,10 @@ fn dips(cell: &Cell<'_>, said: &mut Vec<String>, rows: &mut Vec<Evidence>) {
     }
 }
 
-fn stuck(cell: &Cell<'_>, clocks: &[(&Run, f64)], said: &mut Vec<String>, rows: &mut Vec<Evidence>) {
-    let low: Vec<&(&Run, f64)> = clocks.iter().filter(|(_, clock)| *clock < GB10_STUCK_MHZ).collect();
+fn stuck(cell: &Cell<'_>, clocks: &[(&Run, f64)], limit: f64, said: &mut Vec<String>, rows: &mut Vec<Evidence>) {
+    let low: Vec<&(&Run, f64)> = clocks.iter().filter(|(_, clock)| *clock < limit).collect();
     if !low.is_empty() {
-        said.push(format!(
-            "{} of {} runs in {} work below {GB10_STUCK_MHZ} MHz",
-            low.len(),
-            clocks.len(),
-            cell.environment
-        ));
+        said.push(format!("{} of {} runs in {} work below {limit} MHz", low.len(), clocks.len(), cell.environment));
         rows.extend(low.iter().map(|(run, clock)| read(run, METRIC, format!("{} MHz", significant(*clock, 4)))));
     }
 }

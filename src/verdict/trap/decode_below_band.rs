@@ -33,7 +33,7 @@ impl Trap for DecodeBelowBand {
     fn about(&self) -> String {
         format!(
             "Decoding few sequences is bound by memory, so its share of the roofline says whether machine and software are well. Published figures \
-             of one GB10 reach 56 to 87 %. The check notes runs below {LEAST_HEALTHY_PCT} % with at most {MOST_SEQUENCES} sequences at a time, \
+             of healthy devices reach 56 to 87 %. The check notes runs below {LEAST_HEALTHY_PCT} % with at most {MOST_SEQUENCES} sequences at a time, \
              counted by time per token or decode rate; output throughput holds the prefill as well and can only clear a run, unless outputs are \
              longer than inputs. Usual causes are eager mode, kernels that fall back for want of an instruction, clocks that are stuck without \
              a throttle flag, several runs on one device, or a small model whose launches take longer than its reads. To avoid it, archive a \
