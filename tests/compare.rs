@@ -180,11 +180,17 @@ fn markdown_keeps_its_table_whatever_the_names_are() {
         markdown.starts_with("### branch against main\n") && markdown.contains("**Worse beyond the margin.**"),
         "{markdown}"
     );
-    let rows: Vec<&str> = markdown.lines().filter(|line| line.starts_with("| ")).collect();
-    assert_eq!(rows.len(), 2, "a header and one verdict: {markdown}");
-    for row in rows {
-        let bars = row.match_indices('|').filter(|(at, _)| !row[..*at].ends_with('\\')).count();
-        assert_eq!(bars, 6, "five cells: {row}");
+    let bars = |row: &str| row.match_indices('|').filter(|(at, _)| !row[..*at].ends_with('\\')).count();
+    let tables: Vec<Vec<&str>> = markdown
+        .split("\n\n")
+        .map(|part| part.lines().filter(|line| line.starts_with("| ")).collect::<Vec<_>>())
+        .filter(|rows| !rows.is_empty())
+        .collect();
+    assert_eq!(tables.len(), 2, "verdicts, and what every cell must say: {markdown}");
+    assert_eq!(tables[0].len(), 2, "a header and one verdict: {markdown}");
+    assert_eq!(bars(tables[0][0]), 6, "five cells: {markdown}");
+    for table in &tables {
+        assert!(table.iter().all(|row| bars(row) == bars(table[0])), "{table:#?}");
     }
     // A name becomes neither markup nor a link in somebody's pull request.
     let shown = r"a\|b \<script\>alert(1)\</script\> \`code\` \[x\](javascript:y) \*bold\*";

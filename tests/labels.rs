@@ -8,18 +8,21 @@ use sparkbench::ingest::{self, Intake, Options};
 /// A console log of trtllm-bench that names no environment.
 const LOG: &str = "fixtures/ingest/trtllm-bench/W0a_kv090.txt";
 
+/// Its wall time, ms.
+const TOTAL_MS: &str = "138204.2020";
+
 /// A folder of the test with the log under each of these names.
 fn folder(name: &str, paths: &[&str]) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("labels-{name}"));
     let _ = std::fs::remove_dir_all(&folder);
-    let log =
-        std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(LOG)).expect("the fixture is there");
+    let log = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(LOG);
+    let log = std::fs::read_to_string(log).expect("the fixture is there");
+    assert!(log.contains(TOTAL_MS));
     for (number, path) in paths.iter().enumerate() {
         let path = folder.join(path);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder can be made");
-        // Not one byte for byte: copies of one run would be one run.
-        let own = [log.as_slice(), format!("\n# {number}\n").as_bytes()].concat();
-        std::fs::write(path, own).expect("a file can be written");
+        // Each with a wall time of its own: copies of one run would be one run.
+        std::fs::write(path, log.replace(TOTAL_MS, &format!("{}.5", 40_000 + number))).expect("a file can be written");
     }
     folder
 }

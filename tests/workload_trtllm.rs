@@ -232,7 +232,10 @@ fn a_whole_run_of_the_stand_in_is_probed_prepared_measured_and_examined() {
         std::fs::write(run_folder.join("stderr.log"), "").unwrap();
         let faults = workload.examine(&cell, &run_folder).faults;
         assert!(faults.contains(&"the report 'work/report.json' is missing".into()), "{faults:?}");
-        assert!(faults.iter().any(|fault| fault.contains("no result block: OutOfMemoryError")), "{faults:?}");
+        assert!(
+            faults.iter().any(|fault| fault.contains("no result block: out of memory: torch.OutOfMemoryError")),
+            "{faults:?}"
+        );
     }
 }
 
