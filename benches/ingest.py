@@ -48,7 +48,7 @@ def write(folder, files, requests):
         found = {
             "date": f"202601{1 + k % 28:02}-{k // 60 % 24:02}{k % 60:02}00", "endpoint_type": "vllm", "label": None,
             "model_id": "org/model-8b", "tokenizer_id": "org/model-8b", "num_prompts": requests, "request_rate": "inf", "burstiness": 1.0,
-            "max_concurrency": (1, 8, 32, 128)[k % 4], "duration": duration, "completed": requests, "failed": 0,
+            "max_concurrency": (1, 8, 32, 128)[k // 2 % 4], "duration": duration, "completed": requests, "failed": 0,
             "total_input_tokens": 1024 * requests, "total_output_tokens": sum(lengths), "request_throughput": requests / duration,
             "request_goodput": None, "output_throughput": sum(lengths) / duration,
             "total_token_throughput": (sum(lengths) + 1024 * requests) / duration,

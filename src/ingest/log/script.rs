@@ -29,11 +29,18 @@ pub static SCRIPT: Kind = Kind {
     start: || Box::<Log>::default(),
 };
 
+/// One line of results.
+struct Line {
+    model: Option<String>,
+    number: u64,
+    cells: Vec<(String, Figure)>,
+}
+
 #[derive(Default)]
 struct Log {
     /// The model that is being tested.
     model: Option<String>,
-    results: Vec<(Option<String>, u64, Vec<(String, Figure)>)>,
+    results: Vec<Line>,
     more: usize,
 }
 
@@ -53,8 +60,8 @@ impl Reader for Log {
         }
         let start = before.rfind(':').map_or(0, |at| at + 1);
         let cells = line.get(start..).unwrap_or_default().split('|');
-        let found = cells.filter_map(cell).collect();
-        self.results.push((self.model.clone(), number, found));
+        let cells = cells.filter_map(cell).collect();
+        self.results.push(Line { model: self.model.clone(), number, cells });
     }
 
     fn finish(self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed> {
@@ -65,7 +72,7 @@ impl Reader for Log {
         if self.more > 0 {
             parsed.notes.push(format!("{} further results are passed over", self.more));
         }
-        for (model, line, cells) in self.results {
+        for Line { model, number: line, cells } in self.results {
             let mut piece = Piece {
                 standing: Standing::Alone,
                 model: model.clone(),
