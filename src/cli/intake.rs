@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
+
 use super::talk::Talk;
 use crate::archive;
 use crate::error::Error;
@@ -138,7 +140,7 @@ pub fn judge_runs(intake: Intake, judging: &Judging, talk: &Talk) -> Result<Judg
     let mut facts = verdict::facts::builtin()?;
     facts.extend(intake.facts);
     let mut runs: Vec<Run> = intake.runs;
-    runs.iter_mut().for_each(summary::of_requests);
+    runs.par_iter_mut().for_each(summary::of_requests);
     telemetry::of_all(&mut runs);
     let mut campaigns = intake.campaigns;
     verdict::derive::of_facts(&campaigns, &mut runs, &facts);

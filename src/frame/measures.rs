@@ -19,6 +19,9 @@ pub struct Frames {
     ids: Vec<String>,
 }
 
+/// The metric of the gaps between tokens.
+const GAPS: &str = "itl_ms";
+
 /// Wraps what polars reports; it can only fail here on shapes that this file builds itself.
 pub(super) fn broken(cause: PolarsError) -> Error {
     Error::archive("cannot build a table").because(cause)
@@ -58,12 +61,13 @@ pub fn build(runs: &[Run]) -> Result<Frames, Error> {
     Ok(Frames { measures, requests: requests(runs)?, ids: runs.iter().map(|run| run.id.clone()).collect() })
 }
 
-/// One row a request and metric.
+/// One row a request and metric. Gaps between tokens are not of that kind: a run has as many as it has tokens, no row number leads back to a
+/// request, and at sixty bytes a row they would be most of the memory of an analysis.
 fn requests(runs: &[Run]) -> Result<DataFrame, Error> {
     let (mut run_ids, mut metrics, mut campaigns) = (Vec::new(), Vec::new(), Vec::new());
     let (mut index, mut values) = (Vec::new(), Vec::new());
     for run in runs {
-        for series in &run.series {
+        for series in run.series.iter().filter(|series| series.metric != GAPS) {
             for (place, value) in (0u32..).zip(&series.values) {
                 campaigns.push(run.campaign.as_str());
                 run_ids.push(run.id.as_str());

@@ -160,6 +160,31 @@ fn drift(cell: &CellValues, values: &[f64], runs: &[&Run], settings: &Settings, 
     }
 }
 
+/// Random draws of one hierarchical bootstrap beyond which there is no interval: some seconds of one processor. Values of requests stay far
+/// below, at 200,000 in a cell; gaps between tokens of some hundred detailed runs do not.
+const MOST_DRAWS: usize = 2_000_000_000;
+
+/// The percentiles without their intervals, which says so: fewer resamples would be another interval under the same name.
+fn point_only(mut runs: Vec<Vec<f64>>, total: usize) -> Vec<RequestPercentile> {
+    runs.iter_mut().for_each(|values| values.sort_unstable_by(f64::total_cmp));
+    let mut all: Vec<f64> = Vec::with_capacity(total);
+    runs.iter().for_each(|values| all.extend(values));
+    all.sort_unstable_by(f64::total_cmp);
+    let report = |(name, p): (&'static str, f64)| {
+        let own: Vec<f64> = runs.iter().map(|values| stats::quantile_sorted(values, p)).collect();
+        RequestPercentile {
+            percentile: name,
+            estimate: stats::quantile_sorted(&all, p),
+            interval: None,
+            median_of_runs: stats::quantile_sorted(&stats::sorted(&own), 0.5),
+            requests: total,
+            runs: runs.len(),
+            flags: vec!["too_many_to_resample".to_owned()],
+        }
+    };
+    POOLED.into_iter().map(report).collect()
+}
+
 /// Percentiles over all requests, for the bare per-request metrics only: a percentile of percentiles says nothing.
 fn pooled(cell: &CellValues, metric: &Metric, runs: &[&Run], settings: &Settings) -> Vec<RequestPercentile> {
     if metric.base() != metric.name || metric.direction != Direction::LowerIsBetter {
@@ -174,6 +199,9 @@ fn pooled(cell: &CellValues, metric: &Metric, runs: &[&Run], settings: &Settings
     let total: usize = requests.iter().map(Vec::len).sum();
     if total < 2 {
         return Vec::new();
+    }
+    if total.saturating_mul(settings.resamples) > MOST_DRAWS {
+        return point_only(requests, total);
     }
     let job = settings.job(format!("{}|{}|{}|request_percentiles", cell.model, cell.metric, cell.environment));
     let Some(found) = hierarchical::percentiles(&requests, &POOLED.map(|(_, p)| p), &job) else { return Vec::new() };

@@ -158,7 +158,7 @@ pub struct RequestPercentile {
     pub percentile: &'static str,
     /// Of the pooled requests.
     pub estimate: f64,
-    /// Hierarchical bootstrap, percentile limits; absent with one run.
+    /// Hierarchical bootstrap, percentile limits; absent with one run, and where the values are too many to be resampled.
     pub interval: Option<Interval>,
     /// Median over runs of the per-run percentile.
     pub median_of_runs: f64,
@@ -166,6 +166,6 @@ pub struct RequestPercentile {
     pub requests: usize,
     /// Runs.
     pub runs: usize,
-    /// `few_runs`, `one_run`, `tail`.
+    /// `few_runs`, `one_run`, `tail`, `too_many_to_resample`.
     pub flags: Vec<String>,
 }
