@@ -35,7 +35,7 @@ impl Format for Sidecar {
     fn about(&self) -> About {
         About {
             tool: "scripts around vllm bench",
-            versions: "as result sets from DGX Spark have it",
+            versions: "as published result sets have it",
             sign: "an object with `server_config`, or with a model and the version or image of a server",
             reads: "model, engine and version, machine, settings of the server, for all runs of the folder",
         }
