@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """How fast result files of a foreign tool are read, beside Python's polars and pandas on the same files in the same invocation.
 
-    cargo build --release
+    cargo build --release --bin sparkbench --example read_results
     pip install polars pandas
-    python3 benches/ingest.py target/release/sparkbench [FILES] [REQUESTS]
+    python3 benches/ingest.py target/release [FILES] [REQUESTS] [--reading] [--times DIGITS]
 
-In:  the program; 1,000 files of 500 requests (1 MB each) unless said otherwise.  Out: a Markdown table.
+In:  the folder of the programs; 1,000 files of 500 requests (1 MB each) unless said otherwise.  Out: a Markdown table, with the load of the machine.
 The files are of the shape of `vllm bench serve --save-detailed`: one object on one line, per-request lists of lengths, of times in
-seconds, and a list of lists of gaps. Our side is the whole of `analyse`: reading, hashing, checking, statistics, verdicts, pages. Theirs
-is reading into a data frame and the mean of two lists; nothing is hashed, checked or written.
+seconds, and a list of lists of gaps; `--times` is the number of digits behind the point of a time (12; Python's clock gives 16 to 19). Our side is
+once reading alone (`examples/read_results.rs`: hashed and checked, to the runs and their tables of requests), once the whole of
+`analyse`: reading, statistics, verdicts, pages; `--reading` leaves that out. Theirs is reading into a data frame and the mean of two
+lists; nothing is hashed, checked or written. All sides read from the page cache: each file was just written.
 """
 
+import argparse
 import json
 import os
 import pathlib
@@ -37,12 +40,12 @@ for path in sys.argv[1:]:
 """
 
 
-def write(folder, files, requests):
+def write(folder, files, requests, digits):
     draw = random.Random(1)
     for k in range(files):
         lengths = [draw.randint(60, 140) for _ in range(requests)]
-        itls = [[round(draw.uniform(0.008, 0.015), 12) for _ in range(n - 1)] for n in lengths]
-        ttfts = [round(draw.uniform(0.05, 0.2), 12) for _ in range(requests)]
+        itls = [[round(draw.uniform(0.008, 0.015), digits) for _ in range(n - 1)] for n in lengths]
+        ttfts = [round(draw.uniform(0.05, 0.2), digits) for _ in range(requests)]
         duration = sum(map(sum, itls)) / 32
         mean = lambda values: sum(values) / len(values)
         found = {
@@ -63,7 +66,7 @@ def write(folder, files, requests):
 
 
 def timed(command):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    before = processor()
     began = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     peak, status = 0, pathlib.Path(f"/proc/{process.pid}/status")
@@ -76,33 +79,47 @@ def timed(command):
     took = time.monotonic() - began
     if process.returncode:
         sys.exit(process.stderr.read())
-    return took, resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, peak / 1024
+    return took, processor() - before, peak / 1024
+
+
+def processor():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def main():
-    program = os.path.abspath(sys.argv[1])
-    files, requests = (int(word) for word in (sys.argv[2:] + ["1000", "500"][len(sys.argv) - 2:])[:2])
+    ask = argparse.ArgumentParser()
+    ask.add_argument("programs", type=lambda name: pathlib.Path(name).resolve())
+    ask.add_argument("files", type=int, nargs="?", default=1000)
+    ask.add_argument("requests", type=int, nargs="?", default=500)
+    ask.add_argument("--reading", action="store_true")
+    ask.add_argument("--times", type=int, default=12)
+    asked = ask.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for environment in "ab":
             (folder / "in" / f"environment-{environment}").mkdir(parents=True)
-        write(folder / "in", files, requests)
+        write(folder / "in", asked.files, asked.requests, asked.times)
         labels = ['schema = "sparkbench.labels/1"']
         for environment in "ab":
             labels += ["[[files]]", f'glob = "environment-{environment}/**"', f'environment = "{environment}"']
         (folder / "in" / "labels.toml").write_text("\n".join(labels) + "\n")
         paths = sorted(str(path) for path in (folder / "in").glob("*/*.json"))
         total = sum(os.path.getsize(path) for path in paths) / 1e9
-        print(f"{len(paths)} files, {total:.2f} GB", file=sys.stderr)
+        print(f"{len(paths)} files, {total:.2f} GB, load averages {os.getloadavg()}", file=sys.stderr)
         rows = [
-            ("`sparkbench analyse`, pages and all", [program, "analyse", str(folder / "in"), "--site", str(folder / "site"), "--quiet"]),
+            ("sparkbench, reading", [asked.programs / "examples" / "read_results", str(folder / "in")]),
             ("Python polars, reading", [sys.executable, "-c", POLARS, *paths]),
             ("Python json and pandas, reading", [sys.executable, "-c", PANDAS, *paths]),
         ]
+        if not asked.reading:
+            analyse = [asked.programs / "sparkbench", "analyse", str(folder / "in"), "--site", str(folder / "site"), "--quiet"]
+            rows.insert(1, ("`sparkbench analyse`, pages and all", analyse))
         print("| | wall, s | CPU, s | peak, MiB | MB/s |\n|---|---:|---:|---:|---:|")
         for what, command in rows:
             took, cpu, peak = timed(command)
             print(f"| {what} | {took:.2f} | {cpu:.2f} | {peak:,.0f} | {1000 * total / took:,.0f} |", flush=True)
+        print(f"load averages {os.getloadavg()}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 //! Not here: printing, and any decision to go on or stop.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// What kind of failure this is. The exit code follows from it and from nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +57,7 @@ impl fmt::Display for Place {
 }
 
 /// Everything a person needs to go on.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Error {
     /// Decides the exit code.
     pub kind: Kind,
@@ -68,7 +69,7 @@ pub struct Error {
     pub detail: Option<String>,
     /// An action, written where the knowledge is.
     pub hint: Option<String>,
-    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
 impl Error {
@@ -108,10 +109,22 @@ impl Error {
         self
     }
 
+    /// All of it as part of a sentence, on one line.
+    pub fn in_a_line(&self) -> String {
+        self.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// What went wrong and why, on one line; what to do is said elsewhere.
+    pub fn in_short(&self) -> String {
+        let detail = self.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
+        let cause = self.source.as_ref().map(|cause| format!(" ({cause})")).unwrap_or_default();
+        format!("{}{detail}{cause}", self.what).replace('\n', " ")
+    }
+
     /// Keeps the cause.
     #[must_use]
     pub fn because(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
-        self.source = Some(Box::new(source));
+        self.source = Some(Arc::new(source));
         self
     }
 }
@@ -157,5 +170,15 @@ mod tests {
              try:   open the file: the benchmark may have stopped early"
         );
         assert_eq!(error.kind.exit_code(), 5);
+    }
+
+    #[test]
+    fn on_one_line_an_error_tells_all_and_in_short_what_and_why() {
+        let error = Error::archive("cannot read 'a'").detail("two\nlines").hint("look").because(fmt::Error);
+        assert_eq!(
+            error.in_a_line(),
+            "cannot read 'a' where: two lines try: look cause: an error occurred when formatting an argument"
+        );
+        assert_eq!(error.in_short(), "cannot read 'a' (two lines) (an error occurred when formatting an argument)");
     }
 }

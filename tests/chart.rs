@@ -1,15 +1,22 @@
 //! Every chart: its fixture, its golden drawing, and what must hold of any drawing.
 #![cfg(feature = "chart")]
 
+#[path = "support/drawing.rs"]
+mod drawing;
+
 use std::fs;
 use std::path::PathBuf;
 
 use sparkbench::chart::forest::Kind;
-use sparkbench::chart::{self, Bars, CHARTS, Ecdf, Figure, Forest, RunOrder, STYLE, Series, Spread, Strip};
-use sparkbench::chart::{bars, ecdf, forest, run_order, series, spread};
+use sparkbench::chart::{
+    self, Bars, CHARTS, Ecdf, Figure, Forest, RequestTimeline, RunOrder, STYLE, Series, Shift, Slope, Spread, Strip,
+    TimelineHeatmap,
+};
+use sparkbench::chart::{
+    bars, ecdf, forest, request_timeline, run_order, series, shift, slope, spread, timeline_heatmap,
+};
 
-/// One SVG on a page must stay below this.
-const MOST_BYTES: usize = 60_000;
+use drawing::{MOST_BYTES, ODD, elements, hostile, sound};
 
 fn here(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests").join(path)
@@ -29,33 +36,6 @@ fn drawn() -> Vec<(String, Figure)> {
         (name.to_owned(), chart.draw_json(&json, name).expect("the fixture fits the chart"))
     };
     names.iter().map(one).collect()
-}
-
-/// Opening and closing tags match, and every attribute is quoted; gives the names of the elements.
-fn elements(svg: &str) -> Vec<String> {
-    let mut open = Vec::new();
-    let mut seen = Vec::new();
-    let mut rest = svg;
-    while let Some(start) = rest.find('<') {
-        let end = start + rest[start..].find('>').expect("a tag ends");
-        let tag = &rest[start + 1..end];
-        rest = &rest[end + 1..];
-        if tag.starts_with('?') {
-            continue;
-        }
-        if let Some(name) = tag.strip_prefix('/') {
-            assert_eq!(open.pop().as_deref(), Some(name), "tags close in order");
-            continue;
-        }
-        assert_eq!(tag.matches('"').count() % 2, 0, "quotes match in <{tag}>");
-        let name = tag.split([' ', '/']).next().unwrap_or_default().to_owned();
-        seen.push(name.clone());
-        if !tag.ends_with('/') {
-            open.push(name);
-        }
-    }
-    assert!(open.is_empty(), "left open: {open:?}");
-    seen
 }
 
 #[test]
@@ -169,21 +149,6 @@ fn nothing_to_draw_is_said() {
     }
 }
 
-/// What must hold of every drawing, whatever it was made from.
-fn sound(what: &str, figure: &Figure) {
-    for svg in [&figure.svg, &figure.narrow] {
-        elements(svg);
-        assert!(svg.len() < MOST_BYTES, "{what}: {} bytes", svg.len());
-        for word in ["<script", "NaN", "inf", "javascript:", "\u{0}", "\u{202e}", "onload=\"", "not finite"] {
-            assert!(!svg.contains(word), "{what}: `{word}` in the drawing");
-        }
-    }
-    for row in &figure.table.rows {
-        assert_eq!(row.cells.len(), figure.table.columns.len(), "{what}");
-        assert!(row.href.as_deref().is_none_or(|href| !href.contains("javascript")), "{what}");
-    }
-}
-
 /// Every chart over these values, with this label on everything that has one.
 fn all_charts(values: &[f64], label: &str, arms: usize) -> Vec<(&'static str, Figure)> {
     let label = || label.to_owned();
@@ -267,13 +232,71 @@ fn all_charts(values: &[f64], label: &str, arms: usize) -> Vec<(&'static str, Fi
     let curves = arms().map(|i| ecdf::Curve { label: name(i), values: values.to_vec() }).collect();
     out.push(("ecdf", Ecdf { title, finding, axis, unit, log_x: true, curves }.draw("d")));
     let (title, finding, x_axis, _) = words();
-    out.push((
-        "series",
-        Series { title, finding, x_axis, window: pair(), tracks: arms().map(track).collect() }.draw("e"),
-    ));
+    out.push(("series", {
+        let event = |value: &f64| series::Event { at: *value, label: label() };
+        let held = |value: &f64| series::Stretch { from: *value, to: value + 1.0, label: label() };
+        Series {
+            title,
+            finding,
+            x_axis,
+            window: pair(),
+            events: values.iter().map(event).collect(),
+            held: values.iter().map(held).collect(),
+            tracks: arms().map(track).collect(),
+        }
+        .draw("e")
+    }));
     let (title, finding, axis, unit) = words();
     let groups = vec![bars::Group { heading: label(), bars: arms().map(bar).collect() }];
     out.push(("bars", Bars { title, finding, axis, unit, groups }.draw("f")));
+    let (title, finding, axis, unit) = words();
+    let linked_pair = |(i, v): (usize, &f64)| slope::Pair {
+        label: name(i),
+        from: *v,
+        to: values[values.len() - 1 - i],
+        difference: values[values.len() - 1 - i] - v,
+        from_href: href(),
+        to_href: Some("r/x/index.html".to_owned()),
+    };
+    let (from, to) = (label(), name(1));
+    let pairs = values.iter().enumerate().map(linked_pair).collect();
+    let interval = values.first().copied().zip(values.last().copied());
+    let made = Slope { title, finding, axis, unit, from, to, pairs, mean: values.first().copied(), interval };
+    out.push(("slope", made.draw("h")));
+    let (title, finding, axis, unit) = words();
+    let decile = |(i, v): (usize, &f64)| shift::Decile {
+        percent: 10.0 * (i % 11) as f64,
+        baseline: *v,
+        candidate: *v,
+        difference: *v,
+        interval,
+        band: interval,
+    };
+    let deciles = values.iter().enumerate().map(decile).collect();
+    let (baseline, candidate) = (label(), name(1));
+    out.push(("shift", Shift { title, finding, axis, unit, baseline, candidate, deciles }.draw("i")));
+    let (title, finding, x_axis, unit) = words();
+    let heat = |i: usize| timeline_heatmap::HeatRow {
+        label: name(i),
+        href: href(),
+        values: values.iter().map(|v| i.is_multiple_of(2).then_some(*v)).collect(),
+    };
+    let chart = TimelineHeatmap {
+        title,
+        finding,
+        quantity: label(),
+        unit,
+        x_axis,
+        step: values.first().copied().unwrap_or(1.0),
+        full: values.last().copied().unwrap_or(1.0),
+        rows: arms().map(heat).collect(),
+    };
+    out.push(("timeline_heatmap", chart.draw("h")));
+    let (title, finding, x_axis, _) = words();
+    let bar = |v: &f64| request_timeline::Bar { sent: *v, first: Some(v + 1.0), end: Some(*v), failed: *v < 0.0 };
+    let in_flight = values.iter().map(|v| (*v, *v)).collect();
+    let requests = values.iter().map(bar).collect();
+    out.push(("request_timeline", RequestTimeline { title, finding, x_axis, requests, in_flight }.draw("i")));
     let strip = Strip {
         title: label(),
         unit: label(),
@@ -287,23 +310,48 @@ fn all_charts(values: &[f64], label: &str, arms: usize) -> Vec<(&'static str, Fi
     out
 }
 
+/// The fixture of a chart, drawn.
+fn fixture(name: &str) -> Figure {
+    drawn().into_iter().find(|(own, _)| own == name).expect("a fixture").1
+}
+
+#[test]
+fn a_slope_chart_has_a_line_and_two_linked_marks_for_every_pair_and_tells_how_many_go_which_way() {
+    let figure = fixture("slope");
+    for svg in [&figure.svg, &figure.narrow] {
+        assert_eq!(svg.matches("class=\"muted hair\"").count(), 7, "one line a pair");
+        assert_eq!(svg.matches("<a href=").count(), 14, "two runs a pair");
+    }
+    assert!(figure.desc.contains("7 pairs") && figure.desc.contains("above in 4 and below in 3"), "{}", figure.desc);
+    assert_eq!(figure.table.rows.len(), 8, "every pair, and the mean");
+    assert_eq!(figure.table.rows[2].cells, ["block 3", "76.6", "67.6", "−9.00"]);
+}
+
+#[test]
+fn a_shift_chart_fills_the_marks_whose_limits_for_all_deciles_leave_zero_out() {
+    let figure = fixture("shift");
+    assert_eq!(figure.svg.matches("s1 solid").count(), 4);
+    assert_eq!(figure.svg.matches("s1 hollow").count(), 5);
+    assert_eq!(figure.svg.matches("s1 thick").count(), 9);
+    assert_eq!(figure.table.rows.len(), 9);
+    assert_eq!(figure.table.rows[8].cells, ["90", "66.3", "74.8", "+8.5", "+5.1 to +12.2", "+3.0 to +14.0"]);
+    // Runs too few for an interval: the deciles alone, and the words for it.
+    let bare = r#"{"deciles":[{"percent":50,"baseline":1,"candidate":2,"difference":1}],"candidate":"b"}"#;
+    let figure = CHARTS.iter().find(|c| c.name() == "shift").unwrap().draw_json(bare, "bare").unwrap();
+    assert!(figure.svg.contains("No interval") && !figure.svg.contains("thick"), "{}", figure.svg);
+}
+
+#[test]
+fn bars_say_how_many_runs_they_rest_on() {
+    let figure = fixture("bars");
+    for svg in [&figure.svg, &figure.narrow] {
+        assert!(svg.contains(">n="), "{svg}");
+    }
+}
+
 #[test]
 fn odd_values_are_drawn_or_left_out_but_never_break_a_drawing() {
-    let cases: [&[f64]; 12] = [
-        &[],
-        &[1.0],
-        &[0.0],
-        &[7.0, 7.0, 7.0, 7.0],
-        &[f64::NAN, 1.0, 2.0],
-        &[f64::INFINITY, f64::NEG_INFINITY],
-        &[f64::MAX, f64::MIN, 1e300],
-        &[1e99, -1e99],
-        &[5e-324, 1e-300],
-        &[1e15, 1e15 + 1.0],
-        &[-3.0, -2.0, -1.0],
-        &[0.3, 44.0, -250.0, 0.01],
-    ];
-    for values in cases {
+    for values in [&[] as &[f64]].into_iter().chain(ODD) {
         for arms in [0, 1, 2, 7] {
             for (name, figure) in all_charts(values, "native", arms) {
                 sound(&format!("{name} of {values:?} in {arms} arms"), &figure);
@@ -314,18 +362,9 @@ fn odd_values_are_drawn_or_left_out_but_never_break_a_drawing() {
 
 #[test]
 fn hostile_and_endless_labels_stay_text() {
-    let long = "an endless label ".repeat(400);
-    for label in [
-        "<script>alert(1)</script>",
-        "\"><svg onload=\"x",
-        "]]>&amp;&#0;",
-        "\u{0}\u{1b}[31m\u{202e}x",
-        "日本語のラベル",
-        "",
-        long.as_str(),
-    ] {
-        for (name, figure) in all_charts(&[1.0, 2.0, 3.0], label, 3) {
-            sound(&format!("{name} with label {:.30?}", label), &figure);
+    for label in hostile() {
+        for (name, figure) in all_charts(&[1.0, 2.0, 3.0], &label, 3) {
+            sound(&format!("{name} with label {label:.30?}"), &figure);
         }
     }
 }

@@ -125,11 +125,44 @@ fn text_reads_on_the_page_and_on_bands() {
 #[test]
 fn marks_and_axes_stand_out_from_the_page_and_from_bands() {
     for (theme, colours) in themes() {
-        for (name, colour) in colours.iter().filter(|(name, _)| !["bg", "grid", "band"].contains(&name.as_str())) {
+        let ground = |name: &str| ["bg", "grid", "band"].contains(&name) || step_of(name).is_some();
+        for (name, colour) in colours.iter().filter(|(name, _)| !ground(name)) {
             let ratio = contrast(*colour, colours["bg"]);
             assert!(ratio >= 3.0, "{theme}: {name} on the page is {ratio:.2}");
             let ratio = contrast(*colour, colours["band"]);
             assert!(name == "axis" || ratio >= 3.0, "{theme}: {name} on a band is {ratio:.2}");
+        }
+    }
+}
+
+/// Number of a step of the sequential colours (`q3`), or of the text on it (`t3`).
+fn step_of(name: &str) -> Option<usize> {
+    name.strip_prefix(['q', 't']).and_then(|digit| digit.parse().ok())
+}
+
+#[test]
+fn numbers_printed_on_the_sequential_colours_read_on_every_step() {
+    for (theme, colours) in themes() {
+        let steps = colours.keys().filter(|name| name.starts_with('q')).count();
+        assert_eq!(steps, 7, "{theme}");
+        for step in 0..steps {
+            let ratio = contrast(colours[&format!("t{step}")], colours[&format!("q{step}")]);
+            assert!(ratio >= 4.5, "{theme}: text on step {step} is {ratio:.2}");
+        }
+    }
+}
+
+#[test]
+fn sequential_colours_go_one_way_in_lightness_and_neighbours_differ_for_every_eye() {
+    for (theme, colours) in themes() {
+        for (eye, matrix) in &EYES {
+            let steps: Vec<Rgb> = (0..7).map(|n| seen(colours[&format!("q{n}")], matrix)).collect();
+            let away = |step: &Rgb| (step[0] - seen(colours["bg"], matrix)[0]).abs();
+            for (n, pair) in steps.windows(2).enumerate() {
+                assert!(away(&pair[1]) > away(&pair[0]), "{theme}, {eye}: step {} is no further from the page", n + 1);
+                let distance = difference(pair[0], pair[1]);
+                assert!(distance >= 6.0, "{theme}, {eye}: steps {n} and {} are {distance:.1} apart", n + 1);
+            }
         }
     }
 }

@@ -177,7 +177,8 @@ fn markdown_keeps_its_table_whatever_the_names_are() {
     compare(&folder, &["main", "branch", "--markdown", "comment.md", "--quiet"]).expect(1);
     let markdown = fs::read_to_string(folder.path().join("comment.md")).expect("the comment is written");
     assert!(
-        markdown.starts_with("### branch against main\n") && markdown.contains("**Worse beyond the margin.**"),
+        markdown.starts_with("<!-- sparkbench compare -->\n### branch against main\n")
+            && markdown.contains("**Worse beyond the margin.**"),
         "{markdown}"
     );
     let bars = |row: &str| row.match_indices('|').filter(|(at, _)| !row[..*at].ends_with('\\')).count();
@@ -213,4 +214,55 @@ fn results_go_to_standard_output_and_talk_to_standard_error() {
     assert!(ending.err.contains("warning: ") && !ending.out.contains("warning"), "{ending:?}");
     let quiet = compare(&folder, &["main", "branch", "--quiet"]).expect(0);
     assert_eq!((quiet.err.as_str(), quiet.out), ("", ending.out));
+}
+
+#[test]
+fn verdicts_for_programs_hold_what_the_terminal_says() {
+    let folder = put(
+        "compare-programs",
+        &table("native", "m<1>", "e2e_latency_ms", 100.0, 0.5, 12),
+        &table("native", "m<1>", "e2e_latency_ms", 110.0, 0.5, 12),
+    );
+    let files = ["--junit", "out/verdicts.xml", "--badge", "out/badge.svg"];
+    let ending = compare(&folder, &[&["main", "branch", "--json"], &files[..]].concat()).expect(1);
+    let read: serde_json::Value = serde_json::from_str(&ending.out).expect("one object on standard output");
+    assert_eq!((read["schema"].as_str(), read["gate"].as_str()), (Some("sparkbench.compare/1"), Some("regression")));
+    assert_eq!((read["base"].as_str(), read["candidate"].as_str()), (Some("main"), Some("branch")));
+    let one = &read["comparisons"][0];
+    assert_eq!((one["metric"].as_str(), one["verdict"]["kind"].as_str()), (Some("e2e_latency_ms"), Some("slower")));
+    let xml = fs::read_to_string(folder.path().join("out/verdicts.xml")).unwrap();
+    assert!(xml.contains("tests=\"1\" failures=\"1\" errors=\"0\" skipped=\"0\""), "{xml}");
+    assert!(xml.contains("classname=\"m&lt;1&gt;.chat\" name=\"e2e_latency_ms\"><failure type=\"slower\""), "{xml}");
+    let badge = fs::read_to_string(folder.path().join("out/badge.svg")).unwrap();
+    assert!(badge.contains("aria-label=\"branch against main: ") && badge.contains("10.0% ("), "{badge}");
+    assert!(badge.contains("slower</text>"), "the word stands beside the colour: {badge}");
+}
+
+#[test]
+fn what_is_not_known_is_skipped_and_what_is_fine_passes_in_junit() {
+    for (name, centre, spread, runs, code, word) in
+        [("open", 103.0, 30.0, 4, 6, "<skipped "), ("fine", 100.0, 0.5, 12, 0, "<system-out>")]
+    {
+        let folder = put(
+            &format!("compare-junit-{name}"),
+            &table("native", "m", "e2e_latency_ms", 100.0, 0.5, 12),
+            &table("native", "m", "e2e_latency_ms", centre, spread, runs),
+        );
+        compare(&folder, &["main", "branch", "--junit", "v.xml"]).expect(code);
+        let xml = fs::read_to_string(folder.path().join("v.xml")).unwrap();
+        assert!(xml.contains(word) && xml.contains("failures=\"0\""), "{xml}");
+    }
+}
+
+#[test]
+fn a_badge_shows_what_speaks_most_against_the_candidate() {
+    let two = |slow: f64| {
+        let same = table("native", "same", "e2e_latency_ms", 100.0, 0.5, 12);
+        let judged = table("native", "judged", "e2e_latency_ms", slow, 0.5, 12);
+        format!("{same}{}", judged.split_once('\n').expect("a header").1)
+    };
+    let folder = put("compare-badge", &two(100.0), &two(108.0));
+    compare(&folder, &["main", "branch", "--badge", "b.svg"]).expect(1);
+    let badge = fs::read_to_string(folder.path().join("b.svg")).unwrap();
+    assert!(badge.contains("+8.0% (") && badge.contains("slower, worst of 2"), "{badge}");
 }

@@ -50,6 +50,11 @@ fn a_campaign_of_our_own_layout_is_one_run_with_everything_in_its_folder() {
         ("small", Some(1), Some("native"))
     );
     assert_eq!((campaign.margins_pct["ttft_ms"], campaign.cooldown_s), (5.0, Some(60.0)));
+    let [unmade] = campaign.unmade.as_slice() else { panic!("{:?}", campaign.unmade) };
+    assert_eq!(
+        (unmade.id.as_str(), unmade.gone.words(), unmade.why.as_str()),
+        ("b1-docker-m-chat", "skipped", "no daemon answers")
+    );
     let [run] = intake.runs.as_slice() else { panic!("{:?}", intake.runs) };
     assert_eq!((run.id.as_str(), run.launch.as_deref(), run.files.len()), ("b1-native-m-chat", None, 3));
     assert_eq!(run.source.path, "runs/b1-native-m-chat/run.json");

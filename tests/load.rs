@@ -233,6 +233,9 @@ fn an_archived_load_is_a_campaign_that_verifies_and_says_what_the_summary_says()
         "{}",
         ending.err
     );
+    // A line for each load, below the heads.
+    let shown: Vec<&str> = ending.out.lines().collect();
+    assert!(shown.len() == 3 && shown[0].contains("output tok/s"), "{}", ending.out);
     let mut lines = 0;
     for entry in walk(&folder.path().join("kept")) {
         let bytes = std::fs::read(&entry).unwrap();

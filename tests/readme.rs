@@ -27,6 +27,8 @@ fn run(args: &[&str]) -> (String, String, Option<i32>) {
 #[test]
 fn the_first_command_says_what_the_readme_shows() {
     let site = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readme-site");
+    // As on a new machine: a version that stood there before would be carried over.
+    let _ = std::fs::remove_dir_all(&site);
     let site = site.to_str().expect("a path in words");
     let (_, said, code) = run(&["analyse", "--site", site]);
     assert_eq!(code, Some(0), "{said}");

@@ -7,6 +7,7 @@ use sparkbench::load::order::{ChunkKind, Usage};
 use sparkbench::load::wire::Deltas;
 
 #[path = "support/wire.rs"]
+#[allow(dead_code, reason = "the rest is for what the fuzz targets kept")]
 mod wire;
 use wire::{cut, delta_holds, event_stream_holds, read_events, read_response, response_holds};
 

@@ -4,15 +4,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sparkbench::load::wire::Deltas;
 
 #[path = "../../tests/support/wire.rs"]
 #[allow(dead_code)]
 mod wire;
 
-fuzz_target!(|bytes: &[u8]| {
-    let mut deltas = Deltas::new();
-    for line in bytes.split(|byte| *byte == b'\n') {
-        wire::delta_holds(&mut deltas, line.strip_prefix(b"data: ").unwrap_or(line));
-    }
-});
+fuzz_target!(|bytes: &[u8]| wire::delta_input(bytes));

@@ -11,6 +11,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use walkdir::{DirEntry, WalkDir};
 
@@ -40,6 +41,8 @@ pub struct Found {
     pub base: String,
     /// Size in bytes at the time of the walk.
     pub bytes: u64,
+    /// When it was last written to, where the disk says so. Tells whether it has to be read again, and is shown nowhere.
+    pub(crate) modified: Option<SystemTime>,
     /// Where it lies on this machine; never shown.
     pub(crate) disk: PathBuf,
 }
@@ -91,6 +94,7 @@ pub fn discover(paths: &[PathBuf]) -> Result<Discovery, Error> {
                 root: path.canonicalize().ok().as_deref().and_then(Path::parent).map_or_else(|| root.clone(), name_of),
                 base,
                 bytes: meta.len(),
+                modified: meta.modified().ok(),
                 disk: path.clone(),
             }),
             Ok(_) => walk(path, &root, &base, &mut found),
@@ -143,6 +147,7 @@ fn walk(path: &Path, root: &str, base: &str, found: &mut Discovery) {
                             root: root.to_owned(),
                             base: base.to_owned(),
                             bytes: meta.len(),
+                            modified: meta.modified().ok(),
                             disk: entry.into_path(),
                         }),
                         Err(cause) => {

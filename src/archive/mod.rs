@@ -20,7 +20,7 @@ pub mod writer;
 pub use append::Appender;
 pub use discover::{Discovery, Found, Unread, discover};
 pub use journal::{Event, Moment};
-pub use mask::{Identity, Mask, MaskRules, Tally};
+pub use mask::{Identity, Mask, MaskRules, Places, Scrub, Tally};
 pub use progress::{Failure, Progress};
 pub use read::{HEAD_BYTES, Hashing, LINE_LIMIT, Line, Lines, WHOLE_LIMIT, hash};
 pub use retain::Retention;

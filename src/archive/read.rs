@@ -134,7 +134,7 @@ impl<R: BufRead> Lines<R> {
                 continue;
             }
             any = true;
-            let end = buffer.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let end = memchr::memchr2(b'\n', b'\r', buffer);
             let content = buffer.get(..end.unwrap_or(buffer.len())).unwrap_or_default();
             let room = self.limit.saturating_sub(self.line.len());
             cut |= content.len() > room;

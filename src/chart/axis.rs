@@ -19,20 +19,22 @@ pub struct Axis {
     low: f64,
     high: f64,
     log: bool,
+    /// Logarithmic with ticks at powers of two.
+    twos: bool,
 }
 
 impl Axis {
     /// Exactly these ends; equal or unusable ones are widened.
     pub fn exact(low: f64, high: f64) -> Self {
         if !(number::usable(low) && number::usable(high)) {
-            return Self { low: 0.0, high: 1.0, log: false };
+            return Self { low: 0.0, high: 1.0, log: false, twos: false };
         }
         if low < high && (high - low) > low.abs().max(high.abs()) * 1e-9 {
-            return Self { low, high, log: false };
+            return Self { low, high, log: false, twos: false };
         }
         // All values equal: a window around them, one per cent either way, so that they stand in the middle.
         let half = if low == 0.0 { 1.0 } else { low.abs() * 0.01 };
-        Self { low: low - half, high: high + half, log: false }
+        Self { low: low - half, high: high + half, log: false, twos: false }
     }
 
     /// Around usable values with a margin; `None` when there is none.
@@ -55,7 +57,12 @@ impl Axis {
             return None;
         }
         let factor = libm::pow(high / low, MARGIN).max(1.02);
-        Some(Self { low: low / factor, high: high * factor, log: true })
+        Some(Self { low: low / factor, high: high * factor, log: true, twos: false })
+    }
+
+    /// The same with a tick at every doubling, for batch sizes and the like.
+    pub fn log2_around(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        Some(Self { twos: true, ..Self::log_around(values)? })
     }
 
     /// Lower end.
@@ -76,10 +83,16 @@ impl Axis {
 
     /// Round numbers within the axis, about as many as asked for, each with its text.
     pub fn ticks(&self, count: usize) -> Vec<(f64, String)> {
+        if self.twos {
+            let ticks = self.doublings(count.max(2));
+            if ticks.len() >= 2 {
+                return ticks.into_iter().map(|v| (v, number::significant(v, 6))).collect();
+            }
+        }
         if self.log {
             let ticks = self.log_ticks(count.max(2));
-            // Less than a decade: round steps on the logarithmic scale serve better.
-            if ticks.len() >= 4 {
+            // Less than a decade: round steps on the logarithmic scale serve better. Over several they would crowd at one end.
+            if ticks.len() >= 4 || (ticks.len() >= 2 && self.high / self.low >= 100.0) {
                 return ticks.into_iter().map(|v| (v, number::significant(v, 1))).collect();
             }
         }
@@ -100,6 +113,15 @@ impl Axis {
             at += 1.0;
         }
         ticks
+    }
+
+    /// Powers of two, or every second, third ... of them when these are too many.
+    fn doublings(&self, count: usize) -> Vec<f64> {
+        let first = libm::ceil(libm::log2(self.low)) as i32;
+        let last = libm::floor(libm::log2(self.high)) as i32;
+        let all: Vec<f64> = (first..=last).map(|k| libm::exp2(f64::from(k))).collect();
+        let skip = all.len().div_ceil(count + 4).max(1);
+        all.into_iter().step_by(skip).collect()
     }
 
     /// 1, 2 and 5 of each decade, or only the decades when these are too many.
@@ -197,6 +219,22 @@ mod tests {
         assert!(Axis::log_around([0.0, 1.0]).is_none());
         let ticks: Vec<_> = Axis::log_around([3.0, 900.0]).unwrap().ticks(9).into_iter().map(|(v, _)| v).collect();
         assert_eq!(ticks, [5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]);
+    }
+
+    #[test]
+    fn an_axis_over_decades_has_its_ticks_at_decades_even_when_few_fit() {
+        let ticks: Vec<_> = Axis::log_around([0.3, 900.0]).unwrap().ticks(4).into_iter().map(|(_, t)| t).collect();
+        assert_eq!(ticks, ["1", "10", "100", "1000"]);
+    }
+
+    #[test]
+    fn an_axis_of_loads_has_a_tick_at_every_doubling() {
+        let ticks = |axis: Axis, count| axis.ticks(count).into_iter().map(|(_, text)| text).collect::<Vec<_>>();
+        assert_eq!(ticks(Axis::log2_around([1.0, 64.0]).unwrap(), 8), ["1", "2", "4", "8", "16", "32", "64"]);
+        assert_eq!(ticks(Axis::log2_around([0.25, 2.0]).unwrap(), 8), ["0.25", "0.5", "1", "2"]);
+        assert!(ticks(Axis::log2_around([1.0, 1e6]).unwrap(), 6).len() <= 10);
+        // Between two doublings round numbers serve.
+        assert!(ticks(Axis::log2_around([25.0, 25.0]).unwrap(), 6).len() >= 2);
     }
 
     #[test]

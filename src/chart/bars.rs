@@ -96,8 +96,9 @@ impl Bars {
         let labels = palette(bars().map(|b| b.label.as_str()));
         let widest = |text: &dyn Fn(&Bar) -> String| bars().map(|b| canvas.width_of(&text(b))).fold(0.0, f64::max);
         let label = widest(&|b| b.label.clone()).clamp(60.0, 190.0);
+        let runs = widest(&|b| of(b.n)).clamp(30.0, 90.0);
         let value = widest(&|b| b.value(&self.unit)).clamp(60.0, 220.0);
-        let left = if narrow { 1.0 } else { label + 34.0 };
+        let left = if narrow { 1.0 } else { label + runs + 42.0 };
         let width = if narrow { full - 8.0 } else { full - left - value - 20.0 };
         let row = if narrow { step + 20.0 } else { 26.0 };
         // Tops first: the grid lies beneath the bars.
@@ -142,8 +143,9 @@ impl Bars {
             let middle = if narrow { top + step + 6.0 } else { top + 12.0 };
             let linked = if bar.href.is_some() { "linked" } else { "" };
             canvas.glyph(6.0, base - canvas.layout.size * 0.36, Shape::of_series(series), Ink(hue, Pen::Solid), 4.5);
-            let room = if narrow { full - value - 30.0 } else { label };
-            canvas.text(18.0, base, &bar.label, Anchor::Start, linked, room.max(60.0));
+            let room = if narrow { full - value - runs - 40.0 } else { label };
+            let used = canvas.text(18.0, base, &bar.label, Anchor::Start, linked, room.max(60.0));
+            canvas.text(18.0 + used + 8.0, base, &of(bar.n), Anchor::Start, "muted", runs + 1.0);
             canvas.text(full, base, &bar.value(&self.unit), Anchor::End, "", value);
             if let Some(mean) = bar.drawn() {
                 let end = frame.px(mean);
@@ -196,14 +198,18 @@ impl Bars {
             for bar in &group.bars {
                 let show = |v: f64| number::significant(v, 5);
                 let mean = bar.drawn().map_or_else(|| "not reported".to_owned(), show);
-                let ends = number::usable_pair(bar.interval)
-                    .map_or_else(|| "none".to_owned(), |(a, b)| format!("{} to {}", show(a), show(b)));
+                let ends = number::ends(bar.interval, show);
                 let cells = [bar.label.clone(), group.heading.clone(), bar.n.to_string(), mean, ends];
                 table.row(cells, bar.href.as_deref());
             }
         }
         table
     }
+}
+
+/// The number of runs behind a bar.
+fn of(n: usize) -> String {
+    format!("n={n}")
 }
 
 /// A bar in words.

@@ -8,10 +8,10 @@ use std::rc::Rc;
 
 use plotters::coord::cartesian::Cartesian2d;
 use plotters::drawing::{DrawingArea, IntoDrawingArea};
-use plotters::element::{Drawable, PathElement, PointCollection, Rectangle};
+use plotters::element::{Drawable, PathElement, PointCollection, Polygon, Rectangle};
 
 use super::axis::Axis;
-use super::element::{Anchor, Crowd, Label, Mark, Shape, Target};
+use super::element::{Anchor, Crowd, Label, Mark, Reading, Shape, Target};
 use super::ink::{Hue, Ink, Pen};
 use super::svg::{Document, STEPS, Svg};
 use super::text;
@@ -145,6 +145,11 @@ impl Canvas {
         self.put(&self.sheet, &PathElement::new(points.to_vec(), Ink(hue, pen)));
     }
 
+    /// A filled area between points in pixels.
+    pub fn polygon(&self, points: Vec<(f64, f64)>, hue: Hue, pen: Pen) {
+        self.put(&self.sheet, &Polygon::new(points, Ink(hue, pen)));
+    }
+
     /// A filled rectangle in pixels.
     pub fn area(&self, left: f64, top: f64, width: f64, height: f64, hue: Hue, pen: Pen) {
         if width > 0.0 && height > 0.0 {
@@ -173,6 +178,13 @@ impl Canvas {
         self.put(&self.sheet, &Target { corners: [(left, top), (left + width, top + height)], href, note });
     }
 
+    /// A rectangle in pixels that is read out by its note and has no look of its own.
+    pub fn reading(&self, left: f64, top: f64, width: f64, height: f64, note: &str) {
+        if width > 0.0 && height > 0.0 {
+            self.put(&self.sheet, &Reading { corners: [(left, top), (left + width, top + height)], note });
+        }
+    }
+
     /// A line of text on its baseline, cut to the room it has. Gives the width it takes.
     pub fn text(&self, x: f64, y: f64, content: &str, anchor: Anchor, class: &str, room: f64) -> f64 {
         let size = if class.contains("strong") { self.layout.size * BOLD } else { self.layout.size };
@@ -194,7 +206,8 @@ impl Canvas {
 
     /// Text broken into lines from a top edge; gives the bottom edge.
     pub fn paragraph(&self, left: f64, top: f64, content: &str, class: &str, room: f64) -> f64 {
-        text::wrap(content, self.layout.size, room).iter().fold(top, |y, line| {
+        let letters = if class.contains("strong") { self.layout.size * BOLD } else { self.layout.size };
+        text::wrap(content, letters, room).iter().fold(top, |y, line| {
             self.text(left, y + self.layout.size, line, Anchor::Start, class, room);
             y + self.line_height()
         })
@@ -237,10 +250,15 @@ impl Canvas {
 
     /// Grid and tick texts of a y axis left of a frame.
     pub fn y_axis(&self, frame: &Frame, count: usize) {
-        for (value, label) in frame.y.ticks(count) {
-            let y = frame.py(value);
+        let ticks = frame.y.ticks(count);
+        // Round steps may be more than were asked for: texts keep a line's distance, at even steps.
+        let places = || ticks.iter().map(|(value, _)| frame.py(*value));
+        let nearest = places().zip(places().skip(1)).map(|(a, b)| (a - b).abs()).fold(f64::INFINITY, f64::min);
+        let every = (libm::ceil(self.layout.size * 1.1 / nearest.max(1.0)) as usize).max(1);
+        for (value, label) in ticks.iter().step_by(every) {
+            let y = frame.py(*value);
             self.line(&[(frame.left, y), (frame.right(), y)], Hue::Grid, Pen::Hair);
-            self.text(frame.left - 8.0, y + self.layout.size * 0.35, &label, Anchor::End, "muted", f64::INFINITY);
+            self.text(frame.left - 8.0, y + self.layout.size * 0.35, label, Anchor::End, "muted", f64::INFINITY);
         }
     }
 

@@ -21,6 +21,9 @@ const TAIL: usize = 40;
 /// Shares that the table reads off, in per cent.
 const LEVELS: [f64; 11] = [0.0, 1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 100.0];
 
+/// Half the side of the square around a point of a curve that is read out, in pixels.
+const REACH: f64 = 5.0;
+
 /// Empirical distribution functions.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -121,6 +124,16 @@ impl Ecdf {
             }
             points.push((frame.x.high(), 100.0));
             canvas.put(&plane, &plotters::element::PathElement::new(points, Ink(Hue::Series(i), Pen::Curve)));
+        }
+        // Above all curves, so that none covers what another says.
+        for (label, values) in sorted {
+            for level in LEVELS.iter().copied().filter(|level| (1.0..100.0).contains(level)) {
+                let Some(value) = read_off(values, level) else { continue };
+                let shown = number::with_unit(&number::significant(value, 4), &self.unit);
+                let note = format!("{label}: {level} % at or below {shown}");
+                let (x, y) = (frame.px(value), frame.py(level));
+                canvas.reading(x - REACH, y - REACH, 2.0 * REACH, 2.0 * REACH, &note);
+            }
         }
         bottom
     }

@@ -294,3 +294,41 @@ impl Drawable<Svg> for Target<'_> {
         Ok(())
     }
 }
+
+/// A rectangle that says what is drawn there, for who points at it: curves have no marks of their own.
+#[derive(Debug, Clone)]
+pub struct Reading<'a> {
+    /// Two opposite corners.
+    pub corners: [(f64, f64); 2],
+    /// What is read there.
+    pub note: &'a str,
+}
+
+impl<'a> PointCollection<'a, (f64, f64)> for &'a Reading<'_> {
+    type Point = &'a (f64, f64);
+    type IntoIter = std::slice::Iter<'a, (f64, f64)>;
+    fn point_iter(self) -> Self::IntoIter {
+        self.corners.iter()
+    }
+}
+
+impl Drawable<Svg> for Reading<'_> {
+    fn draw<I: Iterator<Item = BackendCoord>>(
+        &self,
+        mut places: I,
+        backend: &mut Svg,
+        _: (u32, u32),
+    ) -> Result<(), Fault> {
+        if let (Some(a), Some(b)) = (places.next(), places.next()) {
+            backend.draw(&format!(
+                "<g><title>{}</title><rect class=\"hit\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/></g>",
+                text::escape(self.note),
+                pixels(a.0.min(b.0)),
+                pixels(a.1.min(b.1)),
+                pixels((a.0 - b.0).abs()),
+                pixels((a.1 - b.1).abs())
+            ));
+        }
+        Ok(())
+    }
+}

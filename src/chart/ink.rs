@@ -10,6 +10,9 @@ use super::forest::Kind;
 /// Series that can be told apart by colour, shape and dash. More than this repeat and should have been facets.
 pub const SERIES: usize = 6;
 
+/// Steps of the sequential colours, from least to most.
+pub const STEPS: usize = 7;
+
 /// First byte of every sentinel colour.
 const MARK: u8 = 0xC5;
 
@@ -30,6 +33,10 @@ pub enum Hue {
     Series(usize),
     /// A verdict.
     Verdict(Kind),
+    /// The n-th step of the sequential colours, counted from 0.
+    Step(usize),
+    /// The page itself.
+    Paper,
 }
 
 /// How it is drawn.
@@ -51,6 +58,12 @@ pub enum Pen {
     Hollow,
     /// Faint area.
     Tint,
+    /// First of four depths of an area; the last is [`Pen::Fill`].
+    Faint,
+    /// Second depth.
+    Light,
+    /// Third depth.
+    Deep,
 }
 
 /// A hue and a pen.
@@ -58,13 +71,14 @@ pub enum Pen {
 pub struct Ink(pub Hue, pub Pen);
 
 /// Classes of hues, in the order of [`Ink::code`].
-const HUES: [&str; 16] = [
+const HUES: [&str; 24] = [
     "ink", "muted", "axis", "grid", "band", "s0", "s1", "s2", "s3", "s4", "s5", "worse", "better", "neutral", "same",
-    "unsure",
+    "unsure", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "paper",
 ];
 
 /// Classes of pens, in the order of [`Ink::code`].
-const PENS: [&str; 8] = ["hair", "line", "curve", "thick", "fill", "solid", "hollow", "tint"];
+const PENS: [&str; 11] =
+    ["hair", "line", "curve", "thick", "fill", "solid", "hollow", "tint", "faint", "light", "deep"];
 
 impl Hue {
     /// Class of the hue.
@@ -87,6 +101,8 @@ impl Hue {
             Self::Verdict(Kind::More | Kind::Less) => 13,
             Self::Verdict(Kind::Equivalent) => 14,
             Self::Verdict(Kind::Inconclusive | Kind::NotComparable) => 15,
+            Self::Step(n) => 16 + n.min(STEPS - 1) as u8,
+            Self::Paper => 23,
         }
     }
 }
@@ -108,6 +124,9 @@ impl Pen {
             Self::Solid => 5,
             Self::Hollow => 6,
             Self::Tint => 7,
+            Self::Faint => 8,
+            Self::Light => 9,
+            Self::Deep => 10,
         }
     }
 }
@@ -133,7 +152,8 @@ pub fn classes(rgb: (u8, u8, u8)) -> (&'static str, &'static str) {
 
 impl From<Ink> for ShapeStyle {
     fn from(ink: Ink) -> Self {
-        let filled = matches!(ink.1, Pen::Fill | Pen::Solid | Pen::Tint | Pen::Hollow);
+        let filled =
+            matches!(ink.1, Pen::Fill | Pen::Solid | Pen::Tint | Pen::Hollow | Pen::Faint | Pen::Light | Pen::Deep);
         let style = Self::from(&ink.rgb());
         if filled { style.filled() } else { style }
     }

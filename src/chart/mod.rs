@@ -17,29 +17,51 @@
 //! table ([`Row::href`]), which is the equivalent that WCAG 2.5.8 asks for.
 
 mod axis;
+pub mod badge;
 pub mod bars;
 mod canvas;
+pub mod card;
 pub mod ecdf;
 mod element;
 pub mod figure;
 pub mod forest;
+pub mod frontier;
+pub mod heatmap;
 mod ink;
+pub mod memory_stack;
 mod number;
+mod raster;
+pub mod request_timeline;
+pub mod roofline;
 pub mod run_order;
 pub mod series;
+pub mod shift;
+pub mod slope;
 pub mod spread;
 pub mod strip;
 mod svg;
+pub mod sweep;
 mod text;
+pub mod thin;
+pub mod timeline_heatmap;
 
 pub use bars::Bars;
 pub use ecdf::Ecdf;
 pub use figure::{Figure, Row, STYLE, Table, standalone};
 pub use forest::Forest;
+pub use frontier::Frontier;
+pub use heatmap::Heatmap;
+pub use memory_stack::MemoryStack;
+pub use request_timeline::RequestTimeline;
+pub use roofline::Roofline;
 pub use run_order::RunOrder;
 pub use series::Series;
+pub use shift::Shift;
+pub use slope::Slope;
 pub use spread::Spread;
 pub use strip::Strip;
+pub use sweep::Sweep;
+pub use timeline_heatmap::TimelineHeatmap;
 
 /// A kind of chart, as the registry knows it.
 pub trait Chart: Sync {
@@ -52,5 +74,21 @@ pub trait Chart: Sync {
 }
 
 /// Every kind of chart.
-pub static CHARTS: &[&dyn Chart] =
-    &[&forest::Entry, &run_order::Entry, &spread::Entry, &ecdf::Entry, &series::Entry, &bars::Entry, &strip::Entry];
+pub static CHARTS: &[&dyn Chart] = &[
+    &forest::Entry,
+    &run_order::Entry,
+    &slope::Entry,
+    &spread::Entry,
+    &ecdf::Entry,
+    &shift::Entry,
+    &series::Entry,
+    &bars::Entry,
+    &strip::Entry,
+    &sweep::Entry,
+    &frontier::Entry,
+    &heatmap::Entry,
+    &roofline::Entry,
+    &memory_stack::Entry,
+    &timeline_heatmap::Entry,
+    &request_timeline::Entry,
+];

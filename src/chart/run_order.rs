@@ -211,7 +211,7 @@ impl RunOrder {
         let mut text = format!(
             "{} in order of {}. ",
             count(total, noun),
-            if self.x_axis.is_empty() { "time" } else { &self.x_axis }
+            if self.x_axis.is_empty() { "time" } else { self.x_axis.strip_prefix("order of ").unwrap_or(&self.x_axis) }
         );
         for arm in &self.arms {
             let Some((low, high)) = extent(arm.drawn().map(|run| run.y)) else {

@@ -10,6 +10,7 @@ use super::element::{Anchor, Crowd, Shape};
 use super::figure::{Figure, Sheet, Table, count, palette, place};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
+use super::thin::{extremes, stretch};
 
 /// Points of all lines together, so that the drawing stays below 60 kB.
 const POINTS: usize = 2_400;
@@ -19,6 +20,13 @@ const TRACKS: usize = 12;
 
 /// Rows of the table per line; the points between are in the run's own files.
 const SAMPLES: usize = 24;
+
+/// Stretches of time that are read out, over the whole axis of a wide drawing.
+const SLICES: usize = 20;
+
+/// Most held stretches and events of one drawing; the page lists all.
+const HELD: usize = 40;
+const EVENTS: usize = 16;
 
 /// Small multiples on one time axis.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -32,8 +40,34 @@ pub struct Series {
     pub x_axis: String,
     /// Stretch that was measured, shaded.
     pub window: Option<(f64, f64)>,
+    /// Moments that are marked through every track, in order of time.
+    pub events: Vec<Event>,
+    /// Stretches in which the machine was held down, marked at the foot of every track.
+    pub held: Vec<Stretch>,
     /// From top to bottom; those without any value say so.
     pub tracks: Vec<Track>,
+}
+
+/// A moment.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Event {
+    /// When.
+    pub at: f64,
+    /// What happened, in few words.
+    pub label: String,
+}
+
+/// A stretch of time.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Stretch {
+    /// Beginning.
+    pub from: f64,
+    /// End.
+    pub to: f64,
+    /// Why, in few words.
+    pub label: String,
 }
 
 /// One quantity.
@@ -75,24 +109,6 @@ impl Line {
     }
 }
 
-/// A stretch with at most so many points, which keeps the smallest and the largest of every bucket: peaks and dips
-/// survive where plain skipping would lose them.
-fn thinned(points: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
-    if points.len() <= most.max(4) {
-        return points.to_vec();
-    }
-    let bucket = (2 * points.len()).div_ceil(most.max(4));
-    let ends = |part: &[(f64, f64)]| -> Vec<(f64, f64)> {
-        let by_value = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
-        let mut ends: Vec<_> =
-            part.iter().min_by(by_value).into_iter().chain(part.iter().max_by(by_value)).copied().collect();
-        ends.sort_by(|a, b| a.0.total_cmp(&b.0));
-        ends.dedup();
-        ends
-    };
-    points.chunks(bucket).flat_map(ends).collect()
-}
-
 impl Track {
     /// Name with unit.
     fn name(&self) -> String {
@@ -112,6 +128,11 @@ impl Series {
             |canvas| {
                 let times = self.tracks.iter().flat_map(|t| &t.lines).flat_map(Line::drawn).map(|(t, _)| t);
                 let (first, last) = extent(times)?;
+                let events = self.events.iter().map(|event| event.at).filter(|at| number::usable(*at));
+                // A mark far from the samples would press them into a corner; the table of the page has it all the same.
+                let room = (last - first).max(1.0);
+                let near = events.filter(|at| *at > first - room && *at < last + room);
+                let (first, last) = extent(near.chain([first, last]))?;
                 Some(self.sheet(canvas, Axis::exact(first, last)))
             },
         )
@@ -127,11 +148,16 @@ impl Series {
             y = canvas.legend(0.0, 0.0, &items, true) + 6.0;
         }
         let tracks = &self.tracks[..self.tracks.len().min(TRACKS)];
-        let axes: Vec<Option<Axis>> =
-            tracks.iter().map(|t| Axis::around(t.extent().map(|(a, b)| [a, b]).into_iter().flatten())).collect();
+        let axis = |track: &Track| match track.extent()? {
+            // Nothing throughout: the line lies on the ground, and below it there is nothing to read.
+            (0.0, 0.0) => Some(Axis::exact(0.0, 1.0)),
+            (low, high) => Axis::around([low, high]),
+        };
+        let axes: Vec<Option<Axis>> = tracks.iter().map(axis).collect();
         let left = axes.iter().flatten().map(|axis| canvas.y_room(*axis, 3)).fold(30.0, f64::max);
         let plot = if canvas.layout.narrow { 54.0 } else { 62.0 };
         let stretches: usize = tracks.iter().flat_map(|t| &t.lines).map(|l| l.stretches().len()).sum();
+        let top = y;
         for (i, (track, axis)) in tracks.iter().zip(&axes).enumerate() {
             let room = full - self.span_text(canvas, track, y);
             canvas.text(0.0, y + canvas.layout.size, &track.name(), Anchor::Start, "strong", room - 12.0);
@@ -146,14 +172,98 @@ impl Series {
                 canvas.area(frame.px(from), y, frame.px(to) - frame.px(from), plot, Hue::Band, Pen::Tint);
             }
             canvas.y_axis(&frame, 3);
+            self.marks(canvas, &frame);
             self.lines(canvas, &frame, track, &labels, stretches);
             y = frame.bottom() + 12.0;
             if axes[i + 1..].iter().all(Option::is_none) {
                 y = canvas.x_axis(&frame, &self.x_axis, false) + 4.0;
             }
         }
+        self.readings(canvas, left, x, (top, y));
         if number::usable_pair(self.window).is_some() {
             y = canvas.paragraph(0.0, y, "Shaded: the stretch that was measured.", "muted", full) + 4.0;
+        }
+        self.legend(canvas, y)
+    }
+
+    /// What every track reads in stretches of time, one below another.
+    fn readings(&self, canvas: &Canvas, left: f64, x: Axis, (top, bottom): (f64, f64)) {
+        let slices = if canvas.layout.narrow { 10 } else { SLICES };
+        let (width, length) = (canvas.layout.width - left - 6.0, x.high() - x.low());
+        for k in 0..slices {
+            let at = |k: usize| x.low() + length * k as f64 / slices as f64;
+            // The last stretch has its end within.
+            let within = |t: f64| t >= at(k) && (t < at(k + 1) || k + 1 == slices);
+            let read = |track: &Track| {
+                let values = track.lines.iter().flat_map(Line::drawn).filter(|(t, _)| within(*t)).map(|(_, v)| v);
+                let (low, high) = extent(values)?;
+                let (low, high) = (number::significant(low, 4), number::significant(high, 4));
+                let range = if low == high { low } else { format!("{low} to {high}") };
+                Some(format!("{} {}", track.label, number::with_unit(&range, &track.unit)))
+            };
+            let read: Vec<String> = self.tracks.iter().take(TRACKS).filter_map(read).collect();
+            if !read.is_empty() {
+                let (from, to) = (number::significant(at(k), 3), number::significant(at(k + 1), 3));
+                let note = format!("{from} to {to}: {}", read.join(", "));
+                let step = width / slices as f64;
+                canvas.reading(left + step * k as f64, top, step, bottom - top, &note);
+            }
+        }
+    }
+
+    /// Events and held stretches of one track.
+    fn marks(&self, canvas: &Canvas, frame: &Frame) {
+        for stretch in self.held.iter().take(HELD) {
+            if let Some((from, to)) = number::usable_pair(Some((stretch.from, stretch.to))) {
+                let (a, b) =
+                    (frame.px(from).clamp(frame.left, frame.right()), frame.px(to).clamp(frame.left, frame.right()));
+                canvas.area(
+                    a,
+                    frame.bottom() - 4.0,
+                    (b - a).max(1.5),
+                    4.0,
+                    Hue::Verdict(super::forest::Kind::Slower),
+                    Pen::Fill,
+                );
+            }
+        }
+        for event in self.events.iter().filter(|event| number::usable(event.at)).take(EVENTS) {
+            let x = frame.px(event.at);
+            if (frame.left..=frame.right()).contains(&x) {
+                canvas.line(&[(x, frame.top - 4.0), (x, frame.bottom())], Hue::Muted, Pen::Line);
+            }
+        }
+    }
+
+    /// What the marks mean; gives the bottom edge.
+    fn legend(&self, canvas: &Canvas, top: f64) -> f64 {
+        let full = canvas.layout.width;
+        let mut y = top;
+        let labels = |labels: Vec<&str>| {
+            let mut known: Vec<&str> = Vec::new();
+            for label in labels.into_iter().filter(|label| !label.is_empty()) {
+                if !known.contains(&label) {
+                    known.push(label);
+                }
+            }
+            known.join(", ")
+        };
+        if !self.held.is_empty() {
+            canvas.area(
+                0.0,
+                y + canvas.layout.size - 6.0,
+                14.0,
+                4.0,
+                Hue::Verdict(super::forest::Kind::Slower),
+                Pen::Fill,
+            );
+            let reasons = labels(self.held.iter().map(|h| h.label.as_str()).collect());
+            y = canvas.paragraph(20.0, y, &format!("The clock was held down: {reasons}."), "muted", full - 20.0) + 2.0;
+        }
+        if !self.events.is_empty() {
+            canvas.line(&[(7.0, y + 2.0), (7.0, y + canvas.layout.size + 2.0)], Hue::Muted, Pen::Line);
+            let events = labels(self.events.iter().map(|e| e.label.as_str()).collect());
+            y = canvas.paragraph(20.0, y, &format!("{events}."), "muted", full - 20.0) + 2.0;
         }
         y
     }
@@ -191,7 +301,7 @@ impl Series {
                 let share = POINTS * part.len() / total.max(1);
                 let most =
                     if total <= POINTS { part.len() } else { share.max(POINTS / stretches.max(1)).clamp(4, POINTS) };
-                match thinned(&part, most).as_slice() {
+                match extremes(&part, stretch(part.len(), most.max(4))).as_slice() {
                     [only] => lone.push(*only),
                     points => {
                         canvas.put(&plane, &PathElement::new(points.to_vec(), Ink(Hue::Series(series), Pen::Curve)))
@@ -227,6 +337,12 @@ impl Series {
                 "The measured stretch from {} to {} is shaded. ",
                 number::significant(from, 4),
                 number::significant(to, 4)
+            ));
+        }
+        if !self.held.is_empty() {
+            text.push_str(&format!(
+                "The clock was held down in {}. ",
+                count(self.held.len(), "stretch").replace("stretchs", "stretches")
             ));
         }
         if self.tracks.len() > TRACKS {
@@ -268,7 +384,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "Quantities of the machine over time on one axis, one below the other; gaps are samples that were not taken or not reported, and the shaded stretch is what was measured."
+        "Quantities of the machine over time on one axis, one below the other; gaps are samples that were not taken or not reported, the shaded stretch is what was measured, bars at the foot are stretches in which the clock was held down, and upright lines are moments such as the readings of the gates."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {
@@ -279,14 +395,6 @@ impl super::Chart for Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn thinning_keeps_a_peak_of_one_sample() {
-        let mut points: Vec<(f64, f64)> = (0..10_000).map(|i| (f64::from(i), 5.0)).collect();
-        points[4321].1 = 99.0;
-        let thin = thinned(&points, 300);
-        assert!(thin.len() <= 302 && thin.contains(&(4321.0, 99.0)));
-    }
 
     #[test]
     fn an_absent_value_breaks_the_line() {

@@ -171,8 +171,7 @@ impl Spread {
                 let show = |v: f64| number::significant(v, 6);
                 let values: Vec<String> = arm.values.iter().map(|v| show(*v)).collect();
                 let mean = arm.mean.map_or_else(none, show);
-                let interval =
-                    number::usable_pair(arm.interval).map_or_else(none, |(a, b)| format!("{} to {}", show(a), show(b)));
+                let interval = number::ends(arm.interval, show);
                 let quartiles =
                     arm.quartiles.map_or_else(none, |(a, b, c)| format!("{}, {}, {}", show(a), show(b), show(c)));
                 let cells = [

@@ -1,14 +1,20 @@
 //! `sparkbench analyse`: archives in, a site out.
 
-use std::path::PathBuf;
+mod watch;
+
+use std::path::{Path, PathBuf};
 
 use super::Outcome;
 use super::constants::constants;
+use super::downloads;
 use super::intake::{self, Judged, Judging};
+use super::logs;
+use super::privacy;
 use super::talk::Talk;
+use crate::archive;
 use crate::error::Error;
-use crate::frame;
-use crate::page::{self, Extras, Page};
+use crate::model::RawText;
+use crate::page::{self, Extras, Page, Publication};
 use crate::verdict::report::{Severity, TrapStatus};
 use crate::verdict::trap::TRAPS;
 
@@ -19,7 +25,8 @@ use crate::verdict::trap::TRAPS;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  sparkbench analyse\n  sparkbench analyse results/ --site public --baseline native\n  \
-                        sparkbench analyse data/phase1 --margin ttft_ms=5 --strict"
+                        sparkbench analyse data/phase1 --margin ttft_ms=5 --strict\n  \
+                        sparkbench analyse archive --watch --open     while `collect` is at work"
 )]
 pub struct Analyse {
     /// Folders or files to search for results
@@ -36,44 +43,100 @@ pub struct Analyse {
     /// Write a labels.toml to fill in, with an empty value for each label that no file says
     #[arg(long, value_name = "FILE")]
     write_labels: Option<PathBuf>,
-    /// Exit with 1 when anything was left out
+    /// Publish names of users and hosts, addresses, serial numbers and secrets as the archive holds them
     #[arg(long)]
+    no_scrub: bool,
+    /// Leave the pages of raw files out; figures then name their line without leading to it
+    #[arg(long)]
+    no_logs: bool,
+    /// Address that the site will have, such as `https://me.github.io/bench/`: for canonical links, the sitemap, feeds and link previews
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    /// Exit with 1 when anything was left out
+    #[arg(long, conflicts_with = "watch")]
     strict: bool,
+    /// Stay, and bring the site up to date whenever a file below a PATH changes; Ctrl-C ends
+    #[arg(long)]
+    watch: bool,
+    /// Open the site in the browser when it is written
+    #[arg(long)]
+    open: bool,
 }
 
 /// Reads, judges, draws, writes.
 pub fn run(args: &Analyse, talk: &Talk) -> Result<Outcome, Error> {
-    let judged = intake::judge(&args.paths, &args.judging, talk)?;
-    let extras = extras(&judged, args)?;
+    if args.watch {
+        return watch::run(args, talk);
+    }
+    let publication = publication(args)?;
+    let mut judged = intake::judge(&args.paths, &args.judging, !args.no_scrub, talk)?;
+    let logs = match args.no_logs {
+        true => Vec::new(),
+        false => logs::read(&archive::discover(&args.paths)?, &judged.analysis.runs, judged.scrubbed.as_ref()),
+    };
+    let extras = Extras { publication, ..extras(&mut judged, args, logs, None)? };
     let pages = page::render(&judged.analysis, &extras)?;
     page::write(&args.site, &pages)?;
+    beside(&judged, &extras, args)?;
+    let left_out = judged.analysis.inputs.iter().filter(|input| input.skipped).count();
+    summarise(&judged, args, pages.len(), left_out, talk);
+    if args.open {
+        open(&args.site, talk);
+    }
+    Ok(if args.strict && left_out > 0 { Outcome::Refused } else { Outcome::Done })
+}
+
+/// Writes what was asked for beside the site.
+fn beside(judged: &Judged, extras: &Extras, args: &Analyse) -> Result<(), Error> {
     if let Some(file) = &args.single_file {
-        crate::archive::write_atomic(file, &page::single_file(&judged.analysis, &extras)?)?;
+        crate::archive::write_atomic(file, &page::single_file(&judged.analysis, extras)?)?;
     }
     if let (Some(file), Some(ask)) = (&args.write_labels, &judged.ask) {
         crate::archive::write_atomic(file, ask.labels.as_bytes())?;
     }
-    let left_out = judged.analysis.inputs.iter().filter(|input| input.skipped).count();
-    summarise(&judged, args, pages.len(), left_out, talk);
-    Ok(if args.strict && left_out > 0 { Outcome::Refused } else { Outcome::Done })
+    Ok(())
 }
 
-/// What the pages show beyond the analysis itself.
-fn extras(judged: &Judged, args: &Analyse) -> Result<Extras, Error> {
+/// Shows the site in the browser. A machine without one is told of the file, and nothing else changes.
+fn open(site: &Path, talk: &Talk) {
+    let front = site.join("index.html");
+    // A browser takes a relative name for a search.
+    let whole = front.canonicalize().unwrap_or_else(|_| front.clone());
+    if let Err(cause) = ::open::that_detached(whole) {
+        talk.warn(&format!("no browser could be started ({cause}); open {} yourself", front.display()));
+    }
+}
+
+/// Where the site will stand and what stood there before. Looked at before anything is read: both can be wrong, and reading takes time.
+fn publication(args: &Analyse) -> Result<Publication, Error> {
+    let base_url = args
+        .base_url
+        .as_ref()
+        .map(|text| {
+            page::base_url(text).ok_or_else(|| {
+                Error::usage(format!("--base-url {text} is no address of a site"))
+                    .hint("write it whole and without a query, such as https://me.github.io/bench/")
+            })
+        })
+        .transpose()?;
+    Ok(Publication { base_url, earlier: page::earlier(&args.site)? })
+}
+
+/// What the pages show beyond the analysis itself. Downloads that hold every request take longest; those that were `kept` are taken as they are. Lists are
+/// moved out of the study, not copied: they are most of what an analysis has in memory.
+fn extras(judged: &mut Judged, args: &Analyse, logs: Vec<RawText>, kept: Option<&[Page]>) -> Result<Extras, Error> {
+    let runs = &mut judged.study.runs;
+    let telemetry = runs.iter_mut().map(|run| (run.id.clone(), std::mem::take(&mut run.telemetry)));
+    let telemetry = telemetry.filter(|(_, samples)| !samples.is_empty()).collect();
+    let requests = runs.iter_mut().map(|run| (run.id.clone(), std::mem::take(&mut run.series)));
+    let requests = requests.filter(|(_, series)| !series.is_empty()).collect();
+    let spans = runs.iter_mut().map(|run| (run.id.clone(), std::mem::take(&mut run.course.requests)));
+    let spans = spans.filter(|(_, spans)| !spans.is_empty()).collect();
     let study = &judged.study;
     Ok(Extras {
-        telemetry: study
-            .runs
-            .iter()
-            .filter(|run| !run.telemetry.is_empty())
-            .map(|run| (run.id.clone(), run.telemetry.clone()))
-            .collect(),
-        requests: study
-            .runs
-            .iter()
-            .filter(|run| !run.series.is_empty())
-            .map(|run| (run.id.clone(), run.series.clone()))
-            .collect(),
+        telemetry,
+        requests,
+        spans,
         machine_titles: study.facts.machines.iter().map(|(label, m)| (label.clone(), m.title.clone())).collect(),
         model_titles: study
             .campaigns
@@ -91,11 +154,14 @@ fn extras(judged: &Judged, args: &Analyse) -> Result<Extras, Error> {
             })
             .collect(),
         constants: constants(),
-        reproduce: command(args),
-        extra_files: vec![
-            Page::new("data/runs.csv", frame::runs_csv(&judged.analysis.runs)?),
-            Page::new("data/requests.parquet", frame::requests_parquet(&judged.frames)?),
-        ],
+        publication: Publication::default(),
+        reproduce: match &judged.scrubbed {
+            Some(scrubbed) => scrubbed.scrub.text(privacy::COMMAND, &command(args)),
+            None => command(args),
+        },
+        logs,
+        // After the logs: the report of what was replaced counts them too.
+        extra_files: downloads::files(judged, &args.paths, kept)?,
     })
 }
 
@@ -120,6 +186,13 @@ fn command(args: &Analyse) -> String {
     if judging.seed != 42 {
         words.push(format!("--seed {}", judging.seed));
     }
+    if args.no_scrub {
+        words.push("--no-scrub".to_owned());
+    }
+    if args.no_logs {
+        words.push("--no-logs".to_owned());
+    }
+    words.extend(args.base_url.iter().map(|url| format!("--base-url {url}")));
     words.join(" ")
 }
 
@@ -140,6 +213,9 @@ fn summarise(judged: &Judged, args: &Analyse, pages: usize, left_out: usize, tal
         fired(Severity::Warning),
         fired(Severity::Note),
     ));
+    if let Some(scrubbed) = &judged.scrubbed {
+        talk.say(&privacy::summary(&scrubbed.scrub.places()));
+    }
     match (&judged.ask, &args.write_labels) {
         (Some(ask), Some(file)) => {
             talk.warn(&format!("{}; fill in '{}' and give it with --labels", ask.message, file.display()))

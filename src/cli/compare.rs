@@ -1,5 +1,7 @@
 //! `sparkbench compare`: two archives, or two environments of one, in the terminal, as Markdown, and as a gate.
 
+mod machine;
+
 use std::path::{Path, PathBuf};
 
 use super::intake::{self, Judging};
@@ -8,7 +10,8 @@ use super::{Outcome, print};
 use crate::archive;
 use crate::error::Error;
 use crate::model::{Campaign, Run};
-use crate::page::escape;
+use crate::page::{self, escape};
+use crate::verdict::badge;
 use crate::verdict::number::significant;
 use crate::verdict::report::{Analysis, Comparison, Essential, VerdictKind};
 
@@ -19,7 +22,7 @@ use crate::verdict::report::{Analysis, Comparison, Essential, VerdictKind};
 /// is inconclusive or not comparable. Metrics without a winner (memory, power) are shown and never gate.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench compare data/phase1#native data/phase1#container\n  \
-                        sparkbench compare results/main results/branch --markdown comment.md")]
+                        sparkbench compare results/main results/branch --markdown comment.md --junit verdicts.xml")]
 pub struct Compare {
     /// What to hold against
     #[arg(value_name = "BASE")]
@@ -30,12 +33,24 @@ pub struct Compare {
     /// Write the verdicts as Markdown, for a comment on a pull request
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
+    /// Print the verdicts as one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Write the verdicts as JUnit XML, a test for each
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write the primary verdict that speaks most against the candidate as a badge (SVG)
+    #[arg(long, value_name = "FILE")]
+    badge: Option<PathBuf>,
     /// Show every metric, not only the primary ones
     #[arg(long)]
     all: bool,
     #[command(flatten)]
     judging: Judging,
 }
+
+/// First line of the Markdown; shown by nobody.
+const MARK: &str = "<!-- sparkbench compare -->";
 
 /// One side as typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,11 +105,20 @@ pub fn run(args: &Compare, talk: &Talk) -> Result<Outcome, Error> {
         return Err(Error::archive(format!("'{}' and '{}' have no model and workload in common", names.0, names.1))
             .hint("compare runs of the same model and workload, or label them alike with --labels"));
     }
-    print(&terminal(&shown))?;
+    let decision = gate(&shown);
+    let analysis = &judged.analysis;
+    print(&if args.json { machine::json(&shown, &names, decision, analysis)? } else { terminal(&shown) })?;
     if let Some(file) = &args.markdown {
-        archive::write_atomic(file, markdown(&shown, &names, &judged.analysis).as_bytes())?;
+        archive::write_atomic(file, markdown(&shown, &names, analysis).as_bytes())?;
     }
-    Ok(gate(&shown))
+    if let Some(file) = &args.junit {
+        let refuses = |c: &Comparison| c.primary && is_beyond(c);
+        archive::write_atomic(file, machine::junit(&shown, &names, refuses).as_bytes())?;
+    }
+    if let (Some(file), Some(said)) = (&args.badge, badge::of(shown.iter().copied())) {
+        archive::write_atomic(file, page::badge(&said).as_bytes())?;
+    }
+    Ok(decision)
 }
 
 /// The environment a side names, or the only one it has.
@@ -139,14 +163,16 @@ fn one_campaign(campaigns: &mut Vec<Campaign>, runs: &mut [Run]) {
     runs.sort_by_key(|run| (run.started.is_none(), run.started));
 }
 
+/// Whether it is worse by more than its margin.
+fn is_beyond(c: &Comparison) -> bool {
+    let margin = c.tost.as_ref().map_or(0.0, |t| t.margin_pct);
+    c.verdict.kind == VerdictKind::Slower && c.overhead_pct.is_some_and(|x| x > margin)
+}
+
 fn gate(shown: &[&Comparison]) -> Outcome {
     let primary = || shown.iter().filter(|c| c.primary);
-    let beyond = |c: &Comparison| {
-        let margin = c.tost.as_ref().map_or(0.0, |t| t.margin_pct);
-        c.verdict.kind == VerdictKind::Slower && c.overhead_pct.is_some_and(|x| x > margin)
-    };
     let open = |c: &Comparison| matches!(c.verdict.kind, VerdictKind::Inconclusive | VerdictKind::NotComparable);
-    if primary().any(|c| beyond(c)) {
+    if primary().any(|c| is_beyond(c)) {
         Outcome::Refused
     } else if primary().any(|c| open(c)) {
         Outcome::Undecided
@@ -165,7 +191,8 @@ fn terminal(shown: &[&Comparison]) -> String {
 }
 
 fn markdown(shown: &[&Comparison], names: &(String, String), analysis: &Analysis) -> String {
-    let mut text = format!("### {} against {}\n\n", escape(&names.1), escape(&names.0));
+    // By its first line a workflow finds the comment that it made before, and changes it in place of adding another.
+    let mut text = format!("{MARK}\n### {} against {}\n\n", escape(&names.1), escape(&names.0));
     let worst = match gate(shown) {
         Outcome::Refused => "**Worse beyond the margin.**",
         Outcome::Undecided => "**Undecided.**",

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::talk::Talk;
 use super::{Outcome, print};
 use crate::error::Error;
-use crate::ingest::{self, Look, Piece, Record};
+use crate::ingest::{self, List, Look, Piece, Record};
 use crate::model::{Extra, Origin, Setup};
 
 /// Values of a list that are shown; the rest is counted.
@@ -82,6 +82,7 @@ fn document(path: &str, look: &Look) -> Value {
                 ));
                 models.extend(facts.models.iter().filter(|(_, model)| model.computed));
             }
+            Record::Journal(outcomes) => other.push(format!("outcomes of {} runs", outcomes.len())),
             Record::Published(cells) => other.push(format!("{} published figures", cells.len())),
         }
     }
@@ -93,6 +94,9 @@ fn document(path: &str, look: &Look) -> Value {
     root.insert("runs".into(), json!(runs));
     if !models.is_empty() {
         root.insert("models".into(), json!(models));
+    }
+    if !parsed.lists.is_empty() {
+        root.insert("lists".into(), Value::Array(parsed.lists.iter().map(list_of).collect()));
     }
     let left_out: Vec<String> = parsed.left_out.iter().map(ingest::one_line).collect();
     for (key, lines) in [
@@ -168,6 +172,16 @@ fn run_of(piece: &Piece) -> Value {
         run.insert("telemetry".into(), span);
     }
     Value::Object(run)
+}
+
+/// A list of values that is no metric.
+fn list_of(list: &List) -> Value {
+    let first: Vec<Value> = list.values.iter().take(SHOWN).map(|value| number(*value)).collect();
+    let mut shown = json!({"name": list.name, "n": list.values.len(), "first": first});
+    if let (Value::Object(shown), Some(part)) = (&mut shown, &list.part) {
+        shown.insert("part".into(), json!(part));
+    }
+    shown
 }
 
 fn extra_of(extra: &Extra) -> Value {
@@ -261,6 +275,11 @@ fn text(document: &Value) -> String {
             };
             let _ = writeln!(out, "    telemetry: {} samples from {from} to {to}", telemetry["samples"]);
         }
+    }
+    for list in document["lists"].as_array().into_iter().flatten() {
+        let part = list.get("part").map_or_else(String::new, |part| format!("{}: ", word(part)));
+        let _ =
+            writeln!(out, "  list, no metric: {part}{}   {} values, {}", word(&list["name"]), list["n"], list["first"]);
     }
     for (key, title) in
         [("also", "also"), ("notes", "note"), ("left_out", "left out"), ("not_understood", "not understood")]

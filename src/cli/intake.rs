@@ -5,22 +5,29 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::time::SystemTime;
 
-use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
-
+use super::privacy::{self, Scrubbed};
 use super::talk::Talk;
-use crate::archive;
+use crate::archive::{self, Discovery};
 use crate::error::Error;
 use crate::frame::{self, Frames};
 use crate::ingest::{self, Ask, Intake};
 use crate::model::{Metric, Run};
-use crate::verdict::{self, Settings, Study, report::Analysis, summary, telemetry};
+use crate::verdict::{self, Settings, Study, report::Analysis};
 
 /// Draws below which a bootstrap limit is not worth printing (statistics contract 3.1).
 const LEAST_RESAMPLES: usize = 999;
 
 /// Draws above which nothing is gained: at a million a limit is steady to a thousandth of its spread, at 8 MB a statistic.
 const MOST_RESAMPLES: usize = 1_000_000;
+
+/// Two-sided level where none is given.
+pub const CONFIDENCE: f64 = 0.95;
+/// Draws of each bootstrap where no number is given.
+pub const RESAMPLES: usize = 10_000;
+/// Seed where none is given.
+pub const SEED: u64 = 42;
 
 /// Options shared by the verbs that judge.
 #[derive(Debug, Clone, clap::Args)]
@@ -32,13 +39,13 @@ pub struct Judging {
     #[arg(long = "margin", value_name = "METRIC=PCT")]
     pub margins: Vec<String>,
     /// Two-sided level of every interval
-    #[arg(long, value_name = "LEVEL", default_value_t = 0.95)]
+    #[arg(long, value_name = "LEVEL", default_value_t = CONFIDENCE)]
     pub confidence: f64,
     /// Draws of each bootstrap
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    #[arg(long, value_name = "N", default_value_t = RESAMPLES)]
     pub resamples: usize,
     /// Seed of every random draw; the same seed gives the same bytes
-    #[arg(long, value_name = "SEED", default_value_t = 42)]
+    #[arg(long, value_name = "SEED", default_value_t = SEED)]
     pub seed: u64,
     /// What files lack (environment, model, workload), by glob
     #[arg(long, value_name = "FILE")]
@@ -103,14 +110,64 @@ pub struct Judged {
     pub analysis: Analysis,
     /// Labels that nobody said.
     pub ask: Option<Ask>,
+    /// What was replaced before the judgement, where anything was to be.
+    pub scrubbed: Option<Scrubbed>,
 }
 
-/// Reads, tabulates, judges.
+/// Reads, replaces what must not be published if so asked, tabulates, judges.
 ///
 /// # Errors
 /// No file, no run in any file, labels that cannot be used.
-pub fn judge(paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Judged, Error> {
-    judge_runs(runs_of(paths, judging, talk)?, judging, talk)
+pub fn judge(paths: &[PathBuf], judging: &Judging, scrub: bool, talk: &Talk) -> Result<Judged, Error> {
+    let found = archive::discover(paths)?;
+    let mut intake = read(&found, paths, judging, talk)?;
+    let scrubbed = scrub.then(|| privacy::scrub(&mut intake, &found));
+    Ok(asked(judge_runs(intake, judging, talk)?, judging, scrubbed))
+}
+
+/// Notes what was asked for, so that `verify` can make the same again.
+fn asked(mut judged: Judged, judging: &Judging, scrubbed: Option<Scrubbed>) -> Judged {
+    judged.analysis.settings.asked.labels = judging.labels.is_some();
+    judged.analysis.settings.asked.scrubbed = scrubbed.is_some();
+    Judged { scrubbed, ..judged }
+}
+
+/// What was read and judged before, for a program that stays.
+#[derive(Debug, Default)]
+pub struct Memory {
+    files: ingest::Memory,
+    judged: verdict::Memory,
+}
+
+impl Memory {
+    /// Reads what was discovered, as [`runs_of`] does, and only those files that have changed. What is left out is in the inputs.
+    ///
+    /// # Errors
+    /// No run in any file, labels that cannot be used.
+    pub fn runs_of(&mut self, found: &Discovery, judging: &Judging, paths: &[PathBuf]) -> Result<Intake, Error> {
+        let options = ingest::Options { labels: judging.labels.clone() };
+        let intake = ingest::again(found, &options, &mut self.files, SystemTime::now())?;
+        if intake.runs.is_empty() { Err(nothing_to_judge(paths, intake.inputs.len())) } else { Ok(intake) }
+    }
+
+    /// Judges as [`judge`] does, and only what has changed. Where `whole` is false, without the table of requests, of which nothing but a
+    /// download is made, and with the intervals of requests that have changed left to the next whole round.
+    ///
+    /// # Errors
+    /// A setting that makes no sense, a table that cannot be built.
+    pub fn judge(
+        &mut self,
+        mut intake: Intake,
+        found: &Discovery,
+        judging: &Judging,
+        scrub: bool,
+        whole: bool,
+    ) -> Result<Judged, Error> {
+        let scrubbed = scrub.then(|| privacy::scrub(&mut intake, found));
+        let build = if whole { frame::build } else { frame::build_measures };
+        self.judged.resample(whole);
+        Ok(asked(judge_by(intake, judging, build, &mut self.judged, &|_| {})?, judging, scrubbed))
+    }
 }
 
 /// Reads what lies below the paths. What was left out is said, and kept in the inputs.
@@ -118,9 +175,12 @@ pub fn judge(paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Judged
 /// # Errors
 /// No file, no run in any file, labels that cannot be used.
 pub fn runs_of(paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Intake, Error> {
-    let found = archive::discover(paths)?;
+    read(&archive::discover(paths)?, paths, judging, talk)
+}
+
+fn read(found: &Discovery, paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Intake, Error> {
     talk.detail(&format!("{} files", found.files.len()));
-    let intake = ingest::all(&found, &ingest::Options { labels: judging.labels.clone() })?;
+    let intake = ingest::all(found, &ingest::Options { labels: judging.labels.clone() })?;
     for input in intake.inputs.iter().filter(|input| input.skipped) {
         talk.warn(&format!("{}: {}", input.path, input.reason.as_deref().unwrap_or("left out")));
     }
@@ -135,25 +195,36 @@ pub fn runs_of(paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Inta
 /// # Errors
 /// A setting that makes no sense, a table that cannot be built.
 pub fn judge_runs(intake: Intake, judging: &Judging, talk: &Talk) -> Result<Judged, Error> {
+    let bar = talk.progress(intake.campaigns.len() as u64, "judging");
+    let step = |campaign: &str| {
+        bar.inc(1);
+        talk.detail(&format!("judged {campaign}"));
+    };
+    let judged = judge_by(intake, judging, frame::build, &mut verdict::Memory::none(), &step);
+    bar.finish_and_clear();
+    judged
+}
+
+fn judge_by(
+    intake: Intake,
+    judging: &Judging,
+    build: fn(&[Run]) -> Result<Frames, Error>,
+    memory: &mut verdict::Memory,
+    step: &(dyn Fn(&str) + Sync),
+) -> Result<Judged, Error> {
     let settings = judging.settings()?;
     known_baseline(settings.baseline.as_deref(), &intake.runs)?;
     let mut facts = verdict::facts::builtin()?;
     facts.extend(intake.facts);
     let mut runs: Vec<Run> = intake.runs;
-    runs.par_iter_mut().for_each(summary::of_requests);
-    telemetry::of_all(&mut runs);
+    memory.derive(&mut runs);
     let mut campaigns = intake.campaigns;
     verdict::derive::of_facts(&campaigns, &mut runs, &facts);
     campaigns.iter_mut().for_each(|campaign| campaign.archive_sha256 = hash_of(&campaign.name, &runs));
     let study = Study { campaigns, runs, facts, inputs: intake.inputs };
-    let frames = frame::build(&study.runs)?;
-    let bar = talk.progress(study.campaigns.len() as u64, "judging");
-    let analysis = verdict::judge(&study, &frames.cells()?, &settings, &|campaign| {
-        bar.inc(1);
-        talk.detail(&format!("judged {campaign}"));
-    });
-    bar.finish_and_clear();
-    Ok(Judged { study, frames, analysis, ask: intake.ask })
+    let frames = build(&study.runs)?;
+    let analysis = verdict::again(&study, &frames.cells()?, &settings, memory, step);
+    Ok(Judged { study, frames, analysis, ask: intake.ask, scrubbed: None })
 }
 
 /// A baseline that no campaign has would be passed over in silence: most likely a slip of the pen.

@@ -5,6 +5,7 @@
 
 mod archive;
 mod args;
+mod fits;
 mod live;
 mod plan;
 mod read;
@@ -20,8 +21,9 @@ use super::{Outcome, print};
 use crate::error::{Error, Kind};
 use crate::host::Host;
 use crate::host::machine::Machine;
-use crate::load::session::{Loaded, Session};
-use crate::load::summary::{self, Summary};
+use crate::load::session::Session;
+use crate::load::session::search::Searched;
+use crate::load::summary::{self, Summary, points};
 
 /// Measure a server that speaks the OpenAI protocol: TTFT, TPOT, latency, throughput, and whether the client was the limit
 ///
@@ -99,7 +101,7 @@ impl Drop for Scratch {
 }
 
 /// What was measured, for people and for scripts, and what becomes of the exit code.
-fn report(args: &Load, loaded: &[Loaded], talk: &Talk) -> Result<Outcome, Error> {
+fn report(args: &Load, Searched { loaded, found }: &Searched, talk: &Talk) -> Result<Outcome, Error> {
     let summaries: Vec<&Summary> = loaded.iter().map(|loaded| &loaded.summary).collect();
     let for_scripts = args.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
     if let Some(path) = &args.json {
@@ -110,14 +112,25 @@ fn report(args: &Load, loaded: &[Loaded], talk: &Talk) -> Result<Outcome, Error>
             crate::archive::write_atomic(path, text.as_bytes())?;
         }
     }
-    for summary in &summaries {
-        let text = summary::text(summary, talk.width(), talk.paints_output());
+    let tell = |text: &str| {
         if for_scripts {
             text.lines().for_each(|line| talk.say(line));
+            Ok(())
         } else {
-            print(&format!("{text}\n"))?;
+            print(&format!("{text}\n"))
         }
+    };
+    for done in loaded {
+        if !done.name.is_empty() {
+            tell(&format!("load {}", done.name))?;
+        }
+        tell(&summary::text(&done.summary, talk.width(), talk.paints_output()))?;
     }
+    if loaded.len() > 1 {
+        let rows = loaded.iter().map(|done| (done.name.clone(), serde_json::json!(done.summary)));
+        tell(&points::table(&rows.collect::<Vec<_>>()))?;
+    }
+    found.iter().try_for_each(|found| tell(found))?;
     if loaded.iter().any(|loaded| loaded.interrupted) {
         return Err(
             Error::new(Kind::Workload, "stopped before the end").hint("the figures are of what was measured by then")

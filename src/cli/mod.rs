@@ -15,6 +15,8 @@ pub mod collect;
 pub mod compare;
 #[cfg(feature = "analyse")]
 mod constants;
+#[cfg(feature = "analyse")]
+mod downloads;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 mod findings;
 pub mod formats;
@@ -31,14 +33,22 @@ pub mod intake;
 pub mod load;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 pub mod load_chat;
+#[cfg(feature = "analyse")]
+mod logs;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 pub mod mock;
+#[cfg(feature = "analyse")]
+pub mod privacy;
+#[cfg(feature = "analyse")]
+mod recompute;
 pub mod stats;
 pub mod status;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 pub mod suite;
 pub mod talk;
 pub mod verify;
+#[cfg(feature = "analyse")]
+mod versions;
 
 use std::io::Write as _;
 use std::process::ExitCode;

@@ -7,17 +7,20 @@ use serde::Serialize;
 
 use super::print;
 use super::talk::Talk;
+#[cfg(feature = "analyse")]
+use crate::archive::verify::Flaw;
 use crate::archive::verify::{Kind, Runs, State, Verified, verify};
 use crate::error::Error;
 
 /// Hold every byte of an archive or a site against its hashes
 ///
 /// Finds any changed, missing or extra byte: in the journal by its chain, in every run by its list of hashes, in the whole by the
-/// seal. A site is held against its own list, and with --archive against the files it was made from. Exit code 0: everything fits.
+/// seal. A site is held against its own list, and with --archive against the files it was made from; the analysis is then made again
+/// from them with the settings that the site names, and every value that differs is told. Exit code 0: everything fits.
 /// 5: something does not, or cannot be read. An archive in the middle of a campaign fits too, and the summary says so.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench verify archive/my-campaign\n  \
-                        sparkbench verify site --archive data      the site, and that data is what it was made from")]
+                        sparkbench verify site --archive data      the site, that data is what it was made from,\n                                             and that it gives the same numbers")]
 pub struct Verify {
     /// Folder of an archive or of a site
     #[arg(value_name = "PATH")]
@@ -25,6 +28,9 @@ pub struct Verify {
     /// What a site was made from, as it was given to `analyse` (repeatable, in the same order)
     #[arg(long, value_name = "DIR")]
     archive: Vec<PathBuf>,
+    /// The labels that the site was made with, where it was made with --labels
+    #[arg(long, value_name = "FILE", requires = "archive")]
+    labels: Option<PathBuf>,
     /// Print the findings as JSON
     #[arg(long)]
     json: bool,
@@ -44,7 +50,8 @@ pub fn run(args: &Verify, talk: &Talk) -> Result<(), Error> {
         bar.set_position(done >> 20);
     });
     bar.finish_and_clear();
-    let verified = verified?;
+    let mut verified = verified?;
+    again(args, talk, &mut verified);
     let shown = args.path.display().to_string();
     if args.json {
         print(&json(&shown, &verified)?)?;
@@ -58,6 +65,33 @@ pub fn run(args: &Verify, talk: &Talk) -> Result<(), Error> {
     }
     Err(Error::archive(format!("'{shown}' does not verify: {}", kinds(&verified)))
         .hint("bring back what was changed from a copy; runs whose files are as they were can still be trusted"))
+}
+
+/// The analysis made again, where it was asked for and this build can.
+fn again(args: &Verify, talk: &Talk, verified: &mut Verified) {
+    if args.archive.is_empty() || !args.path.join("data/analysis.json").exists() {
+        return;
+    }
+    #[cfg(feature = "analyse")]
+    {
+        match super::recompute::recompute(&args.path, &args.archive, args.labels.as_deref(), talk) {
+            Ok(recomputed) => {
+                verified.flaws.extend(recomputed.flaws);
+                verified.notes.extend(recomputed.notes);
+            }
+            // What the hashes found stands beside it.
+            Err(cause) => verified.flaws.push(Flaw {
+                path: "data/analysis.json".to_owned(),
+                kind: Kind::Unreadable,
+                what: format!("cannot be made again: {}", crate::ingest::one_line(&cause)),
+            }),
+        }
+    }
+    #[cfg(not(feature = "analyse"))]
+    {
+        let _ = talk;
+        verified.notes.push("hashes only: this build has no analysis and cannot make the numbers again".to_owned());
+    }
 }
 
 fn json(path: &str, verified: &Verified) -> Result<String, Error> {
@@ -87,10 +121,11 @@ fn table(verified: &Verified) -> String {
 
 /// `2 changed, 1 missing`.
 fn kinds(verified: &Verified) -> String {
-    let counted = [Kind::Changed, Kind::Missing, Kind::Extra, Kind::Unreadable, Kind::Contradiction].map(|kind| {
-        let times = verified.flaws.iter().filter(|flaw| flaw.kind == kind).count();
-        (times > 0).then(|| format!("{times} {}", kind.word()))
-    });
+    let counted = [Kind::Changed, Kind::Missing, Kind::Extra, Kind::Unreadable, Kind::Contradiction, Kind::Differs]
+        .map(|kind| {
+            let times = verified.flaws.iter().filter(|flaw| flaw.kind == kind).count();
+            (times > 0).then(|| format!("{times} {}", kind.word()))
+        });
     counted.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 

@@ -1,16 +1,22 @@
-//! The tables people download: `runs.csv`, one row a run, and `requests.parquet`, one row a request and metric.
+//! The tables people download: runs as CSV and Parquet, comparisons and requests as Parquet, and the units of their columns.
 //!
 //! In:  the finished analysis, the frames.  Out: bytes.
-//! Not here: any new number.
+//! Not here: any new number; what a column means (see `model::column`).
+//!
+//! A Parquet file has no place of its own for a unit. The writer of polars gives columns no metadata either, so each file carries
+//! `sparkbench.columns` as JSON among its key-value metadata: for each column its unit, which way is better, and what it is; a file with
+//! rows of several metrics carries the same for these as `sparkbench.metrics`.
 
 use std::collections::BTreeSet;
 
 use polars::prelude::*;
 
+use super::flat::{self, Cell, Flat};
 use super::measures::{Frames, broken};
 use crate::error::Error;
 use crate::model::Metric;
-use crate::verdict::report::RunReport;
+use crate::model::column::{Kind, Meaning, meaning};
+use crate::verdict::report::{Analysis, RunReport};
 
 /// Keeps a spreadsheet from reading a cell as a formula: a leading `=`, `+`, `-`, `@`, tab or return gets an apostrophe before it.
 pub fn neutral(text: &str) -> String {
@@ -52,20 +58,138 @@ pub fn runs_csv(runs: &[RunReport]) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Every request value, with the unit and the direction of each metric in the file's key-value metadata.
+/// Every request value, one row a request and metric.
+///
+/// # Errors
+/// When the file cannot be written.
 pub fn requests_parquet(frames: &Frames) -> Result<Vec<u8>, Error> {
     let metrics = frames.requests.column("metric").and_then(|c| c.str().cloned()).map_err(broken)?;
     let names: BTreeSet<&str> = metrics.iter().flatten().collect();
-    let mut facts = vec![("schema".to_owned(), "sparkbench.requests/1".to_owned())];
+    let columns = frames.requests.get_column_names().into_iter().map(|name| name.to_string()).collect::<Vec<_>>();
+    let mut facts = vec![
+        ("schema".to_owned(), "sparkbench.requests/1".to_owned()),
+        ("sparkbench.columns".to_owned(), described(columns.iter().map(String::as_str))),
+        ("sparkbench.metrics".to_owned(), described(names.iter().copied())),
+    ];
     for metric in names.into_iter().filter_map(Metric::find) {
         facts.push((format!("{}.unit", metric.name), metric.unit.to_owned()));
     }
+    parquet(&mut frames.requests.clone(), facts)
+}
+
+/// Every run, with the columns of `analysis.json`.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn runs_parquet(analysis: &Analysis) -> Result<Vec<u8>, Error> {
+    table("sparkbench.runs/1", &flat::runs(analysis)?)
+}
+
+/// Every comparison with its verdict, with the columns of `analysis.json`.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn comparisons_parquet(analysis: &Analysis) -> Result<Vec<u8>, Error> {
+    table("sparkbench.comparisons/1", &flat::comparisons(analysis)?)
+}
+
+fn table(schema: &str, flat: &Flat) -> Result<Vec<u8>, Error> {
+    let meanings = flat.meanings();
+    let columns = flat
+        .columns
+        .iter()
+        .zip(&meanings)
+        .enumerate()
+        .map(|(place, (name, meaning))| column(flat, place, name, meaning.kind))
+        .collect();
+    let mut frame = DataFrame::new(flat.rows.len(), columns).map_err(broken)?;
+    let about = flat.columns.iter().map(String::as_str).zip(&meanings).map(|(name, meaning)| (name, meaning.clone()));
+    let facts = vec![("schema".to_owned(), schema.to_owned()), ("sparkbench.columns".to_owned(), as_json(about))];
+    parquet(&mut frame, facts)
+}
+
+fn column(flat: &Flat, place: usize, name: &str, kind: Kind) -> Column {
+    match kind {
+        Kind::Text | Kind::Moment => {
+            let text = |cell: &Cell| match cell {
+                Cell::Empty => None,
+                Cell::Text(text) => Some(text.clone()),
+                Cell::Number(value) => Some(value.to_string()),
+                Cell::Flag(flag) => Some(flag.to_string()),
+            };
+            Column::new(name.into(), flat.column(place).map(text).collect::<Vec<_>>())
+        }
+        Kind::Boolean => {
+            let flag = |cell: &Cell| if let Cell::Flag(flag) = cell { Some(*flag) } else { None };
+            Column::new(name.into(), flat.column(place).map(flag).collect::<Vec<_>>())
+        }
+        Kind::Number | Kind::Integer => {
+            let number = |cell: &Cell| if let Cell::Number(value) = cell { Some(*value) } else { None };
+            Column::new(name.into(), flat.column(place).map(number).collect::<Vec<_>>())
+        }
+    }
+}
+
+fn parquet(frame: &mut DataFrame, facts: Vec<(String, String)>) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     ParquetWriter::new(&mut bytes)
         .with_compression(ParquetCompression::Zstd(None))
         .with_key_value_metadata(Some(KeyValueMetadata::from_static(facts)))
         .set_parallel(false)
-        .finish(&mut frames.requests.clone())
+        .finish(frame)
         .map_err(broken)?;
     Ok(bytes)
+}
+
+fn described<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    as_json(names.filter_map(|name| Some((name, meaning(name)?))))
+}
+
+fn as_json<'a>(columns: impl Iterator<Item = (&'a str, Meaning)>) -> String {
+    let described: serde_json::Map<String, serde_json::Value> = columns
+        .map(|(name, meaning)| {
+            let Meaning { kind, unit, direction, about } = meaning;
+            let value = serde_json::json!({
+                "type": kind.word(), "unit": unit, "direction": direction, "definition": about,
+            });
+            (name.to_owned(), value)
+        })
+        .collect();
+    serde_json::Value::Object(described).to_string()
+}
+
+/// `units.csv`: for every column of every table what its cells are, the unit, which way is better, and what it says. `others`: tables that
+/// are made elsewhere, by their path with the names of their columns.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn units_csv(analysis: &Analysis, frames: &Frames, others: &[(&str, Vec<String>)]) -> Result<Vec<u8>, Error> {
+    let fault = |cause: csv::Error| Error::archive("the units cannot be written as CSV").because(cause);
+    let mut rows: Vec<(String, String, Meaning)> = Vec::new();
+    for (path, columns) in others {
+        for name in columns {
+            let unknown = || Meaning { kind: Kind::Text, unit: "", direction: "", about: "see analysis.json".into() };
+            rows.push(((*path).to_owned(), name.clone(), meaning(name).unwrap_or_else(unknown)));
+        }
+    }
+    for name in frames.requests.get_column_names() {
+        rows.extend(meaning(name).map(|meaning| ("data/requests.parquet".to_owned(), name.to_string(), meaning)));
+    }
+    for (files, flat) in [
+        (&["data/comparisons.parquet", "data/report.xlsx#summary"][..], flat::comparisons(analysis)?),
+        (&["data/report.xlsx#groups"][..], flat::groups(analysis)?),
+        (&["data/runs.parquet", "data/report.xlsx#runs"][..], flat::runs(analysis)?),
+    ] {
+        for file in files {
+            let columns = flat.columns.iter().cloned().zip(flat.meanings());
+            rows.extend(columns.map(|(name, meaning)| ((*file).to_owned(), name, meaning)));
+        }
+    }
+    let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
+    writer.write_record(["file", "column", "type", "unit", "direction", "definition"]).map_err(fault)?;
+    for (file, name, meaning) in rows {
+        let cells = [file.as_str(), &name, meaning.kind.word(), meaning.unit, meaning.direction, &meaning.about];
+        writer.write_record(cells.map(neutral)).map_err(fault)?;
+    }
+    writer.into_inner().map_err(|cause| Error::archive("the units cannot be written as CSV").detail(cause.to_string()))
 }

@@ -29,6 +29,11 @@ pub(super) fn broken(cause: PolarsError) -> Error {
 
 /// Lays runs out as frames. `runs` must be in the order in which values of a cell are to stand.
 pub fn build(runs: &[Run]) -> Result<Frames, Error> {
+    Ok(Frames { requests: requests(runs)?, ..build_measures(runs)? })
+}
+
+/// As [`build`], without any request: the table of requests takes longest to lay out, and no judgement reads it.
+pub fn build_measures(runs: &[Run]) -> Result<Frames, Error> {
     let rows: usize = runs.iter().map(|run| run.readings.len()).sum();
     let mut index = Vec::with_capacity(rows);
     let mut value = Vec::with_capacity(rows);
@@ -58,7 +63,7 @@ pub fn build(runs: &[Run]) -> Result<Frames, Error> {
         ],
     )
     .map_err(broken)?;
-    Ok(Frames { measures, requests: requests(runs)?, ids: runs.iter().map(|run| run.id.clone()).collect() })
+    Ok(Frames { measures, requests: DataFrame::empty(), ids: runs.iter().map(|run| run.id.clone()).collect() })
 }
 
 /// One row a request and metric. Gaps between tokens are not of that kind: a run has as many as it has tokens, no row number leads back to a

@@ -1,10 +1,13 @@
 //! Records as frames: schemas, group-bys, and the tables people download. The only room that says `polars`.
 //!
-//! In:  runs as plain values.  Out: groups of values by cell, CSV and Parquet bytes.
+//! In:  runs as plain values.  Out: groups of values by cell; CSV, Parquet and workbook bytes.
 //! Not here: formulas beyond counting and grouping.
 
 mod export;
+mod flat;
 mod measures;
+mod workbook;
 
-pub use export::{requests_parquet, runs_csv};
-pub use measures::{Frames, build};
+pub use export::{comparisons_parquet, requests_parquet, runs_csv, runs_parquet, units_csv};
+pub use measures::{Frames, build, build_measures};
+pub use workbook::{REQUEST_ROWS, report_xlsx};

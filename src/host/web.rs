@@ -17,6 +17,7 @@ use ureq::http::Response;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body};
 
+use super::net::tls::untrusted;
 use crate::error::{Error, Kind};
 
 /// Longest body that is read, bytes. The largest `/metrics` seen has half a megabyte; more is no answer to any question of ours.
@@ -120,6 +121,11 @@ impl Web {
             config = config.tls_config(trust(tls)?);
         }
         Ok(Self { agent: config.build().new_agent(), base, headers })
+    }
+
+    /// Whether every question carries a key or a login.
+    pub fn authorized(&self) -> bool {
+        self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
     }
 
     /// The address without its secrets.
@@ -246,10 +252,10 @@ fn io_words(error: &io::Error) -> (String, &'static str) {
 
 fn handshake(error: &rustls::Error) -> (String, &'static str) {
     match error {
-        rustls::Error::InvalidCertificate(why) => (
-            format!("its certificate is not trusted ({})", plain(&why.to_string())),
-            "give the authority that signed it with --ca-file (ca_file in a suite), or --insecure for a server of your own",
-        ),
+        rustls::Error::InvalidCertificate(why) => {
+            let (what, remedy) = untrusted(why);
+            (plain(&what), remedy)
+        }
         rustls::Error::InvalidMessage(_) => {
             ("it does not speak TLS".to_owned(), "write http:// instead of https://, or check the port")
         }

@@ -93,7 +93,7 @@ fn turn(runs: &mut [&mut Run], label: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Setup, Source, Status};
+    use crate::model::{Course, Setup, Source, Status};
 
     fn run(environment: &str, engine: &str, batch: f64) -> Run {
         Run {
@@ -114,6 +114,7 @@ mod tests {
             series: Vec::new(),
             extras: Vec::new(),
             telemetry: Vec::new(),
+            course: Course::default(),
             setup: Setup {
                 tool: Some("guidellm".into()),
                 engine: Some(engine.into()),

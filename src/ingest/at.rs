@@ -117,7 +117,7 @@ impl<'a> At<'a> {
             Kind::Bool(value) => value.to_string(),
             Kind::Number(digits) => excerpt(digits),
             Kind::Text(text) => format!("\"{}\"", excerpt(text)),
-            Kind::List(_) => "a list".to_owned(),
+            Kind::List(_) | Kind::Packed(_) => "a list".to_owned(),
             Kind::Map(_) => "an object".to_owned(),
         };
         Error::archive("a value is not what it should be")

@@ -55,8 +55,8 @@ impl Places {
     }
 }
 
-/// Looks through every `run.json` once.
-pub(super) fn places(found: &Discovery) -> Places {
+/// Looks through every `run.json` once; `reports_of` gives the table of one.
+pub(super) fn places(found: &Discovery, mut reports_of: impl FnMut(&Found) -> Option<Vec<ReportWire>>) -> Places {
     let mut tables: BTreeMap<&str, Vec<ReportWire>> = BTreeMap::new();
     for file in found.files.iter().filter(|file| file.path.rsplit('/').next() == Some(RUN_FILE)) {
         if let Some(reports) = reports_of(file) {
@@ -118,7 +118,7 @@ fn join(folder: &str, path: &str) -> String {
 }
 
 /// The table of reports, where the file is a run of ours and has one. What is wrong with it is said when it is read.
-fn reports_of(file: &Found) -> Option<Vec<ReportWire>> {
+pub(super) fn reports_of(file: &Found) -> Option<Vec<ReportWire>> {
     #[derive(Deserialize)]
     struct Any {
         #[serde(default)]

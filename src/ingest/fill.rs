@@ -101,7 +101,9 @@ impl<'f, 'i> Fill<'f, 'i> {
     /// Where a place stands, as seen by a rule.
     pub fn origin(&self, at: &At<'_>, rule: &'static str) -> Origin {
         let pointer = at.pointer();
-        let field = if self.columns { pointer.trim_start_matches('/').to_owned() } else { pointer };
+        // The name of a column stands as it is in the file, and behind it the place in a list.
+        let field =
+            if self.columns { pointer.trim_start_matches('/').replace("~1", "/").replace("~0", "~") } else { pointer };
         self.file.origin(self.line_of(at), Some(field), rule)
     }
 
@@ -247,7 +249,7 @@ impl<'f, 'i> Fill<'f, 'i> {
             return;
         }
         let word = match &at.node.kind {
-            Kind::Null => return,
+            Kind::Null | Kind::Packed(_) => return,
             Kind::Bool(value) => value.to_string(),
             Kind::Number(digits) => (*digits).to_owned(),
             Kind::Text(text) if is_tellable(text) && !UNTOLD.iter().any(|part| hides(last, part)) => text.to_string(),

@@ -9,6 +9,7 @@
 use std::borrow::Cow;
 
 use super::figure::excerpt;
+use super::packed::{self, Packed};
 use crate::error::{Error, Place};
 
 /// Deepest nesting that is followed: far above every tool's output, far below the stack.
@@ -36,6 +37,8 @@ pub enum Kind<'a> {
     Text(Cow<'a, str>),
     /// In order.
     List(Vec<Node<'a>>),
+    /// Finite numbers alone, or lists of them: only of keys that the reader was told (see [`documents`]).
+    Packed(Packed),
     /// In order; of equal keys the last counts.
     Map(Vec<(Cow<'a, str>, Node<'a>)>),
 }
@@ -45,7 +48,7 @@ pub enum Kind<'a> {
 /// # Errors
 /// Names line and column of the first byte that does not fit.
 pub fn parse(text: &str) -> Result<Node<'_>, Error> {
-    let mut reader = Reader { text, at: 0, line: 1, line_start: 0 };
+    let mut reader = Reader { text, at: 0, line: 1, line_start: 0, packing: &[] };
     if text.starts_with('\u{feff}') {
         reader.at = '\u{feff}'.len_utf8();
         reader.line_start = reader.at;
@@ -61,10 +64,12 @@ pub fn parse(text: &str) -> Result<Node<'_>, Error> {
 
 /// Reads one document after another, as appended files and JSON Lines hold them; lines count on through all of them.
 ///
+/// Lists under the keys of `packing`, of the outermost objects, are packed where they hold numbers and nothing else.
+///
 /// After one that does not parse the next is looked for at the beginning of a line.
-pub fn documents(text: &str) -> Documents<'_> {
+pub fn documents<'a>(text: &'a str, packing: &'static [&'static str]) -> Documents<'a> {
     let skipped = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    Documents { reader: Reader { text, at: skipped, line: 1, line_start: skipped } }
+    Documents { reader: Reader { text, at: skipped, line: 1, line_start: skipped, packing } }
 }
 
 /// See [`documents`].
@@ -100,7 +105,11 @@ struct Reader<'a> {
     at: usize,
     line: u32,
     line_start: usize,
+    packing: &'static [&'static str],
 }
+
+/// Depth of the values of an object that is the document, or an item of the list that is.
+const OUTERMOST: usize = 1;
 
 impl<'a> Reader<'a> {
     fn peek(&self) -> Option<u8> {
@@ -180,7 +189,11 @@ impl<'a> Reader<'a> {
                 return Err(self.fault("expected ':'"));
             }
             self.space();
-            let value = self.value(depth + 1)?;
+            let packed = if depth <= OUTERMOST && self.packing.contains(&key.as_ref()) { self.packed() } else { None };
+            let value = match packed {
+                Some(node) => node,
+                None => self.value(depth + 1)?,
+            };
             entries.push((key, value));
             self.space();
             if self.take(b'}') {
@@ -191,6 +204,16 @@ impl<'a> Reader<'a> {
             }
             self.space();
         }
+    }
+
+    /// A list of numbers here, or nothing and nothing passed over.
+    fn packed(&mut self) -> Option<Node<'a>> {
+        let packed::Read { list, end, lines, line_start } = packed::read(self.text, self.at)?;
+        let node = Node { line: self.line, kind: Kind::Packed(list) };
+        self.at = end;
+        self.line += lines;
+        self.line_start = line_start.unwrap_or(self.line_start);
+        Some(node)
     }
 
     fn list(&mut self, depth: usize) -> Result<Kind<'a>, Error> {
@@ -224,22 +247,25 @@ impl<'a> Reader<'a> {
         let mut plain = true;
         self.at += 1;
         loop {
-            match self.peek() {
-                Some(b'"') => break,
-                Some(b'\\') => {
-                    plain = false;
-                    // What follows a backslash may be a quote; a cut-off file ends the loop at the next look.
-                    self.at += 2;
-                }
-                Some(byte) if byte < 0x20 => {
-                    return Err(self.fault("expected the closing quote before a control character"));
-                }
-                Some(_) => self.at += 1,
-                None => {
-                    self.at = self.text.len();
-                    return Err(self.fault("expected a closing quote"));
-                }
+            let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+            let end = memchr::memchr2(b'"', b'\\', rest);
+            let before = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+            // Without a stop at the first one this is vector work, and there hardly ever is one.
+            if before.iter().fold(false, |any, byte| any | (*byte < 0x20)) {
+                self.at += before.iter().position(|byte| *byte < 0x20).unwrap_or_default();
+                return Err(self.fault("expected the closing quote before a control character"));
             }
+            let Some(end) = end else {
+                self.at = self.text.len();
+                return Err(self.fault("expected a closing quote"));
+            };
+            self.at += end;
+            if self.peek() == Some(b'"') {
+                break;
+            }
+            plain = false;
+            // What follows a backslash may be a quote; a cut-off file ends the loop at the next look.
+            self.at += 2;
         }
         self.at += 1;
         let quoted = self.text.get(start..self.at).unwrap_or_default();
@@ -359,9 +385,28 @@ mod tests {
     #[test]
     fn documents_that_were_appended_are_read_one_by_one_and_a_broken_one_is_passed_over() {
         let text = "\u{feff}{\"a\": 1}\n{\"a\": [2,\n{\"a\":\n 3}{\"a\": 4}\n\n";
-        let found: Vec<Option<u32>> = documents(text).map(|node| node.ok().map(|node| node.line)).collect();
+        let found: Vec<Option<u32>> = documents(text, &[]).map(|node| node.ok().map(|node| node.line)).collect();
         assert_eq!(found, [Some(1), None, Some(3), Some(4)]);
-        assert_eq!(documents(" \n").count(), 0);
+        assert_eq!(documents(" \n", &[]).count(), 0);
+    }
+
+    #[test]
+    fn a_packed_list_is_the_list_and_leaves_lines_and_faults_as_they_are() {
+        const PACKING: &[&str] = &["a", "b"];
+        let first = |text| documents(text, PACKING).next().unwrap();
+        let kinds = |text| match first(text).unwrap().kind {
+            Kind::Map(entries) => {
+                entries.into_iter().map(|(_, node)| (node.line, matches!(node.kind, Kind::Packed(_)))).collect()
+            }
+            other => vec![(0, matches!(other, Kind::Packed(_)))],
+        };
+        assert_eq!(kinds("{\"a\": [1,\n2],\n\"c\": [3],\n\"b\": [[4]]}"), [(1, true), (3, false), (4, true)]);
+        // A word, another kind of value, a key further in: the tree.
+        assert_eq!(kinds("{\"a\": [1, null], \"b\": \"[1]\", \"c\": {\"a\": [1]}}"), [(1, false); 3]);
+        for text in ["{\"a\": [1,\n 2", "{\"a\": [1,\n2}", "{\"a\": [1,\n2] \"b\"}", "{\"a\": [01]}"] {
+            let plain = documents(text, &[]).next().unwrap().unwrap_err();
+            assert_eq!(first(text).unwrap_err().to_string(), plain.to_string());
+        }
     }
 
     #[test]

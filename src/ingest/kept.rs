@@ -29,6 +29,7 @@ const ENDINGS: &[(&str, &str)] = &[
     ("chunks.sbc", "the times of every chunk of a load, kept"),
     ("seal.json", "the seal of the campaign, kept"),
     ("phase_manifest.json", "the list of phases of an AIPerf run, kept"),
+    ("server_metrics_export.parquet", "the scrapes of an AIPerf run once more, kept; its JSON is read"),
     ("SHA256SUMS", "a list of hashes, kept"),
     ("LICENSE", "a licence, kept"),
     ("LICENSE.txt", "a licence, kept"),

@@ -13,7 +13,7 @@ use super::belong::{Places, Reader};
 use super::figure::excerpt;
 use super::load_summary::LoadSummary;
 use super::outline::Outline;
-use super::{FORMATS, Figure, Format, Parsed, Piece, Record, Standing, json, reports};
+use super::{FORMATS, Figure, Format, Parsed, Piece, Record, Standing, json, long_words, reports};
 use crate::archive::manifest::ReportWire;
 use crate::archive::{Discovery, Found, HEAD_BYTES, Hashing, LINE_LIMIT, Lines, WHOLE_LIMIT};
 use crate::error::{Error, Place};
@@ -30,6 +30,9 @@ pub struct Head<'a> {
     pub bytes: u64,
     outline: OnceCell<Option<Outline<'a>>>,
 }
+
+/// Longest first line that may be the header of a table: some thousand columns.
+const HEADER_BYTES: usize = 64 << 10;
 
 /// Bytes in which a file that is no text shows it.
 const TEXT_BYTES: usize = 16 << 10;
@@ -73,6 +76,11 @@ impl<'a> Head<'a> {
 
     /// Cells of the first line that is no comment and not empty, trimmed and without quotes.
     pub fn header(&self) -> Vec<&str> {
+        let first = self.text.get(..HEADER_BYTES).unwrap_or(self.text);
+        // The line of a JSON document that was written without line ends is no header, and every format of tables would cut it up again.
+        if self.text.len() > HEADER_BYTES && memchr::memchr2(b'\n', b'\r', first.as_bytes()).is_none() {
+            return Vec::new();
+        }
         let line = self.text.split(['\n', '\r']).find(|line| !line.trim().is_empty() && !line.starts_with('#'));
         line.map_or_else(Vec::new, |line| line.split(',').map(|cell| cell.trim().trim_matches('"')).collect())
     }
@@ -99,11 +107,19 @@ impl<'a> SourceFile<'a> {
         name.strip_suffix(".gz").unwrap_or(name)
     }
 
-    /// The whole file as text, without a byte order mark, invalid bytes replaced by U+FFFD.
+    /// Some bytes from the beginning, which are still to be read.
+    ///
+    /// # Errors
+    /// Whatever the reader reports.
+    pub fn beginning(&mut self) -> Result<&[u8], Error> {
+        self.input.fill_buf().map_err(unreadable)
+    }
+
+    /// The whole file as it is.
     ///
     /// # Errors
     /// Above the limit, and whatever the reader reports.
-    pub fn text(&mut self) -> Result<String, Error> {
+    pub fn all_bytes(&mut self) -> Result<Vec<u8>, Error> {
         // Of a packed file this is the packed size, and only a beginning.
         let mut bytes = Vec::with_capacity(usize::try_from(self.bytes.min(WHOLE_LIMIT)).unwrap_or(0) + 1);
         let read = if self.bytes > WHOLE_LIMIT {
@@ -112,11 +128,31 @@ impl<'a> SourceFile<'a> {
             self.input.take(WHOLE_LIMIT + 1).read_to_end(&mut bytes).map_err(unreadable)? as u64
         };
         if read > WHOLE_LIMIT {
-            let size = self.bytes.max(read) >> 20;
-            return Err(Error::archive("the file is too large to be read whole")
-                .detail(format!("{size} MiB, and the limit is {} MiB", WHOLE_LIMIT >> 20))
-                .hint("split it, or keep one result a file"));
+            return Err(self.too_large(read));
         }
+        Ok(bytes)
+    }
+
+    fn too_large(&self, read: u64) -> Error {
+        let size = self.bytes.max(read) >> 20;
+        Error::archive("the file is too large to be read whole")
+            .detail(format!("{size} MiB, and the limit is {} MiB", WHOLE_LIMIT >> 20))
+            .hint("split it, or keep one result a file")
+    }
+
+    /// The whole file as text, without a byte order mark, invalid bytes replaced by U+FFFD. JSON above the limit comes without its long
+    /// words, where that brings it below.
+    ///
+    /// # Errors
+    /// As [`all_bytes`](Self::all_bytes).
+    pub fn text(&mut self) -> Result<String, Error> {
+        let large = self.bytes > WHOLE_LIMIT;
+        let bytes = if large && matches!(self.beginning()?.trim_ascii_start(), [b'{' | b'[', ..]) {
+            let read = long_words::read(&mut *self.input, WHOLE_LIMIT).map_err(unreadable)?;
+            read.ok_or_else(|| self.too_large(0))?
+        } else {
+            self.all_bytes()?
+        };
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
             Err(invalid) => String::from_utf8_lossy(invalid.as_bytes()).into_owned(),
@@ -151,7 +187,7 @@ pub fn unreadable(cause: io::Error) -> Error {
 }
 
 /// What came of one file.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Look {
     /// Format that took it.
     pub format: Option<&'static str>,
@@ -166,7 +202,8 @@ pub(super) fn at_all(found: &Discovery, places: &Places) -> Vec<Look> {
     found.files.par_iter().enumerate().map(|(number, file)| at(file, places.reader(number))).collect()
 }
 
-fn at(found: &Found, reader: &Reader) -> Look {
+/// Looks at one file, by its reader.
+pub(super) fn at(found: &Found, reader: &Reader) -> Look {
     let refused = |cause: io::Error| Look {
         format: None,
         sha256: None,
@@ -400,6 +437,18 @@ pub fn without_escapes(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_document_above_the_limit_is_read_without_its_long_words() {
+        let text = format!("{{\"a\": 1.50, \"generated_texts\": [\"{}\"]}}", "word ".repeat(100));
+        let mut input = text.as_bytes();
+        let short = SourceFile::new("r.json", WHOLE_LIMIT + 1, &mut input).text().unwrap();
+        assert!(short.starts_with("{\"a\": 1.50") && short.len() < 120 && json::parse(&short).is_ok(), "{short}");
+        let mut input = text.as_bytes();
+        assert_eq!(SourceFile::new("r.json", text.len() as u64, &mut input).text().unwrap(), text);
+        let mut input = "a,b\n".as_bytes();
+        assert!(SourceFile::new("r.csv", WHOLE_LIMIT + 1, &mut input).text().is_err());
+    }
 
     #[test]
     fn escapes_go_and_text_stays() {

@@ -25,20 +25,25 @@ mod h200_ab;
 mod inference_benchmarker;
 mod inference_perf;
 mod inferencex;
+mod journal;
 mod json;
 mod kept;
 mod labels;
 mod llama;
 mod load_summary;
 mod log;
+mod long_words;
 mod look;
+mod memory;
 mod name;
 mod outline;
 mod own;
+mod packed;
 mod path_labels;
 mod phase1;
 mod prometheus;
 mod published;
+pub mod raw;
 mod report;
 pub mod reports;
 mod requests;
@@ -47,18 +52,23 @@ mod serving;
 mod sglang;
 mod sheet;
 mod slug;
+mod study;
 mod table;
 mod telemetry;
+mod unmade;
 mod vllm;
 mod words;
+mod workbook;
+mod yaml;
 
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use serde::Serialize;
 
 use crate::archive::Discovery;
 use crate::error::Error;
-use crate::model::{Campaign, Extra, Facts, Reading, Run, Sample, Series, Setup, Status};
+use crate::model::{Campaign, Course, Extra, Facts, Reading, Run, Sample, Series, Setup, Status};
 use crate::verdict::report::Input;
 
 pub use ask::Ask;
@@ -67,6 +77,7 @@ pub use figure::Figure;
 pub use labels::{FileLabels, Labels};
 pub use log::{KINDS, Kind};
 pub use look::{Head, Look, SourceFile, inspect, read};
+pub use memory::Memory;
 pub use outline::Outline;
 pub use report::one_line;
 
@@ -76,6 +87,7 @@ pub use slug::slug;
 pub static FORMATS: &[&dyn Format] = &[
     &own::CampaignFile,
     &own::RunFile,
+    &journal::Journal,
     &load_summary::LoadSummary,
     &requests::Requests,
     &reports::ResultFile,
@@ -94,6 +106,8 @@ pub static FORMATS: &[&dyn Format] = &[
     &genai_bench::GenaiBench,
     &genai_bench::Metadata,
     &reports::TrtllmReport,
+    &aiperf::Server,
+    &aiperf::Timeslices,
     &aiperf::Summary,
     &aiperf::Records,
     &aiperf::GenaiPerf,
@@ -109,10 +123,12 @@ pub static FORMATS: &[&dyn Format] = &[
     &vllm::Throughput,
     &vllm::Latency,
     &vllm::MultiTurn,
+    &vllm::Workbook,
     &vllm::Sidecar,
     // Tables of benchmarks, then telemetry; its last takes any JSON in which enough keys are those of a GPU.
     &aiperf::Csv,
     &llama::LlamaBenchyCsv,
+    &guidellm::GuideLlmCsv,
     &prometheus::Prometheus,
     &telemetry::Query,
     &telemetry::BoxTable,
@@ -156,7 +172,7 @@ pub struct About {
 }
 
 /// What one file gave.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Parsed {
     /// What it says.
     pub records: Vec<Record>,
@@ -185,7 +201,7 @@ pub struct List {
 }
 
 /// One statement of a file.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Record {
     /// Something about one run, or about all runs of one launch.
     Piece(Box<Piece>),
@@ -195,6 +211,8 @@ pub enum Record {
     Labels(Box<Labels>),
     /// Machines and models.
     Facts(Facts),
+    /// What the journal of a campaign says of its runs.
+    Journal(Vec<crate::model::Outcome>),
     /// Figures that were published about the campaign.
     Published(Vec<crate::model::PublishedCell>),
 }
@@ -258,6 +276,8 @@ pub struct Piece {
     pub extras: Vec<Extra>,
     /// Telemetry.
     pub telemetry: Vec<Sample>,
+    /// What happened beside the figures.
+    pub course: Course,
     /// Settings.
     pub setup: Setup,
     /// What is the same in every copy of this run (a summary that repeats the runs of a sweep, a console block beside the JSON of the same
@@ -302,7 +322,17 @@ impl Intake {
 /// Only when the labels named in `options` cannot be used. Whatever is wrong with a discovered file is said in [`Intake::inputs`].
 pub fn all(found: &Discovery, options: &Options) -> Result<Intake, Error> {
     let given = options.labels.as_deref().map(labels::from_command_line).transpose()?;
-    let places = belong::places(found);
+    let places = belong::places(found, belong::reports_of);
     let looks = look::at_all(found, &places);
-    Ok(assemble::assemble(found, looks, &places, given))
+    assemble::assemble(found, looks, &places, given)
+}
+
+/// As [`all`], and reads only those files again that are not the ones which `memory` holds.
+///
+/// # Errors
+/// As [`all`].
+pub fn again(found: &Discovery, options: &Options, memory: &mut Memory, now: SystemTime) -> Result<Intake, Error> {
+    let given = options.labels.as_deref().map(labels::from_command_line).transpose()?;
+    let (places, looks) = memory.look(found, now);
+    assemble::assemble(found, looks, &places, given)
 }

@@ -10,9 +10,11 @@ use serde::de::DeserializeOwned;
 use super::flat::status;
 use super::h200_ab::unknown_schema;
 use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing};
-use crate::archive::manifest::{CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, RUN_SCHEMA, RunWire, StateWire};
+use crate::archive::manifest::{
+    CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, PlannedRun, RUN_SCHEMA, RunWire, StateWire,
+};
 use crate::error::{Error, Place};
-use crate::model::{Campaign, Extra, ExtraValue, Instant, Metric, Reading, Setup, Status, known_extra};
+use crate::model::{Campaign, Course, Extra, ExtraValue, Instant, Metric, Reading, Setup, Status, Unmade, known_extra};
 
 /// `campaign.json`.
 pub struct CampaignFile;
@@ -71,6 +73,7 @@ fn campaign(wire: CampaignWire) -> Campaign {
         title: wire.title,
         question: wire.question,
         prose: wire.prose,
+        study: None,
         machine: wire.machine,
         compare_by: None,
         baseline: wire.baseline,
@@ -83,8 +86,23 @@ fn campaign(wire: CampaignWire) -> Campaign {
         planned_metrics: wire.planned_metrics,
         stated: Vec::new(),
         published: Vec::new(),
+        planned_runs: 0,
+        unmade: wire.plan.into_iter().map(planned).collect(),
         provenance: wire.provenance,
         archive_sha256: String::new(),
+    }
+}
+
+/// A planned run before anything is known of it.
+fn planned(run: PlannedRun) -> Unmade {
+    Unmade {
+        id: run.id,
+        environment: run.environment,
+        model: run.model,
+        workload: run.workload,
+        repeat: run.repeat,
+        position: run.position,
+        ..Unmade::default()
     }
 }
 
@@ -181,6 +199,7 @@ fn run(file: &SourceFile<'_>, wire: RunWire) -> Result<Piece, Error> {
         status: wire.failure.map(Status::Failed).or_else(|| status(wire.exit_code)),
         readings,
         extras,
+        course: Course { gates: wire.gates, watched: wire.watched, requests: Vec::new() },
         setup: Setup {
             model_id: asked.model_id,
             model_served: seen.model_id,

@@ -12,7 +12,8 @@ mod sample;
 
 use std::collections::BTreeMap;
 
-use self::sample::{folded, label, sample};
+pub(super) use self::sample::folded;
+use self::sample::{label, sample};
 
 use super::look::unreadable;
 use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing};

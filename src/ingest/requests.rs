@@ -13,7 +13,7 @@ use super::look::{JSON_LINE_LIMIT, unreadable};
 use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing};
 use crate::archive::manifest::{REQUESTS_FILE, RequestWire};
 use crate::error::{Error, Place};
-use crate::model::{Extra, ExtraValue, Reading, Series, Status};
+use crate::model::{Extra, ExtraValue, Reading, Series, Span, Status};
 
 /// See the module.
 pub struct Requests;
@@ -103,6 +103,7 @@ struct Window {
     e2e: Vec<f64>,
     decode: Vec<f64>,
     short: usize,
+    spans: Vec<Span>,
 }
 
 impl Window {
@@ -110,6 +111,12 @@ impl Window {
         if !request.measured() {
             return;
         }
+        self.spans.extend(request.sent_s.filter(|sent| sent.is_finite()).map(|sent_s| Span {
+            sent_s,
+            first_token_s: request.first_token_s,
+            end_s: request.last_token_s().or(request.end_s),
+            answered: request.answered(),
+        }));
         // A failed request took its share of the window: the clock starts with whatever was sent first.
         self.first_sent = least(self.first_sent, request.sent_s);
         if !request.answered() {
@@ -152,6 +159,7 @@ impl Window {
         if self.answered + self.failed == 0 {
             return piece;
         }
+        piece.course.requests = self.spans;
         piece.setup.requests = Some((self.answered + self.failed) as f64);
         for (name, requests) in [("completed_requests", self.answered), ("failed_requests", self.failed)] {
             piece.extras.push(Extra {

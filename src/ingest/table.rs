@@ -4,22 +4,27 @@
 //! Not here: tables of requests, tables of other tools.
 //!
 //! An empty cell of a metric column is a missing figure: the column promises it. A row with a cell of the wrong type is left out whole
-//! and named; its other figures may be shifted. A column of figures with a name that the contracts do not know is left out and counted;
-//! a column of words is only mentioned.
+//! and named; its other figures may be shifted. A column of figures with a name that the contracts do not know is kept beside the metrics, and
+//! the name is said, since it may be a slip; a column of words is only mentioned.
 
 use csv::StringRecord;
 
 use super::figure::{Figure, excerpt, is_missing};
 use super::flat::status;
 use super::rows::Rows;
+use super::sheet::unit_of;
 use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing};
 use crate::error::{Error, Place};
-use crate::model::{Instant, Metric, Reading, Status};
+use crate::model::{Extra, ExtraValue, Instant, Metric, Reading, Status};
 
 /// See the module.
 pub struct Table;
 
 const RULE: &str = "table.row";
+/// Why a figure in a column of another name is no metric.
+const STRANGER: &str = "the name of the column is no metric of ours";
+/// Most columns of such figures; a row of more is no run.
+const STRANGERS: usize = 256;
 
 /// What a column that is no metric holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,12 +155,11 @@ impl Format for Table {
             }
         }
         for (name, (figures, words)) in header.iter().zip(strangers) {
-            if figures && !words {
-                parsed.left_out.push(
-                    Error::archive("a column is left out")
-                        .at(Place::Field(excerpt(name)))
-                        .detail("it holds figures, and its name is no metric of ours"),
-                );
+            if figures {
+                let name = excerpt(name);
+                parsed
+                    .notes
+                    .push(format!("column '{name}' is no metric of ours; its figures are kept beside the metrics"));
             } else if words {
                 parsed.notes.push(format!("column '{}' is not known and not read", excerpt(name)));
             }
@@ -214,7 +218,20 @@ fn run(
                 piece.readings.push(Reading { metric: metric.clone(), value, decimals, origin });
                 continue;
             }
-            Column::Unknown => continue,
+            Column::Unknown => {
+                if let Some(value) = Figure::parse(cell).and_then(Figure::finite)
+                    && piece.extras.len() < STRANGERS
+                {
+                    piece.extras.push(Extra {
+                        name: name.to_owned(),
+                        unit: unit_of(name).1.to_owned(),
+                        value: ExtraValue::Number(value),
+                        why: Some(STRANGER),
+                        origin: file.origin(Some(line), Some(name.to_owned()), RULE),
+                    });
+                }
+                continue;
+            }
         };
         if is_missing(cell) {
             if matches!(label, Label::Environment | Label::Model) {
@@ -327,10 +344,17 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_column_of_figures_counts_as_left_out_and_one_of_words_does_not() {
-        let parsed = read("environment,model,ttft_ms,ttft_s,remark\na,m,1,0.001,slow day\n");
-        assert_eq!((parsed.left_out.len(), parsed.notes.len()), (1, 1));
-        assert!(parsed.left_out[0].to_string().contains("field 'ttft_s'"));
+    fn a_stranger_column_of_figures_is_kept_beside_and_one_of_words_is_only_named() {
+        let parsed = read("environment,model,ttft_ms,ttft_s,remark\na,m,1,0.001,slow day\nb,m,2,,\n");
+        assert_eq!((parsed.left_out.len(), parsed.notes.len()), (0, 2));
+        assert!(parsed.notes[0].starts_with("column 'ttft_s' is no metric of ours"), "{:?}", parsed.notes);
+        let [first, second] = pieces(&parsed)[..] else { panic!() };
+        let [extra] = first.extras.as_slice() else { panic!("{:?}", first.extras) };
+        assert_eq!(
+            (extra.name.as_str(), extra.unit.as_str(), &extra.value),
+            ("ttft_s", "s", &ExtraValue::Number(0.001))
+        );
+        assert_eq!((extra.origin.line, second.extras.len()), (Some(2), 0));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::io::Read as _;
 
 use super::assemble::{Draft, Home};
 use super::labels::{FileLabels, glob};
-use super::{Piece, name, path_labels, report, slug};
+use super::{Piece, name, path_labels, report, slug, study};
 use crate::archive::Discovery;
 use crate::archive::manifest::RUN_FILE;
 use crate::error::{Error, Place};
@@ -187,10 +187,11 @@ pub(super) fn campaigns(
     homes: &BTreeMap<String, Home>,
     drafts: &[Draft],
     report: &mut report::Report,
-) -> Campaigns {
+) -> Result<Campaigns, Error> {
     let mut all = Campaigns { slugs: BTreeMap::new(), list: Vec::new() };
     let mut taken = BTreeSet::new();
     let mut by_name: BTreeMap<(&str, String, String), String> = BTreeMap::new();
+    let mut studies: BTreeMap<&str, Option<study::Study>> = BTreeMap::new();
     for draft in drafts {
         let key = (draft.home.clone(), draft.piece.campaign.clone());
         if all.slugs.contains_key(&key) {
@@ -200,17 +201,53 @@ pub(super) fn campaigns(
         let said = draft.piece.campaign.clone().unwrap_or_else(|| folder_name(found, draft, home));
         let wanted = slug(&said);
         // A row that names the campaign as its folder is named means the same one; names that only look alike as slugs do not.
+        if !studies.contains_key(draft.home.as_str()) {
+            studies.insert(&draft.home, study_of(found, &draft.home, report)?);
+        }
+        let study = studies.get(draft.home.as_str()).and_then(Option::as_ref);
         let slug = by_name.entry((draft.home.as_str(), wanted.clone(), said.trim().to_owned())).or_insert_with(|| {
             let name = unique(&wanted, &mut taken);
             if name != wanted {
                 report.note(draft.main, format!("two campaigns are called '{wanted}'; this one stands as '{name}'"));
             }
-            all.list.push(campaign(found, &draft.home, home, name.clone(), report));
+            let mut made = campaign(found, &draft.home, home, name.clone(), report);
+            if let Some(study) = study.filter(|s| s.campaign.as_ref().is_none_or(|own| slug(own) == name)) {
+                take_study(&mut made, study);
+            }
+            all.list.push(made);
             name
         });
         all.slugs.insert(key, slug.clone());
     }
-    all
+    Ok(all)
+}
+
+/// The words of the authors in place of those of a label.
+fn take_study(campaign: &mut Campaign, study: &study::Study) {
+    campaign.title = study.title.clone().or(campaign.title.take());
+    campaign.question = study.question.clone().or(campaign.question.take());
+    campaign.prose = Some(study.paper.text.clone());
+    campaign.study = Some(study.paper.clone());
+}
+
+/// The `study.md` of a folder. One that cannot be used ends the analysis: pages without their authors and licence would say
+/// something else than was meant.
+fn study_of(found: &Discovery, folder: &str, report: &mut report::Report) -> Result<Option<study::Study>, Error> {
+    let path = if folder.is_empty() { study::FILE.to_owned() } else { format!("{folder}/{}", study::FILE) };
+    let Some(number) = found.files.iter().position(|file| file.path == path) else { return Ok(None) };
+    let Some(file) = found.files.get(number) else { return Ok(None) };
+    let mut bytes = Vec::new();
+    let read = file.open().and_then(|opened| opened.take(PROSE_LIMIT).read_to_end(&mut bytes));
+    read.map_err(|cause| Error::archive(format!("cannot read '{path}'")).because(cause))?;
+    let study = study::parse(&String::from_utf8_lossy(&bytes), &path)?;
+    report.note(
+        number,
+        match study {
+            Some(_) => "the words of the authors".to_owned(),
+            None => "no '+++' on its first line, so it is nobody's study and is not shown".to_owned(),
+        },
+    );
+    Ok(study)
 }
 
 fn folder_name(found: &Discovery, draft: &Draft, home: Option<&Home>) -> String {
@@ -244,6 +281,7 @@ fn campaign(
     campaign.name = name;
     let Some(home) = home else { return campaign };
     campaign.published.extend(home.published.iter().cloned());
+    super::unmade::told(&mut campaign, &home.outcomes);
     let Some((number, labels)) = &home.labels else { return campaign };
     let labels = labels.clone();
     macro_rules! over {

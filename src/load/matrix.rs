@@ -6,7 +6,7 @@
 //!
 //! A cell is *input / output* tokens at a concurrency. A run of a cell is one pass: [`PASSES_PER_SLOT`] request for each that may be in
 //! flight, so one request at concurrency 1 and 32 at 32. A preset makes two passes to warm up and measures three, each with prompts of
-//! its own, at temperature 0; the passes of a cell are settings of their own, so that each is a load with its own figures.
+//! its own, at temperature 0 unless the settings say another; the passes of a cell are settings of their own, so that each is a load with its own figures.
 
 use super::settings::{Lengths, Prefix, Settings, Shape, Work};
 use crate::error::Error;
@@ -161,7 +161,6 @@ pub fn cells(preset: Preset, settings: &Settings, most: Option<u32>) -> Result<C
             shape: Shape::Closed { concurrency },
             work: Work::Synthetic { isl, osl, prefix: Prefix { ..prefix } },
             requests: Some(settings.requests.unwrap_or(u64::from(concurrency).max(1) * PASSES_PER_SLOT)),
-            temperature: 0.0,
             ..settings.clone()
         };
         found.cells.push(Cell { name, settings, passes: (WARMUP_PASSES, MEASURED_PASSES) });

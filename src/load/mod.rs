@@ -31,3 +31,4 @@ pub mod sweep;
 pub mod target;
 pub mod tokens;
 pub mod wire;
+mod words;

@@ -251,6 +251,19 @@ impl Default for Share {
     }
 }
 
+impl Share {
+    /// What this client takes of a number, so that all together take it exactly.
+    pub const fn of(self, whole: u32) -> u32 {
+        whole / self.world + (self.rank < whole % self.world) as u32
+    }
+
+    /// Which of the first so many entries of a plan are this client's: how many.
+    pub const fn first(self, entries: u64) -> u64 {
+        let (rank, world) = (self.rank as u64, self.world as u64);
+        entries / world + (rank < entries % world) as u64
+    }
+}
+
 /// One load: one cell of one plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {

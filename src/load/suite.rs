@@ -3,8 +3,10 @@
 //! In:  a [`Reader`].  Out: [`Planned`] loads in their order; what does not fit goes to the faults with its line.
 //! Not here: arguments of a command line (see `cli::load`), whether a server can do it (see `session`).
 //!
-//! `concurrency` and `rate` take one value or several; several are a sweep, each point a load of its own with a name of its own.
+//! `concurrency` and `rate` take one value or several; several are a sweep, each point a load of its own with a name of its own. `matrix`
+//! makes the cells of a preset, `saturation` a search (see [`Role`]).
 
+mod role;
 mod write;
 
 use std::collections::BTreeMap;
@@ -20,6 +22,7 @@ use crate::error::Error;
 use crate::plan::Reader;
 use crate::plan::settings::Value;
 
+pub use role::{Role, own_keys};
 pub use write::write;
 
 /// Requests of a load when neither a count nor a time is given: at least so many ...
@@ -42,6 +45,10 @@ pub struct Planned {
     pub name: String,
     /// Whether the table gives a seed of its own; otherwise it is for the caller to give one.
     pub seeded: bool,
+    /// What it is for.
+    pub role: Role,
+    /// Whole passes before the measured one, which enter nothing.
+    pub warmups: u32,
     /// What it is.
     pub settings: Settings,
 }
@@ -54,6 +61,7 @@ pub fn read(keys: &mut Reader<'_>, folder: &Path) -> Vec<Planned> {
         Some("completions") => Endpoint::Completions,
         _ => Endpoint::Chat,
     };
+    let set = role::Set::read(keys);
     let shapes = shapes(keys, folder);
     let ramp = ramp(keys);
     let work = work(keys, folder);
@@ -103,13 +111,7 @@ pub fn read(keys: &mut Reader<'_>, folder: &Path) -> Vec<Planned> {
     }
     let (Some(shapes), Some(work)) = (shapes, work) else { return Vec::new() };
     settings.work = work;
-    let several = shapes.len() > 1;
-    let named = |(name, shape): (String, Shape)| {
-        let mut settings = Settings { shape, ..settings.clone() };
-        bounded(&mut settings);
-        Planned { name: if several { name } else { String::new() }, seeded: seed.is_some(), settings }
-    };
-    shapes.into_iter().map(named).collect()
+    set.planned(keys, shapes, &settings, seed.is_some())
 }
 
 /// A load without a bound of its own gets a count; files, traces and conversations end by themselves.

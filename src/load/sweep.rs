@@ -10,6 +10,7 @@
 //! Beyond what a server can take nothing is steady: requests in flight and the time to the first token grow for as long as the load
 //! lasts. [`oversaturated`] looks for both, in an open loop; in a closed one the first cannot grow.
 
+use super::settings::Shape;
 use crate::error::Error;
 use crate::stats::drift;
 
@@ -25,6 +26,11 @@ pub const ALPHA: f64 = 0.01;
 pub const GROWTH: f64 = 0.25;
 /// Loads of one search, whatever happens.
 pub const POINTS_MOST: usize = 40;
+
+/// Greatest concurrency of a search that says none.
+const CONCURRENCY_MOST: u32 = 1024;
+/// A search over rates that says no end goes to so many times the first one.
+const RATES: f64 = 1024.0;
 
 /// What was measured at one value.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -105,6 +111,23 @@ impl Search {
     /// Over rates per second.
     pub const fn rates(from: f64, to: f64) -> Self {
         Self { from, to, whole: false, near: 0.05 }
+    }
+
+    /// From the first point of a list or a range; the last one is where it ends.
+    ///
+    /// # Errors
+    /// Of usage, for a trace.
+    pub fn over(shapes: &[Shape]) -> Result<Self, Error> {
+        match (shapes.first(), shapes.last()) {
+            (Some(Shape::Closed { concurrency: from }), Some(Shape::Closed { concurrency: to })) => {
+                let to = if shapes.len() > 1 { *to } else { CONCURRENCY_MOST.max(*from) };
+                Ok(Self { from: f64::from(*from), ..Self::concurrencies(to) })
+            }
+            (Some(Shape::Open { rate: from, .. }), Some(Shape::Open { rate: to, .. })) => {
+                Ok(Self::rates(*from, if shapes.len() > 1 { *to } else { from * RATES }))
+            }
+            _ => Err(Error::usage("a trace has its own times: there is nothing to search")),
+        }
     }
 
     /// The next value to measure; nothing when the search is over.

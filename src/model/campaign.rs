@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Paper;
+use super::course::Unmade;
+
 /// A campaign's own words and promises.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Campaign {
@@ -18,6 +21,8 @@ pub struct Campaign {
     pub question: Option<String>,
     /// Markdown prose of its authors.
     pub prose: Option<String>,
+    /// Who its authors are and how it is cited, with the text that takes the place of `prose`: its `study.md`.
+    pub study: Option<Paper>,
     /// Machine label, a key of the machine facts.
     pub machine: Option<String>,
     /// Label that tells the arms apart where it is not the environment: one of [`Campaign::LABELS`]. The runs then carry its value as
@@ -45,6 +50,10 @@ pub struct Campaign {
     pub published: Vec<PublishedCell>,
     /// Where it comes from: address, commit, licence, as one line of text each.
     pub provenance: Vec<String>,
+    /// Runs of the plan; 0 where no plan is known.
+    pub planned_runs: usize,
+    /// Planned runs that are not among the runs, in the order of the plan.
+    pub unmade: Vec<Unmade>,
     /// SHA-256 over the sorted SHA-256 sums of the files its runs came from; empty until the intake is complete.
     pub archive_sha256: String,
 }

@@ -75,6 +75,17 @@ const CATALOGUE: &[Entry] = &[
 /// Suffixes for statistics over the requests of one run; the bare name is their mean.
 pub const SUFFIXES: &[&str] = &["p50", "p90", "p95", "p99", "max"];
 
+/// A label in the middle of a sentence: `time to first token`, but `GPU temperature at end`.
+pub fn within(label: &str) -> String {
+    let mut letters = label.chars();
+    match (letters.next(), letters.as_str()) {
+        (Some(first), rest) if rest.starts_with(|c: char| c.is_lowercase() || c == ' ') => {
+            first.to_lowercase().chain(rest.chars()).collect()
+        }
+        _ => label.to_owned(),
+    }
+}
+
 impl Metric {
     /// Looks a name up; `None` when the contracts do not know it.
     pub fn find(name: &str) -> Option<Self> {
@@ -140,6 +151,9 @@ mod tests {
         assert_eq!((p99.base(), p99.unit, p99.direction, p99.margin_pct), ("ttft_ms", "ms", Lower, 10.0));
         assert_eq!(Metric::find("e2e_latency_ms_p50").unwrap().margin_pct, 2.0);
         assert_eq!(p99.label, "Time to first token, p99");
+        assert_eq!(within(&p99.label), "time to first token, p99");
+        assert_eq!(within("KV cache"), "KV cache");
+        assert_eq!(within("End-to-end latency"), "end-to-end latency");
     }
 
     #[test]

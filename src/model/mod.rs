@@ -4,21 +4,28 @@
 //! Not here: polars, files, formatting for people.
 
 pub mod campaign;
+pub mod column;
+pub mod course;
 pub mod definition;
 pub mod facts;
 pub mod finding;
 pub mod known_extra;
 pub mod metric;
+pub mod paper;
 pub mod price;
+pub mod raw;
 pub mod run;
 pub mod time;
 mod weights;
 
 pub use campaign::{Campaign, ModelLabel, PublishedCell, Stated, StatedKind};
+pub use course::{Course, Gone, Outcome, Span, Unmade};
 pub use definition::{Definition, Likeness};
 pub use facts::{Facts, MachineFacts, ModelFacts};
 pub use finding::{Finding, Level};
-pub use metric::{Direction, Metric};
+pub use metric::{Direction, Metric, within};
+pub use paper::{Author, Correction, Paper};
 pub use price::{Billing, LimitFacts, PriceFacts, ReferenceFacts};
+pub use raw::{RawRow, RawText, Shape};
 pub use run::{Extra, ExtraValue, Origin, Reading, Run, Sample, Series, Setup, Source, Status};
 pub use time::Instant;

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use super::course::Course;
 use super::time::Instant;
 use serde::Serialize;
 
@@ -265,6 +266,8 @@ pub struct Run {
     pub extras: Vec<Extra>,
     /// GPU telemetry in time order.
     pub telemetry: Vec<Sample>,
+    /// What happened beside the figures.
+    pub course: Course,
     /// Settings and launch facts.
     pub setup: Setup,
     /// The main file it came from.

@@ -5,6 +5,7 @@
 
 use super::number::{self, ABSENT, decimals, fixed, p, plain, signed};
 use super::words::{self, Badge};
+use crate::model::within;
 use crate::verdict::number::decimals as sentence_decimals;
 use crate::verdict::report::{Comparison, Interval, NamedInterval, TReport};
 
@@ -40,6 +41,12 @@ pub struct RowView {
     pub smallest: String,
     /// Minimum detectable effect, per cent.
     pub mde: String,
+    /// Runs an environment that would show a difference of 10 %.
+    pub runs_needed: String,
+    /// Runs an environment that would decide, where nothing is decided.
+    pub runs_to_decide: Option<String>,
+    /// Other choices that agree: `8 of 9`.
+    pub stable: Option<String>,
     /// Verdict.
     pub badge: Badge,
 }
@@ -89,7 +96,7 @@ impl RowView {
             anchor: anchor.to_owned(),
             label: c.label.clone(),
             unit: c.unit,
-            derived: c.derived_from.as_deref().map(words::metric),
+            derived: c.derived_from.as_deref().map(|name| within(&words::metric(name))),
             baseline: means(c.mean_baseline),
             n_baseline: c.n_baseline,
             candidate: means(c.mean_candidate),
@@ -101,6 +108,9 @@ impl RowView {
             holm: number::p_or(c.p_adjusted.holm),
             smallest: c.tost.as_ref().and_then(|t| t.smallest_margin_pct).map_or_else(|| ABSENT.to_owned(), percent_of),
             mde: c.mde_pct.map_or_else(|| ABSENT.to_owned(), percent_of),
+            runs_needed: c.runs_needed.map_or_else(|| ABSENT.to_owned(), number::count),
+            runs_to_decide: c.runs_to_decide.map(number::count),
+            stable: super::stable::short(c),
             badge: words::verdict(c.verdict.kind),
         }
     }
@@ -122,7 +132,7 @@ impl Account {
             anchor: anchor.to_owned(),
             label: c.label.clone(),
             badge: words::verdict(c.verdict.kind),
-            text: c.verdict.text.clone(),
+            text: words::typeset(&c.verdict.text),
             reasons: c.verdict.reasons.clone(),
             family: family(c),
             parts: parts.into_iter().filter(|part| !part.rows.is_empty()).collect(),
@@ -171,7 +181,7 @@ impl Brief {
             anchor: anchor.to_owned(),
             label: c.label.clone(),
             badge: words::verdict(c.verdict.kind),
-            text: c.verdict.text.clone(),
+            text: words::typeset(&c.verdict.text),
             line: parts.join("; "),
         }
     }

@@ -6,9 +6,12 @@
 
 use askama::Template;
 
+use super::across::several;
 use super::index::{Link, Site};
+use super::kind::{Draft, Drawn, Kind, Rows};
 use super::number::{self, ABSENT, plain};
 use super::shell::Shell;
+use super::template_fault;
 use crate::verdict::report::{
     BestBatch, Choice, CostReport, Estimate, MachineTable, PhysicsReport, PriceReport, ReferenceReport,
 };
@@ -23,6 +26,8 @@ const MOST_ROWS: usize = 300;
 struct Page {
     shell: Shell,
     tables: Vec<Table>,
+    /// Whether any table has no row.
+    bare: bool,
 }
 
 struct Table {
@@ -104,6 +109,29 @@ const fn words(name: &'static str) -> Column {
     Column { name, unit: "", number: false }
 }
 
+/// What tokens cost, and what the hardware allows.
+pub struct Entry;
+
+impl Kind for Entry {
+    fn name(&self) -> &'static str {
+        "cost"
+    }
+
+    fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
+        vec![Draft::new("cost/index.html", |site| {
+            let analysis = site.analysis;
+            let rows = Rows {
+                physics: analysis.physics.iter().collect(),
+                costs: analysis.costs.iter().collect(),
+                best_batches: analysis.best_batches.iter().collect(),
+                machines: analysis.machines.iter().collect(),
+                ..Rows::default()
+            };
+            Ok(Drawn::new(page(site).map_err(template_fault)?, rows))
+        })]
+    }
+}
+
 /// The page at `cost/index.html`.
 pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
     let analysis = site.analysis;
@@ -116,8 +144,9 @@ pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
         references(&analysis.references),
     ];
     Page {
-        shell: Shell::new("cost/index.html", "Cost and physics – sparkbench", "cost", &analysis.tool)
+        shell: Shell::new("cost/index.html", "Cost and physics – sparkbench", "cost", site)
             .described("Cost per million tokens with its interval, price and source; shares of the memory roofline; published figures as context."),
+        bare: tables.iter().any(|table| table.rows.is_empty()),
         tables,
     }
     .render()
@@ -134,10 +163,6 @@ fn place(model: &str, environment: &str, workload: &str, campaign: &str) -> Cell
     let parts = [environment, workload, campaign];
     let sub: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     Cell::text(model).campaign(campaign).under(sub.join(" · "))
-}
-
-fn several(title: &str, devices: f64) -> String {
-    if devices > 1.0 { format!("{} × {title}", plain(devices)) } else { title.to_owned() }
 }
 
 /// The first reason that speaks of a word; empty where none does.

@@ -3,10 +3,11 @@
 use askama::Template;
 use sha2::{Digest, Sha256};
 
-use super::Page as File;
 use super::index::Site;
+use super::kind::{Draft, Drawn, Kind};
 use super::number;
 use super::shell::Shell;
+use super::template_fault;
 use super::words::counted;
 
 #[derive(Template)]
@@ -36,8 +37,21 @@ struct InputRow {
     reason: String,
 }
 
-/// The page at `data/index.html`. `files` are the downloads beside it.
-pub fn page(site: &Site<'_>, files: &[&File]) -> Result<String, askama::Error> {
+/// What can be taken away, and what was read.
+pub struct Entry;
+
+impl Kind for Entry {
+    fn name(&self) -> &'static str {
+        "data"
+    }
+
+    fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
+        vec![Draft::new("data/index.html", |site| Ok(Drawn::words(page(site).map_err(template_fault)?)))]
+    }
+}
+
+/// The page at `data/index.html`.
+pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
     let inputs: Vec<(bool, InputRow)> = site
         .analysis
         .inputs
@@ -61,16 +75,17 @@ pub fn page(site: &Site<'_>, files: &[&File]) -> Result<String, askama::Error> {
     );
     let (left_out, taken): (Vec<_>, Vec<_>) = inputs.into_iter().partition(|(skipped, _)| *skipped);
     Page {
-        shell: Shell::new("data/index.html", "Data – sparkbench", "data", &site.analysis.tool)
+        shell: Shell::new("data/index.html", "Data – sparkbench", "data", site)
             .described("Every number of this site to download, with hashes, and every file it was read from."),
-        files: files
+        files: site
+            .downloads
             .iter()
             .map(|file| FileRow {
                 href: format!("../{}", file.path),
                 path: file.path.clone(),
                 about: about(&file.path),
-                size: number::size(file.bytes.len()),
-                sha256: hex(&file.bytes),
+                size: number::size(file.size),
+                sha256: file.sha256.clone(),
             })
             .collect(),
         schema: crate::verdict::report::SCHEMA,
@@ -88,7 +103,17 @@ pub fn about(path: &str) -> &'static str {
         "data/comparisons.csv" => "One row per comparison: estimate, intervals, tests, verdict",
         "data/ANALYSIS.md" => "The report as Markdown, for a repository or a pull request",
         "data/runs.csv" => "One row per run, metrics as columns",
-        "data/requests.parquet" => "One row per request",
+        "data/runs.parquet" => "One row per run with settings and metrics; units among the metadata of the file",
+        "data/comparisons.parquet" => "One row per comparison; units among the metadata of the file",
+        "data/requests.parquet" => "One row per request and metric; units among the metadata of the file",
+        "data/report.xlsx" => "A workbook: summary, groups, runs, requests and metadata, with numbers as numbers",
+        "data/units.csv" => "Every column of every table: type, unit, which way is better, definition",
+        "data/datapackage.json" => "Every download with its columns, hash and licence, for programs (Data Package)",
+        "data/VERSIONS.md" => "Versions of everything that was measured, and of the analysis",
+        "data/PRIVACY.md" => "What was replaced before publishing, how often and where",
+        super::bundle::PATH => {
+            "This whole site, to unpack and read from a folder; without frozen versions and large logs"
+        }
         "data/SHA256SUMS" => "Hashes of every other file of this site",
         _ => "Further data",
     }

@@ -5,6 +5,7 @@
 
 use super::Page;
 use super::data::hex;
+use super::publish::Earlier;
 use crate::error::Error;
 use crate::verdict::report::{Analysis, Comparison, Interval, NamedInterval};
 
@@ -45,7 +46,8 @@ fn by_key(analysis: &Analysis) -> Analysis {
     sorted
 }
 
-const COLUMNS: &[&str] = &[
+/// Columns of `comparisons.csv`.
+pub const COLUMNS: &[&str] = &[
     "campaign",
     "model",
     "workload",
@@ -223,9 +225,18 @@ fn cells(c: &Comparison, pooled: bool) -> Vec<String> {
     ]
 }
 
-/// `data/SHA256SUMS` over every other file, sorted by path; the paths are those seen from the site's folder.
-pub fn sums(pages: &[Page]) -> Page {
-    let mut lines: Vec<String> = pages.iter().map(|page| format!("{}  {}\n", hex(&page.bytes), page.path)).collect();
+/// `data/SHA256SUMS` over every other file (path and hash), sorted by path; the paths are those seen from the site's folder.
+pub fn sums<'a>(files: impl Iterator<Item = (&'a str, &'a str)>, earlier: &[Earlier]) -> Page {
+    sums_of(files.map(|(path, sha256)| format!("{sha256}  {path}\n")).collect(), earlier)
+}
+
+/// [`sums`] over pages that are not hashed yet.
+pub fn sums_of_pages(pages: &[&Page]) -> Page {
+    sums_of(pages.iter().map(|page| format!("{}  {}\n", hex(&page.bytes), page.path)).collect(), &[])
+}
+
+fn sums_of(mut lines: Vec<String>, earlier: &[Earlier]) -> Page {
+    lines.extend(earlier.iter().flat_map(|e| &e.files).map(|(path, sum)| format!("{sum}  {path}\n")));
     lines.sort_by(|a, b| a.get(66..).cmp(&b.get(66..)));
     Page::new("data/SHA256SUMS", lines.concat())
 }
@@ -278,7 +289,8 @@ mod tests {
 
     #[test]
     fn sums_are_sorted_by_path_and_read_by_sha256sum() {
-        let sums = sums(&[Page::new("b", "x"), Page::new("a", "")]);
+        let files = [("b", hex(b"x")), ("a", hex(b""))];
+        let sums = sums(files.iter().map(|(path, sha256)| (*path, sha256.as_str())), &[]);
         let text = String::from_utf8(sums.bytes).unwrap();
         assert_eq!(
             text,

@@ -2,9 +2,13 @@
 
 use askama::Template;
 
+use super::badge;
 use super::figure::{self, FigureView};
 use super::index::{Ground, Site, by_trap, overall, trap_href, worst};
+use super::kind::{Draft, Drawn, Kind, Rows};
+use super::publish::{cite, versions};
 use super::shell::Shell;
+use super::template_fault;
 use super::words::{self, Badge, counted};
 use crate::verdict::report::{CampaignReport, Comparison, Sentence, TrapReport, TrapStatus};
 
@@ -12,10 +16,17 @@ use crate::verdict::report::{CampaignReport, Comparison, Sentence, TrapReport, T
 #[template(path = "front.html")]
 struct Front {
     shell: Shell,
+    /// The picture of the newest campaign, for where the address is shared.
+    card: Option<String>,
     heading: String,
     intro: Option<String>,
     cards: Vec<Card>,
     downloads: Vec<(&'static str, String, String)>,
+    /// Path and address of this version.
+    permalink: Option<(String, String)>,
+    /// Numbers and paths of the versions beside it, the newest first.
+    earlier: Vec<(u64, String)>,
+    cff: bool,
     cite_text: String,
     cite_bibtex: String,
     reproduce: String,
@@ -91,8 +102,25 @@ impl Fact {
     }
 }
 
+/// The front page.
+pub struct Entry;
+
+impl Kind for Entry {
+    fn name(&self) -> &'static str {
+        "front"
+    }
+
+    fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
+        vec![Draft::new("index.html", |site| {
+            let campaigns = site.campaigns();
+            let comparisons = site.analysis.comparisons.iter().filter(|c| c.primary).collect();
+            Ok(Drawn::new(page(site).map_err(template_fault)?, Rows { campaigns, comparisons, ..Rows::default() }))
+        })]
+    }
+}
+
 /// The page at `index.html`.
-pub fn page(site: &Site<'_>, downloads: &[(String, usize)]) -> Result<String, askama::Error> {
+pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
     let campaigns = site.campaigns();
     let single = campaigns.len() == 1;
     let heading = heading(site);
@@ -107,21 +135,38 @@ pub fn page(site: &Site<'_>, downloads: &[(String, usize)]) -> Result<String, as
         .first()
         .and_then(|c| c.headline.first())
         .map_or_else(|| heading.clone(), |sentence| sentence.text.clone());
-    let shell = Shell::new("index.html", format!("{heading} – sparkbench"), "front", &site.analysis.tool)
-        .described(description);
-    let (cite_text, cite_bibtex) = citation(site, &heading);
+    let shell = Shell::new("index.html", format!("{heading} – sparkbench"), "front", site).described(description);
+    let citation = cite::of_site(site);
+    let version = &site.version;
+    let published = site.has(&version.path());
     Front {
+        card: campaigns.first().and_then(|campaign| badge::card_address(site, campaign)),
         cards: campaigns.iter().map(|c| card(site, c)).collect(),
-        downloads: downloads
+        downloads: site
+            .downloads
             .iter()
-            .map(|(path, size)| (super::data::about(path), path.clone(), super::number::size(*size)))
+            .map(|file| (super::data::about(&file.path), file.path.clone(), super::number::size(file.size)))
             .collect(),
         reproduce: site.extras.reproduce.clone(),
+        permalink: published.then(|| {
+            (version.path(), site.address(&version.path()).unwrap_or_else(|| format!("v/{}/", version.name())))
+        }),
+        earlier: if published {
+            versions::all(site)
+                .into_iter()
+                .filter(|v| v.number != version.number)
+                .rev()
+                .map(|v| (v.number, v.path()))
+                .collect()
+        } else {
+            Vec::new()
+        },
+        cff: published && cite::cff(site).is_some(),
         shell,
         heading,
         intro,
-        cite_text,
-        cite_bibtex,
+        cite_text: citation.text,
+        cite_bibtex: citation.bibtex,
     }
     .render()
 }
@@ -189,7 +234,7 @@ pub fn said(site: &Site<'_>, root: &str, campaign: &CampaignReport) -> Said {
 pub fn sentences(site: &Site<'_>, root: &str, campaign: &CampaignReport, from: &[Sentence]) -> Vec<SentenceView> {
     from.iter()
         .map(|sentence| SentenceView {
-            text: under_heading(&sentence.text),
+            text: words::typeset(&under_heading(&sentence.text)),
             because: site.grounds(root, &campaign.name, &sentence.because),
         })
         .collect()
@@ -252,36 +297,4 @@ pub fn provenance(site: &Site<'_>, campaign: &CampaignReport) -> Vec<Fact> {
     facts.push(Fact::code("Archive SHA-256", campaign.archive_sha256.clone()));
     facts.push(Fact::new("Analysed with", format!("{} {}", site.analysis.tool.name, site.analysis.tool.version)));
     facts
-}
-
-/// A citation in words and as BibTeX. The year is that of the newest run: pages know no clock.
-fn citation(site: &Site<'_>, heading: &str) -> (String, String) {
-    let campaigns = site.campaigns();
-    let newest = campaigns.iter().filter_map(|c| c.last_started_utc).max();
-    let year = newest.map(|m| words::day(m).chars().take(4).collect::<String>());
-    let titles: Vec<&str> = campaigns.iter().map(|c| c.title.as_str()).collect();
-    let hashes: Vec<String> = campaigns.iter().map(|c| c.archive_sha256.chars().take(16).collect::<String>()).collect();
-    let tool = format!("{} {}", site.analysis.tool.name, site.analysis.tool.version);
-    let title = if campaigns.len() == 1 { heading.to_owned() } else { titles.join("; ") };
-    let dated = year.as_deref().map_or_else(String::new, |y| format!(" ({y})"));
-    let text = format!("{title}{dated}. Analysed with {tool}. Archive SHA-256 {}.", hashes.join(", "));
-    let key = hashes.first().map_or("report", |h| h.get(..8).unwrap_or(h));
-    let year = year.map_or_else(String::new, |y| format!("  year  = {{{y}}},\n"));
-    let bibtex = format!(
-        "@misc{{sparkbench-{key},\n  title = {{{}}},\n{year}  note  = {{Analysed with {tool}; archive SHA-256 {}}}\n}}",
-        braced(&title),
-        hashes.join(", ")
-    );
-    (text, bibtex)
-}
-
-/// Letters that BibTeX would take for its own.
-fn braced(text: &str) -> String {
-    text.chars()
-        .flat_map(|c| match c {
-            '{' | '}' | '\\' => vec![' '],
-            '%' | '&' | '#' | '_' | '$' => vec!['\\', c],
-            other => vec![other],
-        })
-        .collect()
 }

@@ -4,11 +4,20 @@
 //! Not here: text, markup.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use super::Extras;
+use super::address::Addresses;
+use super::figure::FigureView;
+use super::places::Places;
+use super::publish::version::{self, Version};
+use super::{Extras, Sheet};
 use crate::error::Error;
+use crate::model::{Origin, within};
+use crate::verdict::Shelf;
+use crate::verdict::mark::Marker;
 use crate::verdict::report::{
-    Analysis, CampaignReport, Comparison, Group, RunReport, Severity, TrapReport, TrapStatus,
+    Analysis, CampaignCourse, CampaignReport, Comparison, CourseReport, Group, Input, RunReport, Severity, TrapReport,
+    TrapStatus,
 };
 
 /// A link, or text where there is nowhere to go.
@@ -36,8 +45,41 @@ pub struct Site<'a> {
     pub analysis: &'a Analysis,
     /// What is not in it.
     pub extras: &'a Extras,
+    /// Files for machines, by path, without the list of hashes, which covers the pages too.
+    pub downloads: Vec<Download>,
+    /// Pages of pairs and cells.
+    pub(super) addresses: Addresses,
+    /// The authors' text of each campaign that has one, as HTML.
+    pub prose: BTreeMap<String, String>,
+    /// This version of the site.
+    pub version: Version,
     anchors: Vec<String>,
+    groups: BTreeMap<[&'a str; 5], String>,
     runs: BTreeMap<&'a str, &'a RunReport>,
+    inputs: BTreeMap<&'a str, &'a Input>,
+    courses: BTreeMap<&'a str, &'a CourseReport>,
+    paths: BTreeSet<String>,
+    /// Where figures were read.
+    pub places: Places<'a>,
+    /// Drawings of before; none for a program that draws once.
+    pub(super) figures: Option<&'a Shelf<Arc<FigureView>>>,
+}
+
+/// A file for machines.
+#[derive(Debug, Clone)]
+pub struct Download {
+    /// Below the site.
+    pub path: String,
+    /// Bytes.
+    pub size: usize,
+    /// SHA-256, lower-case hexadecimal.
+    pub sha256: String,
+}
+
+impl Download {
+    fn of(file: &Sheet) -> Self {
+        Self { path: file.page.path.clone(), size: file.page.bytes.len(), sha256: file.sha256.clone() }
+    }
 }
 
 impl<'a> Site<'a> {
@@ -61,7 +103,98 @@ impl<'a> Site<'a> {
             })
             .collect();
         let runs = analysis.runs.iter().map(|run| (run.id.as_str(), run)).collect();
-        Ok(Self { analysis, extras, anchors, runs })
+        let inputs = analysis.inputs.iter().map(|input| (input.path.as_str(), input)).collect();
+        let courses = analysis.courses.runs.iter().map(|course| (course.run.as_str(), course)).collect();
+        let addresses = Addresses::of(analysis);
+        let places = Places::new(&extras.logs, &analysis.runs);
+        let groups = group_anchors(&analysis.groups);
+        let (downloads, prose, paths) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
+        let version = Version::default();
+        Ok(Self {
+            analysis,
+            extras,
+            downloads,
+            prose,
+            version,
+            addresses,
+            anchors,
+            groups,
+            runs,
+            inputs,
+            courses,
+            paths,
+            places,
+            figures: None,
+        })
+    }
+
+    /// A drawing, or the same from before. `shows` names everything that `draw` reads; what is forgotten there is shown stale while
+    /// `analyse --watch` runs.
+    pub(super) fn figure_kept(&self, shows: impl FnOnce(&mut Marker), draw: impl FnOnce() -> FigureView) -> FigureView {
+        let Some(figures) = self.figures else { return draw() };
+        let mut marker = Marker::default();
+        shows(&mut marker);
+        Arc::unwrap_or_clone(figures.get(marker.finish(), || Arc::new(draw())))
+    }
+
+    /// Notes the files for machines, whose hash names the version.
+    pub fn listed(&mut self, files: &[Arc<Sheet>]) {
+        self.downloads = files.iter().map(|file| Download::of(file)).collect();
+        self.version = version::of_site(self);
+    }
+
+    /// Notes one more.
+    pub fn add_listed(&mut self, file: &Sheet) {
+        self.downloads.push(Download::of(file));
+    }
+
+    /// Notes the paths of all pages.
+    pub fn pages(&mut self, paths: impl Iterator<Item = String>) {
+        self.paths = paths.collect();
+    }
+
+    /// Whether the site has a page at this path: `cost/index.html`. In the report as one file, which has other addresses,
+    /// nothing is said to be there beyond what that file holds.
+    pub fn has(&self, path: &str) -> bool {
+        self.paths.contains(path)
+    }
+
+    /// A file that was read, or left out.
+    pub fn input(&self, path: &str) -> Option<&'a Input> {
+        self.inputs.get(path).copied()
+    }
+
+    /// How a run went over time.
+    pub fn course(&self, run: &str) -> Option<&'a CourseReport> {
+        self.courses.get(run).copied()
+    }
+
+    /// Grid and missing runs of a campaign.
+    pub fn campaign_course(&self, campaign: &str) -> Option<&'a CampaignCourse> {
+        self.analysis.courses.campaigns.iter().find(|course| course.campaign == campaign)
+    }
+
+    /// The address of the line a figure was read from, or of its file where no line is known; absent where the file has no page.
+    pub fn place(&self, root: &str, origin: &Origin) -> Option<String> {
+        let address = self.places.of(origin)?;
+        let path = address.split('#').next().unwrap_or_default();
+        self.has(path).then(|| format!("{root}{address}"))
+    }
+
+    /// Where a figure of a run leads: to the line it was read from, else to its row on the page of the run.
+    pub fn figure(&self, root: &str, run: &RunReport, metric: &str) -> Option<String> {
+        let origin = run.origins.get(metric)?;
+        let exact = origin.line.is_some() || origin.field.as_ref().is_some_and(|field| field.starts_with('/'));
+        let line = if exact { self.place(root, origin) } else { None };
+        line.or_else(|| {
+            let told = run.metrics.contains_key(metric) && self.has(&format!("r/{}/index.html", run.id));
+            told.then(|| format!("{}#{metric}", run_href(root, &run.id)))
+        })
+    }
+
+    /// Every page, by path.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.paths.iter().map(String::as_str)
     }
 
     /// Campaigns, the newest first, those without any start time last.
@@ -90,6 +223,11 @@ impl<'a> Site<'a> {
     /// Groups of a campaign.
     pub fn groups(&self, campaign: &str) -> Vec<&'a Group> {
         self.analysis.groups.iter().filter(|g| g.campaign == campaign).collect()
+    }
+
+    /// The anchor of a group on the page of its campaign.
+    pub fn group_anchor<'s>(&'s self, group: &'s Group) -> &'s str {
+        self.groups.get(&group_key(group)).map_or("groups", String::as_str)
     }
 
     /// Traps of a campaign.
@@ -123,13 +261,13 @@ impl<'a> Site<'a> {
                 continue;
             }
             let name = |part: &usize| match part {
-                2 => super::words::metric(key[2]).to_lowercase(),
+                2 => within(&super::words::metric(key[2])),
                 _ => key[*part].to_owned(),
             };
             let short = match (key.len() >= 3, parts.is_empty()) {
                 (true, true) => "the comparison".into(),
                 (true, false) => parts.iter().map(name).collect::<Vec<_>>().join(", "),
-                (false, _) => self.trap(id).map_or_else(|| link.text.clone(), |(_, _, title)| lower_first(title)),
+                (false, _) => self.trap(id).map_or_else(|| link.text.clone(), |(_, _, title)| within(title)),
             };
             grounds.push(Ground { link, short });
         }
@@ -164,9 +302,9 @@ impl<'a> Site<'a> {
                 .find(|(_, c)| c.model == model && c.workload == workload && c.metric == metric);
             if let Some((anchor, comparison)) = found {
                 let text = if comparison.workload.is_empty() || self.one_workload(campaign) {
-                    format!("{}, {}", comparison.model, comparison.label.to_lowercase())
+                    format!("{}, {}", comparison.model, within(&comparison.label))
                 } else {
-                    format!("{} {}, {}", comparison.model, comparison.workload, comparison.label.to_lowercase())
+                    format!("{} {}, {}", comparison.model, comparison.workload, within(&comparison.label))
                 };
                 return Link { href: Some(format!("{root}c/{campaign}/index.html#{anchor}")), text };
             }
@@ -184,6 +322,27 @@ impl<'a> Site<'a> {
     pub fn one_workload(&self, campaign: &str) -> bool {
         self.analysis.campaigns.iter().any(|c| c.name == campaign && c.workloads.len() <= 1)
     }
+}
+
+fn group_key(g: &Group) -> [&str; 5] {
+    [&g.campaign, &g.model, &g.workload, &g.environment, &g.metric]
+}
+
+/// An anchor for every group, unique within its campaign.
+fn group_anchors(groups: &[Group]) -> BTreeMap<[&str; 5], String> {
+    let mut taken = BTreeSet::new();
+    let mut anchors = BTreeMap::new();
+    for group in groups {
+        let base = slug(&["g", &group.model, &group.workload, &group.environment, &group.metric]);
+        let mut anchor = base.clone();
+        let mut k = 2;
+        while !taken.insert((group.campaign.as_str(), anchor.clone())) {
+            anchor = format!("{base}-{k}");
+            k += 1;
+        }
+        anchors.insert(group_key(group), anchor);
+    }
+    anchors
 }
 
 /// Traps by id in their first order, with every report about them.
@@ -214,18 +373,6 @@ pub fn overall(reports: &[&TrapReport]) -> TrapStatus {
 pub fn worst(reports: &[&TrapReport]) -> Option<Severity> {
     reports.iter().filter(|r| r.status == TrapStatus::Fired).map(|r| r.severity).min()
 }
-
-/// A title within a line; abbreviations stay as they are.
-fn lower_first(title: &str) -> String {
-    let mut letters = title.chars();
-    match (letters.next(), letters.as_str()) {
-        (Some(first), rest) if rest.starts_with(char::is_lowercase) || rest.starts_with(' ') => {
-            first.to_lowercase().chain(rest.chars()).collect()
-        }
-        _ => title.to_owned(),
-    }
-}
-
 /// The address of a trap.
 pub fn trap_href(root: &str, id: &str) -> String {
     format!("{root}traps/index.html#{id}")

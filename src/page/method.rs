@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 
-use super::index::Site;
+use super::calibration::{self, CampaignView};
+use super::index::{Link, Site};
+use super::kind::{Draft, Drawn, Kind};
 use super::number::{count, plain};
 use super::prose;
 use super::shell::Shell;
@@ -22,7 +24,7 @@ const SECTIONS: &[(&str, &str, &str)] = &[
     ("order", "Order, drift and outliers", include_str!("../../templates/prose/order.md")),
     ("percentiles", "Percentiles and requests", include_str!("../../templates/prose/percentiles.md")),
     ("limits", "What this cannot tell you", include_str!("../../templates/prose/limits.md")),
-    ("glossary", "Words", include_str!("../../templates/prose/glossary.md")),
+    ("glossary", "Words", super::glossary::TEXT),
 ];
 
 #[derive(Template)]
@@ -31,6 +33,9 @@ struct Page {
     shell: Shell,
     sections: Vec<Section>,
     metrics: Vec<MetricRow>,
+    calibration: Vec<CampaignView>,
+    least_runs: usize,
+    words: Vec<Link>,
     settings: Vec<(&'static str, String)>,
 }
 
@@ -46,6 +51,19 @@ struct MetricRow {
     unit: &'static str,
     direction: &'static str,
     margin: String,
+}
+
+/// Formulas, rules and limits.
+pub struct Entry;
+
+impl Kind for Entry {
+    fn name(&self) -> &'static str {
+        "method"
+    }
+
+    fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
+        vec![Draft::new("method/index.html", |site| Ok(Drawn::words(page(site)?)))]
+    }
 }
 
 /// The page at `method/index.html`.
@@ -64,10 +82,17 @@ pub fn page(site: &Site<'_>) -> Result<String, Error> {
         .map(|(metric, pct)| format!("{} ±{} %", words::metric(metric), plain(*pct)))
         .collect();
     let page = Page {
-        shell: Shell::new("method/index.html", "Method – sparkbench", "method", &site.analysis.tool)
+        shell: Shell::new("method/index.html", "Method – sparkbench", "method", site)
             .described("How every number, interval and verdict of this site is computed, and where its limits are."),
         sections,
         metrics: Metric::names().filter_map(metric).collect(),
+        calibration: calibration::campaigns(site, "../"),
+        least_runs: crate::verdict::calibration::LEAST_RUNS,
+        words: [("charts/index.html", "How to read the charts"), ("glossary/index.html", "Glossary")]
+            .into_iter()
+            .filter(|(path, _)| site.has(path))
+            .map(|(path, text)| Link { href: Some(format!("../{path}")), text: text.into() })
+            .collect(),
         settings: vec![
             ("Confidence", format!("{} %", plain(100.0 * settings.confidence))),
             ("Bootstrap draws", count(settings.resamples as u64)),

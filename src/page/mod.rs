@@ -6,33 +6,77 @@
 //!
 //! Same input, same bytes: nothing here reads a clock, an environment variable or a file.
 
+mod across;
+mod address;
+mod badge;
+mod bundle;
+mod calibration;
 mod campaign;
+mod cell;
+mod cell_figures;
+mod charts;
 mod comparison;
 mod cost;
+mod course;
 mod data;
+mod engines;
 mod export;
 mod figure;
 mod front;
+mod glossary;
+mod history;
 mod index;
+mod kept;
+pub mod kind;
+mod log;
+mod machine;
 mod markdown;
+mod memory;
 mod method;
+mod model;
 mod number;
+mod package;
+mod pair;
+mod places;
 mod prose;
+mod publish;
 mod run;
+mod save;
+mod settle;
+mod sheet;
 mod shell;
 mod single;
+mod stable;
+mod stamp;
+mod study;
+mod subject;
+mod telemetry;
 mod traps;
+mod unmade;
+mod update;
 mod words;
 mod write;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::error::{Error, Kind};
-use crate::model::{Sample, Series};
+use crate::model::{RawText, Sample, Series, Span};
+use crate::verdict::Shelf;
 use crate::verdict::report::{Analysis, Severity};
 
+use rayon::iter::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
+
+pub use badge::svg as badge;
+pub use export::json as analysis_json;
+pub use kept::earlier;
 pub use markdown::escape;
+pub use memory::{Memory, Sheet};
+pub use package::{columns_of_comparisons, header as csv_columns};
 pub use prose::CONSTANTS;
+pub use publish::{Earlier, Publication, Version, base_url};
+pub use study::resolve::KINDS as REFERENCES;
+pub use update::{Changes, Written, update};
 pub use write::write;
 
 /// One file of the site.
@@ -58,6 +102,8 @@ pub struct Extras {
     pub telemetry: BTreeMap<String, Vec<Sample>>,
     /// Per-request values by run id, in the order they were measured. A run without any is absent.
     pub requests: BTreeMap<String, Vec<Series>>,
+    /// Measured requests in time by run id, in order of sending. A run without any is absent.
+    pub spans: BTreeMap<String, Vec<Span>>,
     /// Machine label to its name for people; the label itself is shown where it is absent.
     pub machine_titles: BTreeMap<String, String>,
     /// Model label to its name for people; the label itself is shown where it is absent.
@@ -66,8 +112,12 @@ pub struct Extras {
     pub traps: Vec<TrapAbout>,
     /// Thresholds that the prose of the method page quotes, by name, as text; the names are [`CONSTANTS`].
     pub constants: BTreeMap<&'static str, String>,
+    /// Raw files of the runs as text, by path. Those that are absent have no page, and their places are named without a link.
+    pub logs: Vec<RawText>,
     /// The command that makes this site again.
     pub reproduce: String,
+    /// Where the site will stand, and what stood there before.
+    pub publication: Publication,
     /// Ready files of other rooms (`data/runs.csv`, `data/requests.parquet`): listed, hashed and written as they are.
     pub extra_files: Vec<Page>,
 }
@@ -87,36 +137,110 @@ pub struct TrapAbout {
     pub about: String,
 }
 
+/// Every kind of page. The navigation and the pages themselves link to what these list.
+pub static KINDS: &[&dyn kind::Kind] = &[
+    &front::Entry,
+    &campaign::Entry,
+    &pair::Entry,
+    &cell::Entry,
+    &telemetry::Entry,
+    &run::Entry,
+    &log::Entry,
+    &unmade::Entry,
+    &traps::Entry,
+    &model::Entry,
+    &machine::Entry,
+    &engines::Entry,
+    &cost::Entry,
+    &history::Entry,
+    &method::Entry,
+    &glossary::Entry,
+    &charts::Entry,
+    &data::Entry,
+    &publish::versions::Entry,
+    &publish::lost::Entry,
+];
+
 /// Renders the whole site.
 ///
 /// Fails when a name could leave the site folder, when a path is taken twice, or when prose quotes a threshold that
 /// [`Extras::constants`] lacks.
 pub fn render(analysis: &Analysis, extras: &Extras) -> Result<Vec<Page>, Error> {
-    let site = index::Site::new(analysis, extras)?;
-    let mut pages = downloads(&site)?;
-    let data = data::page(&site, &pages.iter().collect::<Vec<_>>()).map_err(template_fault)?;
-    let listed = sizes(&pages);
-    pages.push(Page::new("data/index.html", data));
-    pages.push(Page::new("index.html", front::page(&site, &listed).map_err(template_fault)?));
-    pages.push(Page::new("traps/index.html", traps::page(&site).map_err(template_fault)?));
-    pages.push(Page::new("cost/index.html", cost::page(&site).map_err(template_fault)?));
-    pages.push(Page::new("method/index.html", method::page(&site)?));
-    for report in &analysis.campaigns {
-        let html = campaign::page(&site, report).map_err(template_fault)?;
-        pages.push(Page::new(format!("c/{}/index.html", report.name), html));
-        let runs = site.runs(&report.name);
-        for (k, report) in runs.iter().enumerate() {
-            let before = k.checked_sub(1).and_then(|k| runs.get(k)).copied();
-            let html = run::page(&site, report, before, runs.get(k + 1).copied()).map_err(template_fault)?;
-            pages.push(Page::new(format!("r/{}/index.html", report.id), html));
-        }
+    let (sheets, _) = sheets(analysis, extras, memory::draw, None, None)?;
+    // Nobody else holds them, so nothing is copied.
+    Ok(sheets.into_iter().map(|sheet| Arc::unwrap_or_clone(sheet).page).collect())
+}
+
+/// As [`render`], and draws only those pages that `memory` does not hold; the site is the same. Unless `whole`, what is made of the whole
+/// site is that of the last time: its version, the site in one file, and both named in the feet of pages that show nothing else anew. That
+/// takes longer than everything else.
+///
+/// Fails like [`render`].
+pub fn again(analysis: &Analysis, extras: &Extras, memory: &mut Memory, whole: bool) -> Result<Vec<Arc<Sheet>>, Error> {
+    let kept = memory.late().filter(|_| !whole);
+    let stamped = kept.is_none();
+    let figures = Some(memory.figures());
+    let (sheets, late) = sheets(analysis, extras, |site, draft| memory.draw(site, draft, stamped), figures, kept)?;
+    memory.turn();
+    memory.keep_late(late);
+    Ok(sheets)
+}
+
+/// Every file of the site with its hash, and what of it is made of the whole; `draw` gives a page with what lies beside it, `figures` are
+/// the drawings of before.
+fn sheets<'a>(
+    analysis: &'a Analysis,
+    extras: &'a Extras,
+    draw: impl Fn(&index::Site<'a>, &kind::Draft<'a>) -> Result<Vec<Arc<Sheet>>, Error> + Sync,
+    figures: Option<&'a Shelf<Arc<figure::FigureView>>>,
+    kept: Option<&memory::Late>,
+) -> Result<(Vec<Arc<Sheet>>, memory::Late), Error> {
+    let mut site = index::Site::new(analysis, extras)?;
+    site.figures = figures;
+    let mut sheets: Vec<Arc<Sheet>> = downloads(&site)?.into_par_iter().map(Sheet::new).collect();
+    site.listed(&sheets);
+    if let Some(kept) = kept {
+        site.version = kept.version.clone();
     }
-    pages.push(export::sums(&pages));
-    pages.sort_by(|a, b| a.path.cmp(&b.path));
-    match pages.windows(2).find(|pair| pair[0].path == pair[1].path) {
-        Some(pair) => Err(Error::archive(format!("two files of the site want the path '{}'", pair[0].path))),
-        None => Ok(pages),
+    let drafts: Vec<kind::Draft<'_>> = KINDS.iter().flat_map(|kind| kind.drafts(&site)).collect();
+    let version = site.version.clone();
+    site.pages(drafts.iter().map(|draft| draft.path.clone()).chain([version.path()]));
+    site.prose = study::weave_all(&site)?;
+    let drawn: Vec<Vec<Arc<Sheet>>> =
+        drafts.par_iter().map(|draft| draw(&site, draft)).collect::<Result<_, Error>>()?;
+    sheets.extend(drawn.into_iter().flatten());
+    sheets.extend(publish::files(&site).into_iter().map(Sheet::new));
+    let frozen = match kept {
+        Some(kept) => kept.frozen.clone(),
+        None => freeze(&site, &sheets)?,
+    };
+    sheets.extend(frozen.iter().cloned());
+    let bundle = match kept {
+        Some(kept) => kept.bundle.clone(),
+        None => bundle::of(&sheets)?.map(Sheet::new),
+    };
+    if let Some(bundle) = &bundle {
+        bundle::put(&mut site, &mut sheets, Arc::clone(bundle))?;
     }
+    let hashes = sheets.iter().map(|sheet| (sheet.page.path.as_str(), sheet.sha256.as_str()));
+    sheets.push(Sheet::new(export::sums(hashes, &extras.publication.earlier)));
+    sheets.sort_by(|a, b| a.page.path.cmp(&b.page.path));
+    match sheets.windows(2).find(|pair| pair[0].page.path == pair[1].page.path) {
+        Some(pair) => Err(Error::archive(format!("two files of the site want the path '{}'", pair[0].page.path))),
+        None => Ok((sheets, memory::Late { version, frozen, bundle })),
+    }
+}
+
+/// The files of this version; none where it was published before.
+fn freeze(site: &index::Site<'_>, sheets: &[Arc<Sheet>]) -> Result<Vec<Arc<Sheet>>, Error> {
+    if publish::version::is_published(site, &site.version) {
+        return Ok(Vec::new());
+    }
+    let found = sheets.iter().find(|sheet| sheet.page.path == "data/analysis.json");
+    let found = found.map_or(&[][..], |sheet| &sheet.page.bytes);
+    let report = report(site.analysis, site.extras, Some(&site.version))?;
+    let frozen = publish::version::freeze(&site.version, report, found)?;
+    Ok(frozen.into_iter().map(Sheet::new).collect())
 }
 
 /// The whole report as one HTML file that needs nothing beside it: the answer, every campaign, traps and method as parts
@@ -124,10 +248,16 @@ pub fn render(analysis: &Analysis, extras: &Extras) -> Result<Vec<Page>, Error> 
 ///
 /// Fails like [`render`].
 pub fn single_file(analysis: &Analysis, extras: &Extras) -> Result<Vec<u8>, Error> {
-    let site = index::Site::new(analysis, extras)?;
+    report(analysis, extras, None)
+}
+
+/// The report as one file, by itself or as the page of a version.
+fn report(analysis: &Analysis, extras: &Extras, version: Option<&Version>) -> Result<Vec<u8>, Error> {
+    let mut site = index::Site::new(analysis, extras)?;
+    site.listed(&downloads(&site)?.into_par_iter().map(Sheet::new).collect::<Vec<_>>());
+    site.prose = study::weave_all(&site)?;
     let source = |path: String, name: &str, html: String| single::Source { path, name: name.to_owned(), html };
-    let listed = sizes(&downloads(&site)?);
-    let mut sources = vec![source("index.html".into(), "Answer", front::page(&site, &listed).map_err(template_fault)?)];
+    let mut sources = vec![source("index.html".into(), "Answer", front::page(&site).map_err(template_fault)?)];
     for report in site.campaigns() {
         let html = campaign::page(&site, report).map_err(template_fault)?;
         sources.push(source(format!("c/{}/index.html", report.name), &report.title, html));
@@ -135,21 +265,22 @@ pub fn single_file(analysis: &Analysis, extras: &Extras) -> Result<Vec<u8>, Erro
     sources.push(source("traps/index.html".into(), "Traps", traps::page(&site).map_err(template_fault)?));
     sources.push(source("cost/index.html".into(), "Cost", cost::page(&site).map_err(template_fault)?));
     sources.push(source("method/index.html".into(), "Method", method::page(&site)?));
-    single::document(&site, &sources)
+    single::document(&site, &sources, version)
 }
 
 /// Files for machines, by path.
 fn downloads(site: &index::Site<'_>) -> Result<Vec<Page>, Error> {
-    let mut pages = vec![export::json(site.analysis)?, export::comparisons(site.analysis)?, markdown::page(site)];
+    // Each is one long text, written by one thread.
+    let (json, (table, report)) = rayon::join(
+        || export::json(site.analysis),
+        || rayon::join(|| export::comparisons(site.analysis), || markdown::page(site)),
+    );
+    let mut pages = vec![json?, table?, report];
     pages.extend(site.extras.extra_files.iter().cloned());
     pages.sort_by(|a, b| a.path.cmp(&b.path));
+    pages.push(package::page(site, &pages)?);
+    pages.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(pages)
-}
-
-/// Paths and sizes in bytes. The hashes cover the page that lists them, so their own size is not known yet.
-fn sizes(pages: &[Page]) -> Vec<(String, usize)> {
-    let files = pages.iter().filter(|page| page.path != "data/SHA256SUMS");
-    files.map(|page| (page.path.clone(), page.bytes.len())).collect()
 }
 
 /// A template that cannot be filled is a mistake in this program, told like any other error.

@@ -50,14 +50,14 @@ pub fn fill(prose: &str, values: &BTreeMap<String, String>, name: &str) -> Resul
 /// text its tables are.
 pub fn html(markdown: &str, level: u8, name: &str) -> String {
     let options = Options::ENABLE_TABLES | Options::ENABLE_SMART_PUNCTUATION;
-    let events = Parser::new_ext(markdown, options).filter_map(|event| tame(event, level));
+    let events = Parser::new_ext(markdown, options).filter_map(|event| tame(event, deeper(markdown, level)));
     let mut out = String::new();
     html::push_html(&mut out, events);
     frame_tables(&out, name)
 }
 
 /// A table may be wider than a phone: each scrolls in its own box, which the keyboard reaches.
-fn frame_tables(html: &str, name: &str) -> String {
+pub(super) fn frame_tables(html: &str, name: &str) -> String {
     let mut name_safe = String::with_capacity(name.len());
     for c in name.chars() {
         match c {
@@ -80,7 +80,7 @@ fn frame_tables(html: &str, name: &str) -> String {
     out.replace("</table>", "</table></div>").replace("<th>", "<th scope=\"col\">")
 }
 
-fn tame(event: Event<'_>, level: u8) -> Option<Event<'_>> {
+pub(super) fn tame(event: Event<'_>, level: i8) -> Option<Event<'_>> {
     Some(match event {
         Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
         Event::Start(Tag::HtmlBlock) | Event::End(TagEnd::HtmlBlock) => return None,
@@ -107,8 +107,22 @@ fn harmless(url: CowStr<'_>) -> CowStr<'_> {
     if known { url } else { CowStr::Borrowed("#main") }
 }
 
-fn below(own: HeadingLevel, level: u8) -> HeadingLevel {
-    HeadingLevel::try_from((own as usize + usize::from(level)).min(6)).unwrap_or(HeadingLevel::H6)
+/// How much deeper than they are written the headings of a text stand, so that the highest of them follows one of `level`: authors begin
+/// with `#` or with `##`.
+pub(super) fn deeper(markdown: &str, level: u8) -> i8 {
+    let highest = Parser::new(markdown)
+        .filter_map(|event| match event {
+            Event::Start(Tag::Heading { level, .. }) => Some(level as i8),
+            _ => None,
+        })
+        .min();
+    // Levels are 1 to 6.
+    level.min(6) as i8 + 1 - highest.unwrap_or(1)
+}
+
+fn below(own: HeadingLevel, deeper: i8) -> HeadingLevel {
+    let level = (own as i8).saturating_add(deeper).clamp(1, 6);
+    HeadingLevel::try_from(level as usize).unwrap_or(HeadingLevel::H6)
 }
 
 #[cfg(test)]
@@ -139,7 +153,7 @@ mod tests {
     #[test]
     fn headings_of_prose_stand_below_those_of_the_page() {
         assert_eq!(html("# One", 1, "x").trim(), "<h2>One</h2>");
-        assert_eq!(html("##### Five", 3, "x").trim(), "<h6>Five</h6>");
+        assert_eq!(html("## Two\n\n##### Five", 3, "x").trim(), "<h4>Two</h4>\n<h6>Five</h6>");
     }
 
     #[test]

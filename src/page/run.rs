@@ -2,13 +2,17 @@
 
 use askama::Template;
 
+use super::course::{self, GateRow, Tail};
 use super::figure::{self, FigureView};
 use super::front::Fact;
 use super::index::{Link, Site, run_href};
+use super::kind::{Draft, Drawn, Kind, Rows};
 use super::number::{self, ABSENT, plain_or};
 use super::shell::Shell;
+use super::template_fault;
 use super::words::{self, Badge};
 use crate::model::{Metric, Origin, Status};
+use crate::verdict::mark::{self, Marker};
 use crate::verdict::report::RunReport;
 
 const ROOT: &str = "../../";
@@ -26,21 +30,84 @@ struct Page {
     metrics: Vec<MetricRow>,
     identity: Vec<Fact>,
     setup: Vec<Fact>,
+    tail: Vec<Tail>,
+    gates: Vec<GateRow>,
+    timeline: Option<FigureView>,
     telemetry: Option<FigureView>,
     requests: Vec<FigureView>,
-    files: Vec<(String, String, String)>,
+    files: Vec<FileRow>,
     previous: Option<Link>,
     next: Option<Link>,
 }
 
+/// A file of the run.
+struct FileRow {
+    file: Link,
+    format: String,
+    sha256: String,
+}
+
 struct MetricRow {
+    /// Contract name: the anchor of the row.
+    name: String,
     label: String,
     unit: &'static str,
     value: String,
     requests: String,
-    file: String,
-    place: String,
+    /// The name of the file alone: the list of files has the whole path.
+    file: Link,
+    place: Link,
     rule: &'static str,
+}
+
+/// One page a run.
+pub struct Entry;
+
+impl Kind for Entry {
+    fn name(&self) -> &'static str {
+        "run"
+    }
+
+    fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
+        let mut drafts = Vec::new();
+        for campaign in &site.analysis.campaigns {
+            let runs = site.runs(&campaign.name);
+            for (k, run) in runs.iter().copied().enumerate() {
+                let before = k.checked_sub(1).and_then(|k| runs.get(k)).copied();
+                let after = runs.get(k + 1).copied();
+                drafts.push(
+                    Draft::new(format!("r/{}/index.html", run.id), move |site| {
+                        let html = page(site, run, before, after).map_err(template_fault)?;
+                        Ok(Drawn::new(html, Rows { runs: vec![run], ..Rows::default() }))
+                    })
+                    .keyed(move |site, marker| shows(site, run, before, after, marker)),
+                );
+            }
+        }
+        drafts
+    }
+}
+
+/// Everything that the page of a run is drawn from.
+fn shows(site: &Site<'_>, run: &RunReport, before: Option<&RunReport>, after: Option<&RunReport>, marker: &mut Marker) {
+    Shell::shows(site, marker);
+    marker.json(run).json(&[before, after].map(|run| run.map(|run| &run.id)));
+    marker.text(title(site, run)).json(&site.model_title(&run.model));
+    // What a chart says of its data depends on whether all of it can be had.
+    marker.json(&site.extras.extra_files.iter().map(|file| &file.path).collect::<Vec<_>>());
+    let series = site.extras.requests.get(&run.id).map_or(&[][..], Vec::as_slice);
+    let telemetry = site.extras.telemetry.get(&run.id).map_or(&[][..], Vec::as_slice);
+    let spans = site.extras.spans.get(&run.id).map_or(&[][..], Vec::as_slice);
+    mark::of_lists(marker, (series, telemetry, spans), std::iter::once(&run.source).chain(&run.files));
+    marker.json(&site.course(&run.id));
+    // Figures and files lead to the pages of raw files, and the end of a log stands on the page of a run that failed.
+    let own = std::iter::once(&run.source).chain(&run.files).map(|file| file.path.as_str());
+    let named = own.chain(run.origins.values().map(|origin| origin.file.as_str()));
+    for shown in site.places.of_run_and(&run.id, named) {
+        let input = site.input(&shown.text.file);
+        let known = shown.parts.iter().map(|(path, _)| site.has(path)).collect::<Vec<_>>();
+        marker.bytes(shown.mark()).json(&(input.map(|input| &input.sha256), known));
+    }
 }
 
 /// The page at `r/<run-id>/index.html`. `before` and `after` are its neighbours in time.
@@ -51,38 +118,72 @@ pub fn page(
     after: Option<&RunReport>,
 ) -> Result<String, askama::Error> {
     let path = format!("r/{}/index.html", run.id);
-    let title = site.analysis.campaigns.iter().find(|c| c.name == run.campaign).map_or(&run.campaign, |c| &c.title);
+    let title = title(site, run);
     let link = |run: &RunReport| Link { href: Some(run_href(ROOT, &run.id)), text: run.id.clone() };
+    let course = site.course(&run.id);
     let mut eyebrow = vec![run.environment.clone(), run.model.clone(), run.workload.clone()];
     eyebrow.retain(|part| !part.is_empty());
     Page {
-        shell: Shell::new(&path, format!("Run {} – sparkbench", run.id), "run", &site.analysis.tool)
+        shell: Shell::new(&path, format!("Run {} – sparkbench", run.id), "run", site)
             .described(format!("What was set, measured and recorded in run {} of {title}.", run.id)),
         id: run.id.clone(),
         eyebrow: eyebrow.join(" · "),
-        campaign: Link { href: Some(format!("{ROOT}c/{}/index.html", run.campaign)), text: title.clone() },
+        campaign: Link { href: Some(format!("{ROOT}c/{}/index.html", run.campaign)), text: title.to_owned() },
         badge: words::run_status(run.status.word()),
         failure: match &run.status.0 {
             Status::Failed(reason) => Some(reason.clone()),
             _ => None,
         },
-        flags: run.flags.iter().map(|f| words::flag(f)).collect(),
-        metrics: metrics(run),
+        // That it failed, and why, stands above them.
+        flags: run.flags.iter().filter(|f| !f.starts_with("failed:")).map(|f| words::flag(f)).collect(),
+        metrics: metrics(site, run),
         identity: identity(site, run),
         setup: setup(run),
-        telemetry: site.extras.telemetry.get(&run.id).and_then(|samples| figure::telemetry("telemetry", run, samples)),
+        tail: if matches!(run.status.0, Status::Failed(_)) { course::tails(site, ROOT, run) } else { Vec::new() },
+        gates: course.map_or_else(Vec::new, course::gates),
+        timeline: site.extras.spans.get(&run.id).and_then(|spans| course::requests("timeline", spans, course)),
+        telemetry: site
+            .extras
+            .telemetry
+            .get(&run.id)
+            .and_then(|samples| figure::telemetry("telemetry", samples, course)),
         requests: requests(site, run),
-        files: std::iter::once(&run.source)
-            .chain(&run.files)
-            .map(|f| (f.path.clone(), f.format.clone(), f.sha256.clone()))
-            .collect(),
+        files: files(site, run),
         previous: before.map(link),
         next: after.map(link),
     }
     .render()
 }
 
-fn metrics(run: &RunReport) -> Vec<MetricRow> {
+/// Title of the campaign that a run belongs to.
+fn title<'a>(site: &Site<'a>, run: &'a RunReport) -> &'a str {
+    site.analysis.campaigns.iter().find(|c| c.name == run.campaign).map_or(&run.campaign, |c| &c.title)
+}
+
+/// The files it was put together from, then the logs beside them.
+fn files(site: &Site<'_>, run: &RunReport) -> Vec<FileRow> {
+    let page = |path: &str| {
+        let address = site.places.file(path)?.parts.first().map(|(path, _)| path)?;
+        site.has(address).then(|| format!("{ROOT}{address}"))
+    };
+    let row = |path: &str, format: &str, sha256: &str| FileRow {
+        file: Link { href: page(path), text: path.to_owned() },
+        format: format.to_owned(),
+        sha256: sha256.to_owned(),
+    };
+    let own: Vec<_> = std::iter::once(&run.source).chain(&run.files).collect();
+    let beside = site.places.of_run(&run.id).filter(|shown| !own.iter().any(|file| file.path == shown.text.file));
+    let beside: Vec<FileRow> = beside
+        .map(|shown| {
+            let input = site.input(&shown.text.file);
+            let sum = input.and_then(|input| input.sha256.clone()).unwrap_or_default();
+            row(&shown.text.file, "raw output", &sum)
+        })
+        .collect();
+    own.into_iter().map(|file| row(&file.path, &file.format, &file.sha256)).chain(beside).collect()
+}
+
+fn metrics(site: &Site<'_>, run: &RunReport) -> Vec<MetricRow> {
     let mut names: Vec<&String> = run.metrics.keys().collect();
     names.sort_by_key(|name| (Metric::find(name).map_or(usize::MAX, |m| m.rank()), name.as_str()));
     names
@@ -90,16 +191,23 @@ fn metrics(run: &RunReport) -> Vec<MetricRow> {
         .map(|name| {
             let origin = run.origins.get(name);
             MetricRow {
+                name: name.clone(),
                 label: words::metric(name),
                 unit: words::unit(name),
                 value: plain_or(run.metrics.get(name).copied().flatten()),
                 requests: run.requests.get(name).map_or_else(|| ABSENT.to_owned(), |n| number::count(*n as u64)),
-                // The name alone: the list of files below has the whole path.
                 file: {
                     let path = origin.map_or(run.source.path.as_str(), |o| o.file.as_str());
-                    path.rsplit('/').next().unwrap_or(path).to_owned()
+                    let page = site.places.file(path).and_then(|shown| shown.parts.first()).map(|(path, _)| path);
+                    Link {
+                        href: page.filter(|page| site.has(page)).map(|page| format!("{ROOT}{page}")),
+                        text: path.rsplit('/').next().unwrap_or(path).to_owned(),
+                    }
                 },
-                place: origin.map_or_else(String::new, place),
+                place: origin.map_or(Link { href: None, text: String::new() }, |origin| Link {
+                    href: site.place(ROOT, origin),
+                    text: place(origin),
+                }),
                 rule: origin.map_or("", |o| o.rule),
             }
         })
@@ -112,7 +220,7 @@ pub fn place(origin: &Origin) -> String {
         (Some(line), Some(field)) => format!("line {line}, field {field}"),
         (Some(line), None) => format!("line {line}"),
         (None, Some(field)) => format!("field {field}"),
-        (None, None) => String::new(),
+        (None, None) => "the whole file".to_owned(),
     }
 }
 

@@ -7,18 +7,29 @@ use std::sync::LazyLock;
 
 use sha2::{Digest, Sha256};
 
-use crate::verdict::report::Tool;
+use super::index::Site;
+use super::stamp::{self, Stamp};
+use crate::verdict::mark::Marker;
 
 /// The style sheet, without its comments. It stands in every page, because `'self'` names nothing on `file://`
 /// while a hash names the same bytes everywhere.
-static CSS: LazyLock<String> =
-    LazyLock::new(|| strip_comments(&format!("{}\n{}", include_str!("../../static/site.css"), crate::chart::STYLE)));
+static CSS: LazyLock<String> = LazyLock::new(|| {
+    let site = with_chosen_dark(include_str!("../../static/site.css"));
+    strip_comments(&format!("{site}\n{}", crate::chart::STYLE))
+});
 
-/// The policy: this one style sheet, pictures that stand in the page itself, and nothing else at all.
+/// The script, without its whole-line comments. In every page for the same reason as the sheet.
+static JS: LazyLock<String> = LazyLock::new(|| {
+    let lines = include_str!("../../static/site.js").lines().map(str::trim);
+    lines.filter(|line| !line.is_empty() && !line.starts_with("//")).collect::<Vec<_>>().join("\n")
+});
+
+/// The policy: this one style sheet, this one script, pictures that stand in the page itself, and nothing else at all.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "default-src 'none'; style-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action 'none'",
-        base64(&Sha256::digest(CSS.as_bytes()))
+        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action 'none'",
+        base64(&Sha256::digest(CSS.as_bytes())),
+        base64(&Sha256::digest(JS.as_bytes()))
     )
 });
 
@@ -33,27 +44,81 @@ pub struct Shell {
     pub root: String,
     /// Which entry of the navigation this page belongs to.
     pub section: &'static str,
+    /// Pages that the head of every page leads to: section, address below the root, name.
+    pub nav: Vec<&'static Way>,
+    /// Whether the site has a glossary.
+    pub glossary: bool,
+    /// Whether `index.json` lies beside the page.
+    pub beside: bool,
     /// Name and version of the program.
     pub tool: String,
+    /// The address of the page for the whole world, where the site has one.
+    pub canonical: Option<String>,
+    /// What the page holds, for search engines: JSON-LD with nothing in it that could end its element.
+    pub dataset: Option<String>,
+    /// Its version and its archives.
+    pub stamp: Stamp,
     /// The policy as one line.
     pub policy: &'static str,
     /// The style sheet.
     pub css: &'static str,
+    /// The script.
+    pub js: &'static str,
 }
+
+/// An entry of the navigation.
+#[derive(Debug)]
+pub struct Way {
+    /// The section it stands for.
+    pub section: &'static str,
+    /// Below the root.
+    pub path: &'static str,
+    /// What it is called.
+    pub name: &'static str,
+}
+
+/// What the head of a page leads to, where the site has it.
+const NAV: &[Way] = &[
+    Way { section: "front", path: "index.html", name: "Answer" },
+    Way { section: "machines", path: "p/index.html", name: "Machines" },
+    Way { section: "models", path: "m/index.html", name: "Models" },
+    Way { section: "engines", path: "engines/index.html", name: "Engines" },
+    Way { section: "cost", path: "cost/index.html", name: "Cost" },
+    Way { section: "history", path: "history/index.html", name: "History" },
+    Way { section: "traps", path: "traps/index.html", name: "Traps" },
+    Way { section: "method", path: "method/index.html", name: "Method" },
+    Way { section: "data", path: "data/index.html", name: "Data" },
+];
 
 impl Shell {
     /// The surroundings of the page at `path`.
-    pub fn new(path: &str, title: impl Into<String>, section: &'static str, tool: &Tool) -> Self {
+    pub fn new(path: &str, title: impl Into<String>, section: &'static str, site: &Site<'_>) -> Self {
         let title = title.into();
+        let tool = &site.analysis.tool;
         Self {
             description: title.clone(),
             title,
-            root: "../".repeat(path.matches('/').count()),
+            root: stamp::root(path),
             section,
+            glossary: site.has("glossary/index.html"),
+            beside: path.ends_with("index.html"),
+            nav: NAV.iter().filter(|way| site.has(way.path)).collect(),
             tool: format!("{} {}", tool.name, tool.version),
+            canonical: site.address(path),
+            dataset: None,
+            stamp: Stamp::new(path, site),
             policy: POLICY.as_str(),
             css: CSS.as_str(),
+            js: JS.as_str(),
         }
+    }
+
+    /// What [`Shell::new`] takes from the site, but for the stamp, for pages that are kept while it is the same.
+    pub fn shows(site: &Site<'_>, marker: &mut Marker) {
+        marker.text(site.analysis.tool.name).text(site.analysis.tool.version);
+        marker.json(&NAV.iter().map(|way| site.has(way.path)).collect::<Vec<_>>());
+        marker.json(&(site.has("glossary/index.html"), site.address("index.html")));
+        marker.json(&site.analysis.campaigns.iter().map(|c| (&c.name, &c.title)).collect::<Vec<_>>());
     }
 
     /// With a sentence for those who only see the link.
@@ -63,10 +128,25 @@ impl Shell {
         self
     }
 
+    /// With a description for search engines.
+    #[must_use]
+    pub fn with_dataset(mut self, block: String) -> Self {
+        self.dataset = Some(block);
+        self
+    }
+
     /// For `aria-current` in the navigation.
     pub fn is(&self, section: &str) -> bool {
         self.section == section
     }
+}
+
+/// The dark palette once more, for readers who choose it where their system is light: written once, in the media query.
+fn with_chosen_dark(css: &str) -> String {
+    const SYSTEM: &str = "@media (prefers-color-scheme: dark) {\n  :root:not([data-theme=\"light\"]) {";
+    let Some((before, rest)) = css.split_once(SYSTEM) else { return css.to_owned() };
+    let Some((palette, after)) = rest.split_once("  }\n}\n") else { return css.to_owned() };
+    format!("{before}{SYSTEM}{palette}  }}\n}}\n:root[data-theme=\"dark\"] {{{palette}}}\n{after}")
 }
 
 fn strip_comments(css: &str) -> String {
@@ -112,11 +192,39 @@ mod tests {
     }
 
     #[test]
-    fn the_way_back_counts_the_folders() {
-        let tool = Tool { name: "sparkbench", version: "0" };
-        for (path, root) in [("index.html", ""), ("traps/index.html", "../"), ("r/x/index.html", "../../")] {
-            assert_eq!(Shell::new(path, "t", "", &tool).root, root);
+    fn a_chosen_theme_has_the_palette_of_the_system() {
+        let palette = |head: &str| CSS.split_once(head).unwrap().1.split_once('}').unwrap().0.trim().to_owned();
+        let system = palette("@media (prefers-color-scheme: dark) {\n:root:not([data-theme=\"light\"]) {");
+        assert!(system.contains("--paper:") && system.contains("color-scheme: dark"));
+        assert_eq!(palette(":root[data-theme=\"dark\"] {"), system);
+    }
+
+    #[test]
+    fn the_script_is_small_and_neither_fetches_nor_makes_markup_of_text() {
+        for word in [
+            "</",
+            "<!--",
+            "eval",
+            "Function(",
+            "fetch",
+            "XMLHttpRequest",
+            "import",
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "http:",
+            "https:",
+            "setTimeout",
+            "\"on",
+            "\"style\"",
+            "/*",
+        ] {
+            let found = JS.replace("http://www.w3.org/2000/svg", "").contains(word);
+            assert!(!found, "{word}");
         }
+        assert!(JS.starts_with("(function () {\n\"use strict\";"), "its names are its own");
+        assert!(JS.len() < 15_000, "{} bytes", JS.len());
     }
 
     #[test]

@@ -12,6 +12,7 @@ use askama::Template;
 
 use super::front;
 use super::index::Site;
+use super::publish::Version;
 use super::shell::Shell;
 use crate::error::{Error, Kind};
 
@@ -20,6 +21,8 @@ use crate::error::{Error, Kind};
 struct Document {
     shell: Shell,
     parts: Vec<Part>,
+    /// Of which version this is the page; absent for a report by itself.
+    version: Option<String>,
 }
 
 /// A page as a part of the document.
@@ -40,8 +43,8 @@ pub struct Source {
     pub html: String,
 }
 
-/// Joins the pages; the first one keeps its heading, those of the others step down by one.
-pub fn document(site: &Site<'_>, sources: &[Source]) -> Result<Vec<u8>, Error> {
+/// Joins the pages; the first one keeps its heading, those of the others step down by one. The page of a version says that it is one.
+pub fn document(site: &Site<'_>, sources: &[Source], version: Option<&Version>) -> Result<Vec<u8>, Error> {
     let ids: BTreeMap<&str, String> =
         sources.iter().enumerate().map(|(k, source)| (source.path.as_str(), format!("p{k}"))).collect();
     let listed: BTreeSet<&str> = site.analysis.runs.iter().map(|run| run.id.as_str()).collect();
@@ -57,8 +60,10 @@ pub fn document(site: &Site<'_>, sources: &[Source]) -> Result<Vec<u8>, Error> {
         })
         .collect::<Result<Vec<_>, Error>>()?;
     let title = front::heading(site);
-    let shell = Shell::new("index.html", format!("{title} – sparkbench"), "front", &site.analysis.tool);
-    Document { shell, parts }.render().map(String::into_bytes).map_err(super::template_fault)
+    let version = version.map(|version| version.name().to_owned());
+    let title = version.as_ref().map_or_else(|| title.clone(), |name| format!("{title}, version {name}"));
+    let shell = Shell::new("index.html", format!("{title} – sparkbench"), "front", site);
+    Document { shell, parts, version }.render().map(String::into_bytes).map_err(super::template_fault)
 }
 
 /// What stands between the tags of `main`.

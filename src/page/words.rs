@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{Direction, Instant, Metric};
+use crate::model::{Direction, Instant, Metric, within};
 use crate::verdict::report::{Severity, TrapStatus, VerdictKind};
 
 /// A word with a glyph and a class: colour is the third sign, never the only one.
@@ -116,9 +116,9 @@ pub fn flag(code: &str) -> String {
                 "tukey" => "Tukey fences",
                 other => other,
             };
-            format!("outlier in {} ({rule})", metric(name).to_lowercase())
+            format!("outlier in {} ({rule})", within(&metric(name)))
         }
-        (Some("first_run"), Some(name), None) => format!("first run after a change, {}", metric(name).to_lowercase()),
+        (Some("first_run"), Some(name), None) => format!("first run after a change, {}", within(&metric(name))),
         (Some("small_n"), None, None) => "too few runs for a bootstrap".into(),
         (Some("bca_fallback"), None, None) => "BCa does not exist here, percentile shown".into(),
         (Some("constant"), None, None) => "all values equal".into(),
@@ -189,6 +189,25 @@ pub fn sentence(text: &str, names: &BTreeSet<&str>) -> String {
     out
 }
 
+/// A sentence of the rules as pages print their numbers: a true minus, a thin space before the per cent, and no break within `n = 7`.
+/// The files for machines keep the plain signs.
+pub fn typeset(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut letters = text.chars().peekable();
+    let mut before = ' ';
+    while let Some(c) = letters.next() {
+        let digit_next = letters.peek().is_some_and(char::is_ascii_digit);
+        match c {
+            '-' if digit_next && matches!(before, ' ' | '(' | '[') => out.push('−'),
+            '%' if before.is_ascii_digit() => out.push_str("\u{202f}%"),
+            ' ' if before.is_ascii_digit() && letters.peek() == Some(&'%') => out.push('\u{202f}'),
+            _ => out.push(c),
+        }
+        before = c;
+    }
+    out.replace("n = ", "n\u{a0}=\u{a0}")
+}
+
 /// One day, or the first and the last.
 pub fn days(first: Option<Instant>, last: Option<Instant>) -> Option<String> {
     let (first, last) = (day(first?), day(last?));
@@ -233,6 +252,18 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(sentence(message, &names), said);
+        }
+    }
+
+    #[test]
+    fn a_sentence_is_set_as_the_tables_are() {
+        for (text, set) in [
+            ("(-0.2% [-0.8, 0.5]); n = 7", "(−0.2\u{202f}% [−0.8, 0.5]); n\u{a0}=\u{a0}7"),
+            ("9.09 % of runs-1 on 2026-11-20", "9.09\u{202f}% of runs-1 on 2026-11-20"),
+            ("n - 1", "n - 1"),
+            ("", ""),
+        ] {
+            assert_eq!(typeset(text), set);
         }
     }
 

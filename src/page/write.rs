@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use super::Page;
+use super::{Page, kept};
 use crate::error::Error;
 
 /// The file that marks a folder as a site of ours.
@@ -27,6 +27,7 @@ pub fn write(dir: &Path, pages: &[Page]) -> Result<(), Error> {
     for page in pages {
         put(&fresh, page)?;
     }
+    kept::carry(&dir, &fresh)?;
     let replaced = dir.symlink_metadata().is_ok();
     if replaced {
         fs::rename(&dir, &old).map_err(|e| fault("move the old site aside", &dir, e))?;
@@ -44,7 +45,7 @@ pub fn write(dir: &Path, pages: &[Page]) -> Result<(), Error> {
 }
 
 /// Without a trailing `.` or `/`, and through a link: a link to a folder stays a link.
-fn settle(dir: &Path) -> Result<PathBuf, Error> {
+pub(super) fn settle(dir: &Path) -> Result<PathBuf, Error> {
     match fs::canonicalize(dir) {
         Ok(path) => Ok(path),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
@@ -65,7 +66,7 @@ fn refuse_foreign(dir: &Path) -> Result<(), Error> {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(cause) => return Err(fault("look into", dir, cause)),
     };
-    if entries.count() == 0 || is_ours(dir) {
+    if entries.count() == 0 || is_ours(dir) || kept::holds_versions_alone(dir) {
         return Ok(());
     }
     Err(Error::archive(format!("'{}' is not empty and holds no site of this program", dir.display()))
@@ -74,7 +75,7 @@ fn refuse_foreign(dir: &Path) -> Result<(), Error> {
 }
 
 /// The mark must say its schema in its first bytes, whatever else it says.
-fn is_ours(dir: &Path) -> bool {
+pub(super) fn is_ours(dir: &Path) -> bool {
     use io::Read;
     const HEAD: u64 = 256;
     let mut head = Vec::new();
@@ -96,19 +97,24 @@ fn clear(path: &Path) -> Result<(), Error> {
     }
 }
 
-fn put(root: &Path, page: &Page) -> Result<(), Error> {
-    let relative = Path::new(&page.path);
+/// The place of a file of the site, which must lie below it.
+pub(super) fn plain(root: &Path, path: &str) -> Result<PathBuf, Error> {
+    let relative = Path::new(path);
     if !relative.components().all(|c| matches!(c, Component::Normal(_))) {
-        return Err(Error::archive(format!("refusing to write '{}': it would leave the site", page.path)));
+        return Err(Error::archive(format!("refusing to write '{path}': it would leave the site")));
     }
-    let path = root.join(relative);
+    Ok(root.join(relative))
+}
+
+fn put(root: &Path, page: &Page) -> Result<(), Error> {
+    let path = plain(root, &page.path)?;
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(|e| fault("create", parent, e))?;
     }
     fs::write(&path, &page.bytes).map_err(|e| fault("write", &path, e))
 }
 
-fn fault(doing: &str, path: &Path, cause: io::Error) -> Error {
+pub(super) fn fault(doing: &str, path: &Path, cause: io::Error) -> Error {
     Error::archive(format!("cannot {doing} '{}'", path.display())).because(cause)
 }
 

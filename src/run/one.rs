@@ -169,14 +169,14 @@ impl Collector<'_> {
                 match launched {
                     Ok(launched) => self.follow(setting, launched, beside, &mut course)?,
                     Err(error) => {
-                        course.trouble.push(one_line(&error));
+                        course.trouble.push(error.in_a_line());
                         // What the environment made ready has no guard that would take it down.
                         setting.environment.sweep(self.host.as_ref(), &self.archive_id)?;
                     }
                 }
             }
             Err(error) if error.kind == Kind::Archive => return Err(error),
-            Err(error) => course.trouble.push(one_line(&error)),
+            Err(error) => course.trouble.push(error.in_a_line()),
         }
         Ok(course)
     }
@@ -225,7 +225,7 @@ impl Collector<'_> {
                 Ok(Some(ended)) => break Some(ended),
                 Ok(None) => {}
                 Err(error) => {
-                    course.trouble.push(one_line(&error));
+                    course.trouble.push(error.in_a_line());
                     break None;
                 }
             }
@@ -282,7 +282,7 @@ impl Collector<'_> {
         {
             match setting.environment.examine(host.as_ref(), &course.invocation, place, ended) {
                 Ok(examined) => course.examined = Some(examined),
-                Err(error) => course.trouble.push(one_line(&error)),
+                Err(error) => course.trouble.push(error.in_a_line()),
             }
         }
         course.ended = ended;
@@ -439,9 +439,4 @@ pub(super) fn write_asset(folder: &Path, name: &str, bytes: &[u8]) -> Result<(),
     let path = folder.join(name);
     let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, bytes));
     written.map_err(|cause| Error::archive(format!("cannot write '{}'", path.display())).because(cause))
-}
-
-/// An error as part of a sentence.
-pub(super) fn one_line(error: &Error) -> String {
-    error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -5,6 +5,8 @@
 //!
 //! Source: Mann, *Econometrica* 13 (1945); Sen, *JASA* 63 (1968).
 
+use std::sync::OnceLock;
+
 use super::descriptive::t_interval;
 use super::quantile::sorted;
 use super::sample::{is_constant, sum};
@@ -12,6 +14,13 @@ use super::{Method, dist, exact_null, sen, ties};
 
 /// Up to this many values the null distribution of S is exact.
 const EXACT_UP_TO: usize = 50;
+
+/// The exact null distribution for up to [`EXACT_UP_TO`] values. One takes as long as all else here, and a campaign asks for the same ones
+/// again and again.
+fn null_of(n: usize) -> &'static [f64] {
+    static TABLES: [OnceLock<Vec<f64>>; EXACT_UP_TO + 1] = [const { OnceLock::new() }; EXACT_UP_TO + 1];
+    TABLES.get(n).map_or(&[], |table| table.get_or_init(|| exact_null::inversions(n)))
+}
 /// Lag-1 correlation of independent values exceeds this over sqrt(n) once in forty.
 pub const Z_975: f64 = 1.96;
 
@@ -62,7 +71,7 @@ pub fn drift(values: &[f64], confidence: f64) -> Option<Drift> {
     let variance = (n * (n - 1.0) * (2.0 * n + 5.0) - tie_sum) / 18.0;
     let z = (s - s.signum()) as f64 / variance.sqrt();
     let (p, method) = if pairs_tied == 0 && values.len() <= EXACT_UP_TO {
-        (exact_null::two_sided(&exact_null::inversions(values.len()), falling as usize), Method::Exact)
+        (exact_null::two_sided(null_of(values.len()), falling as usize), Method::Exact)
     } else {
         (2.0 * dist::normal_sf(z.abs()), Method::Normal)
     };

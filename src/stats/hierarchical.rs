@@ -104,6 +104,20 @@ pub fn percentiles(runs: &[Vec<f64>], ps: &[f64], job: &Job) -> Option<Vec<Hiera
     Some(ps.iter().map(about).collect())
 }
 
+/// For each of `ps` the percentile of every resample, by number: the draws behind [`percentiles`], for statistics that
+/// combine several. `None` as there.
+pub(crate) fn percentile_draws(runs: &[Vec<f64>], ps: &[f64], job: &Job) -> Option<Vec<Vec<f64>>> {
+    let sorted = sorted_runs(runs)?;
+    if sorted.len() < 2 || !job.is_sound() || !ps.iter().all(|p| (0.0..=1.0).contains(p)) {
+        return None;
+    }
+    let pooled = Pooled::new(&sorted)?;
+    if is_constant(&pooled.values) {
+        return Some(vec![vec![pooled.values[0]; job.resamples]; ps.len()]);
+    }
+    Some(draws(&pooled, ps, job))
+}
+
 /// Runs with requests, each ascending, in an order that depends on their values only.
 fn sorted_runs(runs: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
     if runs.iter().flatten().any(|v| !v.is_finite()) {

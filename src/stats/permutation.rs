@@ -10,7 +10,8 @@
 //! Source: Phipson and Smyth, Stat. Appl. Genet. Mol. Biol. 9 (2010), for the p-value of random draws.
 
 use super::bootstrap::{Job, parallel, sorted_sample};
-use super::random::{Stream, job_base};
+use super::random::lanes::{self, BLOCK, Kernel, LANES, Lanes, Rows};
+use super::random::{Stream, WORD_INDEX_MAX, job_base, word_index};
 use super::sample;
 
 /// Up to this many splits are all counted: a tenth of a second at most.
@@ -109,25 +110,67 @@ impl Test {
     /// Hits among random splits: the first `chosen` steps of a Fisher-Yates shuffle, each split from its own stream.
     fn hits_of_random(&self, base: u64, threads: usize) -> u64 {
         let n = self.pooled.len();
-        let hits: Vec<bool> = parallel::resample(RANDOM_SPLITS, n, threads, |first, out| {
-            let mut deck = self.pooled.clone();
-            let mut swaps = vec![0usize; self.chosen];
-            for (i, hit) in out.iter_mut().enumerate() {
-                let mut stream = Stream::new(base, (first + i) as u64);
-                let mut sum = 0.0;
-                for (at, swap) in swaps.iter_mut().enumerate() {
-                    *swap = at + stream.index(n - at);
-                    deck.swap(at, *swap);
-                    sum += deck[at];
-                }
-                *hit = self.is_hit(sum);
-                // Every split starts from the same order: undo the swaps, which costs less than a copy.
-                for (at, &swap) in swaps.iter().enumerate().rev() {
-                    deck.swap(at, swap);
-                }
-            }
+        let hits: Vec<bool> = parallel::resample(RANDOM_SPLITS, n, threads, |first, out| match n {
+            0..=WORD_INDEX_MAX => lanes::widest(Splits { test: self, base, first, out }),
+            _ => self.split(base, first, out),
         });
         hits.into_iter().filter(|&hit| hit).count() as u64
+    }
+
+    /// One split after another: the shuffle as it is written down, for pools of any size.
+    fn split(&self, base: u64, first: usize, out: &mut [bool]) {
+        let mut deck = self.pooled.clone();
+        for (i, hit) in out.iter_mut().enumerate() {
+            let mut stream = Stream::new(base, (first + i) as u64);
+            deck.copy_from_slice(&self.pooled);
+            let mut sum = 0.0;
+            for at in 0..self.chosen {
+                deck.swap(at, at + stream.index(self.pooled.len() - at));
+                sum += deck[at];
+            }
+            *hit = self.is_hit(sum);
+        }
+    }
+}
+
+/// Random splits, [`LANES`] of them side by side: one shuffle is a chain of loads that wait for stores, eight of them fill the time.
+struct Splits<'a> {
+    test: &'a Test,
+    base: u64,
+    first: usize,
+    out: &'a mut [bool],
+}
+
+impl Kernel for Splits<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Test { pooled, chosen, .. } = self.test;
+        let mut decks: [Vec<f64>; LANES] = std::array::from_fn(|_| pooled.clone());
+        let mut rows: Rows = [[0; BLOCK]; LANES];
+        for (place, hits) in self.out.chunks_mut(LANES).enumerate() {
+            let mut streams = Lanes::new(self.base, (self.first + place * LANES) as u64);
+            // Every split starts from the same order. A copy costs less than undoing the swaps one by one.
+            decks.iter_mut().for_each(|deck| deck.copy_from_slice(pooled));
+            let mut sums = [0.0; LANES];
+            for from in (0..*chosen).step_by(BLOCK) {
+                let words = BLOCK.min(chosen - from);
+                streams.fill(&mut rows, words);
+                for step in 0..words {
+                    let at = from + step;
+                    for ((sum, deck), row) in sums.iter_mut().zip(&mut decks).zip(&rows) {
+                        let swap = at + word_index(row[step], pooled.len() - at);
+                        *sum += deck[swap];
+                        // The other half of the swap would write a place that is not looked at again.
+                        deck[swap] = deck[at];
+                    }
+                }
+            }
+            for (hit, sum) in hits.iter_mut().zip(sums) {
+                *hit = self.test.is_hit(sum);
+            }
+        }
     }
 }
 
@@ -209,6 +252,18 @@ mod tests {
         let p = test.hits_of_all() as f64 / 92_378.0;
         let drawn = test.hits_of_random(3, 1) as f64 / RANDOM_SPLITS as f64;
         assert!((drawn - p).abs() < 5.0 * (p * (1.0 - p) / RANDOM_SPLITS as f64).sqrt(), "{drawn} {p}");
+    }
+
+    #[test]
+    fn splits_side_by_side_are_those_one_after_another() {
+        for (na, nb) in [(11, 10), (50, 49), (600, 530), (900, 1_100)] {
+            let test = Test::new(&ramp(na, 0.0), &ramp(nb, 0.03)).unwrap();
+            let (mut one, mut many) = ([false; 100], [false; 100]);
+            test.split(7, 3, &mut one);
+            lanes::widest(Splits { test: &test, base: 7, first: 3, out: &mut many });
+            assert_eq!(one, many, "{na} and {nb}");
+            assert!(one.contains(&true) && one.contains(&false), "{na} and {nb}: splits that tell nothing");
+        }
     }
 
     #[test]

@@ -4,7 +4,9 @@
 //! Not here: formulas, sentences.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
+use super::trap::{self, Derived};
 use crate::model::{Campaign, Facts, MachineFacts, ModelFacts, Run};
 
 /// Runs of one environment x model x workload in order of time.
@@ -47,6 +49,7 @@ pub struct Case<'a> {
     pub baseline: Option<&'a str>,
     /// Primary metrics of the campaign, already chosen.
     pub primary: Vec<String>,
+    derived: OnceLock<Vec<Derived>>,
 }
 
 /// Rules by which this program computes a metric from others: such a column is no measurement of its own.
@@ -65,7 +68,12 @@ impl<'a> Case<'a> {
             .into_iter()
             .map(|((model, workload, environment), runs)| Cell { model, workload, environment, runs })
             .collect();
-        Case { campaign, runs, cells, facts, baseline: None, primary: Vec::new() }
+        Case { campaign, runs, cells, facts, baseline: None, primary: Vec::new(), derived: OnceLock::new() }
+    }
+
+    /// Columns that are functions of others, looked for once. To be asked when the primary metrics are chosen: they say which column is kept.
+    pub fn derived(&self) -> &[Derived] {
+        self.derived.get_or_init(|| trap::derived_columns(self))
     }
 
     /// Cells of one model and workload, the baseline first, then by name.

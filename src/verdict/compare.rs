@@ -119,6 +119,9 @@ pub fn measure(pair: &Pair<'_>, settings: &Settings) -> Comparison {
         order: pair.order.kind.clone(),
         without_flagged: without_flagged(pair, direction, confidence),
         stability: Vec::<Stability>::new(),
+        stability_panel: None,
+        pairs: None,
+        shift: None,
         verdict: Verdict {
             kind: VerdictKind::Inconclusive,
             text: String::new(),

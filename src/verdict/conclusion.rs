@@ -9,7 +9,7 @@ use super::number::{count, fixed, list, significant};
 use super::pool;
 use super::report::{Comparison, Group, PublishedCheck, Sentence, Severity, TrapReport, TrapStatus, VerdictKind};
 use super::trap::{self, Derived};
-use crate::model::Metric;
+use crate::model::{Metric, within};
 
 /// Flagged values that one sentence names; the pages show all of them.
 const MOST_FLAGGED: usize = 4;
@@ -64,7 +64,7 @@ pub fn conclude(
             text: format!(
                 "Read as one workload, since the launch path shows one model under {}: {}, {} {} and {} {} runs: {}",
                 list(&pool::labels_of(case, &comparison.model)),
-                comparison.label.to_lowercase(),
+                within(&comparison.label),
                 comparison.n_baseline,
                 comparison.baseline,
                 comparison.n_candidate,
@@ -236,7 +236,7 @@ fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Sentence> {
         interval.is_some_and(|i| i.low > 0.0 || i.high < 0.0) && size.abs() > c.drift_allowance_pct
     };
     let apart: Vec<&Comparison> = usable.iter().filter(|c| shown(c)).copied().collect();
-    let label = first.label.to_lowercase();
+    let label = within(&first.label);
     let drift = usable.iter().map(|c| c.drift_allowance_pct).fold(0.0, f64::max);
     let beyond =
         if drift > 0.0 { format!("beyond drift of up to {}%", fixed(drift, 1)) } else { "by the intervals".to_owned() };
@@ -249,11 +249,15 @@ fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Sentence> {
             sizes.iter().copied().fold(f64::INFINITY, f64::min),
             sizes.iter().copied().fold(f64::NEG_INFINITY, f64::max),
         );
+        // As many places as the widest interval leaves a meaning.
+        let places =
+            usable.iter().filter_map(|c| c.overhead_ci.as_ref()).map(|i| super::number::decimals(i.low, i.high));
+        let places = places.min().unwrap_or(2);
+        let (low, high) = (super::number::signed(low, places), super::number::signed(high, places));
+        let reads = if low == high { low } else { format!("{low} to {high}") };
+        let cells = if usable.len() > 1 { format!(" in {}", count(usable.len(), "cell")) } else { String::new() };
         let text = format!(
-            "{whatever}no {label} difference between {a} and {b} is shown {beyond}: the overhead reads {} to {}% in {}.",
-            super::number::signed(low, 2),
-            super::number::signed(high, 2),
-            count(usable.len(), "cell")
+            "{whatever}no {label} difference between {a} and {b} is shown {beyond}: the overhead reads {reads}%{cells}."
         );
         return Some(Sentence { text: capital(&text), because });
     }
@@ -261,16 +265,25 @@ fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Sentence> {
         || apart.iter().all(|c| c.difference.is_some_and(|d| d < 0.0));
     let differences: Vec<f64> = apart.iter().filter_map(|c| c.difference).collect();
     let sizes: Vec<f64> = apart.iter().filter_map(|c| c.overhead_pct).collect();
-    let digits = if differences.iter().all(|d| d.abs() >= 10.0) { 1 } else { 2 };
+    let least = differences.iter().map(|d| d.abs()).fold(f64::INFINITY, f64::min);
+    let digits = if least >= 10.0 {
+        1
+    } else if least >= 0.1 {
+        2
+    } else {
+        4
+    };
     let side = if differences.iter().all(|d| *d > 0.0) { "higher" } else { "lower" };
+    let of = match usable.len() {
+        1 => String::new(),
+        all => format!("{} of {} ", apart.len(), count(all, "cell")),
+    };
     let mut text = if one_side {
         format!(
-            "{whatever}the {label} reading is {} {} {side} in {b} than in {a} ({}%), {} of {} {beyond}",
+            "{whatever}the {label} reading is {} {} {side} in {b} than in {a} ({}%), {of}{beyond}",
             range(&differences, digits),
             first.unit,
             range(&sizes, 1),
-            apart.len(),
-            count(usable.len(), "cell"),
         )
     } else {
         format!(
@@ -295,11 +308,7 @@ fn causes_open(c: &Comparison, traps: &[TrapReport]) -> Vec<String> {
     let fired = |id: &str| {
         traps.iter().any(|t| t.id == id && t.status == TrapStatus::Fired && t.subject.campaign == c.campaign)
     };
-    trap::TRAPS
-        .iter()
-        .filter(|t| t.leaves_cause_open(&c.metric) && fired(t.id()))
-        .map(|t| t.title().to_lowercase())
-        .collect()
+    trap::TRAPS.iter().filter(|t| t.leaves_cause_open(&c.metric) && fired(t.id())).map(|t| within(t.title())).collect()
 }
 
 /// How many measurements stand behind the columns.
@@ -378,7 +387,7 @@ fn flagged(case: &Case<'_>, groups: &[Group]) -> Option<Sentence> {
                 away,
                 format!(
                     "{id} ({} {} {}, median of its cell {})",
-                    metric.label.to_lowercase(),
+                    within(&metric.label),
                     significant(value, 4),
                     metric.unit,
                     significant(median, 4)

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::case::Cell;
 use super::number::list;
-use crate::model::{Definition, Likeness, Metric, Run, definition};
+use crate::model::{Definition, Likeness, Metric, Run, definition, within};
 
 /// What holding two arms against each other found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub fn hold(a: &Cell<'_>, b: &Cell<'_>, metric: &Metric) -> Option<Held> {
     {
         return Some(Held::Differ(format!(
             "{} is measured as {} by {}, and as {} by {}",
-            metric.label.to_lowercase(),
+            within(&metric.label),
             one.measures,
             named(&classes, one.class),
             other.measures,

@@ -37,6 +37,7 @@ pub fn adjust(comparisons: &mut [(Comparison, Vec<Obstacle>)]) {
                     benjamini_hochberg: bh[place],
                     family: format!("{kind} of all models and workloads, {candidate} against {baseline}"),
                     family_size: size,
+                    others: p.iter().enumerate().filter(|(k, _)| *k != place).filter_map(|(_, p)| *p).collect(),
                 };
             }
         }

@@ -6,14 +6,21 @@
 use super::compare;
 use super::grammar::{self, Grounds, Obstacle};
 use super::group::{FEW_REQUESTS, REQUESTS_FOR_P99};
+use super::memory::Round;
 use super::number::{fixed, significant};
-use super::report::{Comparison, Group, Stability, Verdict, VerdictKind};
-use super::{CV_LIMIT_PCT, Settings, order};
+use super::report::{Comparison, Group, Verdict, VerdictKind};
+use super::{CV_LIMIT_PCT, Settings, order, stability};
 use crate::model::{Direction, Metric};
 use crate::stats::{self, bootstrap};
 
 /// Drift, verdict, caveats, stability: the last step of one comparison.
-pub fn finish(mut c: Comparison, mut obstacles: Vec<Obstacle>, groups: &[Group], settings: &Settings) -> Comparison {
+pub(super) fn finish(
+    mut c: Comparison,
+    mut obstacles: Vec<Obstacle>,
+    groups: &[Group],
+    round: &Round<'_>,
+) -> Comparison {
+    let settings = round.settings;
     let Some(metric) = Metric::find(&c.metric) else { return c };
     let arm = |environment: &str| {
         groups.iter().find(|g| {
@@ -90,7 +97,8 @@ pub fn finish(mut c: Comparison, mut obstacles: Vec<Obstacle>, groups: &[Group],
     }
     text.push('.');
     c.verdict = Verdict { kind: decision.kind, text, reasons, because, caveats };
-    c.stability = stability(&c, &grounds, (&a, &b), settings);
+    c.stability = stability::choices(&c, &grounds, (&a, &b), settings);
+    c.stability_panel = stability::panel(&c, &metric, &grounds, (&a, &b), round);
     c
 }
 
@@ -193,63 +201,4 @@ fn second_session(c: &Comparison, groups: &[Group]) -> bool {
             && (&g.model, &g.workload, &g.metric) == (&c.model, &c.workload, &c.metric)
             && (g.environment == c.baseline || g.environment == c.candidate)
     })
-}
-
-/// The verdict under other defensible choices: a conclusion that turns with the choice is not a firm one.
-fn stability(c: &Comparison, grounds: &Grounds, arms: Arms<'_>, settings: &Settings) -> Vec<Stability> {
-    let (Some(a), Some(b)) = arms else { return Vec::new() };
-    if c.verdict.kind == VerdictKind::NotComparable || c.overhead_pct.is_none() {
-        return Vec::new();
-    }
-    let equivalent = |x: &[f64], y: &[f64], margin: f64| {
-        margin > 0.0 && stats::tost::tost(x, y, margin, settings.confidence).is_some_and(|t| t.equivalent)
-    };
-    let mut rows = Vec::new();
-    let mut row = |choice: &str, grounds: Grounds| {
-        rows.push(Stability { choice: choice.to_owned(), kind: grammar::decide(&grounds).kind });
-    };
-    row("as judged", grounds.clone());
-    row("no adjustment for the family", Grounds { p: c.welch_t.as_ref().map(|t| t.p), ..grounds.clone() });
-    row("Student t instead of Welch", Grounds { p: c.student_t.as_ref().map(|t| t.p), ..grounds.clone() });
-    row("permutation instead of Welch", Grounds { p: c.permutation.as_ref().map(|t| t.p), ..grounds.clone() });
-    if let Some(bca) = &c.bootstrap_overhead_pct {
-        row("BCa bootstrap interval", Grounds { interval: Some((bca.low, bca.high)), ..grounds.clone() });
-    }
-    if let Some(log) = c.log_ratio_overhead_pct {
-        row("log-scale interval", Grounds { interval: Some((log.low, log.high)), ..grounds.clone() });
-    }
-    if let (Some(t), Some(_)) = (&c.paired_t, &c.wilcoxon) {
-        row("paired by block", Grounds { p: Some(t.p), ..grounds.clone() });
-    }
-    if let Some(margin) = grounds.margin {
-        for (name, factor) in [("half the margin", 0.5), ("double the margin", 2.0)] {
-            let m = margin * factor;
-            row(
-                name,
-                Grounds {
-                    margin: Some(m),
-                    equivalent_at_margin: equivalent(&a.values, &b.values, m),
-                    equivalent_less_drift: equivalent(&a.values, &b.values, m - grounds.drift),
-                    ..grounds.clone()
-                },
-            );
-        }
-        if let Some(without) = &c.without_flagged
-            && let Some(size) = without.overhead_pct
-        {
-            let (x, y) = (compare::kept(a), compare::kept(b));
-            row(
-                "without flagged runs",
-                Grounds {
-                    size: Some(size),
-                    interval: without.low.zip(without.high),
-                    p: stats::student::welch(&x, &y, settings.confidence).map(|t| t.p),
-                    equivalent_at_margin: equivalent(&x, &y, margin),
-                    equivalent_less_drift: equivalent(&x, &y, margin - grounds.drift),
-                    ..grounds.clone()
-                },
-            );
-        }
-    }
-    rows
 }

@@ -16,8 +16,55 @@ pub const REQUESTS_FOR_P99: usize = 100;
 /// Flag of a group whose p99 rests on fewer requests than that in some run.
 pub const FEW_REQUESTS: &str = "few_requests";
 
+/// What the estimates of a cell take from one of its runs beside the value. There is nothing else that they could depend on, which
+/// is what lets them be kept (see `memory`).
+#[derive(Debug, Clone, Copy)]
+pub struct Behind<'a> {
+    /// Whether the moment of its start is known.
+    pub started: bool,
+    /// Requests that it counted for the metric.
+    pub counted: Option<usize>,
+    /// Requests that it states.
+    pub stated: Option<f64>,
+    /// Its values of the metric, one a request.
+    pub requests: Option<&'a [f64]>,
+}
+
+impl<'a> Behind<'a> {
+    /// Of one run and metric.
+    pub fn of(run: &'a Run, metric: &Metric) -> Self {
+        let values = |name: &str| run.series.iter().find(|s| s.metric == name).map(|s| s.values.as_slice());
+        Self {
+            started: run.started.is_some(),
+            counted: values(metric.base()).map(<[f64]>::len),
+            stated: run.setup.requests,
+            requests: values(&metric.name),
+        }
+    }
+}
+
+/// What is said of the requests of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OfRequests {
+    /// Percentiles with their intervals: every request is resampled, which takes longer than everything else together.
+    Resampled,
+    /// Percentiles; their intervals are made later, which is said.
+    Point,
+    /// Nothing.
+    Nothing,
+}
+
+/// The flag of a percentile or a decile whose interval is made later.
+pub const FLAG_LATER: &str = "intervals_to_follow";
+
 /// Estimates of one cell. `runs` are the runs of the cell in the order of `cell.run_ids`.
-pub fn describe(cell: &CellValues, metric: &Metric, runs: &[&Run], settings: &Settings) -> Group {
+pub fn describe(
+    cell: &CellValues,
+    metric: &Metric,
+    runs: &[Behind<'_>],
+    settings: &Settings,
+    of_requests: OfRequests,
+) -> Group {
     let sample = Sample::new(cell.values.iter().copied());
     let values = sample.values();
     let run_ids: Vec<String> =
@@ -63,7 +110,7 @@ pub fn describe(cell: &CellValues, metric: &Metric, runs: &[&Run], settings: &Se
         }),
         outliers: outliers(values, &run_ids),
         drift: drift(cell, values, runs, settings, metric.ratio_scale),
-        request_percentiles: pooled(cell, metric, runs, settings),
+        request_percentiles: pooled(cell, metric, runs, settings, of_requests),
         flags,
         run_ids,
         values: values.to_vec(),
@@ -71,7 +118,7 @@ pub fn describe(cell: &CellValues, metric: &Metric, runs: &[&Run], settings: &Se
 }
 
 /// Reason codes for what a reader will find absent, or must read with care.
-fn flags(sample: &Sample, metric: &Metric, runs: &[&Run]) -> Vec<String> {
+fn flags(sample: &Sample, metric: &Metric, runs: &[Behind<'_>]) -> Vec<String> {
     let values = sample.values();
     let mut flags = Vec::new();
     match values.len() {
@@ -89,19 +136,16 @@ fn flags(sample: &Sample, metric: &Metric, runs: &[&Run]) -> Vec<String> {
     if !values.is_empty() && stats::is_tail(values.len(), 0.99) {
         flags.push("tail");
     }
-    if metric.name.ends_with("_p99")
-        && runs.iter().filter_map(|run| requests(run, metric)).any(|n| n < REQUESTS_FOR_P99)
-    {
+    if metric.name.ends_with("_p99") && runs.iter().filter_map(requests).any(|n| n < REQUESTS_FOR_P99) {
         flags.push(FEW_REQUESTS);
     }
     flags.into_iter().map(str::to_owned).collect()
 }
 
 /// Requests behind a per-request figure of a run, as counted, else as stated.
-fn requests(run: &Run, metric: &Metric) -> Option<usize> {
-    let counted = run.series.iter().find(|s| s.metric == metric.base()).map(|s| s.values.len());
+fn requests(run: &Behind<'_>) -> Option<usize> {
     // A stated count is a whole number; a fraction of a request is no request.
-    counted.or_else(|| run.setup.requests.map(|n| n as usize))
+    run.counted.or_else(|| run.stated.map(|n| n as usize))
 }
 
 fn of_mean(cell: &CellValues, values: &[f64], settings: &Settings) -> Option<BootstrapReport> {
@@ -130,7 +174,13 @@ fn outliers(values: &[f64], run_ids: &[String]) -> OutlierReport {
 }
 
 /// Order means order of time: without start times there is none, and every figure here is absent.
-fn drift(cell: &CellValues, values: &[f64], runs: &[&Run], settings: &Settings, ratio_scale: bool) -> DriftReport {
+fn drift(
+    cell: &CellValues,
+    values: &[f64],
+    runs: &[Behind<'_>],
+    settings: &Settings,
+    ratio_scale: bool,
+) -> DriftReport {
     let absent = DriftReport {
         kendall_tau: None,
         p: None,
@@ -142,7 +192,7 @@ fn drift(cell: &CellValues, values: &[f64], runs: &[&Run], settings: &Settings, 
         autocorrelated: false,
         t_interval_effective: None,
     };
-    if runs.len() != cell.values.len() || runs.iter().any(|run| run.started.is_none()) {
+    if runs.len() != cell.values.len() || runs.iter().any(|run| !run.started) {
         return absent;
     }
     let Some(found) = stats::drift(values, settings.confidence) else { return absent };
@@ -165,35 +215,45 @@ fn drift(cell: &CellValues, values: &[f64], runs: &[&Run], settings: &Settings, 
 const MOST_DRAWS: usize = 2_000_000_000;
 
 /// The percentiles without their intervals, which says so: fewer resamples would be another interval under the same name.
-fn point_only(mut runs: Vec<Vec<f64>>, total: usize) -> Vec<RequestPercentile> {
-    runs.iter_mut().for_each(|values| values.sort_unstable_by(f64::total_cmp));
-    let mut all: Vec<f64> = Vec::with_capacity(total);
-    runs.iter().for_each(|values| all.extend(values));
-    all.sort_unstable_by(f64::total_cmp);
-    let report = |(name, p): (&'static str, f64)| {
-        let own: Vec<f64> = runs.iter().map(|values| stats::quantile_sorted(values, p)).collect();
+fn point_only(mut runs: Vec<Vec<f64>>, total: usize, flag: &str) -> Vec<RequestPercentile> {
+    let ps = POOLED.map(|(_, p)| p);
+    let of_runs: Vec<[f64; POOLED.len()]> =
+        runs.iter_mut().map(|values| stats::quantiles_and_max(values, ps).0).collect();
+    let count = runs.len();
+    let mut all = runs.concat();
+    drop(runs);
+    let (estimates, _) = stats::quantiles_and_max(&mut all, ps);
+    let report = |(place, (name, _)): (usize, (&'static str, f64))| {
+        let own: Vec<f64> = of_runs.iter().map(|of_run| of_run[place]).collect();
         RequestPercentile {
             percentile: name,
-            estimate: stats::quantile_sorted(&all, p),
+            estimate: estimates[place],
             interval: None,
             median_of_runs: stats::quantile_sorted(&stats::sorted(&own), 0.5),
             requests: total,
-            runs: runs.len(),
-            flags: vec!["too_many_to_resample".to_owned()],
+            runs: count,
+            flags: vec![flag.to_owned()],
         }
     };
-    POOLED.into_iter().map(report).collect()
+    POOLED.into_iter().enumerate().map(report).collect()
 }
 
 /// Percentiles over all requests, for the bare per-request metrics only: a percentile of percentiles says nothing.
-fn pooled(cell: &CellValues, metric: &Metric, runs: &[&Run], settings: &Settings) -> Vec<RequestPercentile> {
-    if metric.base() != metric.name || metric.direction != Direction::LowerIsBetter {
+fn pooled(
+    cell: &CellValues,
+    metric: &Metric,
+    runs: &[Behind<'_>],
+    settings: &Settings,
+    of_requests: OfRequests,
+) -> Vec<RequestPercentile> {
+    let is_bare = metric.base() == metric.name && metric.direction == Direction::LowerIsBetter;
+    if of_requests == OfRequests::Nothing || !is_bare {
         return Vec::new();
     }
     let requests: Vec<Vec<f64>> = runs
         .iter()
-        .filter_map(|run| run.series.iter().find(|s| s.metric == metric.name))
-        .map(|series| series.values.iter().copied().filter(|v| v.is_finite()).collect::<Vec<f64>>())
+        .filter_map(|run| run.requests)
+        .map(|values| values.iter().copied().filter(|v| v.is_finite()).collect::<Vec<f64>>())
         .filter(|values| !values.is_empty())
         .collect();
     let total: usize = requests.iter().map(Vec::len).sum();
@@ -201,9 +261,14 @@ fn pooled(cell: &CellValues, metric: &Metric, runs: &[&Run], settings: &Settings
         return Vec::new();
     }
     if total.saturating_mul(settings.resamples) > MOST_DRAWS {
-        return point_only(requests, total);
+        return point_only(requests, total, "too_many_to_resample");
+    }
+    if of_requests == OfRequests::Point {
+        return point_only(requests, total, FLAG_LATER);
     }
     let job = settings.job(format!("{}|{}|{}|request_percentiles", cell.model, cell.metric, cell.environment));
+    // The longest job of all: shared out, so that no core waits for the last one. What is drawn does not depend on it.
+    let job = bootstrap::Job { threads: 0, ..job };
     let Some(found) = hierarchical::percentiles(&requests, &POOLED.map(|(_, p)| p), &job) else { return Vec::new() };
     let report = |((name, p), found): ((&'static str, f64), hierarchical::Hierarchical)| {
         let mut flags: Vec<String> = found.flags.iter().map(|f| (*f).to_owned()).collect();

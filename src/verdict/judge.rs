@@ -7,17 +7,21 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
+use super::calibration;
 use super::case::{Case, Cell};
 use super::cost;
+use super::course;
+use super::memory::{Memory, Round};
 use super::physics;
 use super::reference;
 use super::report::{
-    Analysis, CampaignReport, Comparison, Group, RunReport, SCHEMA, Settings as Said, StatusText, Tool, TrapReport,
+    Analysis, Asked, CampaignReport, Comparison, Group, RunReport, SCHEMA, Settings as Said, StatusText, Tool,
+    TrapReport,
 };
 use super::trap::{self, Derived};
 use super::{
-    CellValues, Settings, Study, conclusion, criteria, essential, family, finish, group, order, pairing, pool,
-    published,
+    CellValues, Settings, Study, across, conclusion, criteria, essential, family, finish, history, order, pairing,
+    pool, published,
 };
 use crate::model::{Facts, Metric, Run, Status};
 
@@ -39,13 +43,31 @@ const PRIMARY_ORDER: &[&str] = &[
 
 /// Judges everything. `step` is called once for each campaign that is done.
 pub fn judge(study: &Study, cells: &[CellValues], settings: &Settings, step: &(dyn Fn(&str) + Sync)) -> Analysis {
+    again(study, cells, settings, &mut Memory::none(), step)
+}
+
+/// As [`judge`], and computes only what `memory` does not hold; the judgement is the same.
+pub fn again(
+    study: &Study,
+    cells: &[CellValues],
+    settings: &Settings,
+    memory: &mut Memory,
+    step: &(dyn Fn(&str) + Sync),
+) -> Analysis {
+    let analysis = round(study, cells, &memory.round(settings), step);
+    memory.turn();
+    analysis
+}
+
+fn round(study: &Study, cells: &[CellValues], round: &Round<'_>, step: &(dyn Fn(&str) + Sync)) -> Analysis {
+    let settings = round.settings;
     let runs: BTreeMap<&str, &Run> = study.runs.iter().map(|run| (run.id.as_str(), run)).collect();
     let mut groups: Vec<Group> = cells
         .par_iter()
         .filter_map(|cell| {
             let metric = Metric::find(&cell.metric)?;
             let of_cell: Vec<&Run> = cell.run_ids.iter().filter_map(|id| runs.get(id.as_str()).copied()).collect();
-            Some(group::describe(cell, &metric, &of_cell, settings))
+            Some(round.describe(cell, &metric, &of_cell))
         })
         .collect();
     groups.sort_by(|a, b| key_of(a).cmp(&key_of(b)));
@@ -67,10 +89,15 @@ pub fn judge(study: &Study, cells: &[CellValues], settings: &Settings, step: &(d
                     (m.name, margin)
                 })
                 .collect(),
+            asked: Asked {
+                baseline: settings.baseline.clone(),
+                margins_pct: settings.margins_pct.clone(),
+                ..Asked::default()
+            },
         },
         inputs: study.inputs.clone(),
         campaigns: Vec::new(),
-        runs: study.runs.iter().map(|run| show_run(run, &groups)).collect(),
+        runs: study.runs.par_iter().map(|run| show_run(run, &groups)).collect(),
         groups: Vec::new(),
         comparisons: Vec::new(),
         traps: Vec::new(),
@@ -78,30 +105,38 @@ pub fn judge(study: &Study, cells: &[CellValues], settings: &Settings, step: &(d
         costs: Vec::new(),
         best_batches: Vec::new(),
         machines: Vec::new(),
+        calibration: Vec::new(),
         references: Vec::new(),
+        across: super::report::Across::default(),
+        courses: course::of(study),
+        history: history::report(study, round),
     };
+    let mut cases = Vec::new();
     for campaign in &study.campaigns {
         let own: Vec<&Run> = study.runs.iter().filter(|run| run.campaign == campaign.name).collect();
         if own.is_empty() {
             continue;
         }
         let case = lay_out(campaign, own, &study.facts, settings);
-        let derived = trap::derived_columns(&case);
+        let derived = case.derived();
         let traps = trap::look(&case);
-        let mut comparisons = pairing::compare_all(&case, &groups, &derived, &traps, settings);
+        let mut comparisons = pairing::compare_all(&case, &groups, derived, &traps, round);
         family::adjust(&mut comparisons);
         let mut comparisons: Vec<Comparison> =
-            comparisons.into_iter().map(|(c, obstacles)| finish::finish(c, obstacles, &groups, settings)).collect();
+            comparisons.into_par_iter().map(|(c, obstacles)| finish::finish(c, obstacles, &groups, round)).collect();
         sort(&mut comparisons);
-        let pooled = pool::pool(&case, &derived, settings);
-        let report = report_campaign(&case, &groups, &comparisons, pooled, &traps, &derived, settings);
+        let pooled = pool::pool(&case, derived, round);
+        let report = report_campaign(&case, &groups, &comparisons, pooled, &traps, derived, settings);
+        analysis.calibration.extend(calibration::of(&report, &groups, round));
         analysis.campaigns.push(report);
         analysis.comparisons.extend(comparisons);
         analysis.traps.extend(traps);
         analysis.physics.extend(physics::report(&case, settings));
         analysis.costs.extend(cost::report(&case, settings));
+        cases.push(case);
         step(&campaign.name);
     }
+    analysis.across = across::report(&cases, round);
     analysis.best_batches = cost::best_batches(&analysis.costs, &study.facts.limits);
     analysis.machines = cost::machine_against_machine(&analysis.costs, settings);
     analysis.references = reference::beside(&study.facts, &analysis.costs);
@@ -119,6 +154,12 @@ fn common_baseline(campaigns: &[CampaignReport]) -> Option<String> {
 fn key_of(group: &Group) -> (&str, &str, &str, usize, &str, &str) {
     let rank = Metric::find(&group.metric).map_or(usize::MAX, |m| m.rank());
     (&group.campaign, &group.model, &group.workload, rank, &group.metric, &group.environment)
+}
+
+/// Place of a metric where a campaign names none: those it would choose first, then the others by the catalogue.
+pub fn place(metric: &str) -> (usize, usize) {
+    let chosen = PRIMARY_ORDER.iter().position(|name| *name == metric).unwrap_or(usize::MAX);
+    (chosen, Metric::find(metric).map_or(usize::MAX, |m| m.rank()))
 }
 
 /// Sorts the runs of a campaign into cells and picks baseline and primary metrics.
@@ -240,6 +281,7 @@ fn report_campaign(
         title: campaign.title.clone().unwrap_or_else(|| campaign.name.clone()),
         question: campaign.question.clone(),
         prose: campaign.prose.clone(),
+        study: campaign.study.clone(),
         provenance: campaign.provenance.clone(),
         machine: case.machine().map(|m| m.title.clone()).or_else(|| campaign.machine.clone()),
         baseline: case.baseline.map(str::to_owned),

@@ -3,11 +3,15 @@
 //! In:  campaigns, runs and facts as plain values.  Out: [`report::Analysis`], the one structure that pages and `analysis.json` show.
 //! Not here: files, frames, drawing, HTML.
 
+pub mod across;
 pub mod alike;
+pub mod badge;
+pub mod calibration;
 pub mod case;
 pub mod compare;
 pub mod conclusion;
 pub mod cost;
+pub mod course;
 pub mod criteria;
 pub mod definitions;
 pub mod derive;
@@ -18,7 +22,10 @@ pub mod family;
 pub mod finish;
 pub mod grammar;
 pub mod group;
+pub mod history;
 pub mod judge;
+pub mod mark;
+mod memory;
 pub mod number;
 pub mod order;
 pub mod pairing;
@@ -28,6 +35,8 @@ pub mod price;
 pub mod published;
 pub mod reference;
 pub mod report;
+pub mod shift;
+pub mod stability;
 pub mod summary;
 pub mod telemetry;
 #[cfg(test)]
@@ -39,7 +48,10 @@ use std::collections::BTreeMap;
 use crate::model::{Campaign, Facts, Run};
 use crate::stats::bootstrap;
 
-pub use judge::judge;
+pub use judge::{again, judge};
+pub use memory::Memory;
+#[cfg(feature = "page")]
+pub(crate) use memory::Shelf;
 
 /// Coefficient of variation over which a caveat is due, per cent: the published study's own success criterion.
 pub const CV_LIMIT_PCT: f64 = 5.0;

@@ -3,7 +3,7 @@
 //! In:  runs of the arms of one question.  Out: [`OrderReport`], the pairs that an interleaved design offers, the drift allowance.
 //! Not here: formulas (see `stats::order`).
 
-use super::report::{Group, OrderReport};
+use super::report::{Group, Interval, OrderReport, PairRow, PairsReport};
 use crate::model::Run;
 use crate::stats;
 
@@ -36,18 +36,42 @@ pub fn of(model: &str, workload: &str, runs: &[&Run]) -> OrderReport {
     report
 }
 
-/// Pairs (baseline, candidate) of an interleaved design: the balanced windows of two in order of time.
-/// A window in which either value is missing is no pair.
-pub fn pairs(order: &OrderReport, runs: &[&Run], baseline: &str, metric: &str) -> Option<Vec<(f64, f64)>> {
+/// Pairs of an interleaved design: the balanced windows of two in order of time.
+/// A window in which either value is missing is no pair; fewer than two are no design.
+pub fn pairs(order: &OrderReport, runs: &[&Run], baseline: &str, metric: &str) -> Option<Vec<PairRow>> {
     if order.kind != "interleaved" {
         return None;
     }
     let labels: Vec<usize> = runs.iter().map(|run| usize::from(run.environment != baseline)).collect();
-    let pairs: Vec<(f64, f64)> = stats::balanced_pairs(&labels, 0, 1)
-        .into_iter()
-        .filter_map(|(a, b)| Some((runs.get(a)?.value(metric)?, runs.get(b)?.value(metric)?)))
-        .collect();
-    (pairs.len() >= 2).then_some(pairs)
+    let row = |(a, b): (usize, usize)| {
+        let (a, b) = (runs.get(a)?, runs.get(b)?);
+        let (from, to) = (a.value(metric)?, b.value(metric)?);
+        Some(PairRow {
+            // Two labels that differ name no block of both.
+            block: a.block.filter(|block| b.block == Some(*block)),
+            baseline_run: a.id.clone(),
+            candidate_run: b.id.clone(),
+            baseline: from,
+            candidate: to,
+            difference: to - from,
+        })
+    };
+    let rows: Vec<PairRow> = stats::balanced_pairs(&labels, 0, 1).into_iter().filter_map(row).collect();
+    (rows.len() >= 2).then_some(rows)
+}
+
+/// Pairs with what their differences say together.
+pub fn about_pairs(rows: Vec<PairRow>, confidence: f64) -> PairsReport {
+    let differences: Vec<f64> = rows.iter().map(|row| row.difference).collect();
+    let t = stats::student::paired(&differences, confidence);
+    PairsReport {
+        above: differences.iter().filter(|d| **d > 0.0).count(),
+        below: differences.iter().filter(|d| **d < 0.0).count(),
+        equal: differences.iter().filter(|d| **d == 0.0).count(),
+        mean_difference: (!differences.is_empty()).then(|| stats::mean(&differences)),
+        interval: t.map(|t| Interval::new(t.diff_lo, t.diff_hi)),
+        rows,
+    }
 }
 
 /// How much of a difference time alone may explain, in per cent of the mean (or in the unit of the metric), and in which arm.

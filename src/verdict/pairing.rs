@@ -8,13 +8,15 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use super::case::{Case, Cell};
-use super::compare::{self, Pair};
+use super::compare::Pair;
 use super::definitions::Held;
 use super::grammar::Obstacle;
+use super::group::OfRequests;
+use super::memory::Round;
 use super::report::{Comparison, Group, Severity, TrapReport, TrapStatus};
 use super::trap::{self, Derived};
 use super::{CellValues, Settings, alike, definitions, group, order};
-use crate::model::{Campaign, Metric, Run};
+use crate::model::{Campaign, Metric, Run, within};
 
 /// Reason code of two definitions under one name, and the trap of that id.
 pub const DEFINITION: &str = "definition-differs";
@@ -27,13 +29,14 @@ pub fn margin_of(metric: &Metric, campaign: &Campaign, settings: &Settings) -> f
 }
 
 /// Every baseline-candidate pair of environments, every metric.
-pub fn compare_all(
+pub(super) fn compare_all(
     case: &Case<'_>,
     groups: &[Group],
     derived: &[Derived],
     traps: &[TrapReport],
-    settings: &Settings,
+    round: &Round<'_>,
 ) -> Vec<(Comparison, Vec<Obstacle>)> {
+    let settings = round.settings;
     let mut jobs = Vec::new();
     for (model, workload) in case.questions() {
         let arms = case.arms(model, workload);
@@ -81,12 +84,14 @@ pub fn compare_all(
                     }
                 };
                 let pairs = order::pairs(order, runs, base.environment, &metric.name);
+                let paired: Option<Vec<(f64, f64)>> =
+                    pairs.as_ref().map(|rows| rows.iter().map(|row| (row.baseline, row.candidate)).collect());
                 let pair = Pair {
                     metric: &metric,
                     a,
                     b,
                     order,
-                    pairs: pairs.as_deref(),
+                    pairs: paired.as_deref(),
                     margin_pct: margin_of(&metric, case.campaign, settings),
                     primary: case.primary.contains(&metric.name),
                     derived_from: derived
@@ -95,9 +100,11 @@ pub fn compare_all(
                         .and_then(|d| d.from.first())
                         .map(String::as_str),
                 };
-                let mut comparison = compare::measure(&pair, settings);
+                let mut comparison = round.measure(&pair);
                 let compared = case.campaign.compare_by.as_deref();
                 let obstacles = obstacles(&pair, base, candidate, traps, compared);
+                comparison.pairs = pairs.map(|rows| order::about_pairs(rows, settings.confidence));
+                comparison.shift = round.shift(base, candidate, &metric);
                 comparison.verdict.caveats = caveats(base, candidate, &metric, compared);
                 (comparison, obstacles)
             })
@@ -129,11 +136,11 @@ fn empty_group(case: &Case<'_>, cell: &Cell<'_>, metric: &Metric, settings: &Set
         run_ids: Vec::new(),
         values: Vec::new(),
     };
-    group::describe(&values, metric, &[], settings)
+    group::describe(&values, metric, &[], settings, OfRequests::Nothing)
 }
 
 /// Rule 1 of the grammar, but for the drift, which needs the size of the difference.
-fn obstacles(
+pub(super) fn obstacles(
     pair: &Pair<'_>,
     a: &Cell<'_>,
     b: &Cell<'_>,
@@ -157,7 +164,7 @@ fn obstacles(
             && arm
         {
             let code = trap.code.unwrap_or(trap.id);
-            add(code, format!("{} ({code})", lower_first(trap.title)));
+            add(code, format!("{} ({code})", within(trap.title)));
         }
     }
     for arm in [pair.a, pair.b] {
@@ -191,22 +198,10 @@ fn obstacles(
 }
 
 /// What qualifies a comparison without forbidding it: settings that one side alone tells, tools that measure alike and not the same.
-fn caveats(a: &Cell<'_>, b: &Cell<'_>, metric: &Metric, compared: Option<&str>) -> Vec<String> {
+pub(super) fn caveats(a: &Cell<'_>, b: &Cell<'_>, metric: &Metric, compared: Option<&str>) -> Vec<String> {
     let definition = match definitions::hold(a, b, metric) {
         Some(Held::Alike(text) | Held::Unknown(text)) => Some(text),
         Some(Held::Same | Held::Differ(_)) | None => None,
     };
     alike::hold(a, b, compared).caveat().into_iter().chain(definition).collect()
-}
-
-/// "P1 title" in the middle of a sentence.
-fn lower_first(text: &str) -> String {
-    let mut letters = text.chars();
-    match (letters.next(), letters.next()) {
-        // An abbreviation such as "KV" keeps its capitals.
-        (Some(first), Some(second)) if first.is_uppercase() && !second.is_uppercase() => {
-            first.to_lowercase().chain(std::iter::once(second)).chain(letters).collect()
-        }
-        _ => text.to_owned(),
-    }
 }

@@ -112,6 +112,11 @@ impl<'c, 'a> Grounds<'c, 'a> {
         name.and_then(multiplier).unwrap_or(1.0).max(parted)
     }
 
+    /// TFLOP/s of one device, measured by a probe in this campaign.
+    pub fn measured_tflops(&self) -> Option<f64> {
+        self.measured_flops.map(|flops| flops / TERA)
+    }
+
     /// Precision of a run's weights, as stated.
     pub fn precision(&self, run: &'a Run) -> Option<&str> {
         let own = run.setup.quantisation.as_deref();

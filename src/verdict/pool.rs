@@ -3,11 +3,14 @@
 //! In:  a case.  Out: comparisons of the pooled arms, judged like any other.
 //! Not here: how it is known what ran (see the trap `model-mismatch`).
 
+use rayon::prelude::*;
+
 use super::case::Case;
-use super::compare::{self, Pair};
-use super::report::Comparison;
+use super::compare::Pair;
+use super::memory::Round;
+use super::report::{Comparison, Group, OrderReport};
 use super::trap::Derived;
-use super::{CellValues, Settings, family, finish, group, order, pairing};
+use super::{CellValues, family, finish, order, pairing};
 use crate::model::{Metric, Run};
 
 /// Labels under which one model ran, sorted.
@@ -34,7 +37,7 @@ fn launched_as(case: &Case<'_>, label: &str) -> Option<String> {
 }
 
 /// The same rows under the model that really ran, where that is one model under several labels.
-pub fn pool(case: &Case<'_>, derived: &[Derived], settings: &Settings) -> Vec<Comparison> {
+pub(super) fn pool(case: &Case<'_>, derived: &[Derived], round: &Round<'_>) -> Vec<Comparison> {
     let mut served: Vec<String> = case.cells.iter().filter_map(|cell| launched_as(case, cell.model)).collect();
     served.sort_unstable();
     served.dedup();
@@ -44,7 +47,7 @@ pub fn pool(case: &Case<'_>, derived: &[Derived], settings: &Settings) -> Vec<Co
         if labels.len() < 2 {
             continue;
         }
-        comparisons.extend(pool_one(case, &model, &labels, derived, settings));
+        comparisons.extend(pool_one(case, &model, &labels, derived, round));
     }
     comparisons
 }
@@ -54,24 +57,29 @@ fn pool_one(
     model: &str,
     labels: &[String],
     derived: &[Derived],
-    settings: &Settings,
+    round: &Round<'_>,
 ) -> Vec<Comparison> {
+    let settings = round.settings;
     let Some(baseline) = case.baseline else { return Vec::new() };
     let mut environments: Vec<&str> = case.cells.iter().map(|c| c.environment).filter(|e| *e != baseline).collect();
     environments.sort_unstable();
     environments.dedup();
-    let mut comparisons = Vec::new();
-    let mut groups = Vec::new();
-    for candidate in environments {
-        let runs: Vec<&Run> = case
-            .runs
-            .iter()
-            .filter(|r| labels.contains(&r.model) && (r.environment == baseline || r.environment == candidate))
-            .copied()
-            .collect();
-        let order = order::of(model, "pooled", &runs);
-        for name in &case.primary {
-            let Some(metric) = Metric::find(name) else { continue };
+    let sides: Vec<(&str, Vec<&Run>, OrderReport)> = environments
+        .into_iter()
+        .map(|candidate| {
+            let is_ours =
+                |r: &&&Run| labels.contains(&r.model) && (r.environment == baseline || r.environment == candidate);
+            let runs: Vec<&Run> = case.runs.iter().filter(is_ours).copied().collect();
+            let order = order::of(model, "pooled", &runs);
+            (candidate, runs, order)
+        })
+        .collect();
+    let primary: Vec<Metric> = case.primary.iter().filter_map(|name| Metric::find(name)).collect();
+    let questions: Vec<_> = sides.iter().flat_map(|side| primary.iter().map(move |metric| (side, metric))).collect();
+    // Whole environments are resampled here, a few questions in all.
+    let measured: Vec<(Comparison, [Group; 2])> = questions
+        .into_par_iter()
+        .map(|((candidate, runs, order), metric)| {
             let arm = |environment: &str| {
                 let of_arm: Vec<&Run> = runs.iter().filter(|r| r.environment == environment).copied().collect();
                 let cell = CellValues {
@@ -79,31 +87,33 @@ fn pool_one(
                     model: model.to_owned(),
                     workload: "pooled".to_owned(),
                     environment: environment.to_owned(),
-                    metric: name.clone(),
+                    metric: metric.name.clone(),
                     run_ids: of_arm.iter().map(|r| r.id.clone()).collect(),
-                    values: of_arm.iter().map(|r| r.reading(name).map_or(f64::NAN, |v| v.value)).collect(),
+                    values: of_arm.iter().map(|r| r.reading(&metric.name).map_or(f64::NAN, |v| v.value)).collect(),
                 };
-                group::describe(&cell, &metric, &of_arm, settings)
+                round.estimate(&cell, metric, &of_arm)
             };
             let (a, b) = (arm(baseline), arm(candidate));
             let pair = Pair {
-                metric: &metric,
+                metric,
                 a: &a,
                 b: &b,
-                order: &order,
+                order,
                 pairs: None,
-                margin_pct: pairing::margin_of(&metric, case.campaign, settings),
+                margin_pct: pairing::margin_of(metric, case.campaign, settings),
                 primary: true,
                 derived_from: derived
                     .iter()
-                    .find(|d| d.column == *name)
+                    .find(|d| d.column == metric.name)
                     .and_then(|d| d.from.first())
                     .map(String::as_str),
             };
-            comparisons.push((compare::measure(&pair, settings), Vec::new()));
-            groups.extend([a, b]);
-        }
-    }
+            (round.measure(&pair), [a, b])
+        })
+        .collect();
+    let (comparisons, groups): (Vec<Comparison>, Vec<[Group; 2]>) = measured.into_iter().unzip();
+    let groups = groups.concat();
+    let mut comparisons: Vec<_> = comparisons.into_iter().map(|c| (c, Vec::new())).collect();
     family::adjust(&mut comparisons);
-    comparisons.into_iter().map(|(c, obstacles)| finish::finish(c, obstacles, &groups, settings)).collect()
+    comparisons.into_par_iter().map(|(c, obstacles)| finish::finish(c, obstacles, &groups, round)).collect()
 }

@@ -5,7 +5,7 @@
 
 use super::number::{count, fixed};
 use super::report::{Group, PublishedCheck};
-use crate::model::{Campaign, Metric, PublishedCell};
+use crate::model::{Campaign, Metric, PublishedCell, within};
 
 /// Half a unit in the last printed place, and a hair for binary fractions such as 120.265.
 const SLACK: f64 = 1e-6;
@@ -32,7 +32,7 @@ pub fn summary(checks: &[PublishedCheck]) -> Option<String> {
         text.push_str(note);
     }
     for miss in checks.iter().filter(|c| !c.reproduces) {
-        let metric = Metric::find(&miss.metric).map_or_else(|| miss.metric.clone(), |m| m.label.to_lowercase());
+        let metric = Metric::find(&miss.metric).map_or_else(|| miss.metric.clone(), |m| within(&m.label));
         text.push_str(&format!(
             "; the {} of {metric} for {} was printed as {} and comes out as {}",
             in_words(&miss.statistic),

@@ -7,7 +7,7 @@ use crate::model::{Metric, Origin, Reading, Run};
 use crate::stats;
 
 /// Statistics taken of each series; the bare name is the mean.
-const PERCENTILES: &[(&str, f64)] = &[("p50", 0.50), ("p90", 0.90), ("p95", 0.95), ("p99", 0.99)];
+const PERCENTILES: [(&str, f64); 4] = [("p50", 0.50), ("p90", 0.90), ("p95", 0.95), ("p99", 0.99)];
 
 /// Adds what the requests say and the source did not already report. A reported figure is kept as it is: it is the source's word.
 pub fn of_requests(run: &mut Run) {
@@ -21,7 +21,7 @@ pub fn of_requests(run: &mut Run) {
             continue;
         }
         let mean = stats::mean(&values);
-        values.sort_by(f64::total_cmp);
+        let (percentiles, max) = stats::quantiles_and_max(&mut values, PERCENTILES.map(|(_, p)| p));
         let mut add = |suffix: &str, value: f64| {
             let metric = if suffix.is_empty() { series.metric.clone() } else { format!("{}_{suffix}", series.metric) };
             if run.reading(&metric).is_none() {
@@ -30,10 +30,10 @@ pub fn of_requests(run: &mut Run) {
             }
         };
         add("", mean);
-        for (suffix, p) in PERCENTILES {
-            add(suffix, stats::quantile_sorted(&values, *p));
+        for ((suffix, _), value) in PERCENTILES.into_iter().zip(percentiles) {
+            add(suffix, value);
         }
-        add("max", values[values.len() - 1]);
+        add("max", max);
     }
     run.readings.extend(more);
     temperatures(run);

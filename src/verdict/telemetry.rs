@@ -66,14 +66,19 @@ pub const REASONS: &[(u64, &str)] = &[
 
 /// Adds to every run what its telemetry says.
 pub fn of_all(runs: &mut [Run]) {
-    let mut launches: BTreeMap<String, usize> = BTreeMap::new();
-    for launch in runs.iter().filter_map(|run| run.launch.clone()) {
+    let shared = shared(runs);
+    runs.iter_mut().zip(shared).for_each(|(run, shared)| of_samples(run, shared));
+}
+
+/// For each run whether others were made in the same time.
+pub fn shared(runs: &[Run]) -> Vec<bool> {
+    let mut launches: BTreeMap<&str, usize> = BTreeMap::new();
+    for launch in runs.iter().filter_map(|run| run.launch.as_deref()) {
         *launches.entry(launch).or_default() += 1;
     }
-    for run in runs {
-        let shared = run.launch.as_ref().is_some_and(|launch| launches.get(launch).is_some_and(|count| *count > 1));
-        of_samples(run, shared);
-    }
+    runs.iter()
+        .map(|run| run.launch.as_deref().and_then(|launch| launches.get(launch)).is_some_and(|n| *n > 1))
+        .collect()
 }
 
 /// Adds to one run what its telemetry says; `shared` where other runs were made in the same time.

@@ -1,6 +1,6 @@
 //! Runs made by hand, for the tests of this room.
 
-use crate::model::{Origin, Reading, Run, Setup, Source, Status};
+use crate::model::{Course, Origin, Reading, Run, Setup, Source, Status};
 
 /// A run without any figure.
 pub fn run(id: &str) -> Run {
@@ -22,6 +22,7 @@ pub fn run(id: &str) -> Run {
         series: Vec::new(),
         extras: Vec::new(),
         telemetry: Vec::new(),
+        course: Course::default(),
         setup: Setup::default(),
         source: Source { path: format!("{id}.json"), format: "test".to_owned(), sha256: String::new() },
         files: Vec::new(),

@@ -86,7 +86,7 @@ impl Outcome {
                     read.push(Read { path: setting.path.clone(), report });
                 }
                 Err(error) => {
-                    let words = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+                    let words = error.in_a_line();
                     self.faults.push(format!("the report '{}' cannot be used: {words}", setting.path));
                 }
             }

@@ -15,11 +15,18 @@ mod program;
 mod report;
 #[path = "../support/site_check.rs"]
 mod site_check;
+#[path = "../support/unzip.rs"]
+mod unzip;
 
 mod bad_input;
+mod cells;
+mod downloads;
 mod hostile_names;
 mod options;
 mod own_measurement;
+mod places;
+mod privacy;
+mod publish;
 mod published_study;
 mod renamed;
 mod site;

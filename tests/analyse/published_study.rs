@@ -266,7 +266,7 @@ fn the_rows_support_a_memory_reading_20_to_31_gib_higher_and_show_no_cause() {
 fn what_the_rows_do_not_support_is_said_beside_it() {
     for words in [
         ["a metric that the runs do not report", "end-to-end latency is promised and missing in 63 of 63 runs"],
-        ["That every row is a run of its own", "gpt120b in native has repeat 1 4 times"],
+        ["That every row is a run of its own", "gpt120b in native has 4 runs called repeat 1"],
         ["statements that the files contradict", "50 is said"],
         ["repeats of these cells differ by chance alone", "Mann-Kendall"],
         ["a model other than the one that ran", "43 of the campaign's 63 runs"],

@@ -148,13 +148,19 @@ fn an_archive_that_turns_read_only_is_told_and_gone_on_with() {
     suite(folder.path(), &format!("echo > $1/here\nsleep 1\n{WELL}"), 2, 20);
     let collector = Collector::start(folder.path(), &archive, &[]);
     until("a run is at work", || at_work(&archive).is_some());
-    mount(&["--bind"], &[&archive, &archive]);
-    mount(&["-o", "remount,bind,ro"], &[&archive]);
+    // Made read-only beside it first: laid over the archive writable, the collector could open a file through it before it turns.
+    let beside = folder.path().join("read-only");
+    fs::create_dir(&beside).unwrap();
+    mount(&["--bind"], &[&archive, &beside]);
+    mount(&["-o", "remount,bind,ro"], &[&beside]);
+    mount(&["--bind"], &[&beside, &archive]);
     collector.end().expect(5).complains(&["read-only", "--resume"]);
     expect_no_process(&left::archive_id(&archive).unwrap());
     // And from the start on.
     collect(folder.path(), &archive).expect(5).complains(&["read-only", "--resume"]);
-    assert!(Command::new("umount").arg(&archive).status().unwrap().success());
+    for mounted in [&archive, &beside] {
+        assert!(Command::new("umount").arg(mounted).status().unwrap().success());
+    }
     collect(folder.path(), &archive).expect(0);
     verify(&archive);
     assert_eq!((complete(&archive).len(), outcomes(&archive)), (2, 2));

@@ -87,6 +87,49 @@ fn several_loads_share_one_start() {
 }
 
 #[test]
+fn a_matrix_measures_every_cell_that_fits_the_server_and_says_which_do_not() {
+    let folder = Folder::new("serve-matrix");
+    let server =
+        format!("{}\n", MOCK.trim_end().replace("'--itl-ms', '1']", "'--itl-ms', '0', '--max-model-len', '700']"));
+    suite(&folder, &format!("{server}load = {{ matrix = 't1-t6', warmup_passes = 1 }}"), "");
+    collect(&folder, &[], &[])
+        .expect(0)
+        .complains(&["load t3 is passed over: 2048 + 512 tokens are more than the 700"]);
+    let (path, run) = only(&folder);
+    assert_eq!(failure(&run), "");
+    let tests: Vec<&str> =
+        run["reports"].as_array().unwrap().iter().filter_map(|report| report["test"].as_str()).collect();
+    assert_eq!(tests, ["t1", "t2", "t4", "t5", "t6"]);
+    for (test, requests) in [("t1", 1), ("t4", 4), ("t6", 32)] {
+        let own = path.join("loads").join(test);
+        assert_eq!(json(&own.join("summary.json"))["completed"], requests, "{test}");
+        assert_eq!(
+            json(&own.join("warmup-1/summary.json"))["completed"],
+            requests,
+            "the warm-up of {test} is kept too"
+        );
+    }
+    assert!(run.to_string().contains("t3 is passed over"), "{run}");
+    verifies(&folder);
+}
+
+#[test]
+fn a_search_archives_every_point_that_it_went_to() {
+    let folder = Folder::new("serve-search");
+    let load = "load = { saturation = true, concurrency = '1..4', isl = 16, osl = 4, requests = 24 }";
+    suite(&folder, &format!("{MOCK}{load}"), "");
+    collect(&folder, &[], &[]).expect(0);
+    let (path, run) = only(&folder);
+    let reports = run["reports"].as_array().unwrap();
+    let tests: Vec<&str> = reports.iter().filter_map(|report| report["test"].as_str()).collect();
+    assert!(tests.len() >= 2 && tests.starts_with(&["c1", "c2"]), "{tests:?}");
+    for report in reports {
+        assert!(path.join(report["path"].as_str().unwrap()).is_file(), "{report}");
+    }
+    verifies(&folder);
+}
+
+#[test]
 fn a_server_that_does_not_start_fails_the_run_with_the_last_lines_of_its_log() {
     let folder = Folder::new("serve-dead");
     suite(

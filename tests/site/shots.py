@@ -1,42 +1,65 @@
 #!/usr/bin/env python3
 """Screenshots of every kind of page, light and dark, 360 and 1280 px wide.
 
-usage: shots.py SITE FOLDER
+usage: shots.py SITE FOLDER [--all] [--forced]
+
+--all takes every page instead of two of each kind; --forced adds forced colours.
 """
 
+import asyncio
 import sys
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from playwright.async_api import async_playwright
 
-from common import THEMES, browser, pages
+from common import THEMES, options, pages
 
 WIDTHS = (360, 1280)
 # Chromium draws no picture taller than this.
 TALLEST = 16_000
+# Pages drawn at a time in one browser.
+AT_ONCE = 4
 
 
-def main():
-    if len(sys.argv) != 3:
+async def main():
+    flags = [a for a in sys.argv[1:] if a.startswith("--")]
+    places = [a for a in sys.argv[1:] if not a.startswith("--")]
+    if len(places) != 2 or set(flags) - {"--all", "--forced"}:
         sys.exit(__doc__)
-    site, folder = Path(sys.argv[1]), Path(sys.argv[2])
+    site, folder = map(Path, places)
     folder.mkdir(parents=True, exist_ok=True)
-    with sync_playwright() as playwright:
-        chromium = browser(playwright)
-        for path in pages(site):
-            name = str(path.relative_to(site)).removesuffix("index.html").strip("/").replace("/", "-") or "front"
-            for theme in THEMES:
-                for width in WIDTHS:
-                    context = chromium.new_context(viewport={"width": width, "height": 800}, color_scheme=theme)
-                    page = context.new_page()
-                    page.goto(path.resolve().as_uri())
-                    height = min(page.evaluate("document.documentElement.scrollHeight"), TALLEST)
-                    out = folder / f"{name}-{theme}-{width}.png"
-                    page.screenshot(path=out, full_page=True, clip={"x": 0, "y": 0, "width": width, "height": height})
-                    print(out)
-                    context.close()
-        chromium.close()
+    settings = [(theme, "none") for theme in THEMES] + ([("light", "active")] if "--forced" in flags else [])
+    gate = asyncio.Semaphore(AT_ONCE)
+    async with async_playwright() as playwright:
+        chromium = await playwright.chromium.launch(**options())
+        shots = [
+            shot(gate, chromium, path, folder, name(site, path), theme, forced, width)
+            for path in pages(site, "--all" in flags)
+            for theme, forced in settings
+            for width in WIDTHS
+        ]
+        await asyncio.gather(*shots)
+        await chromium.close()
+    print(f"{len(shots)} pictures in {folder}")
+
+
+def name(site, path):
+    """`r/run-01/index.html` as `r-run-01`."""
+    return str(path.relative_to(site)).removesuffix("index.html").removesuffix(".html").strip("/").replace("/", "-") or "front"
+
+
+async def shot(gate, chromium, path, folder, stem, theme, forced, width):
+    async with gate:
+        context = await chromium.new_context(viewport={"width": width, "height": 800}, color_scheme=theme, forced_colors=forced)
+        page = await context.new_page()
+        # Very tall pages take long on a busy machine.
+        page.set_default_timeout(180_000)
+        await page.goto(path.resolve().as_uri())
+        height = min(await page.evaluate("document.documentElement.scrollHeight"), TALLEST)
+        out = folder / f"{stem}-{'forced' if forced == 'active' else theme}-{width}.png"
+        await page.screenshot(path=out, full_page=True, clip={"x": 0, "y": 0, "width": width, "height": height})
+        await context.close()
 
 
 if __name__ == "__main__":
-    main()
+    asyncio.run(main())

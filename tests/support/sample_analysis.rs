@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use sparkbench::model::{Direction, Instant, Origin, Sample, Series, Setup, Source, Status};
+use sparkbench::model::{Direction, Instant, Origin, RawRow, RawText, Sample, Series, Setup, Source, Status};
 use sparkbench::page::{CONSTANTS, Extras, Page, TrapAbout};
 use sparkbench::verdict::report::*;
 
 use super::sample_cost;
+use super::sample_course;
 
 /// A name that must never reach a page as markup.
 pub const HOSTILE: &str = "<script>alert(1)</script>";
@@ -54,7 +55,7 @@ fn sd(values: &[f64]) -> f64 {
     (values.iter().map(|v| (v - m).powi(2)).sum::<f64>() / (values.len() - 1) as f64).sqrt()
 }
 
-fn run_id(campaign: &str, environment: &str, model: &str, k: usize) -> String {
+pub fn run_id(campaign: &str, environment: &str, model: &str, k: usize) -> String {
     format!("{campaign}-{environment}-{model}-{:02}", k + 1)
 }
 
@@ -316,6 +317,7 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
             benjamini_hochberg: Some(0.06),
             family: "primary metrics of all models, container against native".into(),
             family_size: 6,
+            others: Vec::new(),
         },
         drift_allowance_pct: if m == 0 { 1.3 } else { 0.0 },
         order: "blocked".into(),
@@ -333,6 +335,9 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
                 kind: if k == 0 && i == 0 { VerdictKind::Inconclusive } else { kind },
             })
             .collect(),
+        stability_panel: None,
+        pairs: None,
+        shift: None,
         verdict: Verdict {
             kind,
             text: format!("{said}; arms were run one after the other; n = 10 below 20; one session."),
@@ -452,6 +457,7 @@ fn campaign(name: &str, later: i64) -> CampaignReport {
         title: if later == 0 { "Container against native on DGX Spark".into() } else { format!("Second session {HOSTILE}") },
         question: Some("Does running in a container cost speed or memory on a DGX Spark?".into()),
         prose: Some("Collected over two nights. See [the study](https://example.org/study).\n\n<b>raw</b>\n\n| a | b |\n| - | - |\n| 1 | 2 |".into()),
+        study: None,
         provenance: vec!["Rows of a public repository, commit 1a2b3c4, MIT licence".into()],
         machine: Some("dgx-spark".into()),
         baseline: Some("native".into()),
@@ -534,6 +540,7 @@ pub fn analysis() -> Analysis {
             seed: 42,
             baseline: None,
             margins_pct: BTreeMap::from([("ttft_ms".to_owned(), 3.0)]),
+            asked: Default::default(),
         },
         inputs: vec![
             Input {
@@ -570,7 +577,11 @@ pub fn analysis() -> Analysis {
         costs: vec![sample_cost::cost(true), sample_cost::cost(false)],
         best_batches: vec![sample_cost::best_batch()],
         machines: vec![sample_cost::machines()],
+        calibration: Vec::new(),
         references: vec![sample_cost::reference()],
+        across: Across::default(),
+        courses: sample_course::courses(),
+        history: vec![],
     }
 }
 
@@ -588,6 +599,7 @@ pub fn extras() -> Extras {
         .collect();
     let latencies = (0..50).map(|k| if k == 7 { f64::NAN } else { 67.0 + 3.0 * wobble(k * 11) }).collect();
     Extras {
+        spans: BTreeMap::from([(run.clone(), sample_course::spans())]),
         telemetry: BTreeMap::from([(run.clone(), samples)]),
         requests: BTreeMap::from([(
             run,
@@ -599,6 +611,7 @@ pub fn extras() -> Extras {
         )]),
         machine_titles: BTreeMap::from([("dgx-spark".to_owned(), "NVIDIA DGX Spark (GB10)".to_owned())]),
         model_titles: BTreeMap::from([("deepseek".to_owned(), "DeepSeek-R1-Distill-Qwen-7B".to_owned())]),
+        logs: logs(),
         traps: TRAPS
             .iter()
             .map(|(id, code, title, severity, ..)| TrapAbout {
@@ -614,6 +627,28 @@ pub fn extras() -> Extras {
             .collect(),
         constants: CONSTANTS.iter().map(|name| (*name, "20".to_owned())).collect(),
         reproduce: "cargo run --release -- analyse data --site site".into(),
+        publication: sparkbench::page::Publication::default(),
         extra_files: vec![Page::new("data/runs.csv", "id,campaign\r\n")],
     }
+}
+
+/// The raw file of the first run of every arm: enough for one that is kept in part, one line of which acts like markup.
+fn logs() -> Vec<RawText> {
+    let row = |number: u64, text: &str| RawRow { number, text: text.to_owned(), cut: 0, pointer: None };
+    let analysis = analysis();
+    let run = &analysis.runs[0];
+    vec![RawText {
+        file: run.source.path.clone(),
+        run: run.id.clone(),
+        bytes: 4_096,
+        total: 4_000,
+        rows: vec![
+            row(1, "{"),
+            row(11, HOSTILE),
+            row(12, "\"a figure\": 1.0,"),
+            RawRow { cut: 77, ..row(13, "␛[31mlong") },
+            row(4_000, "}"),
+        ],
+        ..RawText::default()
+    }]
 }

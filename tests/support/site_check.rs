@@ -13,6 +13,9 @@ const VOID: &[&str] = &["meta", "link", "br", "hr", "img", "input", "source", "w
 /// Attributes by which an element makes a browser fetch something.
 const FETCHING: &[&str] = &["src", "srcset", "poster", "data", "xlink:href", "background"];
 
+/// Files that servers and search engines look for by name, without a link.
+const FOUND: &[&str] = &["404.html", "sitemap.xml"];
+
 struct Tag<'a> {
     name: &'a str,
     attributes: Vec<(&'a str, &'a str)>,
@@ -59,6 +62,13 @@ pub fn faults(files: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
                 fault(format!("shares its title with {other}"));
             }
         }
+        // Whoever shows a link asks for its picture by its whole address.
+        for picture in tags.iter().filter(|t| t.get("property") == Some("og:image")).filter_map(|t| t.get("content")) {
+            match files.keys().find(|file| picture.ends_with(&format!("/{file}"))) {
+                Some(file) => links.entry(path).or_default().push(file.clone()),
+                None => fault(format!("the picture '{picture}' is not there")),
+            }
+        }
         for href in tags.iter().filter(|t| t.name == "a").filter_map(|t| t.get("href")) {
             if href.starts_with("https://") || href.starts_with("http://") || href.starts_with("mailto:") {
                 continue;
@@ -86,8 +96,12 @@ pub fn faults(files: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
             }
         }
     }
-    faults
-        .extend(files.keys().filter(|path| !reached.contains(*path)).map(|path| format!("{path}: no link leads here")));
+    faults.extend(
+        files
+            .keys()
+            .filter(|path| !reached.contains(*path) && !FOUND.contains(&path.as_str()))
+            .map(|path| format!("{path}: no link leads here")),
+    );
     faults
 }
 
@@ -150,15 +164,16 @@ fn policy(tags: &[Tag<'_>], fault: &mut impl FnMut(String)) {
             fault("the policy does not allow its own style sheet".into());
         }
     }
+    scripts(tags, &policy, fault);
     for tag in tags {
-        if tag.name == "script" {
-            fault("has a script".into());
-        }
         for (key, value) in &tag.attributes {
             if *key == "style" || key.starts_with("on") {
                 fault(format!("attribute {key} on {}, which the policy forbids", tag.name));
             }
-            let fetches = FETCHING.contains(key) || (tag.name == "link" && *key == "href");
+            // Links of these kinds say where something lies, or which part of the page to wait for; no browser asks for it.
+            let told =
+                tag.attributes.iter().any(|(k, v)| *k == "rel" && ["alternate", "canonical", "expect"].contains(v));
+            let fetches = FETCHING.contains(key) || (tag.name == "link" && *key == "href" && !told);
             if fetches && !value.starts_with("data:") {
                 fault(format!("{} fetches '{value}'", tag.name));
             }
@@ -166,6 +181,33 @@ fn policy(tags: &[Tag<'_>], fault: &mut impl FnMut(String)) {
         if tag.name == "use" || tag.name == "image" || tag.name == "iframe" || tag.name == "base" {
             fault(format!("has an element {}", tag.name));
         }
+    }
+}
+
+/// One script, which the policy allows by its hash and which is in the head; beside it blocks of data, which nothing runs.
+fn scripts(tags: &[Tag<'_>], policy: &str, fault: &mut impl FnMut(String)) {
+    let body = tags.iter().position(|t| t.name == "body" && !t.closing).unwrap_or(tags.len());
+    let allowed = policy.split(';').find_map(|rule| rule.trim().strip_prefix("script-src ")).unwrap_or_default();
+    let mut run = 0;
+    for (k, script) in tags.iter().enumerate().filter(|(_, t)| t.name == "script" && !t.closing) {
+        match script.attributes.as_slice() {
+            [("type", "application/ld+json")] => {
+                let json = serde_json::from_str::<serde_json::Value>(script.text);
+                if script.text.contains(['<', '>', '&']) || json.is_err() {
+                    fault("has a block of data that is no JSON or could end its element".into());
+                }
+            }
+            [] if k < body => {
+                run += 1;
+                if allowed != format!("'sha256-{}'", base64(&Sha256::digest(script.text.as_bytes()))) {
+                    fault("has a script that its policy does not name, or a policy that names more".into());
+                }
+            }
+            _ => fault("has a script that is not the site's own".into()),
+        }
+    }
+    if run != 1 {
+        fault(format!("has {run} scripts where one belongs"));
     }
 }
 

@@ -131,6 +131,35 @@ pub fn delta_holds(deltas: &mut Deltas, data: &[u8]) -> bool {
     anew.is_ok()
 }
 
+/// Lengths of pieces that a byte chooses.
+fn steps(first: u8) -> impl FnMut() -> usize {
+    let mut length = usize::from(first);
+    move || {
+        length = (length * 31 + 7) % 97;
+        length
+    }
+}
+
+/// An input of the target `event_stream`: the first two bytes choose the limit and where to split.
+pub fn event_stream_input(bytes: &[u8]) {
+    let [limit, step, stream @ ..] = bytes else { return };
+    event_stream_holds(stream, 16 + 8 * usize::from(*limit), steps(*step));
+}
+
+/// An input of the target `response`: the first byte chooses where to split.
+pub fn response_input(bytes: &[u8]) {
+    let [step, response @ ..] = bytes else { return };
+    response_holds(response, steps(*step));
+}
+
+/// An input of the target `delta`: an event a line.
+pub fn delta_input(bytes: &[u8]) {
+    let mut deltas = Deltas::new();
+    for line in bytes.split(|byte| *byte == b'\n') {
+        delta_holds(&mut deltas, line.strip_prefix(b"data: ").unwrap_or(line));
+    }
+}
+
 /// What we read and `serde_json` does not: broken UTF-8, half a surrogate pair, numbers beyond a double.
 fn only_ours(data: &[u8]) -> bool {
     let text = String::from_utf8_lossy(data);

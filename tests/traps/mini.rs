@@ -188,6 +188,7 @@ fn run(cell: &WireCell, i: usize) -> Run {
             })
             .collect(),
         telemetry: telemetry(cell, i),
+        course: sparkbench::model::Course::default(),
         setup: Setup {
             model_id: cell.model_id.clone(),
             model_served: cell.model_served.clone(),

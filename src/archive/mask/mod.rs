@@ -14,7 +14,9 @@
 mod apply;
 mod folder;
 mod names;
+mod publish;
 mod scan;
+mod shapes;
 mod stream;
 mod tokens;
 
@@ -25,6 +27,7 @@ use crate::error::Error;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use scan::{Literal, Scanner, tag};
 
+pub use publish::{Places, Scrub};
 pub use stream::Masked;
 
 /// How often something was replaced, by kind.

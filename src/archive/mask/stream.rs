@@ -42,6 +42,21 @@ enum Way {
     Blot,
 }
 
+/// Replaces in a text, all of which is at hand.
+pub(super) fn replaced(scanner: &Scanner, text: &str, tally: &mut Tally) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(hit) = scanner.next(bytes, at, bytes.len()) {
+        out.extend_from_slice(bytes.get(at..hit.start).unwrap_or_default());
+        count(tally, hit.kind);
+        out.extend_from_slice(&hit.with);
+        at = hit.end;
+    }
+    out.extend_from_slice(bytes.get(at..).unwrap_or_default());
+    String::from_utf8_lossy(&out).into_owned()
+}
+
 impl Mask {
     /// Replaces in bytes.
     pub fn bytes(&self, text: &[u8], tally: &mut Tally) -> Vec<u8> {

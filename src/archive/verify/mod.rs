@@ -96,6 +96,8 @@ pub enum Kind {
     Unreadable,
     /// Two records do not agree.
     Contradiction,
+    /// Made again, it is another.
+    Differs,
 }
 
 impl Kind {
@@ -107,6 +109,7 @@ impl Kind {
             Self::Extra => "extra",
             Self::Unreadable => "unreadable",
             Self::Contradiction => "contradiction",
+            Self::Differs => "differs",
         }
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::expected::Expected;
 use super::{Flaw, Kind, Progressed, SUMS, State, Verified};
-use crate::archive::{Discovery, discover, disk};
+use crate::archive::{Discovery, Found, discover, disk};
 use crate::error::Error;
 
 const ANALYSIS: &str = "data/analysis.json";
@@ -75,6 +75,8 @@ fn inputs(folder: &Path, found: &Discovery, verified: &mut Verified) {
         return;
     };
     let mut named = BTreeSet::new();
+    // A path that was scrubbed for the site is not the one on disk; the hash still is.
+    let mut by_hash = Unnamed::of(inputs, found);
     for input in inputs {
         let text = |key: &str| input.get(key).and_then(Value::as_str).unwrap_or_default();
         let (path, sha256) = (text("path"), text("sha256"));
@@ -83,7 +85,7 @@ fn inputs(folder: &Path, found: &Discovery, verified: &mut Verified) {
         if !is_sha256(sha256) {
             continue;
         }
-        let Some(file) = found.get(path) else {
+        let Some(file) = found.get(path).or_else(|| by_hash.take(sha256)) else {
             verified.flaws.push(Flaw::new(path, Kind::Missing, "the site was made from it, and it is not there"));
             continue;
         };
@@ -99,11 +101,41 @@ fn inputs(folder: &Path, found: &Discovery, verified: &mut Verified) {
             Err(cause) => verified.flaws.push(Flaw::new(path, Kind::Unreadable, cause.to_string())),
         }
     }
-    for file in found.files.iter().filter(|file| !named.contains(file.path.as_str())) {
+    let taken = by_hash.taken;
+    let unknown = |file: &&Found| !named.contains(file.path.as_str()) && !taken.contains(&file.path);
+    for file in found.files.iter().filter(unknown) {
         verified.flaws.push(Flaw::new(
             &file.path,
             Kind::Extra,
             "it was not there when the site was made, or not given",
         ));
+    }
+}
+
+/// Files that the analysis does not name by their path.
+struct Unnamed<'a> {
+    files: Vec<&'a Found>,
+    /// By hash; filled when the first is asked for.
+    hashes: Option<Vec<(String, &'a Found)>>,
+    taken: BTreeSet<String>,
+}
+
+impl<'a> Unnamed<'a> {
+    fn of(inputs: &[Value], found: &'a Discovery) -> Self {
+        let paths: BTreeSet<&str> =
+            inputs.iter().filter_map(|input| input.get("path").and_then(Value::as_str)).collect();
+        let files = found.files.iter().filter(|file| !paths.contains(file.path.as_str())).collect();
+        Self { files, hashes: None, taken: BTreeSet::new() }
+    }
+
+    /// A file with this hash that nobody took yet.
+    fn take(&mut self, sha256: &str) -> Option<&'a Found> {
+        let files = &self.files;
+        let hashes = self.hashes.get_or_insert_with(|| {
+            files.iter().filter_map(|file| Some((disk::sha256_of(&file.disk).ok()?.0, *file))).collect()
+        });
+        let (_, file) = hashes.iter().find(|(hash, file)| hash == sha256 && !self.taken.contains(&file.path))?;
+        self.taken.insert(file.path.clone());
+        Some(file)
     }
 }

@@ -77,8 +77,7 @@ impl Forest {
         let step = canvas.line_height();
         let mut y = top;
         if !panel.heading.is_empty() {
-            canvas.text(0.0, y + canvas.layout.size, &panel.heading, Anchor::Start, "strong", canvas.layout.width);
-            y += step + 4.0;
+            y = canvas.paragraph(0.0, y, &panel.heading, "strong", canvas.layout.width) + 4.0;
         }
         let rows = &panel.rows[..panel.rows.len().min(*left)];
         *left -= rows.len();

@@ -198,10 +198,7 @@ impl Forest {
         for panel in &self.panels {
             for row in &panel.rows {
                 let digits = row.decimals();
-                let pair = |pair: Option<(f64, f64)>| match number::usable_pair(pair) {
-                    Some((low, high)) => format!("{} to {}", number::signed(low, digits), number::signed(high, digits)),
-                    None => "none".to_owned(),
-                };
+                let pair = |pair: Option<(f64, f64)>| number::ends(pair, |end| number::signed(end, digits));
                 let part = [panel.heading.as_str(), row.group.as_deref().unwrap_or_default()];
                 let part = part.into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join(", ");
                 let estimate = row

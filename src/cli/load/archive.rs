@@ -20,7 +20,7 @@ use crate::error::{Error, Kind};
 use crate::host::Host;
 use crate::ingest::slug;
 use crate::load::session::SUMMARY_FILE;
-use crate::load::suite;
+use crate::load::summary::points;
 use crate::model::Finding;
 use crate::run::campaign::{self, Options};
 use crate::run::experiment::Experiment;
@@ -28,6 +28,8 @@ use crate::workload::serve::session::CALIBRATION_FOLDER;
 
 /// Longest time that all loads together may take, seconds: the longest that a suite can give, a week.
 const LIMIT_S: i64 = 604_800;
+/// A server that is loaded by hand stands already. Where nothing answers within so long the address is wrong, seconds.
+const READY_S: i64 = 10;
 
 /// Does the loads and archives them.
 ///
@@ -47,14 +49,7 @@ pub fn collect(args: &Load, loads: &Loads, folder: &Path, host: &Arc<dyn Host>, 
     let options = Options { archive: archive.clone(), resume: false, only: Vec::new() };
     let summary = campaign::collect(&experiment, host, &Told(&speaker), &options)?;
     drop(speaker);
-    let mut texts = Vec::new();
-    for folder in summaries(&archive) {
-        texts.push(
-            std::fs::read_to_string(&folder)
-                .map_err(|cause| Error::archive(format!("cannot read '{}'", folder.display())).because(cause))?,
-        );
-    }
-    report(args, &texts, talk)?;
+    report(args, &summaries(&archive)?, talk)?;
     talk.say(&format!("archived in {}; next: sparkbench analyse {}", archive.display(), archive.display()));
     if summary.interrupted {
         return Err(Error::new(Kind::Workload, "stopped before the end")
@@ -78,9 +73,9 @@ fn written(args: &Load, loads: &Loads, archive: &Path) -> Result<String, Error> 
     let mut workload = Table::new();
     workload.insert("kind".into(), text("serve"));
     workload.insert("attach".into(), Value::Table(attach));
-    let (cells, _) = loads.cells(None)?;
-    let tables: Vec<(String, Table)> =
-        cells.iter().map(|cell| (cell.name.clone(), suite::write(&cell.settings))).collect();
+    workload.insert("ready".into(), Value::Table(Table::from_iter([("limit_s".into(), Value::Integer(READY_S))])));
+    let repeats = loads.repeats();
+    let tables = loads.tables();
     match tables.as_slice() {
         [(_, only)] => drop(workload.insert("load".into(), Value::Table(only.clone()))),
         several => {
@@ -95,7 +90,7 @@ fn written(args: &Load, loads: &Loads, archive: &Path) -> Result<String, Error> 
     let mut whole = Table::new();
     whole.insert("schema".into(), text("sparkbench.suite/1"));
     whole.insert("name".into(), text(&name));
-    whole.insert("repeats".into(), Value::Integer(cells.first().map_or(1, |cell| i64::from(cell.passes))));
+    whole.insert("repeats".into(), Value::Integer(repeats.into()));
     whole.insert("seed".into(), Value::Integer(i64::try_from(args.load.seed).unwrap_or(i64::MAX)));
     let table = |pairs: Vec<(&str, Value)>| {
         Value::Table(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
@@ -124,8 +119,14 @@ fn written(args: &Load, loads: &Loads, archive: &Path) -> Result<String, Error> 
     toml::to_string(&whole).map_err(|cause| Error::usage("what was typed cannot be written as a suite").because(cause))
 }
 
+/// A summary of the archive: what it is of, its text.
+struct Found {
+    name: String,
+    text: String,
+}
+
 /// Every summary of the archive, in the order of the runs; that of the calibration is not one of the server's.
-fn summaries(archive: &Path) -> Vec<std::path::PathBuf> {
+fn summaries(archive: &Path) -> Result<Vec<Found>, Error> {
     let mut found: Vec<_> = walkdir::WalkDir::new(archive.join("runs"))
         .into_iter()
         .filter_map(Result::ok)
@@ -135,21 +136,39 @@ fn summaries(archive: &Path) -> Vec<std::path::PathBuf> {
         .map(walkdir::DirEntry::into_path)
         .collect();
     found.sort();
-    found
+    let read = |path: std::path::PathBuf| {
+        let text = std::fs::read_to_string(&path)
+            .map_err(|cause| Error::archive(format!("cannot read '{}'", path.display())).because(cause))?;
+        let folder = path.parent().and_then(Path::file_name);
+        Ok(Found { name: folder.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(), text })
+    };
+    found.into_iter().map(read).collect()
 }
 
-fn report(args: &Load, texts: &[String], talk: &Talk) -> Result<(), Error> {
-    let json = match texts {
-        [only] => only.clone(),
-        several => format!("[\n{}]\n", several.iter().map(|text| text.trim_end()).collect::<Vec<_>>().join(",\n")),
+/// The summaries for scripts where they are asked for, and a line of each for people; in full they are in the archive.
+fn report(args: &Load, found: &[Found], talk: &Talk) -> Result<(), Error> {
+    let json = match found {
+        [only] => only.text.clone(),
+        several => {
+            format!("[\n{}]\n", several.iter().map(|one| one.text.trim_end()).collect::<Vec<_>>().join(",\n"))
+        }
     };
+    let for_scripts = args.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
     match args.json.as_deref() {
-        Some(path) if path.as_os_str() == "-" => print(&json)?,
+        Some(_) if for_scripts => print(&json)?,
         Some(path) => crate::archive::write_atomic(path, json.as_bytes())?,
         None => {}
     }
-    let _ = talk;
-    Ok(())
+    let rows: Vec<(String, serde_json::Value)> =
+        found.iter().map(|one| (one.name.clone(), serde_json::from_str(&one.text).unwrap_or_default())).collect();
+    match rows.as_slice() {
+        [] => Ok(()),
+        rows if for_scripts => {
+            points::table(rows).lines().for_each(|line| talk.say(line));
+            Ok(())
+        }
+        rows => print(&points::table(rows)),
+    }
 }
 
 /// What a campaign says, told by whoever shows a load.

@@ -28,32 +28,32 @@ pub struct LoadArgs {
     /// Open loop: requests per second, sent when their time has come. A list is a sweep
     #[arg(long, value_name = "R", help_heading = "Load", conflicts_with = "trace")]
     pub rate: Option<String>,
-    /// Gaps between requests of an open loop
-    #[arg(long, value_enum, default_value_t = Gaps::Poisson, help_heading = "Load")]
-    pub arrival: Gaps,
-    /// Shape of gamma gaps: 1 is Poisson, below it comes in bursts, above it is smoother
-    #[arg(long, value_name = "SHAPE", default_value_t = 1.0, help_heading = "Load")]
-    pub burstiness: f64,
+    /// Gaps between requests of an open loop [default: poisson]
+    #[arg(long, value_enum, help_heading = "Load")]
+    pub arrival: Option<Gaps>,
+    /// Shape of gamma gaps: 1 is Poisson, below it comes in bursts, above it is smoother [default: 1]
+    #[arg(long, value_name = "SHAPE", help_heading = "Load")]
+    pub burstiness: Option<f64>,
     /// Open loop: at most so many at any time; what waits keeps its intended time
     #[arg(long, value_name = "N", help_heading = "Load")]
     pub max_concurrency: Option<u32>,
     /// Replay the times and lengths of a trace (JSON lines: timestamp, input_length, output_length, hash_ids)
     #[arg(long, value_name = "FILE", help_heading = "Load")]
     pub trace: Option<PathBuf>,
-    /// Replay so many times faster
-    #[arg(long, value_name = "X", default_value_t = 1.0, help_heading = "Load")]
-    pub trace_speed: f64,
+    /// Replay so many times faster [default: 1]
+    #[arg(long, value_name = "X", help_heading = "Load")]
+    pub trace_speed: Option<f64>,
     /// Grow to the full load over this time, seconds
     #[arg(long, value_name = "S", help_heading = "Load")]
     pub ramp: Option<f64>,
     /// Rate or concurrency at the start of the ramp
-    #[arg(long, value_name = "N", default_value_t = 1.0, help_heading = "Load")]
+    #[arg(long, value_name = "N", default_value_t = 1.0, help_heading = "Load", requires = "ramp")]
     pub ramp_from: f64,
     /// Grow by equal factors instead of equal steps
-    #[arg(long, help_heading = "Load")]
+    #[arg(long, help_heading = "Load", requires = "ramp")]
     pub ramp_exponential: bool,
     /// Search the concurrency (or the rate) beyond which throughput no longer grows, or a stated SLO fails
-    #[arg(long, help_heading = "Load")]
+    #[arg(long, help_heading = "Load", conflicts_with_all = ["matrix", "trace"])]
     pub saturation: bool,
 
     /// Measured requests [default: 4 a place of a closed loop, at least 20]
@@ -81,12 +81,12 @@ pub struct LoadArgs {
     #[arg(long, value_name = "N", help_heading = "Bounds")]
     pub repeats: Option<u32>,
 
-    /// Input tokens: 128, 100-200, normal:512,64, lognormal:512,128, zipf:1.2,2048
-    #[arg(long, value_name = "TOKENS", default_value = "128", help_heading = "Prompts")]
-    pub isl: String,
-    /// Output tokens, in the same forms
-    #[arg(long, value_name = "TOKENS", default_value = "128", help_heading = "Prompts")]
-    pub osl: String,
+    /// Input tokens: 128, 100-200, normal:512,64, lognormal:512,128, zipf:1.2,2048 [default: 128]
+    #[arg(long, value_name = "TOKENS", help_heading = "Prompts")]
+    pub isl: Option<String>,
+    /// Output tokens, in the same forms [default: 128]
+    #[arg(long, value_name = "TOKENS", help_heading = "Prompts")]
+    pub osl: Option<String>,
     /// The standard cells of the field instead of one: 2 warm-up and 3 measured passes each
     #[arg(long, value_enum, value_name = "SET", help_heading = "Prompts", conflicts_with_all = ["trace", "prompts"])]
     pub matrix: Option<Matrix>,

@@ -7,6 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use toml::{Table, Value};
+
 use super::args::{LoadArgs, Matrix};
 use crate::cli::{Outcome, print};
 use crate::error::Error;
@@ -14,15 +16,11 @@ use crate::host::Host;
 use crate::load::matrix::{self, Preset};
 use crate::load::plan::{Plan, PlanInput};
 use crate::load::session::passes::{Cell, point};
-use crate::load::session::{Loaded, Session, Watcher, gauge};
+use crate::load::session::search::Searched;
+use crate::load::session::{Session, Watcher, gauge};
 use crate::load::settings::{Settings, Shape, Work};
-use crate::load::suite::bounded;
+use crate::load::suite::{self, bounded};
 use crate::load::sweep::Search;
-
-/// Greatest concurrency of a search that says none.
-const SEARCH_CONCURRENCY: u32 = 1024;
-/// A search over rates goes at most to so many times the first one.
-const SEARCH_RATES: f64 = 1024.0;
 
 /// See the module.
 pub struct Loads {
@@ -57,7 +55,7 @@ impl Loads {
                 Matrix::Concurrencies => Preset::Concurrencies,
             })
         } else if args.saturation {
-            Kind::Search(search(&shapes)?)
+            Kind::Search(Search::over(&shapes)?)
         } else if conversations {
             Kind::Cells(vec![Cell::once("", settings.clone())])
         } else {
@@ -105,6 +103,37 @@ impl Loads {
         Ok((cells, skipped))
     }
 
+    /// Measured passes of each cell.
+    pub fn repeats(&self) -> u32 {
+        self.repeats.unwrap_or(if matches!(self.kind, Kind::Matrix(_)) { matrix::MEASURED_PASSES } else { 1 })
+    }
+
+    /// The loads as tables of a suite, by their names; the only one has none.
+    pub fn tables(&self) -> Vec<(String, Table)> {
+        let mut table = suite::write(&self.settings);
+        match &self.kind {
+            Kind::Cells(cells) => {
+                return cells.iter().map(|cell| (cell.name.clone(), suite::write(&cell.settings))).collect();
+            }
+            Kind::Matrix(preset) => {
+                suite::own_keys(*preset).iter().for_each(|key| drop(table.remove(*key)));
+                table.insert("matrix".into(), Value::String(preset.word().into()));
+            }
+            Kind::Search(search) => {
+                match &self.settings.shape {
+                    Shape::Open { .. } => {
+                        table.insert("rate".into(), Value::String(format!("{},{}", search.from, search.to)));
+                    }
+                    _ => {
+                        table.insert("concurrency".into(), Value::String(format!("{}..{}", search.from, search.to)));
+                    }
+                }
+                table.insert("saturation".into(), Value::Boolean(true));
+            }
+        }
+        vec![(String::new(), table)]
+    }
+
     /// Prints the plan of each, one request a line.
     ///
     /// # Errors
@@ -130,7 +159,7 @@ impl Loads {
         folder: &Path,
         watcher: &dyn Watcher,
         stop: &Arc<AtomicBool>,
-    ) -> Result<Vec<Loaded>, Error> {
+    ) -> Result<Searched, Error> {
         if let Kind::Search(search) = &self.kind {
             return session.search(search, &self.settings, folder);
         }
@@ -143,20 +172,7 @@ impl Loads {
             }
         }
         let ends = matches!(&self.kind, Kind::Matrix(preset) if preset.ends_when_refused());
-        session.all(&cells, folder, &|done| !ends || done.summary.failed == 0)
-    }
-}
-
-/// From the first point that was typed; the last of a list or a range is where it ends.
-fn search(shapes: &[Shape]) -> Result<Search, Error> {
-    match (shapes.first(), shapes.last()) {
-        (Some(Shape::Closed { concurrency: from }), Some(Shape::Closed { concurrency: to })) => {
-            let to = if shapes.len() > 1 { *to } else { SEARCH_CONCURRENCY.max(*from) };
-            Ok(Search { from: f64::from(*from), ..Search::concurrencies(to) })
-        }
-        (Some(Shape::Open { rate: from, .. }), Some(Shape::Open { rate: to, .. })) => {
-            Ok(Search::rates(*from, if shapes.len() > 1 { *to } else { from * SEARCH_RATES }))
-        }
-        _ => Err(Error::usage("a trace has its own times: there is nothing to search")),
+        let loaded = session.all(&cells, folder, &|done| !ends || done.summary.failed == 0)?;
+        Ok(Searched { loaded, found: None })
     }
 }

@@ -12,12 +12,16 @@ use crate::load::settings::{
 };
 use crate::load::suite::{bounded, concurrencies, rates};
 
+/// Tokens of a prompt and of an answer where nothing is typed.
+const LENGTH: &str = "128";
+
 impl LoadArgs {
     /// The settings that all points share; the shape is that of the first point.
     ///
     /// # Errors
     /// Of usage, with what to write instead.
     pub fn settings(&self) -> Result<Settings, Error> {
+        self.fits()?;
         let shapes = self.shapes()?;
         let work = self.work()?;
         let shape = match &work {
@@ -35,9 +39,9 @@ impl LoadArgs {
             work,
             requests: self.requests,
             duration_s: positive("--duration", self.duration)?,
-            drain_s: self.drain,
+            drain_s: not_negative("--drain", self.drain)?,
             warmup: self.warmup,
-            cooldown_cut_s: self.cooldown_cut,
+            cooldown_cut_s: not_negative("--cooldown-cut", self.cooldown_cut)?,
             seed: self.seed,
             nonce: 0,
             timeout_s: positive("--timeout", Some(self.timeout))?.unwrap_or(self.timeout),
@@ -54,7 +58,7 @@ impl LoadArgs {
                 ExactWord::IgnoreEos => Exact::IgnoreEos,
                 ExactWord::Off => Exact::Off,
             },
-            temperature: self.temperature,
+            temperature: not_negative("--temperature", self.temperature)?,
             extra_body: self.members()?,
             headers: self.headers()?,
             api_key_env: self.api_key_env.clone(),
@@ -87,17 +91,15 @@ impl LoadArgs {
     /// Of usage.
     pub fn shapes(&self) -> Result<Vec<Shape>, Error> {
         if let Some(path) = &self.trace {
-            if !(self.trace_speed > 0.0 && self.trace_speed.is_finite()) {
-                return Err(Error::usage("--trace-speed is not above 0"));
-            }
+            let speed = positive("--trace-speed", self.trace_speed)?.unwrap_or(1.0);
             let (path, max_concurrency) = (path.clone(), self.max_concurrency);
-            return Ok(vec![Shape::Trace { path, speed: self.trace_speed, max_concurrency }]);
+            return Ok(vec![Shape::Trace { path, speed, max_concurrency }]);
         }
         if let Some(text) = &self.rate {
-            let arrival = match self.arrival {
+            let arrival = match self.arrival.unwrap_or(Gaps::Poisson) {
                 Gaps::Constant => Arrival::Constant,
                 Gaps::Poisson => Arrival::Poisson,
-                Gaps::Gamma => Arrival::Gamma(positive("--burstiness", Some(self.burstiness))?.unwrap_or(1.0)),
+                Gaps::Gamma => Arrival::Gamma(positive("--burstiness", self.burstiness)?.unwrap_or(1.0)),
             };
             let open = |rate| Shape::Open { rate, arrival, max_concurrency: self.max_concurrency };
             return Ok(rates(text)?.into_iter().map(open).collect());
@@ -107,15 +109,15 @@ impl LoadArgs {
     }
 
     fn work(&self) -> Result<Work, Error> {
-        let osl = Lengths::parse(&self.osl)?;
-        if let Some(conversations) = self.chat.read(&self.isl, &self.osl)? {
+        let [isl, osl] = [&self.isl, &self.osl].map(|typed| typed.as_deref().unwrap_or(LENGTH));
+        if let Some(conversations) = self.chat.read(isl, osl)? {
             return Ok(Work::Conversations(Box::new(conversations)));
         }
         if let Some(path) = &self.prompts {
-            return Ok(Work::Prompts { path: path.clone(), osl });
+            return Ok(Work::Prompts { path: path.clone(), osl: Lengths::parse(osl)? });
         }
         let prefix = Prefix { tokens: self.prefix_tokens, groups: self.prefix_groups.max(1) };
-        Ok(Work::Synthetic { isl: Lengths::parse(&self.isl)?, osl, prefix })
+        Ok(Work::Synthetic { isl: Lengths::parse(isl)?, osl: Lengths::parse(osl)?, prefix })
     }
 
     fn members(&self) -> Result<BTreeMap<String, serde_json::Value>, Error> {
@@ -166,5 +168,13 @@ fn positive(option: &str, value: Option<f64>) -> Result<Option<f64>, Error> {
     match value {
         Some(value) if !(value > 0.0 && value.is_finite()) => Err(Error::usage(format!("{option} is not above 0"))),
         other => Ok(other),
+    }
+}
+
+fn not_negative(option: &str, value: f64) -> Result<f64, Error> {
+    if value >= 0.0 && value.is_finite() {
+        Ok(value)
+    } else {
+        Err(Error::usage(format!("{option} is {value}: at least 0")))
     }
 }

@@ -82,6 +82,7 @@ fn done(environment: &str, repeat: u32, rate: f64) -> Run {
         setup: Setup::default(),
         source: Source { path: "p".to_owned(), format: "f".to_owned(), sha256: "s".to_owned() },
         files: Vec::new(),
+        course: crate::model::Course::default(),
     }
 }
 

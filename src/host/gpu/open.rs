@@ -11,7 +11,6 @@ use super::Gpu;
 pub use super::SharedGpu;
 use super::nvml::NvmlGpu;
 use super::smi::Smi;
-use crate::error::Error;
 use crate::host::Host;
 
 /// What came of opening a GPU.
@@ -59,7 +58,7 @@ pub fn open(host: &Arc<dyn Host>, choice: &str, index: u32, interval: Duration) 
                 opened.gpu = Some(Box::new(gpu));
                 return opened;
             }
-            Err(error) => opened.tried.push(format!("nvml: {}", one_line(&error))),
+            Err(error) => opened.tried.push(format!("nvml: {}", error.in_short())),
         }
     }
     if choice != "nvml" {
@@ -68,17 +67,10 @@ pub fn open(host: &Arc<dyn Host>, choice: &str, index: u32, interval: Duration) 
                 opened.raw = gpu.raw();
                 opened.gpu = Some(Box::new(gpu));
             }
-            Err(error) => opened.tried.push(format!("nvidia-smi: {}", one_line(&error))),
+            Err(error) => opened.tried.push(format!("nvidia-smi: {}", error.in_short())),
         }
     }
     opened
-}
-
-/// What went wrong and where; what to do is said once, by the gate that asks for a GPU.
-fn one_line(error: &Error) -> String {
-    let detail = error.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
-    let cause = std::error::Error::source(error).map(|cause| format!(" ({cause})")).unwrap_or_default();
-    format!("{}{detail}{cause}", error.what).replace('\n', " ")
 }
 
 #[cfg(test)]

@@ -21,6 +21,9 @@ use super::Ns;
 /// Sockets taken from one look.
 const EVENTS: usize = 1024;
 
+/// The other side has closed its half, or the connection is broken.
+const ENDED: EpollFlags = EpollFlags::EPOLLRDHUP.union(EpollFlags::EPOLLHUP).union(EpollFlags::EPOLLERR);
+
 const TIMER: u64 = u64::MAX;
 const WAKER: u64 = u64::MAX - 1;
 
@@ -29,6 +32,9 @@ const WAKER: u64 = u64::MAX - 1;
 pub enum Interest {
     /// Something to read.
     Read,
+    /// Something new to read, told once: whoever is told reads until less comes than there is room for, and to the end where that has come
+    /// too, or asks to be told again. The kernel then looks at the socket once for a packet and not twice.
+    News,
     /// Something to read, or room to write (a connection that has come about is one).
     Both,
 }
@@ -37,6 +43,7 @@ impl Interest {
     const fn flags(self) -> EpollFlags {
         match self {
             Self::Read => EpollFlags::EPOLLIN.union(EpollFlags::EPOLLRDHUP),
+            Self::News => Self::Read.flags().union(EpollFlags::EPOLLET),
             Self::Both => EpollFlags::EPOLLIN.union(EpollFlags::EPOLLRDHUP).union(EpollFlags::EPOLLOUT),
         }
     }
@@ -49,11 +56,13 @@ pub struct Ready {
     pub token: u64,
     /// Something to read, or the other side has closed: a read will tell.
     pub readable: bool,
+    /// Nothing more will come than what is there.
+    pub ended: bool,
     /// Room to write.
     pub writable: bool,
 }
 
-/// See the module. Level-triggered: what is not read is told again.
+/// See the module. Level-triggered but for [`Interest::News`]: what is not read is told again.
 #[derive(Debug)]
 pub struct Poller {
     epoll: Epoll,
@@ -128,6 +137,7 @@ impl Poller {
     pub fn wait(&mut self, until: Option<Ns>, ready: &mut Vec<Ready>) -> io::Result<bool> {
         ready.clear();
         let timeout = match until {
+            Some(0) => EpollTimeout::ZERO,
             Some(until) if until <= super::now() => EpollTimeout::ZERO,
             Some(until) => {
                 self.arm(until)?;
@@ -152,9 +162,8 @@ impl Poller {
                 }
                 token => ready.push(Ready {
                     token,
-                    readable: flags.intersects(
-                        EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR,
-                    ),
+                    readable: flags.intersects(EpollFlags::EPOLLIN.union(ENDED)),
+                    ended: flags.intersects(ENDED),
                     writable: flags.intersects(EpollFlags::EPOLLOUT | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR),
                 }),
             }

@@ -38,8 +38,35 @@ fn a_late_read_still_knows_when_the_bytes_arrived() {
     poller.add(&client, 7, Interest::Read).unwrap();
     let mut ready = Vec::new();
     poller.wait(Some(now() + 1_000_000_000), &mut ready).unwrap();
-    assert_eq!(ready, [Ready { token: 7, readable: true, writable: false }]);
+    assert_eq!(ready, [Ready { token: 7, readable: true, ended: true, writable: false }]);
     assert!(matches!(client.receive(&mut buffer).unwrap(), Received::End(_)));
+}
+
+#[test]
+fn news_are_told_once_and_again_for_the_asking() {
+    let listener = Listener::bind(loopback()).unwrap();
+    let mut client = Stream::connect(listener.address().unwrap()).unwrap();
+    let server = loop {
+        if let Some(stream) = listener.accept().unwrap() {
+            break stream;
+        }
+    };
+    let (mut poller, mut ready, mut buffer) = (Poller::new().unwrap(), Vec::new(), [0; 4]);
+    let mut told = |poller: &mut Poller, within: Ns| {
+        poller.wait(Some(now() + within), &mut ready).unwrap();
+        ready.clone()
+    };
+    let (soon, late) = (2_000_000, 1_000_000_000);
+    poller.add(&client, 1, Interest::News).unwrap();
+    server.send(b"first, last").unwrap();
+    drop(server);
+    // The end may be told of by itself.
+    while told(&mut poller, late).first().is_some_and(|look| !look.ended) {}
+    assert!(matches!(client.receive(&mut buffer).unwrap(), Received::Bytes(4, _)));
+    assert_eq!(told(&mut poller, soon), [], "what is left is no news");
+    poller.change(&client, 1, Interest::News).unwrap();
+    assert_eq!(told(&mut poller, late), [Ready { token: 1, readable: true, ended: true, writable: false }]);
+    assert!(matches!(client.receive(&mut buffer).unwrap(), Received::Bytes(4, _)));
 }
 
 #[test]

@@ -239,25 +239,43 @@ impl io::Write for Out<'_> {
 fn explain(error: &rustls::Error) -> String {
     match error {
         rustls::Error::InvalidCertificate(why) => {
-            let what = match why {
-                CertificateError::UnknownIssuer => {
-                    "nobody that this machine trusts has signed the server's certificate".to_owned()
-                }
-                CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-                    "the server's certificate has expired".to_owned()
-                }
-                CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-                    "the server's certificate is not valid yet; is the clock right?".to_owned()
-                }
-                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-                    "the server's certificate is for another name than the one in the address".to_owned()
-                }
-                other => format!("the server's certificate is not accepted: {other}"),
-            };
-            format!("{what}; give its authority with --ca-file FILE, or do not check it with --insecure")
+            let (what, remedy) = untrusted(why);
+            format!("{what}; {remedy}")
         }
         rustls::Error::InvalidMessage(_) => "what the server sent is no TLS; is it an http:// address?".to_owned(),
         other => format!("the TLS handshake failed: {other}"),
+    }
+}
+
+/// What is wrong with a server's certificate, and what to do about it.
+pub fn untrusted(why: &CertificateError) -> (String, &'static str) {
+    match why {
+        CertificateError::UnknownIssuer => (
+            "nobody that this machine trusts has signed the server's certificate".to_owned(),
+            "give the authority that signed it with --ca-file (ca_file in a suite), or --insecure for a server of your own",
+        ),
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => (
+            "the server's certificate has expired".to_owned(),
+            "renew it, or do not check it with --insecure if the server is your own",
+        ),
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => (
+            "the server's certificate is not valid yet".to_owned(),
+            "set the clock of this machine right, or do not check it with --insecure if the server is your own",
+        ),
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => (
+            "the server's certificate is for another name than the one in the address".to_owned(),
+            "write the name that it is for, or do not check it with --insecure if the server is your own",
+        ),
+        // What `openssl req -x509` makes unless told otherwise. The checker has no word of its own for it.
+        CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => (
+            "the server's certificate is that of an authority, signed by itself: no --ca-file makes it a server's"
+                .to_owned(),
+            "make one for a server (openssl req -x509 with -addext basicConstraints=CA:FALSE), or do not check it with --insecure",
+        ),
+        other => (
+            format!("the server's certificate is not accepted: {other}"),
+            "do not check it with --insecure if the server is your own",
+        ),
     }
 }
 

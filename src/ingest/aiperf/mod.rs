@@ -10,8 +10,10 @@ mod genai;
 mod genai_raw;
 mod gpus;
 mod records;
+mod server;
 mod summary;
 mod tables;
+mod timeslices;
 
 use super::at::At;
 use super::fill::Fill;
@@ -20,8 +22,10 @@ use super::json::Kind;
 pub use genai::GenaiPerf;
 pub use genai_raw::GenaiPerfRaw;
 pub use records::Records;
+pub use server::Server;
 pub use summary::Summary;
 pub use tables::Csv;
+pub use timeslices::Timeslices;
 
 /// Name of the rule for figures of AIPerf, in JSON and in CSV.
 const RULE: &str = "aiperf";

@@ -5,14 +5,14 @@ use super::super::fill::{Fill, number_at};
 use super::super::json::Kind;
 
 /// A distribution of requests that succeeded: key, metric, factor to its unit.
-const LATENCIES: &[(&str, &str, f64)] = &[
+pub(super) const LATENCIES: [(&str, &str, f64); 3] = [
     ("request_latency", "e2e_latency_ms", 1000.0),
     ("time_to_first_token_ms", "ttft_ms", 1.0),
     ("inter_token_latency_ms", "tpot_ms", 1.0),
 ];
 
 /// Rates: key, metric, the counts whose sums over the duration it is.
-const RATES: &[(&str, &str, &[&str])] = &[
+pub(super) const RATES: &[(&str, &str, &[&str])] = &[
     ("output_tokens_per_second", "output_throughput_tok_s", &["output_token_count"]),
     ("tokens_per_second", "total_throughput_tok_s", &["prompt_token_count", "output_token_count"]),
 ];
@@ -28,11 +28,11 @@ const WHY: &[(&str, &str)] = &[
 ];
 
 /// Statistic as the file names it, suffix of the metric.
-const STATISTICS: &[(&str, &str)] =
+pub(super) const STATISTICS: &[(&str, &str)] =
     &[("mean", ""), ("p50", "_p50"), ("p90", "_p90"), ("p95", "_p95"), ("p99", "_p99"), ("max", "_max")];
 
 /// Why a latency of zeros is none.
-const NOT_STREAMED: &str = "zeros: nothing was measured, as in a run without streaming";
+pub(super) const NOT_STREAMED: &str = "zeros: nothing was measured, as in a run without streaming";
 
 /// Everything below `metrics`.
 pub(super) fn all(fill: &mut Fill<'_, '_>, benchmark: &At<'_>, good: Option<f64>, failed: bool) {
@@ -98,7 +98,7 @@ fn rates(fill: &mut Fill<'_, '_>, benchmark: &At<'_>, metrics: &At<'_>) {
     }
 }
 
-fn why(key: &str) -> Option<&'static str> {
+pub(super) fn why(key: &str) -> Option<&'static str> {
     WHY.iter().find(|(name, _)| *name == key).map(|(_, why)| *why)
 }
 
@@ -178,7 +178,7 @@ fn spread(fill: &mut Fill<'_, '_>, name: &str, at: &At<'_>, metric: Option<(&str
     }
 }
 
-fn unit_of(name: &str) -> &'static str {
+pub(super) fn unit_of(name: &str) -> &'static str {
     let name = name.split('.').next().unwrap_or(name);
     match name {
         "request_latency" | "request_scheduled_latency" | "generation_delay" => "s",

@@ -1,7 +1,7 @@
-//! GuideLLM's `benchmarks.json`: one benchmark for each rate of a sweep.
+//! GuideLLM's `benchmarks.json` and `benchmarks.yaml`: one benchmark for each rate of a sweep.
 //!
-//! In:  one object with `benchmarks`.  Out: a run for each.
-//! Not here: its CSV, YAML and HTML, which say less; prompts and answers.
+//! In:  one object with `benchmarks`, as JSON or as YAML.  Out: a run for each.
+//! Not here: its CSV (see `csv`); its HTML, which is a page for people; prompts and answers.
 //!
 //! Traps, each of which is handled: `request_latency` is in seconds beside `*_ms`; `time_per_output_token_ms` holds the first token and is
 //! no TPOT, `inter_token_latency_ms` is one number a request and is ours; means of tokens per second weigh by time, so throughput is
@@ -11,16 +11,19 @@
 //! Seen: schema 1 (2025, to 0.3: `args`, `worker`, `run_stats`) and schema 2 (0.4 to 0.8.1: `config`, `scheduler_state`,
 //! `scheduler_metrics`, totals inside `metrics`), in which `inter_token_latency_ms` weighs each request by its tokens.
 
+mod csv;
 mod measures;
 mod requests;
 mod setup;
 
 use super::at::At;
 use super::fill::{Fill, number_at, text_at};
-use super::json;
 use super::{About, Format, Head, Parsed, SourceFile, Standing};
+use super::{json, yaml};
 use crate::error::{Error, Place};
 use crate::model::{Instant, Status};
+
+pub use csv::GuideLlmCsv;
 
 /// See the module.
 pub struct GuideLlm;
@@ -40,15 +43,15 @@ impl Format for GuideLlm {
 
     fn about(&self) -> About {
         About {
-            tool: "GuideLLM, benchmarks.json",
+            tool: "GuideLLM, benchmarks.json and benchmarks.yaml",
             versions: "schema 1 (to 0.3) and schema 2 (0.4 to 0.8.1)",
-            sign: "an object whose `benchmarks` begin with a `generative_benchmark`",
+            sign: "an object whose `benchmarks` begin with a `generative_benchmark`; YAML with `benchmarks` and its latencies",
             reads: "a run for each benchmark of a sweep: throughput, TTFT, TPOT, E2E latency, each successful request",
         }
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        let Some(object) = head.object() else { return false };
+        let Some(object) = head.object() else { return is_yaml(head.text) };
         let kind = object.get("benchmarks").and_then(|list| list.get("type_")).and_then(super::Outline::text);
         kind.is_some_and(|kind| kind.starts_with("generative_benchmark"))
             || object.get("metadata").is_some_and(|at| at.get("guidellm_version").is_some())
@@ -56,9 +59,13 @@ impl Format for GuideLlm {
 
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
         let text = file.text()?;
-        let node = json::parse(&text)?;
-        let root = At::root(&node);
         let mut parsed = Parsed::default();
+        let turned = if text.trim_start().starts_with('{') { None } else { Some(yaml::to_json(&text)?) };
+        if let Some((_, aliases @ 1..)) = &turned {
+            parsed.notes.push(format!("{aliases} aliases are not followed; what they name is missing"));
+        }
+        let node = json::parse(turned.as_ref().map_or(&text, |(json, _)| json))?;
+        let root = At::root(&node);
         let benchmarks = root.need("benchmarks")?;
         for benchmark in benchmarks.items()? {
             if benchmark.get("metrics").is_none() {
@@ -80,6 +87,12 @@ impl Format for GuideLlm {
         }
         Ok(parsed)
     }
+}
+
+/// Whether a text is the YAML: the program sorts keys, so the kind of a benchmark comes after its metrics.
+fn is_yaml(text: &str) -> bool {
+    let top = |key: &str| text.split(['\n', '\r']).any(|line| line.strip_prefix(key) == Some(":"));
+    top("benchmarks") && text.contains("inter_token_latency_ms:")
 }
 
 /// One benchmark.

@@ -11,6 +11,9 @@ const METRICS: &[(&str, &str, f64)] = &[
     ("inter_token_latency_ms", "tpot_ms", 1.0),
 ];
 
+/// Most keys of requests that are followed; far more than the tool has.
+const KEYS: usize = 64;
+
 /// Series of the requests that succeeded, when all of them are there; otherwise, and for the other outcomes, plain lists.
 pub(super) fn all(fill: &mut Fill<'_, '_>, benchmark: &At<'_>, good: Option<f64>) {
     let Some(requests) = benchmark.get("requests") else { return };
@@ -49,7 +52,11 @@ fn columns(list: &At<'_>) -> Vec<(String, Vec<f64>)> {
         for (key, value) in request.entries().into_iter().flatten() {
             let Kind::Number(_) = value.node.kind else { continue };
             let Ok(figure) = value.figure() else { continue };
-            let place = columns.iter().position(|(name, _)| name == key).unwrap_or_else(|| {
+            let known = columns.iter().position(|(name, _)| name == key);
+            if known.is_none() && columns.len() >= KEYS {
+                continue;
+            }
+            let place = known.unwrap_or_else(|| {
                 columns.push((key.to_owned(), Vec::new()));
                 columns.len() - 1
             });

@@ -1,7 +1,7 @@
-//! `llama-bench -o json`, `-o jsonl` and `-o csv`: one test a run.
+//! `llama-bench -o json`, `-o jsonl`, `-o csv` and `-o sql`: one test a run.
 //!
-//! In:  a list of tests, a line for each, or rows.  Out: a run for each test.
-//! Not here: its tables (see `log::llama_bench`), its SQL.
+//! In:  a list of tests, a line for each, rows, or statements that insert rows (see `sql`).  Out: a run for each test.
+//! Not here: its tables (see `log::llama_bench`).
 //!
 //! A test without generation measures the prefill: its rate is an extra and its time stands for the TTFT, said to be derived. A test
 //! without a prompt measures decoding at concurrency 1. A test of both gives one rate of both, which is neither. The size of the model is
@@ -17,7 +17,7 @@ use super::super::json::{self, Kind, Node};
 use super::super::look::JSON_LINE_LIMIT;
 use super::super::rows::Rows;
 use super::super::{About, Format, Head, Parsed, SourceFile, Standing};
-use super::{COMBINED, PREFILL, Test, bench_mark, quantisation};
+use super::{COMBINED, PREFILL, Test, bench_mark, quantisation, sql};
 use crate::error::{Error, Place};
 use crate::model::{Instant, Status};
 
@@ -50,7 +50,7 @@ impl Format for LlamaBench {
 
     fn about(&self) -> About {
         About {
-            tool: "llama-bench of llama.cpp, -o json, -o jsonl, -o csv",
+            tool: "llama-bench of llama.cpp, -o json, -o jsonl, -o csv, -o sql",
             versions: "2023 to build 9859 (2026)",
             sign: "tests with `model_filename`, `avg_ns` and `avg_ts`",
             reads: "a run for each test: decode rate, TPOT, prefill rate and time, each repetition, the settings",
@@ -60,6 +60,7 @@ impl Format for LlamaBench {
     fn sniff(&self, head: &Head<'_>) -> bool {
         head.outline().is_some_and(|outline| outline.has(SIGNS))
             || SIGNS.iter().all(|sign| head.header().contains(sign))
+            || sql::is(head.text, SIGNS)
     }
 
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
@@ -68,6 +69,7 @@ impl Format for LlamaBench {
         match text.trim_start().chars().next() {
             Some('[') => list(file, &text, &mut parsed)?,
             Some('{') => lines(file, &text, &mut parsed)?,
+            _ if sql::is(&text, SIGNS) => inserted(file, &text, &mut parsed),
             _ => rows(file, &text, &mut parsed),
         }
         if parsed.records.is_empty() && parsed.left_out.is_empty() {
@@ -120,7 +122,6 @@ fn lines(file: &SourceFile<'_>, text: &str, parsed: &mut Parsed) -> Result<(), E
     Ok(())
 }
 
-/// A row becomes the object that the JSON would hold.
 fn rows(file: &SourceFile<'_>, text: &str, parsed: &mut Parsed) {
     let mut header = csv::StringRecord::new();
     for row in Rows::new(text) {
@@ -128,19 +129,29 @@ fn rows(file: &SourceFile<'_>, text: &str, parsed: &mut Parsed) {
             Ok((_, row)) if header.is_empty() => header = row,
             // Files of several launches repeat the header.
             Ok((_, row)) if row == header => {}
-            Ok((line, row)) => {
-                let node = |cell: &str| Node {
-                    line: u32::try_from(line).unwrap_or(u32::MAX),
-                    kind: Kind::Text(Cow::Owned(cell.to_owned())),
-                };
-                let cells = header.iter().zip(row.iter()).filter(|(_, cell)| !cell.is_empty());
-                let map = cells.map(|(name, cell)| (Cow::Owned(name.to_owned()), node(cell))).collect();
-                let root = Node { line: 0, kind: Kind::Map(map) };
-                one(Fill::new(file, RULE, DERIVED).on_line(line).by_column(), &At::root(&root), parsed);
-            }
+            Ok((line, row)) => by_name(file, line, header.iter().zip(row.iter()), parsed),
             Err(error) => parsed.left_out.push(error),
         }
     }
+}
+
+fn inserted(file: &SourceFile<'_>, text: &str, parsed: &mut Parsed) {
+    for row in sql::rows(text) {
+        match row {
+            Ok(row) => by_name(file, row.line, row.cells.iter().map(|(name, cell)| (*name, cell.as_ref())), parsed),
+            Err(error) => parsed.left_out.push(error),
+        }
+    }
+}
+
+/// A row becomes the object that the JSON would hold.
+fn by_name<'c>(file: &SourceFile<'_>, line: u64, cells: impl Iterator<Item = (&'c str, &'c str)>, parsed: &mut Parsed) {
+    let node =
+        |cell: &'c str| Node { line: u32::try_from(line).unwrap_or(u32::MAX), kind: Kind::Text(Cow::Borrowed(cell)) };
+    let cells = cells.filter(|(_, cell)| !cell.is_empty());
+    let map = cells.map(|(name, cell)| (Cow::Borrowed(name), node(cell))).collect();
+    let root = Node { line: 0, kind: Kind::Map(map) };
+    one(Fill::new(file, RULE, DERIVED).on_line(line).by_column(), &At::root(&root), parsed);
 }
 
 /// One test.
@@ -359,5 +370,19 @@ mod tests {
             (rate.value, rate.decimals, rate.origin.line, rate.origin.field.as_deref()),
             (100.5, Some(6), Some(2), Some("avg_ts"))
         );
+    }
+
+    #[test]
+    fn inserted_rows_are_the_rows_of_the_table_in_csv() {
+        let (pieces, parsed) = read(
+            "CREATE TABLE IF NOT EXISTS llama_bench (\n  model_filename TEXT,\n  avg_ns INTEGER,\n  avg_ts REAL\n);\n\n\
+             INSERT INTO llama_bench (model_filename, model_type, n_prompt, n_gen, avg_ns, avg_ts) VALUES ('a/it''s, so-Q4_0.gguf', 'llama 7B Q4_0', '0', '64', '640000000', '100.500000');\n\
+             INSERT INTO llama_bench (model_filename, n_gen) VALUES ('cut",
+        );
+        let rate = &pieces[0].readings[0];
+        assert_eq!((rate.value, rate.decimals, rate.origin.line), (100.5, Some(6), Some(7)));
+        assert_eq!(rate.origin.field.as_deref(), Some("avg_ts"));
+        assert_eq!((pieces[0].model.as_deref(), pieces.len()), (Some("it's, so-Q4_0"), 1));
+        assert_eq!(parsed.left_out.len(), 1);
     }
 }

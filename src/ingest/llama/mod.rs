@@ -1,4 +1,4 @@
-//! The llama.cpp family: what its tests are called and what their figures mean, in JSON, CSV and tables alike.
+//! The llama.cpp family: what its tests are called and what their figures mean, in JSON, CSV, SQL and tables alike.
 //!
 //! In:  names such as `pp512 @ d4096 (c2)`.  Out: [`Test`].
 //! Not here: the files (see the modules below, and `log` for tables of text).
@@ -7,6 +7,7 @@ mod bench;
 mod benchy;
 mod benchy_csv;
 pub mod passes;
+mod sql;
 
 pub use bench::LlamaBench;
 pub use benchy::LlamaBenchy;

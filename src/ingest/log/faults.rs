@@ -3,7 +3,7 @@
 //! In:  lines.  Out: counts as extras, the line of the first of each kind, the reason of an end.
 //! Not here: whose fault it was.
 
-use super::cut::error_message;
+use super::cut::{after, error_message};
 use super::found::Found;
 
 /// Phrase of a line, kind of trouble, and whether the engine is gone with it.
@@ -82,7 +82,7 @@ pub struct Faults {
 impl Faults {
     /// One line.
     pub fn read(&mut self, number: u64, line: &str) {
-        if let Some((_, rest)) = line.split_once("HTTP/1.1\" ") {
+        if let Some(rest) = after(line, "HTTP/1.1\" ") {
             self.answer(line, rest);
             return;
         }

@@ -21,6 +21,7 @@ mod marks;
 mod mlperf;
 mod multi_turn;
 mod script;
+mod served;
 mod serving;
 mod sglang;
 mod trtllm;

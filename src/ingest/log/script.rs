@@ -6,6 +6,7 @@
 //!
 //! Seen: scripts around ollama and llama.cpp on a GB10, 2026.
 
+use super::cut::{after, place};
 use super::{Kind, Reader};
 use crate::ingest::figure::Figure;
 use crate::ingest::{About, Parsed, Piece, Record, SourceFile, Standing};
@@ -46,14 +47,14 @@ struct Log {
 
 impl Reader for Log {
     fn line(&mut self, number: u64, line: &str) {
-        if let Some((_, rest)) = line.split_once("--- Testing ") {
+        if let Some(rest) = after(line, "--- Testing ") {
             let name = rest.trim_end_matches([' ', '-']);
             // The size in brackets is part of the title and not of the name.
             let name = name.rsplit_once(" (").map_or(name, |(name, _)| name);
             self.model = Some(name.trim().chars().take(120).collect());
             return;
         }
-        let Some((before, _)) = line.split_once("tok/s | TTFT: ") else { return };
+        let Some(before) = place(line, "tok/s | TTFT: ").and_then(|at| line.get(..at)) else { return };
         if self.results.len() == MOST {
             self.more += 1;
             return;

@@ -14,6 +14,7 @@ mod sglang;
 use std::collections::BTreeSet;
 
 use super::arguments;
+use super::cut::{after, place};
 use super::{Kind, Reader};
 use crate::ingest::{About, Parsed, Record, SourceFile, Standing};
 use block::Block;
@@ -112,7 +113,7 @@ impl Console {
             ("Maximum request concurrency:", "max_concurrency"),
         ];
         for (label, name) in LINES {
-            if let Some((_, value)) = line.split_once(label) {
+            if let Some(value) = after(line, label) {
                 let value = value.split_whitespace().next().unwrap_or_default();
                 self.set(name, value);
                 return;
@@ -126,7 +127,7 @@ impl Console {
 
 impl Reader for Console {
     fn line(&mut self, number: u64, line: &str) {
-        if let Some(at) = line.find(HEADER) {
+        if let Some(at) = place(line, HEADER) {
             self.close();
             let start = line.get(..at).map_or(0, |before| before.trim_end_matches('=').len());
             self.open = Some(Block::new(number, start, std::mem::take(&mut self.before)));

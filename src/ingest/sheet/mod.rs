@@ -175,7 +175,7 @@ impl<'a, 'f> Sheet<'a, 'f> {
             return;
         }
         match &at.node.kind {
-            Kind::Null => {}
+            Kind::Null | Kind::Packed(_) => {}
             Kind::Number(_) => {
                 let (name, unit) = unit_of(name);
                 self.extra(at, name, unit, why);

@@ -10,7 +10,8 @@
 use crate::error::Error;
 use crate::ingest::at::At;
 use crate::ingest::json::{Kind, Node};
-use crate::ingest::{List, Parsed, Piece, SourceFile};
+use crate::ingest::packed::Packed;
+use crate::ingest::{Parsed, Piece, SourceFile};
 use crate::model::Series;
 
 const RULE: &str = "vllm-bench-serve";
@@ -29,21 +30,21 @@ pub const LISTS: &[&str] = &[
     "errors",
 ];
 
+/// Those of them that hold numbers, or lists of numbers, and are read without a tree.
+pub const TIMES: &[&str] = &["input_lens", "output_lens", "ttfts", "itls", "latencies", "start_times", "queue_times"];
+
 /// Lists that are no metric.
 const KEPT: &[&str] = &["input_lens", "output_lens", "start_times", "queue_times"];
 
 /// Reads the lists that are there; gives the number of requests that failed.
 pub fn read(file: &SourceFile<'_>, root: &At<'_>, piece: &mut Piece, parsed: &mut Parsed) -> usize {
-    let nodes = |key| match root.get(key) {
-        Some(At { node: Node { kind: Kind::List(items), .. }, .. }) => Some(items.as_slice()),
-        _ => None,
-    };
-    let (ttfts, itls, ends) = (nodes("ttfts"), nodes("itls"), nodes("latencies"));
-    let Some(count) = ttfts.or(ends).map(<[Node<'_>]>::len) else { return 0 };
+    let lists = |key| root.get(key).and_then(|at| List::of(at.node));
+    let (ttfts, itls, ends) = (lists("ttfts"), lists("itls"), lists("latencies"));
+    let Some(count) = ttfts.or(ends).map(List::len) else { return 0 };
     let odd = LISTS
         .iter()
         .filter(|key| **key != "generated_texts")
-        .find(|key| nodes(key).is_some_and(|list| list.len() != count));
+        .find(|key| lists(key).is_some_and(|list| list.len() != count));
     if let Some(key) = odd {
         if let Some(at) = root.get(key) {
             parsed.left_out.push(
@@ -51,33 +52,29 @@ pub fn read(file: &SourceFile<'_>, root: &At<'_>, piece: &mut Piece, parsed: &mu
                     .at(crate::error::Place::LineField(at.node.line.into(), at.pointer()))
                     .detail(format!(
                         "expected {count} values as in the others, found {}",
-                        nodes(key).map_or(0, <[_]>::len)
+                        lists(key).map_or(0, List::len)
                     )),
             );
         }
         return 0;
     }
-    let at = |list: Option<&[Node<'_>]>, place: usize| list.and_then(|list| list.get(place)).map_or(f64::NAN, number);
-    let (outputs, errors) = (nodes("output_lens"), nodes("errors"));
-    let gaps_of = |place: usize| match itls.and_then(|itls| itls.get(place)).map(|node| &node.kind) {
-        Some(Kind::List(gaps)) => gaps.as_slice(),
-        _ => &[],
-    };
+    let at = |list: Option<List<'_>>, place: usize| list.map_or(f64::NAN, |list| list.number(place));
+    let (outputs, errors) = (lists("output_lens"), lists("errors"));
     let (mut ttft, mut tpot, mut e2e) =
         (Vec::with_capacity(count), Vec::with_capacity(count), Vec::with_capacity(count));
-    let mut itl: Vec<f64> = Vec::with_capacity((0..count).map(|place| gaps_of(place).len()).sum());
+    let mut itl: Vec<f64> = Vec::with_capacity(itls.map_or(0, List::inner_values));
     let mut failed = 0usize;
     for place in 0..count {
         let (first, tokens) = (at(ttfts, place), at(outputs, place));
         let end = at(ends, place);
-        let said = matches!(errors.and_then(|errors| errors.get(place)).map(|node| &node.kind), Some(Kind::Text(text)) if !text.is_empty());
+        let said = errors.is_some_and(|errors| errors.is_said(place));
         let silent = [first, end, tokens].iter().all(|value| value.is_nan() || *value <= 0.0);
         if said || silent {
             failed += 1;
             continue;
         }
         let start = itl.len();
-        itl.extend(gaps_of(place).iter().map(|gap| number(gap) * 1000.0));
+        itls.inspect(|itls| itls.each_inner(place, |gap| itl.push(gap * 1000.0)));
         let gaps: f64 = itl.get(start..).unwrap_or_default().iter().sum();
         let first = if first > 0.0 { first * 1000.0 } else { f64::NAN };
         let whole = if end > 0.0 { end * 1000.0 } else { first + gaps };
@@ -105,12 +102,72 @@ pub fn read(file: &SourceFile<'_>, root: &At<'_>, piece: &mut Piece, parsed: &mu
         }
     }
     for key in KEPT {
-        if let Some(list) = nodes(key) {
-            let values = list.iter().map(number).collect();
-            parsed.lists.push(List { part: None, name: (*key).to_owned(), values });
+        if let Some(list) = lists(key) {
+            let values = (0..list.len()).map(|place| list.number(place)).collect();
+            parsed.lists.push(crate::ingest::List { part: None, name: (*key).to_owned(), values });
         }
     }
     failed
+}
+
+/// A list in either of its shapes.
+#[derive(Clone, Copy)]
+enum List<'a> {
+    Tree(&'a [Node<'a>]),
+    Packed(&'a Packed),
+}
+
+impl<'a> List<'a> {
+    const fn of(node: &'a Node<'a>) -> Option<Self> {
+        match &node.kind {
+            Kind::List(items) => Some(Self::Tree(items.as_slice())),
+            Kind::Packed(packed) => Some(Self::Packed(packed)),
+            _ => None,
+        }
+    }
+
+    fn len(self) -> usize {
+        match self {
+            Self::Tree(items) => items.len(),
+            Self::Packed(packed) => packed.len(),
+        }
+    }
+
+    /// The number of a place; missing where there is none.
+    fn number(self, place: usize) -> f64 {
+        match self {
+            Self::Tree(items) => items.get(place).map_or(f64::NAN, number),
+            Self::Packed(Packed { values, ends: None }) => values.get(place).copied().unwrap_or(f64::NAN),
+            Self::Packed(_) => f64::NAN,
+        }
+    }
+
+    /// Whether the text of a place says anything.
+    fn is_said(self, place: usize) -> bool {
+        matches!(self, Self::Tree(items) if matches!(items.get(place).map(|node| &node.kind), Some(Kind::Text(text)) if !text.is_empty()))
+    }
+
+    /// Gives each number of the list at a place.
+    fn each_inner(self, place: usize, mut take: impl FnMut(f64)) {
+        match self {
+            Self::Tree(items) => {
+                if let Some(Kind::List(inner)) = items.get(place).map(|node| &node.kind) {
+                    inner.iter().for_each(|node| take(number(node)));
+                }
+            }
+            Self::Packed(packed) => packed.inner(place).iter().for_each(|value| take(*value)),
+        }
+    }
+
+    /// Numbers in all the lists that it holds.
+    fn inner_values(self) -> usize {
+        match self {
+            Self::Tree(items) => {
+                items.iter().map(|node| if let Kind::List(inner) = &node.kind { inner.len() } else { 0 }).sum()
+            }
+            Self::Packed(packed) => packed.ends.as_ref().map_or(0, |_| packed.values.len()),
+        }
+    }
 }
 
 /// A number of a list; anything else is missing. Digits alone come here, so the quick way is enough.

@@ -1,6 +1,6 @@
 //! The benchmarks of vLLM, as files: serving, throughput, latency, conversations, and the sheet of settings beside them.
 //!
-//! In:  JSON and CSV.  Out: one piece a run.
+//! In:  JSON, CSV and workbooks.  Out: one piece a run.
 //! Not here: what the same programs print (see `log`).
 
 mod detail;
@@ -9,8 +9,10 @@ mod offline;
 mod serve;
 mod sidecar;
 mod table;
+mod workbook;
 
 pub use multi_turn::{MultiTurn, TOOL as MULTI_TURN, workload as multi_turn_workload};
 pub use offline::{LATENCY_TOOL, Latency, THROUGHPUT_TOOL, Throughput, throughput_mark};
 pub use serve::{Serve, TOOL as SERVE, mark_of};
 pub use sidecar::Sidecar;
+pub use workbook::Workbook;

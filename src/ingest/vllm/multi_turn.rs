@@ -1,6 +1,6 @@
 //! Requests of vLLM's conversation benchmark, `benchmark_serving_multi_turn.py`: one object or one row a request.
 //!
-//! In:  the list that `--stats-json-output` writes, or CSV with the same names (the raw sheet of `--excel-output`, exported).
+//! In:  the list that `--stats-json-output` writes, or CSV with the same names (the raw sheet of `--excel-output`, see `workbook`).
 //! Out: one piece with series, and rates over the time from the first start to the last end.
 //! Not here: the tables it prints (see `log`).
 //!
@@ -42,7 +42,7 @@ const COLUMNS: &[&str] = &[
     "approx_cached_percent",
     "client_id",
 ];
-const NEEDED: &[&str] = &["ttft_ms", "latency_ms", "input_num_turns"];
+pub(super) const NEEDED: [&str; 3] = ["ttft_ms", "latency_ms", "input_num_turns"];
 
 impl Format for MultiTurn {
     fn name(&self) -> &'static str {
@@ -59,7 +59,7 @@ impl Format for MultiTurn {
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        head.list().is_some_and(|outline| outline.has(NEEDED)) || {
+        head.list().is_some_and(|outline| outline.has(&NEEDED)) || {
             let header = head.header();
             NEEDED.iter().all(|name| header.contains(name))
         }
@@ -73,6 +73,17 @@ impl Format for MultiTurn {
         parsed.records.push(Record::Piece(Box::new(piece)));
         Ok(parsed)
     }
+}
+
+/// The requests of a table with these columns.
+///
+/// # Errors
+/// When it holds none.
+pub(super) fn of_table(text: &str, file: &SourceFile<'_>) -> Result<Parsed, Error> {
+    let mut parsed = Parsed::default();
+    let piece = of_csv(text, &mut parsed).piece(file, &mut parsed)?;
+    parsed.records.push(Record::Piece(Box::new(piece)));
+    Ok(parsed)
 }
 
 /// Columns of all requests; what a request lacks is NaN.

@@ -212,7 +212,7 @@ fn other(file: &SourceFile<'_>, key: &str, at: &At<'_>, rule: &'static str, piec
         Kind::Bool(value) => {
             settings::take(&mut piece.setup, key, &value.to_string());
         }
-        Kind::Null | Kind::List(_) | Kind::Map(_) => {}
+        Kind::Null | Kind::List(_) | Kind::Packed(_) | Kind::Map(_) => {}
     }
     Ok(())
 }

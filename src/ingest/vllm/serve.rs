@@ -70,7 +70,7 @@ impl Format for Serve {
             table::each(&text, &mut parsed, |node, parsed| pieces.extend(piece(file, &At::root(node), parsed)));
             return finish(pieces, parsed, 0);
         }
-        for node in json::documents(&text) {
+        for node in json::documents(&text, detail::TIMES) {
             documents += 1;
             let node = match node {
                 Ok(node) => node,
@@ -262,7 +262,7 @@ impl Found {
     /// A key of somebody's choice.
     fn other(&mut self, file: &SourceFile<'_>, key: &str, at: &At<'_>, depth: usize) -> Result<(), Error> {
         match &at.node.kind {
-            Kind::Null => {}
+            Kind::Null | Kind::Packed(_) => {}
             Kind::Bool(value) => self.setting(key, &value.to_string()),
             Kind::Text(text) => self.setting(key, text),
             Kind::Number(digits) if settings::is_setting(key) => self.setting(key, digits),

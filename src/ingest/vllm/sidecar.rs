@@ -105,7 +105,7 @@ fn setting(piece: &mut Piece, key: &str, at: &At<'_>, depth: usize) {
                     .for_each(|(place, inner)| setting(piece, &format!("{key}.{place}"), &inner, depth + 1));
             }
         }
-        Kind::List(_) | Kind::Map(_) => {}
+        Kind::List(_) | Kind::Packed(_) | Kind::Map(_) => {}
     }
 }
 

@@ -3,12 +3,14 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::queue::READY_LEAST;
 use super::*;
 use crate::load::plan::PlanInput;
 use crate::load::plan::prompts::Prompts;
-use crate::load::settings::{Cache, Lengths, Prefix, Work};
+use crate::load::schedule::{Fed, Feed};
+use crate::load::settings::{Cache, Exact, Lengths, Prefix, Settings, Shape, Work};
 
 fn settings() -> Settings {
     let work = Work::Synthetic { isl: Lengths::Fixed(32), osl: Lengths::Fixed(7), prefix: Prefix::default() };
@@ -154,12 +156,12 @@ fn few_bodies_are_ready_and_dropping_ends_the_thread() {
     let maker = maker(&settings, &PlanInput::default(), Exact::Off).unwrap();
     let builder = start(maker, &settings, || {}).unwrap();
     for _ in 0..2_000 {
-        if builder.shared.lock().full {
+        if builder.resting().is_some() {
             break;
         }
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert_eq!(builder.shared.lock().ready.len(), READY_LEAST);
+    assert_eq!(builder.resting(), Some(READY_LEAST));
     drop(builder);
 }
 

@@ -9,6 +9,7 @@
 
 use std::collections::VecDeque;
 
+use crate::load::words::WORDS;
 use crate::stats::random::Stream;
 
 /// A text and what it holds.
@@ -35,31 +36,18 @@ pub trait Texts: Send {
 /// Bytes of English text to a token, on average over the tokenizers in use.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// Short words that are one token each, with the blank before them, in the tokenizers in use.
-const WORDS: &[&str] = &[
-    "the", "of", "and", "to", "in", "is", "that", "for", "it", "as", "was", "with", "be", "by", "on", "not", "he",
-    "his", "but", "at", "are", "this", "have", "from", "or", "had", "an", "they", "which", "one", "you", "were", "all",
-    "her", "she", "there", "would", "their", "we", "him", "been", "has", "when", "who", "will", "no", "more", "if",
-    "out", "so", "up", "said", "what", "its", "about", "than", "into", "them", "can", "only", "other", "time", "new",
-    "some", "could", "these", "two", "may", "first", "then", "do", "any", "like", "my", "now", "over", "such", "our",
-    "man", "me", "even", "most", "made", "after", "also", "well", "did", "many", "before", "must", "years", "back",
-    "through", "much", "where", "your", "way", "down", "should", "because", "long", "each", "just", "state", "people",
-    "those", "too", "good", "make", "world", "still", "see", "own", "work", "life", "men", "day", "both", "between",
-    "know",
-];
-
 /// Counts by rule of thumb: a word of our own list is a token, and so are four bytes of anything else.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Estimate;
 
 impl Texts for Estimate {
     fn made(&mut self, stream: &mut Stream, tokens: u32) -> Piece {
-        let mut text = String::with_capacity(tokens as usize * 5);
+        let mut text = String::with_capacity(tokens as usize * 6);
         for at in 0..tokens {
             if at > 0 {
                 text.push(' ');
             }
-            text.push_str(WORDS.get(stream.index(WORDS.len())).copied().unwrap_or("the"));
+            text.push_str(WORDS[stream.index(WORDS.len())]);
         }
         Piece { text, tokens }
     }

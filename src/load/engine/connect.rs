@@ -92,7 +92,7 @@ impl Engine {
                     self.flush(token, ends);
                 }
                 if look.readable {
-                    self.read(token, ends);
+                    self.read(look, ends);
                 }
             }
         }
@@ -141,7 +141,18 @@ impl Engine {
             return;
         }
         conn.watched = wanted;
-        let interest = if wanted { Interest::Both } else { Interest::Read };
+        self.tell_again(token);
+    }
+
+    /// Has the poller tell of what there is, even where it was told before.
+    pub(super) fn tell_again(&mut self, token: u64) {
+        let Some(conn) = self.pool.get(token) else { return };
+        let interest = match &conn.link {
+            _ if conn.watched => Interest::Both,
+            Link::Plain(_) => Interest::News,
+            // Of a long record a part is read at a time.
+            Link::Tls(_) | Link::Gone => Interest::Read,
+        };
         if let Ok(socket) = conn.link.socket() {
             // It fails only for a socket that is not watched at all, and its end is noticed by its time-out.
             let _ = self.poller.change(socket, token, interest);

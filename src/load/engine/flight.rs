@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::answer::{Job, Taken};
 use super::pool::{Link, Stage};
 use super::{Ends, Engine};
-use crate::host::net::{self, Ns, Received, Stamp};
+use crate::host::net::{self, Ns, Ready, Received, Stamp};
 use crate::load::order::{Chunk, Order, Status};
 use crate::load::wire::request_head;
 
@@ -127,10 +127,16 @@ impl Engine {
         }
     }
 
-    pub(super) fn read(&mut self, token: u64, ends: &mut Ends<'_>) {
+    pub(super) fn read(&mut self, look: Ready, ends: &mut Ends<'_>) {
+        let token = look.token;
         let Some(conn) = self.pool.get(token) else { return };
         match conn.link.receive(&mut self.cipher, &mut self.buffer) {
-            Ok(Received::Bytes(count, stamp)) => self.arrived(token, count, stamp, ends),
+            Ok(Received::Bytes(count, stamp)) => {
+                self.arrived(token, count, stamp, ends);
+                if look.ended || count == self.buffer.len() {
+                    self.tell_again(token);
+                }
+            }
             Ok(Received::Nothing) => {
                 let agreed = matches!(&conn.link, Link::Tls(secure) if !secure.handshaking());
                 if conn.stage == Stage::Handshake && agreed {
@@ -146,6 +152,7 @@ impl Engine {
 
     fn arrived(&mut self, token: u64, count: usize, stamp: Stamp, ends: &mut Ends<'_>) {
         self.moment = stamp.user;
+        self.stamped = stamp.kernel.is_some();
         self.report.reads += 1;
         self.report.bytes += count as u64;
         let Some(conn) = self.pool.get(token) else { return };

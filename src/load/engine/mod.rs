@@ -21,9 +21,11 @@
 //! **Connections** are used again, the warmest first. One that the server closed while it rested is dropped; a request that met such a
 //! one is sent anew on a new connection, once, which its record says. Nothing else is sent twice unless `retries` asks for it.
 
+mod ahead;
 mod answer;
 mod connect;
 mod flight;
+mod flow;
 mod options;
 mod outcome;
 mod pool;
@@ -38,11 +40,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 pub use options::Options;
 pub use report::{Control, EngineReport, FAILURES, Progress, Spread};
 
 use self::answer::Job;
+use self::flow::Flow;
 use self::pool::Pool;
 use self::words::Secrets;
 use super::order::{Next, Sink, Source, Status};
@@ -57,23 +61,19 @@ use crate::host::net::{self, Ns, Poller, Ready, Stamping, Waker, limits};
 const BUFFER: usize = 256 * 1024;
 /// Requests sent between two looks at the sockets.
 const DISPATCH: usize = 32;
-/// Connections on their way at once while they are opened ahead: fewer than any server lets wait.
-const COMING: usize = 64;
-/// Connections opened ahead must be there by then, ns.
-const PRECONNECT: Ns = 10_000_000_000;
-/// The kernel begins to stamp some milliseconds after it was asked, ns.
-const STAMPING: Ns = 10_000_000;
 /// Given-up requests are looked for at such steps, so that the timer is not set for each of them, ns.
 const STEP: Ns = 2_000_000;
 
-/// Waits that are shorter than this in the mean are not slept through, ns: a thread that sleeps has to be woken, and the kernel lets the one
-/// who sends pay for it. A server that writes one token at a time would be measured with a brake on it, at rates above 100,000 writes a
-/// second; below, waits are longer and the processor is left alone.
-const CLOSE: Ns = 15_000;
-/// Longest look without sleeping, ns.
-const SPIN: Ns = 30_000;
-/// Share of the last wait in the mean, as a shift.
-const WAIT_SHIFT: u32 = 3;
+/// Where sockets become ready in close order the client sleeps until some have gathered and takes them together; at most so long, ns. A
+/// thread that waits for sockets is woken for each packet, which costs both sides: the kernel lets the one who sends pay for the waking.
+/// The time of a packet is the kernel's and does not move by it; without the kernel's times the client waits for each packet.
+const NAP: Ns = 200_000;
+/// Most sockets that a nap is to gather. Where fewer than half of them would come within the longest one, there is none.
+const GATHERED: Ns = 8;
+/// A nap gathers at most one stream of so many: two packets of one stream that meet in a read have the time of the later one.
+const APART: Ns = 8;
+/// Share of the last look in the mean time between two sockets, as a shift.
+const PACE_SHIFT: u32 = 2;
 
 /// Sends what a source gives, until it has no more; see [`Engine`] where a waker is needed before.
 ///
@@ -147,46 +147,10 @@ pub struct Engine {
     ended: bool,
     /// The last moment that is known without asking the clock.
     moment: Ns,
+    /// The kernel told when the last bytes came.
+    stamped: bool,
     /// Kept connections that the server had closed when a request came.
     lost_kept: u64,
-}
-
-/// Measured requests in flight, as an area.
-#[derive(Debug, Default)]
-struct Flow {
-    now: u64,
-    since: Ns,
-    area: u128,
-    first: Option<Ns>,
-    last_end: Ns,
-    /// Moment of the last send, and the area up to it.
-    last_send: (Ns, u128),
-}
-
-impl Flow {
-    fn advance(&mut self, at: Ns) {
-        // Moments of different sources may be out of order by a little; the area must not shrink.
-        self.area += u128::from(self.now) * u128::from(at.saturating_sub(self.since));
-        self.since = self.since.max(at);
-    }
-
-    fn sent(&mut self, at: Ns) {
-        self.advance(at);
-        self.now += 1;
-        self.first.get_or_insert(at);
-        self.last_send = (at, self.area);
-    }
-
-    fn ended(&mut self, at: Ns) {
-        self.advance(at);
-        self.now = self.now.saturating_sub(1);
-        self.last_end = self.last_end.max(at);
-    }
-
-    fn mean(&self, area: u128, until: Ns) -> Option<f64> {
-        let time = until.checked_sub(self.first?).filter(|time| *time > 0)?;
-        Some(area as f64 / time as f64)
-    }
 }
 
 impl Engine {
@@ -250,6 +214,7 @@ impl Engine {
             sent: 0,
             ended: false,
             moment: net::now(),
+            stamped: false,
             lost_kept: 0,
         })
     }
@@ -280,7 +245,7 @@ impl Engine {
         let mut turn = Turn::default();
         let mut busy: Ns = 0;
         let mut awake = began;
-        let mut waits = SPIN;
+        let mut pace = NAP;
         loop {
             let stopped = ends.control.stop.load(Relaxed);
             if stopped {
@@ -305,12 +270,13 @@ impl Engine {
             let stall = asleep.saturating_sub(awake);
             busy += stall;
             self.report.stalls.saturating_record(stall.max(1));
-            self.wait(until, asleep, waits < CLOSE, &mut ready).map_err(|error| {
+            self.wait(until, asleep, pace, &mut ready).map_err(|error| {
                 Error::new(Kind::Workload, "the client cannot watch its connections any more").because(error)
             })?;
             self.report.waits += 1;
-            awake = net::now();
-            waits = waits - (waits >> WAIT_SHIFT) + (awake.saturating_sub(asleep) >> WAIT_SHIFT);
+            let before = std::mem::replace(&mut awake, net::now());
+            let each = awake.saturating_sub(before) / (ready.len() as Ns).max(1);
+            pace = pace - (pace >> PACE_SHIFT) + (each >> PACE_SHIFT);
             self.moment = awake;
             for look in &ready {
                 self.look(*look, ends);
@@ -326,61 +292,22 @@ impl Engine {
         report.ended = now;
         report.usage_after = Usage::take();
         report.busy = if now > began { busy as f64 / (now - began) as f64 } else { 0.0 };
-        report.in_flight_mean = self.flow.mean(self.flow.area, self.flow.last_end);
-        report.in_flight_mean_sending = self.flow.mean(self.flow.last_send.1, self.flow.last_send.0);
+        report.in_flight_mean = self.flow.mean();
+        report.in_flight_mean_sending = self.flow.mean_sending();
         Ok(self.report)
     }
 
-    /// Waits until a socket is ready or a moment has come; where waits are short, first without sleeping.
-    fn wait(&mut self, until: Option<Ns>, asleep: Ns, short: bool, ready: &mut Vec<Ready>) -> io::Result<()> {
-        let spin = if short { until.unwrap_or(Ns::MAX).min(asleep + SPIN) } else { 0 };
-        while net::now() < spin {
+    /// Waits until a socket is ready or a moment has come; where sockets are ready in close order, for several of them.
+    fn wait(&mut self, until: Option<Ns>, asleep: Ns, pace: Ns, ready: &mut Vec<Ready>) -> io::Result<()> {
+        let nap =
+            nap(pace, self.in_flight).filter(|nap| self.stamped && until.is_none_or(|until| until > asleep + nap));
+        if let Some(nap) = nap {
+            std::thread::sleep(Duration::from_nanos(nap));
             if self.poller.wait(Some(0), ready)? {
                 return Ok(());
             }
         }
         self.poller.wait(until, ready).map(|_| ())
-    }
-
-    /// Opens connections before the clock of the load starts.
-    fn preconnect(&mut self, ends: &mut Ends<'_>) -> Result<(), Error> {
-        let began = net::now();
-        let mut ready = Vec::new();
-        let mut opened = 0;
-        while !ends.control.stop.load(Relaxed) {
-            let coming = self.pool.coming();
-            for _ in coming..COMING.min(coming + self.options.preconnect - opened) {
-                self.connect(None, ends);
-                opened += 1;
-            }
-            if let Some((status, said)) = self.refused.take() {
-                let what = if status == Status::Tls { "cannot agree on TLS with" } else { "cannot connect to" };
-                return Err(Error::new(Kind::Workload, format!("{what} {}", self.shown)).detail(said).hint(
-                    "is the server running, and is this its address and port? `curl` with '/v1/models' behind it tells",
-                ));
-            }
-            let now = net::now();
-            let coming = self.pool.coming();
-            let stamping = self.stamping_since + STAMPING;
-            if coming == 0 && opened == self.options.preconnect && now >= stamping {
-                break;
-            }
-            let until = if coming == 0 { stamping } else { began + PRECONNECT };
-            if now >= began + PRECONNECT {
-                return Err(Error::new(
-                    Kind::Workload,
-                    format!("{} takes no connection within {} seconds", self.shown, PRECONNECT / 1_000_000_000),
-                )
-                .hint("is the server overloaded, or does a firewall swallow the packets?"));
-            }
-            self.poller.wait(Some(until), &mut ready).map_err(|error| {
-                Error::new(Kind::Workload, "the client cannot watch its connections").because(error)
-            })?;
-            for look in &ready {
-                self.look(*look, ends);
-            }
-        }
-        Ok(())
     }
 
     /// Asks the source for what is due.
@@ -420,4 +347,10 @@ impl Engine {
         let anew = self.delayed.first_key_value().map(|((at, _), _)| stepped(*at));
         [turn.at, given_up, anew, drained].into_iter().flatten().min()
     }
+}
+
+/// How long to sleep where a socket becomes ready every `pace` and so many streams are in flight; none where too few would gather.
+fn nap(pace: Ns, in_flight: u64) -> Option<Ns> {
+    let gathered = GATHERED.min(in_flight / APART);
+    (2 * gathered >= GATHERED && pace < 2 * NAP / GATHERED).then(|| NAP.min(gathered * pace))
 }

@@ -14,72 +14,35 @@
 //! text shorter by as much as the template was found to cost (see `tokens`).
 
 pub mod arrivals;
+mod check;
+mod entry;
 pub mod input;
 pub mod lengths;
 pub mod prompts;
 pub mod text;
 pub mod trace;
-mod words;
+mod walk;
 mod write;
 
-use std::fmt;
 use std::sync::Arc;
 
+pub use entry::{Entry, Head, PromptSpec};
 pub use input::PlanInput;
 pub use text::{NONCE_WORDS, Purpose, Text, Writer, all_words};
+pub use walk::{Entries, Walk};
 
-use arrivals::{Arrivals, Cursor};
+use arrivals::Arrivals;
+use lengths::LONGEST;
 use prompts::{Line, Prompts};
 use trace::{BLOCK_TOKENS, Trace};
 
 use super::order::Phase;
-use super::settings::{Arrival, Cache, Lengths, Prefix, Settings, Shape, Share, Work};
+use super::settings::{Cache, Lengths, Prefix, Settings, Shape, Share};
 use crate::error::Error;
 use crate::stats::random::{Stream, job_base};
 
-/// One request of the plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
-    /// Place in the plan, from 0.
-    pub index: u64,
-    /// Its part of the load.
-    pub phase: Phase,
-    /// When it is due, nanoseconds from the start of the measured part; absent in a closed loop, in the warm-up and while priming.
-    pub at: Option<u64>,
-    /// Input tokens that the server should report; absent for a prompt of a file that says nothing of them.
-    pub isl: Option<u32>,
-    /// Output tokens.
-    pub osl: u32,
-    /// Number of the head it shares, from 0.
-    pub prefix_group: Option<u32>,
-    /// What is asked.
-    pub prompt: PromptSpec,
-}
-
-/// Where the prompt of an entry comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PromptSpec {
-    /// Made text behind a shared head.
-    Made {
-        /// What stands before the text of its own.
-        head: Head,
-        /// Its own text.
-        own: Text,
-    },
-    /// Line of the file, counted from 0 among those that are not empty; with a nonce of the run and the request, or as it is.
-    Line(u64, Option<Text>),
-}
-
-/// The shared head of a made prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Head {
-    /// None.
-    None,
-    /// A text of a group, and its tokens.
-    Group(Text, u32),
-    /// The blocks of a line of the trace; the first has a nonce of the run, or not.
-    Blocks(u64, bool),
-}
+/// Requests of a plan whose lengths are all drawn beforehand, to know the longest: some tens of milliseconds.
+const DRAWN: u64 = 1_000_000;
 
 /// See the module.
 #[derive(Debug)]
@@ -123,8 +86,8 @@ impl Plan {
     /// # Errors
     /// Settings that make no plan: no bound, a rate of 0, a prefix longer than the prompt, fewer lines than requests, conversations.
     pub fn new(settings: &Settings, input: &PlanInput) -> Result<Self, Error> {
-        check_shape(settings)?;
-        let (what, available) = what(settings, input)?;
+        check::shape(settings)?;
+        let (what, available) = check::what(settings, input)?;
         let times = match &settings.shape {
             Shape::Closed { .. } => Times::Closed,
             Shape::Open { rate, arrival, .. } => {
@@ -132,7 +95,7 @@ impl Plan {
             }
             Shape::Trace { speed, .. } => Times::Trace { speed: *speed },
         };
-        let measured = bound(settings, available)?;
+        let measured = check::bound(settings, available)?;
         let primed = match (settings.cache, measured) {
             (Cache::Primed, Some(measured)) => measured,
             (Cache::Primed, None) => {
@@ -157,7 +120,7 @@ impl Plan {
             times,
             what,
             bases: Bases { isl: base("isl"), osl: base("osl") },
-            described: describe(settings, input),
+            described: write::describe(settings, input),
         })
     }
 
@@ -181,6 +144,16 @@ impl Plan {
         }
     }
 
+    /// Of the entries of a phase, those that this client sends; absent where only time bounds it.
+    pub fn own(&self, phase: Phase) -> Option<u64> {
+        let from = match phase {
+            Phase::Probe | Phase::Warmup => 0,
+            Phase::Prime => self.warmup,
+            Phase::Measured => self.warmup + self.primed,
+        };
+        Some(self.share.first(from + self.count(phase)?) - self.share.first(from))
+    }
+
     /// Whether this client sends entry `i`.
     pub fn mine(&self, i: u64) -> bool {
         i % u64::from(self.share.world) == u64::from(self.share.rank)
@@ -194,11 +167,6 @@ impl Plan {
             entry.at = self.at(i - self.warmup - self.primed);
         }
         Some(entry)
-    }
-
-    /// All entries from `first` on, in order.
-    pub fn entries(&self, first: u64) -> Entries<'_> {
-        Entries { plan: self, walk: Walk::new(first) }
     }
 
     /// When measured entry `j` is due.
@@ -304,10 +272,26 @@ impl Plan {
         self.writer.write(text, words, out);
     }
 
-    /// Longest prompt and answer that the plan can ask for, tokens; the prompt is absent for those of a file.
+    fn longest_of(&self, lengths: &Lengths, bases: [u64; 2]) -> u32 {
+        let (_, most) = lengths.bounds();
+        let Some(measured) = self.measured.filter(|measured| most == LONGEST && *measured <= DRAWN) else {
+            return most;
+        };
+        [measured, self.warmup]
+            .into_iter()
+            .zip(bases)
+            .flat_map(|(count, base)| (0..count.min(DRAWN)).map(move |j| lengths.draw(&mut Stream::new(base, j))))
+            .max()
+            .unwrap_or(most)
+    }
+
+    /// Longest prompt and answer that the plan can ask for, tokens; the prompt is absent for those of a file. A distribution without an
+    /// end counts as what is drawn from it, where the number of requests is known.
     pub fn longest(&self) -> (Option<u32>, u32) {
         match &self.what {
-            What::Synthetic { isl, osl, .. } => (Some(isl.bounds().1), osl.bounds().1),
+            What::Synthetic { isl, osl, .. } => {
+                (Some(self.longest_of(isl, self.bases.isl)), self.longest_of(osl, self.bases.osl))
+            }
             What::Prompts { lines, osl } => {
                 let given = lines.0.iter().filter_map(|line| line.osl).max().unwrap_or(0);
                 (None, given.max(osl.bounds().1))
@@ -317,227 +301,6 @@ impl Plan {
                 .fold((Some(0), 0), |most, (_, isl, osl)| (most.0.max(Some(isl)), most.1.max(osl))),
         }
     }
-}
-
-/// Goes through a plan in order, and draws each gap once; the plan is lent step by step.
-#[derive(Debug)]
-pub struct Walk {
-    next: u64,
-    cursor: Option<Cursor>,
-}
-
-impl Walk {
-    /// From entry `first` on.
-    pub const fn new(first: u64) -> Self {
-        Self { next: first, cursor: None }
-    }
-
-    /// The next entry; always of the same plan.
-    pub fn next(&mut self, plan: &Plan) -> Option<Entry> {
-        let mut entry = plan.untimed(self.next)?;
-        self.next += 1;
-        if entry.phase == Phase::Measured {
-            let j = entry.index - plan.warmup - plan.primed;
-            entry.at = match &plan.times {
-                Times::Open(arrivals) => Some(arrivals.step(self.cursor.get_or_insert_with(|| arrivals.from(j)))),
-                _ => plan.at(j),
-            };
-        }
-        Some(entry)
-    }
-}
-
-/// Entries in order: each gap is drawn once.
-#[derive(Debug)]
-pub struct Entries<'a> {
-    plan: &'a Plan,
-    walk: Walk,
-}
-
-impl Iterator for Entries<'_> {
-    type Item = Entry;
-
-    fn next(&mut self) -> Option<Entry> {
-        self.walk.next(self.plan)
-    }
-}
-
-impl fmt::Display for Plan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.described)
-    }
-}
-
-fn check_shape(settings: &Settings) -> Result<(), Error> {
-    let positive = |value: f64, name: &str| {
-        if value.is_finite() && value > 0.0 {
-            Ok(())
-        } else {
-            Err(Error::usage(format!("{name} is {value}: expected a number above 0")))
-        }
-    };
-    let share = settings.share;
-    if share.world == 0 || share.rank >= share.world {
-        return Err(Error::usage(format!("this is client {} of {}", share.rank, share.world))
-            .hint("ranks count from 0, and there is at least one client"));
-    }
-    let full = match &settings.shape {
-        Shape::Closed { concurrency } => {
-            if *concurrency < share.world {
-                return Err(Error::usage(format!(
-                    "{concurrency} requests at a time cannot be shared by {} clients",
-                    share.world
-                ))
-                .hint("the concurrency is that of all clients together: raise it, or start fewer"));
-            }
-            f64::from(*concurrency)
-        }
-        Shape::Open { rate, arrival, max_concurrency } => {
-            positive(*rate, "the rate")?;
-            if let Arrival::Gamma(shape) = arrival {
-                positive(*shape, "the shape of gamma arrivals")?;
-            }
-            check_cap(*max_concurrency, share)?;
-            *rate
-        }
-        Shape::Trace { speed, max_concurrency, .. } => {
-            positive(*speed, "the speed of the trace")?;
-            check_cap(*max_concurrency, share)?;
-            if settings.ramp.is_some() {
-                return Err(Error::usage("a trace has its own times: it cannot ramp"));
-            }
-            return Ok(());
-        }
-    };
-    if let Some(ramp) = settings.ramp {
-        positive(ramp.over_s, "the time of the ramp")?;
-        if !ramp.from.is_finite() || ramp.from < 0.0 || ramp.from > full || (ramp.exponential && ramp.from == 0.0) {
-            return Err(Error::usage(format!("a ramp cannot go from {} to {full}", ramp.from))
-                .hint("start it at or below the full load; an exponential one above 0"));
-        }
-    }
-    Ok(())
-}
-
-fn check_cap(cap: Option<u32>, share: Share) -> Result<(), Error> {
-    match cap {
-        Some(cap) if cap < share.world => {
-            Err(Error::usage(format!("at most {cap} requests at a time cannot be shared by {} clients", share.world))
-                .hint("the greatest concurrency is that of all clients together"))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// What is sent, and how many measured requests there can be of it.
-fn what(settings: &Settings, input: &PlanInput) -> Result<(What, Option<u64>), Error> {
-    let lengths = |name: &str, lengths: Lengths| {
-        let lengths = lengths.checked().map_err(|why| Error::usage(format!("{name} {lengths} cannot be: {why}")))?;
-        if lengths == Lengths::Fixed(0) {
-            Err(Error::usage(format!("{name} is 0 tokens: expected at least 1")))
-        } else {
-            Ok(lengths)
-        }
-    };
-    if let Shape::Trace { path, .. } = &settings.shape {
-        let Some(trace) = &input.trace else {
-            return Err(Error::usage(format!("the trace '{}' was not read", path.display())));
-        };
-        let Work::Synthetic { .. } = &settings.work else {
-            return Err(Error::usage(
-                "a trace says itself what is sent: prompts of a file and conversations do not go with it",
-            ));
-        };
-        return Ok((What::Trace(Arc::clone(trace)), Some(trace.len())));
-    }
-    match &settings.work {
-        Work::Synthetic { isl, osl, prefix } => {
-            let (isl, osl) = (lengths("ISL", *isl)?, lengths("OSL", *osl)?);
-            if prefix.tokens > isl.bounds().1 {
-                return Err(Error::usage(format!(
-                    "a shared prefix of {} tokens is longer than a prompt of {isl}",
-                    prefix.tokens
-                ))
-                .hint("the prefix is part of the ISL: raise --isl, or shorten the prefix"));
-            }
-            if settings.cache == Cache::Cold && prefix.tokens == isl.bounds().1 {
-                return Err(Error::usage(format!(
-                    "a shared prefix of {} tokens leaves nothing of a prompt of {isl}",
-                    prefix.tokens
-                ))
-                .hint("with a cold cache each prompt has a text of its own behind the prefix: raise --isl"));
-            }
-            Ok((What::Synthetic { isl, osl, prefix: *prefix }, None))
-        }
-        Work::Prompts { path, osl } => {
-            let Some(lines) = &input.prompts else {
-                return Err(Error::usage(format!("the prompts '{}' were not read", path.display())));
-            };
-            let count = lines.0.len() as u64;
-            let Some(left) = count.checked_sub(settings.warmup).filter(|left| *left > 0) else {
-                return Err(Error::usage(format!(
-                    "'{}' has {count} prompts, and {} are wanted to warm up",
-                    path.display(),
-                    settings.warmup
-                ))
-                .hint("the warm-up takes the first lines of the file, which are then not measured"));
-            };
-            Ok((What::Prompts { lines: Arc::clone(lines), osl: lengths("OSL", *osl)? }, Some(left)))
-        }
-        Work::Conversations(_) => Err(Error::usage("conversations have a plan of their own")),
-    }
-}
-
-fn bound(settings: &Settings, available: Option<u64>) -> Result<Option<u64>, Error> {
-    match (settings.requests, available) {
-        (Some(0), _) => {
-            Err(Error::usage("0 requests are asked for").hint("--requests counts the measured ones: at least 1"))
-        }
-        (Some(asked), Some(there)) if asked > there => Err(Error::usage(format!(
-            "{asked} requests are asked for, and the file has {there} to measure"
-        ))
-        .hint(
-            "prompts are not sent twice, since a cache would know them: leave --requests out, or give a longer file",
-        )),
-        (Some(asked), _) => Ok(Some(asked)),
-        (None, Some(there)) => Ok(Some(there)),
-        (None, None) if settings.duration_s.is_some() => Ok(None),
-        (None, None) => Err(Error::usage("nothing bounds the load").hint("give --requests N or --duration SECONDS")),
-    }
-}
-
-/// What the plan depends on, in one line of JSON.
-fn describe(settings: &Settings, input: &PlanInput) -> String {
-    let shape = match &settings.shape {
-        // The concurrency is not part of it: who waits for whom does not change what is sent.
-        Shape::Closed { .. } => "closed".to_owned(),
-        Shape::Open { rate, arrival, .. } => match arrival {
-            Arrival::Constant => format!("constant:{rate}"),
-            Arrival::Poisson => format!("poisson:{rate}"),
-            Arrival::Gamma(shape) => format!("gamma({shape}):{rate}"),
-        },
-        Shape::Trace { speed, .. } => format!("trace:{speed}"),
-    };
-    let ramp = settings.ramp.filter(|_| !matches!(settings.shape, Shape::Closed { .. })).map(|ramp| {
-        format!("{}:{}:{}", if ramp.exponential { "exponential" } else { "linear" }, ramp.from, ramp.over_s)
-    });
-    let work = match &settings.work {
-        Work::Synthetic { isl, osl, prefix } => {
-            format!("{isl}/{osl} prefix {}x{}", prefix.groups.max(1), prefix.tokens)
-        }
-        Work::Prompts { osl, .. } => format!("prompts/{osl}"),
-        Work::Conversations(_) => "conversations".to_owned(),
-    };
-    let cache = match settings.cache {
-        Cache::Cold => "cold",
-        Cache::Primed => "primed",
-        Cache::Natural => "natural",
-    };
-    serde_json::json!({
-        "schema": "sparkbench.load-plan/1", "seed": settings.seed, "shape": shape, "ramp": ramp, "work": work, "cache": cache,
-        "warmup": settings.warmup, "requests": settings.requests, "files": input.sha256,
-    })
-    .to_string()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::load::settings::Ramp;
+use crate::load::settings::{Arrival, Ramp, Work};
 
 fn open(rate: f64) -> Settings {
     Settings {
@@ -234,4 +234,26 @@ fn lengths_of_warm_up_and_load_are_drawn_apart() {
     let isl = |first| plan.entries(first).take(50).map(|entry| entry.isl).collect::<Vec<_>>();
     assert_ne!(isl(0), isl(50));
     assert_eq!(plan.longest(), (Some(200), 512));
+}
+
+#[test]
+fn a_distribution_without_an_end_is_as_long_as_what_is_drawn_from_it() {
+    let settings = |requests: Option<u64>| Settings {
+        work: Work::Synthetic {
+            isl: Lengths::parse("lognormal:64,16").unwrap(),
+            osl: Lengths::parse("normal:32,4").unwrap(),
+            prefix: Prefix::default(),
+        },
+        requests,
+        duration_s: Some(1.0),
+        warmup: 3,
+        ..Settings::default()
+    };
+    let longest = |settings: &Settings| Plan::new(settings, &PlanInput::default()).unwrap().longest();
+    let bounded = settings(Some(500));
+    let plan = Plan::new(&bounded, &PlanInput::default()).unwrap();
+    let seen = plan.entries(0).fold((Some(0), 0), |most, entry| (most.0.max(entry.isl), most.1.max(entry.osl)));
+    assert_eq!(longest(&bounded), seen);
+    assert!(seen.0 < Some(300) && seen.1 < 64, "{seen:?}");
+    assert_eq!(longest(&settings(None)), (Some(LONGEST), LONGEST));
 }

@@ -11,7 +11,7 @@
 //! prefix cache (16 tokens or more), nor for long in a cache that goes by single tokens. Two runs with different nonces meet in all
 //! four words once in 69 thousand million pairs.
 
-use super::words::WORDS;
+use crate::load::words::WORDS;
 use crate::stats::random::{Stream, job_base, mix};
 
 /// Words of a nonce.

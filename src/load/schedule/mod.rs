@@ -134,7 +134,7 @@ impl Scheduler {
             limit,
             open,
             duration: settings.duration_s.map(|seconds| (seconds * 1e9) as Ns),
-            before: portion(before, share),
+            before: share.of(before) as usize,
             phase: Phase::Probe,
             head: None,
             head_waited: false,
@@ -245,7 +245,7 @@ impl Scheduler {
         }
         // A nanosecond later, so that rounding cannot make the moment come before the change.
         let grows = self.limit.reaches(whole + 1.0).map(|seconds| ((seconds * 1e9) as Ns + 1).max(t + 1));
-        (portion(whole as u32, self.share), grows)
+        (self.share.of(whole as u32) as usize, grows)
     }
 
     fn send(&mut self, now: Ns, intended: Option<Ns>) -> Next {
@@ -313,11 +313,6 @@ impl Source for Scheduler {
     }
 
     fn ended(&mut self, _now: Ns, _record: &Record, _text: Option<Vec<u8>>) {}
-}
-
-/// What one of several clients takes of a number, so that all together take it exactly.
-fn portion(whole: u32, share: Share) -> usize {
-    (whole / share.world + u32::from(share.rank < whole % share.world)) as usize
 }
 
 /// `x-request-id` of entry `index`.

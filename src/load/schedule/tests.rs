@@ -164,8 +164,13 @@ fn a_growing_concurrency_says_when_it_wants_to_be_asked() {
 #[test]
 fn clients_share_a_concurrency_exactly() {
     for (whole, world) in [(10, 3), (7, 7), (128, 5)] {
-        let parts: usize = (0..world).map(|rank| portion(whole, Share { rank, world })).sum();
-        assert_eq!(parts, whole as usize);
+        let parts: u32 = (0..world).map(|rank| Share { rank, world }.of(whole)).sum();
+        assert_eq!(parts, whole);
+        for rank in 0..world {
+            let share = Share { rank, world };
+            let mine = (0..u64::from(whole)).filter(|entry| entry % u64::from(world) == u64::from(rank)).count();
+            assert_eq!(share.first(whole.into()), mine as u64);
+        }
     }
 }
 

@@ -55,10 +55,17 @@ pub fn models(web: &Web, limit: Duration) -> Result<Vec<Served>, Error> {
     let failed = |what: String, hint: &str| Error::new(Kind::Workload, what).hint(hint);
     let url = web.base();
     if matches!(answer.status, 401 | 403) {
-        return Err(failed(
-            format!("{url} wants a key: {}", answer.gist()),
-            "put the key into a variable and name it: --api-key-env NAME (api_key_env in a suite)",
-        ));
+        return Err(if web.authorized() {
+            failed(
+                format!("{url} does not accept the key: {}", answer.gist()),
+                "check the variable that --api-key-env names (api_key_env in a suite), or the login in the address",
+            )
+        } else {
+            failed(
+                format!("{url} wants a key: {}", answer.gist()),
+                "put the key into a variable and name it: --api-key-env NAME (api_key_env in a suite)",
+            )
+        });
     }
     if !answer.ok() {
         return Err(failed(

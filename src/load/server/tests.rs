@@ -103,6 +103,15 @@ fn what_is_no_list_of_models_is_told_from_a_server_that_wants_a_key() {
 }
 
 #[test]
+fn a_key_that_is_refused_is_told_from_one_that_was_not_given() {
+    let server = stage(&[("/v1/models", 401, "")]);
+    let headers = [("Authorization".to_owned(), "Bearer x".to_owned())];
+    let web = Web::new(server.web.base(), &headers, &Tls::default()).unwrap();
+    assert!(models(&web, LIMIT).unwrap_err().what.contains("does not accept the key"));
+    assert!(models(&server.web, LIMIT).unwrap_err().what.contains("wants a key"));
+}
+
+#[test]
 fn a_server_is_ready_by_its_health_or_by_its_models() {
     let server = stage(&[("/health", 503, r#"{"error":{"message":"Loading model"}}"#)]);
     assert_eq!(ready(&server.web, None, LIMIT), Err("/health answers with status 503: Loading model".to_owned()));

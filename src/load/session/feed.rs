@@ -33,8 +33,6 @@ pub enum Feed {
         counter: Option<Arc<dyn Counter>>,
         /// The same for the same settings and seed.
         plan: Arc<Plan>,
-        /// Of the whole plan.
-        sha256: String,
         /// How lengths were made.
         made: String,
         /// Known once the engine is done.
@@ -94,8 +92,7 @@ impl Feed {
         let builder = build::start(maker, settings, move || bell.wake())?;
         let scheduler = Box::new(Scheduler::new(settings, Arc::clone(&plan), Box::new(builder)));
         let kept = Box::new(Kept::new(scheduler, counter.is_some(), folder)?);
-        let sha256 = plan.sha256();
-        Ok(Self::Plan { kept, counter, plan, sha256, made, report: None })
+        Ok(Self::Plan { kept, counter, plan, made, report: None })
     }
 
     fn chat(
@@ -155,26 +152,29 @@ impl Feed {
         }
     }
 
-    /// Measured requests, where the plan has a number of them.
+    /// Measured requests of this client, where the plan has a number of them. Conversations have none: a limit on their turns is no promise of as many,
+    /// and turns behind a failed one are counted by the conversations.
     pub fn planned(&self) -> Option<u64> {
         match self {
-            Self::Plan { plan, .. } => plan.count(Phase::Measured),
-            Self::Chat { planned, .. } => *planned,
+            Self::Plan { plan, .. } => plan.own(Phase::Measured),
+            Self::Chat { .. } => None,
         }
     }
 
-    /// Requests of every part, likewise.
+    /// Requests of every part; of conversations at most as many.
     pub fn planned_in_all(&self) -> Option<u64> {
         match self {
-            Self::Plan { plan, .. } => plan.len(),
+            Self::Plan { plan, .. } => {
+                [Phase::Warmup, Phase::Prime, Phase::Measured].into_iter().map(|phase| plan.own(phase)).sum()
+            }
             Self::Chat { planned, .. } => *planned,
         }
     }
 
-    /// Hash of the plan, where it is one.
-    pub fn sha256(&self) -> Option<&str> {
+    /// Hash of the plan, where it is one. It goes through all of it: not to be asked for before the load.
+    pub fn sha256(&self) -> Option<String> {
         match self {
-            Self::Plan { sha256, .. } => Some(sha256),
+            Self::Plan { plan, .. } => Some(plan.sha256()),
             Self::Chat { .. } => None,
         }
     }

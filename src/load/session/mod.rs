@@ -13,7 +13,7 @@ mod lengths;
 mod one;
 pub mod passes;
 mod recount;
-mod search;
+pub mod search;
 mod words;
 
 use std::sync::atomic::AtomicBool;
@@ -22,6 +22,7 @@ use std::sync::{Arc, Mutex};
 pub use known::{Known, headers};
 pub use one::{Loaded, SUMMARY_FILE};
 
+use super::plan::lengths::LONGEST;
 use super::settings::Settings;
 use super::target::Target;
 use super::tokens::Recipe;
@@ -109,6 +110,11 @@ impl<'a> Session<'a> {
         let longest = u64::from(isl.unwrap_or(0)) + u64::from(osl);
         if longest <= most {
             return Ok(());
+        }
+        if longest > u64::from(LONGEST) {
+            return Err(Error::usage(format!("a length has no end, and the server takes {most} tokens at most")).hint(
+                "give the distribution a least and a greatest, e.g. lognormal:512,128,1,4096, or say how many --requests",
+            ));
         }
         Err(Error::usage(format!("the longest request has {longest} tokens, and the server takes {most} at most"))
             .hint("shorten --isl or --osl, or start the server with a greater length (--max-model-len, -c)"))

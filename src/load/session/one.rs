@@ -78,7 +78,7 @@ impl Session<'_> {
         facts.model = Some(self.known.model.id.clone());
         facts.started_utc = started_utc;
         facts.settings = words::settings(settings, &self.known, &ran.feed);
-        facts.planned = ran.feed.planned().or(facts.planned);
+        facts.planned = ran.feed.planned();
         facts.notes = self.known.notes.clone();
         facts.notes.extend(ran.feed.notes());
         let Ran { report, mut stored, feed } = ran;
@@ -149,8 +149,12 @@ impl Session<'_> {
 
     fn options(&self, settings: &Settings) -> Options {
         let (streams, ahead) = match settings.shape {
-            Shape::Closed { concurrency } => (Some(u64::from(concurrency)), concurrency as usize),
+            Shape::Closed { concurrency } => {
+                let own = settings.share.of(concurrency);
+                (Some(u64::from(own)), own as usize)
+            }
             Shape::Open { max_concurrency, .. } | Shape::Trace { max_concurrency, .. } => {
+                let max_concurrency = max_concurrency.map(|most| settings.share.of(most));
                 (max_concurrency.map(u64::from), max_concurrency.map_or(AHEAD, |most| AHEAD.min(most as usize)))
             }
         };

@@ -13,12 +13,21 @@ use crate::load::suite::bounded;
 use crate::load::summary::Summary;
 use crate::load::sweep::{Point, Search};
 
+/// What a search has done.
+#[derive(Debug)]
+pub struct Searched {
+    /// Its points, in the order in which they were measured.
+    pub loaded: Vec<Loaded>,
+    /// What it found, in a sentence; absent where it was stopped.
+    pub found: Option<String>,
+}
+
 impl Session<'_> {
     /// Measures point after point. Without a count or time of its own each gets as many requests as suit its concurrency.
     ///
     /// # Errors
     /// As [`Session::load`].
-    pub fn search(&self, search: &Search, settings: &Settings, folder: &Path) -> Result<Vec<Loaded>, Error> {
+    pub fn search(&self, search: &Search, settings: &Settings, folder: &Path) -> Result<Searched, Error> {
         let (mut loaded, mut points) = (Vec::new(), Vec::new());
         while let Some(value) = search.next(&points) {
             let mut settings = settings.clone();
@@ -35,22 +44,24 @@ impl Session<'_> {
             let stop = done.interrupted;
             loaded.push(Loaded { name, ..done });
             if stop {
-                return Ok(loaded);
+                return Ok(Searched { loaded, found: None });
             }
         }
         let outcome = search.outcome(&points);
-        let best = outcome.best.map(|best| match best.output_tok_s {
-            Some(tokens) => format!("saturation at {}: {tokens:.1} output tok/s", best.value),
-            None => format!("saturation at {}: {:.2} requests/s", best.value, best.request_s),
+        let best = outcome.best.map(|best| {
+            let rate = match best.output_tok_s {
+                Some(tokens) => format!("{tokens:.1} output tok/s"),
+                None => format!("{:.2} requests/s", best.request_s),
+            };
+            match outcome.limit {
+                Some(_) => format!("saturation at {}: {rate}", best.value),
+                None => format!("no saturation up to {}: {rate} there; search further", best.value),
+            }
         });
         let limit = outcome.limit.map(|(value, limit)| format!("at {value} {}", limit.words()));
         let words: Vec<String> = best.into_iter().chain(limit).collect();
-        self.watcher.say(&if words.is_empty() {
-            "the search found no point that pays".to_owned()
-        } else {
-            words.join("; ")
-        });
-        Ok(loaded)
+        let found = if words.is_empty() { "the search found no point that pays".to_owned() } else { words.join("; ") };
+        Ok(Searched { loaded, found: Some(found) })
     }
 }
 

@@ -271,6 +271,8 @@ pub struct Stored {
     pub longest_wait_s: f64,
     /// `Retry-After` as given, and how often; the first few different ones of the measured part.
     pub retry_after: std::collections::BTreeMap<String, u64>,
+    /// What the server or the system said of failures, and how often; likewise.
+    pub said: std::collections::BTreeMap<String, u64>,
     /// Codes of responses that are not 200, and how often, of the measured part.
     pub http: std::collections::BTreeMap<u16, u64>,
     /// Models that responses named, and how often; the first few different ones of the measured part.

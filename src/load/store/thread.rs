@@ -57,6 +57,7 @@ struct Tally {
     chunk_bytes: u64,
     before: (u64, u64),
     retry_after: BTreeMap<String, u64>,
+    said: BTreeMap<String, u64>,
     http: BTreeMap<u16, u64>,
     models: BTreeMap<String, u64>,
 }
@@ -184,6 +185,7 @@ impl Writer {
         if record.phase == Phase::Measured {
             self.rows.push(record, ended.at)?;
             count(&mut self.tally.retry_after, record.retry_after.as_deref());
+            count(&mut self.tally.said, record.error.as_deref());
             count(&mut self.tally.models, record.model.as_deref());
             if let Some(code) = record.http.filter(|code| *code != 200) {
                 *self.tally.http.entry(code).or_default() += 1;
@@ -236,6 +238,7 @@ impl Writer {
             waited_s: 0.0,
             longest_wait_s: 0.0,
             retry_after: tally.retry_after,
+            said: tally.said,
             http: tally.http,
             models: tally.models,
             rows: self.rows,

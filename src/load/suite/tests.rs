@@ -1,6 +1,7 @@
 //! Tables as people write them.
 
 use super::*;
+use crate::load::sweep::Search;
 use crate::plan::{Faults, Kinds, Suite};
 
 /// Reads the keys of a table, and what is wrong with them.
@@ -28,14 +29,7 @@ fn an_empty_table_is_the_load_that_a_command_line_without_options_is() {
     let planned = well("");
     let work =
         Work::Synthetic { isl: Lengths::Fixed(128), osl: Lengths::Fixed(128), prefix: Prefix { tokens: 0, groups: 1 } };
-    assert_eq!(
-        planned,
-        [Planned {
-            name: String::new(),
-            seeded: false,
-            settings: Settings { requests: Some(20), work, ..Settings::default() }
-        }]
-    );
+    assert_eq!(planned, [Planned::new("", false, Settings { requests: Some(20), work, ..Settings::default() })]);
 }
 
 #[test]
@@ -86,7 +80,7 @@ fn every_setting_stands_under_its_own_name() {
         ca_file: Some(root.join("LICENSE")),
         ..Settings::default()
     };
-    assert_eq!(planned, [Planned { name: String::new(), seeded: true, settings }]);
+    assert_eq!(planned, [Planned::new("", true, settings)]);
 }
 
 #[test]
@@ -166,5 +160,63 @@ fn what_does_not_fit_is_named_with_its_key() {
         let (_, faults) = table(text);
         assert!(faults.iter().any(|fault| fault.starts_with(&format!("{key}: "))), "{text}: {faults:?}");
         assert!(!faults.iter().any(|fault| fault.contains("secret")), "{faults:?}");
+    }
+}
+
+#[test]
+fn a_matrix_makes_its_cells_with_passes_to_warm_up() {
+    let cells = well("matrix = 'standard'");
+    let names: Vec<&str> = cells.iter().map(|cell| cell.name.as_str()).collect();
+    assert_eq!(names, ["128-128", "256-256", "1024-1024", "1024-128", "128-1024"]);
+    assert!(cells.iter().all(|cell| cell.warmups == 2 && cell.role == Role::Cell { ends: false }));
+    assert!(cells.iter().all(|cell| cell.settings.requests == Some(1) && cell.settings.temperature == 0.0));
+    let four = well("matrix = 'standard'\nconcurrency = 4\nwarmup_passes = 0");
+    assert!(four.iter().all(|cell| cell.warmups == 0 && cell.settings.requests == Some(4)));
+    let tests: Vec<String> = well("matrix = 't1-t6'").into_iter().map(|cell| cell.name).collect();
+    assert_eq!(tests, ["t1", "t2", "t3", "t4", "t5", "t6"]);
+    let row = well("matrix = 'concurrency'\nisl = 64\nosl = 16");
+    assert_eq!(row.last().unwrap().settings.shape, Shape::Closed { concurrency: 128 });
+    assert!(row.iter().all(|cell| cell.role == Role::Cell { ends: true }));
+}
+
+#[test]
+fn a_cell_that_is_too_long_for_the_server_says_so_and_a_plain_load_is_sent_as_asked() {
+    let cells = well("matrix = 'extended'");
+    let long = cells.iter().find(|cell| cell.name == "8192-1024").unwrap();
+    assert_eq!(
+        long.too_long(Some(8192)).as_deref(),
+        Some("8192 + 1024 tokens are more than the 8192 that the server takes")
+    );
+    assert_eq!((long.too_long(Some(9216)), long.too_long(None)), (None, None));
+    assert_eq!(well("isl = 8192\nosl = 1024")[0].too_long(Some(100)), None);
+}
+
+#[test]
+fn a_search_begins_at_the_first_of_its_points_and_ends_at_the_last() {
+    let search = |text: &str| match well(text).as_slice() {
+        [only] => (only.role, only.settings.shape.clone()),
+        several => panic!("{} loads", several.len()),
+    };
+    let (role, shape) = search("saturation = true\nconcurrency = '2..64'");
+    assert_eq!(role, Role::Search(Search { from: 2.0, ..Search::concurrencies(64) }));
+    assert_eq!(shape, Shape::Closed { concurrency: 2 });
+    assert_eq!(search("saturation = true").0, Role::Search(Search::concurrencies(1024)));
+    assert_eq!(search("saturation = true\nrate = '1,8'").0, Role::Search(Search::rates(1.0, 8.0)));
+}
+
+#[test]
+fn sets_that_contradict_other_keys_are_faults() {
+    for (text, key) in [
+        ("matrix = 'standard'\nisl = 64", "isl"),
+        ("matrix = 't1-t6'\nconcurrency = 4", "concurrency"),
+        ("matrix = 'standard'\nconcurrency = [1, 2]", "concurrency"),
+        ("matrix = 'standard'\nrate = 1", "matrix"),
+        ("matrix = 'standard'\nsaturation = true", "saturation"),
+        ("matrix = 'huge'", "matrix"),
+        ("saturation = true\ntrace = 'Cargo.toml'", "saturation"),
+        ("saturation = true\nconversations = { num_clients = 2 }", "saturation"),
+    ] {
+        let (planned, faults) = table(text);
+        assert!(faults.iter().any(|fault| fault.contains(key)), "{text}: {faults:?} {planned:?}");
     }
 }

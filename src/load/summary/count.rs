@@ -80,6 +80,7 @@ pub fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error> {
         short: totals.short,
         http: stored.http.clone(),
         retry_after: stored.retry_after.clone(),
+        said: stored.said.clone(),
         resent: totals.resent,
         before: (stored.before.0 > 0).then_some(Before { requests: stored.before.0, completed: stored.before.1 }),
         duration_s: seconds,
@@ -254,7 +255,7 @@ fn steady(
         completed,
         request_throughput_req_s: completed as f64 / seconds,
         output_tokens: tokens,
-        output_throughput_tok_s: tokens.map(|tokens| tokens / seconds),
+        output_throughput_tok_s: tokens.filter(|tokens| *tokens > 0.0).map(|tokens| tokens / seconds),
         tokens_by: if seen.counted {
             "counted"
         } else if seen.even {
@@ -358,7 +359,8 @@ fn remarks(facts: &Facts, totals: &Totals, lengths: &Lengths, notes: &mut Vec<St
         ));
     }
     if totals.resent > 0 {
-        notes.push(format!("{} requests were sent more than once; their time counts from the first", totals.resent));
+        let what = if totals.resent == 1 { "request was" } else { "requests were" };
+        notes.push(format!("{} {what} sent more than once, timed from the first sending", totals.resent));
     }
     if let Goal::Open(_, Some(cap)) = facts.goal {
         notes.push(format!("at most {cap} requests were in flight; what had to wait keeps its intended time"));

@@ -11,6 +11,7 @@ mod count;
 pub mod definitions;
 mod open;
 mod pass;
+pub mod points;
 mod samples;
 mod text;
 mod window;
@@ -92,21 +93,24 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// What the settings say; the rest empty.
+    /// What the settings say, of this client's share; the rest empty.
     pub fn of(settings: &Settings) -> Self {
+        let share = settings.share;
+        let own = |most: Option<u32>| most.map(|most| share.of(most));
+        let rate_of = |rate: f64| rate / f64::from(share.world);
         Self {
             url: String::new(),
             model: settings.model.clone(),
             started_utc: String::new(),
             settings: serde_json::Value::Null,
             goal: match &settings.shape {
-                Shape::Closed { concurrency } => Goal::Closed(f64::from(*concurrency)),
-                Shape::Open { rate, max_concurrency, .. } => Goal::Open(Some(*rate), *max_concurrency),
-                Shape::Trace { max_concurrency, .. } => Goal::Open(None, *max_concurrency),
+                Shape::Closed { concurrency } => Goal::Closed(f64::from(share.of(*concurrency))),
+                Shape::Open { rate, max_concurrency, .. } => Goal::Open(Some(rate_of(*rate)), own(*max_concurrency)),
+                Shape::Trace { max_concurrency, .. } => Goal::Open(None, own(*max_concurrency)),
             },
             process: match settings.shape {
                 Shape::Open { rate, arrival, max_concurrency: None } if settings.ramp.is_none() => {
-                    Some((arrival, rate))
+                    Some((every(arrival, share.world), rate_of(rate)))
                 }
                 _ => None,
             },
@@ -117,6 +121,16 @@ impl Facts {
             rtt_ms: None,
             notes: Vec::new(),
         }
+    }
+}
+
+/// The gaps between every n-th arrival: sums of n gaps. Those of a gamma process, of which Poisson's is one, are gamma again.
+fn every(arrival: Arrival, n: u32) -> Arrival {
+    match arrival {
+        _ if n == 1 => arrival,
+        Arrival::Constant => Arrival::Constant,
+        Arrival::Poisson => Arrival::Gamma(f64::from(n)),
+        Arrival::Gamma(shape) => Arrival::Gamma(shape * f64::from(n)),
     }
 }
 
@@ -159,6 +173,9 @@ pub struct Summary {
     /// `Retry-After` as given.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub retry_after: BTreeMap<String, u64>,
+    /// What the server or the system said of failures, and how often; the first few different ones.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub said: BTreeMap<String, u64>,
     /// Requests that were sent anew.
     pub resent: u64,
     /// Requests before the measured part, and those of them that were answered.
@@ -281,7 +298,7 @@ pub struct Steady {
     pub request_throughput_req_s: f64,
     /// Output tokens of answered requests that arrived in it, by the time of each chunk.
     pub output_tokens: Option<f64>,
-    /// Of these, per second.
+    /// Of these, per second; absent where none arrived: the window is shorter than an answer's gaps then.
     pub output_throughput_tok_s: Option<f64>,
     /// How tokens were laid to chunks: `counted` by the server in each, `one` a chunk, `even` over the chunks of an answer.
     pub tokens_by: &'static str,

@@ -6,7 +6,7 @@ use super::*;
 use crate::host::net::{Ns, Stamp};
 use crate::load::certificate::{Evidence, judge};
 use crate::load::order::{Asked, Chunk, ChunkKind, Phase, Record, Sink as _, Status, Usage};
-use crate::load::settings::Arrival;
+use crate::load::settings::{Arrival, Share};
 use crate::load::store::Store;
 
 const ORIGIN: Ns = 50_000_000_000;
@@ -406,4 +406,31 @@ fn a_queue_that_grows_to_the_end_is_more_than_the_server_can_take() {
     assert!(flat.notes.iter().any(|note| note.contains("not those of the arrival process")), "{:?}", flat.notes);
     let closed = count("closed-open", closed(1), vec![answer(0, 0.0, &[10.0, 20.0], Some(2))]).summary;
     assert_eq!((closed.oversaturated, closed.arrivals), (None, None));
+}
+
+#[test]
+fn one_client_of_several_is_held_to_its_own_share() {
+    let facts = |shape| Facts::of(&Settings { shape, share: Share { rank: 1, world: 2 }, ..Settings::default() });
+    assert_eq!(facts(Shape::Closed { concurrency: 5 }).goal, Goal::Closed(2.0));
+    let open = |arrival| facts(Shape::Open { rate: 8.0, arrival, max_concurrency: None });
+    assert_eq!(open(Arrival::Poisson).goal, Goal::Open(Some(4.0), None));
+    // Every second arrival of a Poisson process: gaps are sums of two exponential ones.
+    assert_eq!(open(Arrival::Poisson).process, Some((Arrival::Gamma(2.0), 4.0)));
+    assert_eq!(open(Arrival::Gamma(0.5)).process, Some((Arrival::Gamma(1.0), 4.0)));
+    assert_eq!(open(Arrival::Constant).process, Some((Arrival::Constant, 4.0)));
+}
+
+#[test]
+fn what_was_said_of_failures_stands_behind_their_kinds() {
+    let requests = (0..5)
+        .map(|n| {
+            let error = Some(if n < 3 { "status 500: out of memory" } else { "status 503: loading" }.to_owned());
+            (Record { error, ..failed(n, 0.0, 10.0, Status::Http).0 }, Vec::new())
+        })
+        .collect();
+    let summary = count("said", closed(1), requests).summary;
+    assert_eq!(summary.said["status 500: out of memory"], 3);
+    let text = text(&summary, 200, false);
+    let wanted = "errors: http 5; 3 x \"status 500: out of memory\"; 2 x \"status 503: loading\"";
+    assert!(text.contains(wanted), "{text}");
 }

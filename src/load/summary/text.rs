@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
-use super::{Metric, REACHED, Summary};
+use super::{Metric, REACHED, Steady, Summary};
 
 /// Width of a column of figures.
 const COLUMN: usize = 10;
@@ -19,6 +19,11 @@ const NAMES: usize = 22;
 /// Narrowest that still holds the names and all figures; below it the outer percentiles go.
 const NARROW: usize = NAMES + 7 * COLUMN;
 
+/// Different words of failures that are shown, the most frequent ones; the JSON has more.
+const SAID_SHOWN: usize = 3;
+/// Turns whose mean is shown; all of them are in the JSON.
+const TURNS_SHOWN: usize = 6;
+
 /// Draws it. `width` in characters; below some 90 the columns p90 and p95 are left out, and definitions stand only where there is room.
 pub fn text(summary: &Summary, width: usize, colour: bool) -> String {
     let ink = Ink { colour };
@@ -26,6 +31,7 @@ pub fn text(summary: &Summary, width: usize, colour: bool) -> String {
     head(&mut out, summary, width, ink);
     table(&mut out, summary, width, ink);
     rates(&mut out, summary, width, ink);
+    turns(&mut out, summary, width, ink);
     faults(&mut out, summary, width, ink);
     client(&mut out, summary, width, ink);
     out
@@ -172,8 +178,10 @@ fn rates(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
     let what = steady.map_or("", |steady| if steady.target.is_some() { "steady" } else { "arrivals" });
     out.push('\n');
     line(out, &ink.bold(&format!("{:NAMES$}{:>COLUMN$}{what:>COLUMN$}", "", "whole run")));
+    // A window in which nothing ended is shorter than a request: its rate is not known, and not nothing.
+    let within = |steady: &Steady| (steady.completed > 0).then_some(steady.request_throughput_req_s);
     let rows = [
-        ("requests/s", summary.request_throughput_req_s, steady.map(|steady| steady.request_throughput_req_s)),
+        ("requests/s", summary.request_throughput_req_s, steady.and_then(within)),
         ("output tok/s", summary.output_throughput_tok_s, steady.and_then(|steady| steady.output_throughput_tok_s)),
         ("total tok/s", summary.total_throughput_tok_s, None),
         ("in flight", summary.concurrency_mean, steady.map(|steady| steady.concurrency_mean)),
@@ -213,6 +221,31 @@ fn rates(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
     }
 }
 
+/// What became of conversations, and how long their turns waited for the first token: a prefix cache shows from the second turn on.
+fn turns(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
+    let Some(figures) = &summary.conversations else { return };
+    let ended = figures.conversations;
+    let mut text = format!("{} begun, {} to their end", count(ended.begun), count(ended.done));
+    for (number, what) in [(ended.failed, "failed"), (ended.cut, "cut off")] {
+        if number > 0 {
+            let _ = write!(text, ", {} {what}", count(number));
+        }
+    }
+    if figures.turns.not_sent > 0 {
+        let _ = write!(text, ", {} turns behind a failed one never sent", count(figures.turns.not_sent));
+    }
+    let means: Vec<String> = figures
+        .by_turn
+        .iter()
+        .filter_map(|turn| Some(format!("turn {}: {} ms", turn.turn, figure(turn.ttft_ms.mean?))))
+        .take(TURNS_SHOWN)
+        .collect();
+    if !means.is_empty() {
+        let _ = write!(text, "; mean TTFT {}", means.join(", "));
+    }
+    said(out, "conversations:", |label| ink.bold(label), &text, width);
+}
+
 fn faults(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
     let listed = |map: Vec<(String, u64)>| {
         map.iter().map(|(kind, number)| format!("{kind} {}", count(*number))).collect::<Vec<_>>().join(", ")
@@ -227,6 +260,11 @@ fn faults(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
         if !summary.retry_after.is_empty() {
             let waits: Vec<&str> = summary.retry_after.keys().map(String::as_str).collect();
             let _ = write!(text, "; Retry-After {}", waits.join(", "));
+        }
+        let mut often: Vec<(&String, &u64)> = summary.said.iter().collect();
+        often.sort_by(|one, other| other.1.cmp(one.1));
+        for (words, number) in often.into_iter().take(SAID_SHOWN) {
+            let _ = write!(text, "; {} x \"{words}\"", count(*number));
         }
         out.push('\n');
         said(out, "errors:", |label| ink.bad(label), &text, width);
@@ -267,7 +305,7 @@ fn percent(share: f64) -> String {
 }
 
 /// Three to five digits of what matters.
-fn figure(value: f64) -> String {
+pub(super) fn figure(value: f64) -> String {
     match value.abs() {
         size if size < 10.0 => format!("{value:.3}"),
         size if size < 100.0 => format!("{value:.2}"),

@@ -50,7 +50,7 @@ pub(crate) fn quantiles<const N: usize>(values: &mut [f64], levels: [f64; N]) ->
 }
 
 /// Puts the `wanted` (ascending, absolute) order statistics in their places; `values` starts at `offset`.
-fn settle(values: &mut [f64], offset: usize, wanted: &[usize]) {
+pub(crate) fn settle(values: &mut [f64], offset: usize, wanted: &[usize]) {
     let Some(&middle) = wanted.get(wanted.len() / 2) else { return };
     let (left, _, right) = values.select_nth_unstable_by(middle - offset, f64::total_cmp);
     settle(left, offset, &wanted[..wanted.len() / 2]);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Comparison, Interval};
-use crate::model::Instant;
+use crate::model::{Instant, Paper};
 
 /// One campaign: its words, its design, and what its rows support.
 #[derive(Debug, Clone, Serialize)]
@@ -21,6 +21,9 @@ pub struct CampaignReport {
     pub question: Option<String>,
     /// Markdown prose of its authors.
     pub prose: Option<String>,
+    /// Who its authors are and how it is cited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub study: Option<Paper>,
     /// Provenance lines.
     pub provenance: Vec<String>,
     /// Machine label and its name for people.

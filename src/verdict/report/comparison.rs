@@ -5,7 +5,7 @@
 
 use serde::{Serialize, Serializer};
 
-use super::Interval;
+use super::{Interval, PairsReport, ShiftReport, StabilityPanel};
 use crate::model::Direction;
 
 /// An interval and how it was made.
@@ -112,6 +112,9 @@ pub struct Adjusted {
     pub family: String,
     /// Members that were counted.
     pub family_size: usize,
+    /// The p of the other members, for the same family under another choice.
+    #[serde(skip)]
+    pub others: Vec<f64>,
 }
 
 /// One pair of environments and one metric.
@@ -207,8 +210,14 @@ pub struct Comparison {
     pub order: String,
     /// The verdict without flagged runs, for the stability panel.
     pub without_flagged: Option<WithoutFlagged>,
-    /// The verdict under other choices.
+    /// The verdict under other choices, one at a time.
     pub stability: Vec<Stability>,
+    /// The verdict under every combination of method, runs and margin; absent where nothing could be compared, or no per cent exists.
+    pub stability_panel: Option<StabilityPanel>,
+    /// Runs of a design with blocks, pair by pair; absent without one.
+    pub pairs: Option<PairsReport>,
+    /// Where in the distribution of the requests the arms differ; absent where the runs keep no requests.
+    pub shift: Option<ShiftReport>,
     /// The verdict.
     pub verdict: Verdict,
 }

@@ -3,10 +3,15 @@
 //! In:  filled by [`super`].  Out: `sparkbench.analysis/1`, serialised with sorted arrays and `null` for absent.
 //! Not here: how a number came about (see `stats`), how it is shown (see `page`).
 
+pub mod across;
+mod calibration;
 mod campaign;
 mod comparison;
 mod cost;
+mod course;
+mod evidence;
 mod group;
+mod history;
 mod physics;
 mod run;
 mod trap;
@@ -15,6 +20,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+pub use across::Across;
+pub use calibration::{CalibrationArm, CalibrationReport};
 pub use campaign::{CampaignReport, Criterion, Essential, EssentialCell, OrderReport, PublishedCheck, Sentence};
 pub use comparison::{
     Adjusted, Comparison, Effect, FReport, NamedInterval, PermutationReport, Stability, TReport, TostReport, UReport,
@@ -24,7 +31,13 @@ pub use cost::{
     ApartReport, BestBatch, Choice, CostReport, Excluded, MachineRow, MachineTable, OtherPrice, OwnFigure, PriceReport,
     ReferenceReport,
 };
+pub use course::{
+    CampaignCourse, CourseReport, Courses, GridReport, GridRow, HeldReport, InFlightReport, QuantityReport,
+    WindowReport,
+};
+pub use evidence::{PairRow, PairsReport, ShiftDecile, ShiftReport, StabilityCell, StabilityMethod, StabilityPanel};
 pub use group::{BootstrapReport, DriftReport, Group, MedianInterval, OutlierReport, RequestPercentile};
+pub use history::{HistoryFigure, HistoryPoint, HistoryReport, HistoryStep};
 pub use physics::{Estimate, KvReport, PhysicsReport};
 pub use run::{RunReport, StatusText};
 pub use trap::{Evidence, Severity, Subject, TrapReport, TrapStatus};
@@ -61,8 +74,17 @@ pub struct Analysis {
     pub best_batches: Vec<BestBatch>,
     /// The same model and shape of requests on several machines.
     pub machines: Vec<MachineTable>,
+    /// The method tried on identical arms, a row for each campaign with runs enough.
+    pub calibration: Vec<CalibrationReport>,
     /// Published figures for the machines of this analysis: context, never a verdict.
     pub references: Vec<ReferenceReport>,
+    /// What is seen across cells and campaigns.
+    #[serde(flatten)]
+    pub across: Across,
+    /// How runs went over time, and which planned runs are not there.
+    pub courses: Courses,
+    /// Cells that several campaigns measured, and the verdict from each campaign to the next.
+    pub history: Vec<HistoryReport>,
 }
 
 /// Name and version of the program.
@@ -87,6 +109,21 @@ pub struct Settings {
     pub baseline: Option<String>,
     /// Margin of every metric, per cent, unless a campaign fixed its own (see [`CampaignReport::margins_pct`]).
     pub margins_pct: BTreeMap<String, f64>,
+    /// What was said beyond the defaults: with it and the settings above the same analysis can be made again.
+    pub asked: Asked,
+}
+
+/// What the person who made the analysis said.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Asked {
+    /// Environment that others are held against, where one was named.
+    pub baseline: Option<String>,
+    /// Margins that were named, per cent.
+    pub margins_pct: BTreeMap<String, f64>,
+    /// Whether labels came from a file of their own.
+    pub labels: bool,
+    /// Whether names, addresses and secrets were replaced before anything was judged.
+    pub scrubbed: bool,
 }
 
 /// One file that was looked at.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::{Instant, Setup, Source, Status};
+use crate::model::{Course, Instant, Setup, Source, Status};
 
 const START: i64 = 1_800_000_000_000;
 
@@ -22,6 +22,7 @@ fn run(samples: Vec<Sample>) -> Run {
         series: Vec::new(),
         extras: Vec::new(),
         telemetry: samples,
+        course: Course::default(),
         setup: Setup::default(),
         source: Source { path: "r.json".into(), format: "run".into(), sha256: String::new() },
         files: vec![Source { path: "r_gpu.csv".into(), format: "nvidia-smi-csv".into(), sha256: String::new() }],

@@ -1,9 +1,9 @@
 //! P7: a KV cache that is a straight line of the memory in use was computed from it, not measured.
 //!
-//! In:  [`derived_columns`].  Out: one finding a column.
+//! In:  [`Case::derived`].  Out: one finding a column.
 //! Not here: how it is found (see `columns`), what the memory column holds (see `memory_scope`).
 
-use super::columns::{CHANCE, Derived, MIN_ROWS, Relation, SPREAD_OVER_ROUNDING, derived_columns};
+use super::columns::{CHANCE, Derived, MIN_ROWS, Relation, SPREAD_OVER_ROUNDING};
 use super::finding::named;
 use super::{Finding, Trap};
 use crate::model::Metric;
@@ -37,7 +37,7 @@ impl Trap for AffineColumns {
         )
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        let findings: Vec<Finding> = derived_columns(case).iter().filter_map(|derived| say(case, derived)).collect();
+        let findings: Vec<Finding> = case.derived().iter().filter_map(|derived| say(case, derived)).collect();
         if findings.is_empty() { vec![nothing(case)] } else { findings }
     }
 }

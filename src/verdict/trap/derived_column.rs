@@ -1,9 +1,9 @@
 //! P5: a column that is a product or ratio of others is not a further measurement.
 //!
-//! In:  [`derived_columns`].  Out: one finding a derived column.
+//! In:  [`Case::derived`].  Out: one finding a derived column.
 //! Not here: how it is found (see `columns`).
 
-use super::columns::{CHANCE, Derived, MATCHING_SHARE, MIN_ROWS, Relation, SPREAD_OVER_ROUNDING, derived_columns};
+use super::columns::{CHANCE, Derived, MATCHING_SHARE, MIN_ROWS, Relation, SPREAD_OVER_ROUNDING};
 use super::finding::named;
 use super::{Finding, Trap};
 use crate::verdict::case::Case;
@@ -37,8 +37,7 @@ impl Trap for DerivedColumn {
         )
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        let found: Vec<Derived> =
-            derived_columns(case).into_iter().filter(|d| d.relation == Relation::Product).collect();
+        let found: Vec<&Derived> = case.derived().iter().filter(|d| d.relation == Relation::Product).collect();
         if found.is_empty() {
             return vec![nothing(case)];
         }

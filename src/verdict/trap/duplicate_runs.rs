@@ -148,7 +148,7 @@ fn labels(case: &Case<'_>, cell: &Cell<'_>) -> Option<Finding> {
         return None;
     }
     let said: Vec<String> =
-        by_label.iter().map(|(label, runs)| format!("repeat {label} {} times", runs.len())).collect();
+        by_label.iter().map(|(label, runs)| format!("{} runs called repeat {label}", runs.len())).collect();
     let message = format!("{} in {} has {}", place(case, cell.model, cell.workload), cell.environment, list(&said));
     let evidence = by_label.iter().flat_map(|(label, runs)| {
         runs.iter().map(move |run| {

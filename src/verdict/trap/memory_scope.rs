@@ -3,7 +3,7 @@
 //! In:  the straight line between KV cache and memory, the machine's kind of memory.  Out: one finding a campaign.
 //! Not here: how the line is found (see `columns`).
 
-use super::columns::{Derived, MIN_ROWS, Relation, derived_columns};
+use super::columns::{Derived, MIN_ROWS, Relation};
 use super::{Finding, Trap};
 use crate::verdict::case::Case;
 use crate::verdict::number::significant;
@@ -20,10 +20,11 @@ pub struct MemoryScope;
 
 /// The line that shows the KV pool to be a fraction of what was free: the memory figure was read before the pool was allocated.
 pub fn sized_before_the_pool(case: &Case<'_>) -> Option<Derived> {
-    derived_columns(case).into_iter().find(|d| {
+    let found = case.derived().iter().find(|d| {
         let both = (d.column == CACHE && d.from == [PEAK]) || (d.column == PEAK && d.from == [CACHE]);
         both && fraction(d).is_some_and(|f| f >= POOL_FRACTION.0 && f <= POOL_FRACTION.1)
-    })
+    });
+    found.cloned()
 }
 
 /// GiB of cache lost per GiB in use.

@@ -3,13 +3,14 @@
 //! In:  one campaign as a [`Case`].  Out: findings, each fired, passed or not evaluated.
 //! Not here: what a verdict makes of them.
 //!
-//! Adding a trap is one file and one line in [`TRAPS`].
+//! Adding a trap is one file and one line in [`TRAPS`]; a state of the machine or a setting of the arms is a row of the file that has such rows.
 
 pub mod columns;
 pub mod finding;
 pub mod physics;
 
 mod affine_columns;
+mod arms_differ;
 mod autocorrelated;
 mod client_limited;
 mod clock_unstable;
@@ -19,14 +20,11 @@ mod definition_differs;
 mod derived_column;
 mod drift;
 mod duplicate_runs;
-mod engine_differs;
 mod failed_runs;
 mod few_requests;
 mod first_run;
-mod host_load;
 mod kv_budget;
 mod kv_tokens;
-mod memory_floor;
 mod memory_inconsistent;
 mod memory_scope;
 mod missing_metric;
@@ -38,19 +36,20 @@ mod request_errors;
 mod run_count;
 mod runs_overlap;
 mod same_speed;
-mod settings_differ;
 mod sides;
 mod single_setup;
 mod small_n;
 mod start_temperature;
+mod state;
 mod stated_facts;
-mod swap_used;
 mod temperature;
 mod throttled;
 mod token_counts;
 mod variance;
 mod weights_exceed;
 mod work_time;
+
+use rayon::prelude::*;
 
 use super::case::Case;
 use super::report::{Severity, TrapReport};
@@ -116,17 +115,17 @@ pub static TRAPS: &[&dyn Trap] = &[
     &small_n::SmallN,
     &outlier_rule::OutlierRuleCannotFire,
     &few_requests::FewRequestsForPercentile,
-    &settings_differ::SettingsDiffer,
-    &engine_differs::EngineDiffers,
+    &arms_differ::SETTINGS,
+    &arms_differ::ENGINE,
     &token_counts::TokenCountsDiffer,
     &definition_differs::DefinitionDiffers,
     &kv_budget::KvBudgetDiffers,
     &request_errors::RequestErrors,
     &client_limited::ClientLimited,
     &page_cache::PageCacheDiffers,
-    &swap_used::SwapUsed,
-    &memory_floor::MemoryFloor,
-    &host_load::HostLoad,
+    &state::SWAP_USED,
+    &state::MEMORY_FLOOR,
+    &state::HOST_LOAD,
     &single_setup::SingleSetup,
     &decode_below_band::DecodeBelowBand,
     &throttled::Throttled,
@@ -140,11 +139,10 @@ pub fn told_by_pair(id: &str) -> bool {
 
 /// Runs every trap over a campaign. Sorted by the order of [`TRAPS`], then by subject.
 pub fn look(case: &Case<'_>) -> Vec<TrapReport> {
-    let mut reports = Vec::new();
-    for trap in TRAPS {
+    let look = |trap: &&dyn Trap| {
         let mut findings = trap.check(case);
         findings.sort_by(|a, b| a.subject.cmp(&b.subject));
-        reports.extend(findings.into_iter().map(|finding| TrapReport {
+        let report = |finding: Finding| TrapReport {
             id: trap.id(),
             code: trap.code(),
             title: trap.title(),
@@ -154,7 +152,9 @@ pub fn look(case: &Case<'_>) -> Vec<TrapReport> {
             message: finding.message,
             evidence: finding.evidence,
             remedy: finding.remedy,
-        }));
-    }
-    reports
+        };
+        findings.into_iter().map(report).collect::<Vec<_>>()
+    };
+    // One a piece of work: a few of them take most of the time.
+    TRAPS.par_iter().with_max_len(1).map(look).collect::<Vec<_>>().into_iter().flatten().collect()
 }

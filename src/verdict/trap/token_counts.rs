@@ -1,7 +1,7 @@
 //! Arms whose requests had other lengths.
 //!
 //! In:  input and output lengths.  Out: one finding a candidate.
-//! Not here: other settings (see `settings_differ`).
+//! Not here: other settings (see `arms_differ`).
 
 use super::{Finding, Trap, sides};
 use crate::verdict::alike::{self, TOKENS_TOLERANCE_PCT};

@@ -48,13 +48,13 @@ pub fn probe(device: &mut dyn Device, wish: &Wish, around: &mut Around<'_>) -> R
         let Some((_, a, b)) = &pools else { continue };
         let space = device.memory().map(|memory| room(device.facts(), memory, (around.available)()));
         let outcome = match space.map(|space| job(*part, space, a, b)) {
-            Err(error) => Outcome::Failed(one_line(&error)),
+            Err(error) => Outcome::Failed(error.in_short()),
             Ok(Err(why)) => Outcome::Skipped(why),
             Ok(Ok(job)) => {
                 (around.news)(&job.name);
                 match measure(device, &job, wish, around) {
                     Ok(measured) => Outcome::Measured(Box::new(measured)),
-                    Err(error) => Outcome::Failed(one_line(&error)),
+                    Err(error) => Outcome::Failed(error.in_short()),
                 }
             }
         };
@@ -216,13 +216,6 @@ fn marks(timed: &[Timed]) -> Vec<String> {
         ));
     }
     marks
-}
-
-fn one_line(error: &Error) -> String {
-    match &error.detail {
-        Some(detail) => format!("{} ({detail})", error.what),
-        None => error.what.clone(),
-    }
 }
 
 #[cfg(test)]

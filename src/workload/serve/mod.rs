@@ -36,8 +36,8 @@ use crate::error::{Error, Kind as ErrorKind};
 use crate::host::Host;
 use crate::host::net::Listener;
 use crate::host::web::{Tls, Web};
-use crate::load::session::headers;
-use crate::load::suite::Planned;
+use crate::load::session::{headers, passes};
+use crate::load::suite::{Planned, Role};
 use crate::plan::{Model, Reader};
 
 use attach::Attach;
@@ -138,8 +138,8 @@ impl Serve {
         loads
     }
 
-    /// Path of the requests of each load, below the run's folder.
-    fn reports(&self) -> Vec<ReportSetting> {
+    /// The requests of each load, by their path below the run's folder; of a search those of the points that it went to.
+    fn reports(&self, folder: &Path) -> Vec<ReportSetting> {
         let path = |load: &Planned| match load.name.as_str() {
             "" => REQUESTS_FILE.to_owned(),
             name => format!("{LOADS_FOLDER}/{name}/{REQUESTS_FILE}"),
@@ -149,10 +149,39 @@ impl Serve {
             parser: "requests".to_owned(),
             patterns: BTreeMap::new(),
             test: (!load.name.is_empty()).then(|| load.name.clone()),
-            required: true,
+            // Which cells a server can take is known when it stands, and said where one is passed over.
+            required: !matches!(load.role, Role::Cell { .. }),
         };
-        self.loads.iter().map(report).collect()
+        self.loads
+            .iter()
+            .flat_map(|load| match load.role {
+                Role::Search(_) => points(folder, load),
+                _ => vec![report(load)],
+            })
+            .collect()
     }
+}
+
+/// The points of a search, as they lie below the run's folder. None is a fault: the first is then missing.
+fn points(folder: &Path, load: &Planned) -> Vec<ReportSetting> {
+    let below = match load.name.as_str() {
+        "" => LOADS_FOLDER.to_owned(),
+        name => format!("{LOADS_FOLDER}/{name}/{LOADS_FOLDER}"),
+    };
+    let entries = std::fs::read_dir(folder.join(&below)).into_iter().flatten().filter_map(Result::ok);
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort_unstable();
+    if names.is_empty() {
+        names.push(passes::point(&load.settings.shape));
+    }
+    let report = |name: String| ReportSetting {
+        path: format!("{below}/{name}/{REQUESTS_FILE}"),
+        parser: "requests".to_owned(),
+        patterns: BTreeMap::new(),
+        test: Some(if load.name.is_empty() { name } else { format!("{}-{name}", load.name) }),
+        required: true,
+    };
+    names.into_iter().map(report).collect()
 }
 
 impl Workload for Serve {
@@ -265,7 +294,7 @@ impl Workload for Serve {
 
     fn examine(&self, cell: &Cell<'_>, folder: &Path) -> Outcome {
         let mut outcome = Outcome::default();
-        let read = outcome.read(folder, &self.reports());
+        let read = outcome.read(folder, &self.reports(folder));
         outcome.hold_against(&self.expect, folder, &read);
         let seen = outcome.seen.requests.map(|count| (count, "requests.jsonl"));
         outcome.check_number("requests", self.asked(cell).requests, seen, 0.0);

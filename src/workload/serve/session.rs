@@ -4,15 +4,18 @@
 //! Not here: the client (see `load::session`).
 
 use std::fs;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
+use super::LOADS_FOLDER;
 use super::loader::{Job, Loaded, Loader};
 use crate::archive::manifest::WindowWire;
-use crate::error::Error;
+use crate::error::{Error, Kind};
 use crate::load::calibrate::Calibration;
-use crate::load::session::{Live, Session, Watcher, gauge};
+use crate::load::session::{Live, Loaded as Done, Session, Watcher, gauge};
 use crate::load::settings::Settings;
+use crate::load::suite::{Planned, Role};
 use crate::load::summary::Summary;
 
 /// See the module.
@@ -41,7 +44,7 @@ impl Sessions {
                     Some(found)
                 }
                 Err(error) => {
-                    (job.warn)(&format!("the instrument's error was not measured: {}", one_line(&error)));
+                    (job.warn)(&format!("the instrument's error was not measured: {}", error.in_a_line()));
                     None
                 }
             }
@@ -55,6 +58,8 @@ impl Loader for Sessions {
         let ear = Ear(job);
         let mut loaded = Loaded::default();
         let mut open: Option<(&Settings, Session<'_>)> = None;
+        // Why the rest of a row is not sent: the server had enough.
+        let mut refused: Option<String> = None;
         for load in job.loads {
             if job.stop.load(Ordering::Relaxed) || job.host.interrupted() {
                 break;
@@ -63,24 +68,83 @@ impl Loader for Sessions {
                 Some((_, session)) => session,
                 None => Session::open(job.host, job.url, &load.settings, &ear, Arc::clone(job.stop))?,
             };
+            if let Some(why) = refused.clone().or_else(|| load.too_long(session.known().most_tokens())) {
+                loaded.marks.push(format!("{} is passed over: {why}", load.name));
+                (job.warn)(&format!("load {} is passed over: {why}", load.name));
+                open = Some((&load.settings, session));
+                continue;
+            }
             let folder = job.folder_of(load);
-            fs::create_dir_all(&folder)
-                .map_err(|cause| Error::archive(format!("cannot make '{}'", folder.display())).because(cause))?;
+            make(&folder)?;
             let of = if load.name.is_empty() { String::new() } else { format!("{}: ", load.name) };
             if !load.name.is_empty() {
                 (job.say)(&format!("load {}", load.name));
             }
             let calibration = self.calibration(job, &load.settings, &ear);
-            match session.load(&load.settings, &load.name, &folder, calibration) {
-                Ok(done) => loaded.add(&of, &done.summary, done.window_s),
+            let row = measured(job, &session, load, &folder, calibration).and_then(|row| match load.role {
+                Role::Search(_) => Ok(row),
+                _ => row.into_iter().next().map(|one| vec![one]).ok_or_else(stopped),
+            });
+            match row {
+                Ok(row) => {
+                    for done in &row {
+                        let of = if row.len() > 1 { format!("{of}{}: ", done.name) } else { of.clone() };
+                        if matches!(load.role, Role::Cell { ends: true }) && done.summary.failed > 0 {
+                            refused = Some(format!("requests failed at {} already", load.name));
+                        }
+                        loaded.add(&of, &done.summary, done.window_s, load.role);
+                    }
+                }
                 // The others are measured all the same.
-                Err(error) => loaded.faults.push(format!("{of}{}", one_line(&error))),
+                Err(error) => loaded.faults.push(format!("{of}{}", error.in_a_line())),
             }
             open = Some((&load.settings, session));
         }
         Ok(loaded)
     }
 }
+
+/// Passes to warm up, then the measured one; of a search one for each of its points.
+fn measured(
+    job: &Job<'_>,
+    session: &Session<'_>,
+    load: &Planned,
+    folder: &Path,
+    calibration: Option<Calibration>,
+) -> Result<Vec<Done>, Error> {
+    for pass in 1..=load.warmups {
+        // Prompts that no measured pass sends: they would be answered from the cache.
+        let nonce = load.settings.nonce ^ u64::from(pass) << NONCE_PASS;
+        let name = format!("{} warm-up {pass}", load.name);
+        let own = folder.join(format!("warmup-{pass}"));
+        make(&own)?;
+        let done = session.load(&Settings { nonce, ..load.settings.clone() }, name.trim(), &own, None)?;
+        if done.interrupted || job.stop.load(Ordering::Relaxed) {
+            return Ok(Vec::new());
+        }
+    }
+    match load.role {
+        // Its points are loads of their own, beside the others.
+        Role::Search(search) => {
+            let searched = session.search(&search, &load.settings, &folder.join(LOADS_FOLDER))?;
+            searched.found.iter().for_each(|found| (job.say)(found));
+            Ok(searched.loaded)
+        }
+        _ => session.load(&load.settings, &load.name, folder, calibration).map(|done| vec![done]),
+    }
+}
+
+fn stopped() -> Error {
+    Error::new(Kind::Workload, "stopped while the server was warmed up")
+}
+
+fn make(folder: &Path) -> Result<(), Error> {
+    fs::create_dir_all(folder)
+        .map_err(|cause| Error::archive(format!("cannot make '{}'", folder.display())).because(cause))
+}
+
+/// Bit of a nonce from which on passes are counted; loads of a run are counted below it.
+const NONCE_PASS: u32 = 40;
 
 /// Beginning of a note on the cache contract, see [`crate::load::server::CacheCheck::note`].
 const CONTRACT: &str = "the cache contract";
@@ -102,9 +166,12 @@ fn alike(one: &Settings, other: &Settings) -> bool {
 }
 
 impl Loaded {
-    fn add(&mut self, of: &str, summary: &Summary, window_s: Option<(f64, f64)>) {
+    fn add(&mut self, of: &str, summary: &Summary, window_s: Option<(f64, f64)>, role: Role) {
         if !summary.valid {
-            self.faults.push(format!("{of}{}", summary.invalid_because.join(", ")));
+            let said = format!("{of}{}", summary.invalid_because.join(", "));
+            // What a search or a row ends at is what it was made to find.
+            let limit = matches!(role, Role::Search(_) | Role::Cell { ends: true });
+            if limit { self.marks.push(said) } else { self.faults.push(said) }
         }
         // The other notes are for whoever reads the summary.
         let broken = summary.notes.iter().filter(|note| note.starts_with(CONTRACT));
@@ -121,10 +188,6 @@ impl Loaded {
             *all = WindowWire { from_s: all.from_s.min(from_s), to_s: all.to_s.max(to_s) };
         }
     }
-}
-
-fn one_line(error: &Error) -> String {
-    error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Passes on what the client says; moments are for a terminal of its own.

@@ -200,7 +200,7 @@ fn work(url: &str, ready: Ready, asked: Model) -> Work {
         ready,
         attach: None,
         model: asked,
-        loads: vec![Planned { name: String::new(), seeded: false, settings }],
+        loads: vec![Planned::new("", false, settings)],
     }
 }
 
@@ -334,7 +334,7 @@ fn a_container_gives_its_log_and_its_description_to_the_run() {
 
 #[test]
 fn seeds_and_nonces_are_those_of_the_campaign_and_the_requests_of_every_load_are_read() {
-    let load = |name: &str, seeded| Planned { name: name.to_owned(), seeded, settings: Settings::default() };
+    let load = |name: &str, seeded| Planned::new(name, seeded, Settings::default());
     let serve = Serve {
         loader: &Scripted,
         engine: None,
@@ -357,7 +357,7 @@ fn seeds_and_nonces_are_those_of_the_campaign_and_the_requests_of_every_load_are
     let loads = serve.loads_of(&cell, 100);
     let drawn: Vec<(u64, u64)> = loads.iter().map(|load| (load.settings.seed, load.settings.nonce)).collect();
     assert_eq!(drawn, [(7, 100), (42, 101)]);
-    let paths: Vec<String> = serve.reports().into_iter().map(|report| report.path).collect();
+    let paths: Vec<String> = serve.reports(Path::new("")).into_iter().map(|report| report.path).collect();
     assert_eq!(paths, ["loads/a/requests.jsonl", "loads/b/requests.jsonl"]);
     assert!(matches!(loads[0].settings.work, crate::load::settings::Work::Synthetic { isl: Lengths::Fixed(128), .. }));
 }

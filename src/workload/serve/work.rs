@@ -105,7 +105,7 @@ impl Work {
                 done.outcome.checks.extend(loaded.checks);
             }
             Err(error) => {
-                let words = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+                let words = error.in_a_line();
                 done.outcome.faults.push(format!("the load could not be run: {words}"));
             }
         }

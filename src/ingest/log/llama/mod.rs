@@ -16,10 +16,10 @@ mod settings;
 
 use self::boot::Boot;
 use super::boots::Boots;
-use super::cut::model_label;
+use super::served::Served;
 use super::{Kind, Reader};
-use crate::ingest::{About, Parsed, Piece, Record, SourceFile, Standing};
-use crate::model::{Series, Setup, Status};
+use crate::ingest::{About, Parsed, SourceFile};
+use crate::model::Series;
 
 /// Rule, and rule of what was computed.
 const RULES: (&str, &str) = ("llama-server-log", "llama-server-log.derived");
@@ -74,7 +74,7 @@ impl Reader for Log {
         }
         let (mut boot, mut notes) = self.boots.finish(Boot::is_up);
         boot.close();
-        let status = boot.faults.reason(boot.is_up()).map(Status::Failed);
+        let up = boot.is_up();
         if boot.dropped > 0 {
             notes.push(format!("times of {} more requests are not listed one by one", boot.dropped));
         }
@@ -83,21 +83,9 @@ impl Reader for Log {
             values: std::mem::take(&mut boot.tpot),
             origin: file.origin(None, None, RULES.0),
         });
-        let Boot { mut found, faults, setup, .. } = boot;
-        faults.into(&mut found);
-        let (readings, extras) = found.finish(file, RULES);
-        let setup = Setup { engine: Some("llama.cpp".to_owned()), ..setup };
-        let piece = Piece {
-            standing: Standing::Beside,
-            model: setup.model_id.as_deref().map(model_label),
-            status,
-            readings,
-            series: series.into_iter().collect(),
-            extras,
-            setup,
-            ..Piece::default()
-        };
-        Some(Parsed { records: vec![Record::Piece(Box::new(piece))], notes, ..Parsed::default() })
+        let Boot { found, faults, setup, .. } = boot;
+        let (rules, series) = (RULES, series.into_iter().collect());
+        Some(Served { engine: "llama.cpp", rules, up, found, faults, setup, series, notes }.finish(file))
     }
 }
 

@@ -3,7 +3,7 @@
 //! In:  lines.  Out: the setup of a start, and what is a figure among it.
 //! Not here: memory.
 
-use super::super::cut::{after, model_id, number, number_after, with_unit};
+use super::super::cut::{after, model_id, number, number_after, place, with_unit};
 use super::boot::Boot;
 
 impl Boot {
@@ -17,7 +17,7 @@ impl Boot {
             let word = build.split(" with ").next().unwrap_or_default().trim();
             self.setup.engine_version = Some(word.chars().take(60).collect());
         }
-        if let Some((before, _)) = line.split_once(", compute capability ")
+        if let Some(before) = place(line, ", compute capability ").and_then(|at| line.get(..at))
             && let Some((_, name)) = before.rsplit_once(": ")
         {
             self.setup.machine = self.setup.machine.take().or_else(|| Some(name.chars().take(80).collect()));

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ingest::log::parse_kind;
+use crate::ingest::{Piece, Record};
 use crate::model::ExtraValue;
 
 fn read(text: &str) -> Piece {

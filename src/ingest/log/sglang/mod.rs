@@ -14,12 +14,13 @@ mod traffic;
 
 use self::boot::Boot;
 use super::boots::Boots;
-use super::cut::{after, model_label};
+use super::cut::after;
 use super::faults::is_answer;
 use super::marks::{count, joined};
+use super::served::Served;
 use super::{Kind, Reader};
-use crate::ingest::{About, Parsed, Piece, Record, SourceFile, Standing};
-use crate::model::{Setup, Status};
+use crate::ingest::{About, Parsed, SourceFile};
+use crate::model::Setup;
 
 /// Rule, and rule of what was computed.
 const RULES: (&str, &str) = ("sglang-server-log", "sglang-server-log.derived");
@@ -87,23 +88,12 @@ impl Reader for Log {
         }
         let (mut boot, notes) = self.boots.finish(Boot::is_up);
         boot.close();
-        let status = boot.faults.reason(boot.is_up()).map(Status::Failed);
+        let up = boot.is_up();
         let Boot { mut found, faults, traffic, setup, .. } = boot;
         traffic.into(&mut found);
-        faults.into(&mut found);
-        let (readings, extras) = found.finish(file, RULES);
-        let setup =
-            Setup { engine: Some("SGLang".to_owned()), engine_version: setup.engine_version.or(self.version), ..setup };
-        let piece = Piece {
-            standing: Standing::Beside,
-            model: setup.model_id.as_deref().map(model_label),
-            status,
-            readings,
-            extras,
-            setup,
-            ..Piece::default()
-        };
-        Some(Parsed { records: vec![Record::Piece(Box::new(piece))], notes, ..Parsed::default() })
+        let setup = Setup { engine_version: setup.engine_version.or(self.version), ..setup };
+        let served = Served { engine: "SGLang", rules: RULES, up, found, faults, setup, series: Vec::new(), notes };
+        Some(served.finish(file))
     }
 }
 

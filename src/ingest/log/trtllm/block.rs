@@ -9,7 +9,7 @@
 //!
 //! Source of the labels: `bench/dataclasses/reporting.py` of TensorRT-LLM 0.16 to 1.3, and its documentation of the latency mode.
 
-use super::super::cut::{after, number};
+use super::super::cut::{after, number, place};
 use super::engine::Engine;
 use super::labels::{BREAKDOWNS, EXTRAS, GENERATION, METRICS, SECTIONS, SETTINGS, STATISTICS, Section};
 use crate::ingest::figure::Figure;
@@ -55,7 +55,7 @@ pub fn read(section: Section, number: u64, line: &str, engine: &mut Engine) {
 
 /// What stands behind `label:`; the prefix of a launcher may stand before the label, a longer label may not.
 fn labelled<'a>(line: &'a str, label: &str) -> Option<&'a str> {
-    let at = line.find(label)?;
+    let at = place(line, label)?;
     let value = line.get(at + label.len()..)?.trim_start().strip_prefix(':')?;
     let before = line.get(..at)?;
     let apart = before.is_empty() || before.ends_with([' ', '\t', '|', ']']);

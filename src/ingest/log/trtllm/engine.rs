@@ -10,7 +10,7 @@
 
 use std::collections::VecDeque;
 
-use super::super::cut::{after, gib, number, number_after, with_unit};
+use super::super::cut::{after, gib, number, number_after, place, with_unit};
 use super::super::faults::Faults;
 use super::super::found::Found;
 use crate::ingest::figure::Figure;
@@ -142,7 +142,7 @@ impl Engine {
         {
             self.keep("model_memory_gib", figure, line_number);
         }
-        if let Some((before, _)) = line.split_once(" GB for model weights")
+        if let Some(before) = place(line, " GB for model weights").and_then(|at| line.get(..at))
             && let Some(figure) = before.split_whitespace().next_back().and_then(number)
         {
             self.planned_weights = Some((figure.value, line_number));

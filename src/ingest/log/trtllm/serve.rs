@@ -8,13 +8,12 @@
 //! Seen: TensorRT-LLM 1.1.
 
 use super::super::boots::Boots;
-use super::super::cut::model_label;
 use super::super::faults::is_answer;
 use super::super::marks::{count, joined};
+use super::super::served::Served;
 use super::super::{Kind, Reader};
 use super::engine::{self, Engine, SERVER_RULES};
-use crate::ingest::{About, Parsed, Piece, Record, SourceFile, Standing};
-use crate::model::{Setup, Status};
+use crate::ingest::{About, Parsed, SourceFile};
 
 /// The log of a server around TensorRT-LLM.
 pub static TRTLLM_SERVER: Kind = Kind {
@@ -61,21 +60,10 @@ impl Reader for Log {
             return None;
         }
         let (mut engine, notes) = self.boots.finish(Engine::is_up);
-        let status = engine.faults.reason(engine.is_up()).map(Status::Failed);
+        let up = engine.is_up();
         engine.close();
-        let Engine { mut found, faults, setup, .. } = engine;
-        faults.into(&mut found);
-        let (readings, extras) = found.finish(file, SERVER_RULES);
-        let setup = Setup { engine: Some("TensorRT-LLM".to_owned()), ..setup };
-        let piece = Piece {
-            standing: Standing::Beside,
-            model: setup.model_id.as_deref().map(model_label),
-            status,
-            readings,
-            extras,
-            setup,
-            ..Piece::default()
-        };
-        Some(Parsed { records: vec![Record::Piece(Box::new(piece))], notes, ..Parsed::default() })
+        let Engine { found, faults, setup, .. } = engine;
+        let (rules, series) = (SERVER_RULES, Vec::new());
+        Some(Served { engine: "TensorRT-LLM", rules, up, found, faults, setup, series, notes }.finish(file))
     }
 }

@@ -16,12 +16,11 @@ mod traffic;
 
 use self::boot::Boot;
 use super::boots::Boots;
-use super::cut::model_label;
 use super::faults::is_answer;
 use super::marks::{count, joined};
+use super::served::Served;
 use super::{Kind, Reader};
-use crate::ingest::{About, Parsed, Piece, Record, SourceFile, Standing};
-use crate::model::{Setup, Status};
+use crate::ingest::{About, Parsed, SourceFile};
 
 /// Rule, and rule of what was computed.
 const RULES: (&str, &str) = ("vllm-server-log", "vllm-server-log.derived");
@@ -101,22 +100,11 @@ impl Reader for Log {
             return None;
         }
         let (boot, notes) = self.boots.finish(Boot::is_up);
-        let status = boot.faults.reason(boot.is_up()).map(Status::Failed);
+        let up = boot.is_up();
         let Boot { mut found, faults, traffic, setup, .. } = boot;
         traffic.into(&mut found);
-        faults.into(&mut found);
-        let (readings, extras) = found.finish(file, RULES);
-        let setup = Setup { engine: Some("vLLM".to_owned()), ..setup };
-        let piece = Piece {
-            standing: Standing::Beside,
-            model: setup.model_id.as_deref().map(model_label),
-            status,
-            readings,
-            extras,
-            setup,
-            ..Piece::default()
-        };
-        Some(Parsed { records: vec![Record::Piece(Box::new(piece))], notes, ..Parsed::default() })
+        let served = Served { engine: "vLLM", rules: RULES, up, found, faults, setup, series: Vec::new(), notes };
+        Some(served.finish(file))
     }
 }
 

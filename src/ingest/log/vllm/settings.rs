@@ -3,7 +3,7 @@
 //! In:  lines.  Out: the setup of a start.
 //! Not here: figures.
 
-use super::super::cut::{after, model_id, number, set, setting, value_after};
+use super::super::cut::{after, model_id, number, place, set, setting, value_after};
 use super::boot::{Boot, is_start};
 
 impl Boot {
@@ -25,7 +25,7 @@ impl Boot {
         if self.setup.max_model_len.is_none() {
             self.setup.max_model_len = value_after(line, "Using max model len");
         }
-        if let Some((before, _)) = line.split_once(" data type to store kv cache") {
+        if let Some(before) = place(line, " data type to store kv cache").and_then(|at| line.get(..at)) {
             self.setup.kv_dtype = before.split_whitespace().next_back().map(str::to_owned);
         }
         if let Some(tokens) = value_after(line, "max_num_batched_tokens=") {

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::ingest::log::parse_kind;
-use crate::model::ExtraValue;
+use crate::ingest::{Piece, Record};
+use crate::model::{ExtraValue, Status};
 
 fn read(text: &str) -> Option<(Piece, Vec<String>)> {
     let mut input = text.as_bytes();

@@ -1,0 +1,124 @@
+//! `campaign.json` and `seal.json`: what was planned before the first run, and the hash over all that came of it.
+//!
+//! In:  nothing.  Out: serde types.
+//! Not here: the journal (see `archive::journal`), a single run (see [`super::RunWire`]).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::ModelLabel;
+
+/// `campaign.json`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CampaignWire {
+    /// [`super::CAMPAIGN_SCHEMA`].
+    pub schema: String,
+    /// Name; its slug is the campaign's name in addresses.
+    pub name: String,
+    /// For people.
+    pub title: Option<String>,
+    /// The question.
+    pub question: Option<String>,
+    /// Markdown of its authors.
+    pub prose: Option<String>,
+    /// Program and version that wrote it, e.g. `sparkbench 0.1.0`.
+    pub tool: Option<String>,
+    /// The suite as it was written, whole.
+    pub suite: Option<String>,
+    /// Seed of the order.
+    pub seed: Option<u64>,
+    /// Every planned run, in the order of execution.
+    pub plan: Vec<PlannedRun>,
+    /// Machine label, a key of the machine facts.
+    pub machine: Option<String>,
+    /// What the pre-flight found: any tree, no host names.
+    pub host: Option<serde_json::Value>,
+    /// Environment others are held against.
+    pub baseline: Option<String>,
+    /// Primary metrics.
+    pub primary: Vec<String>,
+    /// Margins fixed before the first run, per cent.
+    pub margins_pct: BTreeMap<String, f64>,
+    /// Metrics that each run was to report.
+    pub planned_metrics: Vec<String>,
+    /// Least pause between runs, seconds.
+    pub cooldown_s: Option<f64>,
+    /// Highest start temperature of the gate, degrees Celsius.
+    pub start_temp_limit_c: Option<f64>,
+    /// What is known of the model labels.
+    pub models: BTreeMap<String, ModelLabel>,
+    /// Where it comes from, one line each.
+    pub provenance: Vec<String>,
+    /// Random name of this archive; marks its processes, containers and control groups.
+    pub archive_id: Option<String>,
+    /// When it was begun, ISO 8601 in UTC.
+    pub created_utc: Option<String>,
+    /// SHA-256 of `suite` as it was written, before secrets were masked.
+    pub suite_sha256: Option<String>,
+    /// `interleaved` or `blocked`, and in a sentence what that means for the comparison.
+    pub order: Option<String>,
+    /// What its authors expected before the first run.
+    pub hypotheses: Vec<HypothesisWire>,
+    /// SHA-256 over name, hypotheses, primary metrics, margins, seed and plan: fixed before the first run.
+    pub design_sha256: Option<String>,
+    /// What each environment is made of, by label: image digest, root file system, flags.
+    pub environments: BTreeMap<String, serde_json::Value>,
+    /// What was replaced before anything was written: kind of secret or name, and how often.
+    pub masked: BTreeMap<String, u64>,
+}
+
+/// A statement that the campaign sets out to test.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HypothesisWire {
+    /// In words.
+    pub claim: String,
+    /// Metric that decides.
+    pub metric: Option<String>,
+    /// Environment held against.
+    pub baseline: Option<String>,
+    /// Environment under question.
+    pub candidate: Option<String>,
+    /// Verdict kind expected, e.g. `equivalent`.
+    pub expect: Option<String>,
+    /// Margin, per cent.
+    pub margin_pct: Option<f64>,
+}
+
+/// One line of the plan.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlannedRun {
+    /// Name of the folder below `runs/`.
+    pub id: String,
+    /// Environment label.
+    pub environment: String,
+    /// Model label.
+    pub model: String,
+    /// Workload label.
+    pub workload: String,
+    /// The k-th run of its cell, from 1.
+    pub repeat: Option<u32>,
+    /// Group of runs close in time, from 1.
+    pub block: Option<u32>,
+    /// Place in the order, from 1.
+    pub position: Option<u32>,
+}
+
+/// `seal.json`: the line that would follow in the journal, chain included, in a file of its own.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SealWire {
+    /// [`super::SEAL_SCHEMA`].
+    pub schema: String,
+    /// SHA-256 of the whole journal.
+    pub journal_sha256: String,
+    /// Its size.
+    pub journal_bytes: u64,
+    /// SHA-256 of `campaign.json`.
+    pub campaign_sha256: String,
+    /// Folders below `runs/`.
+    pub runs: u64,
+}

@@ -1,0 +1,270 @@
+//! What must not be published although an archive holds it: names, addresses, serial numbers and secrets of machines that are not ours.
+//!
+//! In:  texts of an analysis, one by one, with the place they stand in.  Out: the same texts with pseudonyms; how often, by place and kind.
+//! Not here: which texts there are, what is written of it.
+//!
+//! Nobody tells us who the people behind an archive are, so their names are learned from what gives them away: a home folder, a
+//! prompt, a host name under its own key, a plain name in an address. A learned name is then replaced wherever it stands as a whole word.
+//!
+//! A pseudonym is the beginning of a SHA-256 over a salt and the value. The salt comes from the bytes of the archive, which are not
+//! published: the same archive gives the same pseudonyms, and a reader of the site has nothing to test a guess against.
+//!
+//! What is not seen: names that nothing gives away, and secrets without a known shape or name.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use regex::{Captures, Regex};
+
+use super::scan::{Literal, Scanner};
+use super::shapes::{self, Shape};
+use super::{COMMON, DIGITS, NAME_LEAST, Tally, count, stream};
+use crate::archive::hash;
+
+/// How often something was replaced, by place and kind. Never what.
+pub type Places = BTreeMap<&'static str, Tally>;
+
+/// Replaces in texts that are to be published.
+#[derive(Debug)]
+pub struct Scrub {
+    salt: String,
+    keep: BTreeSet<String>,
+    names: BTreeSet<Name>,
+    scanner: Scanner,
+    places: Mutex<Places>,
+}
+
+/// A learned name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Name {
+    kind: &'static str,
+    text: String,
+}
+
+/// A pseudonym, of ours or of a collector: it stays.
+static PSEUDONYM: LazyLock<Regex> =
+    LazyLock::new(|| shapes::compile(r"^(?:host|user|home|ip|mac|serial|gpu|mig|id|email)-[0-9a-f]{6}$"));
+
+impl Scrub {
+    /// Knows nothing yet. `salt`: something of the archive that is not published. `keep`: words that stay whatever else they are, such
+    /// as the labels of environments, models and workloads.
+    pub fn new(salt: &str, keep: impl IntoIterator<Item = String>) -> Self {
+        Self {
+            salt: salt.to_owned(),
+            keep: keep.into_iter().map(|word| word.to_lowercase()).collect(),
+            names: BTreeSet::new(),
+            scanner: Scanner::new(Vec::new()),
+            places: Mutex::default(),
+        }
+    }
+
+    /// Remembers the names that a text gives away, to replace them in every other text too.
+    pub fn learn(&mut self, text: &str) {
+        let found = self.names_in(text);
+        self.names.extend(found);
+    }
+
+    /// Remembers the value of a setting whose name says that it is a host or a user.
+    pub fn learn_setting(&mut self, name: &str, value: &str) {
+        if let Some(kind @ ("host" | "user")) = shapes::identity_under(name)
+            && let Some(name) = self.name(kind, value)
+        {
+            self.names.insert(name);
+        }
+    }
+
+    /// To be called when everything was learned: makes the look-up for it.
+    pub fn ready(&mut self) {
+        self.scanner = Scanner::new(self.literals(&self.names));
+    }
+
+    /// The text as it may be published. `place` says where it stands, for the count.
+    ///
+    /// The same text gives the same answer, whatever was asked before. Names that this text alone gives away are replaced in it.
+    pub fn text(&self, place: &'static str, text: &str) -> String {
+        let mut tally = Tally::new();
+        let out = self.with(&self.scanner_for(text), text, &mut tally);
+        self.note(place, tally);
+        out
+    }
+
+    /// Replaces in the rows of one file, some of which may be missing between. Names that any of them gives away are replaced in all;
+    /// the rows of a private key are replaced one by one, so that their number stays.
+    ///
+    /// Gives how often something was replaced, which is noted for the place too.
+    pub fn rows(&self, place: &'static str, rows: Vec<&mut String>) -> Tally {
+        let mut tally = Tally::new();
+        let scanner = self.scanner_for(&rows.iter().map(|row| row.as_str()).collect::<Vec<_>>().join("\n"));
+        let mut in_key = false;
+        for row in rows {
+            let of_key = row.trim().bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=:,- ".contains(&byte));
+            if in_key && of_key {
+                in_key = !row.contains("-----END ");
+                *row = super::scan::tag("key");
+                continue;
+            }
+            in_key = row.contains("-----BEGIN ") && row.contains("PRIVATE KEY-----") && !row.contains("-----END ");
+            let new = self.with(&scanner, row, &mut tally);
+            *row = new;
+        }
+        self.note(place, tally.clone());
+        tally
+    }
+
+    /// Everything that an answer depends on beside the text: the same mark, the same answers.
+    pub fn mark(&self) -> String {
+        let names = self.names.iter().flat_map(|name| [name.kind, name.text.as_str()]);
+        let all: Vec<&str> = std::iter::once(self.salt.as_str())
+            .chain(std::iter::once("kept"))
+            .chain(self.keep.iter().map(String::as_str))
+            .chain(std::iter::once("names"))
+            .chain(names)
+            .collect();
+        // No word holds a zero byte, so none runs into the next.
+        hash(all.join("\0").as_bytes())
+    }
+
+    /// The look-up with the names that this text alone gives away.
+    fn scanner_for(&self, text: &str) -> Cow<'_, Scanner> {
+        let own: BTreeSet<Name> = self.names_in(text).difference(&self.names).cloned().collect();
+        if own.is_empty() {
+            return Cow::Borrowed(&self.scanner);
+        }
+        Cow::Owned(Scanner::new(self.literals(&self.names.union(&own).cloned().collect())))
+    }
+
+    fn with(&self, scanner: &Scanner, text: &str, tally: &mut Tally) -> String {
+        let mut out = Cow::Owned(stream::replaced(scanner, text, tally));
+        for shape in &shapes::REPLACED {
+            out = self.shape(shape, out, tally);
+        }
+        out.into_owned()
+    }
+
+    /// The value of a setting: whole where its name says that it is private, else as [`Scrub::text`].
+    pub fn setting(&self, place: &'static str, name: &str, value: &str) -> String {
+        let mut tally = Tally::new();
+        let out = if shapes::is_void(value) {
+            None
+        } else if let Some(kind) = super::names::of_variable(name)
+            .filter(|kind| !super::names::is_void(value.as_bytes()) && !super::names::is_count(kind, value.as_bytes()))
+        {
+            count(&mut tally, kind);
+            Some(super::scan::tag(kind))
+        } else {
+            shapes::identity_under(name).filter(|_| !self.is_kept(value)).map(|kind| {
+                count(&mut tally, kind);
+                self.pseudonym(kind, value)
+            })
+        };
+        self.note(place, tally);
+        out.unwrap_or_else(|| {
+            // A version of four parts is no address.
+            let text = if name.to_lowercase().contains("version") {
+                Cow::Owned(format!("version {value}"))
+            } else {
+                value.into()
+            };
+            let masked = self.text(place, &text);
+            match text {
+                Cow::Owned(_) => masked.strip_prefix("version ").unwrap_or(&masked).to_owned(),
+                Cow::Borrowed(_) => masked,
+            }
+        })
+    }
+
+    /// How often something was replaced so far.
+    pub fn places(&self) -> Places {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Counts what was replaced in a place, in a text of which the answer was kept.
+    pub fn note(&self, place: &'static str, tally: Tally) {
+        if tally.is_empty() {
+            return;
+        }
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let here = places.entry(place).or_default();
+        tally.into_iter().for_each(|(kind, times)| *here.entry(kind).or_default() += times);
+    }
+
+    fn shape<'a>(&self, shape: &Shape, text: Cow<'a, str>, tally: &mut Tally) -> Cow<'a, str> {
+        let replaced = shape.pattern().replace_all(&text, |found: &Captures<'_>| {
+            let whole = found.get(0).map_or("", |m| m.as_str());
+            let Some(value) = found.get(shape.group) else { return whole.to_owned() };
+            let start = found.get(0).map_or(0, |m| m.start());
+            if !(shape.counts)(&text, value.start(), value.end()) || self.is_kept(value.as_str()) {
+                return whole.to_owned();
+            }
+            count(tally, shape.kind);
+            let (before, after) = (value.start() - start, value.end() - start);
+            format!(
+                "{}{}{}",
+                whole.get(..before).unwrap_or_default(),
+                self.pseudonym(shape.kind, value.as_str()),
+                whole.get(after..).unwrap_or_default()
+            )
+        });
+        match replaced {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(new) => Cow::Owned(new),
+        }
+    }
+
+    /// Whether a value stays: it is nobody's in particular, a word of the campaign, or replaced already.
+    fn is_kept(&self, value: &str) -> bool {
+        let lower = value.to_lowercase();
+        COMMON.contains(&lower.as_str())
+            || shapes::PLACES.contains(&lower.as_str())
+            || self.keep.contains(&lower)
+            || shapes::is_void(value)
+            || value.starts_with("<masked:")
+            || PSEUDONYM.is_match(&lower)
+    }
+
+    fn pseudonym(&self, kind: &str, value: &str) -> String {
+        let value = if matches!(kind, "host" | "mac" | "gpu") { value.to_lowercase() } else { value.to_owned() };
+        let digits = hash(format!("sparkbench publish {kind}\0{}\0{value}", self.salt).as_bytes());
+        format!("{kind}-{}", digits.get(..DIGITS).unwrap_or_default())
+    }
+
+    fn name(&self, kind: &'static str, text: &str) -> Option<Name> {
+        let text = text.trim_matches('.');
+        let telling = text.chars().count() >= NAME_LEAST && text.chars().any(char::is_alphabetic);
+        (telling && !self.is_kept(text)).then(|| Name { kind, text: text.to_owned() })
+    }
+
+    fn names_in(&self, text: &str) -> BTreeSet<Name> {
+        let mut names = BTreeSet::new();
+        for shape in &shapes::TELLING {
+            for found in shape.pattern().captures_iter(text) {
+                if let Some(value) = found.get(shape.group)
+                    && (shape.counts)(text, value.start(), value.end())
+                {
+                    names.extend(self.name(shape.kind, value.as_str()));
+                    // The short name of a host goes with its full one.
+                    let short = value.as_str().split_once('.').filter(|_| shape.kind == "host");
+                    names.extend(short.and_then(|(short, _)| self.name(shape.kind, short)));
+                }
+            }
+        }
+        names
+    }
+
+    fn literals(&self, names: &BTreeSet<Name>) -> Vec<Literal> {
+        let literal = |name: &Name| Literal {
+            bytes: name.text.clone().into_bytes(),
+            kind: name.kind,
+            with: self.pseudonym(name.kind, &name.text).into_bytes(),
+            whole: true,
+            any_case: name.kind == "host",
+            secret: false,
+        };
+        names.iter().map(literal).collect()
+    }
+}
+
+#[cfg(test)]
+#[path = "publish_tests.rs"]
+mod tests;

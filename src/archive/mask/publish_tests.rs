@@ -1,0 +1,116 @@
+//! Known answers of what is replaced on publishing.
+
+use super::*;
+
+fn scrub(learned: &[&str]) -> Scrub {
+    let mut scrub = Scrub::new("salt", ["native".to_owned(), "tiny-model".to_owned()]);
+    learned.iter().for_each(|text| scrub.learn(text));
+    scrub.ready();
+    scrub
+}
+
+fn one(text: &str) -> String {
+    scrub(&[]).text("test", text)
+}
+
+#[test]
+fn every_kind_of_private_word_is_replaced_and_the_rest_stays() {
+    for (text, secret, kind) in [
+        ("weights in /home/annika/models", "annika", "user-"),
+        ("C:\\Users\\annika\\x", "annika", "user-"),
+        ("annika@bigbox7:~/run$ python x.py", "annika", "user-"),
+        ("annika@bigbox7:~/run$ python x.py", "bigbox7", "host-"),
+        ("Linux bigbox7 6.8.0-31-generic #1 SMP", "bigbox7", "host-"),
+        ("\"hostname\": \"bigbox7.example.org\"", "bigbox7", "host-"),
+        ("GET http://bigbox7.lan:8000/v1", "bigbox7", "host-"),
+        ("GET http://bigbox7:8000/v1", "bigbox7", "host-"),
+        ("from 192.168.17.4:1234", "192.168.17.4", "ip-"),
+        ("from [fe80::1ff:fe23:4567:890a]:80", "fe80", "ip-"),
+        ("link/ether 3c:6d:66:12:ab:cd brd", "3c:6d:66:12:ab:cd", "mac-"),
+        ("GPU UUID : GPU-1b2c3d4e-0000-1111-2222-333344445555", "1b2c3d4e", "gpu-"),
+        ("    Serial Number                         : 1650922012345", "1650922012345", "serial-"),
+        ("machine_id=0123456789abcdef0123456789abcdef", "0123456789abcdef", "id-"),
+        ("mail annika.berg@example.org now", "annika.berg", "email-"),
+        ("HF_TOKEN=hf_abcdefghijklmnopqrstuvwx", "hf_abcdef", "<masked:token>"),
+    ] {
+        let out = one(text);
+        assert!(!out.contains(secret), "{text}: {out}");
+        assert!(out.contains(kind), "{text}: {out}");
+    }
+    for text in [
+        "tok/s 12.5, 3 of 4 blocks, p < 0.001, 10:42:07",
+        "TensorRT-LLM version 1.2.3.4 on driver 580.95.05",
+        "nvidia/Llama-3.1-8B at https://huggingface.co/nvidia/x, git@github.com:a/b",
+        "/home/ubuntu/results, /root/x, /workspace, http://localhost:8000, 127.0.0.1",
+        "host-1a2b3c and <masked:token> of user-0f0f0f",
+        "serial execution of runs; user time 3 s; the native arm",
+        "x::y::z of std::vector, 00000000:01:00.0",
+    ] {
+        assert_eq!(one(text), text);
+    }
+}
+
+#[test]
+fn a_name_that_one_text_gives_away_is_replaced_in_all() {
+    let scrub = scrub(&["/home/annika/models/x"]);
+    let out = scrub.text("test", "run of annika, by annika_7b; annikas stays");
+    let name = one("/home/annika/x").replace("/home/", "").replace("/x", "");
+    assert_eq!(out, format!("run of {name}, by {name}_7b; annikas stays"));
+    assert_eq!(scrub.places()["test"]["user"], 2);
+}
+
+#[test]
+fn one_salt_gives_one_pseudonym_and_another_salt_another() {
+    let with = |salt: &str| Scrub::new(salt, []).text("test", "/home/annika/x");
+    assert_eq!(with("a"), with("a"));
+    assert_ne!(with("a"), with("b"));
+}
+
+#[test]
+fn labels_of_the_campaign_stay_what_they_are() {
+    assert_eq!(one("/home/native/x of tiny-model"), "/home/native/x of tiny-model");
+}
+
+#[test]
+fn settings_are_judged_by_their_name_too() {
+    let scrub = scrub(&[]);
+    let of = |name, value| scrub.setting("test", name, value);
+    assert!(of("server.hostname", "bigbox7").starts_with("host-"));
+    assert!(of("gpu.serial", "1650922012345").starts_with("serial-"));
+    assert_eq!(of("serial", "[N/A]"), "[N/A]");
+    assert_eq!(of("api_key", "abcdefgh1"), "<masked:key>");
+    assert_eq!(of("tensorrt_version", "10.9.0.34"), "10.9.0.34");
+    assert_eq!(of("listen", "10.9.0.34").get(..3), Some("ip-"));
+    assert_eq!(of("eos_token", "</s>"), "</s>");
+}
+
+#[test]
+fn a_text_that_was_scrubbed_stays_as_it_is() {
+    let scrub = scrub(&["/home/annika"]);
+    let text = "annika@bigbox7:/home/annika$ curl http://10.1.2.3:80 GPU-1b2c3d4e-0000-1111-2222-333344445555 3c:6d:66:12:ab:cd";
+    let once = scrub.text("test", text);
+    assert_eq!(scrub.text("test", &once), once);
+}
+
+#[test]
+fn rows_of_one_file_share_their_names_and_those_of_a_key_go_one_by_one() {
+    let mut rows: Vec<String> = [
+        "annika@bigbox7:~$ cat key",
+        "-----BEGIN OPENSSH PRIVATE KEY-----",
+        "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ",
+        "-----END OPENSSH PRIVATE KEY-----",
+        "bye annika",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    let scrub = scrub(&[]);
+    scrub.rows("logs", rows.iter_mut().collect());
+    assert_eq!(rows.len(), 5);
+    assert!(
+        rows.iter().all(|row| !row.contains("annika") && !row.contains("bigbox7") && !row.contains("b3Blbn")),
+        "{rows:?}"
+    );
+    assert_eq!(rows[2], "<masked:key>");
+    assert!(rows[4].starts_with("bye user-"), "{rows:?}");
+    assert!(scrub.places()["logs"]["user"] >= 2);
+}

@@ -1,0 +1,50 @@
+//! The files for machines that no page makes: tables, workbook, units, versions, what was replaced.
+//!
+//! In:  the judgement.  Out: files of the site, below `data/`.
+//! Not here: how a table is laid out (see `frame`).
+
+use std::path::PathBuf;
+
+use super::intake::Judged;
+use super::{privacy, versions};
+use crate::error::Error;
+use crate::frame;
+use crate::page::{self, Page};
+
+/// Files that are made of every request: they take longest.
+pub const LATE: [&str; 3] = ["data/units.csv", "data/requests.parquet", "data/report.xlsx"];
+
+/// Every file; those of [`LATE`] that were `kept` are taken as they are.
+pub fn files(judged: &Judged, paths: &[PathBuf], kept: Option<&[Page]>) -> Result<Vec<Page>, Error> {
+    let (analysis, frames) = (&judged.analysis, &judged.frames);
+    // Each is one long table, written by one thread.
+    let (runs, (runs_parquet, comparisons_parquet)) = rayon::join(
+        || frame::runs_csv(&analysis.runs),
+        || rayon::join(|| frame::runs_parquet(analysis), || frame::comparisons_parquet(analysis)),
+    );
+    let runs = runs?;
+    let elsewhere =
+        [("data/comparisons.csv", page::columns_of_comparisons()), ("data/runs.csv", page::csv_columns(&runs))];
+    let versions = versions::markdown(analysis, paths, judged.scrubbed.as_ref().map(|done| &done.scrub));
+    let late = match kept {
+        Some(kept) => kept.to_vec(),
+        None => vec![
+            Page::new(LATE[0], frame::units_csv(analysis, frames, &elsewhere)?),
+            Page::new(LATE[1], frame::requests_parquet(frames)?),
+            Page::new(LATE[2], frame::report_xlsx(analysis, frames)?),
+        ],
+    };
+    let mut files = late;
+    files.extend([
+        Page::new("data/runs.csv", runs),
+        Page::new("data/runs.parquet", runs_parquet?),
+        Page::new("data/comparisons.parquet", comparisons_parquet?),
+        Page::new("data/VERSIONS.md", versions),
+        // Last of all: by now every text that is published went through the scrub.
+        Page::new(
+            "data/PRIVACY.md",
+            privacy::report(judged.scrubbed.as_ref().map(|done| done.scrub.places()).as_ref()),
+        ),
+    ]);
+    Ok(files)
+}

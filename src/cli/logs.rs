@@ -1,0 +1,172 @@
+//! The raw files of runs, as text for the pages: which files, and how much of each.
+//!
+//! In:  what was discovered, and the runs that were judged.  Out: [`RawText`]s, by path.
+//! Not here: what is kept of one file (see `ingest::raw`), how it is shown.
+
+use std::collections::BTreeMap;
+use std::io::BufReader;
+
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+
+use super::privacy::{self, Scrubbed};
+use crate::archive::manifest::RUN_FILE;
+use crate::archive::{Discovery, HEAD_BYTES, Tally};
+use crate::ingest::raw::{self, Named};
+use crate::model::{RawText, Status};
+use crate::verdict::report::{Input, RunReport};
+
+/// Text that all files together may keep beside the lines that figures name: it stands in memory and on the pages.
+const ROOM: usize = 48 << 20;
+
+/// Most and least of it for one file.
+const ROOM_OF_ONE: (usize, usize) = (192 << 10, 6 << 10);
+
+/// Files above which only those are shown that figures name, and the logs of runs that failed.
+const MANY: usize = 2_000;
+
+/// Endings of logs that a run leaves beside the files it was put together from.
+const LOGS: &[&str] = &[".log", ".out", ".err", ".log.gz"];
+
+/// A file that will be shown.
+#[derive(Default)]
+struct Wish {
+    run: String,
+    /// Path on disk, where that is not the published one.
+    disk: Option<String>,
+    named: Named,
+    /// Some figure names it.
+    cited: bool,
+    /// A run that failed left it.
+    of_failed: bool,
+}
+
+/// Reads every raw file of the runs, each once; files that are no text are left out.
+///
+/// Where names and secrets were replaced in what the runs say, they are replaced in these texts too.
+pub fn read(found: &Discovery, runs: &[RunReport], scrubbed: Option<&Scrubbed>) -> Vec<RawText> {
+    let (wishes, room) = wishes(found, runs, scrubbed);
+    let text = |(path, wish): (String, Wish)| {
+        let mut text = one(found, &path, &wish, room)?;
+        replace(&mut text, scrubbed);
+        Some(text)
+    };
+    wishes.into_par_iter().filter_map(text).collect()
+}
+
+/// Texts as they are published, by path, each with what it was read for.
+#[derive(Debug, Default)]
+pub struct Memory(BTreeMap<String, (Reason, Option<RawText>, Tally)>);
+
+/// A text with what was replaced in it, and the path and the reason under which it is kept; without these where nothing tells whether the
+/// file has changed.
+type Looked = (Option<(String, Reason)>, Option<RawText>, Tally);
+
+/// Hash of the file, run, what figures name in it, room, and what is a name, which depends on all runs.
+type Reason = (String, String, Named, usize, String);
+
+impl Memory {
+    /// As [`read`], and reads only what is new. `inputs` tell the hashes of the files.
+    pub fn read(
+        &mut self,
+        found: &Discovery,
+        runs: &[RunReport],
+        inputs: &[Input],
+        scrubbed: Option<&Scrubbed>,
+    ) -> Vec<RawText> {
+        let hashes: BTreeMap<&str, &str> =
+            inputs.iter().filter_map(|input| Some((input.path.as_str(), input.sha256.as_deref()?))).collect();
+        let (wishes, room) = wishes(found, runs, scrubbed);
+        let names = scrubbed.map_or_else(String::new, |scrubbed| scrubbed.scrub.mark());
+        let fresh = |path: &str, wish: &Wish| {
+            let mut text = one(found, path, wish, room);
+            let tally = text.as_mut().map_or_else(Tally::new, |text| replace(text, scrubbed));
+            (text, tally)
+        };
+        let read = |(path, wish): (String, Wish)| -> Looked {
+            let Some(hash) = hashes.get(path.as_str()) else {
+                let (text, tally) = fresh(&path, &wish);
+                return (None, text, tally);
+            };
+            let reason = ((*hash).to_owned(), wish.run.clone(), wish.named.clone(), room, names.clone());
+            let (text, tally) = match self.0.get(&path) {
+                Some((before, text, tally)) if *before == reason => {
+                    scrubbed.into_iter().for_each(|scrubbed| scrubbed.scrub.note(privacy::LOGS, tally.clone()));
+                    (text.clone(), tally.clone())
+                }
+                _ => fresh(&path, &wish),
+            };
+            (Some((path, reason)), text, tally)
+        };
+        let read: Vec<Looked> = wishes.into_par_iter().map(read).collect();
+        let keep = |(key, text, tally): &Looked| {
+            key.clone().map(|(path, reason)| (path, (reason, text.clone(), tally.clone())))
+        };
+        self.0 = read.iter().filter_map(keep).collect();
+        read.into_iter().filter_map(|(_, text, _)| text).collect()
+    }
+}
+
+fn one(found: &Discovery, path: &str, wish: &Wish, room: usize) -> Option<RawText> {
+    let file = found.get(wish.disk.as_deref().unwrap_or(path)).filter(|file| file.bytes > 0)?;
+    let input = BufReader::with_capacity(HEAD_BYTES, file.open().ok()?);
+    raw::read(path, &wish.run, file.bytes, input, &wish.named, room)
+}
+
+/// With pseudonyms where there are to be any; gives how often something was replaced.
+fn replace(text: &mut RawText, scrubbed: Option<&Scrubbed>) -> Tally {
+    let Some(scrubbed) = scrubbed else { return Tally::new() };
+    scrubbed.scrub.rows(privacy::LOGS, text.rows.iter_mut().map(|row| &mut row.text).collect())
+}
+
+/// The files that will be shown, by published path, and the room of each.
+fn wishes(found: &Discovery, runs: &[RunReport], scrubbed: Option<&Scrubbed>) -> (Vec<(String, Wish)>, usize) {
+    let mut wishes: BTreeMap<String, Wish> = BTreeMap::new();
+    for run in runs {
+        wish(found, run, scrubbed, &mut wishes);
+    }
+    if wishes.len() > MANY {
+        wishes.retain(|_, wish| wish.cited || wish.of_failed);
+    }
+    // In steps of two: where each file more took a little from all others, one run more would change every page.
+    let step = |room: usize| 1 << room.max(1).ilog2();
+    let room = (ROOM / wishes.len().max(1)).clamp(ROOM_OF_ONE.1, ROOM_OF_ONE.0);
+    let room = if room < ROOM_OF_ONE.0 { step(room).max(ROOM_OF_ONE.1) } else { room };
+    (wishes.into_iter().collect(), room)
+}
+
+fn wish(found: &Discovery, run: &RunReport, scrubbed: Option<&Scrubbed>, wishes: &mut BTreeMap<String, Wish>) {
+    let failed = matches!(run.status.0, Status::Failed(_));
+    let on_disk = |path: &str| scrubbed.map_or_else(|| path.to_owned(), |scrubbed| scrubbed.on_disk(path).to_owned());
+    let published = |path: &str| scrubbed.map_or_else(|| path.to_owned(), |scrubbed| scrubbed.path(path));
+    let fresh = |path: &str| {
+        let disk = on_disk(path);
+        Wish { run: run.id.clone(), disk: (disk != path).then_some(disk), ..Wish::default() }
+    };
+    let own = std::iter::once(&run.source).chain(&run.files).map(|file| file.path.as_str());
+    let mut paths: BTreeMap<String, Wish> = own.clone().map(|path| (path.to_owned(), fresh(path))).collect();
+    for path in own.map(on_disk) {
+        if let Some(folder) = path.strip_suffix(RUN_FILE).filter(|folder| folder.ends_with('/')) {
+            for log in below(found, folder).filter(|path| LOGS.iter().any(|ending| path.ends_with(ending))) {
+                let shown = published(log);
+                let disk = (shown != log).then(|| log.to_owned());
+                paths.entry(shown).or_insert(Wish { run: run.id.clone(), disk, ..Wish::default() });
+            }
+        }
+    }
+    for (path, new) in paths {
+        wishes.entry(path).or_insert(new).of_failed |= failed;
+    }
+    for origin in run.origins.values().chain(run.extras.iter().map(|extra| &extra.origin)) {
+        let wish = wishes.entry(origin.file.clone()).or_insert_with(|| fresh(&origin.file));
+        wish.cited = true;
+        wish.named.lines.extend(origin.line);
+        wish.named.pointers.extend(origin.field.iter().filter(|field| field.starts_with('/')).cloned());
+    }
+}
+
+/// Files below a folder, which ends in `/`; files are listed by path.
+fn below<'a>(found: &'a Discovery, folder: &'a str) -> impl Iterator<Item = &'a str> {
+    let first = found.files.partition_point(|file| file.path.as_str() < folder);
+    let rest = found.files.get(first..).unwrap_or_default();
+    rest.iter().map(|file| file.path.as_str()).take_while(move |path| path.starts_with(folder))
+}

@@ -1,0 +1,331 @@
+//! What is published of an intake: every text of it through the scrub, before anything is judged.
+//!
+//! In:  what was read.  Out: the same with pseudonyms; `data/PRIVACY.md`; where a file is whose path was changed.
+//! Not here: how it is found and what goes in its place (see `archive::mask`).
+//!
+//! Scrubbing comes before judging, so that every sentence, id and address made from these texts is clean from the start, and so that
+//! the same archive gives the same analysis when `verify` makes it again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::io::Read as _;
+
+use crate::archive::{Discovery, Places, Scrub, hash};
+use crate::ingest::Intake;
+use crate::model::{Campaign, ExtraValue, Origin, Run, Setup, Source, Status};
+
+/// Bytes of a file that go into the salt.
+const HEAD: u64 = 64 << 10;
+
+/// Where texts stand, as the report calls it.
+mod place {
+    pub const CAMPAIGN: &str = "words of campaigns";
+    pub const RUN: &str = "names of runs and labels";
+    pub const SETTING: &str = "settings";
+    pub const FIGURE: &str = "figures that are no metric";
+    pub const GATE: &str = "readings of gates and watchdogs";
+    pub const PATH: &str = "paths of files";
+    pub const INPUT: &str = "what was left out and why";
+}
+
+/// Place of the texts of logs, for those who show them.
+pub const LOGS: &str = "logs";
+/// Place of the command that makes the site again.
+pub const COMMAND: &str = "the command that makes this site again";
+
+/// What was done to an intake.
+#[derive(Debug)]
+pub struct Scrubbed {
+    /// For further texts that are to be published: logs, the command line.
+    pub scrub: Scrub,
+    /// Published paths that differ from those on disk, with the latter.
+    pub originals: BTreeMap<String, String>,
+}
+
+impl Scrubbed {
+    /// The path on disk, below the folders that were given, of a file by its published path.
+    pub fn on_disk<'a>(&'a self, published: &'a str) -> &'a str {
+        self.originals.get(published).map_or(published, String::as_str)
+    }
+
+    /// The published path of a file on disk.
+    pub fn path(&self, on_disk: &str) -> String {
+        self.scrub.text(place::PATH, on_disk)
+    }
+}
+
+/// Replaces in everything of the intake that is published.
+pub fn scrub(intake: &mut Intake, found: &Discovery) -> Scrubbed {
+    let labels = intake.runs.iter().flat_map(|run| [&run.environment, &run.model, &run.workload, &run.campaign]);
+    let mut scrub = Scrub::new(&salt(found), labels.cloned().collect::<BTreeSet<_>>());
+    texts(intake, &mut |_, name, text| {
+        scrub.learn(text);
+        name.into_iter().for_each(|name| scrub.learn_setting(name, text));
+    });
+    scrub.ready();
+    let mut originals = BTreeMap::new();
+    let mut paths: BTreeMap<String, String> = BTreeMap::new();
+    texts(intake, &mut |place, name, text| {
+        let new = match name {
+            Some(name) => scrub.setting(place, name, text),
+            None if place == place::PATH => {
+                paths.entry(text.clone()).or_insert_with_key(|path| scrub.text(place, path)).clone()
+            }
+            None => scrub.text(place, text),
+        };
+        if new != *text {
+            let old = std::mem::replace(text, new);
+            if place == place::PATH {
+                originals.insert(text.clone(), old);
+            }
+        }
+    });
+    keep_ids_plain(intake);
+    Scrubbed { scrub, originals }
+}
+
+/// Hash of bytes that are in the archive and not on the site: of what the campaign says of itself, else of its labels, else of the first
+/// file. A change of any other file leaves the pseudonyms as they are, so that `verify` tells that change and not all names.
+fn salt(found: &Discovery) -> String {
+    let named = |name: &str| found.files.iter().filter(|file| file.path.rsplit('/').next() == Some(name)).collect();
+    let chosen: Vec<_> = [named("campaign.json"), named("labels.toml"), found.files.iter().take(1).collect::<Vec<_>>()]
+        .into_iter()
+        .find(|files| !files.is_empty())
+        .unwrap_or_default();
+    let mut bytes = b"sparkbench publish\0".to_vec();
+    for file in chosen {
+        // A file that cannot be read adds nothing; the intake says so.
+        if let Ok(open) = file.open() {
+            let _ = open.take(HEAD).read_to_end(&mut bytes);
+        }
+    }
+    hash(&bytes)
+}
+
+/// Ids become parts of addresses: nothing but what an address may hold, and each once.
+fn keep_ids_plain(intake: &mut Intake) {
+    let mut seen = BTreeSet::new();
+    for run in &mut intake.runs {
+        run.id = plain(&run.id);
+        run.campaign = plain(&run.campaign);
+        let base = run.id.clone();
+        let mut k = 2;
+        while !seen.insert(run.id.to_lowercase()) {
+            run.id = format!("{base}-{k}");
+            k += 1;
+        }
+    }
+    for campaign in &mut intake.campaigns {
+        campaign.name = plain(&campaign.name);
+        campaign.unmade.iter_mut().for_each(|run| run.id = plain(&run.id));
+    }
+}
+
+fn plain(id: &str) -> String {
+    if !id.contains('<') { id.to_owned() } else { id.replace(['<', '>'], "").replace(':', "-") }
+}
+
+/// A text, where it stands, and the name of the setting whose value it is.
+type Visit<'a> = dyn FnMut(&'static str, Option<&str>, &mut String) + 'a;
+
+/// Every text of the intake that reaches a page or a download.
+fn texts(intake: &mut Intake, visit: &mut Visit<'_>) {
+    intake.campaigns.iter_mut().for_each(|campaign| of_campaign(campaign, visit));
+    intake.runs.iter_mut().for_each(|run| of_run(run, visit));
+    for input in &mut intake.inputs {
+        visit(place::PATH, None, &mut input.path);
+        input.reason.iter_mut().for_each(|reason| visit(place::INPUT, None, reason));
+    }
+}
+
+fn of_campaign(campaign: &mut Campaign, visit: &mut Visit<'_>) {
+    let Campaign {
+        name,
+        title,
+        question,
+        prose,
+        machine,
+        compare_by: _,
+        baseline,
+        models,
+        stated,
+        published,
+        provenance,
+        unmade,
+        ..
+    } = campaign;
+    visit(place::CAMPAIGN, None, name);
+    let words = title.iter_mut().chain(question).chain(prose).chain(machine).chain(baseline);
+    words.for_each(|text| visit(place::CAMPAIGN, None, text));
+    for (mut label, mut model) in std::mem::take(models) {
+        visit(place::RUN, None, &mut label);
+        let own = [
+            &mut model.id,
+            &mut model.title,
+            &mut model.quantisation,
+            &mut model.launched_id,
+            &mut model.launched_source,
+        ];
+        own.into_iter().flatten().for_each(|text| visit(place::CAMPAIGN, None, text));
+        models.insert(label, model);
+    }
+    for said in stated {
+        for text in [&mut said.said, &mut said.said_in, &mut said.found, &mut said.found_in] {
+            visit(place::CAMPAIGN, None, text);
+        }
+    }
+    for cell in published {
+        visit(place::RUN, None, &mut cell.model);
+        visit(place::RUN, None, &mut cell.environment);
+        cell.against.iter_mut().for_each(|text| visit(place::RUN, None, text));
+        visit(place::CAMPAIGN, None, &mut cell.source);
+    }
+    provenance.iter_mut().for_each(|line| visit(place::CAMPAIGN, None, line));
+    for run in unmade {
+        for text in [&mut run.id, &mut run.environment, &mut run.model, &mut run.workload] {
+            visit(place::RUN, None, text);
+        }
+        visit(place::INPUT, None, &mut run.why);
+    }
+}
+
+fn of_run(run: &mut Run, visit: &mut Visit<'_>) {
+    for text in [&mut run.id, &mut run.campaign, &mut run.environment, &mut run.model, &mut run.workload] {
+        visit(place::RUN, None, text);
+    }
+    run.launch.iter_mut().for_each(|text| visit(place::RUN, None, text));
+    if let Status::Failed(reason) = &mut run.status {
+        visit(place::INPUT, None, reason);
+    }
+    run.readings.iter_mut().for_each(|reading| of_origin(&mut reading.origin, visit));
+    run.series.iter_mut().for_each(|series| of_origin(&mut series.origin, visit));
+    for extra in &mut run.extras {
+        if let ExtraValue::Text(text) = &mut extra.value {
+            visit(place::FIGURE, Some(&extra.name), text);
+        }
+        visit(place::FIGURE, None, &mut extra.name);
+        of_origin(&mut extra.origin, visit);
+    }
+    for finding in run.course.gates.iter_mut().chain(&mut run.course.watched) {
+        visit(place::GATE, None, &mut finding.reading);
+        let words = finding.limit.iter_mut().chain(&mut finding.remedy);
+        words.for_each(|text| visit(place::GATE, None, text));
+    }
+    of_setup(&mut run.setup, visit);
+    of_source(&mut run.source, visit);
+    run.files.iter_mut().for_each(|file| of_source(file, visit));
+}
+
+fn of_setup(setup: &mut Setup, visit: &mut Visit<'_>) {
+    let Setup {
+        model_id,
+        model_served,
+        machine,
+        engine,
+        engine_version,
+        quantisation,
+        tool,
+        tool_version,
+        kv_dtype,
+        speculative,
+        parallel,
+        more,
+        ..
+    } = setup;
+    let named = [
+        ("model_id", model_id),
+        ("model_served", model_served),
+        ("machine", machine),
+        ("engine", engine),
+        ("engine_version", engine_version),
+        ("quantisation", quantisation),
+        ("tool", tool),
+        ("tool_version", tool_version),
+        ("kv_dtype", kv_dtype),
+        ("speculative", speculative),
+        ("parallel", parallel),
+    ];
+    for (name, value) in named {
+        value.iter_mut().for_each(|text| visit(place::SETTING, Some(name), text));
+    }
+    for (mut name, mut value) in std::mem::take(more) {
+        visit(place::SETTING, Some(&name), &mut value);
+        visit(place::SETTING, None, &mut name);
+        more.insert(name, value);
+    }
+}
+
+fn of_source(source: &mut Source, visit: &mut Visit<'_>) {
+    visit(place::PATH, None, &mut source.path);
+}
+
+fn of_origin(origin: &mut Origin, visit: &mut Visit<'_>) {
+    visit(place::PATH, None, &mut origin.file);
+    origin.field.iter_mut().for_each(|field| visit(place::PATH, None, field));
+}
+
+/// `data/PRIVACY.md`: how much was replaced and where, never what.
+pub fn report(places: Option<&Places>) -> String {
+    let mut out = String::from("# Privacy\n\n");
+    let Some(places) = places else {
+        out.push_str("This site was made with `--no-scrub`: names, addresses and secrets stand in it as the archive holds them.\n");
+        return out;
+    };
+    out.push_str(
+        "Before anything was judged or drawn, the texts of the archive went through a scrub. Names of users and hosts, home folders, \
+         network and hardware addresses, serial numbers, UUIDs and mail addresses became pseudonyms such as `user-1a2b3c`; the same name has \
+         the same pseudonym everywhere on this site. Tokens, keys and passwords became `<masked:kind>`. The hashes of files are those of the \
+         files as they are, unscrubbed: whoever holds them can prove where the numbers come from.\n\n",
+    );
+    if places.is_empty() {
+        out.push_str("Nothing had to be replaced.\n");
+    } else {
+        out.push_str("| Where | What | Times |\n| --- | --- | ---: |\n");
+        for (place, tally) in places {
+            for (kind, times) in tally {
+                // Writing to a string does not fail.
+                let _ = writeln!(out, "| {place} | {} | {times} |", in_words(kind));
+            }
+        }
+    }
+    out.push_str(
+        "\nNot seen: names that nothing gives away (a user name that stands in no path and behind no name of a field), secrets of no known shape \
+         behind no telling name, and whatever the authors wrote on purpose in words of their own.\n",
+    );
+    out
+}
+
+/// One line for the terminal.
+pub fn summary(places: &Places) -> String {
+    let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
+    for (kind, times) in places.values().flatten() {
+        *kinds.entry(in_words(kind)).or_default() += times;
+    }
+    if kinds.is_empty() {
+        return "privacy: nothing had to be replaced".to_owned();
+    }
+    let said: Vec<String> = kinds.iter().map(|(kind, times)| format!("{kind} {times}")).collect();
+    format!("privacy: replaced {} (data/PRIVACY.md)", said.join(", "))
+}
+
+fn in_words(kind: &str) -> &str {
+    match kind {
+        "user" => "user names",
+        "host" => "host names",
+        "home" => "home folders",
+        "ip" => "network addresses",
+        "mac" => "hardware addresses",
+        "gpu" => "UUIDs of GPUs",
+        "serial" => "serial numbers",
+        "id" => "ids of machines",
+        "email" => "mail addresses",
+        "token" => "tokens",
+        "key" => "keys",
+        "password" => "passwords",
+        "credential" => "credentials",
+        "cookie" => "cookies",
+        "url" => "credentials in addresses",
+        "secret" => "secrets",
+        other => other,
+    }
+}

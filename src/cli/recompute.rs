@@ -1,0 +1,228 @@
+//! A site against the analysis of its archive, made again: which numbers differ.
+//!
+//! In:  the folder of a site, the paths it was made from.  Out: differences by their place in `analysis.json`.
+//! Not here: hashes (see `archive::verify`).
+//!
+//! The settings are those that `analysis.json` names. Rows of a list are matched by what they are about, so that one more or one less
+//! is told as that and not as a difference of everything behind it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::intake::{self, Judging};
+use super::talk::Talk;
+use crate::archive::verify::{Flaw, Kind};
+use crate::error::Error;
+use crate::page;
+
+const ANALYSIS: &str = "data/analysis.json";
+/// Differences that are listed; of more, the number is said.
+const LISTED: usize = 200;
+/// Longest text of a value that is shown.
+const SHOWN: usize = 80;
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct Recomputed {
+    /// What differs.
+    pub flaws: Vec<Flaw>,
+    /// What is worth knowing.
+    pub notes: Vec<String>,
+}
+
+/// Makes the analysis again and holds it against what the site says.
+///
+/// # Errors
+/// When the site's analysis cannot be read or the archive cannot be judged.
+pub fn recompute(site: &Path, archive: &[PathBuf], labels: Option<&Path>, talk: &Talk) -> Result<Recomputed, Error> {
+    let file = site.join(ANALYSIS);
+    let unread = |what: &str| Error::archive(format!("{what}, '{}'", file.display()));
+    let bytes = std::fs::read(&file).map_err(|cause| unread("cannot read the analysis of the site").because(cause))?;
+    let said: Value =
+        serde_json::from_slice(&bytes).map_err(|cause| unread("the analysis of the site is no JSON").because(cause))?;
+    let Some(settings) = said.get("settings") else {
+        let note = "not recomputed: the analysis of the site does not say with which settings it was made".to_owned();
+        return Ok(Recomputed { notes: vec![note], ..Recomputed::default() });
+    };
+    let (judging, scrubbed) = judging(settings, labels);
+    let mut done = Recomputed::default();
+    if settings.pointer("/asked/labels") == Some(&Value::Bool(true)) && labels.is_none() {
+        done.notes.push("the site was made with --labels; give the same file to verify".to_owned());
+    }
+    let judged = intake::judge(archive, &judging, scrubbed, talk)?;
+    let again: Value = serde_json::from_slice(&page::analysis_json(&judged.analysis)?.bytes)
+        .map_err(|cause| Error::archive("the analysis that was made again is no JSON").because(cause))?;
+    let version = |value: &Value| value.pointer("/tool/version").and_then(Value::as_str).unwrap_or_default().to_owned();
+    if version(&said) != version(&again) {
+        done.notes.push(format!("made by version {}, made again by version {}", version(&said), version(&again)));
+    }
+    let mut found = Vec::new();
+    differences("", &said, &again, &mut found);
+    let all = found.len();
+    done.notes.push(match all {
+        0 => format!("recomputed with the settings of the site: all {} numbers are the same", numbers(&again)),
+        1 => "recomputed with the settings of the site: 1 value differs".to_owned(),
+        n => format!("recomputed with the settings of the site: {n} values differ"),
+    });
+    let flaw = |what: String| Flaw { path: ANALYSIS.to_owned(), kind: Kind::Differs, what };
+    done.flaws = found.into_iter().take(LISTED).map(flaw).collect();
+    if all > LISTED {
+        done.flaws.push(flaw(format!("and {} more", all - LISTED)));
+    }
+    Ok(done)
+}
+
+/// The settings as options. A site of an older version, which does not say what was asked for, says the settings in force.
+fn judging(settings: &Value, labels: Option<&Path>) -> (Judging, bool) {
+    let asked = settings.get("asked");
+    let from = asked.unwrap_or(settings);
+    let margins = from.get("margins_pct").and_then(Value::as_object).into_iter().flatten();
+    let judging = Judging {
+        baseline: from.get("baseline").and_then(Value::as_str).map(str::to_owned),
+        margins: if asked.is_some() {
+            margins.map(|(metric, pct)| format!("{metric}={pct}")).collect()
+        } else {
+            Vec::new()
+        },
+        confidence: settings.get("confidence").and_then(Value::as_f64).unwrap_or(intake::CONFIDENCE),
+        resamples: settings
+            .get("resamples")
+            .and_then(Value::as_u64)
+            .and_then(|n| usize::try_from(n).ok())
+            .unwrap_or(intake::RESAMPLES),
+        seed: settings.get("seed").and_then(Value::as_u64).unwrap_or(intake::SEED),
+        labels: labels.map(Path::to_owned),
+    };
+    (judging, asked.and_then(|asked| asked.get("scrubbed")).and_then(Value::as_bool).unwrap_or(false))
+}
+
+fn numbers(value: &Value) -> usize {
+    match value {
+        Value::Number(_) => 1,
+        Value::Array(items) => items.iter().map(numbers).sum(),
+        Value::Object(fields) => fields.values().map(numbers).sum(),
+        _ => 0,
+    }
+}
+
+/// Every leaf that differs, as `/path: the site says X, the archive gives Y`.
+fn differences(path: &str, said: &Value, again: &Value, found: &mut Vec<String>) {
+    match (said, again) {
+        (Value::Object(old), Value::Object(new)) => {
+            for (key, value) in old {
+                differences(&format!("{path}/{key}"), value, new.get(key).unwrap_or(&Value::Null), found);
+            }
+            for (key, value) in new.iter().filter(|(key, _)| !old.contains_key(*key)) {
+                differences(&format!("{path}/{key}"), &Value::Null, value, found);
+            }
+        }
+        (Value::Array(old), Value::Array(new)) => match (by_subject(old), by_subject(new)) {
+            (Some(old), Some(new)) => {
+                for (subject, value) in &old {
+                    match new.get(subject) {
+                        Some(now) => differences(&format!("{path}[{subject}]"), value, now, found),
+                        None => found.push(format!("{path}[{subject}]: the site has it, the archive does not give it")),
+                    }
+                }
+                let more = new.keys().filter(|subject| !old.contains_key(*subject));
+                found.extend(
+                    more.map(|subject| format!("{path}[{subject}]: the archive gives it, the site does not have it")),
+                );
+            }
+            _ => {
+                for (k, value) in old.iter().enumerate().take(new.len()) {
+                    differences(&format!("{path}[{k}]"), value, new.get(k).unwrap_or(&Value::Null), found);
+                }
+                if old.len() != new.len() {
+                    found.push(format!("{path}: the site has {} of them, the archive gives {}", old.len(), new.len()));
+                }
+            }
+        },
+        (old, new) if old == new => {}
+        (old, new) => found.push(format!("{path}: the site says {}, the archive gives {}", shown(old), shown(new))),
+    }
+}
+
+/// Rows by what they are about; nothing where they do not say it or two say the same.
+fn by_subject(items: &[Value]) -> Option<BTreeMap<String, &Value>> {
+    const KEYS: &[&str] = &[
+        "id",
+        "path",
+        "name",
+        "campaign",
+        "machine",
+        "model",
+        "workload",
+        "environment",
+        "metric",
+        "baseline",
+        "candidate",
+        "statistic",
+        "choice",
+        "percentile",
+        "price",
+    ];
+    let mut rows = BTreeMap::new();
+    for item in items {
+        let own = item.as_object()?;
+        let mut parts: Vec<&str> = KEYS.iter().filter_map(|key| own.get(*key).and_then(Value::as_str)).collect();
+        let of_subject = own.get("subject").and_then(Value::as_object).into_iter().flatten();
+        parts.extend(of_subject.filter_map(|(_, value)| value.as_str()));
+        if parts.is_empty() || rows.insert(parts.join("|"), item).is_some() {
+            return None;
+        }
+    }
+    Some(rows)
+}
+
+fn shown(value: &Value) -> String {
+    let text = match value {
+        Value::Array(items) => format!("a list of {}", items.len()),
+        Value::Object(fields) => format!("an object of {} fields", fields.len()),
+        Value::Null => "nothing".to_owned(),
+        leaf => leaf.to_string(),
+    };
+    if text.chars().count() <= SHOWN { text } else { text.chars().take(SHOWN).chain(['…']).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn found(old: Value, new: Value) -> Vec<String> {
+        let mut found = Vec::new();
+        differences("", &old, &new, &mut found);
+        found
+    }
+
+    #[test]
+    fn a_changed_number_is_told_with_its_place_and_both_values() {
+        let old = json!({"runs": [{"id": "a", "v": 1.5}, {"id": "b", "v": 2}]});
+        let new = json!({"runs": [{"id": "b", "v": 2}, {"id": "a", "v": 1.25}]});
+        assert_eq!(found(old.clone(), new), ["/runs[a]/v: the site says 1.5, the archive gives 1.25"]);
+        assert_eq!(found(old.clone(), old), [""; 0]);
+    }
+
+    #[test]
+    fn a_row_more_or_less_is_told_as_that() {
+        let old = json!({"runs": [{"id": "a"}, {"id": "b"}], "n": [1, 2]});
+        let new = json!({"runs": [{"id": "b"}, {"id": "c"}], "n": [1, 2, 3]});
+        assert_eq!(
+            found(old, new),
+            [
+                "/runs[a]: the site has it, the archive does not give it",
+                "/runs[c]: the archive gives it, the site does not have it",
+                "/n: the site has 2 of them, the archive gives 3"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_there_on_one_side_only_is_a_difference() {
+        assert_eq!(found(json!({"a": null}), json!({"a": 1})), ["/a: the site says nothing, the archive gives 1"]);
+        assert_eq!(found(json!({}), json!({"a": [1]})), ["/a: the site says nothing, the archive gives a list of 1"]);
+    }
+}

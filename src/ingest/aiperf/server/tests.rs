@@ -1,0 +1,59 @@
+//! Known answers.
+
+use super::*;
+
+fn read(name: &str, text: &str) -> Vec<(String, f64, Option<u64>)> {
+    assert!(Server.sniff(&Head::new(name, text, 1)), "{name}");
+    let mut input = text.as_bytes();
+    let mut parsed = Server.parse(&mut SourceFile::new(name, text.len() as u64, &mut input)).unwrap();
+    assert!(parsed.left_out.is_empty(), "{:?}", parsed.left_out);
+    let Record::Piece(piece) = parsed.records.remove(0) else { panic!() };
+    assert!(!format!("{piece:?}").contains("box"), "no address is taken");
+    let number = |extra: &Extra| if let ExtraValue::Number(value) = extra.value { value } else { f64::NAN };
+    piece.extras.iter().map(|extra| (extra.name.clone(), number(extra), extra.origin.line)).collect()
+}
+
+#[test]
+fn families_of_the_measured_phase_are_extras_in_json_and_csv_alike() {
+    let json = read(
+        "server_metrics_export.json",
+        r#"{"aiperf_version": "0.13.0", "summary": {"endpoints_configured": ["http://box:1/metrics"]}, "metrics": {
+        "vllm:kv_cache_usage_perc": {"type": "gauge", "unit": "ratio", "series": [{"endpoint_url": "http://box:1/metrics", "labels": {"engine": "0", "model_name": "m"}, "stats": {"avg": 0.5, "p99": 0.75}}]},
+        "vllm:request_success": {"type": "counter", "series": [{"labels": {"finished_reason": "stop"}, "stats": {"total": 4.0}, "timeslices": [{"total": 4.0}]}]}}}"#,
+    );
+    let csv = read(
+        "server_metrics_export.csv",
+        "# AIPerf Server Metrics Export (CSV)\n# aiperf_version: 0.13.0\n#\n\
+         Endpoint,Type,Metric,Unit,avg,p99,engine,model_name,Description\r\nbox:1,gauge,vllm:kv_cache_usage_perc,ratio,0.5000,0.7500,0,m,Usage\r\n\r\n\
+         Endpoint,Type,Metric,Unit,total,rate,finished_reason,Description\r\nbox:1,counter,vllm:request_success,,4,,stop,Count\r\n\r\n\
+         Endpoint,Metric,Key,Value,Description\r\nbox:1,vllm:cache_config_info,block_size,16,Info\r\n",
+    );
+    let names = |found: &[(String, f64, Option<u64>)]| -> Vec<(String, f64)> {
+        found.iter().map(|(name, value, _)| (name.clone(), *value)).collect()
+    };
+    assert_eq!(names(&json), names(&csv));
+    assert_eq!((json[1].0.as_str(), json[1].1, json[1].2), ("server.vllm:kv_cache_usage_perc_p99", 0.75, Some(2)));
+    assert_eq!((csv[0].2, csv.len()), (Some(5), 3));
+    assert!(json[2].0 == "server.vllm:request_success_total finished_reason=stop", "{json:?}");
+}
+
+#[test]
+fn of_the_scrapes_of_the_measured_phase_the_last_counts() {
+    let line = |phase: &str, value: u32| {
+        format!(
+            r#"{{"endpoint_url": "http://box:1/metrics", "timestamp_ns": 5, "endpoint_latency_ns": 1, "metrics": {{"running": [{{"value": {value}.0}}], "ttft": [{{"buckets": {{"+Inf": 2.0}}, "sum": 1.5, "count": {value}.0}}]}}, "benchmark_phase": "{phase}"}}"#
+        )
+    };
+    let found = read(
+        "server_metrics_export.jsonl",
+        &[line("warmup", 9), line("profiling", 2), line("profiling", 3)].join("\n"),
+    );
+    assert_eq!(
+        found,
+        [
+            ("server.running".to_owned(), 3.0, Some(3)),
+            ("server.ttft_sum".to_owned(), 1.5, Some(3)),
+            ("server.ttft_count".to_owned(), 3.0, Some(3))
+        ]
+    );
+}

@@ -1,0 +1,75 @@
+//! Names the runs, sorts them, settles the campaigns, and closes the report.
+//!
+//! In:  drafts and campaigns.  Out: [`Intake`].
+//! Not here: the names themselves (see `ingest::name`).
+
+use std::collections::BTreeSet;
+
+use super::Draft;
+use crate::archive::{self, Discovery};
+use crate::ingest::{Intake, arms, ask, name, report, unmade, words};
+use crate::model::{Facts, Run, Source, Status};
+
+/// Names the runs, sorts them, and closes the report.
+pub(super) fn finish(
+    found: &Discovery,
+    drafts: Vec<Draft>,
+    campaigns: words::Campaigns,
+    facts: Facts,
+    mut report: report::Report,
+) -> Intake {
+    let mut ids = name::Ids::default();
+    let mut runs: Vec<Run> = Vec::with_capacity(drafts.len());
+    for draft in drafts {
+        let (id, note) = ids.give(&draft.piece);
+        if let Some(note) = note {
+            report.note(draft.main, note);
+        }
+        report.count_run(draft.main, &draft.others);
+        let campaign = campaigns.slug_of(&draft.home, draft.piece.campaign.as_deref()).to_owned();
+        let source = report.source(draft.main);
+        let files: Vec<Source> = draft.others.iter().map(|number| report.source(*number)).collect();
+        let piece = draft.piece;
+        runs.push(Run {
+            id,
+            campaign,
+            environment: piece.environment.unwrap_or_else(|| name::UNLABELLED.to_owned()),
+            model: piece.model.unwrap_or_else(|| name::UNLABELLED.to_owned()),
+            workload: piece.workload.unwrap_or_else(|| name::ONE_WORKLOAD.to_owned()),
+            repeat: piece.repeat,
+            block: piece.block,
+            position: piece.position,
+            launch: draft.launch,
+            started: piece.started,
+            ended: piece.ended,
+            measured: piece.measured,
+            status: piece.status.unwrap_or(Status::Unrecorded),
+            readings: piece.readings,
+            series: piece.series,
+            extras: piece.extras,
+            telemetry: piece.telemetry,
+            course: piece.course,
+            setup: piece.setup,
+            source,
+            files,
+        });
+    }
+    runs.sort_by(|a, b| {
+        (&a.campaign, a.started.is_none(), a.started).cmp(&(&b.campaign, b.started.is_none(), b.started))
+    });
+    let mut campaigns = campaigns.into_list();
+    let ask = ask::ask(&runs, &campaigns, |path| found.get(path));
+    arms::sort_out(&mut runs, &campaigns);
+    for campaign in &mut campaigns {
+        unmade::settle(campaign, &runs);
+        campaign.archive_sha256 = archive_hash(runs.iter().filter(|run| run.campaign == campaign.name));
+    }
+    Intake { campaigns, runs, facts, inputs: report.into_inputs(), ask }
+}
+
+/// One hash for the files of a campaign's runs: that of their hashes, sorted, one a line. Names do not enter, so a renamed folder is the same archive.
+fn archive_hash<'a>(runs: impl Iterator<Item = &'a Run>) -> String {
+    let hashes: BTreeSet<&str> =
+        runs.flat_map(|run| std::iter::once(&run.source).chain(&run.files)).map(|file| file.sha256.as_str()).collect();
+    archive::hash(hashes.into_iter().map(|hash| format!("{hash}\n")).collect::<String>().as_bytes())
+}

@@ -1,0 +1,65 @@
+//! What a run takes from a detail beside it.
+//!
+//! In:  a run and a detail.  Out: the run with what it lacked, and the labels on which the two disagree.
+//! Not here: which details a run has (see `join`).
+
+use crate::ingest::Piece;
+use crate::model::Status;
+
+/// Fills what a run lacks from a detail; gives the labels on which the two disagree: field, kept, passed over.
+pub(super) fn merge(run: &mut Piece, detail: &Piece) -> Vec<(&'static str, String, String)> {
+    let mut unlike = Vec::new();
+    macro_rules! fill {
+        ($($field:ident),*; $($set:ident),*) => {
+            $(if run.$field.is_none() { run.$field.clone_from(&detail.$field); })*
+            $(if run.setup.$set.is_none() { run.setup.$set.clone_from(&detail.setup.$set); })*
+        };
+    }
+    for (name, ours, theirs) in [
+        ("environment", &run.environment, &detail.environment),
+        ("model", &run.model, &detail.model),
+        ("workload", &run.workload, &detail.workload),
+    ] {
+        if let (Some(ours), Some(theirs)) = (ours, theirs)
+            && ours != theirs
+        {
+            unlike.push((name, ours.clone(), theirs.clone()));
+        }
+    }
+    fill!(campaign, id, environment, model, workload, repeat, block, position, started, ended, measured;
+          model_id, model_served, machine, engine, engine_version, quantisation, batch, isl, osl, requests, parameters,
+          device_memory_gib, model_memory_gib, start_temp_c, end_temp_c, exit_code,
+          tool, tool_version, request_rate, max_model_len, memory_utilisation, kv_dtype, speculative, prefix_cache, parallel);
+    for (name, value) in &detail.setup.more {
+        run.setup.more.entry(name.clone()).or_insert_with(|| value.clone());
+    }
+    for extra in &detail.extras {
+        if run.extras.iter().all(|ours| ours.name != extra.name || ours.origin.rule != extra.origin.rule) {
+            run.extras.push(extra.clone());
+        }
+    }
+    // A log without its result block, or requests that all failed, outweigh an exit code of 0.
+    match (&run.status, &detail.status) {
+        (None, Some(_)) | (Some(Status::Done | Status::Unrecorded), Some(Status::Failed(_))) => {
+            run.status.clone_from(&detail.status)
+        }
+        _ => {}
+    }
+    for reading in &detail.readings {
+        match run.readings.iter_mut().find(|ours| ours.metric == reading.metric) {
+            Some(ours) if ours.value.is_nan() => *ours = reading.clone(),
+            Some(_) => {}
+            None => run.readings.push(reading.clone()),
+        }
+    }
+    for series in &detail.series {
+        if run.series.iter().all(|ours| ours.metric != series.metric) {
+            run.series.push(series.clone());
+        }
+    }
+    run.course.fill(&detail.course);
+    if run.telemetry.is_empty() {
+        run.telemetry.clone_from(&detail.telemetry);
+    }
+    unlike
+}

@@ -1,0 +1,72 @@
+//! Known answers.
+
+use super::*;
+use crate::ingest::{Piece, Record};
+
+fn read(text: &str) -> (Piece, Parsed) {
+    assert!(GuideLlmCsv.sniff(&Head::new("benchmarks.csv", text, 1)));
+    let mut input = text.as_bytes();
+    let mut parsed = GuideLlmCsv.parse(&mut SourceFile::new("benchmarks.csv", text.len() as u64, &mut input)).unwrap();
+    match parsed.records.remove(0) {
+        Record::Piece(piece) => (*piece, parsed),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn figures(piece: &Piece) -> Vec<(&str, f64, &str)> {
+    piece.readings.iter().map(|r| (r.metric.as_str(), r.value, r.origin.field.as_deref().unwrap())).collect()
+}
+
+#[test]
+fn one_line_of_headers_gives_metrics_by_their_words() {
+    let (piece, parsed) = read(
+        "Type,Run Id,Id,Name,Start Time,End Time,Duration,Successful Requests,Successful Request latency mean,\
+         \"Successful Request latency [min, 0.1, 1, 5, 10, 25, 75, 90, 95, 99, max]\",Successful Output token count mean,\
+         \"Successful Time to first token ms [min, 0.1, 1, 5, 10, 25, 75, 90, 95, 99, max]\",Successful Time to first token ms mean,\
+         Errored Requests,Errored Request latency mean,Incomplete Requests,Total Requests,Total Request latency mean,Args\r\n\
+         generative_benchmark,r,i,synchronous,2025-08-01 10:00:00,2025-08-01 10:00:02,2.0,4,0.5,\
+         \"[0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.6, 0.7, 0.8, 0.9, 1.0]\",10.0,\"[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]\",0.0,\
+         0,0.0,0,4,0.5,\"{\"\"strategy\"\": {\"\"type_\"\": \"\"synchronous\"\"}}\"\r\n",
+    );
+    let column = "Successful Request latency [min, 0.1, 1, 5, 10, 25, 75, 90, 95, 99, max]";
+    let found = figures(&piece);
+    assert_eq!(found[0], ("output_throughput_tok_s", 20.0, "Successful Output token count mean"));
+    assert_eq!(found[1], ("e2e_latency_ms", 500.0, "Successful Request latency mean"));
+    assert_eq!(found[2].0, "e2e_latency_ms_p90");
+    assert!(found[2].2.starts_with(column), "{found:?}");
+    assert!(!found.iter().any(|(metric, ..)| metric.starts_with("ttft")), "zeros are no latency: {found:?}");
+    assert!(!piece.extras.iter().any(|extra| extra.name.contains(".errored") || extra.name.contains(".total")));
+    assert_eq!(
+        (piece.setup.batch, piece.setup.requests, piece.workload.as_deref()),
+        (Some(1.0), Some(4.0), Some("c1"))
+    );
+    assert_eq!((piece.fingerprint.as_deref(), piece.started), (Some("guidellm|i"), None));
+    assert_eq!(piece.setup.more.get("client_start_time").map(String::as_str), Some("2025-08-01 10:00:00"));
+    assert!(parsed.left_out.is_empty(), "{:?}", parsed.left_out);
+}
+
+#[test]
+fn three_lines_of_headers_are_one_name() {
+    let (piece, parsed) = read(
+        "Run Info,Benchmark,Benchmark,Timings,Request Counts,Request Counts,Time to First Token,Time to First Token,Scheduler Metrics\n\
+         Run ID,ID,Strategy,Duration,Successful,Errored,Successful ms,Errored ms,Queued Time Avg\n\
+         ,,,Sec,,,Mean,Mean,Sec\n\
+         r,i,concurrent@2,2.0,4,1,12.5,7.5,0.25\n",
+    );
+    assert_eq!(figures(&piece), [("ttft_ms", 12.5, "Time to First Token / Successful ms / Mean")]);
+    let extras: Vec<&str> = piece.extras.iter().map(|extra| extra.name.as_str()).collect();
+    assert!(extras.contains(&"time_to_first_token_ms.errored_mean") && extras.contains(&"duration"), "{extras:?}");
+    assert!(extras.contains(&"scheduler_metrics_queued_time_avg_sec"), "{extras:?}");
+    assert_eq!((piece.setup.batch, piece.workload.as_deref()), (Some(2.0), Some("c2")));
+    assert_eq!(piece.readings[0].origin.line, Some(4));
+    assert!(parsed.left_out.is_empty(), "{:?}", parsed.left_out);
+}
+
+#[test]
+fn a_row_without_a_success_has_no_metric() {
+    let (piece, _) = read(
+        "Type,Run Id,Id,Name,Successful Requests,Successful Request latency mean,Errored Requests,Incomplete Requests\n\
+         generative_benchmark,r,i,x,0,0.0,3,1\n",
+    );
+    assert!(piece.readings.is_empty() && matches!(piece.status, Some(Status::Failed(_))), "{piece:?}");
+}

@@ -1,0 +1,96 @@
+//! `journal.jsonl` of a campaign of ours: why planned runs are not among the runs.
+//!
+//! In:  the journal.  Out: one [`Outcome`] for each run that it names; runs that are there are told from those that are not by
+//! whoever puts the campaign together.
+//! Not here: the chain of hashes, which `sparkbench verify` checks.
+
+use serde::Deserialize;
+
+use super::look::{JSON_LINE_LIMIT, unreadable};
+use super::{About, Format, Head, Parsed, Record, SourceFile};
+use crate::archive::manifest::JOURNAL_FILE;
+use crate::error::Error;
+use crate::model::course::{Gone, Outcome};
+
+/// See the module.
+pub struct Journal;
+
+/// One line, as far as it is read here.
+#[derive(Deserialize)]
+struct Wire {
+    event: String,
+    run: Option<String>,
+    #[serde(default)]
+    why: Option<String>,
+}
+
+impl Format for Journal {
+    fn name(&self) -> &'static str {
+        "journal"
+    }
+
+    fn about(&self) -> About {
+        About {
+            tool: "sparkbench collect",
+            versions: "sparkbench.campaign/1",
+            sign: "`journal.jsonl`: one event a line",
+            reads: "why planned runs were left out or did not end",
+        }
+    }
+
+    fn sniff(&self, head: &Head<'_>) -> bool {
+        head.name == JOURNAL_FILE && head.has_keys(&["event"])
+    }
+
+    fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
+        let mut parsed = Parsed::default();
+        let mut outcomes: Vec<Outcome> = Vec::new();
+        let mut lines = file.lines(JSON_LINE_LIMIT);
+        while let Some(line) = lines.next_line().map_err(unreadable)? {
+            // A torn line is what a crash left; the next one says so, and `verify` tells more.
+            let Ok(wire) = serde_json::from_slice::<Wire>(line.bytes) else { continue };
+            let Some(run) = wire.run.filter(|run| !run.contains('/')) else { continue };
+            let gone = match wire.event.as_str() {
+                "skipped" => Gone::Skipped,
+                "started" | "interrupted" => Gone::Interrupted,
+                "finished" | "failed" | "adopted" => Gone::Unreadable,
+                _ => continue,
+            };
+            let why = wire.why.unwrap_or_default();
+            match outcomes.iter_mut().find(|outcome| outcome.run == run) {
+                Some(outcome) => (outcome.gone, outcome.why) = (gone, why),
+                None => outcomes.push(Outcome { run, gone, why }),
+            }
+        }
+        parsed.notes.push("the journal of the campaign: what became of planned runs".to_owned());
+        parsed.records.push(Record::Journal(outcomes));
+        Ok(parsed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_word_on_a_run_counts_and_torn_lines_do_not() {
+        let text = concat!(
+            "{\"seq\":1,\"event\":\"created\",\"chain\":\"x\"}\n",
+            "{\"seq\":2,\"event\":\"skipped\",\"run\":\"a\",\"why\":\"too hot\"}\n",
+            "{\"seq\":3,\"event\":\"started\",\"run\":\"b\"}\n",
+            "{\"seq\":4,\"ev",
+            "\n{\"seq\":5,\"event\":\"interrupted\",\"run\":\"b\",\"why\":\"power\"}\n",
+            "{\"seq\":6,\"event\":\"interrupted\",\"run\":\"probes/x\",\"why\":\"power\"}\n",
+            "{\"seq\":7,\"event\":\"started\",\"run\":\"c\"}\n",
+            "{\"seq\":8,\"event\":\"finished\",\"run\":\"c\"}\n",
+        );
+        let mut input = text.as_bytes();
+        let parsed = Journal.parse(&mut SourceFile::new("journal.jsonl", text.len() as u64, &mut input)).unwrap();
+        let [Record::Journal(outcomes)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
+        let said: Vec<(&str, Gone, &str)> = outcomes.iter().map(|o| (o.run.as_str(), o.gone, o.why.as_str())).collect();
+        assert_eq!(
+            said,
+            [("a", Gone::Skipped, "too hot"), ("b", Gone::Interrupted, "power"), ("c", Gone::Unreadable, "")]
+        );
+    }
+}

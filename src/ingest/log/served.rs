@@ -1,0 +1,51 @@
+//! What is left to do when the log of a server has been read: one piece that speaks of every run against that server.
+//!
+//! In:  what one start of a server printed.  Out: its piece.
+//! Not here: what a line means.
+
+use super::cut::model_label;
+use super::faults::Faults;
+use super::found::Found;
+use crate::ingest::{Parsed, Piece, Record, SourceFile, Standing};
+use crate::model::{Series, Setup, Status};
+
+/// What one start of a server printed.
+pub(super) struct Served {
+    /// Name of the engine.
+    pub engine: &'static str,
+    /// Rule of what stands in the log, and of what was computed from it.
+    pub rules: (&'static str, &'static str),
+    /// Whether it came up.
+    pub up: bool,
+    /// Figures.
+    pub found: Found,
+    /// Lines of trouble.
+    pub faults: Faults,
+    /// Settings.
+    pub setup: Setup,
+    /// Figures of each request, where the log has them.
+    pub series: Vec<Series>,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+}
+
+impl Served {
+    /// A server that did not come up is a failed run with its first error.
+    pub fn finish(mut self, file: &SourceFile<'_>) -> Parsed {
+        let status = self.faults.reason(self.up).map(Status::Failed);
+        self.faults.into(&mut self.found);
+        let (readings, extras) = self.found.finish(file, self.rules);
+        let setup = Setup { engine: Some(self.engine.to_owned()), ..self.setup };
+        let piece = Piece {
+            standing: Standing::Beside,
+            model: setup.model_id.as_deref().map(model_label),
+            status,
+            readings,
+            series: self.series,
+            extras,
+            setup,
+            ..Piece::default()
+        };
+        Parsed { records: vec![Record::Piece(Box::new(piece))], notes: self.notes, ..Parsed::default() }
+    }
+}

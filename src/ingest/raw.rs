@@ -1,0 +1,151 @@
+//! A raw file as text to show: its head, its tail, and the surroundings of every line that a figure was read from.
+//!
+//! In:  a stream of bytes, and the lines and JSON pointers that figures name.  Out: [`RawText`], of bounded size whatever the file.
+//! Not here: disk, markup, what the lines mean.
+//!
+//! Lines go by one at a time and only those that are kept stay in memory, so a log of gigabytes costs no more than its excerpt. A JSON
+//! document that stands on one line has no lines to point at: it is written out value by value, one row each, and a pointer is a place.
+
+mod clean;
+mod keep;
+mod values;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, BufRead, BufReader, Read as _};
+
+use crate::archive::{HEAD_BYTES, Lines};
+use crate::model::{RawText, Shape};
+
+use keep::Keep;
+
+/// Largest JSON document that is held as a tree to find the places of pointers; of a larger one the lines are shown as they are.
+const TREE_LIMIT: u64 = 32 << 20;
+
+/// Longest line of a JSON document that is still shown as it stands when a figure was read from it.
+const LONG_LINE: usize = 1_000;
+
+/// Longest part of one line that is looked at; far more than is shown.
+const LINE_BYTES: usize = 64 << 10;
+
+/// First bytes of a file packed by gzip.
+const GZIP: &[u8] = &[0x1f, 0x8b];
+
+/// Bytes in which a file that is no text shows it.
+const TEXT_BYTES: usize = 16 << 10;
+
+/// What figures name in a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Named {
+    /// Lines, counted from 1.
+    pub lines: BTreeSet<u64>,
+    /// JSON pointers.
+    pub pointers: BTreeSet<String>,
+}
+
+/// Reads a file for showing; `room` is how many bytes of text may be kept beside the lines that figures name.
+///
+/// `None` for a file that is no text.
+pub fn read(path: &str, run: &str, bytes: u64, mut input: impl BufRead, named: &Named, room: usize) -> Option<RawText> {
+    let mut text = RawText { file: path.to_owned(), run: run.to_owned(), bytes, ..RawText::default() };
+    let mut head = Vec::new();
+    if let Err(cause) = input.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head) {
+        text.stopped = Some(cause.to_string());
+        return Some(text);
+    }
+    text.packed = head.starts_with(GZIP);
+    if !text.packed {
+        let whole = io::Cursor::new(head.clone()).chain(input);
+        return rows(text, &head, bytes, whole, named, room);
+    }
+    let mut unpacked =
+        BufReader::with_capacity(HEAD_BYTES, flate2::bufread::MultiGzDecoder::new(io::Cursor::new(head).chain(input)));
+    let mut inner = Vec::new();
+    if let Err(cause) = unpacked.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut inner) {
+        text.stopped = Some(cause.to_string());
+    }
+    let whole = io::Cursor::new(inner.clone()).chain(unpacked);
+    // The size of what is in it is not known before it was read.
+    rows(text, &inner, 0, whole, named, room)
+}
+
+fn rows(
+    mut text: RawText,
+    head: &[u8],
+    bytes: u64,
+    mut input: impl BufRead,
+    named: &Named,
+    room: usize,
+) -> Option<RawText> {
+    if head.iter().take(TEXT_BYTES).any(|byte| *byte == 0) {
+        return None;
+    }
+    if !named.pointers.is_empty() && bytes <= TREE_LIMIT && opens_document(head) {
+        let mut whole = Vec::new();
+        match input.by_ref().take(TREE_LIMIT + 1).read_to_end(&mut whole) {
+            Ok(_) if whole.len() as u64 <= TREE_LIMIT => {
+                document(&mut text, &whole, named, room);
+                return Some(text);
+            }
+            Ok(_) => lines(&mut text, io::Cursor::new(whole).chain(input), &named.lines, room),
+            Err(cause) => {
+                document(&mut text, &whole, named, room);
+                text.stopped = Some(cause.to_string());
+            }
+        }
+        return Some(text);
+    }
+    lines(&mut text, input, &named.lines, room);
+    Some(text)
+}
+
+/// A document, not a file with one document a line: those have lines to point at.
+fn opens_document(head: &[u8]) -> bool {
+    let start = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    matches!(start.first(), Some(b'{' | b'['))
+}
+
+fn document(text: &mut RawText, whole: &[u8], named: &Named, room: usize) {
+    let content = String::from_utf8_lossy(whole);
+    let Ok(tree) = super::json::parse(&content) else {
+        return lines(text, whole, &named.lines, room);
+    };
+    let places: BTreeMap<String, u64> =
+        named.pointers.iter().filter_map(|pointer| Some((pointer.clone(), values::line(&tree, pointer)?))).collect();
+    let distinct: BTreeSet<u64> = places.values().copied().collect();
+    let mut lengths = content.split('\n').map(str::len).zip(1_u64..);
+    if !lengths.any(|(length, number)| length > LONG_LINE && distinct.contains(&number)) {
+        let wanted = named.lines.iter().copied().chain(distinct).collect();
+        lines(text, whole, &wanted, room);
+        text.pointers = places;
+        return;
+    }
+    let written = values::rows(&tree);
+    text.shape = Shape::Values;
+    text.pointers = values::places(&written, &named.pointers);
+    let wanted: BTreeSet<u64> = text.pointers.values().copied().collect();
+    let mut keep = Keep::new(&wanted, room);
+    for row in written {
+        keep.take(row);
+    }
+    (text.total, text.rows) = keep.finish();
+}
+
+fn lines(text: &mut RawText, input: impl BufRead, wanted: &BTreeSet<u64>, room: usize) {
+    let mut keep = Keep::new(wanted, room);
+    let mut reader = Lines::new(input, LINE_BYTES);
+    loop {
+        match reader.next_line() {
+            Ok(Some(line)) => keep.line(line.number, line.bytes, line.cut),
+            Ok(None) => break,
+            Err(cause) => {
+                text.stopped = Some(cause.to_string());
+                break;
+            }
+        }
+    }
+    (text.total, text.rows) = keep.finish();
+}
+
+#[cfg(test)]
+#[path = "raw/tests.rs"]
+mod tests;

@@ -1,0 +1,88 @@
+//! A client: what it leads, where it stands.
+//!
+//! In:  settings, this machine's share.  Out: [`Client`]s.
+//! Not here: what it does next (see `deal`).
+
+use std::collections::VecDeque;
+
+use crate::host::net::Ns;
+use crate::load::chat::settings::{ACTIVE_PER_CLIENT, most_requests};
+use crate::load::order::Order;
+use crate::load::settings::{Conversations, Settings};
+use crate::stats::random::{Stream, job_base};
+
+/// Where a client stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// Not begun, or begun anew after the warm-up step.
+    Fresh,
+    /// Its next conversation is chosen and its time has not come.
+    Until,
+    /// Its time came at this moment, and the body is not built yet.
+    Unbuilt(Ns),
+    /// It may send.
+    Ready,
+    /// It waits for an answer.
+    Waiting,
+    /// It has nothing left to send.
+    Finished,
+}
+
+#[derive(Debug)]
+pub(super) struct Client {
+    /// Over all machines.
+    pub(super) number: u32,
+    pub(super) state: State,
+    /// Conversations that it leads, in the order of their turns.
+    pub(super) active: VecDeque<u32>,
+    /// The one chosen for its next turn.
+    pub(super) chosen: Option<u32>,
+    pub(super) most_active: usize,
+    /// Conversations of its share that it has begun.
+    pub(super) begun: u64,
+    /// Begun in the warm-up step, to go on with.
+    pub(super) parked: VecDeque<u32>,
+    /// Turns that it has sent, over both phases.
+    pub(super) sent: u64,
+    /// Turns that it may still send in the measured part; absent without a limit.
+    pub(super) left: Option<u64>,
+    pub(super) gaps: Stream,
+    pub(super) picks: Stream,
+    /// Intended time of its last turn.
+    pub(super) intended: Option<Ns>,
+    /// Failed turns in a row.
+    pub(super) failures: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) client: usize,
+    pub(super) turns: u32,
+    pub(super) order: Option<Box<Order>>,
+}
+
+/// The clients of this machine.
+pub(super) fn clients(settings: &Settings, chat: &Conversations) -> Vec<Client> {
+    let all = chat.clients.max(1);
+    let most_active = chat.max_active.unwrap_or_else(|| all.saturating_mul(ACTIVE_PER_CLIENT));
+    let share = |of: u64, number: u32| of / u64::from(all) + u64::from(u64::from(number) < of % u64::from(all));
+    let streams = |key: &str, number: u32| Stream::new(job_base(settings.seed, key), u64::from(number));
+    (settings.share.rank..all)
+        .step_by(settings.share.world.max(1) as usize)
+        .map(|number| Client {
+            number,
+            state: State::Fresh,
+            active: VecDeque::new(),
+            chosen: None,
+            most_active: usize::try_from(share(u64::from(most_active), number)).unwrap_or(usize::MAX).max(1),
+            begun: 0,
+            parked: VecDeque::new(),
+            sent: 0,
+            left: most_requests(settings, chat).map(|most| share(most, number)),
+            gaps: streams("chat|gaps", number),
+            picks: streams("chat|picks", number),
+            intended: None,
+            failures: 0,
+        })
+        .collect()
+}

@@ -1,0 +1,95 @@
+//! The method tried on identical arms, as a part of the method page.
+//!
+//! In:  the reports of `verdict`.  Out: rows and sentences.
+//! Not here: any number.
+
+use super::index::{Link, Site};
+use super::number::{count, plain};
+use super::words::{self, Badge, counted};
+use crate::verdict::report::{CalibrationArm, CalibrationReport};
+
+/// What came of one campaign.
+pub struct CampaignView {
+    /// Its name, with a link to its page.
+    pub campaign: Link,
+    /// What was found.
+    pub finding: String,
+    /// Arm by arm.
+    pub arms: Vec<ArmView>,
+}
+
+/// One arm.
+pub struct ArmView {
+    /// Model and workload.
+    pub cell: String,
+    /// Environment.
+    pub environment: String,
+    /// Metric, for people.
+    pub metric: String,
+    /// Runs.
+    pub n: usize,
+    /// Random halves called different, of how many.
+    pub different: String,
+    /// Called equivalent.
+    pub equivalent: String,
+    /// By turns.
+    pub by_turns: Badge,
+    /// By halves of time.
+    pub by_halves: Badge,
+}
+
+/// Every campaign with runs enough, the newest first.
+pub fn campaigns(site: &Site<'_>, root: &str) -> Vec<CampaignView> {
+    let found = site.campaigns().into_iter().filter_map(|campaign| {
+        let report = site.analysis.calibration.iter().find(|report| report.campaign == campaign.name)?;
+        Some(CampaignView {
+            campaign: Link {
+                href: Some(format!("{root}c/{}/index.html", campaign.name)),
+                text: campaign.title.clone(),
+            },
+            finding: finding(report),
+            arms: report.arms.iter().map(arm).collect(),
+        })
+    });
+    found.collect()
+}
+
+fn finding(report: &CalibrationReport) -> String {
+    let all = counted(report.arms.len(), "arm", "arms");
+    format!(
+        "Of {} random halvings of {all}, {} % are called different where {} % are expected. Split by turns {}, split into the earlier and the \
+         later half {}{}",
+        count(report.splits as u64),
+        plain(report.different_pct),
+        plain(report.expected_pct),
+        of(report.different_by_turns, report.arms.len()),
+        of(report.different_by_halves, report.arms.len()),
+        if report.different_by_halves > report.different_by_turns {
+            ": there, time alone looks like a difference between environments."
+        } else {
+            "."
+        }
+    )
+}
+
+fn of(k: usize, n: usize) -> String {
+    match k {
+        0 => "no arm differs from itself".to_owned(),
+        1 => format!("1 arm of {n} differs from itself"),
+        _ => format!("{k} arms of {n} differ from themselves"),
+    }
+}
+
+fn arm(arm: &CalibrationArm) -> ArmView {
+    let share = |k: usize| format!("{} of {}", count(k as u64), count(arm.splits as u64));
+    ArmView {
+        cell: if arm.workload.is_empty() { arm.model.clone() } else { format!("{} · {}", arm.model, arm.workload) },
+        environment: arm.environment.clone(),
+        metric: words::metric(&arm.metric),
+        n: arm.n,
+        different: share(arm.different),
+        equivalent: share(arm.equivalent),
+        by_turns: words::verdict(arm.by_turns),
+        by_halves: words::verdict(arm.by_halves),
+    }
+}

@@ -1,0 +1,361 @@
+//! The page of one campaign: question, answer, every comparison, every group, every run.
+//!
+//! In:  a campaign and what belongs to it.  Out: `c/<campaign>/index.html`.
+//! Not here: its questions (see `question`), the order of its arms (see `order`), the rows of its groups (see `group`).
+
+mod group;
+mod order;
+mod question;
+
+use askama::Template;
+
+pub use self::group::{GroupView, group};
+pub use self::order::{OrderView, order};
+pub use self::question::arms;
+
+use self::group::{PercentileView, percentiles, runs_of};
+use self::question::{Question, pooled, questions, spreads};
+use super::across::{self, About};
+use super::badge::{self, Embed};
+use super::figure::{self, FigureView};
+use super::front::{self, Fact, Said, SentenceView, TrapStrip};
+use super::index::{Link, Site, run_href};
+use super::kind::{Draft, Drawn, Kind, Rows};
+use super::number::{self, ABSENT, plain, plain_or};
+use super::publish::{cite, dataset};
+use super::shell::Shell;
+use super::telemetry;
+use super::template_fault;
+use super::unmade::{self, UnmadeRow};
+use super::words::{self, Badge};
+use crate::model::Metric;
+use crate::verdict::report::{CampaignReport, Comparison, Essential, Group, RunReport};
+
+const ROOT: &str = "../../";
+
+#[derive(Template)]
+#[template(path = "campaign.html")]
+struct Page {
+    shell: Shell,
+    /// The picture that stands for the page where its address is shared.
+    card: Option<String>,
+    eyebrow: String,
+    title: String,
+    question: Option<String>,
+    said: Said,
+    supported: Vec<SentenceView>,
+    unsupported: Vec<SentenceView>,
+    strip: TrapStrip,
+    forest: Option<FigureView>,
+    pairs: Vec<Link>,
+    /// Pages of its models and machines.
+    abouts: Vec<About>,
+    cells: Vec<Link>,
+    questions: Vec<Question>,
+    pooled: Vec<Question>,
+    spreads: Vec<FigureView>,
+    published: Vec<Published>,
+    published_summary: Option<String>,
+    criteria: Vec<CriterionView>,
+    compare_by: Option<String>,
+    essential_heads: Vec<(String, &'static str)>,
+    essentials: Vec<EssentialView>,
+    groups: Vec<GroupView>,
+    other_groups: Vec<GroupView>,
+    percentiles: Vec<PercentileView>,
+    run_metrics: Vec<String>,
+    runs: Vec<RunRow>,
+    unmade: Vec<UnmadeRow>,
+    /// Runs of the plan.
+    planned: usize,
+    telemetry: Option<String>,
+    /// Whether values lead anywhere: in the report as one file they do not.
+    linked: bool,
+    prose: Option<String>,
+    byline: Option<String>,
+    cite_text: String,
+    cite_bibtex: String,
+    facts: Vec<Fact>,
+    models: Vec<(String, String)>,
+    embed: Option<Embed>,
+    confidence: String,
+}
+
+struct Published {
+    model: String,
+    environment: String,
+    metric: String,
+    statistic: String,
+    printed: String,
+    recomputed: String,
+    full: String,
+    n: usize,
+    badge: Badge,
+    note: String,
+    source: String,
+}
+
+struct CriterionView {
+    name: String,
+    cell: String,
+    metric: String,
+    badge: Badge,
+    because: String,
+}
+
+/// The five figures of one cell.
+struct EssentialView {
+    cell: String,
+    environment: String,
+    /// Mean, interval and count; or nothing, and why.
+    figures: Vec<Result<(String, String, usize), String>>,
+}
+
+struct RunRow {
+    href: String,
+    id: String,
+    environment: String,
+    model: String,
+    workload: String,
+    repeat: String,
+    started: String,
+    /// Absent where the run is simply done.
+    badge: Option<Badge>,
+    /// Each leads to the line it was read from, or to its row on the page of the run.
+    values: Vec<Link>,
+    flags: String,
+}
+
+/// One page a campaign.
+pub struct Entry;
+
+impl Kind for Entry {
+    fn name(&self) -> &'static str {
+        "campaign"
+    }
+
+    fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
+        let draft = |campaign: &'a CampaignReport| {
+            Draft::new(format!("c/{}/index.html", campaign.name), move |site| {
+                let rows = Rows {
+                    campaigns: vec![campaign],
+                    runs: site.runs(&campaign.name),
+                    groups: site.groups(&campaign.name),
+                    comparisons: site.comparisons(&campaign.name).into_iter().map(|(_, c)| c).collect(),
+                    traps: site.traps(&campaign.name),
+                    ..Rows::default()
+                };
+                let drawn = Drawn::new(page(site, campaign).map_err(template_fault)?, rows);
+                let files = badge::file(site, campaign).into_iter().chain(badge::card(site, campaign)?).collect();
+                Ok(Drawn { files, ..drawn })
+            })
+        };
+        site.analysis.campaigns.iter().map(draft).collect()
+    }
+}
+
+/// The page at `c/<campaign>/index.html`.
+pub fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String, askama::Error> {
+    let path = format!("c/{}/index.html", campaign.name);
+    let comparisons = site.comparisons(&campaign.name);
+    let primary: Vec<(&str, &Comparison)> = comparisons.iter().copied().filter(|(_, c)| c.primary).collect();
+    let groups = site.groups(&campaign.name);
+    let runs = site.runs(&campaign.name);
+    let run_metrics = shown_metrics(campaign, &runs);
+    // The metrics that the campaign is about in full, the others in short; where it names none, all are alike.
+    let (groups_in_full, other_groups): (Vec<&Group>, Vec<&Group>) =
+        groups.iter().copied().partition(|g| campaign.primary.is_empty() || campaign.primary.contains(&g.metric));
+    let description = campaign.headline.first().map_or_else(|| campaign.title.clone(), |s| s.text.clone());
+    let shell = Shell::new(&path, format!("{} – campaign – sparkbench", campaign.title), "campaign", site)
+        .described(description)
+        .with_dataset(dataset::block(site, campaign));
+    let citation = cite::of_campaign(site, campaign);
+    Page {
+        shell,
+        card: badge::card_address(site, campaign),
+        eyebrow: front::eyebrow(site, campaign),
+        title: campaign.title.clone(),
+        question: campaign.question.clone(),
+        said: front::said(site, ROOT, campaign),
+        supported: front::sentences(site, ROOT, campaign, &campaign.supported),
+        unsupported: front::sentences(site, ROOT, campaign, &campaign.unsupported),
+        strip: front::strip(ROOT, &site.traps(&campaign.name)),
+        forest: figure::forest(
+            "forest",
+            &front::forest_title(campaign),
+            campaign,
+            if primary.is_empty() { &comparisons } else { &primary },
+            ROOT,
+        ),
+        pairs: pairs(site, campaign),
+        abouts: across::abouts(
+            site,
+            ROOT,
+            site.analysis.across.places.iter().filter(|place| place.cell.campaign == campaign.name),
+        ),
+        cells: cells(site, campaign),
+        questions: questions(site, campaign, &comparisons, &groups, &runs),
+        pooled: pooled(campaign),
+        spreads: spreads(site, campaign, &groups),
+        published: campaign.published.iter().map(published).collect(),
+        published_summary: campaign.published_summary.clone(),
+        criteria: campaign
+            .criteria
+            .iter()
+            .map(|c| CriterionView {
+                name: words::criterion(c.id),
+                cell: cell(campaign, &c.model, &c.workload),
+                metric: c.metric.as_deref().map_or_else(String::new, words::metric),
+                badge: words::outcome(c.outcome),
+                because: c.because.clone(),
+            })
+            .collect(),
+        compare_by: campaign.compare_by.clone(),
+        essential_heads: campaign
+            .essentials
+            .first()
+            .map(|row| row.cells.iter().map(|c| (c.label.clone(), c.unit)).collect())
+            .unwrap_or_default(),
+        essentials: campaign.essentials.iter().map(|row| essential(campaign, row)).collect(),
+        percentiles: groups.iter().flat_map(|g| percentiles(campaign, g)).collect(),
+        groups: groups_in_full.into_iter().map(|g| group(site, ROOT, campaign, g, runs_of(site, g))).collect(),
+        other_groups: other_groups.into_iter().map(|g| group(site, ROOT, campaign, g, runs_of(site, g))).collect(),
+        runs: runs.iter().map(|r| run_row(site, r, &run_metrics)).collect(),
+        linked: site.has(&format!("c/{}/index.html", campaign.name)),
+        planned: site.campaign_course(&campaign.name).map_or(0, |course| course.planned),
+        unmade: unmade::rows(site, ROOT, &campaign.name),
+        telemetry: Some(telemetry::path(&campaign.name))
+            .filter(|path| site.has(path))
+            .map(|path| format!("{ROOT}{path}")),
+        run_metrics: run_metrics.iter().map(|m| with_unit(m)).collect(),
+        prose: site.prose.get(&campaign.name).cloned(),
+        byline: byline(campaign),
+        cite_text: citation.text,
+        cite_bibtex: citation.bibtex,
+        facts: front::provenance(site, campaign),
+        models: campaign
+            .models
+            .iter()
+            .filter_map(|label| Some((label.clone(), site.model_title(label)?.to_owned())))
+            .collect(),
+        embed: badge::embed(site, campaign),
+        confidence: format!("{} %", plain(100.0 * site.analysis.settings.confidence)),
+    }
+    .render()
+}
+
+/// Who measured, who wrote, under which licence.
+fn byline(campaign: &CampaignReport) -> Option<String> {
+    let study = campaign.study.as_ref()?;
+    let mut parts = Vec::new();
+    if !study.authors.is_empty() {
+        let names: Vec<String> = study.authors.iter().map(|a| a.shown()).collect();
+        parts.push(format!("Measured by {}.", names.join(", ")));
+    }
+    parts.extend(study.text_by.as_ref().map(|by| format!("Text by {by}.")));
+    parts.extend(study.licence.as_ref().map(|licence| format!("Licence of the data: {licence}.")));
+    parts.extend(study.date.as_ref().map(|date| format!("Published {date}.")));
+    (!parts.is_empty()).then(|| parts.join(" "))
+}
+
+fn essential(campaign: &CampaignReport, row: &Essential) -> EssentialView {
+    let figures = row.cells.iter().map(|c| match (c.mean, &c.empty) {
+        (Some(mean), None) => Ok((plain(mean), c.interval.map_or_else(String::new, number::interval), c.n)),
+        (_, why) => Err(why.clone().unwrap_or_else(|| "not reported".to_owned())),
+    });
+    EssentialView {
+        cell: cell(campaign, &row.model, &row.workload),
+        environment: row.environment.clone(),
+        figures: figures.collect(),
+    }
+}
+
+/// The pages of the pairs of environments that are compared.
+fn pairs(site: &Site<'_>, campaign: &CampaignReport) -> Vec<Link> {
+    site.pair_pages()
+        .filter(|([name, ..], path)| *name == campaign.name && site.has(path))
+        .map(|([_, baseline, candidate], path)| Link {
+            href: Some(format!("{ROOT}{path}")),
+            text: format!("{candidate} against {baseline}"),
+        })
+        .collect()
+}
+
+/// The pages of the models and workloads.
+fn cells(site: &Site<'_>, campaign: &CampaignReport) -> Vec<Link> {
+    site.cell_pages()
+        .filter(|([name, ..], path)| *name == campaign.name && site.has(path))
+        .map(|([_, model, workload], path)| Link {
+            href: Some(format!("{ROOT}{path}")),
+            text: cell(campaign, model, workload),
+        })
+        .collect()
+}
+
+fn published(check: &crate::verdict::report::PublishedCheck) -> Published {
+    Published {
+        model: check.model.clone(),
+        environment: check.environment.clone(),
+        metric: words::metric(&check.metric),
+        statistic: words::statistic(&check.statistic),
+        printed: check.printed.clone(),
+        recomputed: check.rounded.clone().unwrap_or_else(|| ABSENT.into()),
+        full: plain_or(check.recomputed),
+        n: check.n,
+        badge: if check.reproduces {
+            Badge { class: "o-pass", glyph: "✓", word: "reproduces" }
+        } else {
+            Badge { class: "o-fail", glyph: "×", word: "does not" }
+        },
+        note: check.note.clone().unwrap_or_default(),
+        source: check.source.clone(),
+    }
+}
+
+fn run_row(site: &Site<'_>, run: &RunReport, metrics: &[String]) -> RunRow {
+    RunRow {
+        href: run_href(ROOT, &run.id),
+        id: run.id.clone(),
+        environment: run.environment.clone(),
+        model: run.model.clone(),
+        workload: run.workload.clone(),
+        repeat: run.repeat.map_or_else(|| ABSENT.to_owned(), |k| k.to_string()),
+        started: run.started_utc.map_or_else(|| ABSENT.to_owned(), words::moment_bare),
+        badge: Some(run.status.word()).filter(|word| *word != "done").map(words::run_status),
+        values: metrics
+            .iter()
+            .map(|m| Link { href: site.figure(ROOT, run, m), text: plain_or(run.metrics.get(m).copied().flatten()) })
+            .collect(),
+        flags: run.flags.iter().map(|f| words::flag(f)).collect::<Vec<_>>().join("; "),
+    }
+}
+
+/// Columns of the list of runs: the primary metrics, else the first few that any run reports.
+fn shown_metrics(campaign: &CampaignReport, runs: &[&RunReport]) -> Vec<String> {
+    const MOST: usize = 3;
+    if !campaign.primary.is_empty() {
+        return campaign.primary.clone();
+    }
+    let mut names: Vec<String> = runs.iter().flat_map(|r| r.metrics.keys().cloned()).collect();
+    names.sort_by_key(|name| (rank(name), name.clone()));
+    names.dedup();
+    names.truncate(MOST);
+    names
+}
+
+pub(super) fn with_unit(metric: &str) -> String {
+    let unit = words::unit(metric);
+    if unit.is_empty() { words::metric(metric) } else { format!("{}, {unit}", words::metric(metric)) }
+}
+
+pub(super) fn cell(campaign: &CampaignReport, model: &str, workload: &str) -> String {
+    if workload.is_empty() || campaign.workloads.len() <= 1 {
+        model.to_owned()
+    } else {
+        format!("{model} · {workload}")
+    }
+}
+
+pub(super) fn rank(metric: &str) -> usize {
+    Metric::find(metric).map_or(usize::MAX, |m| m.rank())
+}

@@ -1,0 +1,130 @@
+//! Forest plots: overheads with their intervals and margins.
+//!
+//! In:  comparisons with their anchors.  Out: a drawing, its finding, and the verdicts counted beside it.
+//! Not here: metrics without a true zero, which have no per cent and are left to the tables.
+
+use std::collections::BTreeMap;
+
+use super::{FigureView, ends};
+use crate::chart::forest::{self, Forest, Kind, Panel};
+use crate::model::{Direction, within};
+use crate::page::campaign::cell;
+use crate::page::comparison::RowView;
+use crate::page::words;
+use crate::verdict::report::{CampaignReport, Comparison, VerdictKind};
+
+/// Overheads with their intervals and margins; one panel per metric and pair of environments. Metrics without a true
+/// zero have no per cent and are left to the tables.
+pub fn forest(
+    id: &str,
+    title: &str,
+    campaign: &CampaignReport,
+    comparisons: &[(&str, &Comparison)],
+    root: &str,
+) -> Option<FigureView> {
+    forest_to(id, title, campaign, comparisons, &|anchor, _| format!("{root}c/{}/index.html#{anchor}", campaign.name))
+}
+
+/// The same with rows that lead where `href` says.
+pub fn forest_to(
+    id: &str,
+    title: &str,
+    campaign: &CampaignReport,
+    comparisons: &[(&str, &Comparison)],
+    href: &dyn Fn(&str, &Comparison) -> String,
+) -> Option<FigureView> {
+    let mut panels: Vec<Panel> = Vec::new();
+    let several_pairs = campaign.environments.len() > 2;
+    for (anchor, c) in comparisons.iter().filter(|(_, c)| has_per_cent(c)) {
+        let way = match c.direction {
+            Direction::Neutral => "right: more",
+            _ => "right: costs more",
+        };
+        let pair = if several_pairs { format!(", {} against {}", c.candidate, c.baseline) } else { String::new() };
+        let heading = format!("{}{pair} ({way})", c.label);
+        let label =
+            if campaign.workloads.len() > 1 { format!("{} · {}", c.model, c.workload) } else { c.model.clone() };
+        let row = forest::Comparison {
+            label,
+            group: None,
+            estimate: c.overhead_pct,
+            interval: c.overhead_ci.as_ref().map(|i| (i.low, i.high)),
+            inner: c.overhead_ci90.map(ends),
+            margin: c.tost.as_ref().map(|t| t.margin_pct),
+            verdict: words::verdict(c.verdict.kind).word.to_owned(),
+            kind: Kind::from_word(c.verdict.kind.word()).unwrap_or_default(),
+            href: Some(href(anchor, c)),
+        };
+        match panels.iter_mut().find(|p| p.heading == heading) {
+            Some(panel) => panel.rows.push(row),
+            None => panels.push(Panel { heading, rows: vec![row] }),
+        }
+    }
+    if panels.is_empty() {
+        return None;
+    }
+    let against = campaign.baseline.as_deref().unwrap_or("the baseline");
+    let chart = Forest {
+        title: title.to_owned(),
+        finding: Some(forest_finding(campaign, comparisons)),
+        axis: format!("overhead against {against}, %"),
+        unit: "%".into(),
+        panels,
+    };
+    let mut view = FigureView::new(id, chart.draw(id));
+    view.tally = tally(comparisons);
+    Some(view)
+}
+
+/// What a forest plot shows in one sentence: the largest difference that is shown, or that there is none. How many there are of each
+/// verdict is counted beside it.
+fn forest_finding(campaign: &CampaignReport, comparisons: &[(&str, &Comparison)]) -> String {
+    let drawn: Vec<&Comparison> = comparisons.iter().map(|(_, c)| *c).filter(|c| has_per_cent(c)).collect();
+    let shown = |c: &&&Comparison| {
+        let kind = c.verdict.kind;
+        use VerdictKind::{Faster, Less, More, Slower};
+        matches!(kind, Slower | Faster | More | Less) && c.overhead_pct.is_some_and(f64::is_finite)
+    };
+    let size = |c: &Comparison| c.overhead_pct.map_or(0.0, f64::abs);
+    // The first of equals, in the order of the rows.
+    let largest = drawn.iter().filter(shown).copied().reduce(|a, b| if size(b) > size(a) { b } else { a });
+    if let Some(c) = largest {
+        let row = RowView::new("", c);
+        let pair = match campaign.environments.len() {
+            0..=2 => String::new(),
+            _ => format!(", {} against {}", c.candidate, c.baseline),
+        };
+        let interval = if row.overhead_ci.is_empty() { String::new() } else { format!(" {}", row.overhead_ci) };
+        return format!(
+            "The {} is {}{interval}, {}: {} of {}{pair}.",
+            if drawn.iter().filter(shown).count() == 1 { "one difference shown" } else { "largest difference shown" },
+            row.overhead,
+            row.badge.word,
+            within(&c.label),
+            cell(campaign, &c.model, &c.workload),
+        );
+    }
+    let same = drawn.iter().filter(|c| c.verdict.kind == VerdictKind::Equivalent).count();
+    let incomparable = drawn.iter().filter(|c| c.verdict.kind == VerdictKind::NotComparable).count();
+    match drawn.len() {
+        1 if same == 1 => "The difference lies within its margin.".into(),
+        n if same == n => format!("All {n} differences lie within their margins."),
+        n if incomparable == n => "Nothing here can be compared.".into(),
+        n if same > 0 => format!("No difference is shown; {same} of {n} lie within their margins."),
+        _ => "No difference is shown, and none is shown to lie within its margin.".into(),
+    }
+}
+
+/// Verdict kinds with their counts, in the order of the contract.
+pub fn tally(comparisons: &[(&str, &Comparison)]) -> Vec<(words::Badge, usize)> {
+    let mut counts = BTreeMap::new();
+    for (_, comparison) in comparisons {
+        *counts.entry(comparison.verdict.kind).or_insert(0_usize) += 1;
+    }
+    counts.into_iter().map(|(kind, n)| (words::verdict(kind), n)).collect()
+}
+
+/// Whether a comparison has a place in a forest plot.
+pub fn has_per_cent(c: &Comparison) -> bool {
+    c.overhead_pct.is_some() || c.derived_from.is_none() && c.primary
+}

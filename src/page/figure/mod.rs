@@ -1,0 +1,83 @@
+//! Charts on pages: which values of the analysis go into which chart.
+//!
+//! In:  comparisons, groups, runs, telemetry.  Out: [`FigureView`], a drawing with caption and table.
+//! Not here: drawing (see `chart`), numbers that the analysis does not hold.
+
+mod forest;
+mod history;
+mod requests;
+mod runs;
+mod telemetry;
+
+pub use self::forest::{forest, forest_to, has_per_cent, tally};
+pub use self::history::history;
+pub use self::requests::{MOST_STEPS, distribution, sequence, whole_series};
+pub use self::runs::{order_sentence, run_order, spread, stretches};
+pub use self::telemetry::telemetry;
+
+use super::index::Link;
+use super::words;
+use crate::chart::{Figure, Table};
+use crate::verdict::report::Interval;
+
+/// Marks of one drawing; of more, the least and the greatest of each stretch are drawn, so that no extreme is lost.
+const MOST_DRAWN: usize = 400;
+
+/// Rows of a table of requests or samples; more are put together in stretches.
+const MOST_ROWS: usize = 40;
+
+/// A drawn chart as a template shows it.
+#[derive(Debug, Clone)]
+pub struct FigureView {
+    /// Unique on the page.
+    pub id: String,
+    /// The drawing; markup of our own making, everything foreign in it escaped.
+    pub inline: String,
+    /// One small drawing for every width, to stand beside others.
+    pub compact: bool,
+    /// What is shown.
+    pub title: String,
+    /// The conclusion, where there is one.
+    pub finding: Option<String>,
+    /// How to read it.
+    pub desc: String,
+    /// What was left out of the drawing or its table, and where it is.
+    pub note: Option<String>,
+    /// The plotted numbers; absent where they stand in another table of the page.
+    pub table: Option<Table>,
+    /// Where they stand then.
+    pub elsewhere: Option<Link>,
+    /// Name of the box around the numbers, unique on the page.
+    pub region: String,
+    /// Verdicts with their counts, beside the caption of a forest plot.
+    pub tally: Vec<(words::Badge, usize)>,
+}
+
+impl FigureView {
+    /// With both layouts.
+    pub fn new(id: &str, figure: Figure) -> Self {
+        Self {
+            id: id.to_owned(),
+            inline: figure.inline(),
+            compact: false,
+            region: figure.title.clone(),
+            tally: Vec::new(),
+            note: None,
+            title: figure.title,
+            finding: figure.finding,
+            desc: figure.desc,
+            table: Some(figure.table),
+            elsewhere: None,
+        }
+    }
+
+    /// With one small drawing instead of two.
+    pub fn compact(id: &str, figure: Figure) -> Self {
+        let inline = format!("<div class=\"chart-box one\">{}</div>", figure.narrow);
+        Self { inline, compact: true, ..Self::new(id, figure) }
+    }
+}
+
+const fn ends(interval: Interval) -> (f64, f64) {
+    (interval.low, interval.high)
+}

@@ -1,0 +1,177 @@
+//! Kinds of pages: what the site has, page by page, before any of it is drawn.
+//!
+//! In:  `Site`.  Out: [`Draft`]s: the path of every page and the closure that draws it.
+//! Not here: what a page says.
+//!
+//! The paths of all pages are known before the first is drawn. So a page may ask whether another exists
+//! (`Site::has`), the navigation shows what is there, and pages are drawn on all cores in any order.
+
+use serde::Serialize;
+
+use super::Page;
+use super::index::Site;
+use crate::error::Error;
+use crate::verdict::mark::Marker;
+use crate::verdict::report::across;
+use crate::verdict::report::{
+    BestBatch, CampaignReport, Comparison, CostReport, Group, HistoryReport, MachineTable, PhysicsReport, RunReport,
+    TrapReport,
+};
+
+/// A kind of page. Adding one is a file and a line in [`super::KINDS`].
+pub trait Kind: Sync {
+    /// What it is called where kinds are listed: `campaign`, `run`.
+    fn name(&self) -> &'static str;
+    /// Every page of this kind that the site has. Cheap: nothing is drawn yet.
+    fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>>;
+}
+
+/// How a page is drawn, once all paths are known.
+pub type Draw<'a> = Box<dyn Fn(&Site<'a>) -> Result<Drawn<'a>, Error> + Send + Sync + 'a>;
+
+/// What a page is drawn from, apart from its own path.
+pub type Shows<'a> = Box<dyn Fn(&Site<'a>, &mut Marker) + Send + Sync + 'a>;
+
+/// A page that will be drawn.
+pub struct Draft<'a> {
+    /// Below the site, ending in `index.html`, except for pages that stand alone (`404.html`).
+    pub path: String,
+    /// Draws it.
+    pub draw: Draw<'a>,
+    /// Names everything that the page shows; absent for a page that is drawn anew each time.
+    pub shows: Option<Shows<'a>>,
+}
+
+impl<'a> Draft<'a> {
+    /// A page at `path`, drawn by `draw`.
+    pub fn new(
+        path: impl Into<String>,
+        draw: impl Fn(&Site<'a>) -> Result<Drawn<'a>, Error> + Send + Sync + 'a,
+    ) -> Self {
+        Self { path: path.into(), draw: Box::new(draw), shows: None }
+    }
+
+    /// A page that need not be drawn again while everything that `shows` puts into its marker is the same. Worth it for kinds of which
+    /// a site has thousands. What is forgotten here is shown stale while `analyse --watch` runs, so leave nothing out that `draw` reads.
+    #[must_use]
+    pub fn keyed(mut self, shows: impl Fn(&Site<'a>, &mut Marker) + Send + Sync + 'a) -> Self {
+        self.shows = Some(Box::new(shows));
+        self
+    }
+}
+
+/// A drawn page: its markup, and the rows of the analysis that it shows, which become `index.json` beside it.
+#[derive(Debug, Clone, Default)]
+pub struct Drawn<'a> {
+    /// The whole document.
+    pub html: String,
+    /// What it shows.
+    pub rows: Rows<'a>,
+    /// Further files that belong to the page and lie beside it.
+    pub files: Vec<Page>,
+}
+
+impl<'a> Drawn<'a> {
+    /// A page that shows these rows.
+    pub fn new(html: String, rows: Rows<'a>) -> Self {
+        Self { html, rows, files: Vec::new() }
+    }
+
+    /// A page of words.
+    pub fn words(html: String) -> Self {
+        Self::new(html, Rows::default())
+    }
+}
+
+/// Rows of the analysis that a page shows, under the names that `analysis.json` has for them.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Rows<'a> {
+    /// Campaigns.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub campaigns: Vec<&'a CampaignReport>,
+    /// Runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<&'a RunReport>,
+    /// Groups.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<&'a Group>,
+    /// Comparisons.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub comparisons: Vec<&'a Comparison>,
+    /// Traps.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub traps: Vec<&'a TrapReport>,
+    /// Ceilings and shares.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub physics: Vec<&'a PhysicsReport>,
+    /// Costs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub costs: Vec<&'a CostReport>,
+    /// Best batches.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub best_batches: Vec<&'a BestBatch>,
+    /// Machine against machine.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub machines: Vec<&'a MachineTable>,
+    /// What is seen across cells and campaigns.
+    #[serde(flatten)]
+    pub across: AcrossRows<'a>,
+    /// Cells over several campaigns.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<&'a HistoryReport>,
+}
+
+/// Rows of what is seen across cells and campaigns.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct AcrossRows<'a> {
+    /// Cells with their machine, engine and load.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<&'a across::Place>,
+    /// What there is of each model.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub model_summaries: Vec<&'a across::Summary>,
+    /// What there is of each machine.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub machine_summaries: Vec<&'a across::Summary>,
+    /// Output against load.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sweeps: Vec<&'a across::Sweep>,
+    /// Trade-offs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub frontiers: Vec<&'a across::Frontier>,
+    /// Output by lengths.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub grids: Vec<&'a across::Grid>,
+    /// Ceilings and the cells below them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rooflines: Vec<&'a across::Roofline>,
+    /// Parts of memory.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub memory_stacks: Vec<&'a across::MemoryStack>,
+    /// Engine beside engine.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub engines: Vec<&'a across::EngineTable>,
+}
+
+/// `index.json` of a page: schema and path, then its rows.
+#[derive(Serialize)]
+struct Beside<'a> {
+    schema: &'static str,
+    page: &'a str,
+    #[serde(flatten)]
+    rows: &'a Rows<'a>,
+}
+
+/// Schema of `index.json`.
+pub const SCHEMA: &str = "sparkbench.page/1";
+
+/// The file beside the page at `path`; absent for a page that is no `index.html`.
+pub fn beside(path: &str, rows: &Rows<'_>) -> Option<Result<Page, Error>> {
+    let folder = path.strip_suffix("index.html")?;
+    let bytes = serde_json::to_vec(&Beside { schema: SCHEMA, page: path, rows })
+        .map_err(|e| Error::archive(format!("the rows of '{path}' cannot be written as JSON")).because(e));
+    Some(bytes.map(|mut bytes| {
+        bytes.push(b'\n');
+        Page::new(format!("{folder}index.json"), bytes)
+    }))
+}

@@ -1,0 +1,128 @@
+//! Pages as they were drawn before: a program that stays draws only those that show something else now.
+//!
+//! In:  a draft and what it is drawn from.  Out: its [`Sheet`]s, drawn now or kept from before, which are the same.
+//! Not here: which pages can be kept. A draft says so by naming everything that it shows ([`Draft::keyed`]); one that does not is
+//! drawn each time.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use askama::Template as _;
+
+use super::data::hex;
+use super::figure::FigureView;
+use super::index::Site;
+use super::kind::{self, Draft};
+use super::publish::Version;
+use super::stamp::{self, Stamp};
+use super::{Page, save, settle, template_fault};
+use crate::error::Error;
+use crate::verdict::Shelf;
+use crate::verdict::mark::{Mark, Marker};
+
+/// A finished file of the site with its hash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sheet {
+    /// The file.
+    pub page: Page,
+    /// SHA-256 of its bytes, lower-case hexadecimal.
+    pub sha256: String,
+}
+
+impl Sheet {
+    /// Hashes a file.
+    pub fn new(page: Page) -> Arc<Self> {
+        let sha256 = hex(&page.bytes);
+        Arc::new(Self { page, sha256 })
+    }
+}
+
+/// A page with what lies beside it, under the mark of what it shows.
+type Kept = (Mark, Vec<Arc<Sheet>>);
+
+/// What is made of the whole site, and takes longer than the pages that one run changes.
+#[derive(Debug, Clone)]
+pub(super) struct Late {
+    /// The version that the site said it is.
+    pub version: Version,
+    /// The files of that version.
+    pub frozen: Vec<Arc<Sheet>>,
+    /// The site in one file, where there is one.
+    pub bundle: Option<Arc<Sheet>>,
+}
+
+/// Pages of before, by path.
+#[derive(Debug, Default)]
+pub struct Memory {
+    before: BTreeMap<String, Kept>,
+    now: Mutex<BTreeMap<String, Kept>>,
+    late: Option<Late>,
+    /// Drawings on pages that are drawn anew, by the mark of what they show: one p-value that is adjusted anew changes the page of every
+    /// cell and none of its drawings.
+    figures: Shelf<Arc<FigureView>>,
+}
+
+impl Memory {
+    /// The drawings of before.
+    pub(super) const fn figures(&self) -> &Shelf<Arc<FigureView>> {
+        &self.figures
+    }
+
+    /// The page of a draft with what lies beside it. A kept page keeps its stamp unless `stamped` anew.
+    pub(super) fn draw<'a>(&self, site: &Site<'a>, draft: &Draft<'a>, stamped: bool) -> Result<Vec<Arc<Sheet>>, Error> {
+        let Some(shows) = &draft.shows else { return draw(site, draft) };
+        let mut marker = Marker::default();
+        shows(site, &mut marker);
+        marker.json(&save::wanted(site, &draft.path));
+        let mark = marker.finish();
+        let sheets = match self.before.get(&draft.path) {
+            Some((before, sheets)) if *before == mark && stamped => stamp_anew(site, &draft.path, sheets)?,
+            Some((before, sheets)) if *before == mark => sheets.clone(),
+            _ => draw(site, draft)?,
+        };
+        // A thread that panicked while it held the lock left a map that is whole: inserting is all that is done under it.
+        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        now.insert(draft.path.clone(), (mark, sheets.clone()));
+        Ok(sheets)
+    }
+
+    /// What takes long, as it was made last.
+    pub(super) fn late(&self) -> Option<&Late> {
+        self.late.as_ref()
+    }
+
+    /// Notes what takes long.
+    pub(super) fn keep_late(&mut self, late: Late) {
+        self.late = Some(late);
+    }
+
+    /// Ends a round: pages that it did not have are forgotten.
+    pub(super) fn turn(&mut self) {
+        self.before = std::mem::take(self.now.get_mut().unwrap_or_else(PoisonError::into_inner));
+        self.figures.turn();
+    }
+}
+
+/// A page as it was drawn before, with the version and the archives of today in its foot.
+fn stamp_anew(site: &Site<'_>, path: &str, sheets: &[Arc<Sheet>]) -> Result<Vec<Arc<Sheet>>, Error> {
+    let stamp = Stamp::new(path, site).render().map_err(template_fault)?;
+    let anew = |sheet: &Arc<Sheet>| match stamp::anew(&sheet.page.bytes, &stamp).filter(|_| sheet.page.path == path) {
+        Some(bytes) => Sheet::new(Page::new(path, bytes)),
+        None => Arc::clone(sheet),
+    };
+    Ok(sheets.iter().map(anew).collect())
+}
+
+/// Draws a page, with what lies beside it.
+pub(super) fn draw<'a>(site: &Site<'a>, draft: &Draft<'a>) -> Result<Vec<Arc<Sheet>>, Error> {
+    let drawn = (draft.draw)(site)?;
+    let (html, figures) = match save::wanted(site, &draft.path) {
+        true => save::figures(&draft.path, &drawn.html),
+        false => (drawn.html, Vec::new()),
+    };
+    let mut pages = vec![Page::new(draft.path.clone(), settle::page(html))];
+    pages.extend(figures);
+    pages.extend(kind::beside(&draft.path, &drawn.rows).transpose()?);
+    pages.extend(drawn.files);
+    Ok(pages.into_iter().map(Sheet::new).collect())
+}

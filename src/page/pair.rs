@@ -1,0 +1,264 @@
+//! The page of one pair of environments: verdicts, the forest plot of every metric, and how firm the verdicts are.
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+
+use super::campaign::{cell, rank};
+use super::comparison::{Account, RowView};
+use super::figure::{self, FigureView};
+use super::index::{Link, Site, slug};
+use super::kind::{Draft, Drawn, Kind, Rows};
+use super::number::plain;
+use super::shell::Shell;
+use super::stable::GridView;
+use super::template_fault;
+use super::words::{self, Badge};
+use crate::model::within;
+use crate::verdict::report::{CampaignReport, Comparison};
+
+const ROOT: &str = "../../../";
+
+/// Rows of one forest plot; more go into a further drawing, so that each stays legible and light.
+const ROWS: usize = 36;
+
+/// Grids of other choices that the page shows; those of further metrics stand on the pages of their cells.
+const GRIDS: usize = 12;
+
+#[derive(Template)]
+#[template(path = "pair.html")]
+struct Page {
+    shell: Shell,
+    campaign: Link,
+    baseline: String,
+    candidate: String,
+    count: String,
+    tally: Vec<(Badge, usize)>,
+    said: Vec<SaidView>,
+    forests: Vec<FigureView>,
+    questions: Vec<QuestionView>,
+    grids: Vec<GridView>,
+    rest: Option<String>,
+    confidence: String,
+}
+
+/// The verdict of one comparison in words.
+pub struct SaidView {
+    /// Verdict.
+    pub badge: Badge,
+    /// What is compared.
+    pub subject: String,
+    /// Where it is told in full.
+    pub href: String,
+    /// The sentence, caveats included.
+    pub text: String,
+}
+
+/// Every metric of one model, workload and pair of environments.
+pub struct QuestionView {
+    /// Anchor.
+    pub id: String,
+    /// Heading.
+    pub name: String,
+    /// Name of the table, unique on the page.
+    pub heading: String,
+    /// Environment.
+    pub baseline: String,
+    /// Environment.
+    pub candidate: String,
+    /// The page its anchors are on; empty for this page.
+    pub base: String,
+    /// Whether that is another page.
+    pub linked: bool,
+    /// Primary metrics first.
+    pub rows: Vec<RowView>,
+    /// Every estimate and test of each, where they stand on this page.
+    pub accounts: Vec<Account>,
+    /// Metrics that are folded away.
+    pub other_rows: Vec<RowView>,
+    /// What belongs to these.
+    pub other_accounts: Vec<Account>,
+}
+
+/// A comparison with its anchor.
+pub type Anchored<'s, 'a> = (&'s str, &'a Comparison);
+
+/// One page a pair.
+pub struct Entry;
+
+impl Kind for Entry {
+    fn name(&self) -> &'static str {
+        "pair"
+    }
+
+    fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
+        let mut drafts = Vec::new();
+        for ([campaign, baseline, candidate], path) in site.pair_pages() {
+            let Some(report) = site.analysis.campaigns.iter().find(|c| c.name == campaign) else { continue };
+            let (baseline, candidate) = (baseline.to_owned(), candidate.to_owned());
+            let own = path.to_owned();
+            drafts.push(Draft::new(path, move |site| {
+                let members = of_pair(site, report, &baseline, &candidate);
+                let rows = Rows {
+                    comparisons: members.iter().map(|(_, c)| *c).collect(),
+                    campaigns: vec![report],
+                    ..Rows::default()
+                };
+                let html = page(site, report, &own, (&baseline, &candidate), &members).map_err(template_fault)?;
+                Ok(Drawn::new(html, rows))
+            }));
+        }
+        drafts
+    }
+}
+
+/// Comparisons of a pair, primary metrics first.
+fn of_pair<'s, 'a>(
+    site: &'s Site<'a>,
+    campaign: &CampaignReport,
+    baseline: &str,
+    candidate: &str,
+) -> Vec<Anchored<'s, 'a>> {
+    let mut members: Vec<_> = site
+        .comparisons(&campaign.name)
+        .into_iter()
+        .filter(|(_, c)| c.baseline == baseline && c.candidate == candidate)
+        .collect();
+    sort(&mut members);
+    members
+}
+
+/// Primary metrics first, then in the order of the catalogue, then by model and workload.
+pub fn sort(members: &mut [Anchored<'_, '_>]) {
+    members.sort_by_key(|(_, c)| {
+        (!c.primary, rank(&c.metric), c.metric.clone(), c.model.clone(), c.workload.clone(), c.candidate.clone())
+    });
+}
+
+fn page(
+    site: &Site<'_>,
+    campaign: &CampaignReport,
+    path: &str,
+    (baseline, candidate): (&str, &str),
+    members: &[Anchored<'_, '_>],
+) -> Result<String, askama::Error> {
+    let account = |anchor: &str, c: &Comparison| site.account(ROOT, anchor, c);
+    let title = format!("{candidate} against {baseline} – {} – sparkbench", campaign.name);
+    let told = told(members);
+    let description = told.first().map_or_else(|| title.clone(), |(_, c)| c.verdict.text.clone());
+    let subject = |c: &Comparison| format!("{}, {}:", cell(campaign, &c.model, &c.workload), within(&c.label));
+    let grids: Vec<GridView> = told
+        .iter()
+        .take(GRIDS)
+        .map(|(anchor, c)| {
+            let heading = format!("{}, {}", cell(campaign, &c.model, &c.workload), within(&c.label));
+            GridView::new(format!("steady-{anchor}"), heading, account(anchor, c), c)
+        })
+        .collect();
+    Page {
+        shell: Shell::new(path, title, "campaign", site).described(description),
+        campaign: Link {
+            href: Some(format!("{ROOT}c/{}/index.html", campaign.name)),
+            text: campaign.title.clone(),
+        },
+        count: words::counted(members.len(), "comparison", "comparisons"),
+        tally: figure::tally(members),
+        said: told
+            .iter()
+            .map(|(anchor, c)| SaidView {
+                badge: words::verdict(c.verdict.kind),
+                subject: subject(c),
+                href: account(anchor, c),
+                text: words::typeset(&words::sentence(&c.verdict.text, &site.names())),
+            })
+            .collect(),
+        forests: forests(campaign, (baseline, candidate), members, &account),
+        questions: questions(site, campaign, members),
+        rest: (members.len() > grids.len()).then(|| {
+            "The grids of the other metrics stand on the pages of their models; how many choices agree stands in the tables above.".into()
+        }),
+        grids,
+        confidence: format!("{} %", plain(100.0 * site.analysis.settings.confidence)),
+        baseline: baseline.to_owned(),
+        candidate: candidate.to_owned(),
+    }
+    .render()
+}
+
+/// What the page says in words: the primary metrics, or the first few where the campaign names none.
+pub fn told<'s, 'a>(members: &[Anchored<'s, 'a>]) -> Vec<Anchored<'s, 'a>> {
+    const FEW: usize = 3;
+    let primary: Vec<Anchored<'s, 'a>> = members.iter().copied().filter(|(_, c)| c.primary).collect();
+    if primary.is_empty() { members.iter().copied().take(FEW).collect() } else { primary }
+}
+
+/// Every metric, the primary ones in the first drawing; a metric is not torn apart where it fits one drawing.
+fn forests(
+    campaign: &CampaignReport,
+    (baseline, candidate): (&str, &str),
+    members: &[Anchored<'_, '_>],
+    href: &dyn Fn(&str, &Comparison) -> String,
+) -> Vec<FigureView> {
+    let drawn: Vec<Anchored<'_, '_>> = members.iter().copied().filter(|(_, c)| figure::has_per_cent(c)).collect();
+    let mut parts: Vec<Vec<Anchored<'_, '_>>> = Vec::new();
+    for metric in drawn.chunk_by(|a, b| a.1.metric == b.1.metric) {
+        let primary = metric.first().is_some_and(|(_, c)| c.primary);
+        let fits = |part: &Vec<Anchored<'_, '_>>| {
+            part.len() + metric.len() <= ROWS && part.first().is_some_and(|(_, c)| c.primary == primary)
+        };
+        match parts.last_mut().filter(|part| fits(part)) {
+            Some(part) => part.extend(metric),
+            None => parts.extend(metric.chunks(ROWS).map(<[_]>::to_vec)),
+        }
+    }
+    let several = parts.len() > 1;
+    parts
+        .iter()
+        .enumerate()
+        .filter_map(|(k, part)| {
+            let about = match (several, part.first().is_some_and(|(_, c)| c.primary)) {
+                (false, _) => "",
+                (true, true) => ", primary metrics",
+                (true, false) => ", further metrics",
+            };
+            let number = if k > 1 { format!(" ({k})") } else { String::new() };
+            let title = format!("Overhead of {candidate} against {baseline}{about}{number}");
+            figure::forest_to(&format!("forest-{k}"), &title, campaign, part, href)
+        })
+        .collect()
+}
+
+fn questions(site: &Site<'_>, campaign: &CampaignReport, members: &[Anchored<'_, '_>]) -> Vec<QuestionView> {
+    let mut keyed: BTreeMap<[&str; 2], Vec<Anchored<'_, '_>>> = BTreeMap::new();
+    for (anchor, c) in members {
+        keyed.entry([&c.model, &c.workload]).or_default().push((anchor, c));
+    }
+    let mut taken = std::collections::BTreeSet::new();
+    keyed
+        .into_iter()
+        .filter_map(|([model, workload], members)| {
+            let (_, first) = members.first().copied()?;
+            let path = site.cell(&campaign.name, model, workload);
+            let base =
+                path.map_or_else(|| format!("{ROOT}c/{}/index.html", campaign.name), |path| format!("{ROOT}{path}"));
+            let name = cell(campaign, model, workload);
+            let mut id = slug(&["q", model, workload]);
+            while !taken.insert(id.clone()) {
+                id.push('x');
+            }
+            Some(QuestionView {
+                id,
+                heading: name.clone(),
+                name,
+                baseline: first.baseline.clone(),
+                candidate: first.candidate.clone(),
+                linked: path.is_some(),
+                base,
+                rows: members.iter().map(|(anchor, c)| RowView::new(anchor, c)).collect(),
+                accounts: Vec::new(),
+                other_rows: Vec::new(),
+                other_accounts: Vec::new(),
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,42 @@
+//! The page that a server shows where there is none.
+//!
+//! In:  the site.  Out: `404.html`.
+//! Not here: any other page. It may be shown under any address, so its links are whole where the site's own is known.
+
+use askama::Template;
+
+use super::super::index::Site;
+use super::super::kind::{Draft, Drawn, Kind};
+use super::super::shell::Shell;
+use super::super::template_fault;
+
+#[derive(Template)]
+#[template(path = "404.html")]
+struct Page {
+    shell: Shell,
+    versions: bool,
+}
+
+/// The page for what is not there.
+pub struct Entry;
+
+impl Kind for Entry {
+    fn name(&self) -> &'static str {
+        "not found"
+    }
+
+    fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
+        vec![Draft::new("404.html", |site| Ok(Drawn::words(page(site).map_err(template_fault)?)))]
+    }
+}
+
+fn page(site: &Site<'_>) -> Result<String, askama::Error> {
+    let mut shell =
+        Shell::new("404.html", "Not here – sparkbench", "none", site).described("There is no such page on this site.");
+    if let Some(base) = &site.extras.publication.base_url {
+        shell.root.clone_from(base);
+    }
+    // It stands for pages that do not exist and is none itself.
+    shell.canonical = None;
+    Page { shell, versions: site.has("changelog/index.html") }.render()
+}

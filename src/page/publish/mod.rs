@@ -1,0 +1,89 @@
+//! What makes a site something to cite: versions that never change, citations, descriptions for machines, addresses.
+//!
+//! In:  the analysis, where the site will stand, the versions that stand there already.  Out: pages and files.
+//! Not here: what a page says of the results.
+
+pub mod cite;
+pub mod dataset;
+pub mod lost;
+pub mod version;
+pub mod versions;
+
+use super::Page;
+use super::index::Site;
+
+pub use version::{Earlier, Version};
+
+/// Where the site will stand, and what stood there before.
+#[derive(Debug, Clone, Default)]
+pub struct Publication {
+    /// The address that the site will have, with a slash at its end; checked by [`base_url`]. Without one, pages say nothing that needs it.
+    pub base_url: Option<String>,
+    /// Versions that lie in the site's folder, the oldest first.
+    pub earlier: Vec<Earlier>,
+}
+
+/// An address as a site may have it: `https://` or `http://`, a host, no query and no fragment. It ends in a slash from here on.
+pub fn base_url(text: &str) -> Option<String> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"))?;
+    let host = rest.split('/').next().unwrap_or("");
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~/:%".contains(&b);
+    let whole = !host.is_empty() && rest.bytes().all(plain) && !rest.contains("//") && !rest.contains("/../");
+    whole.then(|| if text.ends_with('/') { text.to_owned() } else { format!("{text}/") })
+}
+
+impl Site<'_> {
+    /// The address of a page for the whole world, where the site has one: that of its folder for an `index.html`.
+    pub fn address(&self, path: &str) -> Option<String> {
+        let base = self.extras.publication.base_url.as_deref()?;
+        Some(format!("{base}{}", path.strip_suffix("index.html").unwrap_or(path)))
+    }
+}
+
+/// Files that speak of the whole site: where its pages are, how it is cited, what stands where a page does not.
+pub fn files(site: &Site<'_>) -> Vec<Page> {
+    let mut files = Vec::new();
+    files.extend(cite::cff(site));
+    files.extend(sitemap(site));
+    files
+}
+
+/// Addresses of all pages. A sitemap needs whole addresses, so without one there is none.
+fn sitemap(site: &Site<'_>) -> Option<Page> {
+    use std::fmt::Write as _;
+    site.extras.publication.base_url.as_ref()?;
+    let mut xml = String::from(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n",
+    );
+    for path in site.paths().filter(|path| path.ends_with("index.html")) {
+        // Writing to a string cannot fail. Paths and addresses have no letter that XML takes for its own.
+        let _ = writeln!(xml, "<url><loc>{}</loc></url>", site.address(path).unwrap_or_default());
+    }
+    xml.push_str("</urlset>\n");
+    Some(Page::new("sitemap.xml", xml))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_ends_in_a_slash_and_is_nothing_but_an_address() {
+        assert_eq!(base_url("https://example.org/bench").as_deref(), Some("https://example.org/bench/"));
+        assert_eq!(base_url("http://localhost:8000/").as_deref(), Some("http://localhost:8000/"));
+        for wrong in [
+            "",
+            "example.org",
+            "https://",
+            "https:///x",
+            "https://e.org/?q",
+            "https://e.org/#a",
+            "ftp://e.org",
+            "https://e.org/\"><script>",
+            "https://e.org/a//b",
+            "javascript:alert(1)",
+        ] {
+            assert_eq!(base_url(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Tables of cells: a row each, figures with their intervals, every row leading to its source.
+//!
+//! In:  columns and cells of text.  Out: [`Sheet`], shown by `templates/sheet.html`.
+//! Not here: which rows a page has.
+
+use super::index::Link;
+use super::number::{self, ABSENT, plain};
+use crate::verdict::report::Estimate;
+
+/// Names that a cell lists; more are counted.
+const MOST_NAMES: usize = 4;
+
+/// A few names, and how many more there are.
+pub fn few(names: &[String]) -> String {
+    match names {
+        [] => "not told".to_owned(),
+        names if names.len() <= MOST_NAMES + 1 => names.join(", "),
+        names => format!("{} and {} more", names[..MOST_NAMES].join(", "), names.len() - MOST_NAMES),
+    }
+}
+
+/// Rows that a table shows; the others stand in `index.json` beside the page.
+const MOST_ROWS: usize = 400;
+
+/// A table with its heading.
+#[derive(Debug, Clone)]
+pub struct Sheet {
+    /// Anchor.
+    pub id: String,
+    /// Heading of the section; none where a section has its own.
+    pub heading: String,
+    /// What a reader must know first.
+    pub lead: String,
+    /// Name of the table.
+    pub caption: String,
+    /// From left to right.
+    pub columns: Vec<Column>,
+    /// As many cells as columns.
+    pub rows: Vec<Vec<Cell>>,
+    /// Rows that are not shown.
+    pub more: usize,
+}
+
+impl Sheet {
+    /// A table; rows beyond what a page bears are counted.
+    pub fn new(id: &str, heading: &str, caption: &str, columns: Vec<Column>, mut rows: Vec<Vec<Cell>>) -> Self {
+        let more = rows.len().saturating_sub(MOST_ROWS);
+        rows.truncate(MOST_ROWS);
+        Self {
+            id: id.to_owned(),
+            heading: heading.to_owned(),
+            lead: String::new(),
+            caption: caption.to_owned(),
+            columns,
+            rows,
+            more,
+        }
+    }
+
+    /// With a sentence above it.
+    pub fn lead(self, lead: impl Into<String>) -> Self {
+        Self { lead: lead.into(), ..self }
+    }
+}
+
+/// A column.
+#[derive(Debug, Clone)]
+pub struct Column {
+    /// Heading.
+    pub name: String,
+    /// Below the heading, in small.
+    pub unit: String,
+    /// Numbers stand right.
+    pub number: bool,
+}
+
+/// A column of numbers.
+pub fn figures(name: impl Into<String>, unit: impl Into<String>) -> Column {
+    Column { name: name.into(), unit: unit.into(), number: true }
+}
+
+/// A column of words.
+pub fn words(name: &str) -> Column {
+    Column { name: name.to_owned(), unit: String::new(), number: false }
+}
+
+/// A cell.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    /// What it says, and where it leads.
+    pub link: Link,
+    /// Below it, in small.
+    pub sub: String,
+    /// Numbers stand right.
+    pub number: bool,
+    /// Short words that are not to be broken.
+    pub short: bool,
+}
+
+impl Cell {
+    /// Words.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { link: Link { href: None, text: text.into() }, sub: String::new(), number: false, short: false }
+    }
+
+    /// A number as text.
+    pub fn number(text: impl Into<String>) -> Self {
+        Self { number: true, ..Self::text(text) }
+    }
+
+    /// A mean with its interval below, or the dash.
+    pub fn estimate(found: Option<&Estimate>) -> Self {
+        let Some(found) = found else { return Self::number(ABSENT) };
+        match found.low.zip(found.high) {
+            Some((low, high)) if high > low => {
+                let decimals = number::decimals((high - low) / 2.0);
+                let ends = format!("[{},\u{a0}{}]", number::fixed(low, decimals), number::fixed(high, decimals));
+                Self::number(number::fixed(found.mean, decimals)).under(ends)
+            }
+            _ if found.n == 1 => Self::number(plain(found.mean)).under("one run"),
+            _ => Self::number(plain(found.mean)),
+        }
+    }
+
+    /// With something in small below.
+    pub fn under(self, sub: impl Into<String>) -> Self {
+        Self { sub: sub.into(), ..self }
+    }
+
+    /// Never broken into lines.
+    pub fn short(self) -> Self {
+        Self { short: true, ..self }
+    }
+
+    /// Leading somewhere.
+    pub fn to(self, href: Option<String>) -> Self {
+        Self { link: Link { href, ..self.link }, ..self }
+    }
+}

@@ -1,0 +1,148 @@
+//! What the pages of one model and of one machine share: parts with charts, the table of everything measured, the runs, the list of all.
+//!
+//! In:  what `model` and `machine` found for one of them.  Out: [`Draft`]s, and the templates that both fill.
+//! Not here: which charts a model or a machine has; any number.
+
+use askama::Template;
+
+use super::across::{self, Cells, RunList};
+use super::figure::FigureView;
+use super::index::Site;
+use super::kind::{Draft, Drawn};
+use super::number;
+use super::sheet::{Cell, Column, Sheet, figures};
+use super::shell::Shell;
+use super::template_fault;
+use crate::verdict::report::across::{Best, Summary};
+
+/// From the page of one model or machine to the folder of the site.
+pub const ROOT: &str = "../../";
+
+/// The page of one model or machine.
+#[derive(Template)]
+#[template(path = "subject.html")]
+pub struct Page {
+    /// Head and foot.
+    pub shell: Shell,
+    /// Folder of the list of all.
+    pub folder: &'static str,
+    /// What that list is called.
+    pub all: &'static str,
+    /// Heading.
+    pub title: String,
+    /// How much there is.
+    pub lead: String,
+    /// Charts.
+    pub parts: Vec<Part>,
+    /// Charts that there are none of, and why.
+    pub absent: Vec<String>,
+    /// Everything measured.
+    pub measured: Sheet,
+    /// By campaign.
+    pub runs: Vec<RunList>,
+}
+
+/// The list of all models or machines.
+#[derive(Template)]
+#[template(path = "subjects.html")]
+pub struct List {
+    /// Head and foot.
+    pub shell: Shell,
+    /// Heading.
+    pub title: &'static str,
+    /// What a reader must know first.
+    pub lead: &'static str,
+    /// A row each.
+    pub sheet: Sheet,
+}
+
+/// A part of the page: charts of one kind.
+pub struct Part {
+    /// Anchor.
+    pub id: &'static str,
+    /// Heading.
+    pub heading: &'static str,
+    /// What a reader must know first.
+    pub lead: &'static str,
+    /// The charts.
+    pub figures: Vec<FigureView>,
+    /// Charts that are not drawn.
+    pub more: usize,
+}
+
+impl Part {
+    /// A part with as many charts as a page bears; absent without any.
+    pub fn new(
+        id: &'static str,
+        heading: &'static str,
+        lead: &'static str,
+        all: usize,
+        figures: Vec<FigureView>,
+    ) -> Option<Self> {
+        let more = all.saturating_sub(figures.len());
+        (!figures.is_empty()).then_some(Self { id, heading, lead, figures, more })
+    }
+}
+
+/// The first `most` charts of one kind, with the anchors `grid-1`, `grid-2` where `kind` is `grid`.
+pub fn charts<T>(
+    all: &[&T],
+    most: usize,
+    kind: &str,
+    draw: impl Fn(&str, &T) -> Option<FigureView>,
+) -> Vec<FigureView> {
+    all.iter().take(most).zip(1..).filter_map(|(found, k)| draw(&format!("{kind}-{k}"), found)).collect()
+}
+
+/// Draws the list of all, which lies one folder below the site.
+type DrawList<'a> = fn(&Site<'a>) -> Result<Drawn<'a>, askama::Error>;
+
+/// Draws the page of one at its path.
+type DrawOne<'a> = fn(&Site<'a>, &'a Summary, &str) -> Result<Drawn<'a>, askama::Error>;
+
+/// The list of all and a page each, below `folder`; nothing where there is none.
+pub fn drafts<'a>(
+    folder: &'static str,
+    summaries: &'a [Summary],
+    list: DrawList<'a>,
+    one: DrawOne<'a>,
+) -> Vec<Draft<'a>> {
+    if summaries.is_empty() {
+        return Vec::new();
+    }
+    let mut paths = across::paths(folder, summaries);
+    let all = Draft::new(format!("{folder}/index.html"), move |site| list(site).map_err(template_fault));
+    let each = summaries.iter().filter_map(|summary| {
+        let path = paths.remove(&summary.name)?;
+        Some(Draft::new(path.clone(), move |site| one(site, summary, &path).map_err(template_fault)))
+    });
+    std::iter::once(all).chain(each).collect()
+}
+
+/// The columns that close the list of all; `whatever` says over what the highest output is taken.
+pub fn closing_columns(whatever: &str) -> [Column; 3] {
+    [figures("Cells", ""), figures("Runs", ""), figures("Highest output", whatever)]
+}
+
+/// The cells below [`closing_columns`].
+pub fn closing_cells(site: &Site<'_>, cells: &Cells<'_>, root: &str, summary: &Summary) -> [Cell; 3] {
+    let failed = if summary.failed > 0 { format!("{} failed", summary.failed) } else { String::new() };
+    [
+        Cell::number(number::count(summary.cells as u64)),
+        Cell::number(number::count(summary.runs as u64)).under(failed),
+        best(site, cells, root, summary.best.as_ref()),
+    ]
+}
+
+/// The best cell of a summary.
+fn best(site: &Site<'_>, cells: &Cells<'_>, root: &str, best: Option<&Best>) -> Cell {
+    let Some(best) = best else { return Cell::number(number::ABSENT).under("no output measured") };
+    let under = across::joined([
+        best.batch.map(|batch| format!("batch {}", number::plain(batch))).as_deref(),
+        Some(best.cell.model.as_str()),
+        Some(&best.cell.environment),
+    ]);
+    let mut cell = Cell::estimate(Some(&best.output_tok_s)).to(cells.href(site, root, &best.cell));
+    cell.sub = if cell.sub.is_empty() { under } else { format!("{}; {under}", cell.sub) };
+    cell
+}

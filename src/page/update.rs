@@ -1,0 +1,213 @@
+//! A site that is brought up to date file by file: what is the same stays untouched, and a reader meets no half-written page.
+//!
+//! In:  the finished files of a site, and what its folder held after the last time.  Out: the folder with these files and no others of ours.
+//! Not here: the first writing and the replacing of a whole site (see `write`).
+//!
+//! New files come first, so that no link leads to a page that is not there yet; then those that have changed; then files that the
+//! site has no longer are taken away; the hashes come last. Each file is written aside and renamed. Between the first and the last
+//! of these the folder holds pages of two states, each of them whole: whoever needs one state of everything waits for the hashes.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::Page;
+use super::memory::Sheet;
+use super::write::{fault, is_ours, plain, settle};
+use crate::error::Error;
+
+/// The file that is written last.
+const LAST: &str = "data/SHA256SUMS";
+
+/// What the folder of a site holds after we wrote it: hash and size by path.
+#[derive(Debug, Default)]
+pub struct Written(BTreeMap<String, (String, u64)>);
+
+impl Written {
+    /// Whether nothing was written yet.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Number of files that an update wrote and took away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Changes {
+    /// Files written.
+    pub written: usize,
+    /// Files taken away.
+    pub removed: usize,
+}
+
+/// Brings the site in `dir` up to date. What is there and was not written by the holder of `written` is replaced as a whole, as
+/// [`write`](super::write()) does.
+///
+/// # Errors
+/// When a file cannot be written or taken away. What was done till then is noted, and the next update goes on from there.
+pub fn update(dir: &Path, sheets: &[Arc<Sheet>], written: &mut Written) -> Result<Changes, Error> {
+    if written.0.is_empty() || !is_ours(dir) {
+        written.0.clear();
+        let pages: Vec<Page> = sheets.iter().map(|sheet| sheet.page.clone()).collect();
+        super::write(dir, &pages)?;
+        written.0 = sheets.iter().map(|sheet| (sheet.page.path.clone(), state(sheet))).collect();
+        return Ok(Changes { written: sheets.len(), removed: 0 });
+    }
+    let dir = settle(dir)?;
+    let stale: Vec<&Arc<Sheet>> = sheets.par_iter().filter(|sheet| !is_there(&dir, sheet, written)).collect();
+    let is_new = |sheet: &Sheet| !written.0.contains_key(&sheet.page.path);
+    let (new, changed): (Vec<&Arc<Sheet>>, Vec<&Arc<Sheet>>) = stale.iter().partition(|sheet| is_new(sheet));
+    let (last, changed): (Vec<&Arc<Sheet>>, Vec<&Arc<Sheet>>) =
+        changed.into_iter().partition(|sheet| sheet.page.path == LAST);
+    for sheet in new.into_iter().chain(changed) {
+        put(&dir, sheet, written)?;
+    }
+    let gone = vanished(sheets, written);
+    for path in &gone {
+        take_away(&dir, path)?;
+        written.0.remove(path);
+    }
+    for sheet in last {
+        put(&dir, sheet, written)?;
+    }
+    Ok(Changes { written: stale.len(), removed: gone.len() })
+}
+
+fn state(sheet: &Sheet) -> (String, u64) {
+    (sheet.sha256.clone(), sheet.page.bytes.len() as u64)
+}
+
+/// Whether the folder holds the file already: we wrote it, and it still has its size.
+fn is_there(dir: &Path, sheet: &Sheet, written: &Written) -> bool {
+    let known = written.0.get(&sheet.page.path).is_some_and(|(hash, _)| *hash == sheet.sha256);
+    known
+        && fs::symlink_metadata(dir.join(&sheet.page.path))
+            .is_ok_and(|meta| meta.is_file() && meta.len() == sheet.page.bytes.len() as u64)
+}
+
+fn vanished(sheets: &[Arc<Sheet>], written: &Written) -> Vec<String> {
+    let now: std::collections::BTreeSet<&str> = sheets.iter().map(|sheet| sheet.page.path.as_str()).collect();
+    written.0.keys().filter(|path| !now.contains(path.as_str())).cloned().collect()
+}
+
+/// Writes aside and renames. The place aside begins with a dot, which no page of a site does.
+fn put(dir: &Path, sheet: &Sheet, written: &mut Written) -> Result<(), Error> {
+    let path = plain(dir, &sheet.page.path)?;
+    written.0.remove(&sheet.page.path);
+    let folder = path.parent().unwrap_or(dir);
+    fs::create_dir_all(folder).map_err(|e| fault("create", folder, e))?;
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".part");
+    let aside = folder.join(name);
+    fs::write(&aside, &sheet.page.bytes).and_then(|()| fs::rename(&aside, &path)).map_err(|e| {
+        // The first failure is the one to report; what is left over is replaced the next time.
+        let _ = fs::remove_file(&aside);
+        fault("write", &path, e)
+    })?;
+    written.0.insert(sheet.page.path.clone(), state(sheet));
+    Ok(())
+}
+
+/// Takes a file away, and the folders that it leaves empty.
+fn take_away(dir: &Path, path: &str) -> Result<(), Error> {
+    let file = plain(dir, path)?;
+    match fs::remove_file(&file) {
+        Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => return Err(fault("remove", &file, cause)),
+        _ => {}
+    }
+    let mut folder = file.parent();
+    // A folder that is not empty refuses, and its own parents are not empty then either.
+    while let Some(at) = folder.filter(|at| *at != dir && fs::remove_dir(at).is_ok()) {
+        folder = at.parent();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::super::write::MARK;
+    use super::*;
+
+    fn scratch(name: &str) -> PathBuf {
+        let dir = std::env::temp_dir().join(format!("sparkbench-update-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&dir);
+        fs::create_dir_all(&dir).unwrap();
+        dir
+    }
+
+    fn site(files: &[(&str, &str)]) -> Vec<Arc<Sheet>> {
+        let mark = format!("{{\"schema\":\"{}\"}}", crate::verdict::report::SCHEMA);
+        let own = [(MARK, mark.as_str()), (LAST, "")];
+        own.iter().chain(files).map(|(path, text)| Sheet::new(Page::new(*path, *text))).collect()
+    }
+
+    fn read(dir: &Path, path: &str) -> Option<String> {
+        fs::read_to_string(dir.join(path)).ok()
+    }
+
+    #[test]
+    fn only_what_changed_is_written_and_what_is_gone_is_taken_away() {
+        let root = scratch("few");
+        let dir = root.join("site");
+        let mut written = Written::default();
+        update(&dir, &site(&[("a.html", "1"), ("r/x/b.html", "1"), ("c.html", "1")]), &mut written).unwrap();
+        let untouched = fs::metadata(dir.join("c.html")).unwrap().modified().unwrap();
+        let changes = update(&dir, &site(&[("a.html", "2"), ("r/y/d.html", "1"), ("c.html", "1")]), &mut written);
+        assert_eq!(changes.unwrap(), Changes { written: 2, removed: 1 });
+        assert_eq!(read(&dir, "a.html").as_deref(), Some("2"));
+        assert_eq!(read(&dir, "r/y/d.html").as_deref(), Some("1"));
+        assert!(!dir.join("r/x").exists(), "the folder of a run that is gone is gone");
+        assert_eq!(fs::metadata(dir.join("c.html")).unwrap().modified().unwrap(), untouched);
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 4, "something is left aside");
+        assert_eq!(fs::read_dir(&root).unwrap().count(), 1, "something is left beside the site");
+    }
+
+    #[test]
+    fn a_file_that_somebody_changed_or_took_away_is_written_again() {
+        let root = scratch("mended");
+        let dir = root.join("site");
+        let mut written = Written::default();
+        let sheets = site(&[("a.html", "one"), ("b.html", "one")]);
+        update(&dir, &sheets, &mut written).unwrap();
+        fs::write(dir.join("a.html"), "scribbled").unwrap();
+        fs::remove_file(dir.join("b.html")).unwrap();
+        assert_eq!(update(&dir, &sheets, &mut written).unwrap().written, 2);
+        assert_eq!((read(&dir, "a.html"), read(&dir, "b.html")), (Some("one".into()), Some("one".into())));
+        fs::remove_dir_all(&dir).unwrap();
+        assert_eq!(update(&dir, &sheets, &mut written).unwrap().written, 4, "the whole site again");
+    }
+
+    #[test]
+    fn a_failure_leaves_what_was_there_and_the_next_update_goes_on() {
+        let root = scratch("fails");
+        let dir = root.join("site");
+        let mut written = Written::default();
+        update(&dir, &site(&[("a.html", "1"), ("b.html", "1")]), &mut written).unwrap();
+        // A folder stands where the page should go.
+        fs::remove_file(dir.join("b.html")).unwrap();
+        fs::create_dir_all(dir.join("b.html/in")).unwrap();
+        let next = site(&[("a.html", "2"), ("b.html", "2")]);
+        assert!(update(&dir, &next, &mut written).is_err());
+        assert!(!dir.join(".b.html.part").exists());
+        fs::remove_dir_all(dir.join("b.html")).unwrap();
+        update(&dir, &next, &mut written).unwrap();
+        assert_eq!((read(&dir, "a.html"), read(&dir, "b.html")), (Some("2".into()), Some("2".into())));
+    }
+
+    #[test]
+    fn a_folder_of_somebody_else_is_left_alone_and_no_path_leaves_the_site() {
+        let root = scratch("foreign");
+        fs::write(root.join("thesis.tex"), "years of work").unwrap();
+        assert!(update(&root, &site(&[]), &mut Written::default()).is_err());
+        let dir = root.join("site");
+        let mut written = Written::default();
+        update(&dir, &site(&[]), &mut written).unwrap();
+        assert!(update(&dir, &site(&[("../outside", "x")]), &mut written).is_err());
+        assert!(!root.join("outside").exists());
+    }
+}

@@ -1,0 +1,403 @@
+//! What is seen across cells and campaigns: where each cell was measured, sweeps of load, trade-offs, grids of lengths, rooflines,
+//! parts of memory, engine beside engine.
+//!
+//! In:  filled by `verdict::across`.  Out: serialised as it stands, every list an array of the analysis.
+//! Not here: how a number came about, how it is shown.
+
+use serde::Serialize;
+
+use super::{Comparison, Estimate};
+
+/// Everything across cells, flattened into the analysis.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Across {
+    /// Every cell with its machine, engine and load.
+    pub places: Vec<Place>,
+    /// What there is of each model, by its label.
+    pub model_summaries: Vec<Summary>,
+    /// What there is of each machine, by its key; the last where no file names one.
+    pub machine_summaries: Vec<Summary>,
+    /// Output against load, where a shape of requests was measured at several loads.
+    pub sweeps: Vec<Sweep>,
+    /// Latency or speed for a user against output, for the same cells.
+    pub frontiers: Vec<Frontier>,
+    /// Output by input and output length, where several shapes of requests were measured.
+    pub grids: Vec<Grid>,
+    /// What memory and arithmetic of a machine allow, and where its cells stand.
+    pub rooflines: Vec<Roofline>,
+    /// Weights, KV cache and rest of the memory of each cell.
+    pub memory_stacks: Vec<MemoryStack>,
+    /// The same model, lengths and load under several engines.
+    pub engines: Vec<EngineTable>,
+}
+
+/// What names a cell.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct CellName {
+    /// Campaign slug.
+    pub campaign: String,
+    /// Model label.
+    pub model: String,
+    /// Workload label.
+    pub workload: String,
+    /// Environment label.
+    pub environment: String,
+}
+
+/// One cell: where it was measured, with what, under which load.
+#[derive(Debug, Clone, Serialize)]
+pub struct Place {
+    /// The cell.
+    #[serde(flatten)]
+    pub cell: CellName,
+    /// Machine by its key in the facts, else as the files print it; absent where nothing names it.
+    pub machine: Option<String>,
+    /// The same for people.
+    pub machine_title: Option<String>,
+    /// Devices that work together.
+    pub devices: f64,
+    /// Model id, where the runs or the campaign say it.
+    pub model_id: Option<String>,
+    /// Engine.
+    pub engine: Option<String>,
+    /// Version of the engine, where all runs have one.
+    pub engine_version: Option<String>,
+    /// Precision of the weights.
+    pub quantisation: Option<String>,
+    /// Input tokens of a request, mean over runs.
+    pub isl: Option<f64>,
+    /// Output tokens of a request, mean over runs.
+    pub osl: Option<f64>,
+    /// Batch or concurrency limit.
+    pub batch: Option<f64>,
+    /// Requests sent a second; absent where all are sent as fast as they are served.
+    pub request_rate: Option<f64>,
+    /// Runs.
+    pub runs: usize,
+    /// Runs that failed.
+    pub failed: usize,
+    /// Output tokens a second.
+    pub output_tok_s: Option<Estimate>,
+}
+
+/// What there is of one model or machine.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Summary {
+    /// Label of the model, key of the machine; absent where no file names the machine.
+    pub name: Option<String>,
+    /// For people: the machine's title, the model's id.
+    pub title: Option<String>,
+    /// Campaign slugs.
+    pub campaigns: Vec<String>,
+    /// Model labels.
+    pub models: Vec<String>,
+    /// Keys of machines.
+    pub machines: Vec<String>,
+    /// Engines.
+    pub engines: Vec<String>,
+    /// Cells.
+    pub cells: usize,
+    /// Runs.
+    pub runs: usize,
+    /// Runs that failed.
+    pub failed: usize,
+    /// The cell with the highest output, whatever its lengths and load.
+    pub best: Option<Best>,
+}
+
+/// The cell with the highest output.
+#[derive(Debug, Clone, Serialize)]
+pub struct Best {
+    /// The cell.
+    #[serde(flatten)]
+    pub cell: CellName,
+    /// Batch or concurrency limit.
+    pub batch: Option<f64>,
+    /// Output tokens a second.
+    pub output_tok_s: Estimate,
+}
+
+/// One shape of requests at several loads.
+#[derive(Debug, Clone, Serialize)]
+pub struct Sweep {
+    /// Unique among the sweeps of a model; a slug.
+    pub id: String,
+    /// Model label.
+    pub model: String,
+    /// Machine, as in [`Place`].
+    pub machine: Option<String>,
+    /// The same for people.
+    pub machine_title: Option<String>,
+    /// Devices that work together.
+    pub devices: f64,
+    /// Precision of the weights.
+    pub quantisation: Option<String>,
+    /// Input tokens of a request, mean over cells.
+    pub isl: Option<f64>,
+    /// Output tokens of a request, mean over cells.
+    pub osl: Option<f64>,
+    /// How far the lengths of two of its cells lie apart at most, per cent.
+    pub length_spread_pct: f64,
+    /// `batch` or `request_rate`.
+    pub load: &'static str,
+    /// One line per environment and engine.
+    pub lines: Vec<SweepLine>,
+    /// What it shows, in words.
+    pub finding: String,
+}
+
+/// One environment and engine of a sweep.
+#[derive(Debug, Clone, Serialize)]
+pub struct SweepLine {
+    /// What tells it from the other lines.
+    pub label: String,
+    /// Campaign slug.
+    pub campaign: String,
+    /// Environment label.
+    pub environment: String,
+    /// Engine.
+    pub engine: Option<String>,
+    /// Points by load.
+    pub points: Vec<SweepPoint>,
+}
+
+/// One load of a sweep.
+#[derive(Debug, Clone, Serialize)]
+pub struct SweepPoint {
+    /// Batch or concurrency limit, or requests a second.
+    pub load: f64,
+    /// Workload label of the cell.
+    pub workload: String,
+    /// Output tokens a second.
+    pub output_tok_s: Option<Estimate>,
+    /// Output tokens a second for one user: a thousand over TPOT, run by run.
+    pub user_tok_s: Option<Estimate>,
+    /// Time to first token.
+    pub ttft_ms: Option<Estimate>,
+    /// Time per output token.
+    pub tpot_ms: Option<Estimate>,
+    /// End-to-end latency.
+    pub e2e_latency_ms: Option<Estimate>,
+}
+
+/// A trade-off between what a user waits for and what the machine gives.
+#[derive(Debug, Clone, Serialize)]
+pub struct Frontier {
+    /// Id of the sweep it belongs to.
+    pub sweep: String,
+    /// Model label.
+    pub model: String,
+    /// `e2e_latency_ms`, `ttft_ms` or `user_tok_s`.
+    pub x: &'static str,
+    /// `panel`: a point is held against those of all lines; `line`: against those of its own.
+    pub scope: &'static str,
+    /// Why the lines are not held against each other.
+    pub because: Option<String>,
+    /// By line, then by load.
+    pub points: Vec<FrontierPoint>,
+    /// What it shows, in words.
+    pub finding: String,
+}
+
+/// One point of a trade-off.
+#[derive(Debug, Clone, Serialize)]
+pub struct FrontierPoint {
+    /// Label of its line.
+    pub line: String,
+    /// The cell.
+    #[serde(flatten)]
+    pub cell: CellName,
+    /// Load.
+    pub load: f64,
+    /// What a user sees.
+    pub x: Estimate,
+    /// Output tokens a second of all users together.
+    pub output_tok_s: Estimate,
+    /// No other point of the scope is at least as good in both and better in one, by the means.
+    pub best: bool,
+}
+
+/// Output by lengths, for one machine, model, engine and environment.
+#[derive(Debug, Clone, Serialize)]
+pub struct Grid {
+    /// Unique among the grids of a machine; a slug.
+    pub id: String,
+    /// Machine, as in [`Place`].
+    pub machine: Option<String>,
+    /// The same for people.
+    pub machine_title: Option<String>,
+    /// Devices that work together.
+    pub devices: f64,
+    /// Model label.
+    pub model: String,
+    /// Precision of the weights.
+    pub quantisation: Option<String>,
+    /// Engine.
+    pub engine: Option<String>,
+    /// Campaign slug.
+    pub campaign: String,
+    /// Environment label.
+    pub environment: String,
+    /// Input lengths, ascending.
+    pub isl: Vec<f64>,
+    /// Output lengths, ascending.
+    pub osl: Vec<f64>,
+    /// Filled squares by input, then output length.
+    pub squares: Vec<Square>,
+    /// What it shows, in words.
+    pub finding: String,
+}
+
+/// One square: of several loads the one with the highest output.
+#[derive(Debug, Clone, Serialize)]
+pub struct Square {
+    /// Input length of its row.
+    pub isl: f64,
+    /// Output length of its column.
+    pub osl: f64,
+    /// Workload label of the cell.
+    pub workload: String,
+    /// Batch or concurrency limit of the cell.
+    pub batch: Option<f64>,
+    /// Loads that were measured at these lengths.
+    pub loads: usize,
+    /// Output tokens a second.
+    pub output_tok_s: Estimate,
+}
+
+/// A machine's ceilings and the cells below them.
+#[derive(Debug, Clone, Serialize)]
+pub struct Roofline {
+    /// Machine, as in [`Place`].
+    pub machine: Option<String>,
+    /// The same for people.
+    pub machine_title: Option<String>,
+    /// Devices that work together.
+    pub devices: f64,
+    /// Ceilings, those of memory first.
+    pub ceilings: Vec<Ceiling>,
+    /// Cells.
+    pub points: Vec<RoofPoint>,
+    /// What it shows, in words.
+    pub finding: String,
+}
+
+/// One ceiling.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ceiling {
+    /// `memory` or `arithmetic`.
+    pub kind: &'static str,
+    /// `facts` or `probe`.
+    pub source: &'static str,
+    /// In words, with its unit.
+    pub label: String,
+    /// GB/s of a ceiling of memory, TFLOP/s of one of arithmetic, all devices together.
+    pub value: f64,
+}
+
+/// One cell under the ceilings.
+#[derive(Debug, Clone, Serialize)]
+pub struct RoofPoint {
+    /// The cell.
+    #[serde(flatten)]
+    pub cell: CellName,
+    /// Operations for each byte that a step of decoding reads.
+    pub intensity_flop_per_byte: f64,
+    /// Operations a second, TFLOP/s, that the rate of tokens means.
+    pub tflops: Estimate,
+    /// Share of the lower nominal ceiling, per cent, as in the physics of the cell.
+    pub share_pct: Estimate,
+    /// `decode`, or `output_throughput`, a lower bound of it.
+    pub basis: &'static str,
+}
+
+/// Parts of the memory of one model in one campaign, cell by cell.
+#[derive(Debug, Clone, Serialize)]
+pub struct MemoryStack {
+    /// Campaign slug.
+    pub campaign: String,
+    /// Model label.
+    pub model: String,
+    /// By workload, then the baseline first.
+    pub arms: Vec<MemoryArm>,
+    /// What it shows, in words.
+    pub finding: String,
+}
+
+/// Memory of one cell, GiB.
+#[derive(Debug, Clone, Serialize)]
+pub struct MemoryArm {
+    /// Workload label.
+    pub workload: String,
+    /// Environment label.
+    pub environment: String,
+    /// Runs.
+    pub runs: usize,
+    /// What the whole is: `peak` in use, or the `device`.
+    pub whole_is: Option<&'static str>,
+    /// The whole.
+    pub whole_gib: Option<Estimate>,
+    /// Weights as the engine or the process tells them.
+    pub weights_gib: Option<Estimate>,
+    /// KV cache.
+    pub kv_cache_gib: Option<Estimate>,
+    /// What is left of the whole, run by run.
+    pub rest_gib: Option<Estimate>,
+    /// What is absent or contradicts, in words.
+    pub notes: Vec<String>,
+}
+
+/// The same model, lengths and load on one machine under several engines.
+#[derive(Debug, Clone, Serialize)]
+pub struct EngineTable {
+    /// Unique among the tables; a slug.
+    pub id: String,
+    /// Model id, or the label where there is none.
+    pub model: String,
+    /// Machine, as in [`Place`].
+    pub machine: Option<String>,
+    /// The same for people.
+    pub machine_title: Option<String>,
+    /// Devices that work together.
+    pub devices: f64,
+    /// Input tokens of a request.
+    pub isl: Option<f64>,
+    /// Output tokens of a request.
+    pub osl: Option<f64>,
+    /// Batch or concurrency limit.
+    pub batch: Option<f64>,
+    /// Requests sent a second.
+    pub request_rate: Option<f64>,
+    /// The engine that others are held against first, then by name.
+    pub rows: Vec<EngineRow>,
+    /// Every other row against the first, metric by metric; `baseline` and `candidate` are labels of rows.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// One engine of a table.
+#[derive(Debug, Clone, Serialize)]
+pub struct EngineRow {
+    /// What tells it from the other rows.
+    pub label: String,
+    /// The cell.
+    #[serde(flatten)]
+    pub cell: CellName,
+    /// Engine.
+    pub engine: String,
+    /// Its version.
+    pub engine_version: Option<String>,
+    /// Precision of the weights.
+    pub quantisation: Option<String>,
+    /// Runs.
+    pub runs: usize,
+    /// Output tokens a second.
+    pub output_tok_s: Option<Estimate>,
+    /// Time to first token.
+    pub ttft_ms: Option<Estimate>,
+    /// Time per output token.
+    pub tpot_ms: Option<Estimate>,
+    /// End-to-end latency.
+    pub e2e_latency_ms: Option<Estimate>,
+    /// Peak memory.
+    pub peak_memory_gib: Option<Estimate>,
+}
