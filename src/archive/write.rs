@@ -19,6 +19,12 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
             .hint("check that the folder exists, is writable and has room")
             .because(cause)
     };
+    // A link stays a link, and a device or a pipe what it is: renamed over, `/dev/null` would be a file.
+    let behind = fs::canonicalize(path).ok();
+    let path = behind.as_deref().unwrap_or(path);
+    if fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
+        return File::options().write(true).open(path).and_then(|mut file| file.write_all(bytes)).map_err(failed);
+    }
     let Some(name) = path.file_name() else {
         return Err(Error::archive(format!("cannot write '{}'", path.display())).detail("it names no file"));
     };
@@ -54,6 +60,24 @@ mod tests {
         assert!(error.what.starts_with("cannot write"), "{error}");
         let names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["deep"]);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_a_link_and_a_device_a_device() {
+        use std::os::unix::fs::{FileTypeExt as _, symlink};
+        let folder = std::env::temp_dir().join(format!("sparkbench-write-link-{}", std::process::id()));
+        let (file, link, nowhere) = (folder.join("a.txt"), folder.join("link"), folder.join("nowhere"));
+        write_atomic(&file, b"one").unwrap();
+        symlink(&file, &link).unwrap();
+        symlink("/dev/null", &nowhere).unwrap();
+        write_atomic(&link, b"two").unwrap();
+        write_atomic(&nowhere, b"three").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"two");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert!(fs::symlink_metadata(&nowhere).unwrap().is_symlink());
+        assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
         fs::remove_dir_all(&folder).unwrap();
     }
 }
