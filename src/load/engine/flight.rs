@@ -290,6 +290,7 @@ impl Engine {
         job.conclude(ended, &self.secrets, self.authorized);
         let now = net::now();
         self.in_flight = self.in_flight.saturating_sub(1);
+        job.record.written.into_iter().for_each(|sent| self.gather.ended(now.saturating_sub(sent)));
         self.report.unsent += u64::from(job.record.written.is_none() && job.record.first_byte.is_none());
         if job.measured() {
             self.flow.ended(now);

@@ -26,6 +26,7 @@ mod answer;
 mod connect;
 mod flight;
 mod flow;
+mod gather;
 mod options;
 mod outcome;
 mod pool;
@@ -47,6 +48,7 @@ pub use report::{Control, EngineReport, FAILURES, Progress, Spread};
 
 use self::answer::Job;
 use self::flow::Flow;
+use self::gather::Gather;
 use self::pool::Pool;
 use self::words::Secrets;
 use super::order::{Next, Sink, Source, Status};
@@ -63,17 +65,6 @@ const BUFFER: usize = 256 * 1024;
 const DISPATCH: usize = 32;
 /// Given-up requests are looked for at such steps, so that the timer is not set for each of them, ns.
 const STEP: Ns = 2_000_000;
-
-/// Where sockets become ready in close order the client sleeps until some have gathered and takes them together; at most so long, ns. A
-/// thread that waits for sockets is woken for each packet, which costs both sides: the kernel lets the one who sends pay for the waking.
-/// The time of a packet is the kernel's and does not move by it; without the kernel's times the client waits for each packet.
-const NAP: Ns = 200_000;
-/// Most sockets that a nap is to gather. Where fewer than half of them would come within the longest one, there is none.
-const GATHERED: Ns = 8;
-/// A nap gathers at most one stream of so many: two packets of one stream that meet in a read have the time of the later one.
-const APART: Ns = 8;
-/// Share of the last look in the mean time between two sockets, as a shift.
-const PACE_SHIFT: u32 = 2;
 
 /// Sends what a source gives, until it has no more; see [`Engine`] where a waker is needed before.
 ///
@@ -136,6 +127,7 @@ pub struct Engine {
     /// When answers of a closed loop ended whose places are not taken again yet.
     places: VecDeque<Ns>,
     in_flight: u64,
+    gather: Gather,
     flow: Flow,
     report: EngineReport,
     /// Why the last connection that was opened ahead did not come about.
@@ -206,6 +198,7 @@ impl Engine {
             delayed: BTreeMap::new(),
             places: VecDeque::new(),
             in_flight: 0,
+            gather: Gather::new(net::now()),
             flow: Flow::default(),
             report: EngineReport::new(descriptors)?,
             refused: None,
@@ -245,7 +238,7 @@ impl Engine {
         let mut turn = Turn::default();
         let mut busy: Ns = 0;
         let mut awake = began;
-        let mut pace = NAP;
+        self.gather = Gather::new(began);
         loop {
             let stopped = ends.control.stop.load(Relaxed);
             if stopped {
@@ -270,13 +263,12 @@ impl Engine {
             let stall = asleep.saturating_sub(awake);
             busy += stall;
             self.report.stalls.saturating_record(stall.max(1));
-            self.wait(until, asleep, pace, &mut ready).map_err(|error| {
+            self.wait(until, asleep, &mut ready).map_err(|error| {
                 Error::new(Kind::Workload, "the client cannot watch its connections any more").because(error)
             })?;
             self.report.waits += 1;
             let before = std::mem::replace(&mut awake, net::now());
-            let each = awake.saturating_sub(before) / (ready.len() as Ns).max(1);
-            pace = pace - (pace >> PACE_SHIFT) + (each >> PACE_SHIFT);
+            self.gather.woke(awake.saturating_sub(before), ready.len());
             self.moment = awake;
             for look in &ready {
                 self.look(*look, ends);
@@ -298,10 +290,9 @@ impl Engine {
     }
 
     /// Waits until a socket is ready or a moment has come; where sockets are ready in close order, for several of them.
-    fn wait(&mut self, until: Option<Ns>, asleep: Ns, pace: Ns, ready: &mut Vec<Ready>) -> io::Result<()> {
-        let nap =
-            nap(pace, self.in_flight).filter(|nap| self.stamped && until.is_none_or(|until| until > asleep + nap));
-        if let Some(nap) = nap {
+    fn wait(&mut self, until: Option<Ns>, asleep: Ns, ready: &mut Vec<Ready>) -> io::Result<()> {
+        let nap = self.gather.nap(asleep, self.in_flight).filter(|_| self.stamped);
+        if let Some(nap) = nap.filter(|nap| until.is_none_or(|until| until > asleep + nap)) {
             std::thread::sleep(Duration::from_nanos(nap));
             if self.poller.wait(Some(0), ready)? {
                 return Ok(());
@@ -347,10 +338,4 @@ impl Engine {
         let anew = self.delayed.first_key_value().map(|((at, _), _)| stepped(*at));
         [turn.at, given_up, anew, drained].into_iter().flatten().min()
     }
-}
-
-/// How long to sleep where a socket becomes ready every `pace` and so many streams are in flight; none where too few would gather.
-fn nap(pace: Ns, in_flight: u64) -> Option<Ns> {
-    let gathered = GATHERED.min(in_flight / APART);
-    (2 * gathered >= GATHERED && pace < 2 * NAP / GATHERED).then(|| NAP.min(gathered * pace))
 }

@@ -598,19 +598,3 @@ fn more_streams_than_descriptors_are_refused_before_the_first_request() {
     assert_eq!(error.kind.exit_code(), 3);
     assert!(error.hint.is_some());
 }
-
-#[test]
-fn a_nap_gathers_some_streams_and_not_one_twice() {
-    assert_eq!(super::nap(160_000, 64), None, "each by itself");
-    assert_eq!(super::nap(40_000, 256), Some(200_000));
-    assert_eq!(super::nap(10_000, 1_000), Some(80_000));
-    assert_eq!(super::nap(10_000, 31), None, "few streams: their packets would meet");
-    for (pace, in_flight) in [(1_000, 32), (6_000, 64), (49_000, 10_000)] {
-        let nap = super::nap(pace, in_flight).unwrap();
-        assert!(
-            nap <= pace * in_flight / super::APART,
-            "{nap} ns, a packet of one stream every {} ns",
-            pace * in_flight
-        );
-    }
-}
