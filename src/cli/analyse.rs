@@ -3,6 +3,7 @@
 mod watch;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::Outcome;
 use super::constants::constants;
@@ -124,7 +125,12 @@ fn publication(args: &Analyse) -> Result<Publication, Error> {
 
 /// What the pages show beyond the analysis itself. Downloads that hold every request take longest; those that were `kept` are taken as they are. Lists are
 /// moved out of the study, not copied: they are most of what an analysis has in memory.
-fn extras(judged: &mut Judged, args: &Analyse, logs: Vec<RawText>, kept: Option<&[Page]>) -> Result<Extras, Error> {
+fn extras(
+    judged: &mut Judged,
+    args: &Analyse,
+    logs: Vec<Arc<RawText>>,
+    kept: Option<&[Page]>,
+) -> Result<Extras, Error> {
     let runs = &mut judged.study.runs;
     let telemetry = runs.iter_mut().map(|run| (run.id.clone(), std::mem::take(&mut run.telemetry)));
     let telemetry = telemetry.filter(|(_, samples)| !samples.is_empty()).collect();

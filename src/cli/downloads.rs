@@ -18,14 +18,14 @@ pub const LATE: [&str; 3] = ["data/units.csv", "data/requests.parquet", "data/re
 pub fn files(judged: &Judged, paths: &[PathBuf], kept: Option<&[Page]>) -> Result<Vec<Page>, Error> {
     let (analysis, frames) = (&judged.analysis, &judged.frames);
     // Each is one long table, written by one thread.
-    let (runs, (runs_parquet, comparisons_parquet)) = rayon::join(
-        || frame::runs_csv(&analysis.runs),
+    let scrub = judged.scrubbed.as_ref().map(|done| &done.scrub);
+    let ((runs, versions), (runs_parquet, comparisons_parquet)) = rayon::join(
+        || rayon::join(|| frame::runs_csv(&analysis.runs), || versions::markdown(analysis, paths, scrub)),
         || rayon::join(|| frame::runs_parquet(analysis), || frame::comparisons_parquet(analysis)),
     );
     let runs = runs?;
     let elsewhere =
         [("data/comparisons.csv", page::columns_of_comparisons()), ("data/runs.csv", page::csv_columns(&runs))];
-    let versions = versions::markdown(analysis, paths, judged.scrubbed.as_ref().map(|done| &done.scrub));
     let late = match kept {
         Some(kept) => kept.to_vec(),
         None => vec![

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io::BufReader;
+use std::sync::Arc;
 
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
@@ -43,23 +44,23 @@ struct Wish {
 /// Reads every raw file of the runs, each once; files that are no text are left out.
 ///
 /// Where names and secrets were replaced in what the runs say, they are replaced in these texts too.
-pub fn read(found: &Discovery, runs: &[RunReport], scrubbed: Option<&Scrubbed>) -> Vec<RawText> {
+pub fn read(found: &Discovery, runs: &[RunReport], scrubbed: Option<&Scrubbed>) -> Vec<Arc<RawText>> {
     let (wishes, room) = wishes(found, runs, scrubbed);
     let text = |(path, wish): (String, Wish)| {
         let mut text = one(found, &path, &wish, room)?;
         replace(&mut text, scrubbed);
-        Some(text)
+        Some(Arc::new(text))
     };
     wishes.into_par_iter().filter_map(text).collect()
 }
 
 /// Texts as they are published, by path, each with what it was read for.
 #[derive(Debug, Default)]
-pub struct Memory(BTreeMap<String, (Reason, Option<RawText>, Tally)>);
+pub struct Memory(BTreeMap<String, (Reason, Option<Arc<RawText>>, Tally)>);
 
 /// A text with what was replaced in it, and the path and the reason under which it is kept; without these where nothing tells whether the
 /// file has changed.
-type Looked = (Option<(String, Reason)>, Option<RawText>, Tally);
+type Looked = (Option<(String, Reason)>, Option<Arc<RawText>>, Tally);
 
 /// Hash of the file, run, what figures name in it, room, and what is a name, which depends on all runs.
 type Reason = (String, String, Named, usize, String);
@@ -72,7 +73,7 @@ impl Memory {
         runs: &[RunReport],
         inputs: &[Input],
         scrubbed: Option<&Scrubbed>,
-    ) -> Vec<RawText> {
+    ) -> Vec<Arc<RawText>> {
         let hashes: BTreeMap<&str, &str> =
             inputs.iter().filter_map(|input| Some((input.path.as_str(), input.sha256.as_deref()?))).collect();
         let (wishes, room) = wishes(found, runs, scrubbed);
@@ -80,7 +81,7 @@ impl Memory {
         let fresh = |path: &str, wish: &Wish| {
             let mut text = one(found, path, wish, room);
             let tally = text.as_mut().map_or_else(Tally::new, |text| replace(text, scrubbed));
-            (text, tally)
+            (text.map(Arc::new), tally)
         };
         let read = |(path, wish): (String, Wish)| -> Looked {
             let Some(hash) = hashes.get(path.as_str()) else {

@@ -6,11 +6,11 @@
 //! Scrubbing comes before judging, so that every sentence, id and address made from these texts is clean from the start, and so that
 //! the same archive gives the same analysis when `verify` makes it again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::io::Read as _;
 
-use crate::archive::{Discovery, Places, Scrub, hash};
+use crate::archive::{Discovery, Places, Scrub, Tally, hash};
 use crate::ingest::Intake;
 use crate::model::{Campaign, ExtraValue, Origin, Run, Setup, Source, Status};
 
@@ -58,24 +58,38 @@ impl Scrubbed {
 pub fn scrub(intake: &mut Intake, found: &Discovery) -> Scrubbed {
     let labels = intake.runs.iter().flat_map(|run| [&run.environment, &run.model, &run.workload, &run.campaign]);
     let mut scrub = Scrub::new(&salt(found), labels.cloned().collect::<BTreeSet<_>>());
+    // Runs share most of their texts: what was said of one is said of all that are the same.
+    let mut learned: HashSet<String> = HashSet::new();
     texts(intake, &mut |_, name, text| {
-        scrub.learn(text);
+        if !learned.contains(text) {
+            scrub.learn(text);
+            learned.insert(text.clone());
+        }
         name.into_iter().for_each(|name| scrub.learn_setting(name, text));
     });
+    drop(learned);
     scrub.ready();
     let mut originals = BTreeMap::new();
-    let mut paths: BTreeMap<String, String> = BTreeMap::new();
+    let mut answers: HashMap<String, (String, Tally)> = HashMap::new();
     texts(intake, &mut |place, name, text| {
-        let new = match name {
-            Some(name) => scrub.setting(place, name, text),
-            None if place == place::PATH => {
-                paths.entry(text.clone()).or_insert_with_key(|path| scrub.text(place, path)).clone()
-            }
-            None => scrub.text(place, text),
+        let is_path = place == place::PATH;
+        let key = match name {
+            Some(name) => format!("{name}\0{text}"),
+            None if is_path => format!("\0{text}"),
+            None => text.clone(),
         };
-        if new != *text {
-            let old = std::mem::replace(text, new);
-            if place == place::PATH {
+        let known = answers.contains_key(&key);
+        let (new, tally) = answers.entry(key).or_insert_with(|| match name {
+            Some(name) => scrub.counted_setting(name, text),
+            None => scrub.counted(text),
+        });
+        // A path counts once, however many figures come from its file.
+        if !(known && is_path) {
+            scrub.note(place, tally.clone());
+        }
+        if new != text {
+            let old = std::mem::replace(text, new.clone());
+            if is_path {
                 originals.insert(text.clone(), old);
             }
         }

@@ -113,7 +113,7 @@ pub struct Extras {
     /// Thresholds that the prose of the method page quotes, by name, as text; the names are [`CONSTANTS`].
     pub constants: BTreeMap<&'static str, String>,
     /// Raw files of the runs as text, by path. Those that are absent have no page, and their places are named without a link.
-    pub logs: Vec<RawText>,
+    pub logs: Vec<Arc<RawText>>,
     /// The command that makes this site again.
     pub reproduce: String,
     /// Where the site will stand, and what stood there before.

@@ -7,7 +7,7 @@
 //! text which does not pack stays below the limit of a page, and so much markup that quotes and figures do not swell it beyond that.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::data::hex;
 use super::index::slug;
@@ -104,7 +104,7 @@ pub struct Places<'a> {
 
 impl<'a> Places<'a> {
     /// Gives every file its addresses.
-    pub fn new(logs: &'a [RawText], runs: &'a [RunReport]) -> Self {
+    pub fn new(logs: &'a [Arc<RawText>], runs: &'a [RunReport]) -> Self {
         let mut taken = BTreeSet::new();
         let homes: BTreeMap<&str, &str> = runs.iter().map(|run| (run.id.as_str(), folder(&run.source.path))).collect();
         let mut places = Self::default();

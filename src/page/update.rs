@@ -61,17 +61,14 @@ pub fn update(dir: &Path, sheets: &[Arc<Sheet>], written: &mut Written) -> Resul
     let (new, changed): (Vec<&Arc<Sheet>>, Vec<&Arc<Sheet>>) = stale.iter().partition(|sheet| is_new(sheet));
     let (last, changed): (Vec<&Arc<Sheet>>, Vec<&Arc<Sheet>>) =
         changed.into_iter().partition(|sheet| sheet.page.path == LAST);
-    for sheet in new.into_iter().chain(changed) {
-        put(&dir, sheet, written)?;
-    }
+    put_all(&dir, &new, written)?;
+    put_all(&dir, &changed, written)?;
     let gone = vanished(sheets, written);
     for path in &gone {
         take_away(&dir, path)?;
         written.0.remove(path);
     }
-    for sheet in last {
-        put(&dir, sheet, written)?;
-    }
+    put_all(&dir, &last, written)?;
     Ok(Changes { written: stale.len(), removed: gone.len() })
 }
 
@@ -92,10 +89,21 @@ fn vanished(sheets: &[Arc<Sheet>], written: &Written) -> Vec<String> {
     written.0.keys().filter(|path| !now.contains(path.as_str())).cloned().collect()
 }
 
+/// Writes these, side by side, and notes what was written; where several fail, the first of them is told.
+fn put_all(dir: &Path, sheets: &[&Arc<Sheet>], written: &mut Written) -> Result<(), Error> {
+    let done: Vec<Result<(), Error>> = sheets.par_iter().map(|sheet| put(dir, sheet)).collect();
+    for (sheet, done) in sheets.iter().zip(&done) {
+        match done {
+            Ok(()) => written.0.insert(sheet.page.path.clone(), state(sheet)),
+            Err(_) => written.0.remove(&sheet.page.path),
+        };
+    }
+    done.into_iter().collect()
+}
+
 /// Writes aside and renames. The place aside begins with a dot, which no page of a site does.
-fn put(dir: &Path, sheet: &Sheet, written: &mut Written) -> Result<(), Error> {
+fn put(dir: &Path, sheet: &Sheet) -> Result<(), Error> {
     let path = plain(dir, &sheet.page.path)?;
-    written.0.remove(&sheet.page.path);
     let folder = path.parent().unwrap_or(dir);
     fs::create_dir_all(folder).map_err(|e| fault("create", folder, e))?;
     let mut name = std::ffi::OsString::from(".");
@@ -106,9 +114,7 @@ fn put(dir: &Path, sheet: &Sheet, written: &mut Written) -> Result<(), Error> {
         // The first failure is the one to report; what is left over is replaced the next time.
         let _ = fs::remove_file(&aside);
         fault("write", &path, e)
-    })?;
-    written.0.insert(sheet.page.path.clone(), state(sheet));
-    Ok(())
+    })
 }
 
 /// Takes a file away, and the folders that it leaves empty.

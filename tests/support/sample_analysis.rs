@@ -2,6 +2,7 @@
 //! after the other, traps that fired, and names that are hostile on purpose. For tests of pages only; nothing here is a result.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use sparkbench::model::{Direction, Instant, Origin, RawRow, RawText, Sample, Series, Setup, Source, Status};
 use sparkbench::page::{CONSTANTS, Extras, Page, TrapAbout};
@@ -633,11 +634,11 @@ pub fn extras() -> Extras {
 }
 
 /// The raw file of the first run of every arm: enough for one that is kept in part, one line of which acts like markup.
-fn logs() -> Vec<RawText> {
+fn logs() -> Vec<Arc<RawText>> {
     let row = |number: u64, text: &str| RawRow { number, text: text.to_owned(), cut: 0, pointer: None };
     let analysis = analysis();
     let run = &analysis.runs[0];
-    vec![RawText {
+    vec![Arc::new(RawText {
         file: run.source.path.clone(),
         run: run.id.clone(),
         bytes: 4_096,
@@ -650,5 +651,5 @@ fn logs() -> Vec<RawText> {
             row(4_000, "}"),
         ],
         ..RawText::default()
-    }]
+    })]
 }

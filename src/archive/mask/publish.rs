@@ -83,10 +83,16 @@ impl Scrub {
     ///
     /// The same text gives the same answer, whatever was asked before. Names that this text alone gives away are replaced in it.
     pub fn text(&self, place: &'static str, text: &str) -> String {
-        let mut tally = Tally::new();
-        let out = self.with(&self.scanner_for(text), text, &mut tally);
+        let (out, tally) = self.counted(text);
         self.note(place, tally);
         out
+    }
+
+    /// As [`Scrub::text`], with what was replaced, which is not noted.
+    pub fn counted(&self, text: &str) -> (String, Tally) {
+        let mut tally = Tally::new();
+        let out = self.with(&self.scanner_for(text), text, &mut tally);
+        (out, tally)
     }
 
     /// Replaces in the rows of one file, some of which may be missing between. Names that any of them gives away are replaced in all;
@@ -144,34 +150,31 @@ impl Scrub {
 
     /// The value of a setting: whole where its name says that it is private, else as [`Scrub::text`].
     pub fn setting(&self, place: &'static str, name: &str, value: &str) -> String {
-        let mut tally = Tally::new();
-        let out = if shapes::is_void(value) {
-            None
-        } else if let Some(kind) = super::names::of_variable(name)
-            .filter(|kind| !super::names::is_void(value.as_bytes()) && !super::names::is_count(kind, value.as_bytes()))
-        {
-            count(&mut tally, kind);
-            Some(super::scan::tag(kind))
-        } else {
-            shapes::identity_under(name).filter(|_| !self.is_kept(value)).map(|kind| {
-                count(&mut tally, kind);
-                self.pseudonym(kind, value)
-            })
-        };
+        let (out, tally) = self.counted_setting(name, value);
         self.note(place, tally);
-        out.unwrap_or_else(|| {
-            // A version of four parts is no address.
-            let text = if name.to_lowercase().contains("version") {
-                Cow::Owned(format!("version {value}"))
-            } else {
-                value.into()
-            };
-            let masked = self.text(place, &text);
-            match text {
-                Cow::Owned(_) => masked.strip_prefix("version ").unwrap_or(&masked).to_owned(),
-                Cow::Borrowed(_) => masked,
+        out
+    }
+
+    /// As [`Scrub::setting`], with what was replaced, which is not noted.
+    pub fn counted_setting(&self, name: &str, value: &str) -> (String, Tally) {
+        let one = |kind: &str, with: String| (with, Tally::from([(kind.to_owned(), 1)]));
+        if !shapes::is_void(value) {
+            let secret = super::names::of_variable(name).filter(|kind| {
+                !super::names::is_void(value.as_bytes()) && !super::names::is_count(kind, value.as_bytes())
+            });
+            if let Some(kind) = secret {
+                return one(kind, super::scan::tag(kind));
             }
-        })
+            if let Some(kind) = shapes::identity_under(name).filter(|_| !self.is_kept(value)) {
+                return one(kind, self.pseudonym(kind, value));
+            }
+        }
+        if !name.to_lowercase().contains("version") {
+            return self.counted(value);
+        }
+        // A version of four parts is no address.
+        let (masked, tally) = self.counted(&format!("version {value}"));
+        (masked.strip_prefix("version ").map_or_else(|| masked.clone(), str::to_owned), tally)
     }
 
     /// How often something was replaced so far.
