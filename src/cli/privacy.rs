@@ -70,14 +70,10 @@ pub fn scrub(intake: &mut Intake, found: &Discovery) -> Scrubbed {
     drop(learned);
     scrub.ready();
     let mut originals = BTreeMap::new();
-    let mut answers: HashMap<String, (String, Tally)> = HashMap::new();
+    let mut answers: HashMap<(Option<String>, bool, String), (String, Tally)> = HashMap::new();
     texts(intake, &mut |place, name, text| {
         let is_path = place == place::PATH;
-        let key = match name {
-            Some(name) => format!("{name}\0{text}"),
-            None if is_path => format!("\0{text}"),
-            None => text.clone(),
-        };
+        let key = (name.map(str::to_owned), is_path, text.clone());
         let known = answers.contains_key(&key);
         let (new, tally) = answers.entry(key).or_insert_with(|| match name {
             Some(name) => scrub.counted_setting(name, text),

@@ -77,7 +77,7 @@ mod tests {
     /// After many looks of one kind and many requests that took so long.
     fn used(waited: Ns, ready: usize, took: Ns) -> Gather {
         let mut gather = Gather::new(0);
-        (0..100).for_each(|_| gather.woke(waited, ready));
+        (0..500).for_each(|_| gather.woke(waited, ready));
         (0..100).for_each(|_| gather.ended(took));
         gather
     }
