@@ -21,7 +21,7 @@ fn main() {
     let bytes: u64 = found.files.iter().map(|file| file.bytes).sum();
     let intake = ingest::all(&found, &Options::default()).unwrap_or_else(|error| fail(&error));
     #[cfg(feature = "analyse")]
-    std::hint::black_box(sparkbench::frame::build(&intake.runs).unwrap_or_else(|error| fail(&error)));
+    std::hint::black_box(sparkbench::frame::requests(&intake.runs).unwrap_or_else(|error| fail(&error)));
     let took = began.elapsed().as_secs_f64();
     let values: usize = intake.runs.iter().flat_map(|run| &run.series).map(|series| series.values.len()).sum();
     let megabytes = bytes as f64 / 1e6;

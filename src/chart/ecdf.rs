@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::axis::{Axis, extent};
+use super::axis::Axis;
 use super::canvas::{Canvas, Frame};
 use super::element::Anchor;
-use super::figure::{Figure, Row, Sheet, Table, count};
+use super::figure::{Figure, Layouts, Row, Sheet, Table, count};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
 
@@ -56,7 +56,7 @@ impl Curve {
     /// Values that have a place, sorted.
     fn drawn(&self) -> Vec<f64> {
         let mut values: Vec<f64> = self.values.iter().copied().filter(|v| number::usable(*v)).collect();
-        values.sort_by(f64::total_cmp);
+        values.sort_unstable_by(f64::total_cmp);
         values
     }
 }
@@ -80,20 +80,29 @@ fn read_off(sorted: &[f64], level: f64) -> Option<f64> {
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
 }
 
+/// The least and the greatest of each curve: no other value moves an axis.
+fn ends<'a>(sorted: &'a [(&str, Vec<f64>)]) -> impl Iterator<Item = f64> + 'a {
+    sorted.iter().flat_map(|(_, values)| values.first().into_iter().chain(values.last())).copied()
+}
+
 impl Ecdf {
     /// Draws it; `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
+        self.draw_as(id, Layouts::Both)
+    }
+
+    /// Draws the layouts that are asked for.
+    pub fn draw_as(&self, id: &str, layouts: Layouts) -> Figure {
         let sorted: Vec<(&str, Vec<f64>)> = self.curves.iter().map(|c| (c.label.as_str(), c.drawn())).collect();
         let (desc, table) = (self.desc(&sorted), self.table(&sorted));
         Sheet { id, title: &self.title, desc, finding: &self.finding, table }
-            .compose(|canvas| Some(self.sheet(canvas, self.axis(&sorted)?, &sorted)))
+            .compose_as(layouts, |canvas| Some(self.sheet(canvas, self.axis(&sorted)?, &sorted)))
     }
 
     /// Scale of the values: logarithmic when asked for and possible.
     fn axis(&self, sorted: &[(&str, Vec<f64>)]) -> Option<Axis> {
-        let values = || sorted.iter().flat_map(|(_, v)| v.iter().copied());
-        let log = if self.log_x { Axis::log_around(values()) } else { None };
-        log.or_else(|| Axis::around(values()))
+        let log = if self.log_x { Axis::log_around(ends(sorted)) } else { None };
+        log.or_else(|| Axis::around(ends(sorted)))
     }
 
     /// Everything; gives the height.
@@ -140,12 +149,12 @@ impl Ecdf {
 
     /// Description for those who do not see the drawing.
     fn desc(&self, sorted: &[(&str, Vec<f64>)]) -> String {
-        let log = self.log_x && Axis::log_around(sorted.iter().flat_map(|(_, v)| v.iter().copied())).is_some();
+        let log = self.log_x && Axis::log_around(ends(sorted)).is_some();
         let scale = if log { "logarithmic" } else { "linear" };
         let name = number::axis_name(&self.axis, &self.unit);
         let mut text = format!("Share of requests at or below each value of {name}, on a {scale} axis. ");
         for ((label, values), curve) in sorted.iter().zip(&self.curves) {
-            let Some((low, high)) = extent(values.iter().copied()) else {
+            let (Some(low), Some(high)) = (values.first().copied(), values.last().copied()) else {
                 text.push_str(&format!("{label}: no values. "));
                 continue;
             };

@@ -253,6 +253,17 @@ impl Drawable<Svg> for Label<'_> {
     }
 }
 
+/// What can be pointed at between two opposite corners; it has no look of its own.
+fn hit(a: BackendCoord, b: BackendCoord) -> String {
+    format!(
+        "<rect class=\"hit\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
+        pixels(a.0.min(b.0)),
+        pixels(a.1.min(b.1)),
+        pixels((a.0 - b.0).abs()),
+        pixels((a.1 - b.1).abs())
+    )
+}
+
 /// A rectangle that links, without a look of its own until hovered or focused.
 #[derive(Debug, Clone)]
 pub struct Target<'a> {
@@ -284,12 +295,9 @@ impl Drawable<Svg> for Target<'_> {
         };
         let note = text::escape(self.note);
         backend.link(&format!(
-            "<a href=\"{}\" aria-label=\"{note}\"><title>{note}</title><rect class=\"hit\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/></a>",
+            "<a href=\"{}\" aria-label=\"{note}\"><title>{note}</title>{}</a>",
             text::escape(href),
-            pixels(a.0.min(b.0)),
-            pixels(a.1.min(b.1)),
-            pixels((a.0 - b.0).abs()),
-            pixels((a.1 - b.1).abs())
+            hit(a, b)
         ));
         Ok(())
     }
@@ -320,14 +328,7 @@ impl Drawable<Svg> for Reading<'_> {
         _: (u32, u32),
     ) -> Result<(), Fault> {
         if let (Some(a), Some(b)) = (places.next(), places.next()) {
-            backend.draw(&format!(
-                "<g><title>{}</title><rect class=\"hit\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/></g>",
-                text::escape(self.note),
-                pixels(a.0.min(b.0)),
-                pixels(a.1.min(b.1)),
-                pixels((a.0 - b.0).abs()),
-                pixels((a.1 - b.1).abs())
-            ));
+            backend.draw(&format!("<g><title>{}</title>{}</g>", text::escape(self.note), hit(a, b)));
         }
         Ok(())
     }

@@ -102,9 +102,23 @@ pub struct Sheet<'a> {
     pub table: Table,
 }
 
+/// Which layouts are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layouts {
+    /// One for wide windows and one for narrow ones.
+    Both,
+    /// The narrow one alone, for drawings that stand beside others at every width. There is no file of such a drawing.
+    Narrow,
+}
+
 impl Sheet<'_> {
     /// Draws both layouts. `draw` gives the height it took, or `None` when there was nothing to draw.
     pub fn compose(self, draw: impl Fn(&Canvas) -> Option<f64>) -> Figure {
+        self.compose_as(Layouts::Both, draw)
+    }
+
+    /// Draws the layouts that are asked for.
+    pub fn compose_as(self, layouts: Layouts, draw: impl Fn(&Canvas) -> Option<f64>) -> Figure {
         let id = text::id(self.id);
         let words = Words { id: &id, title: self.title, desc: &self.desc };
         let one = |layout| {
@@ -115,7 +129,8 @@ impl Sheet<'_> {
             });
             canvas.finish(height, words)
         };
-        let (svg, narrow) = (one(WIDE), one(NARROW));
+        let svg = if layouts == Layouts::Both { one(WIDE) } else { String::new() };
+        let narrow = one(NARROW);
         Figure {
             svg,
             narrow,

@@ -47,7 +47,7 @@ pub mod timeline_heatmap;
 
 pub use bars::Bars;
 pub use ecdf::Ecdf;
-pub use figure::{Figure, Row, STYLE, Table, standalone};
+pub use figure::{Figure, Layouts, Row, STYLE, Table, standalone};
 pub use forest::Forest;
 pub use frontier::Frontier;
 pub use heatmap::Heatmap;

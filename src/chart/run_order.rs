@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::axis::{Axis, extent};
 use super::canvas::{Canvas, Frame};
 use super::element::{Anchor, Crowd, Mark, Shape};
-use super::figure::{Figure, MARKS, Sheet, Table, count};
+use super::figure::{Figure, Layouts, MARKS, Sheet, Table, count};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
 
@@ -121,7 +121,13 @@ fn middle(values: impl Iterator<Item = f64>) -> Option<f64> {
 impl RunOrder {
     /// Draws it; `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
-        Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
+        self.draw_as(id, Layouts::Both, self.table())
+    }
+
+    /// Draws the layouts that are asked for, beside a table of the caller, who has the values behind the marks.
+    pub fn draw_as(&self, id: &str, layouts: Layouts, table: Table) -> Figure {
+        Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table }.compose_as(
+            layouts,
             |canvas| {
                 let runs = || self.arms.iter().flat_map(Arm::drawn);
                 let trends: Vec<f64> = self.arms.iter().filter_map(Arm::trend).flatten().map(|(_, y)| y).collect();

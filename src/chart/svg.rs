@@ -8,7 +8,7 @@
 
 use std::cell::RefCell;
 use std::convert::Infallible;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::rc::Rc;
 
 use plotters_backend::text_anchor::{HPos, VPos};
@@ -91,11 +91,21 @@ impl Svg {
     }
 }
 
-/// Tenths of a pixel as pixels, without a trailing zero.
-pub fn pixels(steps: i32) -> String {
-    let (whole, rest) = (steps / 10, (steps % 10).abs());
-    let sign = if steps < 0 && whole == 0 && rest != 0 { "-" } else { "" };
-    if rest == 0 { whole.to_string() } else { format!("{sign}{whole}.{rest}") }
+/// Tenths of a pixel, written as pixels without a trailing zero.
+#[derive(Debug, Clone, Copy)]
+pub struct Pixels(i32);
+
+impl fmt::Display for Pixels {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, rest) = (self.0 / 10, (self.0 % 10).abs());
+        let sign = if self.0 < 0 && whole == 0 && rest != 0 { "-" } else { "" };
+        if rest == 0 { write!(to, "{whole}") } else { write!(to, "{sign}{whole}.{rest}") }
+    }
+}
+
+/// Tenths of a pixel as pixels.
+pub const fn pixels(steps: i32) -> Pixels {
+    Pixels(steps)
 }
 
 /// Path data through the points: absolute at first, relative after, which is shorter and exact in whole steps.

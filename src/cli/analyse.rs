@@ -131,6 +131,8 @@ fn extras(
     logs: Vec<Arc<RawText>>,
     kept: Option<&[Page]>,
 ) -> Result<Extras, Error> {
+    // After the logs, whose replaced names its report counts, and before any list is moved.
+    let extra_files = downloads::files(judged, &args.paths, kept)?;
     let runs = &mut judged.study.runs;
     let telemetry = runs.iter_mut().map(|run| (run.id.clone(), std::mem::take(&mut run.telemetry)));
     let telemetry = telemetry.filter(|(_, samples)| !samples.is_empty()).collect();
@@ -166,8 +168,7 @@ fn extras(
             None => command(args),
         },
         logs,
-        // After the logs: the report of what was replaced counts them too.
-        extra_files: downloads::files(judged, &args.paths, kept)?,
+        extra_files,
     })
 }
 

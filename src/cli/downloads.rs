@@ -16,7 +16,7 @@ pub const LATE: [&str; 3] = ["data/units.csv", "data/requests.parquet", "data/re
 
 /// Every file; those of [`LATE`] that were `kept` are taken as they are.
 pub fn files(judged: &Judged, paths: &[PathBuf], kept: Option<&[Page]>) -> Result<Vec<Page>, Error> {
-    let (analysis, frames) = (&judged.analysis, &judged.frames);
+    let analysis = &judged.analysis;
     // Each is one long table, written by one thread.
     let scrub = judged.scrubbed.as_ref().map(|done| &done.scrub);
     let ((runs, versions), (runs_parquet, comparisons_parquet)) = rayon::join(
@@ -28,10 +28,11 @@ pub fn files(judged: &Judged, paths: &[PathBuf], kept: Option<&[Page]>) -> Resul
         [("data/comparisons.csv", page::columns_of_comparisons()), ("data/runs.csv", page::csv_columns(&runs))];
     let late = match kept {
         Some(kept) => kept.to_vec(),
+        // One after the other: each is the largest thing in memory while it is made.
         None => vec![
-            Page::new(LATE[0], frame::units_csv(analysis, frames, &elsewhere)?),
-            Page::new(LATE[1], frame::requests_parquet(frames)?),
-            Page::new(LATE[2], frame::report_xlsx(analysis, frames)?),
+            Page::new(LATE[0], frame::units_csv(analysis, &elsewhere)?),
+            Page::new(LATE[1], frame::requests_parquet(&mut frame::requests(&judged.study.runs)?)?),
+            Page::new(LATE[2], frame::report_xlsx(analysis, &judged.study.runs)?),
         ],
     };
     let mut files = late;

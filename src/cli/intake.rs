@@ -11,7 +11,7 @@ use super::privacy::{self, Scrubbed};
 use super::talk::Talk;
 use crate::archive::{self, Discovery};
 use crate::error::Error;
-use crate::frame::{self, Frames};
+use crate::frame;
 use crate::ingest::{self, Ask, Intake};
 use crate::model::{Metric, Run};
 use crate::verdict::{self, Settings, Study, report::Analysis};
@@ -104,8 +104,6 @@ fn parse_margin(text: &str) -> Result<(String, f64), Error> {
 pub struct Judged {
     /// What was judged.
     pub study: Study,
-    /// Its tables.
-    pub frames: Frames,
     /// The judgement.
     pub analysis: Analysis,
     /// Labels that nobody said.
@@ -150,8 +148,8 @@ impl Memory {
         if intake.runs.is_empty() { Err(nothing_to_judge(paths, intake.inputs.len())) } else { Ok(intake) }
     }
 
-    /// Judges as [`judge`] does, and only what has changed. Where `whole` is false, without the table of requests, of which nothing but a
-    /// download is made, and with the intervals of requests that have changed left to the next whole round.
+    /// Judges as [`judge`] does, and only what has changed. Where `whole` is false, with the intervals of requests that have changed left
+    /// to the next whole round.
     ///
     /// # Errors
     /// A setting that makes no sense, a table that cannot be built.
@@ -164,9 +162,8 @@ impl Memory {
         whole: bool,
     ) -> Result<Judged, Error> {
         let scrubbed = scrub.then(|| privacy::scrub(&mut intake, found));
-        let build = if whole { frame::build } else { frame::build_measures };
         self.judged.resample(whole);
-        Ok(asked(judge_by(intake, judging, build, &mut self.judged, &|_| {})?, judging, scrubbed))
+        Ok(asked(judge_by(intake, judging, &mut self.judged, &|_| {})?, judging, scrubbed))
     }
 }
 
@@ -200,7 +197,7 @@ pub fn judge_runs(intake: Intake, judging: &Judging, talk: &Talk) -> Result<Judg
         bar.inc(1);
         talk.detail(&format!("judged {campaign}"));
     };
-    let judged = judge_by(intake, judging, frame::build, &mut verdict::Memory::none(), &step);
+    let judged = judge_by(intake, judging, &mut verdict::Memory::none(), &step);
     bar.finish_and_clear();
     judged
 }
@@ -208,7 +205,6 @@ pub fn judge_runs(intake: Intake, judging: &Judging, talk: &Talk) -> Result<Judg
 fn judge_by(
     intake: Intake,
     judging: &Judging,
-    build: fn(&[Run]) -> Result<Frames, Error>,
     memory: &mut verdict::Memory,
     step: &(dyn Fn(&str) + Sync),
 ) -> Result<Judged, Error> {
@@ -222,9 +218,9 @@ fn judge_by(
     verdict::derive::of_facts(&campaigns, &mut runs, &facts);
     campaigns.iter_mut().for_each(|campaign| campaign.archive_sha256 = hash_of(&campaign.name, &runs));
     let study = Study { campaigns, runs, facts, inputs: intake.inputs };
-    let frames = build(&study.runs)?;
+    let frames = frame::build(&study.runs)?;
     let analysis = verdict::again(&study, &frames.cells()?, &settings, memory, step);
-    Ok(Judged { study, frames, analysis, ask: intake.ask, scrubbed: None })
+    Ok(Judged { study, analysis, ask: intake.ask, scrubbed: None })
 }
 
 /// A baseline that no campaign has would be passed over in silence: most likely a slip of the pen.

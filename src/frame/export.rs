@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use polars::prelude::*;
 
 use super::flat::{self, Cell, Flat};
-use super::measures::{Frames, broken};
+use super::measures::{REQUEST_COLUMNS, Requests, broken};
 use crate::error::Error;
 use crate::model::Metric;
 use crate::model::column::{Kind, Meaning, meaning};
@@ -62,10 +62,10 @@ pub fn runs_csv(runs: &[RunReport]) -> Result<Vec<u8>, Error> {
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn requests_parquet(frames: &Frames) -> Result<Vec<u8>, Error> {
-    let metrics = frames.requests.column("metric").and_then(|c| c.str().cloned()).map_err(broken)?;
+pub fn requests_parquet(requests: &mut Requests) -> Result<Vec<u8>, Error> {
+    let metrics = requests.0.column("metric").and_then(|c| c.str().cloned()).map_err(broken)?;
     let names: BTreeSet<&str> = metrics.iter().flatten().collect();
-    let columns = frames.requests.get_column_names().into_iter().map(|name| name.to_string()).collect::<Vec<_>>();
+    let columns = requests.0.get_column_names().into_iter().map(|name| name.to_string()).collect::<Vec<_>>();
     let mut facts = vec![
         ("schema".to_owned(), "sparkbench.requests/1".to_owned()),
         ("sparkbench.columns".to_owned(), described(columns.iter().map(String::as_str))),
@@ -74,7 +74,7 @@ pub fn requests_parquet(frames: &Frames) -> Result<Vec<u8>, Error> {
     for metric in names.into_iter().filter_map(Metric::find) {
         facts.push((format!("{}.unit", metric.name), metric.unit.to_owned()));
     }
-    parquet(&mut frames.requests.clone(), facts)
+    parquet(&mut requests.0, facts)
 }
 
 /// Every run, with the columns of `analysis.json`.
@@ -163,7 +163,7 @@ fn as_json<'a>(columns: impl Iterator<Item = (&'a str, Meaning)>) -> String {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn units_csv(analysis: &Analysis, frames: &Frames, others: &[(&str, Vec<String>)]) -> Result<Vec<u8>, Error> {
+pub fn units_csv(analysis: &Analysis, others: &[(&str, Vec<String>)]) -> Result<Vec<u8>, Error> {
     let fault = |cause: csv::Error| Error::archive("the units cannot be written as CSV").because(cause);
     let mut rows: Vec<(String, String, Meaning)> = Vec::new();
     for (path, columns) in others {
@@ -172,7 +172,7 @@ pub fn units_csv(analysis: &Analysis, frames: &Frames, others: &[(&str, Vec<Stri
             rows.push(((*path).to_owned(), name.clone(), meaning(name).unwrap_or_else(unknown)));
         }
     }
-    for name in frames.requests.get_column_names() {
+    for name in REQUEST_COLUMNS {
         rows.extend(meaning(name).map(|meaning| ("data/requests.parquet".to_owned(), name.to_string(), meaning)));
     }
     for (files, flat) in [

@@ -1,12 +1,12 @@
 //! Two frames hold everything measured: `measures` has a row for each run and metric, `requests` a row for each request and metric.
 //!
-//! In:  runs.  Out: [`Frames`], and the values of each cell in order of time.
+//! In:  runs.  Out: [`Frames`] and [`Requests`], and the values of each cell in order of time.
 //! Not here: what a value means.
 
 use polars::prelude::*;
 
 use crate::error::Error;
-use crate::model::Run;
+use crate::model::{Run, Series};
 use crate::verdict::CellValues;
 
 /// The measured values of an analysis.
@@ -14,10 +14,13 @@ use crate::verdict::CellValues;
 pub struct Frames {
     /// `campaign, model, workload, environment, metric, run, value`, in order of time within a campaign.
     pub measures: DataFrame,
-    /// `campaign, run, metric, index, value`, in the order of the source.
-    pub requests: DataFrame,
     ids: Vec<String>,
 }
+
+/// `campaign, run, metric, index, value`, in the order of the source: the rows of a run stand together. No judgement reads it, only
+/// downloads are made of it, and it is the largest table there is: it is laid out for them and let go.
+#[derive(Debug)]
+pub struct Requests(pub(super) DataFrame);
 
 /// The metric of the gaps between tokens.
 const GAPS: &str = "itl_ms";
@@ -27,13 +30,11 @@ pub(super) fn broken(cause: PolarsError) -> Error {
     Error::archive("cannot build a table").because(cause)
 }
 
-/// Lays runs out as frames. `runs` must be in the order in which values of a cell are to stand.
+/// Lays runs out as a frame. `runs` must be in the order in which values of a cell are to stand.
+///
+/// # Errors
+/// When polars cannot build it.
 pub fn build(runs: &[Run]) -> Result<Frames, Error> {
-    Ok(Frames { requests: requests(runs)?, ..build_measures(runs)? })
-}
-
-/// As [`build`], without any request: the table of requests takes longest to lay out, and no judgement reads it.
-pub fn build_measures(runs: &[Run]) -> Result<Frames, Error> {
     let rows: usize = runs.iter().map(|run| run.readings.len()).sum();
     let mut index = Vec::with_capacity(rows);
     let mut value = Vec::with_capacity(rows);
@@ -63,16 +64,27 @@ pub fn build_measures(runs: &[Run]) -> Result<Frames, Error> {
         ],
     )
     .map_err(broken)?;
-    Ok(Frames { measures, requests: DataFrame::empty(), ids: runs.iter().map(|run| run.id.clone()).collect() })
+    Ok(Frames { measures, ids: runs.iter().map(|run| run.id.clone()).collect() })
+}
+
+/// The columns of [`Requests`].
+pub const REQUEST_COLUMNS: [&str; 5] = ["campaign", "run", "metric", "index", "value"];
+
+/// Series of a run with a value for each request.
+pub(super) fn listed(run: &Run) -> impl Iterator<Item = &Series> {
+    run.series.iter().filter(|series| series.metric != GAPS)
 }
 
 /// One row a request and metric. Gaps between tokens are not of that kind: a run has as many as it has tokens, no row number leads back to a
 /// request, and at sixty bytes a row they would be most of the memory of an analysis.
-fn requests(runs: &[Run]) -> Result<DataFrame, Error> {
+///
+/// # Errors
+/// When polars cannot build it.
+pub fn requests(runs: &[Run]) -> Result<Requests, Error> {
     let (mut run_ids, mut metrics, mut campaigns) = (Vec::new(), Vec::new(), Vec::new());
     let (mut index, mut values) = (Vec::new(), Vec::new());
     for run in runs {
-        for series in run.series.iter().filter(|series| series.metric != GAPS) {
+        for series in listed(run) {
             for (place, value) in (0u32..).zip(&series.values) {
                 campaigns.push(run.campaign.as_str());
                 run_ids.push(run.id.as_str());
@@ -82,16 +94,18 @@ fn requests(runs: &[Run]) -> Result<DataFrame, Error> {
             }
         }
     }
+    let [name_campaign, name_run, name_metric, name_index, name_value] = REQUEST_COLUMNS;
     DataFrame::new(
         index.len(),
         vec![
-            Column::new("campaign".into(), campaigns),
-            Column::new("run".into(), run_ids),
-            Column::new("metric".into(), metrics),
-            Column::new("index".into(), index),
-            Column::new("value".into(), values),
+            Column::new(name_campaign.into(), campaigns),
+            Column::new(name_run.into(), run_ids),
+            Column::new(name_metric.into(), metrics),
+            Column::new(name_index.into(), index),
+            Column::new(name_value.into(), values),
         ],
     )
+    .map(Requests)
     .map_err(broken)
 }
 

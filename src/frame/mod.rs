@@ -9,5 +9,5 @@ mod measures;
 mod workbook;
 
 pub use export::{comparisons_parquet, requests_parquet, runs_csv, runs_parquet, units_csv};
-pub use measures::{Frames, build, build_measures};
+pub use measures::{Frames, Requests, build, requests};
 pub use workbook::{REQUEST_ROWS, report_xlsx};

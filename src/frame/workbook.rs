@@ -7,17 +7,17 @@
 //! for a formula is stored as a string and marked as one, so that it stays a string when it is edited. Names of columns are the paths of
 //! `analysis.json`; the second row has the units.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rust_xlsxwriter::{
     DocProperties, ExcelDateTime, Format, FormatAlign, FormatBorder, Workbook, Worksheet, XlsxError,
 };
 
 use super::flat::{self, Cell, Flat};
-use super::measures::{Frames, broken};
+use super::measures::listed;
 use crate::error::Error;
 use crate::model::column::{Kind, Meaning, meaning};
-use crate::model::{Instant, Metric};
+use crate::model::{Instant, Metric, Run};
 use crate::verdict::report::Analysis;
 
 /// Rows of requests in the workbook. The format ends at 1,048,576 rows, but a sheet is built in memory cell by cell: at this number the
@@ -52,7 +52,7 @@ fn odd(cause: XlsxError) -> Error {
 ///
 /// # Errors
 /// When a table cannot be laid out, or the format refuses it.
-pub fn report_xlsx(analysis: &Analysis, frames: &Frames) -> Result<Vec<u8>, Error> {
+pub fn report_xlsx(analysis: &Analysis, runs: &[Run]) -> Result<Vec<u8>, Error> {
     let styles = Styles {
         heading: Format::new().set_bold().set_border_bottom(FormatBorder::Thin).set_align(FormatAlign::Top),
         unit: Format::new().set_italic(),
@@ -76,7 +76,7 @@ pub fn report_xlsx(analysis: &Analysis, frames: &Frames) -> Result<Vec<u8>, Erro
     }
     let sheet = workbook.add_worksheet();
     sheet.set_name("requests").map_err(odd)?;
-    left_out.extend(requests(sheet, frames, &styles)?);
+    left_out.extend(requests(sheet, runs, &styles)?);
     let sheet = workbook.add_worksheet();
     sheet.set_name("metadata").map_err(odd)?;
     metadata(sheet, analysis, &left_out, &styles).map_err(odd)?;
@@ -215,13 +215,14 @@ fn words(sheet: &mut Worksheet, row: u32, column: u16, text: &str, styles: &Styl
 }
 
 /// One row a request, metrics as columns; what is left out is said.
-fn requests(sheet: &mut Worksheet, frames: &Frames, styles: &Styles) -> Result<Vec<String>, Error> {
-    let text = |name: &str| frames.requests.column(name).and_then(|c| c.str().cloned()).map_err(broken);
-    let (campaigns, runs, metrics) = (text("campaign")?, text("run")?, text("metric")?);
-    let index = frames.requests.column("index").and_then(|c| c.u32().cloned()).map_err(broken)?;
-    let values = frames.requests.column("value").and_then(|c| c.f64().cloned()).map_err(broken)?;
-    let mut names: Vec<&str> =
-        metrics.iter().flatten().collect::<std::collections::BTreeSet<_>>().into_iter().collect();
+fn requests(sheet: &mut Worksheet, runs: &[Run], styles: &Styles) -> Result<Vec<String>, Error> {
+    let mut names: Vec<&str> = runs
+        .iter()
+        .flat_map(listed)
+        .map(|series| series.metric.as_str())
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect();
     names.sort_by_key(|name| (Metric::find(name).map_or(usize::MAX, |m| m.rank()), *name));
     let columns: BTreeMap<&str, u16> = names.iter().copied().zip(3u16..).collect();
     let plain = |name: &str| {
@@ -234,38 +235,31 @@ fn requests(sheet: &mut Worksheet, frames: &Frames, styles: &Styles) -> Result<V
         sheet.set_column_width(column, width as f64).map_err(odd)?;
     }
     sheet.set_freeze_panes(2, 3).map_err(odd)?;
-    // A request is a run and an index; the values of its metrics stand apart from each other in the frame.
-    let mut rows: BTreeMap<(&str, u32), u32> = BTreeMap::new();
-    let mut left_out = false;
-    for place in 0..frames.requests.height() {
-        let (Some(campaign), Some(run), Some(metric), Some(k)) =
-            (campaigns.get(place), runs.get(place), metrics.get(place), index.get(place))
-        else {
-            continue;
-        };
-        let known = rows.len();
-        let row = match rows.get(&(run, k)) {
-            Some(row) => *row,
-            None if known >= REQUEST_ROWS => {
-                left_out = true;
-                continue;
+    let (mut known, mut left_out) = (0_usize, false);
+    for run in runs {
+        // A request is a run and an index, and has a row where any metric names it.
+        let first = known;
+        let longest = listed(run).map(|series| series.values.len()).max().unwrap_or(0);
+        let fit = longest.min(REQUEST_ROWS - known);
+        left_out |= fit < longest;
+        known += fit;
+        for (row, k) in (2 + first as u32..).zip(0..fit as u32) {
+            words(sheet, row, 0, &run.campaign, styles).map_err(odd)?;
+            words(sheet, row, 1, &run.id, styles).map_err(odd)?;
+            sheet.write_number(row, 2, k).map_err(odd)?;
+        }
+        for series in listed(run) {
+            let Some(column) = columns.get(series.metric.as_str()) else { continue };
+            for (row, value) in (2 + first as u32..).zip(series.values.iter().take(fit)) {
+                if value.is_finite() {
+                    sheet.write_number(row, *column, *value).map_err(odd)?;
+                }
             }
-            None => {
-                let row = 2 + known as u32;
-                rows.insert((run, k), row);
-                words(sheet, row, 0, campaign, styles).map_err(odd)?;
-                words(sheet, row, 1, run, styles).map_err(odd)?;
-                sheet.write_number(row, 2, k).map_err(odd)?;
-                row
-            }
-        };
-        if let (Some(value), Some(column)) = (values.get(place), columns.get(metric)) {
-            sheet.write_number(row, *column, value).map_err(odd)?;
         }
     }
     let mut said = vec!["requests: gaps between tokens are not listed one by one".to_owned()];
     if left_out {
-        said.push(format!("requests: the first {} rows; all requests are in requests.parquet", rows.len()));
+        said.push(format!("requests: the first {} rows; all requests are in requests.parquet", known));
     }
     Ok(said)
 }

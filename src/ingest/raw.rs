@@ -10,6 +10,7 @@ mod clean;
 mod keep;
 mod values;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, BufReader, Read as _};
 
@@ -105,7 +106,7 @@ fn opens_document(head: &[u8]) -> bool {
 }
 
 fn document(text: &mut RawText, whole: &[u8], named: &Named, room: usize) {
-    let content = String::from_utf8_lossy(whole);
+    let content = str::from_utf8(whole).map_or_else(|_| String::from_utf8_lossy(whole), Cow::Borrowed);
     let Ok(tree) = super::json::parse(&content) else {
         return lines(text, whole, &named.lines, room);
     };

@@ -6,7 +6,7 @@
 //! The format is that of PKWARE's APPNOTE 6.3.3: local headers, a central directory, no encryption, no ZIP64. Same pages, same bytes:
 //! files stand by path, with one fixed date, compressed one by one by the same program on as many cores as there are.
 //!
-//! In memory at a time are the compressed files, twice for a moment. A site of 900 runs is some 60 MB of pages here.
+//! In memory at a time are the compressed files. A site of 900 runs is some 60 MB of pages here.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ fn bundle(pages: &[&Page]) -> Result<Option<Vec<u8>>, Error> {
     inside.push(&sums);
     inside.sort_by(|a, b| a.path.cmp(&b.path));
     let packed: Vec<Packed<'_>> = inside.par_iter().map(|page| Packed::of(page)).collect::<Result<_, Error>>()?;
-    Ok(Some(archive(&packed)))
+    Ok(Some(archive(packed)))
 }
 
 /// A file as it lies in the archive.
@@ -109,7 +109,8 @@ fn length(bytes: usize) -> [u8; 4] {
     u32::try_from(bytes).unwrap_or(u32::MAX).to_le_bytes()
 }
 
-fn archive(files: &[Packed<'_>]) -> Vec<u8> {
+/// Lets each compressed file go when it stands in the archive: there they would be twice.
+fn archive(files: Vec<Packed<'_>>) -> Vec<u8> {
     const LOCAL: u32 = 0x0403_4b50;
     const CENTRAL: u32 = 0x0201_4b50;
     const END: u32 = 0x0605_4b50;
@@ -118,7 +119,7 @@ fn archive(files: &[Packed<'_>]) -> Vec<u8> {
     const PERMISSIONS: u32 = 0o100_644 << 16;
     let room: usize = files.iter().map(|file| file.data().len() + 2 * file.page.path.len() + 76).sum();
     let mut out = Vec::with_capacity(room + 22);
-    let mut central = Vec::new();
+    let (mut central, count) = (Vec::new(), (files.len() as u16).to_le_bytes());
     for file in files {
         let offset = length(out.len());
         out.extend(LOCAL.to_le_bytes());
@@ -134,7 +135,7 @@ fn archive(files: &[Packed<'_>]) -> Vec<u8> {
         central.extend(offset);
         central.extend(file.page.path.as_bytes());
     }
-    let (count, start) = ((files.len() as u16).to_le_bytes(), length(out.len()));
+    let start = length(out.len());
     let size = length(central.len());
     out.append(&mut central);
     out.extend(END.to_le_bytes());

@@ -91,7 +91,10 @@ pub struct Page {
 impl Page {
     /// A file of the site.
     pub fn new(path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
-        Self { path: path.into(), bytes: bytes.into() }
+        let mut bytes = bytes.into();
+        // Every page stays until the last one is made, and text that grew as it was written has room for half as much again.
+        bytes.shrink_to_fit();
+        Self { path: path.into(), bytes }
     }
 }
 

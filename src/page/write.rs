@@ -8,6 +8,8 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
 use super::{Page, kept};
 use crate::error::Error;
 
@@ -24,9 +26,8 @@ pub fn write(dir: &Path, pages: &[Page]) -> Result<(), Error> {
     let (fresh, old) = (beside(&dir, ".sparkbench-new"), beside(&dir, ".sparkbench-old"));
     clear(&fresh)?;
     clear(&old)?;
-    for page in pages {
-        put(&fresh, page)?;
-    }
+    fs::create_dir_all(&fresh).map_err(|e| fault("create", &fresh, e))?;
+    pages.par_iter().try_for_each(|page| put(&fresh, page))?;
     kept::carry(&dir, &fresh)?;
     let replaced = dir.symlink_metadata().is_ok();
     if replaced {

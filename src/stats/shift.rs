@@ -13,7 +13,7 @@
 //! Montiel Olea and Plagborg-Møller, *J. Appl. Econometrics* 34 (2019), for the band.
 
 use super::bootstrap::Job;
-use super::bootstrap::selection::{Place, quantiles};
+use super::bootstrap::selection::quantiles;
 use super::hierarchical::{self, FEW_RUNS, FLAG_FEW_RUNS};
 
 /// Probabilities at which two arms are compared.
@@ -58,9 +58,9 @@ pub struct Shift {
 ///
 /// `None` when an arm has no request or a value is not finite. Without intervals (`one_run`) when an arm has one run, and without when the
 /// job is unsound or has no resamples. Time O(resamples x requests), at about one and a half nanoseconds a draw.
-pub fn shift(a: &[Vec<f64>], b: &[Vec<f64>], job: &Job) -> Option<Shift> {
-    let (pooled_a, pooled_b) = (pooled(a)?, pooled(b)?);
-    let with_requests = |runs: &[Vec<f64>]| runs.iter().filter(|run| !run.is_empty()).count();
+pub fn shift<R: AsRef<[f64]>>(a: &[R], b: &[R], job: &Job) -> Option<Shift> {
+    let ((deciles_a, requests_a), (deciles_b, requests_b)) = (pooled(a)?, pooled(b)?);
+    let with_requests = |runs: &[R]| runs.iter().filter(|run| !run.as_ref().is_empty()).count();
     let runs = (with_requests(a), with_requests(b));
     let mut flags = Vec::new();
     match runs.0.min(runs.1) {
@@ -68,35 +68,29 @@ pub fn shift(a: &[Vec<f64>], b: &[Vec<f64>], job: &Job) -> Option<Shift> {
         n if n < FEW_RUNS => flags.push(FLAG_FEW_RUNS),
         _ => {}
     }
-    let at = |sorted: &[f64], p: f64| Place::new(sorted.len(), p).of_sorted(sorted);
-    let mut deciles: Vec<Decile> = DECILES
-        .iter()
-        .map(|&p| {
-            let (a, b) = (at(&pooled_a, p), at(&pooled_b, p));
-            Decile { p, a, b, difference: b - a, interval: None, band: None }
-        })
-        .collect();
+    let decile = |((p, a), b): ((f64, f64), f64)| Decile { p, a, b, difference: b - a, interval: None, band: None };
+    let mut deciles: Vec<Decile> = DECILES.into_iter().zip(deciles_a).zip(deciles_b).map(decile).collect();
     let drawn = differences(a, b, job);
     if let Some(drawn) = &drawn {
         limits(&mut deciles, drawn, job);
     }
     let resamples = drawn.map(|_| job.resamples);
-    Some(Shift { deciles, runs, requests: (pooled_a.len(), pooled_b.len()), resamples, flags })
+    Some(Shift { deciles, runs, requests: (requests_a, requests_b), resamples, flags })
 }
 
-/// All requests of an arm, ascending.
-fn pooled(runs: &[Vec<f64>]) -> Option<Vec<f64>> {
-    let mut all: Vec<f64> = runs.iter().flatten().copied().collect();
+/// Deciles of all requests of an arm, and how many these are.
+fn pooled<R: AsRef<[f64]>>(runs: &[R]) -> Option<([f64; DECILES.len()], usize)> {
+    let mut all: Vec<f64> = Vec::with_capacity(runs.iter().map(|run| run.as_ref().len()).sum());
+    runs.iter().for_each(|run| all.extend_from_slice(run.as_ref()));
     if all.is_empty() || all.iter().any(|v| !v.is_finite()) {
         return None;
     }
-    all.sort_unstable_by(f64::total_cmp);
-    Some(all)
+    Some((quantiles(&mut all, DECILES), all.len()))
 }
 
 /// For each decile the difference of every resample, by number.
-fn differences(a: &[Vec<f64>], b: &[Vec<f64>], job: &Job) -> Option<Vec<Vec<f64>>> {
-    let arm = |runs: &[Vec<f64>], end: &str| {
+fn differences<R: AsRef<[f64]>>(a: &[R], b: &[R], job: &Job) -> Option<Vec<Vec<f64>>> {
+    let arm = |runs: &[R], end: &str| {
         hierarchical::percentile_draws(runs, &DECILES, &Job { key: format!("{}{end}", job.key), ..job.clone() })
     };
     let (a, b) = (arm(a, "#A")?, arm(b, "#B")?);

@@ -3,7 +3,10 @@
 //! In:  the values of a cell in order of time, the requests of its runs.  Out: [`Group`].
 //! Not here: comparisons.
 
+use std::borrow::Cow;
+
 use super::report::{BootstrapReport, DriftReport, Group, Interval, MedianInterval, OutlierReport, RequestPercentile};
+use super::shift::finite;
 use super::{CellValues, Settings};
 use crate::model::{Direction, Metric, Run};
 use crate::stats::{self, Sample, bootstrap, hierarchical};
@@ -215,13 +218,15 @@ fn drift(
 const MOST_DRAWS: usize = 2_000_000_000;
 
 /// The percentiles without their intervals, which says so: fewer resamples would be another interval under the same name.
-fn point_only(mut runs: Vec<Vec<f64>>, total: usize, flag: &str) -> Vec<RequestPercentile> {
+fn point_only(runs: &[Cow<'_, [f64]>], total: usize, flag: &str) -> Vec<RequestPercentile> {
     let ps = POOLED.map(|(_, p)| p);
-    let of_runs: Vec<[f64; POOLED.len()]> =
-        runs.iter_mut().map(|values| stats::quantiles_and_max(values, ps).0).collect();
-    let count = runs.len();
-    let mut all = runs.concat();
-    drop(runs);
+    let mut all: Vec<f64> = Vec::with_capacity(total);
+    let mut of_run = |values: &[f64]| {
+        let start = all.len();
+        all.extend_from_slice(values);
+        stats::quantiles_and_max(&mut all[start..], ps).0
+    };
+    let of_runs: Vec<[f64; POOLED.len()]> = runs.iter().map(|values| of_run(values)).collect();
     let (estimates, _) = stats::quantiles_and_max(&mut all, ps);
     let report = |(place, (name, _)): (usize, (&'static str, f64))| {
         let own: Vec<f64> = of_runs.iter().map(|of_run| of_run[place]).collect();
@@ -231,7 +236,7 @@ fn point_only(mut runs: Vec<Vec<f64>>, total: usize, flag: &str) -> Vec<RequestP
             interval: None,
             median_of_runs: stats::quantile_sorted(&stats::sorted(&own), 0.5),
             requests: total,
-            runs: count,
+            runs: runs.len(),
             flags: vec![flag.to_owned()],
         }
     };
@@ -250,21 +255,17 @@ fn pooled(
     if of_requests == OfRequests::Nothing || !is_bare {
         return Vec::new();
     }
-    let requests: Vec<Vec<f64>> = runs
-        .iter()
-        .filter_map(|run| run.requests)
-        .map(|values| values.iter().copied().filter(|v| v.is_finite()).collect::<Vec<f64>>())
-        .filter(|values| !values.is_empty())
-        .collect();
-    let total: usize = requests.iter().map(Vec::len).sum();
+    let requests: Vec<Cow<'_, [f64]>> =
+        runs.iter().filter_map(|run| run.requests).map(finite).filter(|values| !values.is_empty()).collect();
+    let total: usize = requests.iter().map(|run| run.len()).sum();
     if total < 2 {
         return Vec::new();
     }
     if total.saturating_mul(settings.resamples) > MOST_DRAWS {
-        return point_only(requests, total, "too_many_to_resample");
+        return point_only(&requests, total, "too_many_to_resample");
     }
     if of_requests == OfRequests::Point {
-        return point_only(requests, total, FLAG_LATER);
+        return point_only(&requests, total, FLAG_LATER);
     }
     let job = settings.job(format!("{}|{}|{}|request_percentiles", cell.model, cell.metric, cell.environment));
     // The longest job of all: shared out, so that no core waits for the last one. What is drawn does not depend on it.

@@ -263,12 +263,10 @@ impl Engine {
             let stall = asleep.saturating_sub(awake);
             busy += stall;
             self.report.stalls.saturating_record(stall.max(1));
-            self.wait(until, asleep, &mut ready).map_err(|error| {
+            awake = self.wait(until, asleep, &mut ready).map_err(|error| {
                 Error::new(Kind::Workload, "the client cannot watch its connections any more").because(error)
             })?;
             self.report.waits += 1;
-            let before = std::mem::replace(&mut awake, net::now());
-            self.gather.woke(awake.saturating_sub(before), ready.len());
             self.moment = awake;
             for look in &ready {
                 self.look(*look, ends);
@@ -289,16 +287,22 @@ impl Engine {
         Ok(self.report)
     }
 
-    /// Waits until a socket is ready or a moment has come; where sockets are ready in close order, for several of them.
-    fn wait(&mut self, until: Option<Ns>, asleep: Ns, ready: &mut Vec<Ready>) -> io::Result<()> {
+    /// Waits until a socket is ready or a moment has come; in a burst, until several are. Gives the moment of the look.
+    fn wait(&mut self, until: Option<Ns>, mut asleep: Ns, ready: &mut Vec<Ready>) -> io::Result<Ns> {
         let nap = self.gather.nap(asleep, self.in_flight).filter(|_| self.stamped);
         if let Some(nap) = nap.filter(|nap| until.is_none_or(|until| until > asleep + nap)) {
             std::thread::sleep(Duration::from_nanos(nap));
-            if self.poller.wait(Some(0), ready)? {
-                return Ok(());
+            let any = self.poller.wait(Some(0), ready)?;
+            asleep = net::now();
+            self.gather.slept(asleep, ready.len());
+            if any {
+                return Ok(asleep);
             }
         }
-        self.poller.wait(until, ready).map(|_| ())
+        self.poller.wait(until, ready)?;
+        let awake = net::now();
+        self.gather.woke(asleep, awake, ready.len());
+        Ok(awake)
     }
 
     /// Asks the source for what is due.

@@ -6,7 +6,7 @@
 use super::{FigureView, MOST_DRAWN, MOST_ROWS};
 use crate::chart::run_order::{Arm, Run, RunOrder};
 use crate::chart::thin::{extremes, stretch};
-use crate::chart::{Ecdf, Table, ecdf};
+use crate::chart::{Ecdf, Layouts, Table, ecdf};
 use crate::model::within;
 use crate::page::index::Site;
 use crate::page::number;
@@ -31,7 +31,7 @@ pub fn distribution(site: &Site<'_>, id: &str, metric: &str, run: &RunReport, va
         log_x: false,
         curves: vec![ecdf::Curve { label: run.environment.clone(), values: finite }],
     };
-    let mut view = FigureView::compact(id, chart.draw(id));
+    let mut view = FigureView::compact(id, chart.draw_as(id, Layouts::Narrow));
     if n > MOST_STEPS {
         view.note = Some(format!(
             "Drawn with {MOST_STEPS} of {} steps, the tails whole; {}.",
@@ -83,7 +83,8 @@ pub fn sequence(site: &Site<'_>, id: &str, metric: &str, run: &RunReport, values
         interleaved: false,
         arms: vec![Arm { label: run.environment.clone(), runs, drift: None }],
     };
-    let mut view = FigureView::compact(id, chart.draw(id));
+    let table = request_table(&chart.title, words::unit(metric), &finite);
+    let mut view = FigureView::compact(id, chart.draw_as(id, Layouts::Narrow, table));
     if stretch > 1 {
         view.note = Some(format!(
             "Drawn: the least and the greatest of every {stretch} of {} requests in a row; {}.",
@@ -91,7 +92,6 @@ pub fn sequence(site: &Site<'_>, id: &str, metric: &str, run: &RunReport, values
             whole_series(site)
         ));
     }
-    view.table = Some(request_table(&view.title, words::unit(metric), &finite));
     Some(view)
 }
 
