@@ -1,5 +1,7 @@
 //! Share of requests at or below a value, by environment.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::axis::Axis;
@@ -48,16 +50,19 @@ pub struct Ecdf {
 pub struct Curve {
     /// Environment.
     pub label: String,
-    /// One per request, any order.
+    /// One per request, any order; in ascending order they are not copied.
     pub values: Vec<f64>,
 }
 
 impl Curve {
-    /// Values that have a place, sorted.
-    fn drawn(&self) -> Vec<f64> {
+    /// Values that have a place, sorted: its own where they are, for gaps between tokens come in millions.
+    fn drawn(&self) -> Cow<'_, [f64]> {
+        if self.values.iter().all(|v| number::usable(*v)) && self.values.is_sorted_by(|a, b| a.total_cmp(b).is_le()) {
+            return Cow::Borrowed(&self.values);
+        }
         let mut values: Vec<f64> = self.values.iter().copied().filter(|v| number::usable(*v)).collect();
         values.sort_unstable_by(f64::total_cmp);
-        values
+        Cow::Owned(values)
     }
 }
 
@@ -80,8 +85,11 @@ fn read_off(sorted: &[f64], level: f64) -> Option<f64> {
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
 }
 
+/// Name of a curve with its values, sorted.
+type Drawn<'a> = (&'a str, Cow<'a, [f64]>);
+
 /// The least and the greatest of each curve: no other value moves an axis.
-fn ends<'a>(sorted: &'a [(&str, Vec<f64>)]) -> impl Iterator<Item = f64> + 'a {
+fn ends<'a>(sorted: &'a [Drawn<'_>]) -> impl Iterator<Item = f64> + 'a {
     sorted.iter().flat_map(|(_, values)| values.first().into_iter().chain(values.last())).copied()
 }
 
@@ -93,23 +101,23 @@ impl Ecdf {
 
     /// Draws the layouts that are asked for.
     pub fn draw_as(&self, id: &str, layouts: Layouts) -> Figure {
-        let sorted: Vec<(&str, Vec<f64>)> = self.curves.iter().map(|c| (c.label.as_str(), c.drawn())).collect();
+        let sorted: Vec<Drawn<'_>> = self.curves.iter().map(|c| (c.label.as_str(), c.drawn())).collect();
         let (desc, table) = (self.desc(&sorted), self.table(&sorted));
         Sheet { id, title: &self.title, desc, finding: &self.finding, table }
             .compose_as(layouts, |canvas| Some(self.sheet(canvas, self.axis(&sorted)?, &sorted)))
     }
 
     /// Scale of the values: logarithmic when asked for and possible.
-    fn axis(&self, sorted: &[(&str, Vec<f64>)]) -> Option<Axis> {
+    fn axis(&self, sorted: &[Drawn<'_>]) -> Option<Axis> {
         let log = if self.log_x { Axis::log_around(ends(sorted)) } else { None };
         log.or_else(|| Axis::around(ends(sorted)))
     }
 
     /// Everything; gives the height.
-    fn sheet(&self, canvas: &Canvas, x: Axis, sorted: &[(&str, Vec<f64>)]) -> f64 {
+    fn sheet(&self, canvas: &Canvas, x: Axis, sorted: &[Drawn<'_>]) -> f64 {
         let narrow = canvas.layout.narrow;
         let full = canvas.layout.width;
-        let name = |(i, (label, values)): (usize, &(&str, Vec<f64>))| (i, format!("{label}, n={}", values.len()));
+        let name = |(i, (label, values)): (usize, &Drawn<'_>)| (i, format!("{label}, n={}", values.len()));
         let items: Vec<_> = sorted.iter().enumerate().map(name).collect();
         let top = canvas.legend(0.0, 0.0, &items, true) + 8.0;
         canvas.text(0.0, top + canvas.layout.size, "share of requests at or below, %", Anchor::Start, "muted", full);
@@ -148,7 +156,7 @@ impl Ecdf {
     }
 
     /// Description for those who do not see the drawing.
-    fn desc(&self, sorted: &[(&str, Vec<f64>)]) -> String {
+    fn desc(&self, sorted: &[Drawn<'_>]) -> String {
         let log = self.log_x && Axis::log_around(ends(sorted)).is_some();
         let scale = if log { "logarithmic" } else { "linear" };
         let name = number::axis_name(&self.axis, &self.unit);
@@ -175,7 +183,7 @@ impl Ecdf {
     }
 
     /// The curves read off at named shares.
-    fn table(&self, sorted: &[(&str, Vec<f64>)]) -> Table {
+    fn table(&self, sorted: &[Drawn<'_>]) -> Table {
         let mut table = Table {
             caption: format!("{}: {}, read off the curves", self.title, number::axis_name(&self.axis, &self.unit)),
             columns: ["Share of requests".to_owned()]
@@ -190,7 +198,7 @@ impl Ecdf {
                 100.0 => "largest".to_owned(),
                 level => format!("{level} %"),
             };
-            let cell = |(_, values): &(&str, Vec<f64>)| {
+            let cell = |(_, values): &Drawn<'_>| {
                 read_off(values, level).map_or_else(|| "none".to_owned(), |v| number::significant(v, 5))
             };
             let cells = [name].into_iter().chain(sorted.iter().map(cell)).collect();

@@ -219,7 +219,7 @@ mod tests {
     fn steps_are_written_as_pixels_with_one_decimal_at_most() {
         let cases = [(0, "0"), (10, "1"), (-5, "-0.5"), (-15, "-1.5"), (1234, "123.4"), (-20, "-2")];
         for (steps, text) in cases {
-            assert_eq!(pixels(steps), text);
+            assert_eq!(pixels(steps).to_string(), text);
         }
     }
 

@@ -81,26 +81,29 @@ pub(super) fn listed(run: &Run) -> impl Iterator<Item = &Series> {
 /// # Errors
 /// When polars cannot build it.
 pub fn requests(runs: &[Run]) -> Result<Requests, Error> {
-    let (mut run_ids, mut metrics, mut campaigns) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut index, mut values) = (Vec::new(), Vec::new());
+    let rows = runs.iter().flat_map(listed).map(|series| series.values.len()).sum();
+    let (mut index, mut values) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    // The names stand once a series, and each row points at them: copied for each they would be most of the table.
+    let (mut campaigns, mut run_ids, mut metrics) = (Vec::new(), Vec::new(), Vec::new());
+    let mut of_series: Vec<IdxSize> = Vec::with_capacity(rows);
     for run in runs {
         for series in listed(run) {
-            for (place, value) in (0u32..).zip(&series.values) {
-                campaigns.push(run.campaign.as_str());
-                run_ids.push(run.id.as_str());
-                metrics.push(series.metric.as_str());
-                index.push(place);
-                values.push(value.is_finite().then_some(*value));
-            }
+            of_series.extend(std::iter::repeat_n(metrics.len() as IdxSize, series.values.len()));
+            campaigns.push(run.campaign.as_str());
+            run_ids.push(run.id.as_str());
+            metrics.push(series.metric.as_str());
+            index.extend(0..series.values.len() as u32);
+            values.extend(series.values.iter().map(|value| value.is_finite().then_some(*value)));
         }
     }
     let [name_campaign, name_run, name_metric, name_index, name_value] = REQUEST_COLUMNS;
+    let names = |name: &str, names: Vec<&str>| Column::new(name.into(), names).take_slice(&of_series).map_err(broken);
     DataFrame::new(
         index.len(),
         vec![
-            Column::new(name_campaign.into(), campaigns),
-            Column::new(name_run.into(), run_ids),
-            Column::new(name_metric.into(), metrics),
+            names(name_campaign, campaigns)?,
+            names(name_run, run_ids)?,
+            names(name_metric, metrics)?,
             Column::new(name_index.into(), index),
             Column::new(name_value.into(), values),
         ],

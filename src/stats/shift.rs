@@ -177,7 +177,7 @@ mod tests {
         let flat = |v: f64| vec![vec![v; 20]; 5];
         let shift_of = shift(&flat(2.0), &flat(3.0), &job(99)).unwrap();
         assert!(shift_of.deciles.iter().all(|d| d.interval == Some((1.0, 1.0)) && d.band == Some((1.0, 1.0))));
-        assert_eq!(shift(&[], &flat(1.0), &job(99)), None);
+        assert_eq!(shift::<Vec<f64>>(&[], &flat(1.0), &job(99)), None);
         assert_eq!(shift(&[Vec::new()], &flat(1.0), &job(99)), None);
         assert_eq!(shift(&[vec![f64::NAN]], &flat(1.0), &job(99)), None);
     }

@@ -46,7 +46,7 @@ fn windowed_draws_have_the_bits_of_the_literal_reading() {
         &[1.0, 0.5, 0.0, 0.5, 0.95],
     ];
     for sizes in shapes {
-        let sorted = sorted_runs(&runs(sizes)).unwrap();
+        let sorted = sorted_runs(&runs(sizes), &[0.5], &job(999, 1)).unwrap();
         let pooled = Pooled::new(&sorted).unwrap();
         let base = job_base(42, &job(1, 1).key);
         for ps in levels {
@@ -68,7 +68,7 @@ fn windowed_draws_have_the_bits_of_the_literal_reading() {
 
 #[test]
 fn resamples_that_miss_their_window_are_drawn_again() {
-    let sorted = sorted_runs(&runs(&[300; 6])).unwrap();
+    let sorted = sorted_runs(&runs(&[300; 6]), &[0.5], &job(999, 1)).unwrap();
     let pooled = Pooled::new(&sorted).unwrap();
     let cuts = Cuts::new(&pooled);
     let ps = [0.5, 0.51, 0.99];
@@ -118,7 +118,7 @@ fn the_interval_knows_that_runs_differ() {
 
 #[test]
 fn what_cannot_be_said_is_absent_and_what_is_weak_is_flagged() {
-    assert_eq!(percentile(&[], 0.5, &job(999, 1)), None);
+    assert_eq!(percentile::<Vec<f64>>(&[], 0.5, &job(999, 1)), None);
     assert_eq!(percentile(&[vec![1.0, 2.0, 3.0]], 0.5, &job(999, 1)), None);
     assert_eq!(percentile(&[vec![1.0, 2.0], vec![]], 0.5, &job(999, 1)), None);
     assert_eq!(percentile(&[vec![1.0, 2.0], vec![f64::NAN]], 0.5, &job(999, 1)), None);
