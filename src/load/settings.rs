@@ -279,7 +279,7 @@ pub struct Settings {
     pub work: Work,
     /// Measured requests; absent with a time bound, or by the file.
     pub requests: Option<u64>,
-    /// Measured time, seconds; nothing is sent after it.
+    /// Measured time, seconds; what would come due after it is not sent.
     pub duration_s: Option<f64>,
     /// What is in flight at the end of a time bound may take so much longer, seconds, and is then cancelled.
     pub drain_s: f64,

@@ -59,7 +59,7 @@ pub struct LoadArgs {
     /// Measured requests [default: 4 a place of a closed loop, at least 20]
     #[arg(long, value_name = "N", help_heading = "Bounds")]
     pub requests: Option<u64>,
-    /// Measured time, seconds; nothing is sent after it
+    /// Measured time, seconds; what would come due after it is not sent
     #[arg(long, value_name = "S", help_heading = "Bounds")]
     pub duration: Option<f64>,
     /// What is in flight at the end of the time may take so much longer, seconds

@@ -28,6 +28,10 @@ use crate::host::net::Ns;
 /// Requests at a time in the warm-up of an open loop without a cap.
 pub const WARMUP_CONCURRENCY: u32 = 16;
 
+/// A request whose time came within the time bound is still sent so long after it, ns: a sleeping thread wakes some tenths of a millisecond
+/// late, and a load is not invalid for a request that was due in the last of them.
+const LATE: Ns = 5_000_000;
+
 /// Share of requests that waited for the cap, from which on an open loop is one no longer.
 pub const CAPPED_SHARE: f64 = 0.05;
 
@@ -248,6 +252,13 @@ impl Scheduler {
         (self.share.of(whole as u32) as usize, grows)
     }
 
+    /// Whether the time of the request at hand came before the end, and it is late because the client woke late and not for the cap.
+    fn is_late_by_us(&self, deadline: Ns, now: Ns, in_flight: usize) -> bool {
+        let at = self.head.as_ref().and_then(|built| built.at).filter(|_| self.open && !self.head_waited);
+        let due = self.start.zip(at).map(|(start, at)| (start, start + at));
+        due.is_some_and(|(start, due)| due < deadline && in_flight < self.limit(now - start).0)
+    }
+
     fn send(&mut self, now: Ns, intended: Option<Ns>) -> Next {
         let Some(mut built) = self.head.take() else { return Next::Wait };
         let late = intended.is_none_or(|due| due < now);
@@ -273,12 +284,18 @@ impl Scheduler {
 impl Source for Scheduler {
     fn next(&mut self, now: Ns, in_flight: usize) -> Next {
         let deadline = self.start.zip(self.duration).map(|(start, duration)| start + duration);
-        if self.ended || deadline.is_some_and(|deadline| now >= deadline) {
+        let over = deadline.filter(|deadline| now >= *deadline);
+        if self.ended || over.is_some_and(|deadline| now > deadline + LATE) {
             self.ended = true;
             return Next::Done;
         }
         if let Err(answer) = self.look(deadline) {
-            return answer;
+            self.ended |= over.is_some();
+            return if self.ended { Next::Done } else { answer };
+        }
+        if over.is_some_and(|deadline| !self.is_late_by_us(deadline, now, in_flight)) {
+            self.ended = true;
+            return Next::Done;
         }
         let Some((phase, at)) = self.head.as_ref().map(|built| (built.order.phase, built.at)) else {
             return Next::Wait;

@@ -148,6 +148,26 @@ fn nothing_is_sent_after_the_time_bound() {
 }
 
 #[test]
+fn what_came_due_at_the_very_end_is_sent_by_a_client_that_wakes_late() {
+    let settings = || Settings { requests: None, duration_s: Some(1.0), ..open(10.0, 0, None) };
+    let to_the_last = |settings: &Settings| {
+        let mut scheduler = scheduler(settings, &[]);
+        let mut in_flight = 0;
+        for tenth in 0..9 {
+            assert_eq!(send_all(&mut scheduler, S + tenth * S / 10, &mut in_flight).0.len(), 1);
+        }
+        (scheduler, in_flight)
+    };
+    let (mut late, mut in_flight) = to_the_last(&settings());
+    let (sent, next) = send_all(&mut late, 2 * S + 300_000, &mut in_flight);
+    assert_eq!((sent.len(), sent[0].intended, matches!(next, Next::Done)), (1, Some(S + 9 * S / 10), true));
+    assert_eq!(late.not_sent(3 * S).count(), 0);
+    let (mut later, mut in_flight) = to_the_last(&settings());
+    assert!(send_all(&mut later, 2 * S + LATE + 1, &mut in_flight).0.is_empty());
+    assert_eq!(later.not_sent(3 * S).count(), 1);
+}
+
+#[test]
 fn a_growing_concurrency_says_when_it_wants_to_be_asked() {
     let ramp = Some(Ramp { from: 1.0, over_s: 3.0, exponential: false });
     let mut scheduler = scheduler(&Settings { ramp, ..closed(4, 100) }, &[]);
