@@ -92,11 +92,8 @@ impl Page {
     /// A file of the site.
     pub fn new(path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
         let mut bytes: Vec<u8> = bytes.into();
-        // Every page stays until the last one is made, and text that grew as it was written has room for as much again. A copy of the right
-        // size lets the next page grow where this one did; shrunk in place it would leave a hole that is too small for that.
-        if bytes.capacity() > bytes.len() + bytes.len() / 8 {
-            bytes = bytes.as_slice().into();
-        }
+        // Every page stays until the last one is made, and text that grew as it was written has room for as much again.
+        bytes.shrink_to_fit();
         Self { path: path.into(), bytes }
     }
 }
