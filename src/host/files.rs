@@ -4,7 +4,7 @@
 //! Not here: what a file means; files of the archive.
 
 use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
@@ -13,13 +13,39 @@ use nix::fcntl::OFlag;
 /// More than any file of `/proc` or `/sys` holds; an image's package list comes nearest, with a few MiB.
 pub const LIMIT: u64 = 8 << 20;
 
+/// What one call has room for at first: arguments and variables of nearly every program.
+const ONE_CALL: usize = 64 << 10;
+
 /// A file as text, invalid bytes replaced, cut off at [`LIMIT`].
 pub fn read(path: &Path) -> io::Result<String> {
-    let mut bytes = Vec::new();
+    Ok(String::from_utf8_lossy(&bytes(path)?).into_owned())
+}
+
+/// A file as bytes, cut off at [`LIMIT`].
+pub fn bytes(path: &Path) -> io::Result<Vec<u8>> {
     // Not blocking: a named pipe in an image has nobody at its other end.
-    let file = File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
-    file.take(LIMIT).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    let mut file = File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
+    // Of a process that ends between two calls the kernel shows a beginning and then nothing, as if that were the whole.
+    // So what does not fit into the room of one call is read from its beginning with more.
+    let mut bytes = vec![0; ONE_CALL];
+    let mut filled = 0;
+    while filled < LIMIT as usize {
+        if filled == bytes.len() {
+            bytes.resize((bytes.len() * 4).min(LIMIT as usize), 0);
+            // A pipe has no beginning to go back to.
+            if file.rewind().is_ok() {
+                filled = 0;
+            }
+        }
+        match file.read(&mut bytes[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
 }
 
 /// Names in a folder, sorted.
@@ -58,6 +84,12 @@ mod tests {
         assert_eq!(read(&folder.join("pipe")).unwrap(), "");
         assert!(read(&folder).is_err() && read(&folder.join("missing")).is_err());
         assert_eq!(list(&folder).unwrap(), ["bytes", "pipe"]);
+        for length in [ONE_CALL - 1, ONE_CALL, ONE_CALL + 1, 5 * ONE_CALL, LIMIT as usize, LIMIT as usize + 1] {
+            let text: String = ('a'..='z').cycle().take(length).collect();
+            fs::write(folder.join("long"), &text).unwrap();
+            let whole = read(&folder.join("long")).unwrap();
+            assert!(whole == text[..length.min(LIMIT as usize)], "{length} bytes");
+        }
         fs::remove_dir_all(folder).unwrap();
     }
 

@@ -6,9 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use nix::unistd::{SysconfVar, sysconf};
+
+use super::files;
 
 /// A process, as one line of `/proc/<pid>/stat` tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +51,7 @@ impl Process {
 
     /// One process.
     pub fn read(pid: u32) -> Option<Self> {
-        Self::parse(&String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?))
+        Self::parse(&String::from_utf8_lossy(&shown(pid, "stat")?))
     }
 }
 
@@ -102,9 +105,13 @@ pub fn own_line() -> BTreeSet<u32> {
     line
 }
 
+fn shown(pid: u32, name: &str) -> Option<Vec<u8>> {
+    files::bytes(&Path::new("/proc").join(pid.to_string()).join(name)).ok()
+}
+
 /// Arguments. Absent for kernel threads, for zombies, and for what has gone.
 pub fn arguments(pid: u32) -> Option<Vec<String>> {
-    let bytes = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let bytes = shown(pid, "cmdline")?;
     let bytes = bytes.strip_suffix(&[0]).unwrap_or(&bytes);
     let words = || bytes.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
     (!bytes.is_empty()).then(words)
@@ -112,7 +119,7 @@ pub fn arguments(pid: u32) -> Option<Vec<String>> {
 
 /// Value of a variable of the environment it was started with. Absent without the right to look.
 pub fn variable(pid: u32, name: &str) -> Option<String> {
-    let bytes = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let bytes = shown(pid, "environ")?;
     let value = |entry: &[u8]| Some(entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?.to_vec());
     let value = bytes.split(|byte| *byte == 0).find_map(value)?;
     Some(String::from_utf8_lossy(&value).into_owned())
@@ -127,6 +134,9 @@ pub fn cpu(pid: u32) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read as _;
+    use std::process::{Command, Stdio};
+
     use super::*;
 
     fn process(pid: u32, parent: u32, state: char) -> Process {
@@ -152,6 +162,26 @@ mod tests {
         assert_eq!(pids(2), [5]);
         assert!(pids(77).is_empty());
         assert_eq!(pids(9), [9], "a picture that is torn into a circle ends");
+    }
+
+    #[test]
+    fn arguments_are_seen_whole_or_not_at_all_however_short_a_program_lives() {
+        let long = "x".repeat(100_000);
+        // It says when it runs, for between the start and that it has no arguments yet, and lives for as long as its input is open.
+        let asked = ["/bin/sh", "-c", "echo; read line", "a first word that is longer than thirty-two bytes", &long];
+        for _ in 0..200 {
+            let mut command = Command::new(asked[0]);
+            command.args(&asked[1..]).stdin(Stdio::piped()).stdout(Stdio::piped());
+            let mut child = command.spawn().unwrap();
+            child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+            let seen = |words: &[String]| assert!(words == asked, "{} bytes", words.concat().len());
+            seen(&arguments(child.id()).expect("it is alive"));
+            drop(child.stdin.take());
+            while let Some(words) = arguments(child.id()) {
+                seen(&words);
+            }
+            child.wait().unwrap();
+        }
     }
 
     #[test]

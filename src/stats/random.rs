@@ -11,6 +11,8 @@
 //! Source: Blackman and Vigna, ACM TOMS 47 (2021), xoshiro256++ 1.0; Steele, Lea and Flood (2014), SplitMix64;
 //! Fowler, Noll and Vo, FNV-1a; Lemire, ACM TOMACS 29 (2019), for the index by multiplication.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 pub(crate) mod lanes;
 
 /// The golden-ratio increment of SplitMix64.

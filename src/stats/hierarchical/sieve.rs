@@ -123,8 +123,10 @@ impl<const N: usize> Sieve<N> {
         }
         let Some(windows) = &share.inside else { return };
         let found = if share.dense { self.copy(words, windows) } else { self.mark(words, windows) };
+        // A copy: what counts are written to could otherwise be the slots, which would be read again each time.
+        let (slots, counts) = (self.slots, self.counts.as_mut_slice());
         for &word in &self.found[..found] {
-            self.counts[self.slots.of(ranks[word_index(word, ranks.len())])] += 1;
+            counts[slots.of(ranks[word_index(word, ranks.len())])] += 1;
         }
     }
 
