@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use sparkbench::archive::{self, manifest};
-use sparkbench::ingest::{self, FORMATS, Intake, KINDS, Options};
-use sparkbench::model::{Instant, Run, Status};
+use sparkbench::ingest::{self, FORMATS, Intake, KINDS, Options, Piece, Record};
+use sparkbench::model::{ExtraValue, Instant, Run, Status};
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/ingest")
@@ -278,4 +278,63 @@ fn facts_are_handed_over_as_they_stand() {
     let facts = read("facts").facts;
     assert_eq!(facts.machine("NVIDIA x100 (PCIe)").unwrap().memory_gib, Some(100.0));
     assert_eq!(facts.models["org/m"].weight_bytes, Some(2e9));
+}
+
+#[test]
+fn one_run_of_llama_bench_in_two_forms_is_counted_once_and_a_sweep_is_no_row_of_repeats() {
+    let both = read("formats/llama-bench/both");
+    let labels: Vec<&str> = both.runs.iter().map(|run| run.workload.as_str()).collect();
+    assert_eq!(labels, ["pp32", "tg16"], "{:?}", both.inputs);
+    assert!(both.runs.iter().all(|run| run.source.path.ends_with("bench.jsonl")));
+    let markdown = read("formats/llama-bench-markdown");
+    let of = |file: &str| markdown.runs.iter().filter(|run| run.source.path.ends_with(file)).collect::<Vec<_>>();
+    let sweep: BTreeSet<&str> = of("sweep.md").iter().map(|run| run.workload.as_str()).collect();
+    assert_eq!((of("sweep.md").len(), sweep.len()), (24, 24));
+    assert!(sweep.contains("tg16-b64-fa1") && sweep.contains("pp32-tg16-d64-b512-fa0"), "{sweep:?}");
+    let [pp, tg] = of("verbose-console.txt")[..] else { panic!("{:?}", markdown.inputs) };
+    assert_eq!((pp.workload.as_str(), tg.workload.as_str()), ("pp32", "tg16"));
+}
+
+#[test]
+fn batched_tables_and_lines_of_llama_are_runs_of_so_many_sequences() {
+    for (folder, labels) in [
+        ("formats/llama-batched-bench", &["pp32-tg16-c1", "pp32-tg16-c2"][..]),
+        ("formats/llama-batched-bench-markdown", &["pp32-tg16-c1", "pp32-tg16-c2", "pp64-tg16-c1", "pp64-tg16-c2"]),
+    ] {
+        let intake = read(folder);
+        let found: Vec<&str> = intake.runs.iter().map(|run| run.workload.as_str()).collect();
+        assert_eq!(found, labels, "{:?}", intake.inputs);
+        assert_eq!(intake.runs[1].setup.batch, Some(2.0));
+        assert!(intake.runs[1].value("total_throughput_tok_s") > intake.runs[1].value("output_throughput_tok_s"));
+    }
+}
+
+#[test]
+fn logs_of_a_real_llama_server_are_read_at_every_verbosity() {
+    let of = |file: &str| {
+        let bytes = std::fs::read(fixtures().join("formats/llama-server-log").join(file)).unwrap();
+        let parsed = ingest::read(file, bytes.len() as u64, bytes.as_slice()).outcome.unwrap();
+        let [Record::Piece(piece)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
+        ((**piece).clone(), parsed.notes)
+    };
+    let (default, notes) = of("default.log");
+    assert_eq!((default.model.as_deref(), default.setup.max_model_len), (Some("model.gguf"), Some(4096.0)));
+    assert_eq!((default.series[0].values.len(), notes.len()), (4, 0), "one of five answers has one token");
+    let metric = |piece: &Piece, name: &str| {
+        piece.readings.iter().find(|r| r.metric == name).map(|r| (r.value, r.origin.line.unwrap()))
+    };
+    let extra = |piece: &Piece, name: &str| {
+        piece.extras.iter().find(|extra| extra.name == name).map(|extra| extra.value.clone())
+    };
+    let (twice, notes) = of("twice.log");
+    assert_eq!(metric(&twice, "kv_cache_tokens"), Some((8192.0, 137)));
+    assert_eq!(extra(&twice, "requests"), Some(ExtraValue::Number(2.0)));
+    assert_eq!(twice.setup.engine_version.as_deref(), Some("0 (unknown)"));
+    assert!(notes[1].contains("begins at line 92"), "{notes:?}");
+    let (draft, notes) = of("draft.log");
+    assert_eq!((metric(&draft, "kv_cache_tokens").unwrap().0, notes.len()), (4096.0, 0));
+    assert_eq!(extra(&draft, "kv cache K"), Some(ExtraValue::Number(2.0)));
+    let first = metric(&draft, "model_memory_gib").unwrap().1;
+    assert!(first < 60, "that of the draft model stands on a line behind: {first}");
+    assert_eq!(extra(&draft, "spec_decode_drafted"), Some(ExtraValue::Number(194.0)));
 }

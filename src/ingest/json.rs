@@ -56,6 +56,12 @@ pub fn parse(text: &str) -> Result<Node<'_>, Error> {
     reader.space();
     let node = reader.value(0)?;
     reader.space();
+    if matches!(reader.peek(), Some(b'{' | b'[')) {
+        let detail = "another document begins here: JSON Lines of no known format, or files that were appended";
+        return Err(Error::archive("several JSON documents in one file")
+            .at(Place::Line(reader.line.into()))
+            .detail(detail));
+    }
     if reader.at < text.len() {
         return Err(reader.fault("expected the end of the file"));
     }
@@ -342,6 +348,13 @@ mod tests {
             error.to_string(),
             "not valid JSON\n  where: line 2: column 13: expected ',' or ']', the file ends here: it was cut off"
         );
+    }
+
+    #[test]
+    fn several_documents_are_called_so() {
+        let error = parse("{\"a\": 1}\n{\"a\": 2}\n").unwrap_err().to_string();
+        assert!(error.starts_with("several JSON documents in one file\n  where: line 2: another document"), "{error}");
+        assert!(parse("{} x").unwrap_err().to_string().contains("expected the end of the file, found 'x'"));
     }
 
     #[test]

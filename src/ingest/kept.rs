@@ -35,6 +35,24 @@ const ENDINGS: &[(&str, &str)] = &[
     ("LICENSE.txt", "a licence, kept"),
 ];
 
+/// End of a name, what the first bytes hold too, what it is.
+const SIDE: &[(&str, &[&str], &str)] = &[
+    ("inputs.json", &["\"session_id\"", "\"payloads\""], "the prompts of an AIPerf run, kept and not read"),
+    ("inputs.json", &["\"data\":", "\"payload\":"], "the prompts of a GenAI-Perf run, kept and not read"),
+    ("outputs.json", &["\"session_num\"", "\"request_start_ns\""], "the answers of an AIPerf run, kept and not read"),
+    (
+        "profile_export_raw.jsonl",
+        &["\"session_num\"", "\"start_perf_ns\""],
+        "requests and answers of an AIPerf run, kept and not read",
+    ),
+    (
+        "server_metrics.json",
+        &["\"benchmark_id\"", "\"endpoint_summaries\""],
+        "the server's families of one phase of an AIPerf run, kept; the export of the run is read",
+    ),
+    ("aiperf.log", &[" - aiperf.", " - INFO - "], "the log of AIPerf itself, kept and not read"),
+];
+
 impl Format for Kept {
     fn name(&self) -> &'static str {
         "kept"
@@ -73,6 +91,13 @@ pub(super) fn by_name(name: &str) -> Option<&'static str> {
     ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, word)| *word)
 }
 
+/// True for the log that AIPerf writes of itself.
+pub(super) fn is_aiperf_log(head: &Head<'_>) -> bool {
+    SIDE.iter().any(|(end, signs, _)| {
+        *end == "aiperf.log" && head.name == *end && signs.iter().all(|sign| head.text.contains(sign))
+    })
+}
+
 fn what(name: &str, text: &str) -> Option<&'static str> {
     if let Some(word) = by_name(name) {
         return Some(word);
@@ -81,8 +106,16 @@ fn what(name: &str, text: &str) -> Option<&'static str> {
     if text.contains('\0') {
         return None;
     }
-    if name.ends_with("inputs.json") && text.contains("\"session_id\"") && text.contains("\"payloads\"") {
-        return Some("the prompts of an AIPerf run, kept and not read");
+    if let Some((.., word)) =
+        SIDE.iter().find(|(ending, signs, _)| name.ends_with(ending) && signs.iter().all(|sign| text.contains(sign)))
+    {
+        return Some(word);
+    }
+    // LoadGen leaves both beside every run, without items where it logs none.
+    if matches!(name, "mlperf_log_trace.json" | "mlperf_log_accuracy.json")
+        && text.chars().all(|c| c.is_whitespace() || matches!(c, '[' | ']'))
+    {
+        return Some("a log of LoadGen without items, kept");
     }
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).take(LINES).collect();
     if lines.iter().any(|line| PRINTS.iter().any(|print| line.trim_start_matches(['|', ' ']).starts_with(print))) {
@@ -109,6 +142,16 @@ mod tests {
             ("x.bin", "Linux \0\0", false),
             ("inputs.json", "{\"data\": [{\"session_id\": \"a\", \"payloads\": []}]}", true),
             ("inputs.json", "{\"data\": []}", false),
+            ("inputs.json", "{\"data\": [{\"payload\": [{\"model\": \"m\"}]}]}", true),
+            ("outputs.json", "{\"data\": [{\"session_num\": 0, \"request_start_ns\": 1}]}", true),
+            ("outputs.json", "{\"throughput\": 5}", false),
+            ("profile_export_raw.jsonl", "{\"metadata\": {\"session_num\": 1}, \"start_perf_ns\": 2}", true),
+            ("server_metrics.json", "{\"data\": {\"benchmark_id\": \"b\", \"endpoint_summaries\": {}}}", true),
+            ("aiperf.log", "2026-11-23 03:59:18.695 - aiperf.cli_runner - INFO - Starting\n", true),
+            ("mlperf_log_trace.json", "", true),
+            ("mlperf_log_accuracy.json", "[\n]\n", true),
+            ("mlperf_log_accuracy.json", "[{\"seq_id\": 0}]", false),
+            ("other.json", "[\n]\n", false),
         ] {
             assert_eq!(what(name, text).is_some(), known, "{name}");
         }

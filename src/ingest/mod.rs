@@ -113,6 +113,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &aiperf::GenaiPerf,
     &aiperf::GenaiPerfRaw,
     &llama::LlamaBench,
+    &llama::LlamaBatchedBench,
     &inference_perf::InferencePerf,
     &inference_benchmarker::InferenceBenchmarker,
     &bench_full::BenchFull,

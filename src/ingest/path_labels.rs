@@ -244,13 +244,25 @@ fn places<'a>(words: &'a str, word: &str) -> impl Iterator<Item = (&'a str, &'a 
 }
 
 fn environment(words: &str) -> Option<String> {
-    let mut said: Vec<&str> =
-        ENVIRONMENTS.iter().filter(|(word, _)| places(words, word).next().is_some()).map(|(_, label)| *label).collect();
+    let mut said: Vec<&str> = ENVIRONMENTS
+        .iter()
+        .filter(|(word, _)| places(words, word).any(|(before, after)| !is_backend(word, before, after)))
+        .map(|(_, label)| *label)
+        .collect();
     said.dedup();
     if said.len() > 1 {
         said.retain(|label| *label != "container" || said_native(words));
     }
     one(&said)
+}
+
+/// Whether `native` is part of what SGLang calls its own protocol: it names a file `sglang-native_1231_...`, by month and day.
+fn is_backend(word: &str, before: &str, after: &str) -> bool {
+    let day = after.split('_').find(|part| !part.is_empty()).unwrap_or_default();
+    word == "native"
+        && before.trim_end_matches('_').ends_with("sglang")
+        && day.len() == 4
+        && day.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Beside `native` the word `container` is the other side of a comparison and not another name of the same.

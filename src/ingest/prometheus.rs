@@ -40,6 +40,12 @@ const ENGINES: &[(&str, &str)] =
 /// Families whose name suggests another unit than they have.
 const RATES: &[&str] = &["llamacpp:prompt_tokens_seconds", "llamacpp:predicted_tokens_seconds"];
 
+/// Means that a server forms from its start, although they have the name of a rate or of a level.
+const MEANS: &[&str] =
+    &["llamacpp:prompt_tokens_seconds", "llamacpp:predicted_tokens_seconds", "llamacpp:n_busy_slots_per_decode"];
+/// Counters of tokens whose last word is another.
+const TOKENS: &[&str] = &["llamacpp:prompt_tokens_cached_total", "llamacpp:tokens_predicted_total"];
+
 /// Last value of one row.
 struct Row {
     labels: String,
@@ -162,8 +168,8 @@ fn extras(file: &SourceFile<'_>, rows: &BTreeMap<(String, String), Vec<Row>>) ->
             }
             let number = if place == 0 { String::new() } else { format!(" ({})", place + 1) };
             let full = |name: &str| format!("{name}{words}{number}");
-            let why =
-                (name.ends_with("_total") || name.ends_with("_sum") || name.ends_with("_count")).then_some(SINCE_START);
+            let counts = ["_total", "_sum", "_count"].iter().any(|end| name.ends_with(end));
+            let why = if MEANS.contains(&name.as_str()) { Some(MEAN) } else { counts.then_some(SINCE_START) };
             extras.push(extra(file, &full(name), unit(name), row.value, why, (Some(row.line), RULE)));
             let Some(base) = name.strip_suffix("_sum") else { continue };
             let counts = rows.get(&(format!("{base}_count"), words.clone()));
@@ -200,6 +206,9 @@ fn extra(
 fn unit(name: &str) -> &'static str {
     if RATES.contains(&name) {
         return "tok/s";
+    }
+    if TOKENS.contains(&name) {
+        return "tokens";
     }
     let name = name.strip_suffix("_total").unwrap_or(name);
     if name.ends_with("_count") {

@@ -114,7 +114,8 @@ fn document(text: &mut RawText, whole: &[u8], named: &Named, room: usize) {
         named.pointers.iter().filter_map(|pointer| Some((pointer.clone(), values::line(&tree, pointer)?))).collect();
     let distinct: BTreeSet<u64> = places.values().copied().collect();
     let mut lengths = content.split('\n').map(str::len).zip(1_u64..);
-    if !lengths.any(|(length, number)| length > LONG_LINE && distinct.contains(&number)) {
+    let long = lengths.any(|(length, number)| length > LONG_LINE && distinct.contains(&number));
+    if !long && !values::has_texts(&tree) {
         let wanted = named.lines.iter().copied().chain(distinct).collect();
         lines(text, whole, &wanted, room);
         text.pointers = places;

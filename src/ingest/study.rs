@@ -76,13 +76,17 @@ pub(super) struct Study {
     pub paper: Paper,
 }
 
-/// Reads one. A file without front matter is somebody's notes and no study: `None`.
+/// Reads one. A file with neither front matter nor a reference is somebody's notes and no study: `None`.
 ///
 /// # Errors
-/// Front matter that never ends, is no TOML, has a key that is not known, or a value that cannot be.
+/// Front matter that never ends, is no TOML, has a key that is not known, or a value that cannot be; references below front
+/// matter of another kind.
 pub(super) fn parse(text: &str, path: &str) -> Result<Option<Study>, Error> {
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
-    let Some(rest) = text.strip_prefix(FENCE).and_then(|rest| rest.strip_prefix('\n')) else { return Ok(None) };
+    let fenced = text.strip_prefix(FENCE).and_then(|rest| rest.strip_prefix('\n'));
+    if fenced.is_none() && !refers(&text) {
+        return Ok(None);
+    }
     let wrong = |line: usize, field: Option<&str>, detail: String| {
         let line = line as u64;
         let place = field.map_or(Place::Line(line), |field| Place::LineField(line, field.to_owned()));
@@ -90,6 +94,15 @@ pub(super) fn parse(text: &str, path: &str) -> Result<Option<Study>, Error> {
             .at(place)
             .detail(detail)
             .hint("docs/study.md lists what the front matter may say")
+    };
+    let Some(rest) = fenced else {
+        if text.starts_with("---\n") {
+            let detail =
+                format!("the text refers to figures, and its front matter is not TOML between two lines of '{FENCE}'");
+            return Err(wrong(1, None, detail));
+        }
+        let paper = Paper { path: path.to_owned(), line: 1, text, ..Paper::default() };
+        return Ok(Some(Study { paper, ..Study::default() }));
     };
     let Some((front, body)) = split(rest) else {
         return Err(wrong(1, None, format!("the front matter opens with '{FENCE}' and no line '{FENCE}' ends it")));
@@ -163,6 +176,19 @@ impl Day {
             Self::Text(text) => text,
         }
     }
+}
+
+/// Whether some line holds what looks like a reference: whoever writes one means the text to be rendered.
+fn refers(text: &str) -> bool {
+    text.lines().any(|line| {
+        line.split("{{").skip(1).any(|after| {
+            let kind = after.split("}}").next().filter(|inner| inner.len() < after.len());
+            kind.and_then(|inner| inner.split_once(':')).is_some_and(|(kind, _)| {
+                let kind = kind.trim();
+                !kind.is_empty() && kind.bytes().all(|b| b.is_ascii_lowercase())
+            })
+        })
+    })
 }
 
 /// Front matter and what follows the line that ends it.
@@ -252,6 +278,17 @@ mod tests {
     fn notes_of_somebody_are_no_study() {
         assert!(parse("# Notes\n", "a").unwrap().is_none());
         assert!(parse("", "a").unwrap().is_none());
+        assert!(parse("---\ntitle: T\n---\n\nA template says {{ name }} or {{ a }}: b.\n", "a").unwrap().is_none());
+    }
+
+    #[test]
+    fn a_text_that_refers_to_figures_is_meant_to_be_shown() {
+        let text = "# Found\n\nSee {{ verdict: llama-8b | ttft_ms }}.\n";
+        let study = parse(text, "a/study.md").unwrap().unwrap();
+        assert_eq!((study.paper.line, study.paper.text.as_str()), (1, text));
+        let error = parse(&format!("---\ntitle: T\n---\n\n{text}"), "a/study.md").unwrap_err();
+        assert_eq!(error.place, Some(Place::Line(1)));
+        assert!(error.to_string().contains("+++"), "{error}");
     }
 
     #[test]

@@ -244,7 +244,9 @@ fn study_of(found: &Discovery, folder: &str, report: &mut report::Report) -> Res
         number,
         match study {
             Some(_) => "the words of the authors".to_owned(),
-            None => "no '+++' on its first line, so it is nobody's study and is not shown".to_owned(),
+            None => {
+                "no '+++' on its first line and no reference in it, so it is nobody's study and is not shown".to_owned()
+            }
         },
     );
     Ok(study)

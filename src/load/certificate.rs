@@ -171,7 +171,7 @@ type Rule = (&'static str, fn(&Evidence) -> Option<String>);
 
 /// Every rule, in the order in which reasons are given.
 pub const RULES: &[Rule] = &[
-    ("dropped-sends", |e| (e.dropped > 0).then(|| format!("{} requests were due and were never sent", e.dropped))),
+    ("dropped-sends", |e| (e.dropped > 0).then(|| format!("requests that were due and never sent: {}", e.dropped))),
     ("read-lag", |e| {
         let most = e.ttft_p50_ms.map_or(READ_LAG_MS, |ttft| READ_LAG_MS.max(READ_LAG_SHARE * ttft));
         let lag = e.read_lag_ms?.tail().filter(|lag| *lag > most)?;

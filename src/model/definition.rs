@@ -58,6 +58,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("guidellm", "guidellm"),
     ("aiperf", "aiperf"),
     ("genai-perf", "genai-perf"),
+    ("llama-batched-bench", "llama-batched-bench"),
     ("llama-bench", "llama-bench"),
     ("llama-benchy", "llama-benchy"),
     ("inference-perf", "inference-perf"),
@@ -162,6 +163,11 @@ const CLASSES: &[Class] = &[
         "rate of a decode test of a single sequence, without any prefill",
     ),
     Class(
+        "output-decode-batch",
+        "output_throughput_tok_s",
+        "rate of all sequences of a batch after all their prompts, without any prefill",
+    ),
+    Class(
         "output-chunks",
         "output_throughput_tok_s",
         "pieces or tokens over wall time; older versions count each chunk as a token",
@@ -220,6 +226,7 @@ const INF_PERF: &str = "inference-perf as of 2026-08-19; kubernetes-sigs/inferen
 const BENCHMARKER: &str = "inference-benchmarker as of 2026-04-24";
 const BENCHY: &str = "llama-benchy 0.2 to 0.4";
 const LLAMA_BENCH: &str = "llama.cpp, tools/llama-bench";
+const LLAMA_BATCHED: &str = "llama.cpp, tools/batched-bench";
 const INFERENCEX: &str = "InferenceX as of 2026-08-21, a fork of vLLM's script";
 const TRTLLM: &str = "TensorRT-LLM, trtllm-bench, as of 2026-09";
 const MULTI: &str = "vLLM, benchmark_serving_multi_turn.py, as of 2026-09";
@@ -409,6 +416,7 @@ const ENTRIES: &[Entry] = &[
     Entry(&["mlperf-loadgen"], "output-served", Like("tokens completed a second under its scenario"), MLPERF),
     Entry(&["trtllm-bench", "vllm-bench-throughput", "sparkbench-iterations"], "output-in-process", Other, TRTLLM),
     Entry(&["llama-bench"], "output-decode-test", Other, LLAMA_BENCH),
+    Entry(&["llama-batched-bench"], "output-decode-batch", Other, LLAMA_BATCHED),
     Entry(&["llama-benchy"], "output-chunks", Other, BENCHY),
     Entry(&["inference-benchmarker"], "output-tokenised-chunks", Other, BENCHMARKER),
     Entry(&["llmperf"], "output-other-tokenizer", Other, LLMPERF),
@@ -430,6 +438,7 @@ const ENTRIES: &[Entry] = &[
         "the tools' sources, as of 2026",
     ),
     Entry(&["trtllm-bench", "vllm-bench-throughput", "sparkbench-iterations"], "total-in-process", Other, TRTLLM),
+    Entry(&["llama-batched-bench"], "total-in-process", Other, LLAMA_BATCHED),
     Entry(&["sparkbench-load"], "requests-answered", Same, OURS),
     Entry(
         &[

@@ -16,6 +16,10 @@ pub const FAILED_REQUESTS: &[&str] = &[
     "errored_requests",
     "requests_errored",
     "errored",
+    // GuideLLM: JSON and YAML of either schema, then the CSV of either.
+    "request_totals.errored",
+    "run_stats.requests_made.errored",
+    "request_counts_errored",
     "failures",
     "failures_count",
 ];
@@ -28,6 +32,9 @@ pub const ANSWERED_REQUESTS: &[&str] = &[
     "num_completed_requests",
     "request_count",
     "successful",
+    "request_totals.successful",
+    "run_stats.requests_made.successful",
+    "request_counts_successful",
     "successes",
     "successes_count",
     "good_completed",
@@ -36,6 +43,8 @@ pub const ANSWERED_REQUESTS: &[&str] = &[
 pub const ERROR_RATE: &[&str] = &["error_rate"];
 /// Why the load generator may have been the limit: text; empty where it was not.
 pub const CLIENT_LIMITED: &str = "client_limited";
+/// Why the tool itself calls the result invalid: text.
+pub const INVALID: &str = "result_invalid";
 /// State of the machine at a moment: what, and before or after the run.
 pub const STATE: &[(&str, &str)] = &[
     ("memory_free", "GiB"),

@@ -75,6 +75,7 @@ pub static FAMILIES: &[Family] = &[
             ("telemetry-json", "samples.jsonl"),
             ("journal", "journal.jsonl"),
             ("aiperf-server-metrics", "server_metrics_export.jsonl"),
+            ("llama-batched-bench", "batched.jsonl"),
         ],
     },
     Family {

@@ -45,6 +45,9 @@ fn every_kind_of_private_word_is_replaced_and_the_rest_stays() {
         "host-1a2b3c and <masked:token> of user-0f0f0f",
         "serial execution of runs; user time 3 s; the native arm",
         "x::y::z of std::vector, 00000000:01:00.0",
+        "--------------------Inter-token Latency---------------------",
+        "---------------Inter-Token Latency----------------",
+        "Token usage: ----- max-token 5 -----",
     ] {
         assert_eq!(one(text), text);
     }

@@ -210,7 +210,9 @@ fn behind_name(text: &[u8], sign: usize) -> Option<Hit<'static>> {
 }
 
 fn behind_option(text: &[u8], at: usize) -> Option<Hit<'static>> {
-    if text.get(at + 1) != Some(&b'-') || (at > 0 && text.get(at - 1).is_some_and(|byte| in_name(*byte))) {
+    // Two dashes and no more: a line of them with words in it is a heading, `-----Inter-token Latency-----`.
+    let is_option = text.get(at + 1) == Some(&b'-') && text.get(at + 2) != Some(&b'-');
+    if !is_option || (at > 0 && text.get(at - 1).is_some_and(|byte| in_name(*byte))) {
         return None;
     }
     let mut end = at + 2;

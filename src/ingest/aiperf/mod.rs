@@ -89,6 +89,8 @@ const WHY: &[(&str, &str)] = &[
 const HEADERS: &[(&str, &str)] = &[
     ("total_input_sequence_length", "total_isl"),
     ("total_output_sequence_length", "total_osl"),
+    ("error_input_sequence_length", "error_isl"),
+    ("total_error_input_sequence_length", "total_error_isl"),
     ("minimum_request_timestamp", "min_request_timestamp"),
     ("maximum_response_timestamp", "max_response_timestamp"),
     ("credit-to-start_latency", "credit_to_start_latency"),
@@ -127,15 +129,19 @@ fn tag_of(name: &str) -> String {
     for c in name.trim().chars().filter(|c| !matches!(c, '(' | ')')) {
         tag.push(if c == ' ' { '_' } else { c.to_ascii_lowercase() });
     }
+    if let Some(bare) = tag.strip_suffix("_error-adjusted") {
+        return format!("adj_{bare}");
+    }
     HEADERS.iter().find(|(header, _)| *header == tag).map_or(tag, |(_, known)| (*known).to_owned())
 }
 
 /// `Request Latency (ms)` as tag and unit.
 fn tag_and_unit(header: &str) -> (String, String) {
     let header = header.trim();
-    // Only the last brackets hold the unit: `Effective Latency (CO-aware) (ms)`.
+    // Only the last brackets hold the unit: `Effective Latency (CO-aware) (ms)`. GenAI-Perf has `(per sec)`.
     let split = header.strip_suffix(')').and_then(|rest| rest.rsplit_once('('));
-    match split.filter(|(_, unit)| !unit.contains(' ') && !matches!(*unit, "TTFB")) {
+    let is_unit = |unit: &str| unit == "per sec" || !unit.contains(' ') && unit != "TTFB";
+    match split.filter(|(_, unit)| is_unit(unit)) {
         Some((name, unit)) => (tag_of(name), unit.to_owned()),
         None => (tag_of(header), String::new()),
     }
@@ -237,6 +243,9 @@ mod tests {
             ),
             ("HTTP Waiting (TTFB) (ms)", "http_req_waiting", "ms"),
             ("Completed Requests (Success + Error)", "completed_request_count", ""),
+            ("Request Throughput (per sec)", "request_throughput", "per sec"),
+            ("Time to First Token (error-adjusted) (ms)", "adj_time_to_first_token", "ms"),
+            ("Error Input Sequence Length (tokens)", "error_isl", "tokens"),
         ] {
             assert_eq!(tag_and_unit(header), (tag.to_owned(), unit.to_owned()));
         }

@@ -168,6 +168,14 @@ impl Figures {
         self.rows.push((name, unit.to_owned(), value, spot));
     }
 
+    /// Takes back all figures so far.
+    fn forget(&mut self) {
+        self.rows.clear();
+        self.place.clear();
+        self.names.clear();
+        self.beyond = 0;
+    }
+
     fn finish(self, file: &SourceFile<'_>, parsed: &mut Parsed) {
         if self.beyond > 0 {
             parsed.notes.push(format!("{} figures beyond the first {FIGURES} are not taken", self.beyond));
@@ -223,7 +231,8 @@ fn whole(text: &str, figures: &mut Figures) -> Result<(), Error> {
     figures.setup.tool_version = text_at(&root, &["aiperf_version"]);
     for (part, prefix) in [("metrics", ""), ("warmup_metrics", "warmup.")] {
         let Some(metrics) = root.get(part) else { continue };
-        for (metric, at) in metrics.entries()? {
+        // A family of information has its words in labels, and a one.
+        for (metric, at) in metrics.entries()?.filter(|(metric, _)| !metric.ends_with("_info")) {
             let metric = format!("{prefix}{metric}");
             let unit = text_at(&at, &["unit"]).unwrap_or_default();
             let Some(series) = at.get("series") else { continue };
@@ -234,7 +243,7 @@ fn whole(text: &str, figures: &mut Figures) -> Result<(), Error> {
                 for (stat, value) in stats.entries().into_iter().flatten().filter(|(stat, _)| STATS.contains(stat)) {
                     if let Ok(figure) = value.figure() {
                         let spot = (Some(u64::from(value.node.line)), Some(value.pointer()));
-                        figures.put((&server, &metric, &labels, stat), unit_of(stat, &unit), figure.value, spot);
+                        figures.put((&server, &metric, &labels, stat), &unit_of(stat, &unit), figure.value, spot);
                     }
                 }
             }
@@ -243,8 +252,17 @@ fn whole(text: &str, figures: &mut Figures) -> Result<(), Error> {
     Ok(())
 }
 
-fn unit_of<'u>(stat: &str, unit: &'u str) -> &'u str {
-    if matches!(stat, "count" | "count_rate") || stat.contains("rate") { "" } else { unit }
+/// A rate is that of a family's unit, or of its count, a second.
+fn unit_of(stat: &str, unit: &str) -> String {
+    match (stat, unit) {
+        ("count", _) => String::new(),
+        ("count_rate", _) => "1/s".to_owned(),
+        _ if !stat.contains("rate") => unit.to_owned(),
+        (_, "tokens") => "tok/s".to_owned(),
+        (_, "requests") => "req/s".to_owned(),
+        (_, "") => "1/s".to_owned(),
+        (_, unit) => format!("{unit}/s"),
+    }
 }
 
 fn tables(text: &str, figures: &mut Figures, parsed: &mut Parsed) {
@@ -285,7 +303,7 @@ fn tables(text: &str, figures: &mut Figures, parsed: &mut Parsed) {
                 Some(figure) => {
                     let spot = (Some(line), Some(stat.to_owned()));
                     let server = row.get(0).unwrap_or_default();
-                    figures.put((server, metric, &labels, stat), unit_of(stat, unit), figure.value, spot);
+                    figures.put((server, metric, &labels, stat), &unit_of(stat, unit), figure.value, spot);
                 }
                 None => parsed.left_out.push(
                     Error::archive("a cell that is no number is left out").at(Place::LineField(line, stat.to_owned())),
@@ -298,7 +316,7 @@ fn tables(text: &str, figures: &mut Figures, parsed: &mut Parsed) {
 fn lines(file: &mut SourceFile<'_>, figures: &mut Figures, parsed: &mut Parsed) -> Result<(), Error> {
     (figures.rule, figures.why) = (LINES_RULE, Some(SINCE_START));
     figures.setup.tool = Some("aiperf".to_owned());
-    let mut scrapes = 0u64;
+    let (mut scrapes, mut phased) = (0u64, false);
     let mut lines = file.lines(JSON_LINE_LIMIT);
     while let Some(line) = lines.next_line().map_err(unreadable)? {
         if line.bytes.iter().all(u8::is_ascii_whitespace) {
@@ -321,13 +339,24 @@ fn lines(file: &mut SourceFile<'_>, figures: &mut Figures, parsed: &mut Parsed) 
         };
         let root = At::root(&node);
         let phase = ["phase_kind", "benchmark_phase"].iter().find_map(|key| text_at(&root, &[key]));
-        if phase.is_some_and(|phase| phase != "profiling") {
-            continue;
+        match phase {
+            // Where scrapes have a phase, one without was made before the first or after the last.
+            None if phased => continue,
+            None => {}
+            Some(phase) => {
+                if !phased {
+                    (phased, scrapes) = (true, 0);
+                    figures.forget();
+                }
+                if phase != "profiling" {
+                    continue;
+                }
+            }
         }
         scrapes += 1;
         let server = text_at(&root, &["endpoint_url"]).unwrap_or_default();
         let Some(metrics) = root.get("metrics") else { continue };
-        for (metric, samples) in metrics.entries().into_iter().flatten() {
+        for (metric, samples) in metrics.entries().into_iter().flatten().filter(|(name, _)| !name.ends_with("_info")) {
             for sample in samples.items().into_iter().flatten() {
                 let labels = labels_of(sample.get("labels"));
                 for (key, stat) in [("value", ""), ("sum", "sum"), ("count", "count")] {
@@ -341,7 +370,8 @@ fn lines(file: &mut SourceFile<'_>, figures: &mut Figures, parsed: &mut Parsed) 
             }
         }
     }
-    parsed.notes.push(format!("{scrapes} scrapes of the measured phase; of each figure the last counts"));
+    let of = if phased { " of the measured phase" } else { ", without phases" };
+    parsed.notes.push(format!("{scrapes} scrapes{of}; of each figure the last counts"));
     Ok(())
 }
 

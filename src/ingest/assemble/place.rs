@@ -45,7 +45,20 @@ pub(super) fn home_of(folder: &str, homes: &BTreeMap<String, Home>, run_folders:
         Some((up, _)) if run_folders.contains(folder) => {
             up.strip_suffix(RUNS_FOLDER).map_or(up, |rest| rest.trim_end_matches('/')).to_owned()
         }
-        _ => folder.to_owned(),
+        _ => of_sweep(folder).to_owned(),
+    }
+}
+
+/// The folder in which a sweep of vLLM lies: it makes one below it for every setting of server and load.
+fn of_sweep(folder: &str) -> &str {
+    const STEPS: [&str; 2] = ["SERVE--", "BENCH--"];
+    let mut at = folder;
+    loop {
+        let (up, last) = at.rsplit_once('/').unwrap_or(("", at));
+        if !STEPS.iter().any(|step| last.starts_with(step)) {
+            return at;
+        }
+        at = up;
     }
 }
 
@@ -83,7 +96,15 @@ mod tests {
         let labelled = || Home { campaign: Some(Campaign::default()), ..Home::default() };
         let homes = BTreeMap::from([("a".to_owned(), labelled()), ("a/b/c".to_owned(), labelled())]);
         let runs = BTreeSet::from(["x/runs/r1"]);
-        for (folder, home) in [("a/b", "a"), ("a/b/c/d", "a/b/c"), ("z/y", "z/y"), ("", ""), ("x/runs/r1", "x")] {
+        for (folder, home) in [
+            ("z/SERVE--a=1/BENCH--b=2", "z"),
+            ("BENCH--b=2", ""),
+            ("a/b", "a"),
+            ("a/b/c/d", "a/b/c"),
+            ("z/y", "z/y"),
+            ("", ""),
+            ("x/runs/r1", "x"),
+        ] {
             assert_eq!(home_of(folder, &homes, &runs), home, "{folder}");
         }
     }

@@ -37,7 +37,11 @@ const ENDS: &[(&str, &str)] = &[
     (" / Mean", "mean"),
     (" / Median", "p50"),
     (" / Std Dev", "std_dev"),
+    (" / Mean CI", MEAN_CI),
+    (" / Percentile CIs", "percentile_cis"),
 ];
+/// Lower and upper bound of the mean.
+const MEAN_CI: &str = "mean_ci";
 const OUTCOMES: [(&str, &str); 4] =
     [("Successful ", "successful"), ("Incomplete ", "incomplete"), ("Errored ", "errored"), ("Total ", "total")];
 /// Headings of the newer file whose key is another word.
@@ -195,6 +199,7 @@ fn one(fill: &mut Fill<'_, '_>, row: &At<'_>, newer: bool) {
             continue;
         }
         match (stat, &at.node.kind) {
+            (Some(stat), Kind::List(_) | Kind::Map(_)) => bounds(fill, (&key, outcome, stat), &at),
             (Some(stat), _) => statistic(fill, (&key, outcome, stat), &at, failed, unmeasured(&key)),
             (None, Kind::List(_)) => {
                 for (stat, at) in LIST.into_iter().zip(at.items().into_iter().flatten()) {
@@ -244,6 +249,18 @@ fn statistic(
     fill.extra(&format!("{name}_{stat}"), unit_of(key), at, if zeros { Some(NOT_STREAMED) } else { why(key) });
 }
 
+/// The bounds of an interval, under the names that the JSON has.
+fn bounds(fill: &mut Fill<'_, '_>, (key, outcome, stat): (&str, &str, &str), at: &At<'_>) {
+    let name = if outcome == "successful" { format!("{key}_{stat}") } else { format!("{key}.{outcome}_{stat}") };
+    let Kind::List(_) = at.node.kind else {
+        fill.numbers_as(&name, unit_of(key), at, why(key));
+        return;
+    };
+    for (bound, at) in ["lower", "upper"].into_iter().zip(at.items().into_iter().flatten()) {
+        fill.numbers_as(&format!("{name}.{bound}"), unit_of(key), &at, why(key));
+    }
+}
+
 /// Throughput, as in the JSON: tokens by the duration, mean times count being their sum.
 fn rates(fill: &mut Fill<'_, '_>, row: &At<'_>, good: Option<f64>, duration: Option<f64>) {
     let mean = |key: &str| find(row, key, Some("mean"));
@@ -282,7 +299,6 @@ fn other(fill: &mut Fill<'_, '_>, name: &str, at: &At<'_>) {
     let seconds = field.ends_with("/ Sec") || field == "Duration";
     match &at.node.kind {
         Kind::List(_) => fill.numbers(&name, at, None),
-        Kind::Map(_) if name.ends_with("_cis") => fill.numbers(&name, at, None),
         Kind::Text(_) if at.figure().is_ok() => fill.extra(&name, if seconds { "s" } else { "" }, at, None),
         _ => {}
     }

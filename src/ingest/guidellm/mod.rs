@@ -145,6 +145,7 @@ fn one(fill: &mut Fill<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
 mod tests {
     use super::super::{Piece, Record};
     use super::*;
+    use crate::model::known_extra;
 
     fn read(text: &str) -> (Piece, Parsed) {
         let mut input = text.as_bytes();
@@ -169,6 +170,18 @@ mod tests {
         let (run, _) = read(&benchmark(r#"{"successful": 0, "errored": 3, "incomplete": 1, "total": 4}"#, zeros, ""));
         assert!(run.readings.is_empty() && matches!(run.status, Some(Status::Failed(_))), "{run:?}");
         assert_eq!((run.setup.requests, run.extras.len()), (Some(4.0), 4));
+    }
+
+    #[test]
+    fn failures_have_a_name_that_the_check_knows_and_what_a_sweep_measured_is_no_setting() {
+        let args = r#", "args": {"profile": {"type_": "concurrent", "streams": [1, 2], "measured_rates": [6.8, 12.7],
+            "measured_concurrencies": [0.8, 1.7]}}"#;
+        let (run, _) =
+            read(&benchmark(r#"{"successful": 2, "errored": 1, "incomplete": 0, "total": 3}"#, r#""x": 1"#, args));
+        let named = |names: &[&str]| run.extras.iter().any(|extra| names.contains(&extra.name.as_str()));
+        assert!(named(known_extra::FAILED_REQUESTS) && named(known_extra::ANSWERED_REQUESTS), "{:?}", run.extras);
+        assert!(run.setup.more.contains_key("profile.streams.1"), "{:?}", run.setup.more);
+        assert!(!run.setup.more.keys().any(|name| name.contains("measured")), "{:?}", run.setup.more);
     }
 
     #[test]

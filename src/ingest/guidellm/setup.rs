@@ -21,6 +21,10 @@ const MODEL_AT_TOP: &[&[&str]] = &[
 const GROUPS: &[(&str, &str)] =
     &[("args", ""), ("config", ""), ("worker", "worker"), ("request_loader", "request_loader")];
 
+/// What stands in the profile of 0.3 and is a result, with its unit.
+const MEASURED: &[(&str, &str)] = &[("measured_rates", "req/s"), ("measured_concurrencies", "requests")];
+const OF_SWEEP: &str = "of each benchmark of the sweep in turn, this one among them";
+
 /// Fills labels and settings.
 pub(super) fn fill(fill: &mut Fill<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
     for (key, name) in GROUPS {
@@ -32,6 +36,18 @@ pub(super) fn fill(fill: &mut Fill<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
         find(root, &[key], &mut |config| {
             for (inner, at) in config.entries().into_iter().flatten() {
                 fill.settings(if inner == "spec" { "" } else { inner }, &at);
+            }
+        });
+    }
+    // The profile lists what every benchmark of the sweep measured.
+    let is_result = |name: &str| {
+        name.strip_prefix("profile.").is_some_and(|name| MEASURED.iter().any(|(start, _)| name.starts_with(start)))
+    };
+    fill.piece.setup.more.retain(|name, _| !is_result(name));
+    for (key, unit) in MEASURED {
+        find(benchmark, &["args", "profile", key], &mut |list| {
+            for (place, at) in list.items().into_iter().flatten().enumerate() {
+                fill.extra(&format!("profile.{key}.{place}"), unit, &at, Some(OF_SWEEP));
             }
         });
     }

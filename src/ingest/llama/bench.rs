@@ -4,7 +4,7 @@
 //! Not here: its tables (see `log::llama_bench`).
 //!
 //! A test without generation measures the prefill: its rate is an extra and its time stands for the TTFT, said to be derived. A test
-//! without a prompt measures decoding at concurrency 1. A test of both gives one rate of both, which is neither. The size of the model is
+//! without a prompt measures decoding at concurrency 1: its TPOT is the mean time over the tokens, said to be derived. A test of both gives one rate of both, which is neither. The size of the model is
 //! that of its file. `flash_attn` is true or false in older files and a number in newer ones; `n_depth` came in 2025.
 //!
 //! Seen: builds of 2023 to 9859 (2026).
@@ -17,7 +17,7 @@ use super::super::json::{self, Kind, Node};
 use super::super::look::JSON_LINE_LIMIT;
 use super::super::rows::Rows;
 use super::super::{About, Format, Head, Parsed, SourceFile, Standing};
-use super::{COMBINED, PREFILL, Test, bench_mark, quantisation, sql};
+use super::{COMBINED, PREFILL, Test, bench_mark, quantisation, sql, sweep};
 use crate::error::{Error, Place};
 use crate::model::{Instant, Status};
 
@@ -72,6 +72,7 @@ impl Format for LlamaBench {
             _ if sql::is(&text, SIGNS) => inserted(file, &text, &mut parsed),
             _ => rows(file, &text, &mut parsed),
         }
+        sweep::tell(&mut parsed.records, sweep::Absent::Unknown);
         if parsed.records.is_empty() && parsed.left_out.is_empty() {
             return Err(Error::archive("no test of it has a result").hint("the program may have stopped early"));
         }
@@ -198,10 +199,14 @@ fn figures(fill: &mut Fill<'_, '_>, at: &At<'_>, test: &Test) {
                 fill.list("samples_ts", &samples);
             }
         }
-        (None, Some(_)) => {
+        (None, Some(tokens)) => {
             if let Some(rate) = &rate {
                 fill.metric("output_throughput_tok_s", rate);
-                if let Some(value) = fill.metric("decode_tok_s", rate).filter(|value| *value > 0.0) {
+                let value = fill.metric("decode_tok_s", rate).filter(|value| *value > 0.0);
+                // The mean of the times is not one over the mean of the rates: the tests that took longest weigh more.
+                if let Some((time, ns)) = time.as_ref().zip(number_at(at, &["avg_ns"]).filter(|ns| *ns > 0.0)) {
+                    fill.derive("tpot_ms", ns / 1e6 / tokens as f64, time);
+                } else if let Some(value) = value {
                     fill.derive("tpot_ms", 1000.0 / value, rate);
                 }
             }
@@ -339,7 +344,7 @@ mod tests {
             [
                 ("output_throughput_tok_s", 256000.5, RULE),
                 ("decode_tok_s", 256000.5, RULE),
-                ("tpot_ms", 1000.0 / 256000.5, DERIVED),
+                ("tpot_ms", 2.0 / 128.0, DERIVED),
                 ("model_memory_gib", 1.0, DERIVED)
             ]
         );
@@ -357,6 +362,14 @@ mod tests {
             ("combined_throughput", Some("pp512-tg128-d4096"))
         );
         assert_eq!(parsed.notes.len(), 1);
+    }
+
+    #[test]
+    fn tests_of_a_sweep_are_no_repeats() {
+        let test = |batch: u32| PP.replace("\"n_prompt\"", &format!("\"n_batch\": {batch}, \"n_prompt\""));
+        let (pieces, _) = read(&format!("[{}, {}]", test(64), test(512)));
+        let labels: Vec<_> = pieces.iter().filter_map(|piece| piece.workload.as_deref()).collect();
+        assert_eq!(labels, ["pp512-d4096-b64", "pp512-d4096-b512"]);
     }
 
     #[test]

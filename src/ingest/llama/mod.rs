@@ -3,12 +3,15 @@
 //! In:  names such as `pp512 @ d4096 (c2)`.  Out: [`Test`].
 //! Not here: the files (see the modules below, and `log` for tables of text).
 
+pub mod batched;
 mod bench;
 mod benchy;
 mod benchy_csv;
 pub mod passes;
 mod sql;
+pub mod sweep;
 
+pub use batched::LlamaBatchedBench;
 pub use bench::LlamaBench;
 pub use benchy::LlamaBenchy;
 pub use benchy_csv::LlamaBenchyCsv;

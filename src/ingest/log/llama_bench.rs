@@ -9,6 +9,7 @@
 use super::columns::{Columns, cell, pair};
 use super::{Kind, Reader};
 use crate::ingest::figure::{Figure, excerpt};
+use crate::ingest::llama::sweep::{self, Absent};
 use crate::ingest::llama::{COMBINED, PREFILL, Test, bench_mark, quantisation};
 use crate::ingest::{About, Parsed, Piece, Record, SourceFile, Standing};
 use crate::model::{Extra, ExtraValue, Reading, Setup, Status};
@@ -98,6 +99,7 @@ impl Reader for Table {
         for row in &self.rows {
             parsed.records.push(Record::Piece(Box::new(self.piece(row, file))));
         }
+        sweep::tell(&mut parsed.records, Absent::Default);
         Some(parsed)
     }
 }
@@ -313,6 +315,18 @@ mod tests {
         );
         assert_eq!((pp.setup.machine.as_deref(), pp.setup.parameters), (Some("NVIDIA GB10"), Some(1.78e9)));
         assert_eq!((pp.setup.more.get("fa").map(String::as_str), pp.setup.more.len()), (Some("1"), 3));
+    }
+
+    #[test]
+    fn rows_that_differ_in_a_setting_alone_are_no_repeats() {
+        let (runs, _) = read(
+            "| model | threads | n_batch |  fa | test |             t/s |\n|---|---|---|---|---|---|\n\
+             | m Q4_0 |    1 |      64 |   0 | tg16 | 1796.94 ± 565.73 |\n| m Q4_0 | 1 | 64 | 1 | tg16 | 1796.94 ± 565.73 |\n\
+             | m Q4_0 |    1 |     512 |   1 | tg16 | 2483.58 ± 100.43 |\n",
+        );
+        let labels: Vec<_> = runs.iter().filter_map(|run| run.workload.as_deref()).collect();
+        assert_eq!(labels, ["tg16-b64-fa0", "tg16-b64-fa1", "tg16-b512-fa1"]);
+        assert_ne!(runs[0].fingerprint, runs[1].fingerprint);
     }
 
     #[test]

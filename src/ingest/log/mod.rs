@@ -15,6 +15,7 @@ mod cut;
 mod faults;
 mod found;
 mod llama;
+mod llama_batched;
 mod llama_bench;
 mod llama_benchy;
 mod marks;
@@ -42,6 +43,7 @@ pub(in crate::ingest) use cut::model_id;
 pub use trtllm::{TRTLLM, fingerprint, shape};
 
 use llama::LLAMA;
+use llama_batched::LLAMA_BATCHED;
 use llama_bench::LLAMA_BENCH;
 use llama_benchy::LLAMA_BENCHY;
 use mlperf::MLPERF;
@@ -65,6 +67,7 @@ pub static KINDS: &[&Kind] = &[
     &MLPERF,
     &LLAMA_BENCHY,
     &LLAMA_BENCH,
+    &LLAMA_BATCHED,
     &SCRIPT,
 ];
 
@@ -149,7 +152,7 @@ impl Format for Text {
         }
         let named = |endings: &[&str]| endings.iter().any(|ending| head.name.ends_with(ending));
         // The words may come late in a log, so its name is enough; other text must show them at once.
-        named(&[".log"])
+        (named(&[".log"]) && !kept::is_aiperf_log(head))
             || head.text.split(['\n', '\r']).any(|line| SIGNS.wanted(line) != 0)
             || (named(PRINTED) && !kept::Kept.sniff(head))
     }

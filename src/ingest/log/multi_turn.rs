@@ -16,6 +16,8 @@ use crate::model::{Extra, ExtraValue, Origin, Reading, Setup, Status};
 const RULE: &str = "vllm-multi-turn-console";
 const DERIVED: &str = "vllm-multi-turn-console.derived";
 const WITH_ZEROS: &str = "counts answers in one piece as 0";
+const PERHAPS_ZEROS: &str = "may count answers in one piece as 0: the least value was cut off the table";
+const UNSTREAMED: &str = "the answers came in one piece";
 const TITLE: &str = "Statistics summary";
 
 /// Rows that are metrics of ours.
@@ -192,6 +194,31 @@ impl Table {
         self.cells.iter().find(|(r, c, _, _)| r == row && c == column).map(|(_, _, figure, _)| figure.value)
     }
 
+    /// Why the times per token may be no such: zeros of answers in one piece are among them, or may be.
+    ///
+    /// On paper and in files the table is cut in the middle, and the least value goes first. One zero among n values of mean m makes
+    /// their standard deviation m sqrt(n) / (n - 1) at the least: below that there is none.
+    fn zeros(&self) -> Option<&'static str> {
+        if let Some(least) = self.cell("tpot_ms", "min") {
+            return (least == 0.0).then_some(WITH_ZEROS);
+        }
+        if !self.columns.iter().any(|column| column == "...") {
+            return None;
+        }
+        let all = |column| self.cell("tpot_ms", column);
+        let (Some(n), Some(mean), Some(sd)) = (all("count"), all("mean"), all("std")) else {
+            return Some(PERHAPS_ZEROS);
+        };
+        let none = n > 1.0 && sd < mean * n.sqrt() / (n - 1.0);
+        (!none).then_some(PERHAPS_ZEROS)
+    }
+
+    /// Whether answers of several tokens came in one piece.
+    fn is_whole(&self) -> bool {
+        self.cell("output_num_chunks", "max") == Some(0.0)
+            && self.cell("output_num_tokens", "mean").is_some_and(|tokens| tokens > 1.0)
+    }
+
     fn value(&self, name: &str) -> Option<f64> {
         self.values.iter().find(|(have, _, _)| have == name).map(|(_, figure, _)| figure.value)
     }
@@ -262,9 +289,13 @@ fn give(file: &SourceFile<'_>, table: &Table, suffix: &str, piece: &mut Piece) {
         let metric = METRICS.iter().find(|(name, _)| name == row).map(|(_, metric)| *metric);
         let statistic = STATISTICS.iter().find(|(name, _)| name == column).map(|(_, statistic)| *statistic);
         // An answer in one piece has no time per further token, and the program counts it as 0.
-        let with_zeros = row == "tpot_ms" && table.cell("tpot_ms", "min") == Some(0.0);
+        let doubt = match row.as_str() {
+            "tpot_ms" => table.zeros(),
+            "ttft_ms" => table.is_whole().then_some(UNSTREAMED),
+            _ => None,
+        };
         match metric.zip(statistic) {
-            Some((metric, statistic)) if suffix.is_empty() && figure.value > 0.0 && !with_zeros => {
+            Some((metric, statistic)) if suffix.is_empty() && figure.value > 0.0 && doubt.is_none() => {
                 let metric = format!("{metric}{statistic}");
                 piece.readings.push(Reading { metric, value: figure.value, decimals: figure.decimals, origin });
             }
@@ -275,7 +306,7 @@ fn give(file: &SourceFile<'_>, table: &Table, suffix: &str, piece: &mut Piece) {
                     None if row.ends_with("_tokens") => (row.as_str(), "tokens"),
                     None => row.strip_suffix("_sec").map_or((row.as_str(), ""), |stem| (stem, "s")),
                 };
-                let why = (with_zeros && column != "count").then_some(WITH_ZEROS);
+                let why = doubt.filter(|_| column != "count");
                 piece
                     .extras
                     .push(Extra { why, ..extra(format!("{stem} {column}{suffix}"), unit, figure.value, origin) });

@@ -81,3 +81,23 @@ fn a_table_that_a_narrow_terminal_broke_is_whole_again() {
     let pieces = read(text);
     assert_eq!((value(&pieces[0], "ttft_ms_max"), value(&pieces[0], "e2e_latency_ms_p50")), (Some(60.0), Some(900.0)));
 }
+
+#[test]
+fn times_per_token_of_a_table_that_was_cut_count_where_they_cannot_hold_a_zero() {
+    let table = |tpot: &str, chunks: &str| {
+        format!(
+            "Statistics summary:\n{VALUES}            count   mean    std  ...    90%     max\nttft_ms 15.0 43.73 32.61 ... 83.81 131.12\ntpot_ms 15.0 {tpot}\n\
+             output_num_tokens 15.0 2.00 0.93 ... 3.00 3.00\noutput_num_chunks 15.0 {chunks}\n---\n"
+        )
+    };
+    let tpot = |text: &str| value(&read(text)[0], "tpot_ms");
+    // One zero among 15 of mean 18 makes a deviation of 5 at the least.
+    assert_eq!(tpot(&table("18.00 4.90 ... 19.00 20.00", "1.00 0.93 ... 2.00 2.00")), Some(18.0));
+    let doubtful = table("11.06 14.94 ... 24.98 54.57", "1.00 0.93 ... 2.00 2.00");
+    assert_eq!(tpot(&doubtful), None);
+    let pieces = read(&doubtful);
+    let extra = pieces[0].extras.iter().find(|extra| extra.name == "tpot mean").unwrap();
+    assert_eq!(extra.why, Some(PERHAPS_ZEROS));
+    let whole = read(&table("0.00 0.00 ... 0.00 0.00", "0.00 0.00 ... 0.00 0.00"));
+    assert_eq!(value(&whole[0], "ttft_ms"), None, "several tokens in one piece have no first");
+}

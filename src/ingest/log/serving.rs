@@ -6,7 +6,7 @@
 //! SGLang began as a copy of vLLM's script and prints the same frame; a `Backend:` line inside tells it. Both kinds read every block and
 //! keep their own. Whatever a launcher puts in front of each line is as long as what stands before the `=` of the first.
 //!
-//! Seen: vLLM 0.6 to 0.26, SGLang 0.3 to 0.5 (with the typing error `Max reqeuest concurrency`).
+//! Seen: vLLM 0.6 to 0.33 with its compiled client, SGLang 0.3 to 0.5 (with the typing error `Max reqeuest concurrency`).
 
 mod block;
 mod sglang;
@@ -21,11 +21,15 @@ use block::Block;
 
 /// Header of a block.
 const HEADER: &str = "= Serving Benchmark Result =";
+/// That of conversations, which vLLM's compiled client has.
+const TURNS: &str = "= Multi-Turn Benchmark Result =";
 /// Most blocks of one text: a sweep of days.
 const MOST: usize = 2_000;
 
 const MARKS: &[&str] = &[
     HEADER,
+    TURNS,
+    "- Turn ",
     "==========",
     // Labels are padded to a column.
     ":   ",
@@ -46,11 +50,11 @@ pub static VLLM: Kind = Kind {
     name: "vllm-bench-serve-console",
     about: About {
         tool: "vllm bench serve, benchmark_serving.py",
-        versions: "0.6 to 0.26; `Total Token throughput` in older ones, failed requests and peaks in newer",
+        versions: "0.6 to 0.33, and its compiled client; `Total Token throughput` in older ones, failed requests and peaks in newer",
         sign: "`= Serving Benchmark Result =` without a `Backend:` line below",
         reads: "everything in the block, every block of the text; of the arguments above it what is harmless",
     },
-    signs: &[HEADER],
+    signs: &[HEADER, TURNS],
     marks: MARKS,
     start: || Box::new(Console::of(Flavour::Vllm)),
 };
@@ -127,10 +131,11 @@ impl Console {
 
 impl Reader for Console {
     fn line(&mut self, number: u64, line: &str) {
-        if let Some(at) = place(line, HEADER) {
+        if let Some((at, turns)) = place(line, HEADER).map(|at| (at, false)).or(place(line, TURNS).map(|at| (at, true)))
+        {
             self.close();
             let start = line.get(..at).map_or(0, |before| before.trim_end_matches('=').len());
-            self.open = Some(Block::new(number, start, std::mem::take(&mut self.before)));
+            self.open = Some(Block::new(number, start, turns, std::mem::take(&mut self.before)));
             return;
         }
         match &mut self.open {

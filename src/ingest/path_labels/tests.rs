@@ -21,6 +21,8 @@ fn each_pattern_is_read_and_none_is_seen_where_it_is_not() {
     let cases: &[(&str, Of, Option<&str>)] = &[
         ("bare-metal/a.json", |p| p.environment.clone(), Some("native")),
         ("docker-container/a.json", |p| p.environment.clone(), Some("docker")),
+        ("sglang-native_1123_12_24_16.jsonl", |p| p.environment.clone(), None),
+        ("sglang-native_run3.jsonl", |p| p.environment.clone(), Some("native")),
         ("native-vs-container.json", |p| p.environment.clone(), None),
         ("native/x-container.json", |p| p.environment.clone(), Some("container")),
         ("alternative/contained.json", |p| p.environment.clone(), None),

@@ -45,16 +45,20 @@ fn of_two_snapshots_the_last_counts_and_a_histogram_gives_its_mean() {
 #[test]
 fn rates_that_are_named_seconds_are_rates() {
     let piece = read(
-        "llamacpp:predicted_tokens_seconds 47.5\nllamacpp:tokens_predicted_seconds_total 3\nllamacpp:prompt_tokens_total 10\n",
+        "llamacpp:predicted_tokens_seconds 47.5\nllamacpp:tokens_predicted_seconds_total 3\nllamacpp:prompt_tokens_total 10\n\
+         llamacpp:n_busy_slots_per_decode 1.5\nllamacpp:prompt_tokens_cached_total 4\nllamacpp:requests_processing 1\n",
     );
-    let units: Vec<(&str, &str)> =
-        piece.extras.iter().map(|extra| (extra.name.as_str(), extra.unit.as_str())).collect();
+    let units: Vec<(&str, &str, Option<&str>)> =
+        piece.extras.iter().map(|extra| (extra.name.as_str(), extra.unit.as_str(), extra.why)).collect();
     assert_eq!(
         units,
         [
-            ("llamacpp:predicted_tokens_seconds", "tok/s"),
-            ("llamacpp:prompt_tokens_total", "tokens"),
-            ("llamacpp:tokens_predicted_seconds_total", "s"),
+            ("llamacpp:n_busy_slots_per_decode", "", Some(MEAN)),
+            ("llamacpp:predicted_tokens_seconds", "tok/s", Some(MEAN)),
+            ("llamacpp:prompt_tokens_cached_total", "tokens", Some(SINCE_START)),
+            ("llamacpp:prompt_tokens_total", "tokens", Some(SINCE_START)),
+            ("llamacpp:requests_processing", "", None),
+            ("llamacpp:tokens_predicted_seconds_total", "s", Some(SINCE_START)),
         ]
     );
     assert_eq!(piece.setup.engine.as_deref(), Some("llama.cpp"));

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::clean;
+use super::{clean, values};
 use crate::model::RawRow;
 
 /// Rows shown before and after one that a figure was read from.
@@ -51,7 +51,7 @@ impl<'a> Keep<'a> {
     /// The next line of a file; `cut` when its end was passed over unread.
     pub fn line(&mut self, number: u64, bytes: &[u8], cut: bool) {
         let most = if self.named.contains(&number) { NAMED_BYTES } else { ROW_BYTES };
-        let (text, left) = clean::text(bytes, most);
+        let (text, left) = clean::text(&values::without_texts(bytes), most);
         // How long an overlong line is in all nobody counted: at least one byte more.
         self.put(RawRow { number, text, cut: left + u64::from(cut), pointer: None });
     }

@@ -102,3 +102,20 @@ fn a_packed_file_is_shown_unpacked_and_bytes_that_are_no_text_are_not_shown() {
 fn nothing_is_no_row() {
     assert_eq!((shown(b"", &[], &[], 100).total, shown(b"", &[4], &["/a"], 100).rows.len()), (0, 0));
 }
+
+#[test]
+fn texts_of_requests_are_on_no_page() {
+    let one_line = br#"{"completed": 2, "generated_texts": ["a secret [of] \"mine\"", "b"], "errors": ["", "HTTP 503 somebody"], "mean_ttft_ms": 5.5}"#;
+    let pretty = serde_json::to_vec_pretty(&serde_json::from_slice::<serde_json::Value>(one_line).unwrap()).unwrap();
+    let two_lines = [one_line.as_slice(), b"\n", one_line.as_slice(), b"\n"].concat();
+    let cut = &one_line[..60];
+    for bytes in [one_line.as_slice(), &pretty, &two_lines, cut] {
+        let text = shown(bytes, &[1], &["/mean_ttft_ms"], 4_000);
+        let all: String = text.rows.iter().map(|row| row.text.as_str()).collect();
+        assert!(all.contains("completed") && all.contains("not shown"), "{all}");
+        assert!(!all.contains("secret") && !all.contains("503") && !all.contains("mine"), "{all}");
+        assert!(bytes.len() == cut.len() || all.contains("5.5"), "{all}");
+    }
+    let nothing = br#"{"errors": [], "output": {"a": 1}, "prompt": 4}"#;
+    assert_eq!(shown(nothing, &[1], &[], 4_000).rows[0].text.as_bytes(), nothing);
+}

@@ -1,5 +1,6 @@
 //! A JSON document written out value by value, so that every pointer has a row.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::json::{Kind, Node};
@@ -7,6 +8,100 @@ use crate::model::RawRow;
 
 /// Items of a list of bare values that stand on its row; the rest is counted.
 const ITEMS: usize = 12;
+
+/// Keys under which benchmarks put what was asked and answered, or what a server said of a failure: nobody's business on a page.
+const TEXTS: &[&str] = &[
+    "generated_texts",
+    "generated_text",
+    "errors",
+    "prompt",
+    "prompts",
+    "request_args",
+    "output",
+    "output_text",
+    "responses",
+];
+
+/// Whether texts of requests stand in the document, in which lines cannot leave them out.
+pub fn has_texts(tree: &Node<'_>) -> bool {
+    match &tree.kind {
+        Kind::Map(entries) => entries.iter().any(|(key, value)| hidden(key, value).is_some() || has_texts(value)),
+        Kind::List(items) => items.iter().any(has_texts),
+        _ => false,
+    }
+}
+
+/// What is shown in place of the texts of requests; nothing where the value is none.
+fn hidden(key: &str, node: &Node<'_>) -> Option<String> {
+    let is_text = |node: &Node<'_>| matches!(&node.kind, Kind::Text(text) if !text.is_empty());
+    if !TEXTS.contains(&key) {
+        return None;
+    }
+    match &node.kind {
+        Kind::Text(text) if !text.is_empty() => Some(format!("… {} characters, not shown", text.chars().count())),
+        Kind::List(items) if items.iter().any(is_text) => Some(format!("[… {} texts, not shown]", items.len())),
+        _ => None,
+    }
+}
+
+/// One line of JSON without the texts of requests; a line that is none as it is.
+///
+/// A line may be cut off anywhere: what it began is left out to its end.
+pub fn without_texts(line: &[u8]) -> Cow<'_, [u8]> {
+    let mut out: Vec<u8> = Vec::new();
+    let mut from = 0;
+    for quote in memchr::memchr_iter(b'"', line) {
+        if quote < from {
+            continue;
+        }
+        let Some(start) = value_of(line, quote) else { continue };
+        let end = end_of(line, start);
+        out.extend_from_slice(line.get(from..start).unwrap_or_default());
+        out.extend_from_slice("… not shown".as_bytes());
+        from = end;
+    }
+    if from == 0 {
+        return Cow::Borrowed(line);
+    }
+    out.extend_from_slice(line.get(from..).unwrap_or_default());
+    Cow::Owned(out)
+}
+
+/// Where the value of a key of [`TEXTS`] begins that stands at this quote, if it is a text or a list of texts.
+fn value_of(line: &[u8], quote: usize) -> Option<usize> {
+    let rest = line.get(quote + 1..)?;
+    let key = TEXTS.iter().find(|key| rest.starts_with(key.as_bytes()) && rest.get(key.len()) == Some(&b'"'))?;
+    let skip = |mut at: usize, which: &dyn Fn(u8) -> bool| {
+        while line.get(at).copied().is_some_and(which) {
+            at += 1;
+        }
+        at
+    };
+    let blank = |byte: u8| byte.is_ascii_whitespace();
+    let colon = skip(quote + 2 + key.len(), &blank);
+    let start = (line.get(colon) == Some(&b':')).then(|| skip(colon + 1, &blank))?;
+    let first = skip(start, &|byte| blank(byte) || byte == b'[');
+    (line.get(first) == Some(&b'"')).then_some(start)
+}
+
+/// Where a text or a list ends that begins here.
+fn end_of(line: &[u8], start: usize) -> usize {
+    let (mut depth, mut within, mut escaped) = (0_usize, false, false);
+    for (at, byte) in line.iter().enumerate().skip(start) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if within => escaped = true,
+            b'"' => within = !within,
+            b'[' if !within => depth += 1,
+            b']' if !within => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if !within && depth == 0 && matches!(byte, b'"' | b']') {
+            return at + 1;
+        }
+    }
+    line.len()
+}
 
 /// The line on which the value at a pointer begins.
 pub fn line(tree: &Node<'_>, pointer: &str) -> Option<u64> {
@@ -62,7 +157,14 @@ fn write(node: &Node<'_>, depth: usize, pointer: &str, key: String, end: &str, o
             for (k, (name, value)) in entries.iter().enumerate() {
                 let below = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
                 let comma = if k + 1 < entries.len() { "," } else { "" };
-                write(value, depth + 1, &below, format!("{}: ", quoted(name)), comma, out);
+                let key = format!("{}: ", quoted(name));
+                match hidden(name, value) {
+                    Some(said) => {
+                        let row = format!("{}{key}{said}{comma}", "  ".repeat(depth + 1));
+                        out.push(RawRow { number: out.len() as u64 + 1, text: row, cut: 0, pointer: Some(below) });
+                    }
+                    None => write(value, depth + 1, &below, key, comma, out),
+                }
             }
             closing(out, format!("{indent}}}{end}"));
         }

@@ -61,6 +61,11 @@ impl Load<'_> {
         parts.extend(output.map(|length| rounded(length, 1)));
         parts.extend(setup.batch.map(|users| format!("c{users}")));
         parts.extend(setup.request_rate.filter(|rate| *rate < NO_LIMIT).map(|rate| format!("r{rate}")));
+        // A rate that rises is another load than all at once, which is how such a run names its own.
+        let more = |key: &str| setup.more.get(key);
+        parts.extend(
+            more("ramp_up_start_rps").zip(more("ramp_up_end_rps")).map(|(first, last)| format!("ramp{first}-{last}")),
+        );
         (!parts.is_empty()).then(|| super::slug(&parts.join("-")))
     }
 }

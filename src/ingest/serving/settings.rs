@@ -91,6 +91,8 @@ const SET: &[&str] = &[
     "repeat",
     "iteration",
     "logprobs",
+    "turns_per_conversation",
+    "inter_turn_delay",
     "n_gpu",
     "gpus",
 ];

@@ -44,6 +44,9 @@ const PEAK: &str = "the busiest second alone, and pieces of the stream are count
 const GOOD: &str = "only the requests that met the limits which the run was given";
 const QUEUE: &str = "counts the wait inside the client too";
 const PROBE: &str = "of the probes beside the load, not of its requests";
+const STEADY: &str = "of the part of the run in which as many requests were under way as were asked for";
+const TURN: &str = "of one turn of the conversations alone";
+const ATTAINED: &str = "share of the requests that met the limits which the run was given";
 const STEPS: &str = "tokens a denoising model has committed";
 
 /// Key of a figure that is no metric, its unit, why it is none.
@@ -60,6 +63,16 @@ const EXTRAS: &[(&str, &str, Option<&str>)] = &[
     ("input_sequence_throughput", "inputs/s", None),
     ("input_throughput", "tok/s", None),
     ("request_goodput", "req/s", Some(GOOD)),
+    ("slo_attainment_pct", "%", Some(ATTAINED)),
+    ("slo_attainment_by_metric_pct.ttft", "%", Some(ATTAINED)),
+    ("slo_attainment_by_metric_pct.tpot", "%", Some(ATTAINED)),
+    ("slo_attainment_by_metric_pct.e2e", "%", Some(ATTAINED)),
+    ("cache_report.total_prompt_tokens", "tokens", None),
+    ("cache_report.total_cached_tokens", "tokens", None),
+    ("cache_report.cache_hit_rate_pct", "%", None),
+    ("conversations_completed", "conversations", None),
+    ("conversations_failed", "conversations", None),
+    ("avg_turns_completed", "turns", None),
     ("max_output_tokens_per_s", "tok/s", Some(PEAK)),
     ("max_concurrent_requests", "requests", None),
     ("concurrency", "requests", None),
@@ -164,11 +177,19 @@ impl Sheet {
 
 impl Entry {
     fn into_extra(self, why: Option<&'static str>) -> Extra {
-        let known = EXTRAS.iter().find(|(key, _, _)| *key == self.key);
+        // A figure of a part of the run has the unit of the same figure of the whole.
+        let last = self.key.rsplit('.').next().unwrap_or(&self.key);
+        let known_as = |name: &str| EXTRAS.iter().find(|(key, _, _)| *key == name);
+        let known = known_as(&self.key).or_else(|| known_as(last));
+        let rate = RATES.iter().find(|(key, _)| *key == last).map(|(_, metric)| rate_unit(metric));
         let reason = why.or_else(|| known.and_then(|(_, _, why)| *why)).or_else(|| {
             let key = self.key.as_str();
             if key.starts_with("probe_") {
                 Some(PROBE)
+            } else if key.starts_with("steady_state.") {
+                Some(STEADY)
+            } else if key.starts_with("per_turn_metrics.") {
+                Some(TURN)
             } else {
                 key.contains("including_client_queue").then_some(QUEUE)
             }
@@ -176,13 +197,20 @@ impl Entry {
         let (name, unit) = match (known, self.unit) {
             (Some((_, unit, _)), _) => (self.key, (*unit).to_owned()),
             (None, Some(unit)) => (self.key, unit),
-            (None, None) => match self.key.strip_suffix("_ms") {
-                Some(name) => (name.to_owned(), "ms".to_owned()),
-                None => (self.key, String::new()),
+            (None, None) => match (self.key.strip_suffix("_ms"), self.key.strip_suffix("_s"), rate) {
+                (Some(name), ..) => (name.to_owned(), "ms".to_owned()),
+                (None, Some(name), None) => (name.to_owned(), "s".to_owned()),
+                (None, _, Some(unit)) => (self.key, unit.to_owned()),
+                (None, None, None) => (self.key, String::new()),
             },
         };
         Extra { name, unit, value: ExtraValue::Number(self.figure.value), why: reason, origin: self.origin }
     }
+}
+
+/// The unit that the name of a rate ends in.
+fn rate_unit(metric: &str) -> &'static str {
+    if metric.ends_with("_req_s") { "req/s" } else { "tok/s" }
 }
 
 /// The metric that a key means.

@@ -6,6 +6,7 @@
 //! A failed request has a text in `errors`, no output and a TTFT of 0; an answer of 200 without content has the same but for the text.
 //! Both are left out. End-to-end is TTFT and all gaps, where the file has no `latencies`.
 
+use super::Stream;
 use crate::ingest::at::At;
 use crate::ingest::json::Kind;
 use crate::ingest::sheet::Sheet;
@@ -23,18 +24,20 @@ pub(super) const KEYS: &[&str] = &[
     "generated_texts",
     "errors",
     "metric_itls",
+    "cached_tokens",
+    "cached_tokens_details",
 ];
 
 /// Milliseconds in a second: all lists of times are in seconds.
 const MS: f64 = 1000.0;
 
 /// See the module.
-pub(super) fn read(root: &At<'_>, sheet: &mut Sheet<'_, '_>, streamed: bool, parsed: &mut Parsed) {
+pub(super) fn read(root: &At<'_>, sheet: &mut Sheet<'_, '_>, came: Stream, parsed: &mut Parsed) {
     let numbers = |key: &str| -> Option<Vec<f64>> {
         let at = root.get(key)?;
         Some(at.items().ok()?.map(|item| item.figure().map_or(f64::NAN, |figure| figure.value)).collect())
     };
-    for key in ["input_lens", "output_lens", "start_times"] {
+    for key in ["input_lens", "output_lens", "start_times", "cached_tokens"] {
         if let Some(values) = numbers(key) {
             parsed.lists.push(List { part: None, name: key.to_owned(), values });
         }
@@ -73,9 +76,11 @@ pub(super) fn read(root: &At<'_>, sheet: &mut Sheet<'_, '_>, streamed: bool, par
             .notes
             .push(format!("{passed_over} requests without an answer are left out of the latencies of single requests"));
     }
-    sheet.series(&at, "ttft_ms", ttft, false);
+    if came != Stream::Whole {
+        sheet.series(&at, "ttft_ms", ttft, false);
+    }
     sheet.series(&root.get("latencies").unwrap_or(at), "e2e_latency_ms", e2e, whole.is_none());
-    if streamed && tpot.iter().any(|value| *value > 0.0) {
+    if came == Stream::Streamed && tpot.iter().any(|value| *value > 0.0) {
         sheet.series(&at, "tpot_ms", tpot, true);
         if let Some(at) = gaps_at {
             sheet.series(&at, "itl_ms", itl, false);

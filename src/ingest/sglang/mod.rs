@@ -73,6 +73,8 @@ const EXTRAS: &[(&str, &str, Option<&str>)] = &[
     ("benchmark_end_time", "s", None),
     ("random_input_len", "tokens", None),
     ("random_output_len", "tokens", None),
+    ("request_goodput", "req/s", Some("only the requests that met the limits which the run was given")),
+    ("slo_attainment", "", Some("share of the requests that met the limits which the run was given, 0 to 1")),
     ("random_range_ratio", "", None),
     ("sharegpt_output_len", "tokens", None),
 ];
@@ -236,19 +238,28 @@ fn latency(key: &str) -> Option<(&str, &'static str)> {
     })
 }
 
-/// Takes the latencies; false when the answers were not streamed, so that gaps and times by token mean nothing.
-fn latencies(root: &At<'_>, sheet: &mut Sheet<'_, '_>) -> bool {
+/// Takes the latencies; tells what the answers were.
+fn latencies(root: &At<'_>, sheet: &mut Sheet<'_, '_>) -> Stream {
     const UNSTREAMED: &str = "the answers came in one piece";
     let at_most_zero = |key: &str| sheet::number_at(root, key).is_some_and(|value| value <= 0.0);
     let streamed = !(at_most_zero("median_tpot_ms") || (at_most_zero("mean_itl_ms") && at_most_zero("median_itl_ms")));
-    if !streamed {
-        sheet.notes.push(
-            "the answers came in one piece (not streamed, or one token long): TPOT and ITL are no measurements".into(),
-        );
+    // One token is its own first; of several in one piece the first came with the last. A gap above zero tells that some were streamed;
+    // a TPOT above zero beside gaps that are all zero does not.
+    let gaps = sheet::number_at(root, "mean_itl_ms").or_else(|| sheet::number_at(root, "mean_tpot_ms"));
+    let whole = gaps.is_none_or(|mean| mean <= 0.0)
+        && sheet::number_at(root, "total_output_tokens")
+            .zip(sheet::number_at(root, "completed"))
+            .is_some_and(|(tokens, completed)| tokens > completed);
+    if !streamed && whole {
+        sheet.notes.push("the answers came in one piece: TTFT, TPOT and ITL are no measurements".into());
+    } else if !streamed {
+        sheet
+            .notes
+            .push("the answers came in one piece or are one token long: TPOT and ITL are no measurements".into());
     }
     for (key, at) in root.entries().into_iter().flatten() {
         let Some((statistic, metric)) = latency(key) else { continue };
-        let useless = !streamed && matches!(metric, "tpot_ms" | "itl_ms");
+        let useless = !streamed && (matches!(metric, "tpot_ms" | "itl_ms") || (metric == "ttft_ms" && whole));
         match sheet::suffix(statistic) {
             Some(suffix) if !useless => {
                 sheet.metric(&at, &format!("{metric}{suffix}"), 1.0);
@@ -256,7 +267,22 @@ fn latencies(root: &At<'_>, sheet: &mut Sheet<'_, '_>) -> bool {
             _ => sheet.extra(&at, key.strip_suffix("_ms").unwrap_or(key), "ms", useless.then_some(UNSTREAMED)),
         }
     }
-    streamed
+    match (streamed, whole) {
+        (true, _) => Stream::Streamed,
+        (false, true) => Stream::Whole,
+        (false, false) => Stream::OneToken,
+    }
+}
+
+/// How answers came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stream {
+    /// Token by token.
+    Streamed,
+    /// One token each: the first is there, no gap is.
+    OneToken,
+    /// Several tokens in one piece: no time of a token was seen.
+    Whole,
 }
 
 #[cfg(test)]

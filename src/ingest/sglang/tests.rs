@@ -132,3 +132,29 @@ fn a_server_that_did_not_stream_has_no_time_per_token_and_unlike_counts_are_said
     assert_eq!(parsed.notes.len(), 2, "{:?}", parsed.notes);
     assert!(piece.extras.iter().any(|extra| extra.name == "mean_tpot" && extra.why.is_some()));
 }
+
+#[test]
+fn an_answer_in_one_piece_has_no_first_token() {
+    let whole = r#"{"backend": "sglang-oai", "random_range_ratio": 1.0, "completed": 2, "duration": 1.0, "total_input_tokens": 8, "total_output_tokens": 32,
+        "mean_ttft_ms": 24.5, "median_tpot_ms": 0.0, "mean_itl_ms": 0.0, "median_itl_ms": 0.0, "mean_e2e_latency_ms": 24.5, "ttfts": [0.02, 0.03],
+        "itls": [[], []], "output_lens": [16, 16], "cached_tokens": [0, 4]}"#
+        .replace('\n', "");
+    let parsed = read(&whole);
+    let [piece] = pieces(&parsed)[..] else { panic!("{parsed:?}") };
+    assert_eq!((value(piece, "ttft_ms"), value(piece, "e2e_latency_ms")), (None, Some(24.5)));
+    assert_eq!((series(piece, "ttft_ms").len(), series(piece, "e2e_latency_ms").len()), (0, 2));
+    assert!(parsed.lists.iter().any(|list| list.name == "cached_tokens" && list.values == [0.0, 4.0]));
+    // Of one token each, the first is all there is.
+    let single =
+        whole.replace("\"total_output_tokens\": 32", "\"total_output_tokens\": 2").replace("[16, 16]", "[1, 1]");
+    let parsed = read(&single);
+    let [piece] = pieces(&parsed)[..] else { panic!("{parsed:?}") };
+    assert_eq!((value(piece, "ttft_ms"), series(piece, "ttft_ms").len()), (Some(24.5), 2));
+    // Half of them one token long, the others streamed: the median TPOT is zero, and every first token was seen.
+    let mixed = whole
+        .replace("\"mean_itl_ms\": 0.0", "\"mean_tpot_ms\": 3.1, \"mean_itl_ms\": 6.2")
+        .replace("\"itls\": [[], []]", "\"itls\": [[], [0.006]]");
+    let parsed = read(&mixed);
+    let [piece] = pieces(&parsed)[..] else { panic!("{parsed:?}") };
+    assert_eq!((value(piece, "ttft_ms"), series(piece, "ttft_ms").len()), (Some(24.5), 2));
+}

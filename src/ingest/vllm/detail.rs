@@ -17,8 +17,8 @@ use crate::model::Series;
 const RULE: &str = "vllm-bench-serve";
 const DERIVED: &str = "vllm-bench-serve.derived";
 
-/// Keys of the lists.
-pub const LISTS: &[&str] = &[
+/// Keys of the lists that hold numbers, or lists of numbers, and are read without a tree.
+pub const TIMES: &[&str] = &[
     "input_lens",
     "output_lens",
     "ttfts",
@@ -26,24 +26,30 @@ pub const LISTS: &[&str] = &[
     "latencies",
     "start_times",
     "queue_times",
-    "generated_texts",
-    "errors",
+    "server_ttfts",
+    "server_queue_times",
 ];
 
-/// Those of them that hold numbers, or lists of numbers, and are read without a tree.
-pub const TIMES: &[&str] = &["input_lens", "output_lens", "ttfts", "itls", "latencies", "start_times", "queue_times"];
+/// Keys of the lists that hold texts.
+const TEXTS: &[&str] = &["generated_texts", "errors"];
+
+/// Keys of all lists.
+pub fn lists() -> impl Iterator<Item = &'static str> {
+    TIMES.iter().chain(TEXTS).copied()
+}
 
 /// Lists that are no metric.
-const KEPT: &[&str] = &["input_lens", "output_lens", "start_times", "queue_times"];
+const KEPT: &[&str] =
+    &["input_lens", "output_lens", "start_times", "queue_times", "server_ttfts", "server_queue_times"];
 
 /// Reads the lists that are there; gives the number of requests that failed.
 pub fn read(file: &SourceFile<'_>, root: &At<'_>, piece: &mut Piece, parsed: &mut Parsed) -> usize {
     let lists = |key| root.get(key).and_then(|at| List::of(at.node));
     let (ttfts, itls, ends) = (lists("ttfts"), lists("itls"), lists("latencies"));
     let Some(count) = ttfts.or(ends).map(List::len) else { return 0 };
-    let odd = LISTS
-        .iter()
-        .filter(|key| **key != "generated_texts")
+    let odd = self::lists()
+        // What the server told of itself may be of fewer requests, and is no metric.
+        .filter(|key| *key != "generated_texts" && !key.starts_with("server_"))
         .find(|key| lists(key).is_some_and(|list| list.len() != count));
     if let Some(key) = odd {
         if let Some(at) = root.get(key) {

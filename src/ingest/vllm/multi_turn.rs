@@ -180,10 +180,17 @@ impl Turns {
         };
         let mut piece = Piece { standing: Standing::Base, setup, status: Some(Status::Done), ..Piece::default() };
         piece.workload = Some(workload(piece.setup.batch));
+        let first_pieces = self.column("output_num_first_chunk_tokens");
+        let not_streamed = first_pieces.iter().filter(|tokens| **tokens == 0.0).count();
+        if not_streamed > 0 {
+            parsed.notes.push(format!("{not_streamed} of {} answers were not streamed: they have no TTFT", self.count));
+        }
         for (name, metric) in [("ttft_ms", "ttft_ms"), ("tpot_ms", "tpot_ms"), ("latency_ms", "e2e_latency_ms")] {
-            // An answer in one piece has a TPOT of 0, which is none.
-            let values: Vec<f64> =
-                self.column(name).iter().map(|value| if *value > 0.0 { *value } else { f64::NAN }).collect();
+            // An answer in one piece has a TPOT of 0, which is none; without any token in its first piece it was not streamed, and its TTFT is
+            // the time of the whole.
+            let whole = |place: usize| name == "ttft_ms" && first_pieces.get(place) == Some(&0.0);
+            let value = |(place, value): (usize, &f64)| if *value > 0.0 && !whole(place) { *value } else { f64::NAN };
+            let values: Vec<f64> = self.column(name).iter().enumerate().map(value).collect();
             if values.iter().any(|value| value.is_finite()) {
                 piece.series.push(Series { metric: metric.to_owned(), values, origin: origin(name, RULE) });
             }

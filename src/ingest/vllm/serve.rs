@@ -3,10 +3,11 @@
 //! In:  one flat object, several appended to each other, the list of a sweep, or its table (`summary.csv`).  Out: one piece a run.
 //! Not here: the lists of `--save-detailed` (see `detail`), the console (see `log`), the aggregate of InferenceX, which renames the keys.
 //!
-//! Seen: early 2025 (`best_of`; latency statistics only) to 0.26 (`failed`, `rtfx`, speculative decoding, queue times, probes). Which
+//! Seen: early 2025 (`best_of`; latency statistics only) to 0.33 (`failed`, `rtfx`, speculative decoding, queue times, probes). Which
 //! percentiles and which of TTFT, TPOT, ITL and E2E latency exist was chosen on the command line. `--metadata` puts keys of anybody's
 //! choice between the others, sweeps put the parameters they vary: texts are settings, numbers are figures unless their name is that of a
-//! setting. `date` is the local time, without a zone, at which the result was written: the end of the run.
+//! setting. `date` is the local time, without a zone, at which the result was written: the end of the run. The compiled client that 0.33
+//! carries (`VLLM_USE_RUST_BENCH`) writes it in UTC with a zone, a `steady_state` of its own, and conversations (`mode: multi_turn`).
 
 use super::{detail, table};
 use crate::error::Error;
@@ -15,7 +16,7 @@ use crate::ingest::figure::Figure;
 use crate::ingest::json::{self, Kind};
 use crate::ingest::serving::sheet::Sheet;
 use crate::ingest::serving::{self, Load, settings};
-use crate::ingest::{About, Format, Head, Outline, Parsed, Piece, Record, SourceFile, Standing};
+use crate::ingest::{About, Format, Head, List, Outline, Parsed, Piece, Record, SourceFile, Standing};
 use crate::model::{Instant, Setup};
 
 /// See the module.
@@ -39,8 +40,11 @@ const FOREIGN: &[&str] =
 const PASSED_OVER: &[&str] = &[
     "generated_texts",
     "errors",
+    "failed_requests",
     // Audio alone has it; everything else prints 0.0.
     "rtfx",
+    // A list of its own, see `steps`.
+    "rps_change_events",
 ];
 
 impl Format for Serve {
@@ -51,7 +55,7 @@ impl Format for Serve {
     fn about(&self) -> About {
         About {
             tool: "vllm bench serve, benchmark_serving.py",
-            versions: "early 2025 (latency statistics only) to 0.26; one object, objects appended to each other, list and table of a sweep",
+            versions: "early 2025 (latency statistics only) to 0.33, and its compiled client; one object, objects appended to each other, list and table of a sweep",
             sign: "an object with `model_id` and the load or the statistics of this tool",
             reads: "throughput, TTFT, TPOT, ITL, E2E latency, their lists where saved, tokens, load, speculative decoding, metadata",
         }
@@ -91,6 +95,10 @@ impl Format for Serve {
 
 /// One result is the base of a run; several are runs of their own.
 fn finish(mut pieces: Vec<Piece>, mut parsed: Parsed, documents: usize) -> Result<Parsed, Error> {
+    if pieces.is_empty() && parsed.left_out.is_empty() && !parsed.notes.is_empty() {
+        // A warm-up was understood, and gives no run.
+        return Ok(parsed);
+    }
     if pieces.is_empty() {
         // One document that is cut off is a bad file; nothing else can be said of it.
         let cause = (documents == 1).then(|| parsed.left_out.pop()).flatten();
@@ -151,6 +159,8 @@ struct Found {
     load: Option<String>,
     date: Option<Instant>,
     private: usize,
+    /// One of the runs that a sweep makes before those that count.
+    warm_up: bool,
 }
 
 fn piece(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Option<Piece> {
@@ -168,10 +178,11 @@ fn piece(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Option<Pi
         load: None,
         date: None,
         private: 0,
+        warm_up: false,
     };
     for (key, at) in entries {
         if PASSED_OVER.contains(&key) && !(key == "rtfx" && at.figure().is_ok_and(|rtfx| rtfx.value > 0.0))
-            || detail::LISTS.contains(&key)
+            || detail::lists().any(|list| list == key)
         {
             continue;
         }
@@ -179,7 +190,13 @@ fn piece(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Option<Pi
             parsed.left_out.push(error);
         }
     }
-    let Found { mut piece, sheet, load, date, private } = found;
+    let Found { mut piece, sheet, load, date, private, warm_up } = found;
+    if warm_up {
+        parsed.notes.push("a warm-up of a sweep is not counted".to_owned());
+        return None;
+    }
+    conversations(&mut piece.setup, &sheet);
+    steps(root, parsed);
     if private > 0 {
         parsed.notes.push(format!("{private} texts are not taken: they may hold an address, a path or a key"));
     }
@@ -221,7 +238,7 @@ impl Found {
     fn key(&mut self, file: &SourceFile<'_>, key: &str, at: &At<'_>) -> Result<(), Error> {
         let setup = &mut self.piece.setup;
         match key {
-            "date" => self.date = at.text()?.and_then(|text| Instant::parse(&text.replace('-', "_"))),
+            "date" => self.date = at.text()?.and_then(moment),
             "model_id" | "model" => {
                 if let Some(id) = at.text()?.and_then(serving::model_id) {
                     self.piece.model = Some(serving::last_part(&id).to_owned());
@@ -233,11 +250,16 @@ impl Found {
                 setup.more.extend(id.map(|id| (key.to_owned(), id)));
             }
             "num_prompts" => setup.requests = at.figure()?.finite(),
-            "max_concurrency" => setup.batch = at.figure()?.finite(),
+            "max_concurrency" | "multi_turn_concurrency" => setup.batch = at.figure()?.finite(),
+            "mode" if at.text()? == Some("multi_turn") => self.load = Some("multi-turn".to_owned()),
             "request_rate" => setup.request_rate = Some(at.figure()?.value).filter(|rate| !rate.is_nan()),
             "run_number" => {
-                // Counted from 0, and the k-th run of its cell.
-                self.piece.repeat = at.count()?.and_then(|run| run.checked_add(1));
+                // Counted from 0, and the k-th run of its cell; below 0 are warm-ups.
+                if at.figure()?.value < 0.0 {
+                    self.warm_up = true;
+                } else {
+                    self.piece.repeat = at.count()?.and_then(|run| run.checked_add(1));
+                }
             }
             "dataset" | "dataset_name" => self.load = at.text()?.map(str::to_owned),
             "environment" => self.piece.environment = at.text()?.map(str::to_owned),
@@ -263,6 +285,8 @@ impl Found {
     fn other(&mut self, file: &SourceFile<'_>, key: &str, at: &At<'_>, depth: usize) -> Result<(), Error> {
         match &at.node.kind {
             Kind::Null | Kind::Packed(_) => {}
+            // A time that was measured, in words.
+            Kind::Text(_) if key.ends_with(".warning") => {}
             Kind::Bool(value) => self.setting(key, &value.to_string()),
             Kind::Text(text) => self.setting(key, text),
             Kind::Number(digits) if settings::is_setting(key) => self.setting(key, digits),
@@ -271,6 +295,7 @@ impl Found {
                 self.sheet.put(key, figure, file.origin(Some(at.node.line.into()), Some(at.pointer()), RULE));
             }
             Kind::List(items) if items.len() > NESTED => return Err(at.unlike("at most 64 values")),
+            Kind::List(_) if family(key).is_some() => self.percentiles(file, key, at)?,
             Kind::List(_) | Kind::Map(_) if depth > 2 => {}
             Kind::List(_) => {
                 for (place, item) in at.items()?.enumerate() {
@@ -284,6 +309,46 @@ impl Found {
             }
         }
         Ok(())
+    }
+
+    /// Pairs of a percentile and its time, as `p99_ttft_ms` would have said it.
+    fn percentiles(&mut self, file: &SourceFile<'_>, key: &str, at: &At<'_>) -> Result<(), Error> {
+        let Some((before, name)) = family(key) else { return Ok(()) };
+        for pair in at.items()? {
+            let mut both = pair.items()?;
+            let (Some(share), Some(time)) = (both.next(), both.next()) else { continue };
+            let origin = file.origin(Some(time.node.line.into()), Some(time.pointer()), RULE);
+            self.sheet.put(format!("{before}p{}_{name}", share.figure()?.value), time.figure()?, origin);
+        }
+        Ok(())
+    }
+}
+
+/// What stands before and behind `percentiles_` in the key of a list of pairs.
+fn family(key: &str) -> Option<(&str, &str)> {
+    key.rsplit_once("percentiles_")
+        .filter(|(before, name)| (before.is_empty() || before.ends_with('.')) && name.ends_with("_ms"))
+}
+
+/// The local time of the Python client, `20260131-235959`, or a moment with its zone.
+fn moment(text: &str) -> Option<Instant> {
+    if text.ends_with('Z') { Instant::parse(text) } else { Instant::parse(&text.replace('-', "_")) }
+}
+
+/// The rates that a rising load went through. When it did is nobody's setting.
+fn steps(root: &At<'_>, parsed: &mut Parsed) {
+    let Some(events) = root.get("rps_change_events") else { return };
+    let rate = |event: At<'_>| event.get("rps").and_then(|at| at.figure().ok()).map_or(f64::NAN, |figure| figure.value);
+    let values: Vec<f64> = events.items().into_iter().flatten().map(rate).collect();
+    if !values.is_empty() {
+        parsed.lists.push(List { part: None, name: "rps_change_events".to_owned(), values });
+    }
+}
+
+/// Turns of conversations are requests, and no key says how many.
+fn conversations(setup: &mut Setup, sheet: &Sheet) {
+    if setup.requests.is_none() && sheet.get("conversations_completed").is_some() {
+        setup.requests = sheet.get("completed").map(|done| done + sheet.get("failed").unwrap_or(0.0));
     }
 }
 

@@ -166,12 +166,13 @@ fn speculative_decoding_and_unknown_figures_are_kept_with_their_place() {
             ("spec_decode_acceptance_rate", "%"),
             ("spec_decode_per_position_acceptance_rates.0", ""),
             ("spec_decode_per_position_acceptance_rates.1", ""),
-            ("watts", ""),
-            ("rps_change_events.0.rps", "")
+            ("watts", "")
         ]
     );
     assert_eq!(piece.extras[3].origin.field.as_deref(), Some("/spec_decode_per_position_acceptance_rates/1"));
     assert_eq!((piece.setup.speculative.as_deref(), parsed.notes.len()), (Some("on"), 1));
+    let steps: Vec<&str> = parsed.lists.iter().map(|list| list.name.as_str()).collect();
+    assert_eq!((steps, piece.setup.more.get("rps_change_events.0.timestamp")), (vec!["rps_change_events"], None));
     assert!(!format!("{piece:?}").contains("sk-1"));
 }
 
@@ -202,4 +203,70 @@ fn a_file_that_is_cut_off_says_so() {
     let mut input = text.as_bytes();
     let error = Serve.parse(&mut SourceFile::new("x", text.len() as u64, &mut input)).unwrap_err().to_string();
     assert!(error.contains("cut off"), "{error}");
+}
+
+#[test]
+fn a_warm_up_of_a_sweep_is_no_run() {
+    let (pieces, parsed) = all(&PLAIN.replacen('{', r#"{"run_number": -1, "#, 1));
+    assert_eq!((pieces.len(), parsed.left_out.len()), (0, 0));
+    assert_eq!(parsed.notes, ["a warm-up of a sweep is not counted"]);
+    assert_eq!(one(&PLAIN.replacen('{', r#"{"run_number": 1, "#, 1)).0.repeat, Some(2));
+}
+
+#[test]
+fn the_compiled_client_tells_its_zone_and_the_steady_part() {
+    let more = r#"{"failed_requests": [{"request_index": 4, "error": "HTTP 503 somebody's text"}], "rps_change_events": [{"rps": 5, "timestamp": "x"}],
+        "steady_state": {"output_throughput": 414.5, "percentiles_ttft_ms": [[50.0, 31.5], [99.0, 35.25]], "window": {"duration_s": 0.75,
+        "warning": "steady-state window is 0.8s"}}, "#;
+    let text = PLAIN.replace("20260129-002801", "2026-01-29T00:28:01Z").replacen('{', more, 1);
+    let (piece, parsed) = one(&text);
+    assert_eq!(piece.ended.map(|at| at.iso()).as_deref(), Some("2026-01-29T00:28:01Z"));
+    assert_eq!((parsed.left_out.len(), piece.readings.len()), (0, 6));
+    let steady: Vec<(&str, &str, bool)> =
+        piece.extras[..4].iter().map(|e| (e.name.as_str(), e.unit.as_str(), e.why.is_some())).collect();
+    assert_eq!(
+        steady,
+        [
+            ("steady_state.output_throughput", "tok/s", true),
+            ("steady_state.p50_ttft", "ms", true),
+            ("steady_state.p99_ttft", "ms", true),
+            ("steady_state.window.duration", "s", true)
+        ]
+    );
+    assert!(
+        piece.setup.more.iter().all(|(_, value)| !value.contains("503") && !value.contains("0.8s")),
+        "{:?}",
+        piece.setup.more
+    );
+}
+
+#[test]
+fn conversations_of_the_compiled_client_are_a_load_of_their_own() {
+    let turns = r#"{"mode": "multi_turn", "model_id": "org/m", "num_conversations": 4, "turns_per_conversation": 3, "multi_turn_concurrency": 2,
+        "conversations_completed": 4, "duration": 1.0, "completed": 11, "failed": 1, "total_input_tokens": 880, "total_output_tokens": 176,
+        "request_throughput": 11.0, "mean_ttft_ms": 34.5, "per_turn_metrics": [{"turn_index": 0, "request_throughput": 4.25, "mean_ttft_ms": 32.0}]}"#;
+    let (piece, _) = one(turns);
+    assert_eq!((piece.setup.batch, piece.setup.requests), (Some(2.0), Some(12.0)));
+    assert_eq!(piece.workload.as_deref(), Some("multi-turn-80-16-c2"));
+    assert_eq!(piece.readings.iter().filter(|reading| reading.metric == "ttft_ms").count(), 1);
+    let rate = piece.extras.iter().find(|extra| extra.name == "per_turn_metrics.0.request_throughput").unwrap();
+    assert_eq!((rate.unit.as_str(), rate.why.is_some()), ("req/s", true));
+}
+
+#[test]
+fn a_rate_that_rises_is_a_load_of_its_own() {
+    let text =
+        PLAIN.replacen('{', r#"{"ramp_up_strategy": "linear", "ramp_up_start_rps": 5, "ramp_up_end_rps": 40, "#, 1);
+    assert_eq!(one(&text).0.workload.as_deref(), Some("1024-128-c32-ramp5-40"));
+}
+
+#[test]
+fn what_a_server_told_of_itself_is_kept_and_no_setting() {
+    let detailed = r#"{"model_id": "org/m", "num_prompts": 2, "request_rate": "inf", "completed": 2, "duration": 1.0, "input_lens": [4, 4],
+        "output_lens": [2, 2], "ttfts": [0.5, 0.25], "itls": [[0.5], [0.5]], "server_ttfts": [0.25, null], "server_queue_times": [0.0]}"#;
+    let (piece, parsed) = one(detailed);
+    assert_eq!(series(&piece, "ttft_ms"), [500.0, 250.0]);
+    let lists: Vec<(&str, usize)> = parsed.lists.iter().map(|list| (list.name.as_str(), list.values.len())).collect();
+    assert_eq!(lists, [("input_lens", 2), ("output_lens", 2), ("server_ttfts", 2), ("server_queue_times", 1)]);
+    assert!(piece.extras.iter().all(|extra| !extra.name.starts_with("server_")));
 }

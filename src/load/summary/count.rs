@@ -331,7 +331,7 @@ fn invalid(totals: &Totals) -> Vec<String> {
         because.push(format!("{failed} of {} requests failed, more than {} %", totals.recorded, ERRORS_MAX * 100.0));
     }
     if let Some(unsent) = totals.errors.get(crate::load::order::Status::NotSent.word()) {
-        because.push(format!("{unsent} requests were never sent"));
+        because.push(format!("{unsent} {} never sent", if *unsent == 1 { "request was" } else { "requests were" }));
     }
     because
 }

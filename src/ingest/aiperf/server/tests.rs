@@ -38,6 +38,28 @@ fn families_of_the_measured_phase_are_extras_in_json_and_csv_alike() {
 }
 
 #[test]
+fn a_family_of_information_is_left_out_and_rates_are_a_second() {
+    let found = read(
+        "server_metrics_export.json",
+        r#"{"summary": {"endpoints_configured": []}, "metrics": {
+        "vllm:cache_config_info": {"type": "gauge", "series": [{"labels": {"block_size": "16"}, "stats": {"avg": 1.0}}]},
+        "vllm:generation_tokens": {"type": "counter", "unit": "tokens", "series": [{"labels": {}, "stats": {"rate": 47.5}}]}}}"#,
+    );
+    assert_eq!(found, [("server.vllm:generation_tokens_rate".to_owned(), 47.5, Some(3))]);
+    for (stat, unit, expected) in [
+        ("rate_avg", "tokens", "tok/s"),
+        ("rate", "requests", "req/s"),
+        ("rate", "", "1/s"),
+        ("count_rate", "seconds", "1/s"),
+        ("sum_rate", "seconds", "seconds/s"),
+        ("count", "seconds", ""),
+        ("p99", "ratio", "ratio"),
+    ] {
+        assert_eq!(unit_of(stat, unit), expected, "{stat} of {unit}");
+    }
+}
+
+#[test]
 fn of_the_scrapes_of_the_measured_phase_the_last_counts() {
     let line = |phase: &str, value: u32| {
         format!(
@@ -56,4 +78,29 @@ fn of_the_scrapes_of_the_measured_phase_the_last_counts() {
             ("server.ttft_count".to_owned(), 3.0, Some(3))
         ]
     );
+}
+
+#[test]
+fn a_scrape_without_a_phase_is_none_of_the_measured_phase() {
+    let line = |phase: &str, value: u32| {
+        format!(
+            r#"{{"endpoint_url": "u", "timestamp_ns": 5, "metrics": {{"at_{value}": [{{"value": {value}.0}}]}}{phase}}}"#
+        )
+    };
+    let parse = |lines: &[String]| {
+        let text = lines.join("\n");
+        let mut input = text.as_bytes();
+        Server.parse(&mut SourceFile::new("server_metrics_export.jsonl", text.len() as u64, &mut input)).unwrap()
+    };
+    let named = |parsed: &Parsed| match &parsed.records[0] {
+        Record::Piece(piece) => piece.extras.iter().map(|extra| extra.name.clone()).collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    };
+    let phased = parse(&[line("", 1), line(r#", "phase_kind": "profiling""#, 2), line("", 3)]);
+    assert_eq!(
+        (named(&phased), phased.notes[0].split(';').next()),
+        (vec!["server.at_2".to_owned()], Some("1 scrapes of the measured phase"))
+    );
+    let older = parse(&[line("", 1), line("", 2)]);
+    assert_eq!((named(&older).len(), older.notes[0].split(';').next()), (2, Some("2 scrapes, without phases")));
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ingest::{Piece, Record};
+use crate::model::known_extra;
 
 fn read(text: &str) -> (Piece, Parsed) {
     assert!(GuideLlmCsv.sniff(&Head::new("benchmarks.csv", text, 1)));
@@ -60,6 +61,28 @@ fn three_lines_of_headers_are_one_name() {
     assert_eq!((piece.setup.batch, piece.workload.as_deref()), (Some(2.0), Some("c2")));
     assert_eq!(piece.readings[0].origin.line, Some(4));
     assert!(parsed.left_out.is_empty(), "{:?}", parsed.left_out);
+}
+
+#[test]
+fn intervals_have_the_names_and_units_of_the_json() {
+    let (piece, _) = read(
+        "Run Info,Benchmark,Request Counts,Request Latency,Request Latency,Time to First Token,Token Metrics\n\
+         Run ID,ID,Errored,Successful Sec,Successful Sec,Successful ms,Successful Input Tokens\n\
+         ,,,Mean,Mean CI,Mean CI,Percentile CIs\n\
+         r,i,2,0.5,\"[0.25, 0.75]\",\"[23.5, 30.5]\",\"{\"\"p50\"\": null}\"\n",
+    );
+    let extras: Vec<(&str, &str)> = piece.extras.iter().map(|e| (e.name.as_str(), e.unit.as_str())).collect();
+    assert_eq!(
+        extras,
+        [
+            ("request_counts_errored", ""),
+            ("request_latency_mean_ci.lower", "s"),
+            ("request_latency_mean_ci.upper", "s"),
+            ("time_to_first_token_ms_mean_ci.lower", "ms"),
+            ("time_to_first_token_ms_mean_ci.upper", "ms"),
+        ]
+    );
+    assert!(known_extra::FAILED_REQUESTS.contains(&extras[0].0), "the check of failed requests finds it");
 }
 
 #[test]

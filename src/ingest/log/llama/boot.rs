@@ -29,8 +29,11 @@ pub const MARKS: &[&str] = &[
     "eval time =",
     "total time =",
     "load time =",
-    "draft acceptance rate",
+    "draft acceptance",
+    "loading model '",
+    "loading draft model",
     "n_slots =",
+    "llama-bench: ",
     "build: ",
     "build_info: ",
     ", compute capability ",
@@ -62,11 +65,23 @@ pub struct Boot {
     pub tpot: Vec<f64>,
     /// Requests beyond those.
     pub dropped: u64,
-    /// Device, MiB, line: of the model, of the cache.
-    model: Vec<(String, f64, u64)>,
-    cache: Vec<(String, f64, u64)>,
+    /// Buffers of the model, of the cache.
+    model: Vec<Buffer>,
+    cache: Vec<Buffer>,
     /// MiB and line of each whole cache.
     caches: Vec<(f64, u64)>,
+    /// Tokens of the first cache, how many streams share them out, and the line.
+    cells: Option<(Figure, f64, u64)>,
+    /// `model loaded`, which stands there at any verbosity.
+    loaded: bool,
+    /// Models that were loaded, and whether a draft was among them.
+    models: u32,
+    draft: bool,
+    /// A context has gone; a cache that comes now is that of the next one.
+    gone: bool,
+    /// MiB of the caches of a context before, and whether any two differ.
+    before: Option<f64>,
+    varied: bool,
     requests: u64,
     prompt_ms: f64,
     prompt_tokens: f64,
@@ -78,30 +93,87 @@ pub struct Boot {
     drafted: f64,
 }
 
+/// What one device holds of a model or a cache.
+#[derive(Debug)]
+struct Buffer {
+    device: String,
+    mib: f64,
+    line: u64,
+    draft: bool,
+}
+
+/// What a process says of its build when it starts. The line below a table of llama-bench is none: `build: 308f61c31 (9536)`.
+pub fn build(line: &str) -> Option<&str> {
+    // A commit of digits alone is longer than the number of any build.
+    let numbered = |word: &str| word.len() < 7 && word.bytes().all(|b| b.is_ascii_digit());
+    let is_process = |rest: &&str| {
+        rest.contains(" with ") || rest.split_once(" (").is_some_and(|(word, _)| numbered(word.trim_start()))
+    };
+    after(line, "build_info: ")
+        .or_else(|| after(line, "print_info: build "))
+        .or_else(|| after(line, "build: ").filter(is_process))
+}
+
 impl Boot {
     /// Something of the model is loaded.
     pub fn is_up(&self) -> bool {
-        !self.cache.is_empty() || !self.caches.is_empty() || self.requests > 0
+        self.loaded || !self.cache.is_empty() || !self.caches.is_empty() || self.requests > 0
+    }
+
+    /// The tests of llama-bench had caches of several sizes.
+    pub fn has_varied(&self) -> bool {
+        self.varied
+    }
+
+    /// What is loaded now is a draft model, or another one behind the first.
+    pub(super) fn is_behind_the_first(&self) -> bool {
+        self.draft || self.models > 1
     }
 
     /// One line.
     pub fn read(&mut self, line_number: u64, line: &str) {
+        // Each test of llama-bench has a context of its own, whose times are printed at its end.
+        self.gone = self.gone || line.contains(PERF) || (line.contains("llama-bench: ") && line.contains(": starting"));
         if line.contains(" time =") {
             self.times(line_number, line);
             return;
         }
-        if let Some(rest) = after(line, "draft acceptance rate") {
-            // `= 0.57576 ( 171 accepted / 297 generated)`
+        if let Some(rest) = after(line, "draft acceptance") {
+            // `rate = 0.57576 ( 171 accepted / 297 generated)`; without `rate` since 2026, and with `mean len` behind.
             if let (Some(accepted), Some(drafted)) = (value_after(rest, "("), value_after(rest, "/")) {
                 self.accepted += accepted;
                 self.drafted += drafted;
             }
             return;
         }
+        self.loaded = self.loaded || line.contains("llama_server: model loaded");
+        self.draft = self.draft || line.contains("loading draft model");
+        self.models += u32::from(line.contains(" tensors from "));
+        if self.gone && ["KV buffer size =", "llama_kv_cache", "KV self size"].iter().any(|word| line.contains(word)) {
+            self.next_context();
+        }
         self.faults.read(line_number, line);
         self.buffers(line_number, line);
         self.cache(line_number, line);
         self.settings(line_number, line);
+    }
+
+    /// Sets the caches of a context that has gone aside.
+    fn next_context(&mut self) {
+        self.gone = false;
+        self.compare();
+        self.caches.clear();
+        self.cache.clear();
+        self.cells = None;
+    }
+
+    fn compare(&mut self) {
+        if self.caches.is_empty() {
+            return;
+        }
+        let sum: f64 = self.caches.iter().map(|(size, _)| size).sum();
+        self.varied = self.varied || self.before.is_some_and(|before| before.total_cmp(&sum).is_ne());
+        self.before = Some(sum);
     }
 
     /// `load_tensors:        CUDA0 model buffer size =  8045.05 MiB`
@@ -118,15 +190,16 @@ impl Boot {
                 continue;
             };
             let device: String = device.chars().take(40).collect();
+            let draft = self.is_behind_the_first();
             let list = match kind {
                 "model" => Some(&mut self.model),
                 "kv" => Some(&mut self.cache),
                 _ => None,
             };
             // A draft model has buffers of its own; only those of the first are the model's.
-            let nth = list.as_ref().map_or(1, |list| 1 + list.iter().filter(|(name, ..)| *name == device).count());
+            let nth = list.as_ref().map_or(1, |list| 1 + list.iter().filter(|part| part.device == device).count());
             if let Some(list) = list.filter(|list| list.len() < 64) {
-                list.push((device.clone(), size.value, line_number));
+                list.push(Buffer { device: device.clone(), mib: size.value, line: line_number, draft });
             }
             let name = if nth > 1 {
                 format!("{kind} buffer {device} of part {nth}")
@@ -149,17 +222,22 @@ impl Boot {
             let name = if nth == 1 { "kv cache".to_owned() } else { format!("kv cache {nth}") };
             self.found.extra(&name, "MiB", size.value, line_number);
         }
+        let first = self.caches.len() < 2;
         if let Some(cells) = rest.split_once(" cells").and_then(|(before, _)| number(before.rsplit('(').next()?)) {
-            if self.found.has("kv_cache_tokens") {
-                self.found.extra(&format!("kv cache {} cells", self.caches.len()), "tokens", cells.value, line_number);
+            // `2/2 seqs`: sequences and streams. The cells are those of one stream; old versions print no streams and have one.
+            let seqs = rest.split_once(" seqs").and_then(|(before, _)| before.rsplit(',').next());
+            let streams = seqs.and_then(|seqs| value_after(seqs, "/")).filter(|count| *count >= 1.0).unwrap_or(1.0);
+            if self.cells.is_none() {
+                self.cells = Some((cells, streams, line_number));
             } else {
-                self.found.metric("kv_cache_tokens", cells, line_number);
+                let name = format!("kv cache {} cells", self.caches.len());
+                self.found.extra(&name, "tokens", cells.value * streams, line_number);
             }
         }
-        if let Some(dtype) = after(rest, "K (").and_then(|rest| rest.split(')').next()) {
+        if let Some(dtype) = after(rest, "K (").and_then(|rest| rest.split(')').next()).filter(|_| first) {
             self.setup.kv_dtype = Some(dtype.trim().to_owned());
         }
-        for (phrase, name) in [("K (", "kv cache K"), ("V (", "kv cache V")] {
+        for (phrase, name) in [("K (", "kv cache K"), ("V (", "kv cache V")].into_iter().filter(|_| first) {
             if let Some(size) = after(rest, phrase).and_then(|rest| with_unit(rest.split_once(':')?.1, "MiB")) {
                 self.found.extra(name, "MiB", size.value, line_number);
             }
@@ -169,9 +247,13 @@ impl Boot {
     /// `prompt eval time = 229.95 ms / 22 tokens (...)`, `eval time = 51.77 ms / 4 tokens (12.94 ms per token, 77.26 tokens per second)`
     fn times(&mut self, line_number: u64, line: &str) {
         if let Some(rest) = after(line, "load time =") {
-            if let Some(figure) = number(rest) {
+            if let Some(figure) = number(rest).filter(|_| !self.found.has_extra("load_time_ms")) {
                 self.found.extra("load_time_ms", "ms", figure.value, line_number);
             }
+            return;
+        }
+        // Over all that a context did: of llama-bench its warm-up and every repetition, and no request.
+        if line.contains(PERF) {
             return;
         }
         let Some(rest) = after(line, "eval time =") else { return };
@@ -199,8 +281,14 @@ impl Boot {
         }
     }
 
-    /// Devices become the figures of the model, requests become sums.
-    pub fn close(&mut self) {
+    fn close_caches(&mut self) {
+        match self.cells {
+            Some((cells, streams, line)) if streams > 1.0 => {
+                self.found.derived("kv_cache_tokens", cells.value * streams, line);
+            }
+            Some((cells, _, line)) => self.found.metric("kv_cache_tokens", cells, line),
+            None => {}
+        }
         match self.caches.as_slice() {
             [] => {}
             [(size, line)] => {
@@ -211,14 +299,28 @@ impl Boot {
                 self.found.derived("kv_cache_gib", sum / MIB_PER_GIB, *line);
             }
         }
-        for (metric, list) in [("model_memory_gib", &self.model), ("kv_cache_gib", &self.cache)] {
+    }
+
+    /// Devices become the figures of the model, requests become sums.
+    pub fn close(&mut self) {
+        self.compare();
+        if self.varied {
+            self.setup.max_model_len = None;
+        } else {
+            self.close_caches();
+        }
+        let lists = [("model_memory_gib", &self.model), ("kv_cache_gib", &self.cache)];
+        for (metric, list) in lists.into_iter().filter(|(metric, _)| *metric == "model_memory_gib" || !self.varied) {
             let on_gpu = |name: &str| !name.starts_with("CPU") && !name.ends_with("_Host");
-            let largest =
-                |gpu: bool| list.iter().filter(|(name, ..)| on_gpu(name) == gpu).max_by(|a, b| a.1.total_cmp(&b.1));
-            if let Some((_, size, line)) = largest(true).or_else(|| largest(false))
+            let largest = |gpu: bool| {
+                let parts = || list.iter().filter(|part| on_gpu(&part.device) == gpu);
+                let of_main = parts().filter(|part| !part.draft).max_by(|a, b| a.mib.total_cmp(&b.mib));
+                of_main.or_else(|| parts().max_by(|a, b| a.mib.total_cmp(&b.mib)))
+            };
+            if let Some(Buffer { mib, line, .. }) = largest(true).or_else(|| largest(false))
                 && !self.found.has(metric)
             {
-                let value = size / MIB_PER_GIB;
+                let value = mib / MIB_PER_GIB;
                 self.found.metric(metric, Figure { value, decimals: None }, *line);
                 if metric == "model_memory_gib" {
                     self.setup.model_memory_gib = Some(value);
@@ -250,3 +352,5 @@ impl Boot {
 
 /// What the program prints for a rate over no time at all.
 const NO_RATE: f64 = 999_999.0;
+/// In front of the times of a whole context.
+const PERF: &str = "llama_perf_context_print:";

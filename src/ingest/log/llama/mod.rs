@@ -9,7 +9,10 @@
 //!
 //! Times of requests are a series of the server's life: it becomes a run's own only where the log lies alone.
 //!
-//! Seen: lines of builds of 2024 to 2026 from their source and from reports; no log of a real server was at hand.
+//! A start is announced by `llama_server: initializing ...`, by its build, or by both; at the verbosity of default only by the first. With
+//! `-v`, `llama-bench` prints the lines of a load too: each test has a cache of its own, and none stands for all where their sizes differ.
+//!
+//! Seen: lines of builds of 2024 to 2026 from their source and from reports, and logs of one build of 2026.
 
 mod boot;
 mod settings;
@@ -54,17 +57,34 @@ const SIGNS: &[&str] = &[
 #[derive(Default)]
 struct Log {
     boots: Boots<Boot>,
+    /// Which of its two lines announced the present start: that of the server, that of the build.
+    announced: [bool; 2],
     ours: bool,
+}
+
+impl Log {
+    /// The line of the build behind that of the server, or the other way round, begins no start of its own.
+    fn announce(&mut self, number: u64, line: &str) {
+        let server = line.trim_end().ends_with(": initializing ...")
+            && (line.contains("llama_server:") || (line.contains("srv") && line.contains(" init:")));
+        if !server && boot::build(line).is_none() {
+            return;
+        }
+        let [by_server, by_build] = self.announced;
+        let (same, other) = if server { (by_server, by_build) } else { (by_build, by_server) };
+        if same || !other || self.boots.now().is_up() {
+            self.boots.start(number, Boot::is_up);
+            self.announced = [false; 2];
+        }
+        self.announced = if server { [true, self.announced[1]] } else { [self.announced[0], true] };
+    }
 }
 
 impl Reader for Log {
     fn line(&mut self, number: u64, line: &str) {
         self.ours = self.ours || SIGNS.iter().any(|sign| line.contains(sign));
-        // A draft model is loaded behind the model, so the loader alone does not begin a start; the build is printed once a process.
-        if line.contains("build: ") && (line.contains(" with ") || line.contains("(")) || line.contains("build_info: ")
-        {
-            self.boots.start(number, Boot::is_up);
-        }
+        // A draft model is loaded behind the model, so the loader alone does not begin a start.
+        self.announce(number, line);
         self.boots.now().read(number, line);
     }
 
@@ -75,6 +95,9 @@ impl Reader for Log {
         let (mut boot, mut notes) = self.boots.finish(Boot::is_up);
         boot.close();
         let up = boot.is_up();
+        if boot.has_varied() {
+            notes.push("its tests have caches of several sizes, so none is taken".to_owned());
+        }
         if boot.dropped > 0 {
             notes.push(format!("times of {} more requests are not listed one by one", boot.dropped));
         }

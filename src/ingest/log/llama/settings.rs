@@ -4,16 +4,19 @@
 //! Not here: memory.
 
 use super::super::cut::{after, model_id, number, number_after, place, with_unit};
-use super::boot::Boot;
+use super::boot::{Boot, build};
 
 impl Boot {
     /// One line.
     pub(super) fn settings(&mut self, line_number: u64, line: &str) {
-        if let Some(path) = after(line, "tensors from ").and_then(|rest| rest.split(" (version").next()) {
+        // At the verbosity of default the path stands there once, in quotes.
+        let loaded = after(line, "tensors from ").and_then(|rest| rest.split(" (version").next());
+        let loading = || after(line, "load_model: loading model '").and_then(|rest| rest.split('\'').next());
+        if let Some(path) = loaded.or_else(loading) {
             let file = model_id(path).map(|id| id.rsplit('/').next().unwrap_or(&id).to_owned());
             self.setup.model_id = self.setup.model_id.take().or(file);
         }
-        if let Some(build) = after(line, "build: ").or_else(|| after(line, "build_info: ")) {
+        if let Some(build) = build(line) {
             let word = build.split(" with ").next().unwrap_or_default().trim();
             self.setup.engine_version = Some(word.chars().take(60).collect());
         }
@@ -24,6 +27,7 @@ impl Boot {
         }
         if let Some((layers, _)) = after(line, "offloaded ").and_then(|rest| rest.split_once(" layers to GPU"))
             && let (Some(on), Some(all)) = (number(layers), number_after(layers, "/"))
+            && !self.is_behind_the_first()
         {
             self.found.extra("layers_on_gpu", "", on.value, line_number);
             self.found.extra("layers", "", all.value, line_number);
@@ -45,10 +49,12 @@ impl Boot {
             } else if key_is("model type") || key_is("general.name") {
                 let text = value().unwrap_or_default().to_owned();
                 self.more(if line.contains("general.name") { "general.name" } else { "model type" }, &text);
-            } else if (key_is("file size") || key_is("model size"))
-                && let Some(size) = value().and_then(|text| with_unit(text, "GiB"))
-            {
-                self.found.extra("file_size", "GiB", size.value, line_number);
+            } else if (key_is("file size") || key_is("model size")) && !self.is_behind_the_first() {
+                let mib = |text| with_unit(text, "MiB").map(|figure| figure.value / 1024.0);
+                let gib = |text| with_unit(text, "GiB").map(|figure| figure.value);
+                if let Some(size) = value().and_then(|text| gib(text).or_else(|| mib(text))) {
+                    self.found.extra("file_size", "GiB", size, line_number);
+                }
             }
         }
         if line.contains("llama_context:") || line.contains("llama_new_context_with_model:") {
@@ -58,6 +64,9 @@ impl Boot {
                 {
                     let value = value.to_owned();
                     self.more(key, &value);
+                    if self.is_behind_the_first() {
+                        continue;
+                    }
                     if key.starts_with("n_ctx_") || (key == "n_ctx" && self.setup.max_model_len.is_none()) {
                         self.setup.max_model_len = number(&value).map(|figure| figure.value);
                     }
@@ -66,6 +75,9 @@ impl Boot {
         }
         if let Some(slots) = number_after(line, "n_slots =") {
             self.more("n_slots", &slots.value.to_string());
+        }
+        if let Some(slot) = number_after(line, "n_ctx_slot =") {
+            self.setup.max_model_len = self.setup.max_model_len.or(Some(slot.value));
         }
     }
 

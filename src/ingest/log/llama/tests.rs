@@ -6,10 +6,14 @@ use crate::ingest::{Piece, Record};
 use crate::model::ExtraValue;
 
 fn read(text: &str) -> Piece {
+    read_with_notes(text).0
+}
+
+fn read_with_notes(text: &str) -> (Piece, Vec<String>) {
     let mut input = text.as_bytes();
     let parsed = parse_kind(&mut SourceFile::new("server.log", text.len() as u64, &mut input), &LLAMA).unwrap();
     match parsed.records.into_iter().next() {
-        Some(Record::Piece(piece)) => *piece,
+        Some(Record::Piece(piece)) => (*piece, parsed.notes),
         other => panic!("{other:?}"),
     }
 }
@@ -65,4 +69,101 @@ fn of_the_file_of_the_model_only_its_name_is_taken() {
     );
     assert_eq!(piece.model.as_deref(), Some("x-Q4_K_M.gguf"));
     assert!(!format!("{piece:?}").contains("someone"));
+}
+
+#[test]
+fn a_start_is_announced_by_the_server_or_its_build_and_both_are_one() {
+    const SERVER: &str = "0.00 I srv  llama_server: initializing ...\n";
+    const LIBRARY: &str = "0.00 I srv          init: initializing ...\n";
+    const BUILD: &str =
+        "0.00 I cmn  common_param: common_params_print_info: build 7 (abc1234) with GNU 12.2.0 for Linux\n";
+    const INFO: &str = "build_info: b7-abc1234\n";
+    const WITH: &str = "build: 7 (abc1234) with cc 13\n";
+    const UP: &str = "prompt eval time = 9.00 ms / 22 tokens (0.4 ms per token, 2444.4 tokens per second)\n\
+                      eval time = 51.77 ms / 4 tokens (12.94 ms per token, 77.26 tokens per second)\n";
+    for (text, starts, version) in [
+        (format!("{SERVER}{BUILD}{UP}"), 1, Some("7 (abc1234)")),
+        (format!("{SERVER}{BUILD}{UP}{SERVER}{BUILD}{UP}"), 2, Some("7 (abc1234)")),
+        (format!("{SERVER}{UP}{SERVER}{UP}"), 2, None),
+        (format!("{LIBRARY}{INFO}{UP}{LIBRARY}{INFO}{UP}"), 2, Some("b7-abc1234")),
+        (format!("{WITH}{SERVER}{UP}{WITH}{SERVER}{UP}"), 2, Some("7 (abc1234)")),
+        (format!("{SERVER}{SERVER}{UP}"), 2, None),
+        // That of llama-bench stands below its table.
+        (format!("{SERVER}{UP}build: 308f61c31 (9536)\nbuild: unknown (0)\n"), 1, None),
+    ] {
+        let (piece, notes) = read_with_notes(&text);
+        assert_eq!(extra(&piece, "requests"), Some(1.0), "{text}");
+        assert_eq!(piece.setup.engine_version.as_deref(), version, "{text}");
+        let told = notes.iter().any(|note| note.contains(&format!("started {starts} times")));
+        assert_eq!(told, starts > 1, "{text} {notes:?}");
+    }
+}
+
+#[test]
+fn cells_are_those_of_one_stream() {
+    for (seqs, tokens) in [("2/2 seqs", 8192.0), (" 4/ 1 seqs", 4096.0), ("4 seqs", 4096.0)] {
+        let piece = read(&format!(
+            "llama_kv_cache: size =    8.00 MiB (  4096 cells,   4 layers,  {seqs}), K (f16):    4.00 MiB, V (f16):    4.00 MiB\n"
+        ));
+        assert_eq!(value(&piece, "kv_cache_tokens"), Some(tokens), "{seqs}");
+    }
+}
+
+#[test]
+fn accepted_drafts_are_read_with_and_without_the_word_rate() {
+    let piece = read(
+        "slot print_timing: id  0 | task 0 | prompt eval time = 9.00 ms / 22 tokens\n\
+         slot print_timing: id  0 | task 0 | draft acceptance = 0.10000 (    1 accepted /    10 generated), mean len =  1.11\n\
+         draft acceptance rate = 0.30000 (   9 accepted /    30 generated)\n",
+    );
+    assert_eq!((extra(&piece, "spec_decode_accepted"), extra(&piece, "spec_decode_drafted")), (Some(10.0), Some(40.0)));
+    assert_eq!(extra(&piece, "spec_decode_acceptance_rate"), Some(25.0));
+}
+
+#[test]
+fn with_a_draft_model_the_figures_are_those_of_the_model() {
+    let model = "llama_model_loader: loaded meta data with 26 key-value pairs and 39 tensors from m/main.gguf (version GGUF V3 (latest))\n\
+        print_info: file size   = 512.00 MiB (32.00 BPW) \nload_tensors:        CUDA0 model buffer size =   512.00 MiB\n\
+        llama_context: n_ctx_seq             = 4096\n\
+        llama_kv_cache: size =    4.00 MiB (  4096 cells,   4 layers,  1/1 seqs), K (f16):    2.50 MiB, V (f16):    1.50 MiB\n";
+    let draft = model.replace("main", "draft").replace("f16", "q8_0").replace("4096", "1024").replace("2.50", "0.50");
+    let text = format!("{model}common_speculative_init_result: loading draft model 'm/draft.gguf'\n{draft}");
+    let piece = read(&text);
+    let memory = piece.readings.iter().find(|reading| reading.metric == "model_memory_gib").unwrap();
+    assert_eq!((memory.value, memory.origin.line), (0.5, Some(3)));
+    assert_eq!((value(&piece, "kv_cache_tokens"), extra(&piece, "kv cache 2 cells")), (Some(4096.0), Some(1024.0)));
+    assert_eq!((extra(&piece, "kv cache K"), extra(&piece, "kv cache V")), (Some(2.5), Some(1.5)));
+    assert_eq!((piece.setup.kv_dtype.as_deref(), piece.setup.max_model_len), (Some("f16"), Some(4096.0)));
+    assert_eq!((piece.model.as_deref(), extra(&piece, "file_size")), (Some("main.gguf"), Some(0.5)));
+}
+
+#[test]
+fn at_the_verbosity_of_default_the_model_and_the_context_are_named_once() {
+    let piece = read(
+        "srv    load_model: loading model '/home/someone/x-Q4_0.gguf'\n\
+         srv    load_model: initializing, n_slots = 2, n_ctx_slot = 4096, kv_unified = 'false'\nsrv  llama_server: model loaded\n",
+    );
+    assert_eq!((piece.model.as_deref(), piece.setup.max_model_len), (Some("x-Q4_0.gguf"), Some(4096.0)));
+    assert!(!format!("{piece:?}").contains("someone"));
+}
+
+#[test]
+fn tests_of_llama_bench_are_no_requests_and_their_caches_are_not_added_up() {
+    let test = |number: u32, cells: u32| {
+        format!(
+            "llama-bench: benchmark {number}/2: starting\n\
+             llama_kv_cache:        CPU KV buffer size =     {cells}.00 MiB\n\
+             llama_kv_cache: size =    {cells}.00 MiB (   {cells} cells,   4 layers,  1/1 seqs), K (f16):    1.00 MiB, V (f16):    1.00 MiB\n\
+             llama_perf_context_print:        load time =      1{number}.00 ms\n\
+             llama_perf_context_print: prompt eval time =       0.00 ms /   128 tokens (    0.00 ms per token,      inf tokens per second)\n\
+             llama_perf_context_print:        eval time =       5.00 ms /    49 runs   (    0.10 ms per token,      10.0 tokens per second)\n"
+        )
+    };
+    let same = read(&(test(1, 512) + &test(2, 512)));
+    assert_eq!((value(&same, "kv_cache_gib"), value(&same, "kv_cache_tokens")), (Some(0.5), Some(512.0)));
+    assert_eq!((same.series.len(), extra(&same, "requests"), extra(&same, "kv cache 2")), (0, None, None));
+    assert_eq!(extra(&same, "load_time_ms"), Some(11.0));
+    let (piece, notes) = read_with_notes(&(test(1, 512) + &test(2, 256)));
+    assert_eq!((value(&piece, "kv_cache_gib"), value(&piece, "kv_cache_tokens")), (None, None));
+    assert_eq!(notes, ["its tests have caches of several sizes, so none is taken"]);
 }

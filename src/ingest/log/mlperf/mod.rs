@@ -5,8 +5,10 @@
 //!
 //! All latencies are in nanoseconds and run from the moment at which the query was **scheduled**. Server: the completed rates are the
 //! throughput, the scheduled rate is what was offered. Offline: one query of all samples, so latencies count from the start of the test.
-//! Multi-stream: a query holds several samples, its latency is no request's. `Result is : INVALID` says that a limit or a count was not
-//! met; the figures stand. Seen: LoadGen 0.5 to 5.1 in documents and sources; token figures since 4.0.
+//! Multi-stream: a query holds several samples, its latency is no request's; first tokens and TPOT are those of samples, and the detailed
+//! log has the latency of samples too. Counts are of queries, so requests are that times the samples of one. `Result is : INVALID` says that
+//! a limit or a count was not met; the figures stand, and the run is marked. Seen: LoadGen 0.5 to 5.1 in documents and sources, 6.0.17 in
+//! runs; token figures since 4.0.
 
 mod run;
 
@@ -57,7 +59,7 @@ pub static MLPERF: Kind = Kind {
     name: "mlperf-loadgen",
     about: About {
         tool: "MLPerf LoadGen (`mlperf_log_summary.txt`, `mlperf_log_detail.txt`)",
-        versions: "0.5 to 5.1; tokens since 4.0",
+        versions: "0.5 to 6.0; tokens since 4.0",
         sign: "`MLPerf Results Summary`, or `:::MLLOG` lines with keys of LoadGen",
         reads: "rates, latency, TTFT and TPOT with percentiles, verdict, settings; counts and version from the detailed log",
     },
@@ -165,7 +167,13 @@ impl Log {
         match (key, word) {
             ("loadgen_version", Some(word)) => run.setup.tool_version = Some(word),
             ("effective_scenario", Some(word)) => run.scenario = Some(scenario(&word)),
-            (_, Some(word)) => run.setting(key, &word),
+            ("result_validity", Some(word)) => run.verdict(number, &word),
+            (_, Some(word)) => {
+                if let Json::Bool(met) = value.node.kind {
+                    run.condition(key, met);
+                }
+                run.setting(key, &word);
+            }
             (_, None) => {
                 if let Ok(figure) = value.figure() {
                     run.detail(number, key, figure);

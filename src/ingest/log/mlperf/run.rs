@@ -7,10 +7,10 @@ use super::RULE;
 use crate::ingest::figure::Figure;
 use crate::ingest::sheet::{plain, suffix};
 use crate::ingest::{Parsed, Piece, SourceFile, Standing, slug};
-use crate::model::{Extra, ExtraValue, Reading, Setup, Status};
+use crate::model::{Extra, ExtraValue, Reading, Setup, Status, known_extra};
 
-/// Milliseconds in a nanosecond.
-const NS: f64 = 1e-6;
+/// Nanoseconds in a millisecond.
+const NS: f64 = 1e6;
 /// Label of a rate, metric.
 const RATES: &[(&str, &str)] = &[
     ("Completed samples per second", "request_throughput_req_s"),
@@ -24,32 +24,41 @@ const RATES: &[(&str, &str)] = &[
 const OTHERS: &[(&str, &str, &str)] = &[
     ("Scheduled samples per second", "req/s", "what was offered, not what was done"),
     ("QPS w/o loadgen overhead", "req/s", "one by the mean latency"),
-    ("TPS w/o loadgen overhead", "tok/s", "tokens by the sum of latencies"),
+    ("TPS w/o loadgen overhead", "tok/s", BY_LATENCIES),
 ];
-/// End of the label of a latency, metric.
+/// End of the label of a latency, metric. One program writes both names of TPOT into one summary.
 const LATENCIES: &[(&str, &str)] = &[
     ("first token latency (ns)", "ttft_ms"),
+    ("first token percentile latency (ns)", "ttft_ms"),
     ("time to output token (ns)", "tpot_ms"),
+    ("time per output token (ns)", "tpot_ms"),
     ("latency (ns)", "e2e_latency_ms"),
 ];
-/// Keys of the detailed log: key, metric, factor.
-const DETAILS: &[(&str, &str, f64)] = &[
-    ("result_completed_samples_per_sec", "request_throughput_req_s", 1.0),
-    ("result_samples_per_second", "request_throughput_req_s", 1.0),
-    ("result_qps_with_loadgen_overhead", "request_throughput_req_s", 1.0),
-    ("result_tokens_per_second", "output_throughput_tok_s", 1.0),
+/// Keys of the detailed log: key, metric, the scenario whose summary gives that figure where there are several of one meaning.
+const DETAILS: &[(&str, &str, Option<&str>)] = &[
+    ("result_completed_samples_per_sec", "request_throughput_req_s", None),
+    ("result_samples_per_second", "request_throughput_req_s", None),
+    ("result_qps_with_loadgen_overhead", "request_throughput_req_s", None),
+    ("result_tokens_per_second", "output_throughput_tok_s", None),
+    ("result_completed_tokens_per_second", "output_throughput_tok_s", Some("server")),
+    ("result_token_throughput_with_loadgen_overhead", "output_throughput_tok_s", Some("singlestream")),
 ];
+/// Key of tokens by the sum of latencies, which it gives for a nanosecond.
+const TOKENS_A_NS: &str = "result_token_throughput";
 
 const PER_QUERY: &str = "of a query of several samples";
+const BY_LATENCIES: &str = "tokens by the sum of latencies";
 const ESTIMATE: &str = "an estimate by early stopping, above the percentile itself";
 
-/// Metric, what is written, factor, line, key.
+/// Metric, what is written, divisor, line, key.
 type Taken = (String, Figure, f64, u64, Option<String>);
 /// Name, unit, what is written, why it is no metric, line.
 type Other = (String, &'static str, f64, Option<&'static str>, u64);
 
 /// Most figures and most settings that are kept of one run.
 const KEPT: usize = 512;
+/// Most conditions that are said not to be met; the tool has four.
+const CONDITIONS: usize = 8;
 
 /// See the module.
 #[derive(Default)]
@@ -61,8 +70,16 @@ pub(super) struct Run {
     /// Label of the scenario.
     pub scenario: Option<String>,
     accuracy: bool,
-    invalid: Option<bool>,
+    /// Whether the result is called invalid, and the line that says so.
+    invalid: Option<(bool, u64)>,
+    /// What was not met.
+    unmet: Vec<String>,
+    /// The summary gives latencies of whole queries, each of several samples; first tokens and TPOT are those of samples.
     per_query: bool,
+    /// `ttft` and `tpot` have an early stopping of their own, under one label.
+    section: &'static str,
+    queries: Option<f64>,
+    samples: Option<f64>,
 }
 
 /// A scenario as a label: `Single Stream` and `SingleStream` are one.
@@ -74,15 +91,24 @@ impl Run {
     /// A line of the results and of the additional statistics.
     pub fn result(&mut self, number: u64, label: &str, value: &str) {
         match label {
-            "Scenario" => self.scenario = Some(scenario(value)),
+            "Scenario" => {
+                let scenario = scenario(value);
+                self.per_query = scenario == "multistream";
+                self.scenario = Some(scenario);
+            }
             "Mode" => {
                 self.accuracy = value.starts_with("Accuracy");
                 self.setting("mode", value);
             }
             "SUT name" => {}
-            "Result is" => self.invalid = Some(value != "VALID"),
+            "Result is" => self.verdict(number, value),
             "Per-query latency" => self.per_query = true,
+            "TTFT Early Stopping Result" => self.section = "ttft ",
+            "TPOT Early Stopping Result" => self.section = "tpot ",
             _ if label.ends_with("satisfied") => {
+                if value.eq_ignore_ascii_case("no") {
+                    self.unmet(label.trim_end_matches("satisfied").trim_end());
+                }
                 if let (Some(label), Some(value)) = (plain(label), plain(value)) {
                     self.setting(&label, &value);
                 }
@@ -91,6 +117,24 @@ impl Run {
                 let Some(figure) = Figure::parse(value).filter(|figure| figure.value.is_finite()) else { return };
                 self.figure(number, label, figure);
             }
+        }
+    }
+
+    /// Whether the result is `VALID`.
+    pub fn verdict(&mut self, number: u64, word: &str) {
+        self.invalid = Some((word != "VALID", number));
+    }
+
+    /// A condition of the detailed log, such as `result_min_duration_met`.
+    pub fn condition(&mut self, key: &str, met: bool) {
+        if !met && let Some(name) = key.strip_suffix("_met") {
+            self.unmet(&name.trim_start_matches("result_").replace('_', " "));
+        }
+    }
+
+    fn unmet(&mut self, name: &str) {
+        if self.unmet.len() < CONDITIONS {
+            self.unmet.extend(plain(&name.to_lowercase()));
         }
     }
 
@@ -105,11 +149,11 @@ impl Run {
         }
         let lower = label.to_ascii_lowercase();
         if lower.contains("early stopping") {
-            self.extra((lower, "ns", figure.value, Some(ESTIMATE), number));
+            self.extra((format!("{}{lower}", self.section), "ns", figure.value, Some(ESTIMATE), number));
         } else if let Some((start, metric)) =
             LATENCIES.iter().find_map(|(end, metric)| Some((lower.strip_suffix(end)?.trim(), *metric)))
         {
-            match (statistic(start), self.per_query) {
+            match (statistic(start), self.per_query && metric == "e2e_latency_ms") {
                 (Some(statistic), false) if suffix(&statistic).is_some() => {
                     let suffix = suffix(&statistic).unwrap_or_default();
                     self.reading(format!("{metric}{suffix}"), figure, NS, number, None);
@@ -130,12 +174,21 @@ impl Run {
             return;
         }
         let field = Some(format!("/{key}"));
-        if let Some((_, metric, factor)) = DETAILS.iter().find(|(name, ..)| *name == key) {
-            self.reading((*metric).to_owned(), figure, *factor, number, field);
+        let of_this = |only: Option<&str>| only.is_none() || only == self.scenario.as_deref();
+        if let Some((_, metric, _)) = DETAILS.iter().find(|(name, _, only)| *name == key && of_this(*only)) {
+            self.reading((*metric).to_owned(), figure, 1.0, number, field);
             return;
         }
-        if key == "result_query_count" {
-            self.setup.requests = figure.finite();
+        match key {
+            "result_query_count" => self.queries = figure.finite(),
+            "effective_samples_per_query" => self.samples = figure.finite(),
+            TOKENS_A_NS => {
+                self.extra((key.to_owned(), "tok/s", figure.value * 1e9, Some(BY_LATENCIES), number));
+                return;
+            }
+            // Zero is the estimate of the scenarios that make none.
+            _ if key.starts_with("early_stopping_latency") && figure.value <= 0.0 => return,
+            _ => {}
         }
         if !key.starts_with("result_") && !key.starts_with("early_stopping") {
             self.setting(key, &figure.value.to_string());
@@ -149,12 +202,18 @@ impl Run {
             }
             None => {
                 let unit = match key {
-                    "result_token_throughput" | "result_token_throughput_with_loadgen_overhead" => "tok/s",
+                    "result_completed_tokens_per_second" | "result_token_throughput_with_loadgen_overhead" => "tok/s",
                     "result_scheduled_samples_per_sec" | "result_qps_without_loadgen_overhead" => "req/s",
                     _ if key.ends_with("_ns") || key.contains("output_token_") => "ns",
+                    // Of a single stream and of a multi-stream: no unit, but the scenario.
+                    "early_stopping_latency_ss" | "early_stopping_latency_ms" => "ns",
                     _ => "",
                 };
-                let why = key.contains("per_query").then_some(PER_QUERY);
+                let why = if key.starts_with("early_stopping_latency") {
+                    Some(ESTIMATE)
+                } else {
+                    (key.contains("per_query") || key.ends_with("query_latency_ns")).then_some(PER_QUERY)
+                };
                 self.extra((key.to_owned(), unit, figure.value, why, number));
             }
         }
@@ -173,18 +232,18 @@ impl Run {
         }
     }
 
-    fn reading(&mut self, metric: String, figure: Figure, factor: f64, number: u64, field: Option<String>) {
+    fn reading(&mut self, metric: String, figure: Figure, divisor: f64, number: u64, field: Option<String>) {
         // The headline percentile stands again among the additional ones.
         if self.readings.iter().all(|(ours, ..)| *ours != metric) {
-            self.readings.push((metric, figure, factor, number, field));
+            self.readings.push((metric, figure, divisor, number, field));
         }
     }
 
     pub fn piece(self, file: &SourceFile<'_>, standing: Standing, parsed: &mut Parsed) -> Piece {
-        let reading = |(metric, figure, factor, line, field): Taken| Reading {
+        let reading = |(metric, figure, divisor, line, field): Taken| Reading {
             metric,
-            value: figure.value * factor,
-            decimals: if factor == 1.0 { figure.decimals } else { figure.decimals.map(|_| 6) },
+            value: figure.value / divisor,
+            decimals: if divisor == 1.0 { figure.decimals } else { figure.decimals.map(|_| 6) },
             origin: file.origin(Some(line), field, RULE),
         };
         let extra = |(name, unit, value, why, line): Other| Extra {
@@ -195,32 +254,45 @@ impl Run {
             origin: file.origin(Some(line), None, RULE),
         };
         let readings: Vec<Reading> = self.readings.into_iter().map(reading).collect();
-        if self.invalid == Some(true) {
-            parsed
-                .notes
-                .push("LoadGen calls the result INVALID: a limit, a duration or a count was not met".to_owned());
+        let mut extras: Vec<Extra> = self.extras.into_iter().map(extra).collect();
+        if let Some((true, line)) = self.invalid {
+            let unmet = if self.unmet.is_empty() {
+                "a limit, a duration or a count was not met".to_owned()
+            } else {
+                format!("not met: {}", self.unmet.join(", "))
+            };
+            parsed.notes.push(format!("LoadGen calls the result INVALID: {unmet}"));
+            extras.push(Extra {
+                name: known_extra::INVALID.to_owned(),
+                unit: String::new(),
+                value: ExtraValue::Text(unmet),
+                why: None,
+                origin: file.origin(Some(line), None, RULE),
+            });
         }
         if self.accuracy {
             parsed.notes.push("a run for accuracy: what it measures of speed is no result".to_owned());
         }
         let mut setup = Setup { tool: Some(RULE.to_owned()), ..self.setup };
-        if let Some(invalid) = self.invalid {
+        setup.requests = self.queries.map(|queries| queries * self.samples.unwrap_or(1.0)).or(setup.requests);
+        if let Some((invalid, _)) = self.invalid {
             setup.more.insert("result".to_owned(), if invalid { "INVALID" } else { "VALID" }.to_owned());
         }
-        let done = self.invalid.is_some() && !readings.is_empty();
+        // What speaks beside others does not say that they ended.
+        let done = standing != Standing::Beside && self.invalid.is_some() && !readings.is_empty();
         Piece {
             standing,
             workload: self.scenario.filter(|_| standing != Standing::Beside),
             status: done.then_some(Status::Done),
             readings: if self.accuracy { Vec::new() } else { readings },
-            extras: self.extras.into_iter().map(extra).collect(),
+            extras,
             setup,
             ..Piece::default()
         }
     }
 }
 
-/// `Min`, `Mean`, `90.00 percentile`, `90th percentile`, `99th first token percentile`: the statistic as other tools name it.
+/// `Min`, `Mean`, `90.00 percentile`, `90th percentile`, `99.0th`: the statistic as other tools name it.
 fn statistic(words: &str) -> Option<String> {
     let first = words.split_whitespace().next()?;
     if matches!(first, "min" | "max" | "mean") {

@@ -17,6 +17,9 @@ const SGLANG_TOOL: &str = "sglang-bench-serving";
 /// A block without its end stops here: the longest that was seen has 60 lines.
 const LONGEST: u32 = 200;
 
+/// Conversations have as many lines again for each of their turns.
+const LONGEST_OF_TURNS: u32 = 4_000;
+
 /// Lines of one block that are named although they were not understood.
 const ODD: usize = 8;
 
@@ -36,6 +39,17 @@ const LABELS: &[(&str, &str)] = &[
     ("request throughput (req/s)", "request_throughput"),
     ("input throughput (inputs/s)", "input_sequence_throughput"),
     ("request goodput (req/s)", "request_goodput"),
+    ("slo attainment (%)", "slo_attainment_pct"),
+    ("ttft slo attainment (%)", "slo_attainment_by_metric_pct.ttft"),
+    ("tpot slo attainment (%)", "slo_attainment_by_metric_pct.tpot"),
+    ("e2e slo attainment (%)", "slo_attainment_by_metric_pct.e2e"),
+    ("total prompt tokens", "cache_report.total_prompt_tokens"),
+    ("total cached tokens", "cache_report.total_cached_tokens"),
+    ("cache hit rate", "cache_report.cache_hit_rate_pct"),
+    // Of so many in all: `4/4`.
+    ("conversations completed/total", "conversations_completed"),
+    ("avg turns completed", "avg_turns_completed"),
+    ("avg conversation duration (ms)", "avg_conversation_duration_ms"),
     ("input token throughput (tok/s)", "input_throughput"),
     ("output token throughput (tok/s)", "output_throughput"),
     ("peak output token throughput (tok/s)", "max_output_tokens_per_s"),
@@ -68,6 +82,8 @@ const WORDS: &[(&str, &str)] = &[
     ("maximum request concurrency", "max_concurrency"),
     ("max request concurrency", "max_concurrency"),
     ("max reqeuest concurrency", "max_concurrency"),
+    ("turns per conversation (configured)", "turns_per_conversation"),
+    ("inter-turn delay (ms)", "inter_turn_delay_ms"),
 ];
 
 /// Name between the statistic and the unit, part of the key.
@@ -92,10 +108,13 @@ pub(super) struct Block {
     complete: bool,
     lines: u32,
     odd: Vec<String>,
+    /// Whether it is of conversations, and which of their turns the lines are of; 0 for all of them.
+    turns: bool,
+    turn: u32,
 }
 
 impl Block {
-    pub fn new(line: u64, start: usize, settings: Vec<(String, String)>) -> Self {
+    pub fn new(line: u64, start: usize, turns: bool, settings: Vec<(String, String)>) -> Self {
         // Of the lines before, those of the block win: they are taken later.
         let settings = settings
             .into_iter()
@@ -109,6 +128,8 @@ impl Block {
             complete: false,
             lines: 0,
             odd: Vec::new(),
+            turns,
+            turn: 0,
         }
     }
 
@@ -120,10 +141,16 @@ impl Block {
         if rule {
             self.complete = true;
         }
-        if rule || self.lines > LONGEST {
+        if rule || self.lines > if self.turns { LONGEST_OF_TURNS } else { LONGEST } {
             return true;
         }
         if body.starts_with("--") {
+            let turn = body.trim_matches(['-', ' ']).strip_prefix("Turn ").and_then(|rest| rest.split(' ').next());
+            self.turn = turn.and_then(|turn| turn.parse().ok()).unwrap_or(self.turn);
+            return false;
+        }
+        if let Some(limits) = body.strip_prefix("SLOs (ms):") {
+            self.settings.push(("goodput".to_owned(), limits.trim().to_owned()));
             return false;
         }
         if let Some((label, value)) = body.rsplit_once(':') {
@@ -135,11 +162,18 @@ impl Block {
     fn pair(&mut self, number: u64, label: &str, value: &str) {
         // A prefix of changing length leaves something in front of a label.
         let lower = label.to_ascii_lowercase();
+        let users = self.turns && self.turn == 0 && lower == "concurrency";
+        if users {
+            self.settings.push(("max_concurrency".to_owned(), value.to_owned()));
+            return;
+        }
         if let Some((_, name)) = WORDS.iter().find(|(known, _)| lower == *known) {
             self.settings.push(((*name).to_owned(), value.to_owned()));
             return;
         }
         let word = value.split([' ', '|']).find(|word| !word.is_empty()).unwrap_or_default();
+        let word = word.strip_suffix('%').unwrap_or(word);
+        let word = if lower.ends_with("/total") { word.split('/').next().unwrap_or(word) } else { word };
         let Some(figure) = Figure::parse(word).filter(|_| !word.is_empty()) else {
             if self.odd.len() == ODD || value.is_empty() || !word.bytes().any(|byte| byte.is_ascii_digit()) {
                 // A heading, or a word.
@@ -150,6 +184,11 @@ impl Block {
         };
         if let Some(key) = key_of(&lower) {
             let unit = key.starts_with("spec_decode_acceptance_pct").then(|| "%".to_owned());
+            // As the JSON of the same run has it, counted from 0.
+            let key = match self.turn.checked_sub(1) {
+                Some(turn) => format!("per_turn_metrics.{turn}.{key}"),
+                None => key,
+            };
             self.figures.push((key, unit, figure, number));
             return;
         }
@@ -187,15 +226,20 @@ impl Block {
         if sheet.get("spec_decode_acceptance_rate").is_some() || sheet.get("accept_length").is_some() {
             piece.setup.speculative = Some("on".to_owned());
         }
+        if self.turns {
+            piece.setup.requests = sheet.get("completed").map(|done| done + sheet.get("failed").unwrap_or(0.0));
+        }
         let load = Load {
-            dataset: None,
+            dataset: self.turns.then_some("multi-turn"),
             completed: sheet.get("completed"),
             input: sheet.get("total_input_tokens"),
             output: sheet.get("total_output_tokens"),
         };
         let (input, output) = load.lengths();
         piece.setup.isl = input.or(piece.setup.isl);
-        piece.setup.osl = output.or(piece.setup.osl);
+        // What was asked for is no length of answers that have none: embeddings, scores.
+        let wordless = sheet.get("total_input_tokens").is_some() && load.output.is_none();
+        piece.setup.osl = output.or(piece.setup.osl).filter(|_| !wordless);
         let asked = (flavour == Flavour::Sglang).then(|| sglang::workload(&piece.setup)).flatten();
         piece.workload = asked.or_else(|| load.workload(&piece.setup));
         piece.fingerprint = match (sheet.failure(), flavour) {

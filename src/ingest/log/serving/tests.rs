@@ -188,3 +188,44 @@ fn a_block_that_is_cut_off_or_failed_says_so() {
     assert!(matches!(piece.status, Some(Status::Failed(_))) && piece.readings.is_empty());
     assert_eq!(piece.fingerprint, None);
 }
+
+#[test]
+fn a_block_of_conversations_has_its_turns_beside_it() {
+    let text = "============ Multi-Turn Benchmark Result =============\nConversations completed/total:           4/4\n\
+        Turns per conversation (configured):     3\nConcurrency:                             2\nInter-turn delay (ms):                   0\n\
+        Benchmark duration (s):                  0.95\n------------- Overall (All Turns) --------------\nSuccessful requests:                     11\n\
+        Failed requests:                         1\nTotal input tokens:                      880\nTotal generated tokens:                  176\n\
+        Mean TTFT (ms):                          34.69\n------------- Turn 1 (4 samples) ---------------\nSuccessful requests:                     4\n\
+        Mean TTFT (ms):                          32.11\n==================================================\n";
+    let mut input = text.as_bytes();
+    let mut parsed = parse_kind(&mut SourceFile::new("x.log", text.len() as u64, &mut input), &VLLM).unwrap();
+    let Some(Record::Piece(piece)) = parsed.records.pop() else { panic!("{parsed:?}") };
+    assert_eq!((piece.setup.batch, piece.setup.requests), (Some(2.0), Some(12.0)));
+    assert_eq!(piece.workload.as_deref(), Some("multi-turn-80-16-c2"));
+    let ttft: Vec<f64> = piece.readings.iter().filter(|r| r.metric == "ttft_ms").map(|r| r.value).collect();
+    assert_eq!(ttft, [34.69]);
+    assert!(piece.extras.iter().any(|e| e.name == "per_turn_metrics.0.mean_ttft" && e.unit == "ms" && e.why.is_some()));
+    assert!(parsed.not_understood.is_empty(), "{:?}", parsed.not_understood);
+}
+
+#[test]
+fn limits_per_cents_and_requests_without_an_answer_are_read_as_such() {
+    let text = SGLANG_TEXT.replace(
+        "Concurrency:                             7.96",
+        "Concurrency:                             7.96\nSLOs (ms):                               ttft:60 tpot:7.5\nTTFT SLO attainment (%):                 91.67\nCache hit rate:                          12.5%",
+    );
+    let mut input = text.as_bytes();
+    let mut parsed = parse_kind(&mut SourceFile::new("x.log", text.len() as u64, &mut input), &SGLANG).unwrap();
+    assert!(parsed.not_understood.is_empty(), "{:?}", parsed.not_understood);
+    let Some(Record::Piece(piece)) = parsed.records.pop() else { panic!("{parsed:?}") };
+    assert_eq!(piece.setup.more.get("goodput").map(String::as_str), Some("ttft:60 tpot:7.5"));
+    for (name, value) in [("slo_attainment_by_metric_pct.ttft", 91.67), ("cache_report.cache_hit_rate_pct", 12.5)] {
+        let extra = piece.extras.iter().find(|extra| extra.name == name).unwrap();
+        assert_eq!((extra.unit.as_str(), &extra.value), ("%", &crate::model::ExtraValue::Number(value)));
+    }
+    let embeddings = VLLM_TEXT.replace("Total generated tokens:                  12800     \n", "");
+    let mut input = embeddings.as_bytes();
+    let mut parsed = parse_kind(&mut SourceFile::new("x.log", embeddings.len() as u64, &mut input), &VLLM).unwrap();
+    let Some(Record::Piece(piece)) = parsed.records.pop() else { panic!("{parsed:?}") };
+    assert_eq!(piece.setup.osl, None);
+}
