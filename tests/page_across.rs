@@ -63,7 +63,7 @@ fn a_model_has_a_line_per_environment_a_trade_off_and_its_memory_and_every_point
         assert!(html.contains(words), "'{words}' is not on the page");
     }
     let sweep = &ANALYSIS.across.sweeps[0];
-    assert_eq!(sweep.lines.iter().map(|l| l.label.as_str()).collect::<Vec<_>>(), ["container", "native"]);
+    assert_eq!(sweep.lines.iter().map(|l| l.label.as_str()).collect::<Vec<_>>(), ["native", "container"]);
     // The cell of a single run leads to that run.
     let single = ANALYSIS.runs.iter().find(|r| r.environment == "container" && r.workload == "b64").unwrap();
     assert!(html.contains(&format!("../../r/{}/index.html", single.id)));

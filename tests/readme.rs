@@ -35,6 +35,9 @@ fn the_first_command_says_what_the_readme_shows() {
     let text = readme();
     let shown = blocks(&text, "text").first().copied().unwrap_or_default();
     assert_eq!(said.replace(site, "site"), shown, "the README's first block is not what the program prints");
+    let traps = std::fs::read_dir(Path::new(site).join("traps")).expect("pages of traps");
+    let traps = traps.filter(|entry| entry.as_ref().is_ok_and(|entry| entry.path().is_dir())).count();
+    assert!(text.contains(&format!("looks for {traps} known ways")), "the README counts other than {traps} traps");
 }
 
 #[test]

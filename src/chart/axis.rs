@@ -21,20 +21,22 @@ pub struct Axis {
     log: bool,
     /// Logarithmic with ticks at powers of two.
     twos: bool,
+    /// Linear with ticks at whole numbers.
+    whole: bool,
 }
 
 impl Axis {
     /// Exactly these ends; equal or unusable ones are widened.
     pub fn exact(low: f64, high: f64) -> Self {
         if !(number::usable(low) && number::usable(high)) {
-            return Self { low: 0.0, high: 1.0, log: false, twos: false };
+            return Self { low: 0.0, high: 1.0, log: false, twos: false, whole: false };
         }
         if low < high && (high - low) > low.abs().max(high.abs()) * 1e-9 {
-            return Self { low, high, log: false, twos: false };
+            return Self { low, high, log: false, twos: false, whole: false };
         }
         // All values equal: a window around them, one per cent either way, so that they stand in the middle.
         let half = if low == 0.0 { 1.0 } else { low.abs() * 0.01 };
-        Self { low: low - half, high: high + half, log: false, twos: false }
+        Self { low: low - half, high: high + half, log: false, twos: false, whole: false }
     }
 
     /// Around usable values with a margin; `None` when there is none.
@@ -42,6 +44,11 @@ impl Axis {
         let (low, high) = extent(values)?;
         let pad = (high - low) * MARGIN;
         Some(Self::exact(low - pad, high + pad))
+    }
+
+    /// The same for numbers of things, between which nothing lies: no tick stands at a fraction.
+    pub fn around_whole(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        Some(Self { whole: true, ..Self::around(values)? })
     }
 
     /// From zero to a little above the largest usable value.
@@ -57,7 +64,7 @@ impl Axis {
             return None;
         }
         let factor = libm::pow(high / low, MARGIN).max(1.02);
-        Some(Self { low: low / factor, high: high * factor, log: true, twos: false })
+        Some(Self { low: low / factor, high: high * factor, log: true, twos: false, whole: false })
     }
 
     /// The same with a tick at every doubling, for batch sizes and the like.
@@ -103,6 +110,9 @@ impl Axis {
         {
             step = round_step(step / 2.6);
             tries += 1;
+        }
+        if self.whole {
+            step = step.max(1.0);
         }
         let decimals = (-libm::floor(libm::log10(step) + 1e-9)).clamp(0.0, 9.0) as usize;
         let (first, last) = (libm::ceil(self.low / step - 1e-9), libm::floor(self.high / step + 1e-9));
@@ -205,6 +215,17 @@ mod tests {
         let axis = Axis::around([70.0, 70.0]).unwrap();
         assert!((axis.share(70.0) - 0.5).abs() < 1e-9);
         assert!(axis.ticks(4).len() >= 2);
+    }
+
+    #[test]
+    fn between_the_second_and_the_third_of_something_there_is_no_tick() {
+        let texts = |last: u32| -> Vec<_> {
+            let axis = Axis::around_whole((1..=last).map(f64::from)).unwrap();
+            axis.ticks(5).into_iter().map(|(_, text)| text).collect()
+        };
+        assert_eq!(texts(1), ["1"]);
+        assert_eq!(texts(3), ["1", "2", "3"]);
+        assert_eq!(texts(40), ["0", "10", "20", "30", "40"]);
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub fn badge(subject: &str, message: &str, tone: Tone) -> String {
     // The text is set to the width that was measured, so that it fits whatever font there is.
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{all}\" height=\"{HEIGHT}\" viewBox=\"0 0 {all} {HEIGHT}\" role=\"img\" \
-         aria-label=\"{whole}\"><title>{whole}</title>\
+         aria-label=\"{whole}\"><title>{whole}</title><desc>A verdict and its interval.</desc>\
          <rect width=\"{first}\" height=\"{HEIGHT}\" fill=\"{GROUND}\"/><rect x=\"{first}\" width=\"{second}\" height=\"{HEIGHT}\" fill=\"{ground}\"/>\
          <g fill=\"#fff\" font-family=\"Helvetica,Arial,sans-serif\" font-size=\"{SIZE}\">\
          <text x=\"{ROOM}\" y=\"{base}\" textLength=\"{a}\" lengthAdjust=\"spacingAndGlyphs\">{left}</text>\

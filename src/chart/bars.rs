@@ -99,8 +99,11 @@ impl Bars {
         let runs = widest(&|b| of(b.n)).clamp(30.0, 90.0);
         let value = widest(&|b| b.value(&self.unit)).clamp(60.0, 220.0);
         let left = if narrow { 1.0 } else { label + runs + 42.0 };
-        let width = if narrow { full - 8.0 } else { full - left - value - 20.0 };
-        let row = if narrow { step + 20.0 } else { 26.0 };
+        let width = if narrow { full - left } else { full - left - value - 20.0 };
+        // On a phone a value that has no room beside the name and the runs has a line of its own.
+        let apart = narrow && 18.0 + label + 8.0 + runs + 16.0 + value > full;
+        let words = if apart { 2.0 * step } else { step };
+        let row = if narrow { words + 20.0 } else { 26.0 };
         // Tops first: the grid lies beneath the bars.
         let mut y = 0.0;
         let mut rows = Vec::new();
@@ -140,13 +143,18 @@ impl Bars {
             let series = place(&labels, &bar.label);
             let hue = Hue::Series(series);
             let base = if narrow { top + canvas.layout.size } else { top + 12.0 + canvas.layout.size * 0.36 };
-            let middle = if narrow { top + step + 6.0 } else { top + 12.0 };
+            let middle = if narrow { top + words + 6.0 } else { top + 12.0 };
             let linked = if bar.href.is_some() { "linked" } else { "" };
             canvas.glyph(6.0, base - canvas.layout.size * 0.36, Shape::of_series(series), Ink(hue, Pen::Solid), 4.5);
-            let room = if narrow { full - value - runs - 40.0 } else { label };
+            let room = match (narrow, apart) {
+                (false, _) => label,
+                (true, false) => full - value - runs - 40.0,
+                (true, true) => full - runs - 40.0,
+            };
             let used = canvas.text(18.0, base, &bar.label, Anchor::Start, linked, room.max(60.0));
             canvas.text(18.0 + used + 8.0, base, &of(bar.n), Anchor::Start, "muted", runs + 1.0);
-            canvas.text(full, base, &bar.value(&self.unit), Anchor::End, "", value);
+            let (at, anchor) = if apart { ((18.0, base + step), Anchor::Start) } else { ((full, base), Anchor::End) };
+            canvas.text(at.0, at.1, &bar.value(&self.unit), anchor, "", value);
             if let Some(mean) = bar.drawn() {
                 let end = frame.px(mean);
                 let half = if narrow { 5.0 } else { 8.0 };

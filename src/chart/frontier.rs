@@ -82,6 +82,85 @@ fn ends(means: Option<(f64, f64)>, intervals: impl Iterator<Item = (f64, f64)>) 
     [low, high].into_iter().chain(inner).collect()
 }
 
+/// Left, top, right and bottom edge.
+type Edges = (f64, f64, f64, f64);
+
+/// What a label may not cover, and what it had better not lie on.
+#[derive(Default)]
+struct Taken {
+    /// Marks, and labels that have their place.
+    boxes: Vec<Edges>,
+    /// Lines and intervals.
+    strokes: Vec<((f64, f64), (f64, f64))>,
+}
+
+/// How far a mark reaches, its ring with it.
+const fn reach(point: &Point) -> f64 {
+    if point.best { 9.5 } else { 6.5 }
+}
+
+const fn around((x, y): (f64, f64), reach: f64) -> Edges {
+    (x - reach, y - reach, x + reach, y + reach)
+}
+
+/// Whether a line between two points passes through a box: the stretches of it within either pair of edges have a part in common.
+fn crosses(((ax, ay), (bx, by)): ((f64, f64), (f64, f64)), (left, top, right, bottom): Edges) -> bool {
+    let (mut from, mut to) = (0.0_f64, 1.0_f64);
+    for (start, length, low, high) in [(ax, bx - ax, left, right), (ay, by - ay, top, bottom)] {
+        if length.abs() < 1e-9 {
+            if start < low || start > high {
+                return false;
+            }
+            continue;
+        }
+        let (a, b) = ((low - start) / length, (high - start) / length);
+        from = from.max(a.min(b));
+        to = to.min(a.max(b));
+    }
+    from <= to
+}
+
+/// The load beside its mark, where no line passes if there is such a place. Where other marks or labels stand on every side there is none:
+/// the tables and the names of the marks say it.
+fn label(canvas: &Canvas, frame: &Frame, point: &Point, taken: &mut Taken) {
+    let (size, width) = (canvas.layout.size, canvas.width_of(&point.label));
+    if point.label.is_empty() || width >= 60.0 {
+        return;
+    }
+    let (x, y) = (frame.px(point.x), frame.py(point.y));
+    let (gap, above, below) = (reach(point) + 2.0, -6.0, 6.0 + 0.72 * size);
+    let sides = [
+        (gap, above, Anchor::Start),
+        (-gap, above, Anchor::End),
+        (gap, below, Anchor::Start),
+        (-gap, below, Anchor::End),
+        (0.0, -gap - 1.0, Anchor::Middle),
+        (0.0, gap + 1.0 + 0.72 * size, Anchor::Middle),
+    ];
+    let edges = |dx: f64, dy: f64, anchor: Anchor| -> Edges {
+        let left = match anchor {
+            Anchor::Start => x + dx,
+            Anchor::Middle => x + dx - width / 2.0,
+            Anchor::End => x + dx - width,
+        };
+        (left - 1.0, y + dy - 0.78 * size, left + width + 1.0, y + dy + 2.0)
+    };
+    let within = |(left, top, right, bottom): Edges| {
+        left >= frame.left && right <= canvas.layout.width && top >= frame.top - 12.0 && bottom <= frame.bottom()
+    };
+    let apart = |a: Edges, b: Edges| a.2 <= b.0 || b.2 <= a.0 || a.3 <= b.1 || b.3 <= a.1;
+    let free: Vec<_> = sides
+        .into_iter()
+        .map(|(dx, dy, anchor)| (dx, dy, anchor, edges(dx, dy, anchor)))
+        .filter(|(.., own)| within(*own) && taken.boxes.iter().all(|other| apart(*own, *other)))
+        .collect();
+    let clear = free.iter().find(|(.., own)| !taken.strokes.iter().any(|stroke| crosses(*stroke, *own)));
+    if let Some((dx, dy, anchor, own)) = clear.or_else(|| free.first()).copied() {
+        taken.boxes.push(own);
+        canvas.text(x + dx, y + dy, &point.label, anchor, "muted halo", 60.0);
+    }
+}
+
 impl Frontier {
     /// Draws it; `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
@@ -121,12 +200,11 @@ impl Frontier {
         };
         canvas.y_axis(&frame, 5);
         let mut marks = 0;
-        let all: Vec<(f64, f64)> =
-            self.lines.iter().flat_map(Line::drawn).map(|p| (frame.px(p.x), frame.py(p.y))).collect();
-        let mut labelled: Vec<(f64, f64)> = Vec::new();
+        let mut taken = Taken::default();
         for (series, line) in self.lines.iter().enumerate() {
             let places: Vec<(f64, f64)> = line.drawn().map(|p| (frame.px(p.x), frame.py(p.y))).collect();
             canvas.line(&places, Hue::Series(series), Pen::Curve);
+            taken.strokes.extend(places.windows(2).map(|ends| (ends[0], ends[1])));
         }
         for (series, line) in self.lines.iter().enumerate() {
             for point in line.drawn() {
@@ -135,12 +213,15 @@ impl Frontier {
                     break;
                 }
                 let (px, py) = (frame.px(point.x), frame.py(point.y));
-                if let Some((low, high)) = number::usable_pair(point.x_interval) {
-                    canvas.line(&[(frame.px(low), py), (frame.px(high), py)], Hue::Series(series), Pen::Line);
+                let across = number::usable_pair(point.x_interval);
+                let up = number::usable_pair(point.interval);
+                let across = across.map(|(low, high)| ((frame.px(low), py), (frame.px(high), py)));
+                let up = up.map(|(low, high)| ((px, frame.py(low)), (px, frame.py(high))));
+                for (from, to) in across.into_iter().chain(up) {
+                    canvas.line(&[from, to], Hue::Series(series), Pen::Line);
+                    taken.strokes.push((from, to));
                 }
-                if let Some((low, high)) = number::usable_pair(point.interval) {
-                    canvas.line(&[(px, frame.py(low)), (px, frame.py(high))], Hue::Series(series), Pen::Line);
-                }
+                taken.boxes.push(around((px, py), reach(point)));
                 canvas.mark(&Mark {
                     at: (px, py),
                     shape: Shape::of_series(series),
@@ -151,19 +232,10 @@ impl Frontier {
                     href: point.href.as_deref(),
                     reach: 12.0,
                 });
-                let width = canvas.width_of(&point.label);
-                // Where another mark or another label stands there is none: the tables and the names of the marks say it.
-                let mark =
-                    |(x, y): &(f64, f64)| *x > px + 4.0 && *x < px + 16.0 + width && *y > py - 26.0 && *y < py + 4.0;
-                let free = labelled.iter().all(|(x, y)| (x - px).abs() > width + 8.0 || (y - py).abs() > 18.0)
-                    && !all.iter().any(mark);
-                if !point.label.is_empty() && free && width < 60.0 {
-                    labelled.push((px, py));
-                    let room = px + 10.0 + width < canvas.layout.width;
-                    let (at, anchor) = if room { (px + 10.0, Anchor::Start) } else { (px - 10.0, Anchor::End) };
-                    canvas.text(at, py - 8.0, &point.label, anchor, "muted", 60.0);
-                }
             }
+        }
+        for point in self.lines.iter().flat_map(Line::drawn).take(marks.min(MARKS / 8)) {
+            label(canvas, &frame, point, &mut taken);
         }
         let bottom = canvas.x_axis(&frame, &number::axis_name(&self.x_axis, &self.x_unit), false) + 4.0;
         let way = if self.less_is_better { "up and to the left" } else { "up and to the right" };
@@ -248,5 +320,21 @@ impl super::Chart for Entry {
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {
         Ok(serde_json::from_str::<Frontier>(json)?.draw(id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_crosses_a_box_or_passes_it() {
+        let edges = (10.0, 10.0, 20.0, 20.0);
+        assert!(crosses(((0.0, 0.0), (30.0, 30.0)), edges));
+        assert!(crosses(((12.0, 0.0), (12.0, 30.0)), edges));
+        assert!(crosses(((11.0, 11.0), (12.0, 12.0)), edges), "wholly within");
+        assert!(!crosses(((0.0, 0.0), (9.0, 30.0)), edges));
+        assert!(!crosses(((0.0, 15.0), (8.0, 15.0)), edges), "ends before it");
+        assert!(!crosses(((0.0, 25.0), (25.0, 22.0)), edges));
     }
 }

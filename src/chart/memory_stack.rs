@@ -119,7 +119,15 @@ impl MemoryStack {
         let line = canvas.line_height();
         let size = canvas.layout.size;
         let names = palette(self.bars.iter().flat_map(|bar| bar.parts.iter().map(|part| part.label.as_str())));
-        let items: Vec<_> = names.iter().enumerate().map(|(k, name)| (k, (*name).to_owned())).collect();
+        let is_drawn = |name: &str| {
+            let mut parts = self.bars.iter().take(STACKS).flat_map(|bar| &bar.parts);
+            parts.any(|part| part.label == name && part.drawn().is_some())
+        };
+        // Every name has its place in the palette, so that it looks the same in the next drawing; a part that is absent has no mark to explain.
+        let items: Vec<_> = (names.iter().enumerate())
+            .filter(|(_, name)| is_drawn(name))
+            .map(|(k, name)| (k, (*name).to_owned()))
+            .collect();
         let mut y = canvas.legend(0.0, 0.0, &items[..items.len().min(12)], false) + 10.0;
         let mut frame = Frame { left: 1.0, top: 0.0, width: full - 10.0, height: y, x: axis, y: Axis::exact(0.0, 1.0) };
         let zero = frame.px(0.0);

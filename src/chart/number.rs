@@ -90,9 +90,14 @@ pub fn p_value(p: f64) -> String {
     }
 }
 
-/// A value and its unit; `%` and the like are set off by a narrow space.
+/// A value and its unit, which stay on one line; `%` and the like are set off by a narrow space, of which some fonts make almost nothing
+/// before letters.
 pub fn with_unit(number: &str, unit: &str) -> String {
-    if unit.is_empty() { number.to_owned() } else { format!("{number}\u{202f}{unit}") }
+    match unit.chars().next() {
+        None => number.to_owned(),
+        Some(first) if first.is_alphabetic() => format!("{number}\u{a0}{unit}"),
+        Some(_) => format!("{number}\u{202f}{unit}"),
+    }
 }
 
 /// `name, unit`.
@@ -126,6 +131,9 @@ mod tests {
         assert_eq!(signed(0.0, 2), "0.00");
         assert_eq!(p_value(0.0004), "p < 0.001");
         assert_eq!(decimals_of_interval(-0.1, 0.6), 2);
+        assert_eq!(with_unit("2", "tok/s"), "2\u{a0}tok/s");
+        assert_eq!(with_unit("2", "%"), "2\u{202f}%");
+        assert_eq!(with_unit("2", ""), "2");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::axis::{Axis, extent};
 use super::canvas::{Canvas, Frame};
-use super::element::{Mark, Shape};
+use super::element::{Anchor, Mark, Shape};
 use super::figure::{Figure, MARKS, Sheet, Table, count, palette, place};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
@@ -140,6 +140,7 @@ impl Roofline {
                 canvas.line(&[(frame.px(start), frame.py(tera)), (frame.px(x.high()), frame.py(tera))], hue, pen);
             }
         }
+        self.roofs(canvas, &frame);
         for point in self.drawn().take(MARKS / 8) {
             let series = place(&labels, &point.label);
             let (px, py) = (frame.px(point.x), frame.py(point.y));
@@ -170,6 +171,22 @@ impl Roofline {
         let key =
             if single { "Both axes are logarithmic. Hollow: a single run." } else { "Both axes are logarithmic." };
         canvas.paragraph(0.0, bottom, key, "muted", canvas.layout.width) + 4.0
+    }
+
+    /// What each flat roof allows, at its right end; of two that lie close together the higher says it.
+    fn roofs(&self, canvas: &Canvas, frame: &Frame) {
+        let mut flats: Vec<f64> = self.ceilings.iter().filter_map(|c| above(c.tflops)).collect();
+        flats.sort_by(|a, b| b.total_cmp(a));
+        let mut free = f64::NEG_INFINITY;
+        for tera in flats {
+            let y = frame.py(tera);
+            if y - free < canvas.line_height() {
+                continue;
+            }
+            free = y;
+            let text = number::with_unit(&number::significant(tera, 4), "TFLOP/s");
+            canvas.text(frame.right(), y + canvas.layout.size, &text, Anchor::End, "muted halo", frame.width);
+        }
     }
 
     fn desc(&self) -> String {

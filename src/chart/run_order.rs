@@ -132,7 +132,7 @@ impl RunOrder {
                 let runs = || self.arms.iter().flat_map(Arm::drawn);
                 let trends: Vec<f64> = self.arms.iter().filter_map(Arm::trend).flatten().map(|(_, y)| y).collect();
                 let y = Axis::around(runs().map(|run| run.y).chain(trends))?;
-                let x = Axis::around(runs().map(|run| run.x))?;
+                let x = Axis::around_whole(runs().map(|run| run.x))?;
                 Some(self.sheet(canvas, x, y))
             },
         )

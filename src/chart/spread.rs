@@ -121,10 +121,12 @@ impl Spread {
         if arms().any(|a| a.mean.is_some()) {
             text.push_str("Diamond: mean. ");
         }
-        if arms().any(|a| number::usable_pair(a.interval).is_some()) {
+        let boxed = |arm: &Arm| arm.box_of(arm.drawn().len()).is_some();
+        // Beside a box there is no such line.
+        if arms().any(|a| !boxed(a) && number::usable_pair(a.interval).is_some()) {
             text.push_str("Thick line: its 95\u{a0}% interval. ");
         }
-        if arms().any(|a| a.box_of(a.drawn().len()).is_some()) {
+        if arms().any(boxed) {
             text.push_str("Box: quartiles and median; whiskers to the last value within 1.5 boxes. ");
         }
         text.push_str("The scale does not start at zero.");
@@ -289,7 +291,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "Each mark is one run; below the marks stand the mean as a diamond with its 95 % interval, and from ten runs on a box of quartiles and median with Tukey's whiskers."
+        "Each mark is one run; below the marks stands the mean as a diamond, up to nine runs on a thick line, which is its 95 % interval, and from ten on in a box of quartiles and median with Tukey's whiskers."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {

@@ -37,7 +37,7 @@ fn advance(c: char) -> u16 {
         ' '..='~' => WIDTHS[c as usize - 0x20],
         '\u{300}'..='\u{36f}' => 0,
         '\u{2009}' | '\u{202f}' => 200,
-        '·' => 278,
+        '\u{a0}' | '·' => 278,
         '−' | '±' | '×' | '≤' | '≥' => 584,
         '…' | '—' => 1000,
         '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' => 1000,
@@ -112,6 +112,20 @@ pub fn fit(text: &str, size: f64, room: f64) -> String {
     format!("{}…", short.trim_end())
 }
 
+/// As much of both ends as fits, with an ellipsis between them when it is not all: names of runs differ at their ends.
+pub fn fit_middle(text: &str, size: f64, room: f64) -> String {
+    let text = clean(text);
+    if width(&text, size) <= room {
+        return text;
+    }
+    let letters: Vec<char> = text.chars().collect();
+    let shown = |kept: usize| -> String {
+        let (head, tail) = (kept / 2, letters.len() - (kept - kept / 2));
+        letters[..head].iter().chain(&['…']).chain(&letters[tail..]).collect()
+    };
+    (0..letters.len()).rev().map(shown).find(|short| width(short, size) <= room).unwrap_or_default()
+}
+
 /// Broken at spaces into lines that fit; a word that does not fit alone is cut.
 pub fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
     let text = clean_to(text, PROSE);
@@ -157,6 +171,15 @@ mod tests {
         assert_eq!(fit("native", 13.0, 60.0), "native");
         let cut = fit("a very long label of somebody's making", 13.0, 60.0);
         assert!(cut.ends_with('…') && width(&cut, 13.0) <= 60.0, "{cut}");
+    }
+
+    #[test]
+    fn a_name_that_does_not_fit_keeps_both_its_ends() {
+        assert_eq!(fit_middle("native", 13.0, 60.0), "native");
+        let cut = fit_middle("native_llama1b_iter1_20261120_234334_t1 (+2)", 13.0, 200.0);
+        assert!(cut.starts_with("native_") && cut.ends_with("_t1 (+2)") && cut.contains('…'), "{cut}");
+        assert!(width(&cut, 13.0) <= 200.0);
+        assert_eq!(fit_middle("native", 13.0, 0.0), "");
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl TimelineHeatmap {
     fn sheet(&self, canvas: &Canvas, columns: usize) -> f64 {
         let (width, size, narrow) = (canvas.layout.width, canvas.layout.size, canvas.layout.narrow);
         let widest = self.shown().map(|row| canvas.width_of(&row.label)).fold(0.0, f64::max);
-        let left = if narrow { 0.0 } else { (widest + 14.0).clamp(60.0, 300.0) };
+        let left = if narrow { 0.0 } else { (widest + 14.0).clamp(60.0, 340.0) };
         let high = if narrow { 20.0 } else { 22.0 };
         let lane = if narrow { high + canvas.line_height() + 4.0 } else { high + 5.0 };
         let mut y = self.key(canvas);
@@ -123,14 +123,9 @@ impl TimelineHeatmap {
         };
         for row in self.shown() {
             let baseline = if narrow { y + size } else { y + high - 6.0 };
-            canvas.text(
-                0.0,
-                baseline,
-                &row.label,
-                Anchor::Start,
-                if row.href.is_some() { "linked" } else { "" },
-                if narrow { width } else { left - 12.0 },
-            );
+            let room = if narrow { width } else { left - 12.0 };
+            let linked = if row.href.is_some() { "linked" } else { "" };
+            canvas.text(0.0, baseline, &text::fit_middle(&row.label, size, room), Anchor::Start, linked, room);
             let bottom = if narrow { y + lane - 4.0 } else { y + high };
             for (from, to, step) in row.stretches(self.full) {
                 let (a, b) = (frame.px(from as f64 * self.step), frame.px(to as f64 * self.step));

@@ -15,7 +15,7 @@ use super::talk::Talk;
 use crate::archive;
 use crate::error::Error;
 use crate::model::RawText;
-use crate::page::{self, Extras, Page, Publication};
+use crate::page::{self, Extras, Publication, Sheet};
 use crate::verdict::report::{Severity, TrapStatus};
 use crate::verdict::trap::TRAPS;
 
@@ -129,7 +129,7 @@ fn extras(
     judged: &mut Judged,
     args: &Analyse,
     logs: Vec<Arc<RawText>>,
-    kept: Option<&[Page]>,
+    kept: Option<&[Arc<Sheet>]>,
 ) -> Result<Extras, Error> {
     // After the logs, whose replaced names its report counts, and before any list is moved.
     let extra_files = downloads::files(judged, &args.paths, kept)?;

@@ -4,18 +4,30 @@
 //! Not here: how a table is laid out (see `frame`).
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::intake::Judged;
 use super::{privacy, versions};
 use crate::error::Error;
 use crate::frame;
-use crate::page::{self, Page};
+use crate::page::{self, Page, Sheet};
 
 /// Files that are made of every request: they take longest.
 pub const LATE: [&str; 3] = ["data/units.csv", "data/requests.parquet", "data/report.xlsx"];
 
+/// The files of [`LATE`], one after the other: each is the largest thing in memory while it is made.
+fn late(judged: &Judged, elsewhere: &[(&str, Vec<String>)]) -> Result<Vec<Arc<Sheet>>, Error> {
+    let (analysis, runs) = (&judged.analysis, &judged.study.runs);
+    let files = [
+        Page::new(LATE[0], frame::units_csv(analysis, elsewhere)?),
+        Page::new(LATE[1], frame::requests_parquet(&mut frame::requests(runs)?)?),
+        Page::new(LATE[2], frame::report_xlsx(analysis, runs)?),
+    ];
+    Ok(files.map(Sheet::new).to_vec())
+}
+
 /// Every file; those of [`LATE`] that were `kept` are taken as they are.
-pub fn files(judged: &Judged, paths: &[PathBuf], kept: Option<&[Page]>) -> Result<Vec<Page>, Error> {
+pub fn files(judged: &Judged, paths: &[PathBuf], kept: Option<&[Arc<Sheet>]>) -> Result<Vec<Arc<Sheet>>, Error> {
     let analysis = &judged.analysis;
     // Each is one long table, written by one thread.
     let scrub = judged.scrubbed.as_ref().map(|done| &done.scrub);
@@ -28,15 +40,12 @@ pub fn files(judged: &Judged, paths: &[PathBuf], kept: Option<&[Page]>) -> Resul
         [("data/comparisons.csv", page::columns_of_comparisons()), ("data/runs.csv", page::csv_columns(&runs))];
     let late = match kept {
         Some(kept) => kept.to_vec(),
-        // One after the other: each is the largest thing in memory while it is made.
-        None => vec![
-            Page::new(LATE[0], frame::units_csv(analysis, &elsewhere)?),
-            Page::new(LATE[1], frame::requests_parquet(&mut frame::requests(&judged.study.runs)?)?),
-            Page::new(LATE[2], frame::report_xlsx(analysis, &judged.study.runs)?),
-        ],
+        // On a thread of those that draw the pages: what one thread gives back to the allocator, another gets only late or never, and a
+        // workbook takes hundreds of MB for a moment.
+        None => rayon::scope(|_| late(judged, &elsewhere))?,
     };
     let mut files = late;
-    files.extend([
+    let others = [
         Page::new("data/runs.csv", runs),
         Page::new("data/runs.parquet", runs_parquet?),
         Page::new("data/comparisons.parquet", comparisons_parquet?),
@@ -46,6 +55,7 @@ pub fn files(judged: &Judged, paths: &[PathBuf], kept: Option<&[Page]>) -> Resul
             "data/PRIVACY.md",
             privacy::report(judged.scrubbed.as_ref().map(|done| done.scrub.places()).as_ref()),
         ),
-    ]);
+    ];
+    files.extend(others.map(Sheet::new));
     Ok(files)
 }

@@ -14,8 +14,8 @@ use crate::verdict::report::{CampaignReport, VerdictKind};
 
 /// The badge on its campaign's page.
 pub struct Embed {
-    /// What it says.
-    pub text: String,
+    /// The picture itself, as it stands in `badge.svg`.
+    pub picture: String,
     /// Markdown that shows it; the address of the site is left to be filled in.
     pub markdown: String,
 }
@@ -46,7 +46,7 @@ pub fn embed(site: &Site<'_>, campaign: &CampaignReport) -> Option<Embed> {
     let text = format!("{}: {}", said.subject, said.message);
     let alt: String = text.chars().filter(|c| !matches!(c, '[' | ']' | '\\' | '`')).collect();
     let markdown = format!("[![{alt}](https://SITE/{home}badge.svg)](https://SITE/{home})");
-    Some(Embed { text, markdown })
+    Some(Embed { picture: svg(&said), markdown })
 }
 
 /// The picture beside the page of its campaign.

@@ -6,7 +6,7 @@
 //! The format is that of PKWARE's APPNOTE 6.3.3: local headers, a central directory, no encryption, no ZIP64. Same pages, same bytes:
 //! files stand by path, with one fixed date, compressed one by one by the same program on as many cores as there are.
 //!
-//! In memory at a time are the compressed files. A site of 900 runs is some 60 MB of pages here.
+//! In memory at a time are the archive as far as it is written and a batch of compressed files. A site of 900 runs is some 60 MB of pages here.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -27,6 +27,9 @@ const MOST: usize = 400 << 20;
 
 /// Bytes of the pages of logs above which these are left out of it.
 const MOST_LOGS: usize = 16 << 20;
+
+/// Files compressed before they are appended: enough that no core waits long for the last of them.
+const BATCH: usize = 256;
 
 /// Date of every file in it: the first that the format knows, 1980-01-01.
 const DATE: u16 = (1 << 5) | 1;
@@ -61,8 +64,12 @@ fn bundle(pages: &[&Page]) -> Result<Option<Vec<u8>>, Error> {
     let sums = export::sums_of_pages(&inside);
     inside.push(&sums);
     inside.sort_by(|a, b| a.path.cmp(&b.path));
-    let packed: Vec<Packed<'_>> = inside.par_iter().map(|page| Packed::of(page)).collect::<Result<_, Error>>()?;
-    Ok(Some(archive(packed)))
+    let mut archive = Archive::default();
+    for batch in inside.chunks(BATCH) {
+        let packed: Vec<Packed<'_>> = batch.par_iter().map(|page| Packed::of(page)).collect::<Result<_, Error>>()?;
+        packed.iter().for_each(|file| archive.add(file));
+    }
+    Ok(Some(archive.finish()))
 }
 
 /// A file as it lies in the archive.
@@ -109,43 +116,52 @@ fn length(bytes: usize) -> [u8; 4] {
     u32::try_from(bytes).unwrap_or(u32::MAX).to_le_bytes()
 }
 
-/// Lets each compressed file go when it stands in the archive: there they would be twice.
-fn archive(files: Vec<Packed<'_>>) -> Vec<u8> {
-    const LOCAL: u32 = 0x0403_4b50;
-    const CENTRAL: u32 = 0x0201_4b50;
-    const END: u32 = 0x0605_4b50;
-    /// Made by Unix, so that the permissions below are read: a plain file that all may read.
-    const MADE_BY: u16 = (3 << 8) | 20;
-    const PERMISSIONS: u32 = 0o100_644 << 16;
-    let room: usize = files.iter().map(|file| file.data().len() + 2 * file.page.path.len() + 76).sum();
-    let mut out = Vec::with_capacity(room + 22);
-    let (mut central, count) = (Vec::new(), (files.len() as u16).to_le_bytes());
-    for file in files {
+/// The file as far as it is written, and its central directory.
+#[derive(Default)]
+struct Archive {
+    out: Vec<u8>,
+    central: Vec<u8>,
+    files: u16,
+}
+
+impl Archive {
+    fn add(&mut self, file: &Packed<'_>) {
+        const LOCAL: u32 = 0x0403_4b50;
+        const CENTRAL: u32 = 0x0201_4b50;
+        /// Made by Unix, so that the permissions below are read: a plain file that all may read.
+        const MADE_BY: u16 = (3 << 8) | 20;
+        const PERMISSIONS: u32 = 0o100_644 << 16;
+        let Self { out, central, files } = self;
         let offset = length(out.len());
         out.extend(LOCAL.to_le_bytes());
-        file.header(&mut out);
+        file.header(out);
         out.extend(file.page.path.as_bytes());
         out.extend(file.data());
         central.extend(CENTRAL.to_le_bytes());
         central.extend(MADE_BY.to_le_bytes());
-        file.header(&mut central);
+        file.header(central);
         // Length of the comment, number of the disk, internal attributes.
         central.extend([0; 6]);
         central.extend(PERMISSIONS.to_le_bytes());
         central.extend(offset);
         central.extend(file.page.path.as_bytes());
+        *files += 1;
     }
-    let start = length(out.len());
-    let size = length(central.len());
-    out.append(&mut central);
-    out.extend(END.to_le_bytes());
-    out.extend([0; 4]);
-    out.extend(count);
-    out.extend(count);
-    out.extend(size);
-    out.extend(start);
-    out.extend(0u16.to_le_bytes());
-    out
+
+    fn finish(self) -> Vec<u8> {
+        const END: u32 = 0x0605_4b50;
+        let Self { mut out, central, files } = self;
+        let (start, size) = (length(out.len()), length(central.len()));
+        out.extend(central);
+        out.extend(END.to_le_bytes());
+        out.extend([0; 4]);
+        out.extend(files.to_le_bytes());
+        out.extend(files.to_le_bytes());
+        out.extend(size);
+        out.extend(start);
+        out.extend(0u16.to_le_bytes());
+        out
+    }
 }
 
 #[cfg(test)]

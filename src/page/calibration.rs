@@ -4,7 +4,7 @@
 //! Not here: any number.
 
 use super::index::{Link, Site};
-use super::number::{count, plain};
+use super::number::{count, fixed, plain};
 use super::words::{self, Badge, counted};
 use crate::verdict::report::{CalibrationArm, CalibrationReport};
 
@@ -60,7 +60,7 @@ fn finding(report: &CalibrationReport) -> String {
         "Of {} random halvings of {all}, {} % are called different where {} % are expected. Split by turns {}, split into the earlier and the \
          later half {}{}",
         count(report.splits as u64),
-        plain(report.different_pct),
+        fixed(report.different_pct, 1),
         plain(report.expected_pct),
         of(report.different_by_turns, report.arms.len()),
         of(report.different_by_halves, report.arms.len()),

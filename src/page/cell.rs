@@ -319,7 +319,7 @@ fn requests(site: &Site<'_>, of: &CellOf<'_, '_>) -> Vec<(String, Vec<FigureView
                 of.comparisons.iter().copied().filter(|(_, c)| &c.metric == metric && c.shift.is_some()).collect();
             let first = shifts.first().map(|(_, c)| *c);
             let id = slug(&["requests", metric]);
-            let ecdf = cell_figures::requests(site, &id, metric, &environments, &of.runs, first);
+            let ecdf = cell_figures::requests(site, &id, metric, &environments, &of.runs, &of.arms(metric), first);
             let shifts = shifts.iter().map(|(anchor, c)| cell_figures::shift(site, &format!("shift-{anchor}"), c));
             (words::metric(metric), std::iter::once(Some(ecdf)).chain(shifts).flatten().collect::<Vec<FigureView>>())
         })

@@ -145,6 +145,7 @@ pub fn requests(
     metric: &str,
     environments: &[&str],
     runs: &[&RunReport],
+    arms: &[&Group],
     shift: Option<&Comparison>,
 ) -> FigureView {
     // Gaps between tokens come in millions: in one list, sorted where it stands.
@@ -162,6 +163,7 @@ pub fn requests(
             let (a, b, u) = (plain(half.baseline), plain(half.candidate), with_space(unit));
             format!("Half of the requests take {a}{u} or less in {} and {b}{u} or less in {}.", c.baseline, c.candidate)
         });
+    let finding = finding.or_else(|| halves(arms, unit));
     // Hundreds of thousands of values, which are there by the hashes of their files.
     let shows = |marker: &mut Marker| {
         marker.text("requests").text(id).text(metric).json(&(environments, &finding, whole_series(site)));
@@ -195,6 +197,17 @@ pub fn requests(
         view
     };
     site.figure_kept(shows, draw)
+}
+
+/// Where the middle of all requests of each environment lies, with its interval.
+fn halves(arms: &[&Group], unit: &str) -> Option<String> {
+    let half = |arm: &&Group| {
+        let middle = arm.request_percentiles.iter().find(|p| p.percentile == "p50")?;
+        let interval = middle.interval.map_or_else(String::new, |i| format!(" [{}, {}]", plain(i.low), plain(i.high)));
+        Some(format!("{}{}{interval} in {}", plain(middle.estimate), with_space(unit), arm.environment))
+    };
+    let known: Vec<String> = arms.iter().filter_map(half).collect();
+    (!known.is_empty()).then(|| format!("The median of all requests is {}.", known.join(" and ")))
 }
 
 /// The shift of the requests of one comparison.

@@ -84,7 +84,11 @@ pub struct Part {
 impl RowView {
     /// From a comparison.
     pub fn new(anchor: &str, c: &Comparison) -> Self {
-        let absolute = c.difference_ci.map_or_else(|| scale(c.difference), |ci| decimals(half(ci)));
+        let absolute = match c.difference_ci {
+            Some(ci) if half(ci) == 0.0 => c.mean_baseline.map_or(2, number::decimals_of_constant),
+            Some(ci) => decimals(half(ci)),
+            None => scale(c.difference),
+        };
         let percent = percent_decimals(c);
         let means = |mean: Option<f64>| {
             mean.map_or_else(

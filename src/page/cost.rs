@@ -141,7 +141,7 @@ pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
         batches(&analysis.best_batches),
         machines(&analysis.machines),
         physics(&analysis.physics),
-        references(&analysis.references),
+        references(site, &analysis.references),
     ];
     Page {
         shell: Shell::new("cost/index.html", "Cost and physics – sparkbench", "cost", site)
@@ -167,7 +167,9 @@ fn place(model: &str, environment: &str, workload: &str, campaign: &str) -> Cell
 
 /// The first reason that speaks of a word; empty where none does.
 fn why(missing: &[String], word: &str) -> String {
-    missing.iter().find(|reason| reason.contains(word)).cloned().unwrap_or_default()
+    // The column says what is missing.
+    let cause = |reason: &String| reason.split_once(": ").map_or(reason.as_str(), |(_, cause)| cause).to_owned();
+    missing.iter().find(|reason| reason.contains(word)).map(cause).unwrap_or_default()
 }
 
 fn costs(costs: &[CostReport]) -> Table {
@@ -305,8 +307,8 @@ fn batches(found: &[BestBatch]) -> Table {
     cut(Table {
         id: "batches",
         heading: "Best batch size",
-        lead: "Where a shape of requests was measured with several limits of concurrency. At one price an hour the cheapest is the \
-               fastest; under a limit it seldom is. Latencies are p99 where the runs report it, else means."
+        lead: "Shapes of requests that were measured with several limits of concurrency. At one price an hour the cheapest is the \
+               fastest; under a limit of latency it seldom is. Latencies are p99 where the runs report it, else means."
             .into(),
         caption: "Best batch size by throughput, by cost and under a limit of latency",
         empty: "No shape of requests was measured with several batch sizes, or the lengths are not known.".into(),
@@ -453,7 +455,7 @@ impl Cell {
     }
 }
 
-fn references(found: &[ReferenceReport]) -> Table {
+fn references(site: &Site<'_>, found: &[ReferenceReport]) -> Table {
     let rate = |r: &ReferenceReport| match (r.decode_tok_s, r.decode_tok_s_high, r.gemm_tflops) {
         (Some(low), Some(high), _) => format!("{} to {}", plain(low), plain(high)),
         (Some(rate), None, _) => plain(rate),
@@ -473,7 +475,9 @@ fn references(found: &[ReferenceReport]) -> Table {
                 .iter()
                 .map(|o| {
                     let batch = o.batch.map_or_else(String::new, |batch| format!(", batch {}", plain(batch)));
-                    format!("{} ({} {}{batch})", plain(o.output_tok_s.mean), o.environment, o.workload)
+                    let doubt = site.doubt(&o.campaign, &o.model);
+                    let doubt = if doubt.is_empty() { doubt } else { format!("; {doubt}") };
+                    format!("{} ({} {}{batch}{doubt})", plain(o.output_tok_s.mean), o.environment, o.workload)
                 })
                 .collect();
             vec![

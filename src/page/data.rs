@@ -68,11 +68,11 @@ pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
         })
         .collect();
     let skipped = inputs.iter().filter(|(skipped, _)| *skipped).count();
-    let summary = format!(
-        "{} looked at, {} with something left out.",
-        counted(inputs.len(), "file was", "files were"),
-        number::count(skipped as u64)
-    );
+    let looked_at = format!("{} looked at", counted(inputs.len(), "file was", "files were"));
+    let summary = match skipped {
+        0 => format!("{looked_at}."),
+        _ => format!("{looked_at}, {} with something left out.", number::count(skipped as u64)),
+    };
     let (left_out, taken): (Vec<_>, Vec<_>) = inputs.into_iter().partition(|(skipped, _)| *skipped);
     Page {
         shell: Shell::new("data/index.html", "Data – sparkbench", "data", site)

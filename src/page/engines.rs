@@ -97,7 +97,7 @@ fn page(site: &Site<'_>) -> Result<String, askama::Error> {
         engines.values().filter_map(|places| places.first().and_then(|place| place.engine.as_deref())).collect();
     let lead = if tables.is_empty() {
         format!(
-            "{} were measured, but no two of them with the same model, machine, lengths and load: nothing can be held side by side.",
+            "{}: none was measured with the same model, machine, lengths and load as another, so nothing can be held side by side.",
             list(&names)
         )
     } else {

@@ -10,7 +10,7 @@ use super::publish::{cite, versions};
 use super::shell::Shell;
 use super::template_fault;
 use super::words::{self, Badge, counted};
-use crate::verdict::report::{CampaignReport, Comparison, Sentence, TrapReport, TrapStatus};
+use crate::verdict::report::{CampaignReport, Comparison, Sentence, Severity, TrapReport, TrapStatus};
 
 #[derive(Template)]
 #[template(path = "front.html")]
@@ -86,8 +86,10 @@ pub struct TrapChip {
     pub badge: Badge,
     /// Name for people.
     pub title: String,
-    /// Subjects it fired on.
+    /// Subjects it fired on with this severity.
     pub times: usize,
+    /// Subjects it fired on with a lesser one: `4 warnings`.
+    pub lesser: String,
 }
 
 impl Fact {
@@ -254,9 +256,23 @@ pub fn strip(root: &str, traps: &[&TrapReport]) -> TrapStrip {
         .iter()
         .filter_map(|(id, reports)| {
             let severity = worst(reports)?;
-            let times = reports.iter().filter(|r| r.status == TrapStatus::Fired).count();
+            let count =
+                |as_severe| reports.iter().filter(|r| r.status == TrapStatus::Fired && r.severity == as_severe).count();
+            let lesser: Vec<String> = [(Severity::Warning, "warning", "warnings"), (Severity::Note, "note", "notes")]
+                .into_iter()
+                .map(|(lesser, one, many)| (if lesser > severity { count(lesser) } else { 0 }, one, many))
+                .filter(|(times, ..)| *times > 0)
+                .map(|(times, one, many)| counted(times, one, many))
+                .collect();
             let title = reports.first()?.title.to_owned();
-            Some((severity, TrapChip { href: trap_href(root, id), badge: words::severity(severity), title, times }))
+            let chip = TrapChip {
+                href: trap_href(root, id),
+                badge: words::severity(severity),
+                title,
+                times: count(severity),
+                lesser: lesser.join(", "),
+            };
+            Some((severity, chip))
         })
         .collect();
     fired.sort_by_key(|(severity, _)| *severity);
@@ -293,7 +309,9 @@ pub fn provenance(site: &Site<'_>, campaign: &CampaignReport) -> Vec<Fact> {
     if !engines.is_empty() {
         facts.push(Fact::new("Engine", engines.join(", ")));
     }
-    facts.extend(campaign.provenance.iter().map(|line| Fact::new("Source", line.clone())));
+    if !campaign.provenance.is_empty() {
+        facts.push(Fact::new("Source", campaign.provenance.join("; ")));
+    }
     facts.push(Fact::code("Archive SHA-256", campaign.archive_sha256.clone()));
     facts.push(Fact::new("Analysed with", format!("{} {}", site.analysis.tool.name, site.analysis.tool.version)));
     facts

@@ -3,8 +3,6 @@
 //! In:  the history of the analysis.  Out: `history/index.html` and `history/feed.xml`; nothing where no cell occurs twice.
 //! Not here: any verdict; they stand in the analysis.
 
-use std::fmt::Write as _;
-
 use askama::Template;
 
 use super::comparison::RowView;
@@ -13,10 +11,11 @@ use super::figure::{self, FigureView};
 use super::index::{Site, slug};
 use super::kind::{Draft, Drawn, Kind, Rows};
 use super::number::{self, ABSENT};
+use super::publish::feed::{self, News};
 use super::shell::Shell;
+use super::template_fault;
 use super::words::{self, Badge};
-use super::{Page, template_fault};
-use crate::model::{Instant, within};
+use crate::model::within;
 use crate::verdict::report::{Comparison, HistoryFigure, HistoryReport, HistoryStep};
 
 /// Where the page lies.
@@ -24,9 +23,6 @@ const PATH: &str = "history/index.html";
 
 /// The feed beside it.
 const FEED: &str = "history/feed.xml";
-
-/// Steps that the feed tells, the newest first.
-const MOST_ENTRIES: usize = 50;
 
 #[derive(Template)]
 #[template(path = "history.html")]
@@ -86,7 +82,7 @@ impl Kind for Entry {
         vec![Draft::new(PATH, |site| {
             let rows = Rows { history: site.analysis.history.iter().collect(), ..Rows::default() };
             let mut drawn = Drawn::new(page(site).map_err(template_fault)?, rows);
-            drawn.files.push(Page::new(FEED, feed(site)));
+            drawn.files.push(feed::atom(site, "History of these measurements", PATH, FEED, news(site)));
             Ok(drawn)
         })]
     }
@@ -199,112 +195,33 @@ fn anchor(history: &HistoryReport, step: &HistoryStep) -> String {
     slug(&[&history.model, &history.workload, &history.environment, &step.to, hash.get(..8).unwrap_or_default()])
 }
 
-/// One entry a step, the newest first. Times are those of the runs: pages know no clock.
-fn feed(site: &Site<'_>) -> String {
-    let mut entries: Vec<(Option<Instant>, String, String)> = Vec::new();
-    for history in &site.analysis.history {
-        for step in &history.steps {
-            let after = history.points.iter().find(|p| p.campaign == step.to);
-            let at = after.and_then(|p| p.last_started_utc);
-            let anchor = anchor(history, step);
-            let told = entry(site, history, step, at, &anchor);
-            entries.push((at, anchor, told));
-        }
-    }
-    entries.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    let updated = entries.first().and_then(|(at, ..)| *at).map_or_else(never, |at| at.iso());
-    let mut out =
-        String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\">\n");
-    out.push_str("<title>History of these measurements</title>\n");
-    let page = site.address(PATH);
-    // Writing to a string cannot fail.
-    let _ = writeln!(out, "<id>{}</id>", page.clone().unwrap_or_else(|| urn("history")));
-    let _ = writeln!(out, "<updated>{updated}</updated>");
-    out.push_str("<author><name>sparkbench</name></author>\n");
-    if let Some(own) = site.address(FEED) {
-        let _ = writeln!(out, "<link rel=\"self\" type=\"application/atom+xml\" href=\"{own}\"/>");
-    }
-    let _ = writeln!(
-        out,
-        "<link rel=\"alternate\" type=\"text/html\" href=\"{}\"/>",
-        page.unwrap_or_else(|| "index.html".into())
-    );
-    entries.iter().take(MOST_ENTRIES).for_each(|(.., entry)| out.push_str(entry));
-    out.push_str("</feed>\n");
-    out
+/// What a feed tells of every step.
+pub(super) fn news(site: &Site<'_>) -> Vec<News> {
+    let cells = site.analysis.history.iter();
+    cells.flat_map(|history| history.steps.iter().map(move |step| told(site, history, step))).collect()
 }
 
-fn entry(site: &Site<'_>, history: &HistoryReport, step: &HistoryStep, at: Option<Instant>, anchor: &str) -> String {
+fn told(site: &Site<'_>, history: &HistoryReport, step: &HistoryStep) -> News {
     let hash = |name: &str| {
         let campaign = site.analysis.campaigns.iter().find(|c| c.name == name);
         campaign.map_or_else(String::new, |c| c.archive_sha256.clone())
     };
-    // The same two archives and the same cell are the same entry, wherever it stands on the page.
-    let id =
-        urn(&[&hash(&step.from), &hash(&step.to), &heading(history), &history.machine.clone().unwrap_or_default()]
-            .map(String::as_str)
-            .join("\n"));
-    let link = site.address(PATH).map_or_else(|| format!("index.html#{anchor}"), |page| format!("{page}#{anchor}"));
     let verdicts: Vec<String> = step.comparisons.iter().map(short).collect();
     let mut text: Vec<String> = step.changed.iter().map(|(n, was, is)| format!("{n} {was} to {is}.")).collect();
     text.extend(step.comparisons.iter().map(|c| format!("{}: {}", c.label, c.verdict.text)));
-    format!(
-        "<entry>\n<title>{}</title>\n<id>{}</id>\n<updated>{}</updated>\n<link rel=\"alternate\" type=\"text/html\" href=\"{link}\"/>\n\
-         <summary>{}</summary>\n</entry>\n",
-        xml(&format!("{}, {} after {}: {}", heading(history), step.to, step.from, verdicts.join(", "))),
-        if site.extras.publication.base_url.is_some() { link.clone() } else { id },
-        at.map_or_else(never, |at| at.iso()),
-        xml(&text.join(" ")),
-    )
+    News {
+        at: history.points.iter().find(|p| p.campaign == step.to).and_then(|p| p.last_started_utc),
+        // The same two archives and the same cell are the same entry, wherever it stands on the page.
+        name: [&hash(&step.from), &hash(&step.to), &heading(history), &history.machine.clone().unwrap_or_default()]
+            .map(String::as_str)
+            .join("\n"),
+        path: PATH.to_owned(),
+        anchor: Some(anchor(history, step)),
+        title: format!("{}, {} after {}: {}", heading(history), step.to, step.from, verdicts.join(", ")),
+        text: text.join(" "),
+    }
 }
 
 fn short(c: &Comparison) -> String {
     format!("{} {}", within(&c.label), words::verdict(c.verdict.kind).word)
-}
-
-/// Where no run of a feed has a time; the cells of a history always have one.
-fn never() -> String {
-    "1970-01-01T00:00:00Z".into()
-}
-
-/// A name that follows from what it names: a UUID of version 8, whose digits are those of a hash.
-fn urn(of: &str) -> String {
-    let hash = hex(of.as_bytes());
-    let part = |from: usize, to: usize| hash.get(from..to).unwrap_or_default();
-    format!("urn:uuid:{}-{}-8{}-a{}-{}", part(0, 8), part(8, 12), part(13, 16), part(17, 20), part(20, 32))
-}
-
-/// Text as XML; letters that XML cannot hold are gone.
-fn xml(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            '"' => out.push_str("&quot;"),
-            '\u{fffe}' | '\u{ffff}' => {}
-            c if c.is_control() && !matches!(c, '\n' | '\t') => {}
-            other => out.push(other),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_follow_from_what_they_name_and_have_the_form_of_their_kind() {
-        let one = urn("a");
-        assert_eq!(one.len(), "urn:uuid:".len() + 36);
-        assert!(one == urn("a") && one != urn("b"));
-        assert_eq!(one.split('-').nth(2).map(|part| part.starts_with('8')), Some(true));
-    }
-
-    #[test]
-    fn text_of_others_cannot_end_an_element() {
-        assert_eq!(xml("a<b>&\"\u{0}\u{ffff}"), "a&lt;b&gt;&amp;&quot;");
-    }
 }

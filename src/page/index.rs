@@ -139,7 +139,12 @@ impl<'a> Site<'a> {
 
     /// Notes the files for machines, whose hash names the version.
     pub fn listed(&mut self, files: &[Arc<Sheet>]) {
-        self.downloads = files.iter().map(|file| Download::of(file)).collect();
+        self.relist(files.iter().map(|file| Download::of(file)).collect());
+    }
+
+    /// As [`Self::listed`], by what is known of them.
+    pub fn relist(&mut self, downloads: Vec<Download>) {
+        self.downloads = downloads;
         self.version = version::of_site(self);
     }
 
@@ -233,6 +238,27 @@ impl<'a> Site<'a> {
     /// Traps of a campaign.
     pub fn traps(&self, campaign: &str) -> Vec<&'a TrapReport> {
         self.analysis.traps.iter().filter(|t| t.subject.campaign == campaign).collect()
+    }
+
+    /// Traps of severity error that fired on cells of a model in a campaign, or on the whole campaign: its figures may not be what they
+    /// are called.
+    pub fn errors(&self, campaign: &str, model: &str) -> Vec<&'a TrapReport> {
+        let mut found = self.traps(campaign);
+        found.retain(|t| {
+            let is_ours = t.subject.model.as_deref().is_none_or(|of| of == model);
+            t.status == TrapStatus::Fired && t.severity == Severity::Error && is_ours
+        });
+        found
+    }
+
+    /// [`Self::errors`] in a few words: `error: Weights exceed the memory, and 3 more`. Empty where there is none.
+    pub fn doubt(&self, campaign: &str, model: &str) -> String {
+        let titles: BTreeSet<&str> = self.errors(campaign, model).iter().map(|t| t.title).collect();
+        match titles.first() {
+            None => String::new(),
+            Some(only) if titles.len() == 1 => format!("error: {only}"),
+            Some(first) => format!("error: {first}, and {} more", titles.len() - 1),
+        }
     }
 
     /// Name for people of a machine label.

@@ -34,6 +34,7 @@ struct Page {
     listed: Vec<Listed>,
     unlisted: usize,
     whole: Vec<CiteView>,
+    whole_more: usize,
     rows: Vec<RowView>,
     turn: Vec<Link>,
     values: bool,
@@ -132,6 +133,8 @@ fn page(site: &Site<'_>, file: usize, part: usize) -> Result<String, askama::Err
         .collect();
     let all: usize = shown.cites.values().map(Vec::len).sum();
     let told: usize = listed.iter().map(|entry| entry.cite.figures.len()).sum();
+    let cited: &[Cite<'_>] = if part == 0 { &shown.whole } else { &[] };
+    let whole: Vec<CiteView> = views(text, cited).into_iter().take(LISTED).collect();
     let turn = |at: usize, words: &str| {
         let (path, _) = shown.parts.get(at)?;
         Some(Link { href: Some(format!("{ROOT}{path}")), text: format!("{words}: part {}", at + 1) })
@@ -147,7 +150,8 @@ fn page(site: &Site<'_>, file: usize, part: usize) -> Result<String, askama::Err
         notes: notes(shown),
         unlisted: all - told,
         listed,
-        whole: if part == 0 { views(text, &shown.whole).into_iter().take(LISTED).collect() } else { Vec::new() },
+        whole_more: cited.len() - whole.iter().map(|cite| cite.figures.len()).sum::<usize>(),
+        whole,
         rows: row_views(shown, rows, part, here),
         turn: part
             .checked_sub(1)

@@ -76,7 +76,9 @@ pub fn page(site: &Site<'_>) -> Result<String, Error> {
         })
         .collect::<Result<Vec<_>, Error>>()?;
     let settings = &site.analysis.settings;
+    // Those of the metrics stand in the table above.
     let margins: Vec<String> = settings
+        .asked
         .margins_pct
         .iter()
         .map(|(metric, pct)| format!("{} ±{} %", words::metric(metric), plain(*pct)))

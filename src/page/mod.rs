@@ -65,7 +65,9 @@ use crate::model::{RawText, Sample, Series, Span};
 use crate::verdict::Shelf;
 use crate::verdict::report::{Analysis, Severity};
 
-use rayon::iter::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
+use rayon::iter::{
+    IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
+};
 
 pub use badge::svg as badge;
 pub use export::json as analysis_json;
@@ -121,8 +123,8 @@ pub struct Extras {
     pub reproduce: String,
     /// Where the site will stand, and what stood there before.
     pub publication: Publication,
-    /// Ready files of other rooms (`data/runs.csv`, `data/requests.parquet`): listed, hashed and written as they are.
-    pub extra_files: Vec<Page>,
+    /// Ready files of other rooms (`data/runs.csv`, `data/requests.parquet`): listed and written as they are.
+    pub extra_files: Vec<Arc<Sheet>>,
 }
 
 /// What a trap is about, whether or not it fired anywhere.
@@ -200,7 +202,7 @@ fn sheets<'a>(
 ) -> Result<(Vec<Arc<Sheet>>, memory::Late), Error> {
     let mut site = index::Site::new(analysis, extras)?;
     site.figures = figures;
-    let mut sheets: Vec<Arc<Sheet>> = downloads(&site)?.into_par_iter().map(Sheet::new).collect();
+    let mut sheets = downloads(&site)?;
     site.listed(&sheets);
     if let Some(kept) = kept {
         site.version = kept.version.clone();
@@ -210,7 +212,7 @@ fn sheets<'a>(
     site.pages(drafts.iter().map(|draft| draft.path.clone()).chain([version.path()]));
     site.prose = study::weave_all(&site)?;
     let drawn: Vec<Vec<Arc<Sheet>>> =
-        drafts.par_iter().map(|draft| draw(&site, draft)).collect::<Result<_, Error>>()?;
+        drafts.par_iter().with_max_len(1).map(|draft| draw(&site, draft)).collect::<Result<_, Error>>()?;
     sheets.extend(drawn.into_iter().flatten());
     sheets.extend(publish::files(&site).into_iter().map(Sheet::new));
     let frozen = match kept {
@@ -241,7 +243,7 @@ fn freeze(site: &index::Site<'_>, sheets: &[Arc<Sheet>]) -> Result<Vec<Arc<Sheet
     }
     let found = sheets.iter().find(|sheet| sheet.page.path == "data/analysis.json");
     let found = found.map_or(&[][..], |sheet| &sheet.page.bytes);
-    let report = report(site.analysis, site.extras, Some(&site.version))?;
+    let report = report(site.analysis, site.extras, &site.downloads, Some(&site.version))?;
     let frozen = publish::version::freeze(&site.version, report, found)?;
     Ok(frozen.into_iter().map(Sheet::new).collect())
 }
@@ -251,13 +253,20 @@ fn freeze(site: &index::Site<'_>, sheets: &[Arc<Sheet>]) -> Result<Vec<Arc<Sheet
 ///
 /// Fails like [`render`].
 pub fn single_file(analysis: &Analysis, extras: &Extras) -> Result<Vec<u8>, Error> {
-    report(analysis, extras, None)
+    let mut site = index::Site::new(analysis, extras)?;
+    site.listed(&downloads(&site)?);
+    report(analysis, extras, &site.downloads, None)
 }
 
-/// The report as one file, by itself or as the page of a version.
-fn report(analysis: &Analysis, extras: &Extras, version: Option<&Version>) -> Result<Vec<u8>, Error> {
+/// The report as one file, by itself or as the page of a version. The files for machines were made before it: each is a large text.
+fn report(
+    analysis: &Analysis,
+    extras: &Extras,
+    listed: &[index::Download],
+    version: Option<&Version>,
+) -> Result<Vec<u8>, Error> {
     let mut site = index::Site::new(analysis, extras)?;
-    site.listed(&downloads(&site)?.into_par_iter().map(Sheet::new).collect::<Vec<_>>());
+    site.relist(listed.to_vec());
     site.prose = study::weave_all(&site)?;
     let source = |path: String, name: &str, html: String| single::Source { path, name: name.to_owned(), html };
     let mut sources = vec![source("index.html".into(), "Answer", front::page(&site).map_err(template_fault)?)];
@@ -272,18 +281,18 @@ fn report(analysis: &Analysis, extras: &Extras, version: Option<&Version>) -> Re
 }
 
 /// Files for machines, by path.
-fn downloads(site: &index::Site<'_>) -> Result<Vec<Page>, Error> {
+fn downloads(site: &index::Site<'_>) -> Result<Vec<Arc<Sheet>>, Error> {
     // Each is one long text, written by one thread.
     let (json, (table, report)) = rayon::join(
         || export::json(site.analysis),
         || rayon::join(|| export::comparisons(site.analysis), || markdown::page(site)),
     );
-    let mut pages = vec![json?, table?, report];
-    pages.extend(site.extras.extra_files.iter().cloned());
-    pages.sort_by(|a, b| a.path.cmp(&b.path));
-    pages.push(package::page(site, &pages)?);
-    pages.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(pages)
+    let mut sheets: Vec<Arc<Sheet>> = [json?, table?, report].into_par_iter().map(Sheet::new).collect();
+    sheets.extend(site.extras.extra_files.iter().map(Arc::clone));
+    sheets.sort_by(|a, b| a.page.path.cmp(&b.page.path));
+    sheets.push(Sheet::new(package::page(site, &sheets)?));
+    sheets.sort_by(|a, b| a.page.path.cmp(&b.page.path));
+    Ok(sheets)
 }
 
 /// A template that cannot be filled is a mistake in this program, told like any other error.

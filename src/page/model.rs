@@ -176,6 +176,7 @@ impl<'a> ModelOf<'a> {
             all: "Models",
             title: name.to_owned(),
             lead,
+            beware: subject::beware(site, &self.places),
             parts: parts.into_iter().flatten().collect(),
             absent,
             measured: across::measured(site, &ways, &self.cells, ROOT, &self.places, true).lead(

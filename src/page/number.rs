@@ -74,10 +74,25 @@ pub fn fixed_or_plain(value: f64) -> String {
     if value.fract() == 0.0 { fixed(value, 0) } else { plain(value) }
 }
 
+/// Decimals of values that do not spread: three significant digits, and never fewer than two.
+pub fn decimals_of_constant(value: f64) -> usize {
+    significant_decimals(value, 3).max(2)
+}
+
+/// Decimals of an interval and of what stands beside it: by its half-width, and by the value where it is a point.
+fn decimals_about(interval: Interval) -> usize {
+    let half_width = (interval.high - interval.low) / 2.0;
+    if half_width == 0.0 { decimals_of_constant(interval.low) } else { decimals(half_width) }
+}
+
 /// `[0.05, 0.65]` with decimals by its own half-width.
 pub fn interval(interval: Interval) -> String {
-    let decimals = decimals((interval.high - interval.low) / 2.0);
-    ends(interval, decimals)
+    ends(interval, decimals_about(interval))
+}
+
+/// A mean and its interval with the same decimals, so that neither says more than the other.
+pub fn estimate(mean: f64, about: Option<Interval>) -> (String, String) {
+    about.map_or_else(|| (plain(mean), String::new()), |ci| (fixed(mean, decimals_about(ci)), interval(ci)))
 }
 
 /// `[0.05, 0.65]` with given decimals.
@@ -146,6 +161,7 @@ mod tests {
     #[test]
     fn an_interval_shows_two_digits_of_its_half_width_at_both_ends() {
         assert_eq!(interval(Interval::new(0.0512, 0.6489)), "[0.05, 0.65]");
+        assert_eq!(interval(Interval::new(0.003357, 0.003357)), "[0.00336, 0.00336]");
         assert_eq!(interval(Interval::new(-12.34, 31.0)), "[−12, 31]");
         assert_eq!(interval(Interval::new(26.1, 29.4)), "[26.1, 29.4]");
         assert_eq!(interval(Interval::new(1.0, 1.0)), "[1.00, 1.00]");

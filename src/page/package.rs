@@ -3,11 +3,13 @@
 //! In:  the finished downloads.  Out: a Data Package (datapackage.org, version 2) with a Table Schema for each CSV.
 //! Not here: what a column means (see `model::column`).
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
-use super::data::{about, hex};
+use super::data::about;
 use super::index::Site;
-use super::{Page, export};
+use super::{Page, Sheet, export};
 use crate::error::Error;
 use crate::model::column::{Meaning, meaning};
 use crate::verdict::report::CampaignReport;
@@ -16,7 +18,7 @@ use crate::verdict::report::CampaignReport;
 pub const PATH: &str = "data/datapackage.json";
 
 /// The package over these files.
-pub fn page(site: &Site<'_>, files: &[Page]) -> Result<Page, Error> {
+pub fn page(site: &Site<'_>, files: &[Arc<Sheet>]) -> Result<Page, Error> {
     let campaigns = &site.analysis.campaigns;
     let title = match campaigns.as_slice() {
         [one] => one.title.clone(),
@@ -36,7 +38,7 @@ pub fn page(site: &Site<'_>, files: &[Page]) -> Result<Page, Error> {
     };
     fields("licenses", campaigns.iter().flat_map(licences).collect(), &mut package);
     fields("sources", campaigns.iter().map(source).collect(), &mut package);
-    fields("resources", files.iter().map(resource).collect(), &mut package);
+    fields("resources", files.iter().map(|file| resource(file)).collect(), &mut package);
     let mut bytes = serde_json::to_vec_pretty(&package)
         .map_err(|cause| Error::archive("the data package cannot be written as JSON").because(cause))?;
     bytes.push(b'\n');
@@ -66,7 +68,8 @@ fn source(campaign: &CampaignReport) -> Value {
     })
 }
 
-fn resource(file: &Page) -> Value {
+fn resource(sheet: &Sheet) -> Value {
+    let file = &sheet.page;
     let name = file.path.strip_prefix("data/").unwrap_or(&file.path);
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension).to_lowercase();
     let mut resource = Map::new();
@@ -82,7 +85,7 @@ fn resource(file: &Page) -> Value {
     let media = media_type(&extension);
     set("mediatype", Value::String(media.to_owned()));
     set("bytes", json!(file.bytes.len()));
-    set("hash", Value::String(format!("sha256:{}", hex(&file.bytes))));
+    set("hash", Value::String(format!("sha256:{}", sheet.sha256)));
     if media == "text/csv" {
         set("encoding", Value::String("utf-8".into()));
         set("type", Value::String("table".into()));
@@ -149,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_csv_tells_its_columns_with_unit_and_direction() {
-        let value = resource(&Page::new("data/x.csv", "id,ttft_ms,oddity\r\na,1,2\r\n"));
+        let value = resource(&Sheet::new(Page::new("data/x.csv", "id,ttft_ms,oddity\r\na,1,2\r\n")));
         let fields = value["schema"]["fields"].as_array().unwrap();
         assert_eq!(
             fields[1],

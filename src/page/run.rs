@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::course::{self, GateRow, Tail};
 use super::figure::{self, FigureView};
-use super::front::Fact;
+use super::front::{self, Fact, TrapStrip};
 use super::index::{Link, Site, run_href};
 use super::kind::{Draft, Drawn, Kind, Rows};
 use super::number::{self, ABSENT, plain_or};
@@ -14,6 +14,7 @@ use super::words::{self, Badge};
 use crate::model::{Metric, Origin, Status};
 use crate::verdict::mark::{self, Marker};
 use crate::verdict::report::RunReport;
+use crate::verdict::trap::{TAILS, requests_needed};
 
 const ROOT: &str = "../../";
 
@@ -27,6 +28,8 @@ struct Page {
     badge: Badge,
     failure: Option<String>,
     flags: Vec<String>,
+    /// Why its figures may not be what they are called.
+    beware: TrapStrip,
     metrics: Vec<MetricRow>,
     identity: Vec<Fact>,
     setup: Vec<Fact>,
@@ -92,9 +95,9 @@ impl Kind for Entry {
 fn shows(site: &Site<'_>, run: &RunReport, before: Option<&RunReport>, after: Option<&RunReport>, marker: &mut Marker) {
     Shell::shows(site, marker);
     marker.json(run).json(&[before, after].map(|run| run.map(|run| &run.id)));
-    marker.text(title(site, run)).json(&site.model_title(&run.model));
+    marker.text(title(site, run)).json(&site.model_title(&run.model)).json(&site.errors(&run.campaign, &run.model));
     // What a chart says of its data depends on whether all of it can be had.
-    marker.json(&site.extras.extra_files.iter().map(|file| &file.path).collect::<Vec<_>>());
+    marker.json(&site.extras.extra_files.iter().map(|file| &file.page.path).collect::<Vec<_>>());
     let series = site.extras.requests.get(&run.id).map_or(&[][..], Vec::as_slice);
     let telemetry = site.extras.telemetry.get(&run.id).map_or(&[][..], Vec::as_slice);
     let spans = site.extras.spans.get(&run.id).map_or(&[][..], Vec::as_slice);
@@ -136,6 +139,7 @@ pub fn page(
         },
         // That it failed, and why, stands above them.
         flags: run.flags.iter().filter(|f| !f.starts_with("failed:")).map(|f| words::flag(f)).collect(),
+        beware: front::strip(ROOT, &site.errors(&run.campaign, &run.model)),
         metrics: metrics(site, run),
         identity: identity(site, run),
         setup: setup(run),
@@ -153,6 +157,19 @@ pub fn page(
         next: after.map(link),
     }
     .render()
+}
+
+/// How many requests stand behind a figure, and how many a percentile needs where they are fewer.
+fn requests_behind(run: &RunReport, name: &str) -> String {
+    let own = run.requests.get(name);
+    let of_base = || run.requests.get(Metric::find(name)?.base());
+    let Some(&requests) = own.or_else(of_base) else { return ABSENT.to_owned() };
+    let tail = TAILS.iter().find(|(tail, _)| name.strip_suffix(tail).is_some_and(|rest| rest.ends_with('_')));
+    let text = number::count(requests as u64);
+    match tail.map(|(_, p)| requests_needed(*p)).filter(|needed| requests < *needed) {
+        Some(needed) => format!("{text} of {} needed", number::count(needed as u64)),
+        None => text,
+    }
 }
 
 /// Title of the campaign that a run belongs to.
@@ -195,7 +212,7 @@ fn metrics(site: &Site<'_>, run: &RunReport) -> Vec<MetricRow> {
                 label: words::metric(name),
                 unit: words::unit(name),
                 value: plain_or(run.metrics.get(name).copied().flatten()),
-                requests: run.requests.get(name).map_or_else(|| ABSENT.to_owned(), |n| number::count(*n as u64)),
+                requests: requests_behind(run, name),
                 file: {
                     let path = origin.map_or(run.source.path.as_str(), |o| o.file.as_str());
                     let page = site.places.file(path).and_then(|shown| shown.parts.first()).map(|(path, _)| path);

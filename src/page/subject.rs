@@ -3,17 +3,21 @@
 //! In:  what `model` and `machine` found for one of them.  Out: [`Draft`]s, and the templates that both fill.
 //! Not here: which charts a model or a machine has; any number.
 
+use std::collections::BTreeSet;
+
 use askama::Template;
 
 use super::across::{self, Cells, RunList};
 use super::figure::FigureView;
+use super::front::{self, TrapStrip};
 use super::index::Site;
 use super::kind::{Draft, Drawn};
 use super::number;
 use super::sheet::{Cell, Column, Sheet, figures};
 use super::shell::Shell;
 use super::template_fault;
-use crate::verdict::report::across::{Best, Summary};
+use crate::verdict::report::TrapReport;
+use crate::verdict::report::across::{Best, Place, Summary};
 
 /// From the page of one model or machine to the folder of the site.
 pub const ROOT: &str = "../../";
@@ -32,6 +36,8 @@ pub struct Page {
     pub title: String,
     /// How much there is.
     pub lead: String,
+    /// Why its figures may not be what they are called.
+    pub beware: TrapStrip,
     /// Charts.
     pub parts: Vec<Part>,
     /// Charts that there are none of, and why.
@@ -119,6 +125,22 @@ pub fn drafts<'a>(
     std::iter::once(all).chain(each).collect()
 }
 
+/// The traps of severity error that fired on what was measured in these places.
+pub fn beware(site: &Site<'_>, places: &[&Place]) -> TrapStrip {
+    let told: BTreeSet<(&str, &str)> =
+        places.iter().map(|p| (p.cell.campaign.as_str(), p.cell.model.as_str())).collect();
+    let mut errors: Vec<&TrapReport> = Vec::new();
+    for (campaign, model) in told {
+        // One that speaks of the whole campaign stands beside each of its models.
+        for new in site.errors(campaign, model) {
+            if !errors.iter().any(|old| std::ptr::eq(*old, new)) {
+                errors.push(new);
+            }
+        }
+    }
+    front::strip(ROOT, &errors)
+}
+
 /// The columns that close the list of all; `whatever` says over what the highest output is taken.
 pub fn closing_columns(whatever: &str) -> [Column; 3] {
     [figures("Cells", ""), figures("Runs", ""), figures("Highest output", whatever)]
@@ -137,10 +159,12 @@ pub fn closing_cells(site: &Site<'_>, cells: &Cells<'_>, root: &str, summary: &S
 /// The best cell of a summary.
 fn best(site: &Site<'_>, cells: &Cells<'_>, root: &str, best: Option<&Best>) -> Cell {
     let Some(best) = best else { return Cell::number(number::ABSENT).under("no output measured") };
+    let doubt = site.doubt(&best.cell.campaign, &best.cell.model);
     let under = across::joined([
         best.batch.map(|batch| format!("batch {}", number::plain(batch))).as_deref(),
         Some(best.cell.model.as_str()),
         Some(&best.cell.environment),
+        Some(doubt.as_str()),
     ]);
     let mut cell = Cell::estimate(Some(&best.output_tok_s)).to(cells.href(site, root, &best.cell));
     cell.sub = if cell.sub.is_empty() { under } else { format!("{}; {under}", cell.sub) };

@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::TrapAbout;
-use super::index::{Link, Site, overall, run_href, worst};
+use super::index::{Link, Site, overall, run_href};
 use super::kind::{Draft, Drawn, Kind, Rows};
 use super::prose;
 use super::run::place;
@@ -27,6 +27,9 @@ struct Place<'a> {
 
 const LIST: Place<'_> = Place { root: "../", evidence: FEW_EVIDENCE };
 const OWN: Place<'_> = Place { root: "../../", evidence: MOST_EVIDENCE };
+
+/// What stands between the parts of a subject.
+const PART: &str = " · ";
 
 /// Subjects that could not be evaluated and are still told one by one.
 const FEW_UNKNOWN: usize = 2;
@@ -64,22 +67,29 @@ struct TrapView {
 struct Said {
     campaign: Link,
     badge: Badge,
+    /// What fired, what could not be evaluated where that is little, and last what passed.
     findings: Vec<FindingView>,
     /// Where nothing could be said, when that is more than a few subjects: folded.
     unknown: Vec<FindingView>,
-    /// Each once, however many subjects it stands beside.
-    remedies: Vec<String>,
-    passed: Option<String>,
+    /// What to do, where that is one thing for all that fired.
+    remedy: Option<String>,
 }
 
 struct FindingView {
     /// Only where it differs from that of the campaign.
     badge: Option<Badge>,
     severity: Option<Badge>,
+    /// Empty for the whole campaign.
     subject: String,
+    /// Whether the subject stands before the message, which does not say it by itself.
+    led: bool,
+    /// What passed is told more quietly.
+    quiet: bool,
     message: String,
     evidence: Vec<EvidenceView>,
     more: usize,
+    /// What to do, where that differs between those that fired; else empty.
+    remedy: String,
 }
 
 struct EvidenceView {
@@ -192,58 +202,120 @@ fn said(site: &Site<'_>, campaign: Link, reports: &[&TrapReport], trap: &TrapAbo
     let mut told: Vec<&&TrapReport> = reports.iter().filter(|r| r.status != TrapStatus::Passed).collect();
     told.sort_by_key(|r| (r.status, r.severity));
     let passed: Vec<&&TrapReport> = reports.iter().filter(|r| r.status == TrapStatus::Passed).collect();
-    let passed = match passed[..] {
-        [] => None,
-        [only] => {
-            Some(format!("{}{}", prefix(&subject(site, &only.subject)), words::sentence(&only.message, &site.names())))
-        }
-        _ => Some(format!("Passed on {}.", counted(passed.len(), "subject", "subjects"))),
-    };
-    // Repeated only where it says something else than the heading.
-    let severity = worst(reports).filter(|s| *s != trap.severity).map(words::severity);
-    let mut remedies: Vec<String> = Vec::new();
-    for report in told.iter().filter(|r| r.status == TrapStatus::Fired && !r.remedy.is_empty()) {
-        let remedy = words::sentence(&report.remedy, &site.names());
-        if !remedies.contains(&remedy) {
-            remedies.push(remedy);
-        }
-    }
-    let (fired, unknown): (Vec<_>, Vec<_>) = told.into_iter().partition(|r| r.status == TrapStatus::Fired);
-    let view = |r: &&TrapReport| finding(site, r, status, severity, at);
+    let (fired, unknown): (Vec<&&TrapReport>, Vec<&&TrapReport>) =
+        told.into_iter().partition(|r| r.status == TrapStatus::Fired);
+    let mut remedies: Vec<String> = fired.iter().map(|r| remedy(site, r)).filter(|text| !text.is_empty()).collect();
+    remedies.sort_unstable();
+    remedies.dedup();
+    // One for all of them stands once, below them; of several each stands under what it is for.
+    let shared = if remedies.len() == 1 { remedies.pop() } else { None };
+    // Repeated only where one of them is something else than the heading says.
+    let mixed = fired.iter().any(|r| r.severity != trap.severity);
+    let view = |r: &&TrapReport| finding(site, r, status, mixed, at);
     let mut findings: Vec<FindingView> = fired.into_iter().map(view).collect();
+    if shared.is_some() {
+        findings.iter_mut().for_each(|finding| finding.remedy.clear());
+    }
     let mut unknown: Vec<FindingView> = unknown.into_iter().map(view).collect();
     if unknown.len() <= FEW_UNKNOWN {
         findings.append(&mut unknown);
     }
-    Said { campaign, badge: words::trap_status(status), findings, unknown, remedies, passed }
+    match passed[..] {
+        [] => {}
+        [only] => findings.push(view(only)),
+        _ => findings.push(several_passed(passed.len(), status)),
+    }
+    Said { campaign, badge: words::trap_status(status), findings, unknown, remedy: shared }
 }
 
-fn prefix(subject: &str) -> String {
-    if subject.is_empty() { String::new() } else { format!("{subject}: ") }
+/// Subjects that passed, as one line: their number.
+fn several_passed(n: usize, overall: TrapStatus) -> FindingView {
+    let message = if overall == TrapStatus::Passed {
+        format!("Passed on {}.", counted(n, "subject", "subjects"))
+    } else {
+        format!("{}.", counted(n, "other subject", "other subjects"))
+    };
+    FindingView {
+        badge: (overall != TrapStatus::Passed).then(|| words::trap_status(TrapStatus::Passed)),
+        severity: None,
+        subject: String::new(),
+        led: false,
+        quiet: true,
+        message,
+        evidence: Vec::new(),
+        more: 0,
+        remedy: String::new(),
+    }
 }
 
-fn finding(
-    site: &Site<'_>,
-    report: &TrapReport,
-    overall: TrapStatus,
-    severity: Option<Badge>,
-    at: Place<'_>,
-) -> FindingView {
+/// What to do about what fired, as a sentence.
+fn remedy(site: &Site<'_>, report: &TrapReport) -> String {
+    if report.status == TrapStatus::Fired {
+        set(&words::sentence(&report.remedy, &site.names()))
+    } else {
+        String::new()
+    }
+}
+
+/// Text of the rules as this page prints it: numbers as on every page, and the apostrophe of the prose beside it.
+fn set(text: &str) -> String {
+    let text = words::typeset(text);
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut letters = text.chars().peekable();
+    let mut before = ' ';
+    while let Some(c) = letters.next() {
+        let within = before.is_alphanumeric() && letters.peek().is_some_and(|next| next.is_alphabetic());
+        out.push(if c == '\'' && within { '’' } else { c });
+        before = c;
+    }
+    out
+}
+
+/// Whether a subject is to stand before a message, and the message. Many messages begin with the words of their subject: closed by a colon
+/// they are taken off, since the subject says them; within the sentence they stay and the subject would be said twice.
+fn led<'m>(subject: &str, message: &'m str) -> (bool, &'m str) {
+    if subject.is_empty() {
+        return (false, message);
+    }
+    let mut parts: Vec<&str> = subject.split(PART).collect();
+    let mut rest = message;
+    while !parts.is_empty() {
+        let open = [", ", " in ", " of "].into_iter().find_map(|join| rest.strip_prefix(join)).unwrap_or(rest);
+        let cut = parts.iter().enumerate().filter_map(|(at, part)| Some((at, after(open, part)?)));
+        // The longest of several that fit: one name may begin another.
+        let Some((at, behind)) = cut.min_by_key(|(_, behind)| behind.len()) else { return (true, message) };
+        parts.swap_remove(at);
+        rest = behind;
+    }
+    rest.strip_prefix(": ").map_or((false, message), |said| (true, said))
+}
+
+/// What follows a part of a subject at the start of a text; a metric stands there with a small letter.
+fn after<'m>(text: &'m str, part: &str) -> Option<&'m str> {
+    let (head, rest) = text.split_at_checked(part.len())?;
+    let whole = rest.is_empty() || rest.starts_with([' ', ',', ':']);
+    (whole && head.eq_ignore_ascii_case(part)).then_some(rest)
+}
+
+fn finding(site: &Site<'_>, report: &TrapReport, overall: TrapStatus, mixed: bool, at: Place<'_>) -> FindingView {
     let subject = subject(site, &report.subject);
-    // The subject stands before the message; one that begins with it need not say it again.
-    let message = report.message.strip_prefix(&prefix(&subject)).unwrap_or(&report.message);
+    let (led, message) = led(&subject, &report.message);
     FindingView {
         badge: (report.status != overall).then(|| words::trap_status(report.status)),
-        severity: severity.filter(|_| report.status == TrapStatus::Fired).map(|_| words::severity(report.severity)),
-        message: words::typeset(&words::sentence(message, &site.names())),
+        severity: (mixed && report.status == TrapStatus::Fired).then(|| words::severity(report.severity)),
+        message: set(&words::sentence(message, &site.names())),
         subject,
+        led,
+        quiet: report.status == TrapStatus::Passed,
         evidence: report.evidence.iter().take(at.evidence).map(|e| evidence(e, at.root)).collect(),
         more: report.evidence.len().saturating_sub(at.evidence),
+        remedy: remedy(site, report),
     }
 }
 
 fn evidence(e: &Evidence, root: &str) -> EvidenceView {
     EvidenceView {
+        // As it is: it may quote a line of a file.
         text: e.text.clone(),
         run: e.run.as_ref().map(|id| Link { href: Some(run_href(root, id)), text: id.clone() }),
         origin: e.origin.as_ref().map_or_else(String::new, |o| {
@@ -259,5 +331,41 @@ pub fn subject(site: &Site<'_>, subject: &Subject) -> String {
     // Where a campaign has one workload, naming it says nothing.
     let workload = subject.workload.as_deref().filter(|_| !site.one_workload(&subject.campaign));
     let parts = [subject.model.as_deref(), workload, subject.environment.as_deref(), metric.as_deref()];
-    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
+    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(PART)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subject_is_said_once() {
+        for (subject, message, said) in [
+            ("llama1b", "llama1b: all 42 runs ran it", (true, "all 42 runs ran it")),
+            ("llama1b · T1", "llama1b, T1: 14 runs", (true, "14 runs")),
+            ("llama1b · T1 · chroot", "llama1b, T1 in chroot: no load", (true, "no load")),
+            ("m · container", "m, container beside native: 3 %", (false, "m, container beside native: 3 %")),
+            ("m · native", "m in native has 4 runs", (false, "m in native has 4 runs")),
+            ("KV cache", "KV cache is a line", (false, "KV cache is a line")),
+            ("Peak memory", "peak memory takes 2 values", (false, "peak memory takes 2 values")),
+            ("m · native · Peak memory", "peak memory of m in native: each", (true, "each")),
+            ("m · 128 in, 64 out", "m, 128 in, 64 out: few", (true, "few")),
+            ("qwen · qwen 7b", "qwen 7b in qwen: x", (true, "x")),
+            ("m · native", "m alone is slow", (true, "m alone is slow")),
+            ("m", "model: x", (true, "model: x")),
+            ("m", "no arm has a trend", (true, "no arm has a trend")),
+            ("é", "e: x", (true, "e: x")),
+            ("", "m: x", (false, "m: x")),
+        ] {
+            assert_eq!(led(subject, message), said, "{subject}, {message}");
+        }
+    }
+
+    #[test]
+    fn an_apostrophe_is_that_of_prose_and_quotes_stay() {
+        assert_eq!(
+            set("no arm's runs; tau-b -0.82, '--lock' and 'a b'"),
+            "no arm’s runs; tau-b −0.82, '--lock' and 'a b'"
+        );
+    }
 }

@@ -107,6 +107,9 @@ pub fn method(code: &str) -> String {
 
 /// A flag of a run, a group or a bootstrap as a phrase.
 pub fn flag(code: &str) -> String {
+    if let Some(why) = code.strip_prefix("invalid:") {
+        return format!("the tool calls this result invalid ({why})");
+    }
     let mut parts = code.split(':');
     match (parts.next(), parts.next(), parts.next()) {
         (Some("outlier"), Some(rule), Some(name)) => {
@@ -271,6 +274,7 @@ mod tests {
     fn flags_read_as_phrases() {
         assert_eq!(flag("outlier:modified_z:ttft_ms"), "outlier in time to first token (modified z)");
         assert_eq!(flag("first_run:peak_memory_gib"), "first run after a change, peak memory");
+        assert_eq!(flag("invalid:not met: Min duration"), "the tool calls this result invalid (not met: Min duration)");
         assert_eq!(flag("made:of:far:more"), "made:of:far:more");
     }
 }

@@ -23,7 +23,7 @@ use super::{
     CellValues, Settings, Study, across, conclusion, criteria, essential, family, finish, history, order, pairing,
     pool, published,
 };
-use crate::model::{Facts, Metric, Run, Status};
+use crate::model::{Facts, Metric, Run, Status, known_extra};
 
 /// Primary metrics a campaign has at most when it names none.
 const MOST_PRIMARY: usize = 3;
@@ -64,6 +64,7 @@ fn round(study: &Study, cells: &[CellValues], round: &Round<'_>, step: &(dyn Fn(
     let runs: BTreeMap<&str, &Run> = study.runs.iter().map(|run| (run.id.as_str(), run)).collect();
     let mut groups: Vec<Group> = cells
         .par_iter()
+        .with_max_len(1)
         .filter_map(|cell| {
             let metric = Metric::find(&cell.metric)?;
             let of_cell: Vec<&Run> = cell.run_ids.iter().filter_map(|id| runs.get(id.as_str()).copied()).collect();
@@ -122,8 +123,11 @@ fn round(study: &Study, cells: &[CellValues], round: &Round<'_>, step: &(dyn Fn(
         let traps = trap::look(&case);
         let mut comparisons = pairing::compare_all(&case, &groups, derived, &traps, round);
         family::adjust(&mut comparisons);
-        let mut comparisons: Vec<Comparison> =
-            comparisons.into_par_iter().map(|(c, obstacles)| finish::finish(c, obstacles, &groups, round)).collect();
+        let mut comparisons: Vec<Comparison> = comparisons
+            .into_par_iter()
+            .with_max_len(1)
+            .map(|(c, obstacles)| finish::finish(c, obstacles, &groups, round))
+            .collect();
         sort(&mut comparisons);
         let pooled = pool::pool(&case, derived, round);
         let report = report_campaign(&case, &groups, &comparisons, pooled, &traps, derived, settings);
@@ -232,6 +236,9 @@ fn show_run(run: &Run, groups: &[Group]) -> RunReport {
     if let Status::Failed(reason) = &run.status {
         flags.push(format!("failed:{reason}"));
     }
+    if let Some(why) = known_extra::text(run, known_extra::INVALID) {
+        flags.push(format!("invalid:{why}"));
+    }
     flags.sort_unstable();
     RunReport {
         id: run.id.clone(),
@@ -318,5 +325,26 @@ fn report_campaign(
         compare_by: campaign.compare_by.clone(),
         essentials: essential::rows(case, groups),
         archive_sha256: campaign.archive_sha256.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Extra, ExtraValue};
+    use crate::verdict::testing::{reading, run};
+
+    #[test]
+    fn a_result_that_its_tool_calls_invalid_is_marked() {
+        let mut run = run("a");
+        assert!(show_run(&run, &[]).flags.is_empty());
+        run.extras.push(Extra {
+            name: known_extra::INVALID.to_owned(),
+            unit: String::new(),
+            value: ExtraValue::Text("not met: min duration".to_owned()),
+            why: None,
+            origin: reading("ttft_ms", 1.0).origin,
+        });
+        assert_eq!(show_run(&run, &[]).flags, ["invalid:not met: min duration"]);
     }
 }

@@ -57,8 +57,9 @@ pub(super) fn compare_all(
         }
     }
     jobs.par_iter()
-        .flat_map_iter(|(base, candidate, runs, order)| {
-            measured_metrics(case, base, candidate).into_iter().map(move |metric| {
+        .flat_map(|(base, candidate, runs, order)| {
+            // One by one: where one cell alone is new, all the work there is stands in neighbours.
+            measured_metrics(case, base, candidate).into_par_iter().with_max_len(1).map(move |metric| {
                 let find = |cell: &Cell<'_>| {
                     groups.iter().find(|g| {
                         g.campaign == case.campaign.name

@@ -198,6 +198,10 @@ fn authors_licence_and_hash_reach_every_form_of_the_citation() {
     assert!(set["description"].as_str().expect("words").len() >= 50);
     let log = text(&files, "changelog/index.html");
     assert!(log.contains("A label &#60;b&#62;was&#60;/b&#62; wrong."), "{log}");
+    let feed = text(&files, "feed.xml");
+    assert!(feed.contains("<summary>A label &lt;b&gt;was&lt;/b&gt; wrong.</summary>"), "{feed}");
+    let id = log.split("<li id=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("an anchor");
+    assert!(feed.contains(&format!("changelog/#{id}</id>\n<updated>2026-01-03T00:00:00Z</updated>")), "{feed}");
 }
 
 #[test]
@@ -242,4 +246,12 @@ fn a_cell_of_two_campaigns_has_a_history_with_a_verdict_and_the_version_that_cha
     let feed = text(&files, "history/feed.xml");
     assert!(feed.contains("<id>https://example.org/b/history/#small-chat-container-new-"), "{feed}");
     assert!(feed.contains("<updated>2026-02-02T10:15:00Z</updated>"), "{feed}");
+    // The feed of the whole site has the campaigns too, the newest first.
+    let all = text(&files, "feed.xml");
+    let ids: Vec<&str> = all.split("<id>").skip(1).filter_map(|rest| rest.split("</id>").next()).collect();
+    assert_eq!(ids.len(), 1 + 2 + feed.matches("<entry>").count(), "{all}");
+    let place = |path: &str| ids.iter().position(|id| *id == format!("https://example.org/b/{path}"));
+    assert_eq!(place(""), Some(0), "{all}");
+    assert!(place("c/new/") < place("c/old/") && place("c/new/").is_some(), "{all}");
+    assert!(text(&files, "index.html").contains("href=\"feed.xml\""));
 }

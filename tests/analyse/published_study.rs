@@ -203,7 +203,7 @@ fn three_unlike_models_show_one_footprint() {
         .iter()
         .find(|t| t["subject"]["model"] == "qwen72b" && t["subject"]["environment"] == "native")
         .expect("a report about the largest model");
-    let said = "their footprint is one too, 70.03 to 71.72 GiB in use";
+    let said = "they have one footprint too, 70.03 to 71.72 GiB in use";
     assert!(text(native, "message").contains(said), "{native}");
     for page in ["traps/index.html", "data/ANALYSIS.md"] {
         let page = std::fs::read_to_string(published_site().join(page)).expect("a page of the site");
@@ -314,5 +314,39 @@ fn what_the_study_did_not_keep_is_named_as_missing_and_never_as_passed() {
             assert_eq!(row(trap), (id, "error", "not_evaluated"));
             assert!(text(trap, "message").contains(missing), "{trap}");
         }
+    }
+}
+
+#[test]
+fn figures_of_mislabelled_models_carry_their_errors_wherever_they_stand() {
+    let page = |path: &str| std::fs::read_to_string(published_site().join(path)).expect(path);
+    let title = "Another model ran than the label says";
+    for model in ["gpt120b", "qwen72b"] {
+        assert!(page(&format!("m/{model}/index.html")).contains(title), "{model}");
+    }
+    assert!(!page("m/deepseek/index.html").contains(title) && !page("m/llama1b/index.html").contains(title));
+    for path in ["m/index.html", "p/index.html", "cost/index.html"] {
+        assert!(page(path).contains("error: "), "{path}");
+    }
+    for run in list(&published().0, "runs") {
+        let says = page(&format!("r/{}/index.html", text(run, "id"))).contains(title);
+        assert_eq!(says, ["gpt120b", "qwen72b"].contains(&text(run, "model")), "{run}");
+    }
+    // Of six findings of one trap two are errors.
+    assert!(page("index.html").contains("× 2</span> <span class=\"times\">and 4 warnings</span>"));
+}
+
+#[test]
+fn what_was_in_use_before_the_cache_is_no_peak_that_holds_it() {
+    let stacks = list(&published().0, "memory_stacks");
+    let of_study: Vec<&Value> = stacks.iter().filter(|stack| stack["campaign"] == STUDY).collect();
+    assert_eq!(of_study.len(), MODELS.len());
+    for arm in of_study.iter().flat_map(|stack| list(stack, "arms")) {
+        assert_eq!(arm["whole_is"], "device", "{arm}");
+        let mean = |part: &str| number(&arm[part], "mean");
+        let (whole, sum) = (mean("whole_gib"), mean("before_cache_gib") + mean("kv_cache_gib") + mean("rest_gib"));
+        assert!((whole - sum).abs() < 1e-9 * whole, "{arm}");
+        // The pool takes nine tenths of what is free, to the rounding of the files.
+        assert!((mean("rest_gib") / (whole - mean("before_cache_gib")) - 0.1).abs() < 0.01, "{arm}");
     }
 }

@@ -4,9 +4,11 @@
 usage: axe.py SITE... [--all]
 
 Exits 1 on any violation, any request that leaves the site's folder, any complaint of the console, and any page that
-scrolls sideways at 320 px. --all looks at every page instead of two of each kind.
+scrolls sideways at 320 px, or scrolls or cuts text with the spacing of WCAG 1.4.12 or letters twice as large (1.4.4). --all looks at every
+page instead of two of each kind.
 """
 
+from concurrent.futures import ProcessPoolExecutor
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
@@ -15,22 +17,50 @@ from common import arguments, browser, finish, pages, report, watch
 
 # Colours, whether forced ones are on.
 SETTINGS = (("light", "none"), ("dark", "none"), ("light", "active"))
+# What readers may set for themselves: spacing of text, by the figures of WCAG 1.4.12, and the size of letters in their browser.
+SPACING = (
+    "* { line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important } p { margin-bottom: 2em !important }"
+)
+LETTERS = {"standard": 32, "fixed": 26}
+READERS = (("text spacing", 320), ("letters twice as large", 320), ("letters twice as large", 1280))
+# Elements whose text is cut: they hide what overflows, and something does. What is for screen readers alone is one pixel large by intent.
+# The text is asked for last: it takes a look at all that an element holds.
+CUT = """[...document.querySelectorAll('body *')].filter(e => {
+  if (e instanceof SVGElement) return false;
+  const s = getComputedStyle(e), hides = v => v === 'hidden' || v === 'clip';
+  const cut = (hides(s.overflowX) && e.scrollWidth > e.clientWidth + 1) || (hides(s.overflowY) && e.scrollHeight > e.clientHeight + 1);
+  return cut && !e.closest('.sr') && e.innerText?.trim();
+}).map(e => `${e.tagName.toLowerCase()}.${e.className}: ${e.innerText.trim().slice(0, 60)}`)"""
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+# The browser of this process.
+CHROMIUM = None
 
 
 def main():
     sites, flags = arguments(__doc__, ("--all",))
+    tasks = [(site, path) for site in sites for path in pages(site, "--all" in flags)]
     checked = 0
-    with sync_playwright() as playwright:
-        chromium = browser(playwright)
-        for site in sites:
-            for path in pages(site, "--all" in flags):
-                for scheme, forced in SETTINGS:
-                    report(path.relative_to(site), f"{scheme}, forced colours {forced}", axe(chromium, site, path, scheme, forced))
-                report(path.relative_to(site), "320 px, own policy", narrow(chromium, site, path))
-                checked += len(SETTINGS) + 1
-        chromium.close()
+    # A browser draws a page on one core: as many of them as there are cores.
+    with ProcessPoolExecutor(initializer=begin) as pool:
+        for name, looks in pool.map(look, tasks):
+            for how, faults in looks:
+                report(name, how, faults)
+            checked += len(looks)
     finish(checked)
+
+
+def begin():
+    global CHROMIUM
+    CHROMIUM = browser(sync_playwright().start())
+
+
+def look(task):
+    """Every look at one page, with its faults."""
+    site, path = task
+    looks = [(f"{scheme}, forced colours {forced}", axe(CHROMIUM, site, path, scheme, forced)) for scheme, forced in SETTINGS]
+    looks.append(("320 px, own policy", narrow(CHROMIUM, site, path)))
+    looks += [(f"{setting}, {width} px", readers(CHROMIUM, site, path, setting, width)) for setting, width in READERS]
+    return path.relative_to(site), looks
 
 
 def axe(chromium, site, path, scheme, forced):
@@ -66,6 +96,27 @@ def narrow(chromium, site, path):
         faults.append("the style sheet was not applied under the page's own policy")
     if not page.evaluate("document.documentElement.classList.contains('scripted') && !!document.querySelector('.tools select')"):
         faults.append("the script did not run under the page's own policy")
+    context.close()
+    return faults
+
+
+def readers(chromium, site, path, setting, width):
+    """Faults of one page as a reader has set it."""
+    context = chromium.new_context(viewport={"width": width, "height": 800}, bypass_csp=True)
+    page = context.new_page()
+    faults = watch(page, site)
+    if setting != "text spacing":
+        context.new_cdp_session(page).send("Page.setFontSizes", {"fontSizes": LETTERS})
+    page.goto(path.resolve().as_uri())
+    if setting == "text spacing":
+        page.add_style_tag(content=SPACING)
+    elif page.evaluate("getComputedStyle(document.documentElement).fontSize") != f"{LETTERS['standard']}px":
+        faults.append("the size of letters that the reader set is not taken")
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    if wide > 0:
+        faults.append(f"scrolls sideways by {wide} px")
+    faults += [f"cut: {what}" for what in page.evaluate(CUT)[:5]]
     context.close()
     return faults
 

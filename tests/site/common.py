@@ -11,6 +11,16 @@ from pathlib import Path
 
 THEMES = ("light", "dark")
 
+# What moved on a page without being asked to, for a script that runs before the page: the sum of its measure, and what it was.
+MOVES = """
+window.__cls = 0; window.__moved = [];
+new PerformanceObserver(l => l.getEntries().forEach(e => {
+  if (e.hadRecentInput) return;
+  window.__cls += e.value;
+  e.sources.forEach(s => window.__moved.push(s.node && (s.node.className || s.node.nodeName)));
+})).observe({ type: 'layout-shift', buffered: true });
+"""
+
 # Where a site lies on the server: pages must work below any path.
 SUB_PATH = "/some/where/"
 
@@ -111,9 +121,9 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def served(site):
+def served(site, how=Quiet):
     """Address of the site on a server of this process."""
-    handler = functools.partial(Quiet, directory=str(Path(site).resolve()))
+    handler = functools.partial(how, directory=str(Path(site).resolve()))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}{SUB_PATH}"

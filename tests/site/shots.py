@@ -10,7 +10,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from playwright.async_api import async_playwright
+from playwright.async_api import Error, async_playwright
 
 from common import THEMES, options, pages
 
@@ -19,6 +19,8 @@ WIDTHS = (360, 1280)
 TALLEST = 16_000
 # Pages drawn at a time in one browser.
 AT_ONCE = 4
+# A busy machine loses a picture now and then.
+TRIES = 3
 
 
 async def main():
@@ -38,9 +40,10 @@ async def main():
             for theme, forced in settings
             for width in WIDTHS
         ]
-        await asyncio.gather(*shots)
+        lost = [fault for fault in await asyncio.gather(*shots) if fault]
         await chromium.close()
-    print(f"{len(shots)} pictures in {folder}")
+    print("\n".join([*lost, f"{len(shots) - len(lost)} pictures in {folder}"]))
+    sys.exit(1 if lost else 0)
 
 
 def name(site, path):
@@ -49,16 +52,27 @@ def name(site, path):
 
 
 async def shot(gate, chromium, path, folder, stem, theme, forced, width):
+    """Takes one picture; gives what was in the way."""
+    out = folder / f"{stem}-{'forced' if forced == 'active' else theme}-{width}.png"
+    fault = None
     async with gate:
-        context = await chromium.new_context(viewport={"width": width, "height": 800}, color_scheme=theme, forced_colors=forced)
-        page = await context.new_page()
-        # Very tall pages take long on a busy machine.
-        page.set_default_timeout(180_000)
-        await page.goto(path.resolve().as_uri())
-        height = min(await page.evaluate("document.documentElement.scrollHeight"), TALLEST)
-        out = folder / f"{stem}-{'forced' if forced == 'active' else theme}-{width}.png"
-        await page.screenshot(path=out, full_page=True, clip={"x": 0, "y": 0, "width": width, "height": height})
-        await context.close()
+        for _ in range(TRIES):
+            context = await chromium.new_context(viewport={"width": width, "height": 800}, color_scheme=theme, forced_colors=forced)
+            try:
+                page = await context.new_page()
+                # Very tall pages take long on a busy machine.
+                page.set_default_timeout(180_000)
+                await page.goto(path.resolve().as_uri())
+                # A tall window, not a picture of the whole page: of the whole report, which is taller than any picture, that takes minutes.
+                height = min(await page.evaluate("document.documentElement.scrollHeight"), TALLEST)
+                await page.set_viewport_size({"width": width, "height": height})
+                await page.screenshot(path=out)
+                return None
+            except Error as error:
+                fault = f"{out.name}: {str(error).splitlines()[0]}"
+            finally:
+                await context.close()
+    return fault
 
 
 if __name__ == "__main__":

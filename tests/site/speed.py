@@ -11,7 +11,7 @@ import sys
 
 from playwright.sync_api import sync_playwright
 
-from common import arguments, browser, kinds, served
+from common import MOVES, arguments, browser, kinds, served
 
 SLOWER = 4
 LCP_MS = 1_200
@@ -20,14 +20,9 @@ LOADS = 3
 PATIENCE = 300
 SCREENS = ((360, 740), (1280, 900))
 
-RECORD = """
-window.__lcp = 0; window.__cls = 0; window.__moved = [];
+RECORD = MOVES + """
+window.__lcp = 0;
 new PerformanceObserver(l => l.getEntries().forEach(e => window.__lcp = e.startTime)).observe({ type: 'largest-contentful-paint', buffered: true });
-new PerformanceObserver(l => l.getEntries().forEach(e => {
-  if (e.hadRecentInput) return;
-  window.__cls += e.value;
-  e.sources.forEach(s => window.__moved.push(s.node && (s.node.className || s.node.nodeName)));
-})).observe({ type: 'layout-shift', buffered: true });
 """
 
 

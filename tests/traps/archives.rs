@@ -68,7 +68,7 @@ fn two_of_three_pairs_of_models_share_one_speed_and_physics_names_the_culprit() 
         let culprit = report.subject.model.as_deref() == Some("qwen72b");
         assert_eq!(report.severity, if culprit { Error } else { Warning }, "{}", report.message);
         assert_eq!(
-            report.message.contains("at the speed of qwen72b (145 GB): "),
+            report.message.contains("is that of qwen72b (145 GB): "),
             !culprit,
             "7B and 120B are no unlike pair: {}",
             report.message

@@ -38,7 +38,9 @@ impl Columns {
             let row = 2.0 * canvas.line_height() + 28.0;
             return Self { plot: 8.0, width: full - 16.0, value: full, verdict: 0.0, row, lane: row - 16.0 };
         }
-        let label = widest(&|r| r.label.clone()).clamp(60.0, 190.0);
+        // Headings of groups stand in the column of the labels: behind them there is the plot.
+        let heading = widest(&|r| r.group.clone().unwrap_or_default());
+        let label = widest(&|r| r.label.clone()).max(heading).clamp(60.0, 190.0);
         let value = widest(&|r| r.value(&forest.unit)).clamp(60.0, 190.0);
         let verdict = rows().map(|r| canvas.width_of_strong(&r.verdict)).fold(0.0, f64::max).clamp(60.0, 180.0);
         let plot = label + 20.0;
@@ -144,7 +146,7 @@ impl Forest {
                     heading,
                     Anchor::Start,
                     "muted",
-                    canvas.layout.width,
+                    if canvas.layout.narrow { canvas.layout.width } else { columns.plot - 8.0 },
                 );
             }
             let linked = if row.href.is_some() { "linked" } else { "" };

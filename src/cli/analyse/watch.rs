@@ -6,7 +6,7 @@
 //! Changes are found by looking: names, sizes and moments of all files, four times a second. The kernel's own notice of changes would
 //! say nothing of a folder on another machine, where a campaign is often collected, and has a limit on the number of folders; a look at
 //! three thousand files takes some milliseconds, and where it takes longer there are fewer looks, so that they never take more than a
-//! twentieth of one core.
+//! tenth of one core.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use super::super::{downloads, intake, logs};
 use super::{Analyse, beside, extras, open, publication, summarise};
 use crate::archive::{self, Discovery, Found};
 use crate::error::Error;
-use crate::page::{self, Extras, Page, Publication, Written};
+use crate::page::{self, Extras, Publication, Sheet, Written};
 
 /// Between two looks.
 const BETWEEN: Duration = Duration::from_millis(250);
 /// Looks take at most one part in so many of the time.
-const SHARE: u32 = 20;
+const SHARE: u32 = 10;
 /// However long a look takes, the next comes after this.
 const LONGEST: Duration = Duration::from_secs(5);
 /// After a change it is looked again so soon whether more is coming: a run of several files arrives as one.
-const SETTLING: Duration = Duration::from_millis(100);
+const SETTLING: Duration = Duration::from_millis(50);
 /// Looks that a change that goes on and on can delay the site.
 const MOST_SETTLING: usize = 5;
 /// A file that was written less than this ago and cannot be read is taken to be half-written, not broken.
@@ -139,7 +139,7 @@ struct Watch<'a> {
     /// Where the site will stand, and the versions that stood there before: what comes and goes while this watches is no version to keep.
     publication: Publication,
     /// The files of every request as they were made last, and how long that took.
-    late: Option<(Vec<Page>, Duration)>,
+    late: Option<(Vec<Arc<Sheet>>, Duration)>,
     /// Whether something that takes long is older than the rest.
     behind: bool,
     /// When the input changed last.
@@ -224,7 +224,7 @@ impl<'a> Watch<'a> {
         let sheets = page::again(&judged.analysis, &extras, &mut self.pages, whole)?;
         if whole {
             // The site in one file is made last, so the time is that of all that can wait, and of what cannot.
-            let late = extras.extra_files.iter().filter(|file| downloads::LATE.contains(&file.path.as_str()));
+            let late = extras.extra_files.iter().filter(|file| downloads::LATE.contains(&file.page.path.as_str()));
             self.late = Some((late.cloned().collect(), making.elapsed()));
         }
         let first = self.written.is_empty();

@@ -244,7 +244,12 @@ fn parts(arm: &MemoryArm) -> Vec<memory_stack::Part> {
         (_, true, false) => "rest, KV cache in it",
         (_, false, false) => "all in one",
     };
-    vec![part("weights", &arm.weights_gib), part("KV cache", &arm.kv_cache_gib), part(rest, &arm.rest_gib)]
+    // What was in use before the cache holds the weights.
+    let first = match arm.before_cache_gib {
+        Some(_) => part("in use before the cache", &arm.before_cache_gib),
+        None => part("weights", &arm.weights_gib),
+    };
+    vec![first, part("KV cache", &arm.kv_cache_gib), part(rest, &arm.rest_gib)]
 }
 
 /// The first letter of a sentence that does not begin with a name.

@@ -260,7 +260,10 @@ fn byline(campaign: &CampaignReport) -> Option<String> {
 
 fn essential(campaign: &CampaignReport, row: &Essential) -> EssentialView {
     let figures = row.cells.iter().map(|c| match (c.mean, &c.empty) {
-        (Some(mean), None) => Ok((plain(mean), c.interval.map_or_else(String::new, number::interval), c.n)),
+        (Some(mean), None) => {
+            let (mean, interval) = number::estimate(mean, c.interval);
+            Ok((mean, interval, c.n))
+        }
         (_, why) => Err(why.clone().unwrap_or_else(|| "not reported".to_owned())),
     });
     EssentialView {

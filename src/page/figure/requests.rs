@@ -120,7 +120,7 @@ fn request_table(title: &str, unit: &str, values: &[(f64, f64)]) -> Table {
 
 /// Where the values stand that a drawing leaves out.
 pub fn whole_series(site: &Site<'_>) -> &'static str {
-    if site.extras.extra_files.iter().any(|file| file.path == "data/requests.parquet") {
+    if site.extras.extra_files.iter().any(|file| file.page.path == "data/requests.parquet") {
         "every value is in data/requests.parquet"
     } else {
         "every value is in the files of the run"

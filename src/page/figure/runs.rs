@@ -74,10 +74,10 @@ pub fn run_order(
     for group in groups {
         if let (Some(drift), Some(p)) = (group.drift.drift_pct, group.drift.p.filter(|p| *p < alpha)) {
             findings.push(format!(
-                "{} moves by {} % over its {} runs (Mann-Kendall p {}).",
+                "Over its {} runs {} moves by {} % (Mann-Kendall p {}).",
+                group.n,
                 group.environment,
                 number::signed(drift, number::decimals(drift)),
-                group.n,
                 p_phrase(p)
             ));
         }
@@ -133,7 +133,7 @@ pub fn spread(site: &Site<'_>, id: &str, groups: &[&Group]) -> Option<FigureView
     }
     let chart = Spread {
         title: format!("{}: every run, by environment", words::metric(&first.metric)),
-        finding: None,
+        finding: Some(least_and_most(site, groups)),
         axis: within(&words::metric(&first.metric)),
         unit: first.unit.to_owned(),
         facets,
@@ -145,6 +145,28 @@ pub fn spread(site: &Site<'_>, id: &str, groups: &[&Group]) -> Option<FigureView
         false => FigureView::new(id, chart.draw(id)),
     };
     Some(site.figure_kept(|marker| _ = marker.text(id).count(u64::from(crowd)).debug(&chart), draw))
+}
+
+/// How far the runs of the quietest and of the widest group scatter.
+fn least_and_most(site: &Site<'_>, groups: &[&Group]) -> String {
+    let mut all: Vec<(f64, &Group)> = groups.iter().filter_map(|group| Some((group.cv_pct?, *group))).collect();
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let whose = |(cv, group): &(f64, &Group)| {
+        format!("{} % ({} in {})", number::fixed(*cv, number::decimals(*cv)), subject(site, group), group.environment)
+    };
+    match all.as_slice() {
+        [] => "No group has two runs, so nothing is known of their spread.".to_owned(),
+        [only] => format!("The runs spread by {} (standard deviation over mean).", whose(only)),
+        [least, .., most] if least.0 < most.0 => {
+            format!("The runs of a group spread by {} to {} (standard deviation over mean).", whose(least), whose(most))
+        }
+        [first, ..] => {
+            format!(
+                "The runs of every group spread by {} % (standard deviation over mean).",
+                number::fixed(first.0, number::decimals(first.0))
+            )
+        }
+    }
 }
 
 /// The order of the arms as a sentence.

@@ -7,7 +7,7 @@ use super::{FigureView, MOST_ROWS};
 use crate::chart::series::{Line, Track};
 use crate::chart::thin::{extremes, stretch};
 use crate::chart::{Row, Series, Table};
-use crate::model::Sample;
+use crate::model::{Sample, within};
 use crate::page::course;
 use crate::page::number;
 use crate::verdict::report::CourseReport;
@@ -77,12 +77,15 @@ pub fn telemetry(id: &str, samples: &[Sample], course: Option<&CourseReport>) ->
 /// Between which values the first quantities lie that move at all.
 fn ranges(samples: &[Sample], quantities: &[Quantity]) -> String {
     const FIRST: usize = 2;
-    let range = |(label, unit, read): &Quantity| {
+    let range = |(label, unit, read): &Quantity| -> Option<(&'static str, String)> {
         let values = || samples.iter().filter_map(read);
         let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
-        (low < high).then(|| format!("{label} from {} to {} {unit}", number::plain(low), number::plain(high)))
+        (low < high).then(|| (*label, format!(" from {} to {} {unit}", number::plain(low), number::plain(high))))
     };
-    let moved: Vec<String> = quantities.iter().filter_map(range).take(FIRST).collect();
+    // The first begins the sentence.
+    let moved: Vec<String> = (quantities.iter().filter_map(range).take(FIRST).enumerate())
+        .map(|(k, (label, range))| if k == 0 { format!("{label}{range}") } else { format!("{}{range}", within(label)) })
+        .collect();
     if moved.is_empty() { "Nothing moved.".into() } else { format!("{}.", moved.join("; ")) }
 }
 

@@ -5,6 +5,7 @@
 
 pub mod cite;
 pub mod dataset;
+pub mod feed;
 pub mod lost;
 pub mod version;
 pub mod versions;
@@ -40,11 +41,12 @@ impl Site<'_> {
     }
 }
 
-/// Files that speak of the whole site: where its pages are, how it is cited, what stands where a page does not.
+/// Files that speak of the whole site: where its pages are, how it is cited, what is new on it.
 pub fn files(site: &Site<'_>) -> Vec<Page> {
     let mut files = Vec::new();
     files.extend(cite::cff(site));
     files.extend(sitemap(site));
+    files.push(feed::of_site(site));
     files
 }
 

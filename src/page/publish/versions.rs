@@ -12,6 +12,7 @@ use super::super::kind::{Draft, Drawn, Kind};
 use super::super::shell::Shell;
 use super::super::template_fault;
 use super::super::words::counted;
+use super::feed;
 use super::version::{Said, Version};
 
 #[derive(Template)]
@@ -19,7 +20,7 @@ use super::version::{Said, Version};
 struct Page {
     shell: Shell,
     versions: Vec<VersionView>,
-    corrections: Vec<(String, Vec<(String, String)>)>,
+    corrections: Vec<(String, Vec<[String; 3]>)>,
 }
 
 struct VersionView {
@@ -90,7 +91,8 @@ fn page(site: &Site<'_>) -> Result<String, askama::Error> {
         .into_iter()
         .filter_map(|c| {
             let study = c.study.as_ref().filter(|study| !study.corrections.is_empty())?;
-            let told = study.corrections.iter().map(|x| (x.date.clone(), x.text.clone())).collect();
+            let told = study.corrections.iter().map(|x| [feed::correction(&c.name, x), x.date.clone(), x.text.clone()]);
+            let told = told.collect();
             Some((c.title.clone(), told))
         })
         .collect();

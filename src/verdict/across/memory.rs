@@ -12,6 +12,7 @@ use crate::model::Run;
 use crate::verdict::case::{Case, Cell};
 use crate::verdict::report::Estimate;
 use crate::verdict::report::across::{MemoryArm, MemoryStack};
+use crate::verdict::trap::sized_before_the_pool;
 use crate::verdict::{Settings, estimate};
 
 /// Parts may exceed their whole by this share before they contradict it: figures are printed with two decimals or in MiB.
@@ -51,26 +52,38 @@ fn arm(case: &Case<'_>, cell: &Cell<'_>, settings: &Settings) -> MemoryArm {
     let kv = |run: &Run| run.value("kv_cache_gib").filter(|gib| *gib >= 0.0);
     let known = case.machine().and_then(|machine| machine.memory_gib);
     let device = |run: &Run| run.setup.device_memory_gib.or(known);
-    let peaks = each(&|run| run.value("peak_memory_gib"));
+    let reported = each(&|run| run.value("peak_memory_gib"));
+    // Read before the cache existed, it is no whole that a cache could be part of.
+    let early =
+        reported.filter(|_| cell.runs.iter().any(|run| kv(run).is_some()) && sized_before_the_pool(case).is_some());
+    let peaks = reported.filter(|_| early.is_none());
     let whole_is = if peaks.is_some() { Some("peak") } else { each(&device).map(|_| "device") };
     let whole = |run: &Run| if peaks.is_some() { run.value("peak_memory_gib") } else { device(run) };
     let weighed = cell.runs.iter().any(|run| weights(run).is_some());
     let cached = cell.runs.iter().any(|run| kv(run).is_some());
     // A part that the cell tells elsewhere and this run does not leaves the rest of this run unknown.
     let rest = |run: &Run| {
-        let parts = [weighed.then(|| weights(run)), cached.then(|| kv(run))];
+        let before = match early {
+            Some(_) => Some(run.value("peak_memory_gib")),
+            None => weighed.then(|| weights(run)),
+        };
+        let parts = [before, cached.then(|| kv(run))];
         let sum = parts.into_iter().flatten().try_fold(0.0, |sum, part| Some(sum + part?))?;
         Some((whole(run)?, sum))
     };
     let rests: Vec<(f64, f64)> = cell.runs.iter().filter_map(|run| rest(run)).collect();
     let contradict = rests.iter().filter(|(whole, sum)| *sum > whole * (1.0 + ROUNDING_SHARE)).count();
     let mut notes = Vec::new();
-    let absent: Vec<&str> = [(weighed, "weights"), (cached, "KV cache"), (whole_is == Some("peak"), "peak")]
+    let peaked = peaks.is_some() || early.is_some();
+    let absent: Vec<&str> = [(weighed, "weights"), (cached, "KV cache"), (peaked, "peak")]
         .into_iter()
         .filter_map(|(there, name)| (!there).then_some(name))
         .collect();
     if !absent.is_empty() {
         notes.push(format!("{} not reported", list(&absent)));
+    }
+    if early.is_some() {
+        notes.push("what is reported as peak was read before the cache existed".to_owned());
     }
     if contradict > 0 {
         notes.push(format!(
@@ -86,6 +99,7 @@ fn arm(case: &Case<'_>, cell: &Cell<'_>, settings: &Settings) -> MemoryArm {
         whole_is,
         whole_gib: each(&whole),
         weights_gib: each(&weights),
+        before_cache_gib: early,
         kv_cache_gib: each(&kv),
         rest_gib: if contradict > 0 {
             None
@@ -108,7 +122,11 @@ fn finding(arms: &[MemoryArm]) -> String {
         .iter()
         .map(|arm| {
             let name = &arm.environment;
-            let parts = [("weights", arm.weights_gib), ("KV cache", arm.kv_cache_gib)];
+            let parts = [
+                ("weights", arm.weights_gib),
+                ("in use before the cache", arm.before_cache_gib),
+                ("KV cache", arm.kv_cache_gib),
+            ];
             let told: Vec<String> = parts
                 .into_iter()
                 .filter_map(|(name, part)| Some(format!("{} GiB {name}", significant(part?.mean, 4))))
@@ -130,9 +148,10 @@ fn finding(arms: &[MemoryArm]) -> String {
 /// From the least to the greatest of the wholes and of each part.
 fn ends(arms: &[MemoryArm]) -> String {
     type Part = (&'static str, fn(&MemoryArm) -> Option<Estimate>);
-    const PARTS: [Part; 4] = [
+    const PARTS: [Part; 5] = [
         ("peak", |arm| arm.whole_gib.filter(|_| arm.whole_is == Some("peak"))),
         ("weights", |arm| arm.weights_gib),
+        ("in use before the cache", |arm| arm.before_cache_gib),
         ("KV cache", |arm| arm.kv_cache_gib),
         ("rest", |arm| arm.rest_gib),
     ];

@@ -75,7 +75,8 @@ fn spread_pct(values: &[f64]) -> f64 {
 
 /// Lines with two loads or more. A load that a line has twice begins a further line: two workloads under one set of settings.
 fn lines(cells: &[(f64, &Spot<'_, '_>)], settings: &Settings) -> Vec<SweepLine> {
-    type Key = (String, String, Option<String>, Option<String>, String, usize);
+    // The baseline first, as everywhere: a line keeps the look that its environment has on other pages.
+    type Key = (bool, String, String, Option<String>, Option<String>, String, usize);
     let mut by_line: BTreeMap<Key, Vec<(f64, &Spot<'_, '_>)>> = BTreeMap::new();
     let mut cells: Vec<(f64, &Spot<'_, '_>)> = cells.to_vec();
     cells.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.place.cell.cmp(&b.1.place.cell)));
@@ -84,6 +85,7 @@ fn lines(cells: &[(f64, &Spot<'_, '_>)], settings: &Settings) -> Vec<SweepLine> 
         let settings = other_settings(spot);
         for copy in 0.. {
             let key = (
+                spot.case.baseline != Some(place.cell.environment.as_str()),
                 place.cell.environment.clone(),
                 place.cell.campaign.clone(),
                 place.engine.clone(),
@@ -101,7 +103,7 @@ fn lines(cells: &[(f64, &Spot<'_, '_>)], settings: &Settings) -> Vec<SweepLine> 
     by_line.retain(|_, points| points.len() >= 2);
     let names: Vec<Vec<String>> = by_line
         .keys()
-        .map(|(environment, campaign, engine, version, settings, copy)| {
+        .map(|(_, environment, campaign, engine, version, settings, copy)| {
             let copy = if *copy == 0 { String::new() } else { format!("set {}", copy + 1) };
             let text = |value: &Option<String>| value.clone().unwrap_or_default();
             vec![environment.clone(), text(engine), text(version), campaign.clone(), settings.clone(), copy]
@@ -110,7 +112,7 @@ fn lines(cells: &[(f64, &Spot<'_, '_>)], settings: &Settings) -> Vec<SweepLine> 
     labels(&names)
         .into_iter()
         .zip(by_line)
-        .map(|(label, ((environment, campaign, engine, ..), points))| SweepLine {
+        .map(|(label, ((_, environment, campaign, engine, ..), points))| SweepLine {
             label,
             campaign,
             environment,

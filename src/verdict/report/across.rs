@@ -339,6 +339,8 @@ pub struct MemoryArm {
     pub whole_gib: Option<Estimate>,
     /// Weights as the engine or the process tells them.
     pub weights_gib: Option<Estimate>,
+    /// What the runs report as their peak, where it was read before the KV cache existed: in use then, weights in it.
+    pub before_cache_gib: Option<Estimate>,
     /// KV cache.
     pub kv_cache_gib: Option<Estimate>,
     /// What is left of the whole, run by run.

@@ -40,7 +40,7 @@ pub struct RunReport {
     pub origins: BTreeMap<String, Origin>,
     /// Requests behind each per-request metric.
     pub requests: BTreeMap<String, usize>,
-    /// `outlier:modified_z:METRIC`, `first_run:METRIC`, ...
+    /// `outlier:modified_z:METRIC`, `first_run:METRIC`, `invalid:WHY`, ...
     pub flags: Vec<String>,
     /// Figures of the source that are no metric of ours.
     #[serde(skip_serializing_if = "Vec::is_empty")]

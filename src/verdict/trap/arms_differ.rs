@@ -28,7 +28,7 @@ pub static SETTINGS: ArmsDiffer = ArmsDiffer {
             when both sides tell a setting and the two are not the same; what one side alone tells is a caveat of the verdict. To avoid the trap, start both sides from one file of settings and archive it.",
     undermines: "that the environment alone tells the arms apart",
     missing: "no setting is known on both sides",
-    remedy: "run both sides with the same settings, or compare the settings themselves with `compare_by`",
+    remedy: "run both sides with the same settings, or compare the settings themselves with 'compare_by'",
 };
 
 /// Engines differ.

@@ -3,7 +3,7 @@
 //! In:  values of each cell in order of time.  Out: one finding a cell and metric, else one a question.
 //! Not here: trends (see `drift`).
 
-use super::finding::{ALPHA, Look, MAX_EVIDENCE, by_question, cooldown, named, place};
+use super::finding::{ALPHA, Look, MAX_EVIDENCE, by_question, cooldown, named, place, unit};
 use super::{Finding, Trap};
 use crate::stats;
 use crate::verdict::case::{Case, Cell};
@@ -70,21 +70,22 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
         numbers.len(),
         significant(found.n_eff, 2)
     );
+    let unit = unit(metric);
     let values = Evidence::text(format!(
-        "in order of time: {}",
+        "in order of time: {}{unit}",
         numbers.iter().take(MAX_EVIDENCE).map(|v| significant(*v, 5)).collect::<Vec<_>>().join(", ")
     ));
     let corrected = Evidence::text(match found.t_interval_eff {
         Some((low, high)) => {
             let ends = [low, high].map(|end| significant(end, 5));
             format!(
-                "interval of the mean for {} independent runs: {} to {}",
+                "interval of the mean for {} independent runs: {} to {}{unit}",
                 significant(found.n_eff, 3),
                 ends[0],
                 ends[1]
             )
         }
-        None => "the sample is worth fewer than two independent runs, so its mean has no interval".to_owned(),
+        None => "the sample is worth fewer than two independent runs, so no interval of its mean can allow for that; those shown take the runs as independent".to_owned(),
     });
     Look::There(
         Finding::fired(Subject::cell(case, cell).with_metric(metric), message)

@@ -13,6 +13,8 @@ mod product;
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
+
 use crate::model::{Metric, Run};
 use crate::verdict::case::Case;
 
@@ -109,7 +111,7 @@ fn explain(case: &Case<'_>, y: &Column, kept: &[&Column], groupings: &[Vec<Vec<u
     let product = |terms: &[(&Column, i32)]| groupings.iter().find_map(|groups| product(case, y, terms, groups));
     let pair = kept.iter().find_map(|x| product(&[(x, 1)]).or_else(|| product(&[(x, -1)])));
     pair.or_else(|| kept.iter().find_map(|x| affine(case, y, x))).or_else(|| {
-        kept.iter().enumerate().find_map(|(i, a)| {
+        kept.par_iter().enumerate().with_max_len(1).find_map_first(|(i, a)| {
             kept[i + 1..]
                 .iter()
                 .find_map(|b| [(1, 1), (1, -1), (-1, 1)].into_iter().find_map(|(p, q)| product(&[(a, p), (b, q)])))

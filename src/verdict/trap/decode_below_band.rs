@@ -52,13 +52,15 @@ impl Trap for DecodeBelowBand {
 enum Said {
     Well(f64),
     Slow(f64),
+    /// More sequences at a time than [`MOST_SEQUENCES`].
+    Many(f64),
     Open(String),
 }
 
 fn listen(run: &Run, reach: &Reach) -> Said {
     let longer_out = run.setup.isl.zip(run.setup.osl).is_some_and(|(isl, osl)| isl <= osl);
     if reach.step.batch > MOST_SEQUENCES {
-        return Said::Open(format!("a healthy share of {} sequences at a time", significant(reach.step.batch, 4)));
+        return Said::Many(reach.step.batch);
     }
     if reach.pct >= LEAST_HEALTHY_PCT {
         Said::Well(reach.pct)
@@ -69,15 +71,25 @@ fn listen(run: &Run, reach: &Reach) -> Said {
     }
 }
 
+/// What is missing for runs of many sequences: one lack, however the averages of the runs differ.
+fn crowded(batches: &[f64]) -> Option<String> {
+    let (least, most) = batches.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), b| (l.min(*b), h.max(*b)));
+    let [least, most] = [least, most].map(|batch| significant(batch, 2));
+    let ran = if least == most { least } else { format!("{least} to {most}") };
+    (!batches.is_empty())
+        .then(|| format!("the healthy share for more than {MOST_SEQUENCES} sequences at a time (about {ran} ran)"))
+}
+
 fn look(case: &Case<'_>, grounds: &Grounds<'_, '_>, model: &str, workload: &str) -> Finding {
     let subject = Subject::question(case, model, workload);
     let place = place(case, model, workload);
-    let (mut well, mut slow, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut well, mut slow, mut many, mut missing) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for run in case.arms(model, workload).into_iter().flat_map(|cell| cell.runs.iter().copied()) {
         match grounds.reach(run) {
             Ok(reach) => match listen(run, &reach) {
                 Said::Well(pct) => well.push(pct),
                 Said::Slow(pct) => slow.push((run, pct)),
+                Said::Many(batch) => many.push(batch),
                 Said::Open(what) => missing.push(what),
             },
             Err(what) => missing.extend(what),
@@ -85,6 +97,7 @@ fn look(case: &Case<'_>, grounds: &Grounds<'_, '_>, model: &str, workload: &str)
     }
     let judged = well.len() + slow.len();
     if judged == 0 {
+        missing.extend(crowded(&many));
         missing.sort_unstable();
         missing.dedup();
         return Finding::not_evaluated(subject, format!("{place}: missing {}", list(&missing)));
@@ -110,5 +123,20 @@ fn look(case: &Case<'_>, grounds: &Grounds<'_, '_>, model: &str, workload: &str)
                 .unwrap_or("output_throughput_tok_s");
             read(run, metric, format!("{} % of the roofline", significant(pct, 3)))
         }))
-        .remedy("run `sparkbench gpu-probe` on the idle machine: a probe far below its nominal figures is a sick device, a healthy one points at eager mode, a fallback kernel or the size of the model")
+        .remedy("run 'sparkbench gpu-probe' on the idle machine: a probe far below its nominal figures is a sick device, a healthy one points at eager mode, a fallback kernel or the size of the model")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_lack_is_named_once_however_the_averages_differ() {
+        assert_eq!(crowded(&[]), None);
+        for (batches, ran) in [(&[14.41, 14.44, 14.42][..], "about 14 ran"), (&[16.0, 64.0][..], "about 16 to 64 ran")]
+        {
+            let text = crowded(batches).unwrap();
+            assert_eq!(text, format!("the healthy share for more than 8 sequences at a time ({ran})"));
+        }
+    }
 }

@@ -3,7 +3,7 @@
 //! In:  values of each cell in order of time.  Out: one finding a cell and metric that drifts, else one a question.
 //! Not here: the allowance that verdicts make for it (see `judge`).
 
-use super::finding::{ALPHA, Look, by_question, cooldown, named, place};
+use super::finding::{ALPHA, Look, by_question, cooldown, named, place, read, unit};
 use super::{Finding, Trap};
 use crate::stats;
 use crate::verdict::case::{Case, Cell};
@@ -57,6 +57,7 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
     if found.p >= ALPHA {
         return Look::Clean(format!("p {}", p_value(found.p)));
     }
+    let unit = unit(metric);
     let (first, last) = (values.first().map_or(f64::NAN, |v| v.1), values.last().map_or(f64::NAN, |v| v.1));
     let message = format!(
         "{} of {} in {} {} by {size} over {} runs (Mann-Kendall p {})",
@@ -71,13 +72,13 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
         Finding::fired(Subject::cell(case, cell).with_metric(metric), message)
             .evidence(
                 [Evidence::text(format!(
-                    "Kendall tau-b {}, first {}, last {}",
+                    "Kendall tau-b {}, first {}{unit}, last {}{unit}",
                     significant(found.tau_b, 2),
                     significant(first, 5),
                     significant(last, 5)
                 ))]
                 .into_iter()
-                .chain(values.iter().map(|(run, v)| super::finding::read(run, metric, significant(*v, 6)))),
+                .chain(values.iter().map(|(run, v)| read(run, metric, format!("{}{unit}", significant(*v, 6))))),
             )
             .remedy(format!("alternate environments and find what changes with time; {}", cooldown(case))),
     )

@@ -3,9 +3,11 @@
 //! In:  status and exit status of each run.  Out: one finding a cell with failures, else one a campaign.
 //! Not here: runs that are not in the archive at all (see `run_count`).
 
+use std::collections::BTreeSet;
+
 use super::finding::seen;
 use super::{Finding, Trap};
-use crate::model::{Run, Status};
+use crate::model::{Run, Source, Status};
 use crate::verdict::case::Case;
 use crate::verdict::number::{count, list};
 use crate::verdict::report::{Severity, Subject};
@@ -28,7 +30,7 @@ impl Trap for FailedRuns {
     }
     fn about(&self) -> String {
         "A run that crashed, timed out or was stopped may still leave a figure, measured over whatever it managed to do. The check fires when a run's exit status is not 0, \
-         or is not recorded though other runs of the campaign record theirs. A failed run whose figures enter the means makes its cell invalid; one that left no figure is \
+         or is not recorded though other runs of the campaign that were read from the same kind of file record theirs. A failed run whose figures enter the means makes its cell invalid; one that left no figure is \
          a warning, because an environment in which runs fail is not equal to one in which they do not. Where no run records an exit status, nothing can be said. \
          To avoid it, archive failed runs as failed runs, with their logs: a file that lists only successes hides them."
             .to_owned()
@@ -44,11 +46,19 @@ impl Trap for FailedRuns {
         if !case.runs.iter().any(|run| recorded(run)) {
             return vec![Finding::not_evaluated(subject, "no run records an exit status")];
         }
-        let findings: Vec<Finding> = case.cells.iter().filter_map(|cell| look(case, cell)).collect();
+        let telling = telling(&case.runs);
+        let findings: Vec<Finding> = case.cells.iter().filter_map(|cell| look(case, cell, &telling)).collect();
         if findings.is_empty() {
+            let known = case.runs.iter().filter(|run| recorded(run)).count();
+            let silent = case.runs.len() - known;
+            let rest = if silent == 0 {
+                String::new()
+            } else {
+                format!(" ({} of a kind of file without one beside them)", count(silent, "run"))
+            };
             let message = format!(
-                "all {} ended with exit status 0; a failed run would have to be in the archive to be seen",
-                count(case.runs.len(), "run")
+                "all {} ended with exit status 0{rest}; a failed run would have to be in the archive to be seen",
+                count(known, "run")
             );
             return vec![Finding::passed(subject, message)];
         }
@@ -60,18 +70,31 @@ fn recorded(run: &Run) -> bool {
     run.status != Status::Unrecorded || run.setup.exit_code.is_some()
 }
 
+/// Kinds of files whose runs record an end. Most tools record none, so beside such runs the silence of theirs means nothing.
+fn telling<'a>(runs: &[&'a Run]) -> BTreeSet<&'a str> {
+    runs.iter().filter(|run| recorded(run)).flat_map(|run| formats(run)).collect()
+}
+
+/// Kinds of its main file and of those that hold figures of it: a sampler beside unlike tools makes them no kin.
+fn formats(run: &Run) -> impl Iterator<Item = &str> {
+    let measured = |file: &&Source| run.readings.iter().any(|reading| reading.origin.file == file.path);
+    std::iter::once(&run.source).chain(run.files.iter().filter(measured)).map(|file| file.format.as_str())
+}
+
 /// How a run ended, when not well.
-fn ill(run: &Run) -> Option<String> {
+fn ill(run: &Run, telling: &BTreeSet<&str>) -> Option<String> {
     match (&run.status, run.setup.exit_code) {
         (Status::Failed(how), _) => Some(format!("failed: {how}")),
         (_, Some(code)) if code != 0 => Some(format!("exit status {code}")),
-        (Status::Unrecorded, None) => Some("exit status not recorded".to_owned()),
+        (Status::Unrecorded, None) if formats(run).any(|format| telling.contains(format)) => {
+            Some("exit status not recorded".to_owned())
+        }
         _ => None,
     }
 }
 
-fn look(case: &Case<'_>, cell: &crate::verdict::case::Cell<'_>) -> Option<Finding> {
-    let bad: Vec<(&Run, String)> = cell.runs.iter().filter_map(|run| Some((*run, ill(run)?))).collect();
+fn look(case: &Case<'_>, cell: &crate::verdict::case::Cell<'_>, telling: &BTreeSet<&str>) -> Option<Finding> {
+    let bad: Vec<(&Run, String)> = cell.runs.iter().filter_map(|run| Some((*run, ill(run, telling)?))).collect();
     if bad.is_empty() {
         return None;
     }
@@ -91,4 +114,37 @@ fn look(case: &Case<'_>, cell: &crate::verdict::case::Cell<'_>) -> Option<Findin
         .evidence(bad.iter().map(|(run, how)| seen(run, how.clone())))
         .remedy("read the logs of these runs, mend the cause and collect the cell again; do not replace single runs");
     Some(if counted == 0 { finding.severity(Severity::Warning) } else { finding })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Campaign, Setup};
+    use crate::verdict::facts::builtin;
+    use crate::verdict::report::TrapStatus;
+    use crate::verdict::testing::measured;
+
+    #[test]
+    fn silence_of_a_kind_of_file_that_never_tells_is_no_failure() {
+        let run = |format: &str, exit_code: Option<i64>| {
+            let mut run = measured("a", Setup { exit_code, ..Setup::default() }, &[("tpot_ms", 9.0)]);
+            run.source.format = format.to_owned();
+            run.status = if exit_code.is_some() { Status::Done } else { Status::Unrecorded };
+            run
+        };
+        let (facts, campaign) = (builtin().unwrap(), Campaign { name: "c".into(), ..Campaign::default() });
+        let look = |runs: &[Run]| {
+            let finding = FailedRuns.check(&Case::of_runs(&campaign, runs.iter().collect(), &facts)).remove(0);
+            (finding.status, finding.message)
+        };
+        let (status, message) = look(&[run("flat-log", Some(0)), run("vllm-bench-serve", None)]);
+        assert_eq!(status, TrapStatus::Passed);
+        assert!(
+            message.starts_with("all 1 run ended with exit status 0 (1 run of a kind of file without one"),
+            "{message}"
+        );
+        assert_eq!(look(&[run("flat-log", Some(0)), run("flat-log", None)]).0, TrapStatus::Fired);
+        assert_eq!(look(&[run("flat-log", Some(1)), run("vllm-bench-serve", None)]).0, TrapStatus::Fired);
+        assert_eq!(look(&[run("vllm-bench-serve", None)]).0, TrapStatus::NotEvaluated);
+    }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::finding::{ALPHA, or_missing, place};
 use super::{Finding, Trap};
-use crate::model::{Metric, Run};
+use crate::model::{Metric, Run, known_extra};
 use crate::verdict::case::Case;
 use crate::verdict::number::{count, list};
 use crate::verdict::report::{Evidence, Severity, Subject};
@@ -53,11 +53,13 @@ impl Trap for FewRequestsForPercentile {
     }
 }
 
-/// Requests behind a run's percentile of a metric: as listed, else as stated.
+/// Requests behind a run's percentile of a metric: as listed, else those that were answered, else as stated. A request that failed or was
+/// cut off has no latency.
 fn requests(run: &Run, base: &str) -> Option<usize> {
     let listed =
         run.series.iter().find(|s| s.metric == base).map(|s| s.values.iter().filter(|v| v.is_finite()).count());
-    listed.or_else(|| run.setup.requests.filter(|n| *n >= 0.0 && n.is_finite()).map(|n| n as usize))
+    let stated = || known_extra::number(run, known_extra::ANSWERED_REQUESTS).or(run.setup.requests);
+    listed.or_else(|| stated().filter(|n| *n >= 0.0 && n.is_finite()).map(|n| n as usize))
 }
 
 fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
@@ -106,4 +108,26 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     )
     .evidence(rows)
     .remedy("send more requests in each run, or read the percentiles over all runs, which come with intervals")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Extra, ExtraValue, Setup};
+    use crate::verdict::testing::{measured, reading};
+
+    #[test]
+    fn a_request_without_an_answer_stands_behind_no_percentile() {
+        let setup = Setup { requests: Some(100.0), ..Setup::default() };
+        let mut run = measured("a", setup, &[("ttft_ms_p99", 5.0)]);
+        assert_eq!(requests(&run, "ttft_ms"), Some(100));
+        run.extras.push(Extra {
+            name: "request_totals.successful".to_owned(),
+            unit: String::new(),
+            value: ExtraValue::Number(90.0),
+            why: None,
+            origin: reading("ttft_ms", 1.0).origin,
+        });
+        assert_eq!(requests(&run, "ttft_ms"), Some(90));
+    }
 }

@@ -128,6 +128,13 @@ pub fn named(metric: &str) -> String {
     }
 }
 
+/// Unit of a metric, with the space that parts it from a figure; empty where none is known.
+pub fn unit(metric: &str) -> String {
+    Metric::find(metric)
+        .filter(|known| !known.unit.is_empty())
+        .map_or_else(String::new, |known| format!(" {}", known.unit))
+}
+
 /// A cell as it stands inside a sentence; the workload only where the campaign has several.
 pub fn place(case: &Case<'_>, model: &str, workload: &str) -> String {
     let alone = case.cells.iter().all(|cell| cell.workload == workload);

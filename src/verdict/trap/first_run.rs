@@ -3,7 +3,7 @@
 //! In:  values in order of time over the whole campaign.  Out: one finding a cell and metric, else one a question.
 //! Not here: outliers in general (see `stats::outlier`).
 
-use super::finding::{Look, by_question, named, place, read};
+use super::finding::{Look, by_question, named, place, read, unit};
 use super::{Finding, Trap};
 use crate::model::Run;
 use crate::stats::{self, outlier::FENCE};
@@ -33,8 +33,8 @@ impl Trap for FirstRunEffect {
     fn about(&self) -> String {
         format!(
             "The first run after a change finds files that are not cached, kernels that are not compiled and a chip that is cold, or, the other way round, memory full of what ran before. \
-             The check takes each first run after a change of environment or model and fires when it lies more than {FENCE} interquartile ranges outside the quartiles of that arm's other runs, \
-             of which at least {MIN_OTHERS} are needed. Where environments alternate every run follows a change, so only the first run of each arm is looked at. A run within {SLIGHT_PCT} % of the others' median is a note only. The run stays in all results. \
+             The check takes each first run after a change of environment or model and fires when it lies beyond Tukey's fences around that arm's other runs, {FENCE} interquartile ranges outside their \
+             quartiles; at least {MIN_OTHERS} others are needed. Where environments alternate every run follows a change, so only the first run of each arm is looked at. A run within {SLIGHT_PCT} % of the others' median is a note only. The run stays in all results. \
              To avoid the trap, make one discarded warm-up run after each change, planned as such, and restore the same cache state before every run."
         )
     }
@@ -42,9 +42,11 @@ impl Trap for FirstRunEffect {
         "that the first runs are like the others"
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        by_question(case, "no first run after a change lies outside the other runs of its arm", |cell, metric| {
-            look(case, cell, metric)
-        })
+        by_question(
+            case,
+            "no first run after a change lies outside the fences around the other runs of its arm",
+            |cell, metric| look(case, cell, metric),
+        )
     }
 }
 
@@ -81,32 +83,33 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
     }
     let others = stats::sorted(&others);
     let Some((low, high)) = stats::outlier::fences(&others) else { return Look::Blind("no fences".to_owned()) };
+    let unit = unit(metric);
     let outside: Vec<&&(&Run, f64)> = looked.iter().filter(|(_, v)| *v < low || *v > high).collect();
     let Some((_, value)) = outside.first().map(|hit| **hit) else {
         return Look::Clean(format!(
-            "first {} within {} to {}",
+            "first {}{unit}, within the fences {} to {}{unit}",
             significant(looked[0].1, 5),
             significant(low, 5),
             significant(high, 5)
         ));
     };
     let message = format!(
-        "{} of {} in {}: the first run gives {}, outside {} to {} of the other {}",
+        "{} of {} in {}: the first run gives {}{unit}, outside the fences around the other {}, {} to {}{unit}",
         named(metric),
         place(case, cell.model, cell.workload),
         cell.environment,
         significant(*value, 5),
+        count(others.len(), "run"),
         significant(low, 5),
-        significant(high, 5),
-        count(others.len(), "run")
+        significant(high, 5)
     );
     let median = stats::quantile_sorted(&others, 0.5);
     let slight = outside.iter().all(|(_, v)| (v - median).abs() <= SLIGHT_PCT / 100.0 * median.abs());
     let finding = Finding::fired(Subject::cell(case, cell).with_metric(metric), message)
         .evidence(
-            outside
-                .iter()
-                .map(|(run, v)| read(run, metric, format!("{} in the first run after a change", significant(*v, 6)))),
+            outside.iter().map(|(run, v)| {
+                read(run, metric, format!("{}{unit} in the first run after a change", significant(*v, 6)))
+            }),
         )
         .remedy(
             "plan a warm-up run after each change and say that it does not count; here the run stays in all results",

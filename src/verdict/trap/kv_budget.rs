@@ -3,7 +3,7 @@
 //! In:  size and capacity of the KV cache.  Out: one finding a candidate.
 //! Not here: whether size and capacity fit each other (see `kv_tokens`).
 
-use super::finding::{named, place};
+use super::finding::{named, place, unit};
 use super::{Finding, Trap, sides};
 use crate::stats;
 use crate::verdict::case::Case;
@@ -46,8 +46,9 @@ impl Trap for KvBudgetDiffers {
                 }
             }
             let rows = seen.iter().map(|(metric, a, b, _)| {
+                let unit = unit(metric);
                 Evidence::text(format!(
-                    "{}: {} in {}, {} in {}",
+                    "{}: {}{unit} in {}, {}{unit} in {}",
                     named(metric),
                     significant(*a, 5),
                     base.environment,

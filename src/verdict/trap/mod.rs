@@ -55,7 +55,9 @@ use super::case::Case;
 use super::report::{Severity, TrapReport};
 
 pub use columns::{Derived, Relation, derived_columns};
+pub use few_requests::{TAILS, needed as requests_needed};
 pub use finding::Finding;
+pub use memory_scope::sized_before_the_pool;
 
 /// One named way in which a benchmark lies.
 pub trait Trap: Sync {

@@ -53,7 +53,7 @@ impl Trap for PageCacheDiffers {
                 significant(a, 3)
             );
             if (b - a).abs() <= LIMIT_GIB {
-                return Finding::passed(subject, format!("{message}, within {LIMIT_GIB}"));
+                return Finding::passed(subject, format!("{message}, within {LIMIT_GIB} GiB"));
             }
             Finding::fired(subject, message.clone())
                 .evidence([Evidence::text(message)])

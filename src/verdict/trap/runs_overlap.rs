@@ -44,8 +44,8 @@ impl Trap for RunsOverlap {
         format!(
             "Two runs at once share the memory bandwidth, and neither measures what it says. The check puts all launches of a campaign in order and fires when one starts more than {STAMP_S} s \
              before the one before it ended, or when the time between two starts is shorter than the stated pause plus the time that the earlier launch's work takes at its own reported rate \
-             (requests x output tokens / rate, less {:.0} %). Workloads of one launch share their times by right and count as one. When it passes, the median time from start to start \
-             is shown for each environment: a cycle that is longer in one of them is time that no table of rates contains. To avoid the trap, lock the machine for the whole campaign.",
+             (requests x output tokens / rate, less {:.0} %). Workloads of one launch share their times by right and count as one. When it passes, its evidence lists the median time \
+             from start to start of each model and environment: a cycle that is longer in one of them is time that no table of rates contains. To avoid the trap, lock the machine for the whole campaign.",
             100.0 * WORK_TOLERANCE
         )
     }

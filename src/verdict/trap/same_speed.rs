@@ -3,7 +3,7 @@
 //! In:  output throughput of two models in one environment, bytes per step of each.  Out: one finding a model, workload and environment.
 //! Not here: which model ran (see `model_mismatch`).
 
-use super::finding::{ALPHA, or_missing};
+use super::finding::{ALPHA, named, or_missing, place};
 use super::physics::{GB, roofline, step_bytes};
 use super::{Finding, Trap, decode_above_roofline};
 use crate::stats;
@@ -96,8 +96,9 @@ fn look(case: &Case<'_>, cell: &Cell<'_>) -> Finding {
     if hits.is_empty() {
         let names: Vec<&str> = peers.iter().map(|p| p.cell.model).collect();
         let message = format!(
-            "{} in {} does not share its speed with a model of unlike size ({})",
-            cell.model,
+            "{} of {} in {} is not that of a model of unlike size ({})",
+            named(METRIC),
+            place(case, cell.model, cell.workload),
             cell.environment,
             list(&names)
         );
@@ -119,10 +120,11 @@ fn look(case: &Case<'_>, cell: &Cell<'_>) -> Finding {
         _ => String::new(),
     };
     let message = format!(
-        "{} ({} GB a step) runs in {} at the speed of {}: means within {} %, equal within {SAME_PCT} %{culprit}",
-        cell.model,
-        significant(own / GB, 3),
+        "{} of {} in {} ({} GB a step) is that of {}: means within {} %, equal within {SAME_PCT} %{culprit}",
+        named(METRIC),
+        place(case, cell.model, cell.workload),
         cell.environment,
+        significant(own / GB, 3),
         list(&pairs),
         significant(widest, 1)
     );
@@ -144,7 +146,7 @@ fn footprint(cell: &Cell<'_>, hits: &[&Peer<'_>]) -> String {
     means.sort_by(f64::total_cmp);
     match (means.first(), means.last()) {
         (Some(least), Some(most)) if means.len() == hits.len() + 1 && most / least - 1.0 < SAME_PCT / 100.0 => {
-            format!("; their footprint is one too, {} to {} GiB in use", significant(*least, 4), significant(*most, 4))
+            format!("; they have one footprint too, {} to {} GiB in use", significant(*least, 4), significant(*most, 4))
         }
         _ => String::new(),
     }

@@ -32,7 +32,9 @@ impl Trap for SingleSetup {
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         let subject = Subject::of(case);
         let printed: BTreeSet<&str> = case.runs.iter().filter_map(|run| run.setup.machine.as_deref()).collect();
-        let labelled = case.campaign.machine.as_deref();
+        // A label is a key of the facts, which know the name for people.
+        let titled = |label| case.machine().map_or(label, |known| known.title.as_str());
+        let labelled = case.campaign.machine.as_deref().map(titled);
         let names: Vec<&str> =
             if printed.is_empty() { labelled.into_iter().collect() } else { printed.into_iter().collect() };
         match names.as_slice() {

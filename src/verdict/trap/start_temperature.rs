@@ -65,7 +65,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         format!("{place}: {other} starts {} degrees Celsius {side} than {base} on average", significant(worst.abs(), 2))
     };
     if worst.abs() <= LIMIT_C {
-        return Finding::passed(subject, format!("{message}, within {LIMIT_C}")).evidence(rows);
+        return Finding::passed(subject, format!("{message}, within {LIMIT_C} degrees")).evidence(rows);
     }
     let remedy = match (case.campaign.start_temp_limit_c, case.campaign.cooldown_s) {
         (Some(limit), _) => format!(

@@ -48,7 +48,9 @@ impl Trap for StatedFactsContradict {
                 "no statements are tabulated, and the facts name no other hardware that the printed machine could be taken for",
             )];
         }
-        let mut evidence: Vec<Evidence> = stated.iter().filter(|s| differs(&s.said, &s.found)).map(row).collect();
+        let contradicted: Vec<&Stated> = stated.iter().filter(|s| differs(&s.said, &s.found)).collect();
+        let mut what: Vec<String> = contradicted.iter().map(|s| briefly(s)).collect();
+        let mut evidence: Vec<Evidence> = contradicted.iter().map(|s| row(s)).collect();
         if let Some(machine) = machine {
             let wrong = |text: &str| machine.not.iter().find(|word| text.to_lowercase().contains(&word.to_lowercase()));
             let odd = case.runs.iter().find_map(|run| Some((*run, wrong(run.setup.machine.as_deref()?)?)));
@@ -66,7 +68,7 @@ impl Trap for StatedFactsContradict {
                 format!("{} and the names that the runs print agree with the files", count(stated.len(), "statement")),
             )];
         }
-        let what: Vec<String> = evidence.iter().map(|e| e.text.clone()).collect();
+        what.extend(evidence.iter().skip(contradicted.len()).map(|e| e.text.clone()));
         let message = format!("{} contradicted: {}", count(what.len(), "statement"), what.join("; "));
         vec![
             Finding::fired(subject, message)
@@ -76,9 +78,14 @@ impl Trap for StatedFactsContradict {
     }
 }
 
+/// What is said and what is found; where stands in the evidence.
+fn briefly(stated: &Stated) -> String {
+    format!("{}: {} is said, {} is found", kind(stated.about), stated.said, stated.found)
+}
+
 fn row(stated: &Stated) -> Evidence {
     Evidence::text(format!(
-        "{}: {} is said ({}), {} is found ({})",
+        "{}: {} ({}) against {} ({})",
         kind(stated.about),
         stated.said,
         stated.said_in,

@@ -102,7 +102,9 @@ fn wrong(run: &Run, limit: Option<f64>, highest: f64) -> Option<String> {
         return Some(format!("{} degrees Celsius is outside {LOWEST_C} to {}", c(value), c(highest)));
     }
     if let Some(limit) = limit.filter(|limit| first > *limit) {
-        return Some(format!("started at {}, above the limit of {}", c(first), c(limit)));
+        return Some(format!("started at {} degrees Celsius, above the limit of {}", c(first), c(limit)));
     }
-    end(run).filter(|last| *last < first - RESOLUTION_C).map(|last| format!("fell from {} to {}", c(first), c(last)))
+    end(run)
+        .filter(|last| *last < first - RESOLUTION_C)
+        .map(|last| format!("fell from {} to {} degrees Celsius", c(first), c(last)))
 }

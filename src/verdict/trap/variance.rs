@@ -3,7 +3,7 @@
 //! In:  values of the baseline and of each other arm.  Out: one finding a pair and metric that differ, else one a question.
 //! Not here: the tests that allow for it (Welch, Fieller).
 
-use super::finding::{ALPHA, judged, named, or_missing, place};
+use super::finding::{ALPHA, judged, named, or_missing, place, unit};
 use super::{Finding, Trap};
 use crate::stats;
 use crate::verdict::case::{Case, Cell};
@@ -82,21 +82,23 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Vec<Finding> {
 fn say(case: &Case<'_>, metric: &str, base: &Cell<'_>, other: &Cell<'_>, p: f64) -> Finding {
     let sd = |cell: &Cell<'_>| stats::sd(&cell.numbers(metric)).unwrap_or(f64::NAN);
     let (a, b) = (sd(base), sd(other));
+    let unit = unit(metric);
     let message = format!(
-        "{} of {} scatters differently: standard deviation {} in {} and {} in {} (Brown-Forsythe p {})",
+        "{} of {} in {} scatters {} than in {}: standard deviation {}{unit} against {}{unit} (Brown-Forsythe p {})",
         named(metric),
         place(case, base.model, base.workload),
-        significant(a, 3),
+        other.environment,
+        if b < a { "less" } else { "more" },
         base.environment,
         significant(b, 3),
-        other.environment,
+        significant(a, 3),
         p_value(p)
     );
     let unsteady = if a < b { other.environment } else { base.environment };
     Finding::fired(Subject::cell(case, other).with_metric(metric), message)
         .evidence(
             [base, other]
-                .map(|cell| Evidence::text(format!("{}: {}", cell.environment, values(&cell.numbers(metric))))),
+                .map(|cell| Evidence::text(format!("{}: {}{unit}", cell.environment, values(&cell.numbers(metric))))),
         )
         .remedy(format!(
             "look at the runs of {unsteady} one by one and in order of time; report spread beside the mean"

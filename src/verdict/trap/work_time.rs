@@ -5,7 +5,7 @@
 
 use super::finding::{or_missing, place, seen};
 use super::{Finding, Trap};
-use crate::model::Run;
+use crate::model::{Run, known_extra};
 use crate::verdict::case::Case;
 use crate::verdict::number::{list, significant};
 use crate::verdict::report::{Severity, Subject};
@@ -123,6 +123,11 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     )
 }
 
+/// Requests that were answered; all of them, where no failure is told. One that failed gave no tokens.
+fn answered(run: &Run) -> Option<f64> {
+    known_extra::number(run, known_extra::ANSWERED_REQUESTS).or(run.setup.requests)
+}
+
 /// `None` where something is missing, or where the launch ran other workloads in the same time.
 fn show(case: &Case<'_>, run: &Run) -> Option<Shown> {
     if run
@@ -133,7 +138,7 @@ fn show(case: &Case<'_>, run: &Run) -> Option<Shown> {
         return None;
     }
     let elapsed = run.ended?.seconds_since(run.started?);
-    let tokens = run.setup.requests? * run.setup.osl?;
+    let tokens = answered(run)? * run.setup.osl?;
     let rate = run.value(METRIC).filter(|rate| *rate > 0.0)?;
     if elapsed <= 0.0 {
         return Some(Shown::TooMuch(f64::INFINITY));
@@ -159,7 +164,7 @@ fn missing(case: &Case<'_>, runs: &[&Run]) -> Vec<&'static str> {
     for (absent, name) in [
         (lacks(|r| r.started.is_none()), "the start"),
         (lacks(|r| r.ended.is_none()), "the end"),
-        (lacks(|r| r.setup.requests.is_none()), "the number of requests"),
+        (lacks(|r| answered(r).is_none()), "the number of requests"),
         (lacks(|r| r.setup.osl.is_none()), "the output length"),
         (lacks(|r| r.value(METRIC).is_none()), "the output throughput"),
     ] {
