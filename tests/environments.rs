@@ -174,7 +174,7 @@ fn a_program_starts_in_the_runs_own_folder_with_its_files(kind: &'static str) {
 fn a_run_that_is_ended_leaves_nothing(kind: &'static str) {
     let Some(stage) = stage(kind, "ended", "") else { return };
     let time = unique();
-    let script = format!("trap 'echo polite; exit 3' TERM; sleep {time} & echo begun > begun; wait");
+    let script = format!("trap 'echo polite; exit 3' TERM; echo begun > begun; sleep {time} & wait");
     let invocation = invocation(&["sh", "-c", &script], &[]);
     let place = stage.place("r1");
     let mut launched = stage.start(&place, &invocation);

@@ -206,10 +206,10 @@ fn a_sweep_gives_a_list_and_an_interrupt_what_was_measured_so_far() {
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    // Questions before the load are over when it says what the server is; then some requests' time.
+    // Questions before the load are over when it says what the server is; then many requests' time.
     let mut said = std::io::BufReader::new(child.stderr.take().unwrap());
     std::io::BufRead::read_line(&mut said, &mut String::new()).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    std::thread::sleep(std::time::Duration::from_millis(5000));
     std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(4));
     let cut: Value = serde_json::from_slice(&std::fs::read(folder.path().join("cut.json")).unwrap()).unwrap();

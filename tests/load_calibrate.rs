@@ -99,7 +99,7 @@ fn every_token_of_the_mock_is_counted_and_its_times_are_those_it_wrote_down() {
         (REQUESTS, 0, Some(REQUESTS * u64::from(TOKENS)))
     );
     assert_eq!(summary.itl_ms.n, REQUESTS * u64::from(TOKENS - 1), "{:?}", summary.itl_ms.absent);
-    assert!(summary.ttft_ms.min.unwrap() >= 20.0 && summary.tpot_ms.mean.unwrap() > 1.0);
+    assert!(summary.ttft_ms.min.unwrap() >= 19.99 && summary.tpot_ms.mean.unwrap() > 1.0);
     if counted.kernel_clock {
         assert!(found.user_ttft_error_ms.mean.unwrap() >= found.ttft_error_ms.mean.unwrap());
         assert!(found.read_lag_ratio.unwrap() > 0.0);
@@ -110,7 +110,7 @@ fn every_token_of_the_mock_is_counted_and_its_times_are_those_it_wrote_down() {
 /// undisturbed measurement of several is asked for.
 #[test]
 fn the_stated_read_lag_agrees_with_the_true_delay_within_a_factor_of_two() {
-    const TRIES: usize = 5;
+    const TRIES: usize = 25;
     let mut seen = Vec::new();
     for k in 0..TRIES {
         let folder = Folder::new(&format!("load-lag-{k}"));

@@ -89,7 +89,7 @@ const HAND_OVER_MS: f64 = 10.0;
 /// Beside that they saw the same steps; measured under the same press: half a per cent apart.
 const STEP_SHARE: f64 = 0.03;
 /// Other tests may take the processors at the wrong moment; they do not do so each time.
-const ATTEMPTS: usize = 3;
+const ATTEMPTS: usize = 10;
 
 /// Before the load the program learns from three requests of one token each what a word and the chat template come to.
 const PROBES: f64 = 3.0;
@@ -200,13 +200,23 @@ fn apart(server: &RealServer, concurrency: &str) -> Option<String> {
 
 #[test]
 fn without_a_fixed_length_answers_end_by_themselves_and_are_counted_as_they_came() {
+    const REQUESTS: usize = 24;
     let Some(server) = RealServer::start(&[]) else { return };
-    let options = ["--exact", "off", "--concurrency", "4", "--requests", "24", "--isl", "40", "--osl", "256"];
-    let measured = load(&server, "off", &options);
-    measured.all_answered(24);
+    let (_folder, prompts) = prompts("free", REQUESTS);
+    let requests = REQUESTS.to_string();
+    let options = ["--exact", "off", "--concurrency", "4", "--requests", &requests, "--osl", "256"];
+    let measured = load(&server, "off", &[&options[..], &["--prompts", &prompts, "--cache", "natural"]].concat());
+    let summary = &measured.summary;
+    // A model of random weights may end an answer before it has begun. That is no answer, and is told as what it is.
+    let empty = summary["errors"]["empty"].as_u64().unwrap_or(0);
+    assert_eq!(measured.number("/failed"), empty as f64, "{summary:#}");
+    assert_eq!(measured.number("/completed") + empty as f64, REQUESTS as f64, "{summary:#}");
+    assert!(empty <= REQUESTS as u64 / 4, "{summary:#}");
+    assert_eq!(summary["valid"], empty == 0, "{summary:#}");
     let output = measured.number("/output_tokens");
-    assert_eq!(measured.made(), output + PROBES);
-    assert!(output < 24.0 * 256.0, "no answer ended by itself: {output}");
+    // Of an empty answer the server counts the token that ended it.
+    assert!((output..=output + empty as f64).contains(&measured.made()), "{} made, {output} told", measured.made());
+    assert!(output < REQUESTS as f64 * 256.0, "no answer ended by itself: {output}");
     assert_eq!(measured.number("/short"), 0.0, "nothing was asked exactly");
 }
 

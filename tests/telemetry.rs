@@ -106,7 +106,8 @@ fn a_discrete_gpu_is_sampled_through_one_child_inside() {
     let begun = Instant::now();
     let read =
         |sampler: &Sampler| sampler.latest().is_some_and(|row| row.gpu.is_some_and(|gpu| gpu.power_w > Some(140.0)));
-    while !read(&sampler) {
+    let lines = || std::fs::read_to_string(&file).unwrap().lines().count();
+    while !read(&sampler) || lines() < 6 {
         assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", sampler.latest());
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -166,14 +167,14 @@ fn a_child_that_dies_is_replaced_and_the_gap_is_told_inside() {
     let host = machine();
     let mut gpu = opened(&host, 20).gpu.unwrap();
     let begun = Instant::now();
-    let mut refusals = Vec::new();
     while !gpu.absent().contains_key("gpu_gaps") {
-        refusals.extend(gpu.sample().err().map(|error| error.to_string()));
-        assert!(begun.elapsed() < Duration::from_secs(60), "{refusals:?}");
+        // Whether the end is met by a reading or between two of them is chance; the gap is told either way.
+        let _ = gpu.sample();
+        assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", gpu.absent());
         std::thread::sleep(Duration::from_millis(10));
     }
-    assert!(refusals.iter().any(|text| text.contains("Unable to determine the device handle")), "{refusals:?}");
-    assert!(gpu.absent()["gpu_gaps"].contains("was started again after"));
+    let gap = &gpu.absent()["gpu_gaps"];
+    assert!(gap.contains("Unable to determine the device handle") && gap.contains("was started again after"), "{gap}");
 }
 
 #[test]

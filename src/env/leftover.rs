@@ -20,12 +20,13 @@ const LOCKS: &str = "/run/systemd/nspawn/locks";
 /// A program for the end of a run in any case. It removes
 /// - the folder of the machine, which nspawn itself leaves where `/run` is no file system in memory (`rmdir` takes nothing that is not
 ///   empty);
-/// - the groups that nspawn makes in systemd's own tree of the older layout, beside the run's group (likewise);
+/// - the groups that nspawn makes in systemd's own tree of the older layout, beside the run's group (likewise; groups of others may vanish while it looks,
+///   which is no fault);
 /// - locks of the root that nobody holds any more: one that `/proc/locks` shows stays.
 pub fn after(host: &dyn Host, place: &Place, machine: &str, root: &Path) -> Vec<String> {
     const SCRIPT: &str = "folder=$1 group=$2; shift 2; [ ! -d \"$folder\" ] || rmdir \"$folder\" || exit; \
         [ ! -d /sys/fs/cgroup/systemd ] || find /sys/fs/cgroup/systemd -depth -type d \
-        \\( -name \"$group\" -o -path \"*/$group/*\" \\) -exec rmdir {} \\; || exit; \
+        \\( -name \"$group\" -o -path \"*/$group/*\" \\) -exec rmdir {} \\; || :; \
         for f; do [ -e \"$f\" ] || continue; grep -q \":$(stat -c %i \"$f\") \" /proc/locks || rm -f \"$f\"; done";
     let mut argv = ["sh", "-c", SCRIPT, "sh"].map(str::to_owned).to_vec();
     argv.push(format!("{PROPAGATE}/{machine}"));

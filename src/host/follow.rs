@@ -8,7 +8,8 @@ use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use super::{Lines, Question, ask, process};
 
@@ -17,6 +18,9 @@ const WAITING: usize = 4096;
 
 /// A longer line is cut: it is none.
 const LINE: u64 = 1 << 20;
+
+/// Longest wait for what a program that has ended wrote to standard error.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Last lines of standard error that are kept, for the cause of its end.
 const COMPLAINTS: usize = 5;
@@ -28,6 +32,7 @@ pub struct Following {
     name: String,
     lines: Receiver<String>,
     complaints: Arc<Mutex<VecDeque<String>>>,
+    complaining: Option<JoinHandle<()>>,
 }
 
 /// Starts a program and hears it.
@@ -38,7 +43,7 @@ pub fn follow(question: &Question) -> io::Result<Box<dyn Lines>> {
         std::thread::spawn(move || each_line(stdout, |line| sender.send(line).is_ok()));
     }
     let complaints = Arc::new(Mutex::new(VecDeque::new()));
-    if let Some(stderr) = child.stderr.take() {
+    let complaining = child.stderr.take().map(|stderr| {
         let kept = Arc::clone(&complaints);
         std::thread::spawn(move || {
             each_line(stderr, |line| {
@@ -49,10 +54,10 @@ pub fn follow(question: &Question) -> io::Result<Box<dyn Lines>> {
                 }
                 true
             });
-        });
-    }
+        })
+    });
     let name = question.argv.first().cloned().unwrap_or_default();
-    Ok(Box::new(Following { child, name, lines, complaints }))
+    Ok(Box::new(Following { child, name, lines, complaints, complaining }))
 }
 
 /// Gives each line away until nobody takes it.
@@ -80,10 +85,13 @@ impl Lines for Following {
             Ok(line) => Ok(Some(line)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => {
-                // Its last words come by another pipe.
                 ask::end_group(&self.child);
                 let status = self.child.wait().map_or_else(|cause| cause.to_string(), |status| status.to_string());
-                std::thread::sleep(Duration::from_millis(20));
+                // Its last words come by another pipe, which something that left its group may hold open.
+                let enough = Instant::now() + LAST_WORDS;
+                while self.complaining.as_ref().is_some_and(|thread| !thread.is_finished()) && Instant::now() < enough {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
                 let complaints = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
                 let last = complaints.iter().rev().find(|line| !line.trim().is_empty());
                 let last = last.map_or_else(String::new, |line| format!(": {}", line.trim()));
@@ -109,8 +117,6 @@ impl Drop for Following {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
     use super::*;
 
     #[test]

@@ -13,7 +13,7 @@ use super::*;
 /// Nothing here takes longer, whatever the machine does beside it.
 const PATIENCE_NS: Ns = 20_000_000_000;
 /// Shapes that go silent are waited for so long.
-const SILENCE_NS: Ns = 60_000_000;
+const SILENCE_NS: Ns = 1_000_000_000;
 /// Tokens of an answer in the walk over all shapes.
 const TOKENS: u32 = 6;
 
@@ -501,7 +501,7 @@ fn the_server_closes_without_a_word_where_the_shape_does() {
         assert!(!client.response().lines.contains_key("connection"));
         assert_eq!(client.read_for(PATIENCE_NS, |_| false), Last::Closed, "{name}");
     }
-    let idle = start(Settings { close_idle_ns: Some(10_000_000), ..fast() }).unwrap();
+    let idle = start(Settings { close_idle_ns: Some(500_000_000), ..fast() }).unwrap();
     let mut client = Client::open(idle.address());
     client.send(&chat("r", "plain", 2));
     client.response();

@@ -5,6 +5,7 @@ use std::fs;
 use crate::folder::Folder;
 use crate::program::repository;
 use crate::scene::{self, collect, gate, head, path_with, runs, script, verifies, watched};
+use crate::short::until;
 
 /// Stands in front of the stand-in and writes down every start.
 fn counted(folder: &Folder) -> String {
@@ -33,11 +34,9 @@ fn a_run_with_a_gpu_is_sampled_gated_and_watched_through_one_child() {
     let path = counted(&folder);
     folder.put("suite.toml", suite(60, 30));
     let mut sleeper = std::process::Command::new("sleep").arg("60").env("PATH", &path).spawn().unwrap();
-    assert_eq!(
-        processes(&folder.path().join("front").display().to_string()).len(),
-        1,
-        "the look for leftovers sees one"
-    );
+    let front = folder.path().join("front").display().to_string();
+    // Its variables are there a moment after it is.
+    until("the look for leftovers sees one", || processes(&front).len() == 1);
     sleeper.kill().and_then(|()| sleeper.wait()).unwrap();
     let ending = collect(&folder, &[], &[("PATH", &path)]).expect(0);
     verifies(&folder);

@@ -9,8 +9,8 @@ use crate::folder::Folder;
 use crate::program::run_in;
 use crate::scene::{LENIENT, head};
 
-const SUITE: &str = "[environments.native]\n[workloads.job]\nkind = \"command\"\ncommand = [\"/bin/sh\", \"-c\", \"sleep 1.2; echo ttft_ms=12.5\"]\n\
-                     reports = [{ path = \"stdout\", parser = \"lines\" }]\nexpected_s = 1.2\n";
+const SUITE: &str = "[environments.native]\n[workloads.job]\nkind = \"command\"\ncommand = [\"/bin/sh\", \"-c\", \"sleep 3; echo ttft_ms=12.5\"]\n\
+                     reports = [{ path = \"stdout\", parser = \"lines\" }]\nexpected_s = 3\n";
 
 #[test]
 fn status_follows_a_campaign_from_its_first_run_to_its_seal() {
@@ -30,7 +30,7 @@ fn status_follows_a_campaign_from_its_first_run_to_its_seal() {
     let mut watcher = None;
     let began = Instant::now();
     while collector.try_wait().unwrap().is_none() {
-        assert!(began.elapsed() < Duration::from_secs(60), "{seen:?}");
+        assert!(began.elapsed() < Duration::from_secs(180), "{seen:?}");
         if folder.path().join("archive/campaign.json").exists() {
             watcher.get_or_insert_with(|| {
                 program()

@@ -311,6 +311,6 @@ fn the_shipped_suite_with_known_times_runs_and_its_figures_are_the_known_ones() 
         // On a busy machine the server itself is late, never early: the least and the median are what it promises.
         // Two clocks are read for each arrival; a hundredth of a millisecond is what they may be apart.
         assert!(ttft >= 19.99, "{load}: TTFT {ttft}");
-        assert!((4.5..8.0).contains(&tpot), "{load}: TPOT {tpot}");
+        assert!((4.0..10.0).contains(&tpot), "{load}: TPOT {tpot}");
     }
 }

@@ -283,8 +283,10 @@ impl Stage {
                 names.map(|name| name.to_string_lossy().into_owned()).filter(|name| name.contains(&self.archive_id));
             left.extend(ours.map(|name| format!("folder {name}")));
         }
-        let groups = say(&["find", "/sys/fs/cgroup", "-type", "d", "-name", &format!("*{}*", self.archive_id)]);
-        left.extend(groups.lines().map(|group| format!("control group {group}")));
+        // Groups of others come and go while this looks; what is gone meanwhile is not left.
+        let folders = walkdir::WalkDir::new("/sys/fs/cgroup").into_iter().flatten().filter(|e| e.file_type().is_dir());
+        let groups = folders.filter(|entry| entry.file_name().to_string_lossy().contains(&self.archive_id));
+        left.extend(groups.map(|group| format!("control group {}", group.path().display())));
         left
     }
 

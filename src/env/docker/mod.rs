@@ -250,7 +250,12 @@ impl Environment for Containers {
         let mut question = Question::new(self.create(&image, invocation, place, &passage.words)).within(COPY_LIMIT);
         question.env = Some(passage.client);
         let name = place.container();
-        let answer = self.client.ask(host, question)?;
+        let mut answer = self.client.ask(host, question.clone())?;
+        // The name is this run's alone: what bears it was on its way when a collector before us was killed, and came after our sweep.
+        if !answer.ok() && reason(&answer).contains("already in use") {
+            let _ = host.ask(&Question::new(self.remove(&name)));
+            answer = self.client.ask(host, question)?;
+        }
         if !answer.ok() {
             // A create that fails half-way may leave a container of that name.
             let _ = host.ask(&Question::new(self.remove(&name)));

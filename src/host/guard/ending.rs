@@ -34,6 +34,9 @@ pub fn grace(seconds: f64) -> Duration {
 /// Between two looks at a tree that is being ended, where no child's end wakes us.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// A helper that has ended may have written what nobody has read yet.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 /// Most that is kept of a helper's complaint.
 const COMPLAINT: u64 = 64 << 10;
 
@@ -127,7 +130,7 @@ pub(super) fn run(guard: &mut Guard, argv: &[String], limit: Duration) -> Result
         if let Some(status) = guard.pump.known.get(&pid).copied().flatten() {
             guard.pump.known.remove(&pid);
             // Not waited for longer: something it started may hold the pipe open.
-            let enough = Instant::now() + LOOK;
+            let enough = Instant::now() + LAST_WORDS;
             while reader.as_ref().is_some_and(|reader| !reader.is_finished()) && Instant::now() < enough {
                 std::thread::sleep(Duration::from_millis(1));
             }

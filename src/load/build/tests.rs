@@ -155,7 +155,7 @@ fn few_bodies_are_ready_and_dropping_ends_the_thread() {
     let settings = Settings { requests: None, duration_s: Some(1e9), ..settings() };
     let maker = maker(&settings, &PlanInput::default(), Exact::Off).unwrap();
     let builder = start(maker, &settings, || {}).unwrap();
-    for _ in 0..2_000 {
+    for _ in 0..60_000 {
         if builder.resting().is_some() {
             break;
         }

@@ -132,17 +132,19 @@ fn play(
 
 fn request(stream: &mut TcpStream) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
+    let mut whole = None;
     loop {
         let mut room = [0; 65536];
         let count = stream.read(&mut room).ok().filter(|count| *count > 0)?;
         bytes.extend_from_slice(&room[..count]);
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        if let Some(head) = text.find("\r\n\r\n") {
-            let length =
-                text[..head].split("content-length: ").nth(1).and_then(|rest| rest.lines().next()).unwrap_or("0");
-            if bytes.len() >= head + 4 + length.parse::<usize>().unwrap() {
-                return Some(bytes);
-            }
+        whole = whole.or_else(|| {
+            let head = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
+            let text = String::from_utf8_lossy(&bytes[..head]).into_owned();
+            let length = text.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()).unwrap_or("0");
+            Some(head + 4 + length.parse::<usize>().unwrap())
+        });
+        if whole.is_some_and(|whole| bytes.len() >= whole) {
+            return Some(bytes);
         }
     }
 }
