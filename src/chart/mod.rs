@@ -61,6 +61,7 @@ pub use slope::Slope;
 pub use spread::Spread;
 pub use strip::Strip;
 pub use sweep::Sweep;
+pub use text::xml;
 pub use timeline_heatmap::TimelineHeatmap;
 
 /// A kind of chart, as the registry knows it.

@@ -153,9 +153,7 @@ impl RunOrder {
         let frame = Frame { left, top, width: full - left - 6.0, height, x, y };
         canvas.y_axis(&frame, ticks);
         let bottom = canvas.x_axis(&frame, &self.x_axis, false);
-        if self.interleaved {
-            self.joins(canvas, &frame);
-        }
+        let joined = self.interleaved && self.joins(canvas, &frame);
         let plane = canvas.plane(&frame);
         for (i, arm) in self.arms.iter().enumerate() {
             if let Some(ends) = arm.trend() {
@@ -182,17 +180,23 @@ impl RunOrder {
                 );
             }
         }
-        bottom
+        if !joined {
+            return bottom;
+        }
+        canvas.paragraph(0.0, bottom + 4.0, "Thin lines join the runs of one block.", "muted", full) + 4.0
     }
 
-    /// Thin lines between the runs of one block.
-    fn joins(&self, canvas: &Canvas, frame: &Frame) {
+    /// Thin lines between the runs of one block; whether there are any.
+    fn joins(&self, canvas: &Canvas, frame: &Frame) -> bool {
         let mut runs: Vec<&Run> = self.arms.iter().flat_map(Arm::drawn).filter(|run| run.block.is_some()).collect();
         runs.sort_by(|a, b| a.block.cmp(&b.block).then(a.x.total_cmp(&b.x)));
+        let mut any = false;
         for block in runs.chunk_by(|a, b| a.block == b.block).filter(|block| block.len() > 1).take(LINKED) {
             let points: Vec<_> = block.iter().map(|run| (frame.px(run.x), frame.py(run.y))).collect();
             canvas.line(&points, Hue::Axis, Pen::Hair);
+            any = true;
         }
+        any
     }
 
     /// Name of an arm with its trend.

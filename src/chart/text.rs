@@ -53,7 +53,7 @@ pub fn clean(text: &str) -> String {
 
 /// The same for prose, where more may stand.
 pub fn clean_to(text: &str, longest: usize) -> String {
-    let mut out = String::with_capacity(text.len().min(longest * 4));
+    let mut out = String::with_capacity(text.len().min(longest.saturating_mul(4)));
     let mut gap = false;
     for (taken, c) in text.chars().enumerate() {
         if taken == longest {
@@ -93,6 +93,11 @@ pub fn escape_to(text: &str, longest: usize) -> String {
         }
     }
     out
+}
+
+/// Text of others for XML outside a drawing, whole: what XML 1.0 cannot hold becomes U+FFFD, spaces in a row are one.
+pub fn xml(text: &str) -> String {
+    escape_to(text, usize::MAX)
 }
 
 /// As long a beginning as fits, with an ellipsis when it is not all.
@@ -163,6 +168,8 @@ mod tests {
     #[test]
     fn markup_and_control_characters_become_text() {
         assert_eq!(escape("<b a=\"1\">&"), "&lt;b a=&quot;1&quot;&gt;&amp;");
+        assert_eq!(xml("a<b>&\"c\"\n\u{1}\u{ffff}"), "a&lt;b&gt;&amp;&quot;c&quot; \u{fffd}\u{fffd}");
+        assert_eq!(xml(&"x".repeat(10_000)).len(), 10_000, "outside a drawing nothing is cut off");
         assert_eq!(clean("a\u{0}b\u{202e}c\n\td"), "a\u{fffd}b\u{fffd}c d");
     }
 

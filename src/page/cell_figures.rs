@@ -203,8 +203,9 @@ pub fn requests(
 fn halves(arms: &[&Group], unit: &str) -> Option<String> {
     let half = |arm: &&Group| {
         let middle = arm.request_percentiles.iter().find(|p| p.percentile == "p50")?;
-        let interval = middle.interval.map_or_else(String::new, |i| format!(" [{}, {}]", plain(i.low), plain(i.high)));
-        Some(format!("{}{}{interval} in {}", plain(middle.estimate), with_space(unit), arm.environment))
+        let (value, interval) = number::estimate(middle.estimate, middle.interval);
+        let interval = if interval.is_empty() { interval } else { format!(" {interval}") };
+        Some(format!("{value}{}{interval} in {}", with_space(unit), arm.environment))
     };
     let known: Vec<String> = arms.iter().filter_map(half).collect();
     (!known.is_empty()).then(|| format!("The median of all requests is {}.", known.join(" and ")))

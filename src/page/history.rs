@@ -153,10 +153,7 @@ fn followed(site: &Site<'_>, k: usize, history: &HistoryReport, metric: &str) ->
 }
 
 fn mean(figure: &HistoryFigure) -> String {
-    match (figure.mean, figure.interval) {
-        (Some(mean), Some(ci)) => number::fixed(mean, number::decimals((ci.high - ci.low) / 2.0)),
-        (mean, _) => number::plain_or(mean),
-    }
+    figure.mean.map_or_else(|| number::plain_or(None), |mean| number::estimate(mean, figure.interval).0)
 }
 
 /// What the steps say of a metric, newest last.

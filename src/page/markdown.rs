@@ -8,7 +8,7 @@ use std::fmt::Write;
 use super::comparison::RowView;
 use super::index::{Site, by_trap};
 use super::number::{plain, plain_or};
-use super::traps::subject;
+use super::traps::{led, subject};
 use super::words::{self, counted};
 use super::{Page, front};
 use crate::verdict::report::{CampaignReport, Comparison, Sentence, Severity, TrapStatus};
@@ -151,9 +151,10 @@ fn traps(out: &mut String, site: &Site<'_>, campaign: &CampaignReport) {
             Severity::Note => "note",
         };
         let subject = subject(site, &trap.subject);
-        let subject = if subject.is_empty() { String::new() } else { format!(" ({})", escape(&subject)) };
-        let said = [&trap.message, &trap.remedy].map(|text| escape(&words::sentence(text, &names)));
-        let _ = writeln!(out, "{}", format!("- {severity}: {}{subject}. {}", trap.title, said.join(" ")).trim_end());
+        let (led, message) = led(&subject, &trap.message);
+        let place = if led { format!(" ({})", escape(&subject)) } else { String::new() };
+        let said = [message, &trap.remedy].map(|text| escape(&words::sentence(text, &names)));
+        let _ = writeln!(out, "{}", format!("- {severity}: {}{place}. {}", trap.title, said.join(" ")).trim_end());
     }
     let unknown: Vec<&str> = by_trap(&traps)
         .iter()

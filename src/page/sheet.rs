@@ -5,7 +5,7 @@
 
 use super::index::Link;
 use super::number::{self, ABSENT, plain};
-use crate::verdict::report::Estimate;
+use crate::verdict::report::{Estimate, Interval};
 
 /// Names that a cell lists; more are counted.
 const MOST_NAMES: usize = 4;
@@ -113,9 +113,8 @@ impl Cell {
         let Some(found) = found else { return Self::number(ABSENT) };
         match found.low.zip(found.high) {
             Some((low, high)) if high > low => {
-                let decimals = number::decimals((high - low) / 2.0);
-                let ends = format!("[{},\u{a0}{}]", number::fixed(low, decimals), number::fixed(high, decimals));
-                Self::number(number::fixed(found.mean, decimals)).under(ends)
+                let (mean, ends) = number::estimate(found.mean, Some(Interval { low, high }));
+                Self::number(mean).under(ends.replace(' ', "\u{a0}"))
             }
             _ if found.n == 1 => Self::number(plain(found.mean)).under("one run"),
             _ => Self::number(plain(found.mean)),

@@ -16,6 +16,7 @@ use super::template_fault;
 use crate::chart::series::{Line, Track};
 use crate::chart::timeline_heatmap::{self, HeatRow};
 use crate::chart::{Series, TimelineHeatmap};
+use crate::model::within;
 use crate::verdict::report::{CampaignReport, CourseReport, GridReport, QuantityReport};
 
 const ROOT: &str = "../../../";
@@ -215,7 +216,7 @@ fn spread(courses: &[&CourseReport], known: &[(&str, &str, &str)]) -> String {
         let means: Vec<f64> = courses.iter().filter_map(|course| Some(quantity(course, name)?.mean)).collect();
         let (low, high) =
             means.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), m| (low.min(*m), high.max(*m)));
-        (low < high).then(|| format!("{title} from {} to {} {unit}", number::plain(low), number::plain(high)))
+        (low < high).then(|| format!("{} from {} to {} {unit}", within(title), number::plain(low), number::plain(high)))
     });
     let ends: Vec<String> = ends.take(3).collect();
     match ends.is_empty() {

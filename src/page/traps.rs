@@ -273,7 +273,7 @@ fn set(text: &str) -> String {
 
 /// Whether a subject is to stand before a message, and the message. Many messages begin with the words of their subject: closed by a colon
 /// they are taken off, since the subject says them; within the sentence they stay and the subject would be said twice.
-fn led<'m>(subject: &str, message: &'m str) -> (bool, &'m str) {
+pub fn led<'m>(subject: &str, message: &'m str) -> (bool, &'m str) {
     if subject.is_empty() {
         return (false, message);
     }

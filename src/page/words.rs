@@ -192,7 +192,14 @@ pub fn sentence(text: &str, names: &BTreeSet<&str>) -> String {
     out
 }
 
-/// A sentence of the rules as pages print their numbers: a true minus, a thin space before the per cent, and no break within `n = 7`.
+/// Units that stay on the line of their number.
+const UNITS: &[&str] = &[
+    "B", "GB", "GB/s", "GiB", "J", "J/token", "MB", "MHz", "MiB", "TFLOP/s", "USD", "W", "h", "kB", "min", "ms",
+    "req/s", "s", "tok/s", "tokens", "°C", "µs",
+];
+
+/// A sentence of the rules as pages print their numbers: a true minus, a thin space before the per cent, and no break within `n = 7`
+/// or between a number and its unit.
 /// The files for machines keep the plain signs.
 pub fn typeset(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
@@ -204,11 +211,17 @@ pub fn typeset(text: &str) -> String {
             '-' if digit_next && matches!(before, ' ' | '(' | '[') => out.push('−'),
             '%' if before.is_ascii_digit() => out.push_str("\u{202f}%"),
             ' ' if before.is_ascii_digit() && letters.peek() == Some(&'%') => out.push('\u{202f}'),
+            ' ' if before.is_ascii_digit() && starts_with_unit(letters.clone()) => out.push('\u{a0}'),
             _ => out.push(c),
         }
         before = c;
     }
     out.replace("n = ", "n\u{a0}=\u{a0}")
+}
+
+fn starts_with_unit(letters: impl Iterator<Item = char>) -> bool {
+    let word: String = letters.take_while(|c| !c.is_whitespace()).collect();
+    UNITS.contains(&word.trim_end_matches(['.', ',', ';', ':', ')', ']']))
 }
 
 /// One day, or the first and the last.
@@ -264,6 +277,7 @@ mod tests {
             ("(-0.2% [-0.8, 0.5]); n = 7", "(−0.2\u{202f}% [−0.8, 0.5]); n\u{a0}=\u{a0}7"),
             ("9.09 % of runs-1 on 2026-11-20", "9.09\u{202f}% of runs-1 on 2026-11-20"),
             ("n - 1", "n - 1"),
+            ("drifts by 3.2 ms; 12 tok/s, 5 samples", "drifts by 3.2\u{a0}ms; 12\u{a0}tok/s, 5 samples"),
             ("", ""),
         ] {
             assert_eq!(typeset(text), set);

@@ -52,16 +52,17 @@ pub fn of(study: &Study) -> Courses {
         }
     });
     Courses {
-        runs: study.runs.par_iter().filter_map(of_run).collect(),
+        runs: study.runs.par_iter().zip(telemetry::shared(&study.runs)).filter_map(|(run, n)| of_run(run, n)).collect(),
         campaigns: campaigns.filter(|c| !c.unmade.is_empty() || c.utilisation.is_some()).collect(),
     }
 }
 
-fn of_run(run: &Run) -> Option<CourseReport> {
+fn of_run(run: &Run, launch_runs: usize) -> Option<CourseReport> {
     let window = telemetry::window(run);
     let course = &run.course;
     let report = CourseReport {
         run: run.id.clone(),
+        launch_runs,
         first_sample_utc: run.telemetry.first().map(|sample| sample.at),
         held: window.as_ref().and_then(|window| held(run, window)),
         window: window.map(|w| WindowReport { from_s: w.from, to_s: w.to, cut: w.cut.words() }),
@@ -243,6 +244,6 @@ mod tests {
 
     #[test]
     fn a_run_of_which_nothing_is_known_has_no_row() {
-        assert!(of_run(&run("a")).is_none());
+        assert!(of_run(&run("a"), 1).is_none());
     }
 }

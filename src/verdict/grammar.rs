@@ -6,7 +6,7 @@
 //! The first rule that holds picks the statement: not comparable, a difference, equivalence, no difference shown.
 //! The absence of significance is never worded as sameness: only equivalence is.
 
-use super::number::{decimals, fixed, p_value};
+use super::number::{decimals, fixed, p_value, significant};
 use super::report::VerdictKind;
 use crate::model::Direction;
 
@@ -141,7 +141,11 @@ fn no_difference(grounds: &Grounds) -> String {
     let bound = match grounds.interval {
         Some((low, high)) => {
             let most = low.abs().max(high.abs()) + grounds.drift;
-            format!("could be as large as {}{unit}", fixed(most, decimals(low, high)))
+            let places = decimals(low, high);
+            // What the steps of a sentence would print as none at all is not none.
+            let hidden = most < 0.5 * 10f64.powi(-i32::try_from(places).unwrap_or(0));
+            let most = if hidden { significant(most, 2) } else { fixed(most, places) };
+            format!("could be as large as {most}{unit}")
         }
         None => "the runs set no bound on it".to_owned(),
     };
@@ -210,6 +214,17 @@ mod tests {
         };
         assert_eq!(decide(&same).statement, "native and container are equivalent within 2% (0.1% [-0.3, 0.5])");
         assert_eq!(decide(&Grounds { equivalent_less_drift: false, ..same }).kind, VerdictKind::Inconclusive);
+    }
+
+    #[test]
+    fn a_bound_below_the_last_place_keeps_its_digits() {
+        let of = |low: f64, high: f64| {
+            let grounds = Grounds { size: Some(0.0), interval: Some((low, high)), p: Some(0.5), ..grounds() };
+            decide(&Grounds { margin: None, ..grounds }).statement
+        };
+        assert!(of(-0.0041, 0.0089).ends_with("could be as large as 0.0089%"), "{}", of(-0.0041, 0.0089));
+        assert!(of(0.0, 0.0).ends_with("could be as large as 0%"), "{}", of(0.0, 0.0));
+        assert!(of(-0.31, 0.29).ends_with("could be as large as 0.3%"), "{}", of(-0.31, 0.29));
     }
 
     #[test]

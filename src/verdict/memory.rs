@@ -71,7 +71,8 @@ impl Memory {
     /// Adds to every run what its requests and its telemetry say, as [`summary::of_requests`] and [`telemetry::of_all`] do.
     pub fn derive(&mut self, runs: &mut [Run]) {
         let shared = telemetry::shared(runs);
-        runs.par_iter_mut().zip(shared).for_each(|(run, shared)| {
+        runs.par_iter_mut().zip(shared).for_each(|(run, runs)| {
+            let shared = runs > 1;
             let derive = |run: &mut Run| {
                 summary::of_requests(run);
                 telemetry::of_samples(run, shared);

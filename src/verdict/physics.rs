@@ -61,6 +61,8 @@ pub struct Reach {
     pub memory_bound: f64,
     /// Ceiling by the nominal peak of arithmetic, tok/s, where it is known.
     pub compute_bound: Option<f64>,
+    /// Format of that arithmetic.
+    pub arithmetic: Option<&'static str>,
     /// Share of the lower ceiling, per cent.
     pub pct: f64,
     /// Share of the ceiling that measured bandwidth and arithmetic give, per cent, where a probe lies in the campaign.
@@ -200,7 +202,8 @@ impl<'c, 'a> Grounds<'c, 'a> {
                 let weight_bits = model.quantisation.as_deref().and_then(bits).unwrap_or(KV_BITS);
                 let active = model.active_parameters();
                 let compute = |flops: Option<f64>| Some(step.compute_bound(devices * flops?, active?));
-                let compute_bound = compute(peak(machine, weight_bits));
+                let (peak, arithmetic) = peak(machine, weight_bits).unzip();
+                let compute_bound = compute(peak);
                 let memory_bound = step.memory_bound(devices * bandwidth * GB);
                 let measured_pct = self.measured_bandwidth.map(|measured| {
                     // A probe multiplies at 16 bits; it says nothing about narrower formats.
@@ -208,7 +211,7 @@ impl<'c, 'a> Grounds<'c, 'a> {
                     share(rate, step.memory_bound(devices * measured), compute)
                 });
                 let pct = share(rate, memory_bound, compute_bound);
-                Ok(Reach { step, context, rate, basis, memory_bound, compute_bound, pct, measured_pct })
+                Ok(Reach { step, context, rate, basis, memory_bound, compute_bound, arithmetic, pct, measured_pct })
             }
             _ => Err(missing),
         }
@@ -261,11 +264,14 @@ fn context(run: &Run) -> Option<f64> {
     Some(run.setup.isl? + run.setup.osl? / 2.0)
 }
 
-/// Peak of dense arithmetic, operations a second: that of the format of the weights, else of the next wider one.
-fn peak(machine: &MachineFacts, weight_bits: f64) -> Option<f64> {
-    let narrow = (weight_bits < 8.0).then_some(machine.fp4_tflops).flatten();
-    let middle = (weight_bits < KV_BITS).then_some(machine.fp8_tflops).flatten();
-    narrow.or(middle).or(machine.bf16_tflops).map(|tera| tera * TERA)
+/// Peak of dense arithmetic, operations a second, and its format: that of the weights, else the next wider one.
+fn peak(machine: &MachineFacts, weight_bits: f64) -> Option<(f64, &'static str)> {
+    let formats = [
+        ("FP4", machine.fp4_tflops.filter(|_| weight_bits < 8.0)),
+        ("FP8", machine.fp8_tflops.filter(|_| weight_bits < KV_BITS)),
+        ("BF16", machine.bf16_tflops),
+    ];
+    formats.into_iter().find_map(|(format, tera)| Some((tera? * TERA, format)))
 }
 
 fn share(rate: f64, memory_bound: f64, compute_bound: Option<f64>) -> f64 {

@@ -67,18 +67,16 @@ pub const REASONS: &[(u64, &str)] = &[
 /// Adds to every run what its telemetry says.
 pub fn of_all(runs: &mut [Run]) {
     let shared = shared(runs);
-    runs.iter_mut().zip(shared).for_each(|(run, shared)| of_samples(run, shared));
+    runs.iter_mut().zip(shared).for_each(|(run, runs)| of_samples(run, runs > 1));
 }
 
-/// For each run whether others were made in the same time.
-pub fn shared(runs: &[Run]) -> Vec<bool> {
+/// For each run how many were made in the same time, itself among them.
+pub fn shared(runs: &[Run]) -> Vec<usize> {
     let mut launches: BTreeMap<&str, usize> = BTreeMap::new();
     for launch in runs.iter().filter_map(|run| run.launch.as_deref()) {
         *launches.entry(launch).or_default() += 1;
     }
-    runs.iter()
-        .map(|run| run.launch.as_deref().and_then(|launch| launches.get(launch)).is_some_and(|n| *n > 1))
-        .collect()
+    runs.iter().map(|run| run.launch.as_deref().and_then(|launch| launches.get(launch)).map_or(1, |n| *n)).collect()
 }
 
 /// Adds to one run what its telemetry says; `shared` where other runs were made in the same time.

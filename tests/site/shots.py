@@ -64,9 +64,13 @@ async def shot(gate, chromium, path, folder, stem, theme, forced, width):
                 page.set_default_timeout(180_000)
                 await page.goto(path.resolve().as_uri())
                 # A tall window, not a picture of the whole page: of the whole report, which is taller than any picture, that takes minutes.
-                height = min(await page.evaluate("document.documentElement.scrollHeight"), TALLEST)
+                whole = await page.evaluate("document.documentElement.scrollHeight")
+                height = min(whole, TALLEST)
                 await page.set_viewport_size({"width": width, "height": height})
-                await page.screenshot(path=out)
+                for piece, top in enumerate(range(0, whole, TALLEST), start=1):
+                    # What is taller than any picture is several: the last shows the end, and what it has in common with the one before.
+                    await page.evaluate("top => window.scrollTo({ top, behavior: 'instant' })", top)
+                    await page.screenshot(path=out if piece == 1 else out.with_stem(f"{out.stem}-{piece}"))
                 return None
             except Error as error:
                 fault = f"{out.name}: {str(error).splitlines()[0]}"

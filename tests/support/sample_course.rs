@@ -22,6 +22,7 @@ pub fn courses() -> Courses {
     Courses {
         runs: vec![CourseReport {
             run: run.clone(),
+            launch_runs: 1,
             first_sample_utc: Some(Instant(0)),
             window: Some(WindowReport { from_s: 100.0, to_s: 590.0, cut: "by the start and end of the run" }),
             held: Some(vec![HeldReport { from_s: 300.0, to_s: 340.0, reasons: vec!["software thermal slowdown"] }]),

@@ -6,6 +6,7 @@
 use serde::Serialize;
 
 use super::super::Outcome;
+use crate::chart::xml;
 use crate::error::Error;
 use crate::verdict::report::{Analysis, Comparison, VerdictKind};
 
@@ -60,13 +61,13 @@ pub fn junit(shown: &[&Comparison], names: &(String, String), refuses: impl Fn(&
     let skipped = shown.iter().filter(|c| !refuses(c) && open(c)).count();
     let mut text = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"{} against {}\" tests=\"{}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\">\n",
-        attribute(&names.1),
-        attribute(&names.0),
+        xml(&names.1),
+        xml(&names.0),
         shown.len(),
     );
     for c in shown {
-        let (class, name) = (attribute(&format!("{}.{}", c.model, c.workload)), attribute(&c.metric));
-        let said = attribute(&c.verdict.text);
+        let (class, name) = (xml(&format!("{}.{}", c.model, c.workload)), xml(&c.metric));
+        let said = xml(&c.verdict.text);
         text.push_str(&format!("  <testcase classname=\"{class}\" name=\"{name}\">"));
         if refuses(c) {
             text.push_str(&format!("<failure type=\"{}\" message=\"{said}\"/>", c.verdict.kind.word()));
@@ -79,31 +80,4 @@ pub fn junit(shown: &[&Comparison], names: &(String, String), refuses: impl Fn(&
     }
     text.push_str("</testsuite>\n");
     text
-}
-
-/// Escaped for an attribute and for content; what XML 1.0 cannot hold at all becomes U+FFFD.
-fn attribute(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' | '\t' | '\r' => out.push(' '),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_others_are_text_and_nothing_that_xml_forbids_gets_through() {
-        assert_eq!(attribute("a<b>&\"c\"\n\u{1}\u{ffff}"), "a&lt;b&gt;&amp;&quot;c&quot; \u{fffd}\u{fffd}");
-    }
 }

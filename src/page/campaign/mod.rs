@@ -29,7 +29,7 @@ use super::template_fault;
 use super::unmade::{self, UnmadeRow};
 use super::words::{self, Badge};
 use crate::model::Metric;
-use crate::verdict::report::{CampaignReport, Comparison, Essential, Group, RunReport};
+use crate::verdict::report::{CampaignReport, Comparison, Essential, Group, RunReport, Sentence};
 
 const ROOT: &str = "../../";
 
@@ -44,6 +44,8 @@ struct Page {
     question: Option<String>,
     said: Said,
     supported: Vec<SentenceView>,
+    /// Everything that is supported stands in the headline.
+    all_above: bool,
     unsupported: Vec<SentenceView>,
     strip: TrapStrip,
     forest: Option<FigureView>,
@@ -177,7 +179,8 @@ pub fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String, askama
         title: campaign.title.clone(),
         question: campaign.question.clone(),
         said: front::said(site, ROOT, campaign),
-        supported: front::sentences(site, ROOT, campaign, &campaign.supported),
+        supported: front::sentences(site, ROOT, campaign, &below(campaign)),
+        all_above: !campaign.supported.is_empty() && below(campaign).is_empty(),
         unsupported: front::sentences(site, ROOT, campaign, &campaign.unsupported),
         strip: front::strip(ROOT, &site.traps(&campaign.name)),
         forest: figure::forest(
@@ -282,6 +285,12 @@ fn pairs(site: &Site<'_>, campaign: &CampaignReport) -> Vec<Link> {
             text: format!("{candidate} against {baseline}"),
         })
         .collect()
+}
+
+/// What the rows support beyond the headline, which stands above it.
+fn below(campaign: &CampaignReport) -> Vec<Sentence> {
+    let said = |sentence: &&Sentence| campaign.headline.iter().any(|above| above.text == sentence.text);
+    campaign.supported.iter().filter(|sentence| !said(sentence)).cloned().collect()
 }
 
 /// The pages of the models and workloads.

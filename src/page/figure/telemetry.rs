@@ -54,8 +54,10 @@ pub fn telemetry(id: &str, samples: &[Sample], course: Option<&CourseReport>) ->
             Track { label: (*label).into(), unit: (*unit).into(), lines: vec![Line { label: String::new(), points }] }
         })
         .collect();
+    let together = course.map_or(1, |course| course.launch_runs);
+    let of = if together > 1 { "the launch of this run" } else { "this run" };
     let chart = Series {
-        title: "Telemetry of this run".into(),
+        title: format!("Telemetry of {of}"),
         finding: course.and_then(course::finding).or_else(|| Some(ranges(samples, &quantities))),
         x_axis: "seconds since the first sample".into(),
         window: course.and_then(|c| c.window.as_ref()).map(|w| (w.from_s, w.to_s)),
@@ -64,12 +66,21 @@ pub fn telemetry(id: &str, samples: &[Sample], course: Option<&CourseReport>) ->
         tracks,
     };
     let mut view = FigureView::new(id, chart.draw(id));
-    if stretch > 1 {
-        view.note = Some(format!(
+    let shared = (together > 1).then(|| {
+        format!(
+            "{} runs were made in this launch. Which sample is of which is not recorded, so all of them stand here and none has power or energy \
+             of its own.",
+            number::count(together as u64)
+        )
+    });
+    let thinned = (stretch > 1).then(|| {
+        format!(
             "Drawn: the least and the greatest of every {stretch} of {} samples; all are in the files of the run.",
             number::count(samples.len() as u64)
-        ));
-    }
+        )
+    });
+    let notes: Vec<String> = shared.into_iter().chain(thinned).collect();
+    view.note = (!notes.is_empty()).then(|| notes.join(" "));
     view.table = Some(sample_table(&view.title, samples, &quantities));
     Some(view)
 }

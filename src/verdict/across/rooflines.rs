@@ -43,10 +43,12 @@ pub(in crate::verdict) fn rooflines(cases: &[Case<'_>], settings: &Settings) -> 
             });
             let probed = grounds.measured_bandwidth.map(|bytes| bytes / GB * devices);
             let ceilings = [
-                machine.bandwidth_gb_s.map(|gb| ceiling("memory", "facts", gb * devices)),
-                probed.map(|gb| ceiling("memory", "probe", gb)),
-                peak.map(|tera| ceiling("arithmetic", "facts", tera)),
-                grounds.measured_tflops().map(|tera| ceiling("arithmetic", "probe", tera * devices)),
+                machine.bandwidth_gb_s.map(|gb| ceiling("memory", "facts", gb * devices, "nominal")),
+                probed.map(|gb| ceiling("memory", "probe", gb, "measured by a probe")),
+                peak.map(|(tera, format)| ceiling("arithmetic", "facts", tera, &format!("dense {format}, nominal"))),
+                grounds
+                    .measured_tflops()
+                    .map(|tera| ceiling("arithmetic", "probe", tera * devices, "measured by a probe")),
             ];
             for ceiling in ceilings.into_iter().flatten() {
                 if !roof.ceilings.iter().any(|known| known.label == ceiling.label) {
@@ -68,19 +70,18 @@ pub(in crate::verdict) fn rooflines(cases: &[Case<'_>], settings: &Settings) -> 
         .collect()
 }
 
-fn ceiling(kind: &'static str, source: &'static str, value: f64) -> Ceiling {
+fn ceiling(kind: &'static str, source: &'static str, value: f64, how: &str) -> Ceiling {
     let unit = if kind == "memory" { "GB/s" } else { "TFLOP/s" };
-    let how = if source == "facts" { "nominal" } else { "measured by a probe" };
     Ceiling { kind, source, label: format!("{} {unit}, {how}", significant(value, 4)), value }
 }
 
-/// Where a cell stands, and the peak of arithmetic at its precision in TFLOP/s.
+/// Where a cell stands, and the peak of arithmetic at its precision in TFLOP/s with the format.
 fn point(
     grounds: &Grounds<'_, '_>,
     case: &Case<'_>,
     cell: &Cell<'_>,
     settings: &Settings,
-) -> Option<(RoofPoint, Option<f64>)> {
+) -> Option<(RoofPoint, Option<(f64, &'static str)>)> {
     let (mut tflops, mut shares) = (Vec::new(), Vec::new());
     let mut first = None;
     for run in &cell.runs {
@@ -94,7 +95,8 @@ fn point(
         let step = reach.step;
         let bytes = step.weight_bytes + step.batch * step.kv_bytes;
         let intensity = work * step.batch * step.tokens / bytes;
-        first = first.or(Some((intensity, reach.basis.word(), reach.compute_bound.map(|rate| rate * work / TERA))));
+        let peak = reach.compute_bound.map(|rate| rate * work / TERA).zip(reach.arithmetic);
+        first = first.or(Some((intensity, reach.basis.word(), peak)));
     }
     let (intensity, basis, peak) = first.filter(|(intensity, ..)| *intensity > 0.0 && intensity.is_finite())?;
     let point = RoofPoint {

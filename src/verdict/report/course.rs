@@ -21,6 +21,8 @@ pub struct Courses {
 pub struct CourseReport {
     /// Its id.
     pub run: String,
+    /// Runs that were made in the same launch, this one among them: its samples are those of all of them. One where they are its own.
+    pub launch_runs: usize,
     /// Moment of the first sample, from which all seconds here count.
     pub first_sample_utc: Option<Instant>,
     /// The measured window.
