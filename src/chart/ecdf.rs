@@ -218,7 +218,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "The height of a curve over a value is the share of requests that took that value or less: a curve further left is lower throughout, and a long flat end is the tail."
+        "The height of a curve over a value is the share of requests that took that value or less: a curve further left means smaller values throughout, and a long flat end is the tail."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {

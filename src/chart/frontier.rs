@@ -240,7 +240,9 @@ impl Frontier {
         let bottom = canvas.x_axis(&frame, &number::axis_name(&self.x_axis, &self.x_unit), false) + 4.0;
         let way = if self.less_is_better { "up and to the left" } else { "up and to the right" };
         let any = |of: fn(&Point) -> bool| self.lines.iter().flat_map(Line::drawn).any(of);
-        let mut key = format!("Better: {way}. Ringed: no other point beats it both ways. Number: the load.");
+        let mut key = format!(
+            "Better: {way}. Ringed: no other is at least as good both ways and better one way. Number: the load."
+        );
         if any(|p| number::usable_pair(p.interval).is_some() || number::usable_pair(p.x_interval).is_some()) {
             key.push_str(" Cross: 95\u{a0}% intervals.");
         }
@@ -315,7 +317,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "What a user sees against what the machine gives, one mark per load: the cross is the 95 % interval each way, a ring marks a point that no other beats in both, straight lines join the loads in their order, and a hollow mark is a single run."
+        "What a user sees against what the machine gives, one mark per load: the cross is the 95 % interval each way, a ring marks a point with no other at least as good both ways and better one way, straight lines join the loads in their order, and a hollow mark is a single run."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {

@@ -154,15 +154,16 @@ impl RequestTimeline {
                 + canvas.text(x + 19.0, size, words, Anchor::Start, "muted", canvas.layout.width - x - 20.0)
                 + 14.0;
         }
-        if failed && x < canvas.layout.width - 70.0 {
-            canvas.glyph(
-                x + 6.0,
-                size - 4.0,
-                Shape::Cross,
-                Ink(Hue::Verdict(super::forest::Kind::Slower), Pen::Solid),
-                4.0,
-            );
-            canvas.text(x + 16.0, size, "failed", Anchor::Start, "muted", 70.0);
+        if failed {
+            // On a line of its own where the first is full.
+            let below = x >= canvas.layout.width - 70.0;
+            let (x, y) = if below { (0.0, size + canvas.line_height()) } else { (x, size) };
+            let ink = Ink(Hue::Verdict(super::forest::Kind::Slower), Pen::Solid);
+            canvas.glyph(x + 6.0, y - 4.0, Shape::Cross, ink, 4.0);
+            canvas.text(x + 16.0, y, "failed", Anchor::Start, "muted", 70.0);
+            if below {
+                return 2.0 * canvas.line_height() + 8.0;
+            }
         }
         canvas.line_height() + 8.0
     }

@@ -178,14 +178,17 @@ impl Roofline {
         let mut flats: Vec<f64> = self.ceilings.iter().filter_map(|c| above(c.tflops)).collect();
         flats.sort_by(|a, b| b.total_cmp(a));
         let mut free = f64::NEG_INFINITY;
-        for tera in flats {
-            let y = frame.py(tera);
+        let heights: Vec<f64> = flats.iter().map(|tera| frame.py(*tera)).collect();
+        for (tera, y) in flats.into_iter().zip(heights.iter().copied()) {
             if y - free < canvas.line_height() {
                 continue;
             }
             free = y;
             let text = number::with_unit(&number::significant(tera, 4), "TFLOP/s");
-            canvas.text(frame.right(), y + canvas.layout.size, &text, Anchor::End, "muted halo", frame.width);
+            // Below its line, unless the next roof would strike it through.
+            let struck = heights.iter().any(|other| *other > y && *other < y + canvas.line_height());
+            let base = if struck { y - 4.0 } else { y + canvas.layout.size };
+            canvas.text(frame.right(), base, &text, Anchor::End, "muted halo", frame.width);
         }
     }
 

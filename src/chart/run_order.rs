@@ -180,10 +180,16 @@ impl RunOrder {
                 );
             }
         }
-        if !joined {
+        let key = [
+            (joined, "Thin lines join the runs of one block."),
+            (self.arms.iter().flat_map(Arm::drawn).any(|run| run.flagged), "Ringed: flagged as an outlier."),
+            (self.arms.iter().any(|arm| arm.trend().is_some()), "Line through an arm: Sen's slope."),
+        ];
+        let key: Vec<&str> = key.iter().filter(|(drawn, _)| *drawn).map(|(_, word)| *word).collect();
+        if key.is_empty() {
             return bottom;
         }
-        canvas.paragraph(0.0, bottom + 4.0, "Thin lines join the runs of one block.", "muted", full) + 4.0
+        canvas.paragraph(0.0, bottom + 4.0, &key.join(" "), "muted", full) + 4.0
     }
 
     /// Thin lines between the runs of one block; whether there are any.

@@ -97,7 +97,7 @@ impl Slope {
         let (left, top) = if narrow { (0.0, bottom + 14.0) } else { (full * 0.54, 0.0) };
         let end = self.differences(canvas, differences, &pairs, (left, top, full - left, height));
         let words = if self.mean.is_some_and(number::usable) {
-            "Lines join the two runs of a pair. Diamond: mean difference, with its 95\u{a0}% interval. The line at 0 is no difference; the scale of the values does not start at zero."
+            "Lines join the two runs of a pair. Triangle: that pair's difference, up where the candidate is higher. Diamond: mean difference, with the 95\u{a0}% interval of pairs. The line at 0 is no difference; the scale of the values does not start at zero."
         } else {
             "Lines join the two runs of a pair. The line at 0 is no difference."
         };
@@ -241,7 +241,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "Each line joins the two runs of one block, the baseline left and the other environment right: lines that all tilt one way are a difference, lines that cross are not; beside them stand the differences in order of time, with their mean as a diamond and its 95 % interval against the line at zero."
+        "Each line joins the two runs of one block, the baseline left and the other environment right: lines that mostly tilt one way suggest a difference, and the interval beside them tells whether there is one; beside them stand the differences in order of time, with their mean as a diamond and its 95 % interval against the line at zero."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {

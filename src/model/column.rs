@@ -247,6 +247,12 @@ const ENTRIES: &[Entry] = &[
         "%",
         "smallest margin within which they would be equivalent",
     ),
+    Entry(
+        &["smallest_margin_with_drift_pct", "tost.smallest_margin_with_drift_pct"],
+        Number,
+        "%",
+        "the same with the drift allowance, which the rules take off the margin",
+    ),
     Entry(&["power_at_10pct"], Number, "", "chance to see a difference of 10 %, were it there"),
     Entry(&["mde_pct"], Number, "%", "smallest difference that would be seen with a chance of 80 %"),
     Entry(&["runs_needed"], Integer, "runs per arm", "runs for a power of 80 % at 10 %"),

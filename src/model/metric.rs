@@ -68,7 +68,7 @@ const CATALOGUE: &[Entry] = &[
     Entry("model_load_s", "Model load time", "s", Lower, true, MARGIN_WIDE_PCT),
     Entry("gemm_tflops", "GEMM rate", "TFLOP/s", Higher, true, MARGIN_RATE_PCT),
     Entry("memory_bandwidth_gb_s", "Memory bandwidth", "GB/s", Higher, true, MARGIN_RATE_PCT),
-    Entry("usd_per_million_tokens", "Cost per million output tokens", "USD", Lower, true, MARGIN_WIDE_PCT),
+    Entry("usd_per_million_tokens", "Cost per million output tokens", "USD", Lower, true, MARGIN_RATE_PCT),
     Entry("roofline_pct", "Share of the roofline", "%", Higher, false, MARGIN_RATE_PCT),
 ];
 

@@ -55,7 +55,7 @@ pub fn campaigns(site: &Site<'_>, root: &str) -> Vec<CampaignView> {
 }
 
 fn finding(report: &CalibrationReport) -> String {
-    let all = counted(report.arms.len(), "arm", "arms");
+    let all = counted(report.arms.len(), "series of runs", "series of runs");
     format!(
         "Of {} random halvings of {all}, {} % are called different where {} % are expected. Split by turns {}, split into the earlier and the \
          later half {}{}",

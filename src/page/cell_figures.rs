@@ -6,7 +6,7 @@
 use super::Extras;
 use super::figure::{FigureView, MOST_STEPS, whole_series};
 use super::index::{Site, run_href};
-use super::number::{self, decimals, fixed, plain, signed};
+use super::number::{self, decimals, fixed, signed};
 use super::words;
 use crate::chart::bars::{self, Bars};
 use crate::chart::shift::{self, Shift};
@@ -118,7 +118,7 @@ fn statement(site: &Site<'_>, text: &str) -> String {
 pub fn spread_finding(groups: &[&Group]) -> Option<String> {
     let known: Vec<String> = groups
         .iter()
-        .filter_map(|g| Some(format!("{} % in {} (n\u{a0}=\u{a0}{})", plain_two(g.cv_pct?), g.environment, g.n)))
+        .filter_map(|g| Some(format!("{}\u{202f}% in {} (n\u{a0}=\u{a0}{})", plain_two(g.cv_pct?), g.environment, g.n)))
         .collect();
     (!known.is_empty())
         .then(|| format!("The runs spread by {} (standard deviation over mean).", known.join(" and by ")))
@@ -160,7 +160,7 @@ pub fn requests(
     let unit = words::unit(metric);
     let finding =
         shift.and_then(|c| Some((c, c.shift.as_ref()?.deciles.iter().find(|d| d.percent == 50)?))).map(|(c, half)| {
-            let (a, b, u) = (plain(half.baseline), plain(half.candidate), with_space(unit));
+            let ((a, b), u) = (number::beside(half.baseline, half.candidate), with_space(unit));
             format!("Half of the requests take {a}{u} or less in {} and {b}{u} or less in {}.", c.baseline, c.candidate)
         });
     let finding = finding.or_else(|| halves(arms, unit));

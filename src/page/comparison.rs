@@ -110,7 +110,11 @@ impl RowView {
             overhead: c.overhead_pct.map_or_else(|| ABSENT.to_owned(), |x| format!("{} %", signed(x, percent))),
             overhead_ci: c.overhead_ci.as_ref().map_or_else(String::new, |ci| number::ends(bare(ci), percent)),
             holm: number::p_or(c.p_adjusted.holm),
-            smallest: c.tost.as_ref().and_then(|t| t.smallest_margin_pct).map_or_else(|| ABSENT.to_owned(), percent_of),
+            smallest: c
+                .tost
+                .as_ref()
+                .and_then(|t| t.smallest_margin_with_drift_pct)
+                .map_or_else(|| ABSENT.to_owned(), percent_of),
             mde: c.mde_pct.map_or_else(|| ABSENT.to_owned(), percent_of),
             runs_needed: c.runs_needed.map_or_else(|| ABSENT.to_owned(), number::count),
             runs_to_decide: c.runs_to_decide.map(number::count),
@@ -329,8 +333,13 @@ fn sameness(c: &Comparison) -> Vec<Row> {
             format!("p {}", p_sign(t.p)),
             format!("{said} before any drift allowance"),
         ));
-        if let Some(margin) = t.smallest_margin_pct {
-            rows.push(row("Smallest margin that would pass", percent_of(margin), "the data support sameness to this"));
+        if let (Some(margin), Some(alone)) = (t.smallest_margin_with_drift_pct, t.smallest_margin_pct) {
+            let note = if margin > alone {
+                format!("the data support sameness to this; {} before the drift allowance", percent_of(alone))
+            } else {
+                "the data support sameness to this".to_owned()
+            };
+            rows.push(row("Smallest margin that would pass", percent_of(margin), &note));
         }
     }
     if let Some(power) = c.power_at_10pct {

@@ -258,7 +258,11 @@ fn prices(costs: &[CostReport]) -> Table {
                 Cell::text(&price.date),
                 Cell::figure(Some(price.usd_per_hour)).under(if charged { "charged" } else { "not charged" }),
                 Cell::text(&price.basis).long(),
-                Cell::text(price.sources.join(" ")).long().under(if price.own { "from a file of yours" } else { "" }),
+                Cell::text(price.sources.join(" ")).long().under(if price.own {
+                    "from a price file beside the results"
+                } else {
+                    ""
+                }),
             ]
         })
         .collect();
@@ -298,7 +302,7 @@ fn batches(found: &[BestBatch]) -> Table {
                 choice(b.by_throughput.as_ref(), ""),
                 choice(b.by_cost.as_ref(), "no price"),
                 choice(b.within_limits.as_ref(), "no batch size keeps them"),
-                Cell::text(format!("TPOT {} ms, TTFT {} ms", plain(b.limit_tpot_ms), plain(b.limit_ttft_ms)))
+                Cell::text(format!("TPOT {}\u{a0}ms, TTFT {}\u{a0}ms", plain(b.limit_tpot_ms), plain(b.limit_ttft_ms)))
                     .under(excluded.join("; "))
                     .long(),
             ]
@@ -425,7 +429,8 @@ fn physics(found: &[PhysicsReport]) -> Table {
         id: "roofline",
         heading: "Share of the roofline",
         lead: "Each step of decoding reads the weights once for all its sequences, and their caches. The ceiling is what the nominal \
-               bandwidth allows; the second share is against what a gpu-probe in the same campaign measured. Rates of a whole run \
+               bandwidth allows; the second share is against what a gpu-probe in the same campaign measured. Sequences are those that decode \
+               at a time on average: output rate times time per token, at most the limit. Rates of a whole run \
                hold the prefill and give a lower bound."
             .into(),
         caption: "Share of the roofline by group",

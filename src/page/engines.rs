@@ -97,7 +97,7 @@ fn page(site: &Site<'_>) -> Result<String, askama::Error> {
         engines.values().filter_map(|places| places.first().and_then(|place| place.engine.as_deref())).collect();
     let lead = if tables.is_empty() {
         format!(
-            "{}: none was measured with the same model, machine, lengths and load as another, so nothing can be held side by side.",
+            "{}: no two were measured with the same model, machine, lengths and load, so nothing can be held side by side.",
             list(&names)
         )
     } else {

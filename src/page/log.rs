@@ -164,6 +164,11 @@ fn page(site: &Site<'_>, file: usize, part: usize) -> Result<String, askama::Err
     .render()
 }
 
+/// A figure that no line end takes apart: its value stays with the last word of its name and with its unit.
+fn figure_text(name: &str, value: &str, unit: &str) -> String {
+    format!("{name}\u{a0}{value}{}{unit}", if unit.is_empty() { "" } else { "\u{a0}" })
+}
+
 /// Figures by run and rule, in the order of the catalogue.
 fn views(text: &RawText, cites: &[Cite<'_>]) -> Vec<CiteView> {
     let mut cites: Vec<&Cite<'_>> = cites.iter().collect();
@@ -180,7 +185,7 @@ fn views(text: &RawText, cites: &[Cite<'_>]) -> Vec<CiteView> {
             text: match cite.run.metrics.get(cite.metric).copied().flatten() {
                 Some(value) => {
                     let unit = words::unit(cite.metric);
-                    format!("{} {} {unit}", words::metric(cite.metric), number::plain(value)).trim_end().to_owned()
+                    figure_text(&words::metric(cite.metric), &number::plain(value), unit)
                 }
                 None => format!("{} missing", words::metric(cite.metric)),
             },

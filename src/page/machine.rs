@@ -148,7 +148,7 @@ impl<'a> MachineOf<'a> {
             Part::new(
                 "roofline-title",
                 "Roofline",
-                "Decoding reads the weights and the KV cache for every token, so memory is what limits it until the batch is large. Ceilings come from data sheets, and from a probe where one ran in the same campaign; the chart says which.",
+                "Decoding reads the weights and the KV cache in every step, so memory is what limits it until the batch is large. Ceilings come from data sheets, and from a probe where one ran in the same campaign; the chart says which.",
                 self.rooflines.len(),
                 roofs,
             ),

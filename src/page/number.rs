@@ -64,6 +64,14 @@ pub fn plain(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
+/// Two figures that are held against each other, with as many decimals each: five significant digits of the greater, fewer where both end
+/// in noughts.
+pub fn beside(a: f64, b: f64) -> (String, String) {
+    let told = |value: f64| plain(value).split_once('.').map_or(0, |(_, part)| part.len());
+    let places = told(a).max(told(b)).min(significant_decimals(a.abs().max(b.abs()), PLAIN_DIGITS));
+    (fixed(a, places), fixed(b, places))
+}
+
 /// [`plain`], or the dash.
 pub fn plain_or(value: Option<f64>) -> String {
     value.map_or_else(|| ABSENT.to_owned(), plain)
@@ -182,6 +190,17 @@ mod tests {
         assert_eq!(plain(119.1443), "119.14");
         assert_eq!(plain(0.000_012_3), "1.23e−5");
         assert_eq!(plain(0.0), "0");
+    }
+
+    #[test]
+    fn figures_beside_each_other_have_as_many_decimals() {
+        let said = |a, b| {
+            let (a, b) = beside(a, b);
+            format!("{a} {b}")
+        };
+        assert_eq!(said(10.39, 9.8387), "10.390 9.839");
+        assert_eq!(said(65.0, 67.0), "65 67");
+        assert_eq!(said(355.3, 355.24), "355.30 355.24");
     }
 
     #[test]

@@ -34,6 +34,8 @@ struct Page {
     candidate: String,
     count: String,
     tally: Vec<(Badge, usize)>,
+    /// What of it no chart shows.
+    undrawn: Option<String>,
     said: Vec<SaidView>,
     forests: Vec<FigureView>,
     questions: Vec<QuestionView>,
@@ -135,6 +137,18 @@ pub fn sort(members: &mut [Anchored<'_, '_>]) {
     });
 }
 
+/// How many comparisons have no overhead in per cent, and so no place in a chart.
+fn undrawn(members: &[(&str, &Comparison)]) -> Option<String> {
+    let n = members.iter().filter(|(_, c)| !figure::has_per_cent(c)).count();
+    (n > 0).then(|| {
+        format!(
+            "{} no overhead in per cent, for want of values or because temperatures and shares have none: no margin applies, so none of these is \
+             ever equivalent, and no chart shows them.",
+            words::counted(n, "has", "have")
+        )
+    })
+}
+
 fn page(
     site: &Site<'_>,
     campaign: &CampaignReport,
@@ -163,6 +177,7 @@ fn page(
         },
         count: words::counted(members.len(), "comparison", "comparisons"),
         tally: figure::tally(members),
+        undrawn: undrawn(members),
         said: told
             .iter()
             .map(|(anchor, c)| SaidView {

@@ -142,7 +142,7 @@ pub fn page(
         beware: front::strip(ROOT, &site.errors(&run.campaign, &run.model)),
         metrics: metrics(site, run),
         identity: identity(site, run),
-        setup: setup(run),
+        setup: setup(site, run),
         tail: if matches!(run.status.0, Status::Failed(_)) { course::tails(site, ROOT, run) } else { Vec::new() },
         gates: course.map_or_else(Vec::new, course::gates),
         timeline: site.extras.spans.get(&run.id).and_then(|spans| course::requests("timeline", spans, course)),
@@ -254,10 +254,25 @@ fn identity(site: &Site<'_>, run: &RunReport) -> Vec<Fact> {
     facts.extend(run.launch.clone().map(|l| Fact::new("Launch shared with other rows", l)));
     facts.push(Fact::new("Started", run.started_utc.map_or_else(|| "not recorded".to_owned(), words::moment)));
     facts.push(Fact::new("Ended", run.ended_utc.map_or_else(|| "not recorded".to_owned(), words::moment)));
+    facts.extend(run.setup.exit_code.map(|code| Fact::new("Exit status", code.to_string())));
+    let temperature = |term: &str, metric: &str, value: Option<f64>| {
+        let own = run.metrics.contains_key(metric);
+        let text = format!("{}\u{a0}°C", number::fixed_or_plain(value.filter(|_| !own)?));
+        Some(Fact::new(term, text))
+    };
+    facts.extend(temperature("GPU temperature at start", "gpu_temp_start_c", run.setup.start_temp_c));
+    facts.extend(temperature("GPU temperature at end", "gpu_temp_end_c", run.setup.end_temp_c));
     facts
 }
 
-fn setup(run: &RunReport) -> Vec<Fact> {
+/// Batches of a run that times each of them as one request: its lists then hold a value a batch.
+fn batches(site: &Site<'_>, run: &RunReport) -> Option<usize> {
+    let batch = run.setup.batch.filter(|batch| *batch > 1.0)?;
+    let timed = site.extras.requests.get(&run.id)?.iter().map(|series| series.values.len()).max()?;
+    (run.setup.requests? == timed as f64 * batch).then_some(timed)
+}
+
+fn setup(site: &Site<'_>, run: &RunReport) -> Vec<Fact> {
     let s = &run.setup;
     let mut facts = Vec::new();
     let mut text = |term: &str, value: &Option<String>| {
@@ -277,13 +292,27 @@ fn setup(run: &RunReport) -> Vec<Fact> {
     figure("Batch limit", s.batch, "");
     figure("Input length", s.isl, "tokens");
     figure("Output length", s.osl, "tokens");
-    figure("Requests", s.requests, "");
+    match (batches(site, run), s.requests, s.batch) {
+        (Some(n), Some(all), Some(batch)) => facts.push(Fact::new(
+            "Requests",
+            format!(
+                "{} in {} batches of {}, each timed as one",
+                number::fixed_or_plain(all),
+                number::count(n as u64),
+                number::fixed_or_plain(batch)
+            ),
+        )),
+        (_, Some(all), _) => facts.push(Fact::new("Requests", number::fixed_or_plain(all))),
+        _ => {}
+    }
+    let mut figure = |term: &str, value: Option<f64>, unit: &str| {
+        facts.extend(
+            value.map(|v| Fact::new(term, format!("{} {unit}", number::fixed_or_plain(v)).trim_end().to_owned())),
+        );
+    };
     figure("Parameters", s.parameters, "");
     figure("Device memory", s.device_memory_gib, "GiB");
     figure("Weights, as the engine prints them", s.model_memory_gib, "GiB");
-    figure("GPU temperature before", s.start_temp_c, "°C");
-    figure("GPU temperature after", s.end_temp_c, "°C");
-    facts.extend(s.exit_code.map(|code| Fact::new("Exit status", code.to_string())));
     facts
 }
 

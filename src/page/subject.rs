@@ -161,7 +161,7 @@ fn best(site: &Site<'_>, cells: &Cells<'_>, root: &str, best: Option<&Best>) -> 
     let Some(best) = best else { return Cell::number(number::ABSENT).under("no output measured") };
     let doubt = site.doubt(&best.cell.campaign, &best.cell.model);
     let under = across::joined([
-        best.batch.map(|batch| format!("batch {}", number::plain(batch))).as_deref(),
+        best.batch.map(|batch| format!("batch\u{a0}{}", number::plain(batch))).as_deref(),
         Some(best.cell.model.as_str()),
         Some(&best.cell.environment),
         Some(doubt.as_str()),

@@ -139,7 +139,11 @@ fn heat(grid: &GridReport) -> Vec<FigureView> {
             let rows: Vec<HeatRow> = rows
                 .iter()
                 .map(|row| HeatRow {
-                    label: if row.runs > 1 { format!("{} (+{})", row.run, row.runs - 1) } else { row.run.clone() },
+                    label: if row.runs > 1 {
+                        format!("{} and {} more", row.run, row.runs - 1)
+                    } else {
+                        row.run.clone()
+                    },
                     href: Some(run_href(ROOT, &row.run)),
                     values: row.means.clone(),
                 })

@@ -216,7 +216,7 @@ pub fn typeset(text: &str) -> String {
         }
         before = c;
     }
-    out.replace("n = ", "n\u{a0}=\u{a0}")
+    out.replace("n = ", "n\u{a0}=\u{a0}").replace(" p = ", " p\u{a0}=\u{a0}").replace(" p < ", " p\u{a0}<\u{a0}")
 }
 
 fn starts_with_unit(letters: impl Iterator<Item = char>) -> bool {

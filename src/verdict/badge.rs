@@ -48,7 +48,11 @@ const fn rank(kind: VerdictKind) -> u8 {
 }
 
 fn is_worse(a: &Comparison, b: &Comparison) -> bool {
-    let overhead = |c: &Comparison| c.overhead_pct.unwrap_or(f64::NEG_INFINITY);
+    // What is not known is as bad as it may be.
+    let overhead = |c: &Comparison| match (c.verdict.kind, &c.overhead_ci) {
+        (VerdictKind::Inconclusive, Some(ci)) => ci.high,
+        _ => c.overhead_pct.unwrap_or(f64::NEG_INFINITY),
+    };
     let (own, other) = (rank(a.verdict.kind), rank(b.verdict.kind));
     own > other || own == other && overhead(a) > overhead(b)
 }

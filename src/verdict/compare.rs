@@ -107,6 +107,8 @@ pub fn measure(pair: &Pair<'_>, settings: &Settings) -> Comparison {
             p: t.p,
             equivalent: t.equivalent,
             smallest_margin_pct: stats::tost::smallest_margin_pct(a, b, confidence),
+            // Known when the drift is.
+            smallest_margin_with_drift_pct: None,
         }),
         power_at_10pct: per_cent.then(|| stats::power::power_at_pct(a, b, 10.0, confidence)).flatten(),
         mde_pct: per_cent.then(|| stats::power::mde_pct(a, b, stats::power::TARGET_POWER, confidence)).flatten(),

@@ -150,7 +150,7 @@ fn design(cells: &[&Comparison]) -> Option<String> {
         // The caveats say what is wrong with any other order.
         _ => "runs",
     };
-    let each = if cells.len() > 1 { " in each cell" } else { "" };
+    let each = if cells.len() > 1 { " each" } else { "" };
     Some(format!(" ({} + {} {how}{each})", first.n_baseline, first.n_candidate))
 }
 
@@ -255,7 +255,7 @@ fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Sentence> {
         let places = places.min().unwrap_or(2);
         let (low, high) = (super::number::signed(low, places), super::number::signed(high, places));
         let reads = if low == high { low } else { format!("{low} to {high}") };
-        let cells = if usable.len() > 1 { format!(" in {}", count(usable.len(), "cell")) } else { String::new() };
+        let cells = if usable.len() > 1 { format!(" in {}", count(usable.len(), "comparison")) } else { String::new() };
         let text = format!(
             "{whatever}no {label} difference between {a} and {b} is shown {beyond}: the overhead reads {reads}%{cells}."
         );
@@ -276,7 +276,7 @@ fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Sentence> {
     let side = if differences.iter().all(|d| *d > 0.0) { "higher" } else { "lower" };
     let of = match usable.len() {
         1 => String::new(),
-        all => format!("{} of {} ", apart.len(), count(all, "cell")),
+        all => format!("{} of {} ", apart.len(), count(all, "comparison")),
     };
     let mut text = if one_side {
         format!(
@@ -292,7 +292,7 @@ fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Sentence> {
             first.unit,
             range(&sizes, 1),
             apart.len(),
-            count(usable.len(), "cell"),
+            count(usable.len(), "comparison"),
         )
     };
     let unproven = causes_open(first, traps);

@@ -74,8 +74,7 @@ fn row<'a>(case: &Case<'a>, grounds: &Grounds<'_, 'a>, cell: &Cell<'a>, settings
     }
     if !runs.iter().any(|run| run.value("power_w").is_some() || run.value("energy_j_per_token").is_some()) {
         let sampled = runs.iter().any(|run| run.telemetry.iter().any(|sample| sample.power_w.is_some()));
-        let why = if sampled { ": what was sampled cannot be told apart by run, or is too little" } else { "" };
-        missing.push(format!("no power and no energy{why}"));
+        missing.push(if sampled { "no power by run" } else { "no power and no energy" }.to_owned());
     }
     Some(CostReport {
         campaign: first.campaign.clone(),

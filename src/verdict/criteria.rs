@@ -7,7 +7,7 @@ use super::CV_LIMIT_PCT;
 use super::case::Case;
 use super::number::{count, significant};
 use super::report::{Comparison, Criterion, Group};
-use crate::model::Status;
+use crate::model::{Metric, Status, within};
 
 /// Power that a design should have to see a difference of 10 %.
 pub const POWER_WANTED: f64 = 0.8;
@@ -71,7 +71,9 @@ fn power(comparison: &Comparison) -> Criterion {
     match comparison.power_at_10pct {
         Some(power) => {
             let outcome = if power >= POWER_WANTED { "pass" } else { "fail" };
-            row(id, comparison, outcome, format!("power {} to detect 10 %", significant(power, 3)))
+            // No power is 1.
+            let said = if power >= 0.9995 { "above 0.999".to_owned() } else { significant(power, 3) };
+            row(id, comparison, outcome, format!("power {said} to detect 10 %"))
         }
         None => row(id, comparison, "not_assessed", "power needs two arms with spread".to_owned()),
     }
@@ -155,6 +157,9 @@ fn complete(case: &Case<'_>, model: &str, workload: &str) -> Criterion {
         empty.sort_unstable();
         empty.dedup();
         if !empty.is_empty() {
+            let named =
+                |name: &&str| Metric::find(name).map_or_else(|| (*name).to_owned(), |metric| within(&metric.label));
+            let empty: Vec<String> = empty.iter().map(named).collect();
             missing.push(format!("{} without {}", cell.environment, empty.join(", ")));
         }
     }

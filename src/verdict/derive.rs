@@ -8,10 +8,16 @@
 use std::collections::BTreeMap;
 
 use super::case::Case;
-use super::physics::Grounds;
+use super::physics::{Basis, Grounds};
 use super::price;
 use crate::model::{Campaign, Facts, Origin, Reading, Run, Status};
 use crate::stats::economy;
+
+/// What the field of an origin begins with where a figure was made of another.
+const FROM: &str = "from ";
+
+/// Rules of what is made here.
+const RULES: [&str; 2] = ["roofline.derived", "cost.derived"];
 
 /// Adds `roofline_pct` and `usd_per_million_tokens`.
 pub fn of_facts(campaigns: &[Campaign], runs: &mut [Run], facts: &Facts) {
@@ -32,26 +38,38 @@ pub fn of_facts(campaigns: &[Campaign], runs: &mut [Run], facts: &Facts) {
     }
 }
 
+/// The metric that a figure was made of here; nothing where it was read.
+pub fn source<'r>(run: &'r Run, metric: &str) -> Option<&'r str> {
+    let origin = &run.reading(metric)?.origin;
+    origin.field.as_deref()?.strip_prefix(FROM).filter(|_| RULES.contains(&origin.rule))
+}
+
 fn of_run<'a>(grounds: &Grounds<'_, 'a>, facts: &Facts, run: &'a Run) -> Vec<Reading> {
     if matches!(run.status, Status::Failed(_)) {
         return Vec::new();
     }
     let mut readings = Vec::new();
-    let mut add = |metric: &str, value: f64, rule: &'static str| {
+    let mut add = |metric: &str, value: f64, from: &str, rule: &'static str| {
         if run.reading(metric).is_none() && value.is_finite() && value > 0.0 {
-            let origin = Origin { file: run.source.path.clone(), line: None, field: None, rule };
+            let origin =
+                Origin { file: run.source.path.clone(), line: None, field: Some(format!("{FROM}{from}")), rule };
             readings.push(Reading { metric: metric.to_owned(), value, decimals: None, origin });
         }
     };
     if let Ok(reach) = grounds.reach(run) {
-        add("roofline_pct", reach.pct, "roofline.derived");
+        let from = match reach.basis {
+            Basis::Decode if run.value("tpot_ms").is_some() => "tpot_ms",
+            Basis::Output if run.value("output_throughput_tok_s").is_some() => "output_throughput_tok_s",
+            _ => "decode_tok_s",
+        };
+        add("roofline_pct", reach.pct, from, "roofline.derived");
     }
     if let Some(rate) = run.value("output_throughput_tok_s")
         && let Some((machine, _)) = grounds.machine(run)
         && let Some(bill) = price::fitting(facts, machine, grounds.devices(run), run).first()
         && let Some(cost) = economy::usd_per_million(bill.usd_per_hour, rate)
     {
-        add("usd_per_million_tokens", cost, "cost.derived");
+        add("usd_per_million_tokens", cost, "output_throughput_tok_s", "cost.derived");
     }
     readings
 }

@@ -37,23 +37,12 @@ pub(super) fn finish(
         _ => (0.0, None),
     };
     c.drift_allowance_pct = if metric.ratio_scale { drift } else { 0.0 };
+    if let Some(tost) = &mut c.tost {
+        tost.smallest_margin_with_drift_pct = tost.smallest_margin_pct.map(|margin| margin + c.drift_allowance_pct);
+    }
     let size = if metric.ratio_scale { c.overhead_pct } else { c.difference };
     let margin = c.tost.as_ref().map(|t| t.margin_pct);
-    if (c.order == "blocked" || c.order == "mixed")
-        && drift > 0.0
-        && let (Some(size), Some(margin)) = (size, margin)
-        && drift >= size.abs().max(margin)
-    {
-        obstacles.push(Obstacle {
-            code: "D1".to_owned(),
-            trap: None,
-            because: format!(
-                "the runs were not interleaved and {} drifts by {}%, more than the difference and the margin (D1)",
-                drifting.as_deref().unwrap_or("an arm"),
-                fixed(drift, 1)
-            ),
-        });
-    }
+    obstacles.extend(grammar::drifts(&c.order, drift, size, margin, drifting.as_deref()));
     let grounds = grounds(&c, &metric, obstacles, drift, (&a, &b), settings);
     let decision = grammar::decide(&grounds);
     let mut reasons: Vec<String> = Vec::new();

@@ -67,6 +67,26 @@ pub struct Decision {
     pub within_margin: bool,
 }
 
+/// Rule 1 on drift: of runs that did not take turns nothing is judged where time alone did as much as the difference and as the margin.
+pub fn drifts(
+    order: &str,
+    drift: f64,
+    size: Option<f64>,
+    margin: Option<f64>,
+    drifting: Option<&str>,
+) -> Option<Obstacle> {
+    let apart = matches!(order, "blocked" | "mixed") && drift > 0.0;
+    (apart && drift >= size?.abs().max(margin?)).then(|| Obstacle {
+        code: "D1".to_owned(),
+        trap: None,
+        because: format!(
+            "the runs were not interleaved and {} drifts by {}%, more than the difference and the margin (D1)",
+            drifting.unwrap_or("an arm"),
+            fixed(drift, 1)
+        ),
+    })
+}
+
 /// Applies the rules in order.
 pub fn decide(grounds: &Grounds) -> Decision {
     if !grounds.obstacles.is_empty() {

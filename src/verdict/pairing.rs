@@ -15,7 +15,7 @@ use super::group::OfRequests;
 use super::memory::Round;
 use super::report::{Comparison, Group, Severity, TrapReport, TrapStatus};
 use super::trap::{self, Derived};
-use super::{CellValues, Settings, alike, definitions, group, order};
+use super::{CellValues, Settings, alike, definitions, derive, group, order};
 use crate::model::{Campaign, Metric, Run, within};
 
 /// Reason code of two definitions under one name, and the trap of that id.
@@ -99,7 +99,8 @@ pub(super) fn compare_all(
                         .iter()
                         .find(|d| d.column == metric.name)
                         .and_then(|d| d.from.first())
-                        .map(String::as_str),
+                        .map(String::as_str)
+                        .or_else(|| base.runs.iter().find_map(|run| derive::source(run, &metric.name))),
                 };
                 let mut comparison = round.measure(&pair);
                 let compared = case.campaign.compare_by.as_deref();

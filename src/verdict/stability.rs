@@ -46,7 +46,9 @@ fn equivalent(x: &[f64], y: &[f64], margin: f64, settings: &Settings) -> bool {
 pub fn choices(c: &Comparison, grounds: &Grounds, arms: Arms<'_>, settings: &Settings) -> Vec<Stability> {
     let Some((a, b)) = arms_of(c, arms) else { return Vec::new() };
     let mut rows = Vec::new();
-    let mut row = |choice: &str, grounds: Grounds| {
+    let mut row = |choice: &str, mut grounds: Grounds| {
+        // What drift forbids depends on size and margin.
+        grounds.obstacles.extend(grammar::drifts(&c.order, grounds.drift, grounds.size, grounds.margin, None));
         rows.push(Stability { choice: choice.to_owned(), kind: grammar::decide(&grounds).kind });
     };
     let holm = |p: Option<f64>| adjusted(p, &c.p_adjusted);
@@ -221,6 +223,8 @@ impl Reading {
             StabilityMethod::Bootstrap => (self.bca.map(|_| 0.0), self.bca),
         };
         Grounds {
+            // What forbade the comparison itself has ended it before; this may forbid it at another size or margin.
+            obstacles: grammar::drifts(&c.order, judged.drift, self.size, Some(margin), None).into_iter().collect(),
             size: self.size,
             interval,
             p,

@@ -307,6 +307,7 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
             p: 0.0008,
             equivalent: i != 2,
             smallest_margin_pct: Some(overhead.abs() + 0.8 * half),
+            smallest_margin_with_drift_pct: Some(overhead.abs() + 0.8 * half),
         }),
         power_at_10pct: Some(1.0),
         mde_pct: Some(1.4 * half),

@@ -195,6 +195,14 @@ impl Forest {
         if rows().any(|r| r.interval.is_none()) {
             text.push_str("Hollow without a line: no interval. ");
         }
+        let has = |shape: Shape| rows().any(|r| r.look().0 == shape);
+        let marks = [
+            (has(Shape::Diamond), "Diamond: equivalent. "),
+            (has(Shape::Circle), "Circle: inconclusive. "),
+            (has(Shape::Right) || has(Shape::Left), "Triangle: a difference. "),
+            (self.panels.iter().any(Panel::goes_on), "Arrow at the edge: the interval goes on. "),
+        ];
+        text.extend(marks.iter().filter(|(drawn, _)| *drawn).map(|(_, word)| *word));
         canvas.paragraph(0.0, top, text.trim(), "muted", canvas.layout.width) + 4.0
     }
 }

@@ -143,6 +143,12 @@ impl Comparison {
 }
 
 impl Panel {
+    /// Whether an interval is longer than the axis.
+    fn goes_on(&self) -> bool {
+        let ends = || self.rows.iter().filter(|r| r.drawn().is_some()).filter_map(|r| number::usable_pair(r.interval));
+        self.axis().is_some_and(|axis| ends().any(|(low, high)| low < axis.low() || high > axis.high()))
+    }
+
     /// Scale of the panel: zero, all estimates and margins, and the intervals as far as they do not drown these.
     fn axis(&self) -> Option<Axis> {
         let estimates: Vec<f64> = self.rows.iter().filter_map(Comparison::drawn).collect();
@@ -236,7 +242,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "One row per comparison: the mark is the estimated overhead, the thin line its 95 % interval, the thick line the 90 % interval of the equivalence test, and the shaded band the margin within which both sides count as the same; a thick line wholly inside the band is a verdict of sameness, a thin line clear of zero is a difference."
+        "One row per comparison: the mark is the estimated overhead, the thin line its 95 % interval, the thick line the 90 % interval of the equivalence test, and the shaded band the margin within which both sides count as the same; a thick line wholly inside the band speaks for sameness, a thin line clear of zero for a difference; the verdict beside them also weighs drift and the adjustment for many comparisons."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {

@@ -99,14 +99,14 @@ pub fn group(site: &Site<'_>, root: &str, campaign: &CampaignReport, g: &Group, 
         metric: words::metric(&g.metric),
         unit: g.unit,
         n,
-        mean: Link { href: Some(runs), text: show(g.mean) },
+        mean: Link { href: g.mean.map(|_| runs), text: show(g.mean) },
         interval: g.t_interval.map_or_else(String::new, |ci| number::ends(ci, digits)),
         sd: g.sd.map_or_else(|| ABSENT.to_owned(), |sd| fixed(sd, decimals(sd))),
         cv: g.cv_pct.map_or_else(|| ABSENT.to_owned(), |cv| fixed(cv, decimals(cv))),
         median: show(g.median),
         median_interval,
-        range: format!("{} to {}", show(g.min), show(g.max)),
-        tails: format!("{} to {}", show(g.p5), show(g.p95)),
+        range: between(show(g.min), show(g.max)),
+        tails: between(show(g.p5), show(g.p95)),
         shape: match (g.skewness, g.shapiro_p) {
             (Some(skew), Some(p)) => format!("{}; {}", fixed(skew, 2), number::p(p)),
             (Some(skew), None) => fixed(skew, 2),
@@ -139,4 +139,9 @@ pub fn percentiles(campaign: &CampaignReport, g: &Group) -> Vec<PercentileView> 
             }
         })
         .collect()
+}
+
+/// A range, or the dash where there is none.
+fn between(low: String, high: String) -> String {
+    if low == ABSENT && high == ABSENT { low } else { format!("{low} to {high}") }
 }

@@ -201,7 +201,10 @@ pub fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String, askama
         pooled: pooled(campaign),
         spreads: spreads(site, campaign, &groups),
         published: campaign.published.iter().map(published).collect(),
-        published_summary: campaign.published_summary.clone(),
+        published_summary: campaign
+            .published_summary
+            .as_deref()
+            .map(|text| words::typeset(&words::sentence(text, &site.names()))),
         criteria: campaign
             .criteria
             .iter()
@@ -310,7 +313,7 @@ fn published(check: &crate::verdict::report::PublishedCheck) -> Published {
         environment: check.environment.clone(),
         metric: words::metric(&check.metric),
         statistic: words::statistic(&check.statistic),
-        printed: check.printed.clone(),
+        printed: words::typeset(&check.printed),
         recomputed: check.rounded.clone().unwrap_or_else(|| ABSENT.into()),
         full: plain_or(check.recomputed),
         n: check.n,
@@ -319,7 +322,7 @@ fn published(check: &crate::verdict::report::PublishedCheck) -> Published {
         } else {
             Badge { class: "o-fail", glyph: "×", word: "does not" }
         },
-        note: check.note.clone().unwrap_or_default(),
+        note: words::typeset(check.note.as_deref().unwrap_or_default()),
         source: check.source.clone(),
     }
 }

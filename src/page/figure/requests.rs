@@ -47,7 +47,7 @@ fn shares(metric: &str, run: &RunReport) -> Option<String> {
     let of = |part: &str| run.metrics.get(&format!("{metric}_{part}")).copied().flatten().map(number::plain);
     let (half, most) = (of("p50")?, of("p90")?);
     Some(format!(
-        "Half of the requests take {half} {unit} or less, nine in ten {most} {unit} or less.",
+        "Half of the requests take {half}\u{a0}{unit} or less, nine in ten {most}\u{a0}{unit} or less.",
         unit = words::unit(metric)
     ))
 }
@@ -57,7 +57,7 @@ fn between(values: &[f64], metric: &str) -> String {
     let (low, high) =
         values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
     let (n, unit) = (number::count(values.len() as u64), words::unit(metric));
-    format!("{n} requests between {} and {} {unit}.", number::plain(low), number::plain(high))
+    format!("{n} requests between {} and {}\u{a0}{unit}.", number::plain(low), number::plain(high))
 }
 
 /// Requests of one run in the order they were measured.

@@ -152,7 +152,12 @@ fn least_and_most(site: &Site<'_>, groups: &[&Group]) -> String {
     let mut all: Vec<(f64, &Group)> = groups.iter().filter_map(|group| Some((group.cv_pct?, *group))).collect();
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
     let whose = |(cv, group): &(f64, &Group)| {
-        format!("{} % ({} in {})", number::fixed(*cv, number::decimals(*cv)), subject(site, group), group.environment)
+        format!(
+            "{}\u{202f}% ({} in {})",
+            number::fixed(*cv, number::decimals(*cv)),
+            subject(site, group),
+            group.environment
+        )
     };
     match all.as_slice() {
         [] => "No group has two runs, so nothing is known of their spread.".to_owned(),
@@ -162,7 +167,7 @@ fn least_and_most(site: &Site<'_>, groups: &[&Group]) -> String {
         }
         [first, ..] => {
             format!(
-                "The runs of every group spread by {} % (standard deviation over mean).",
+                "The runs of every group spread by {}\u{202f}% (standard deviation over mean).",
                 number::fixed(first.0, number::decimals(first.0))
             )
         }

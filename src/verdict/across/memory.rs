@@ -134,7 +134,7 @@ fn finding(arms: &[MemoryArm]) -> String {
             match (&arm.whole_gib, arm.whole_is) {
                 (Some(whole), Some(kind)) => {
                     let kind = if kind == "peak" { "at the peak" } else { "of the device" };
-                    let parts = if told.is_empty() { String::new() } else { format!(", of it {}", list(&told)) };
+                    let parts = if told.is_empty() { String::new() } else { format!(" ({})", list(&told)) };
                     format!("{name}: {} GiB {kind}{parts}", significant(whole.mean, 4))
                 }
                 _ if told.is_empty() => format!("{name}: no memory reported"),

@@ -97,6 +97,8 @@ pub struct TostReport {
     pub equivalent: bool,
     /// Smallest margin that would have passed.
     pub smallest_margin_pct: Option<f64>,
+    /// The same with the drift allowance, which the rules take off the margin first: the smallest at which the verdict would be sameness.
+    pub smallest_margin_with_drift_pct: Option<f64>,
 }
 
 /// p adjusted for the family.

@@ -60,7 +60,7 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
     let unit = unit(metric);
     let (first, last) = (values.first().map_or(f64::NAN, |v| v.1), values.last().map_or(f64::NAN, |v| v.1));
     let message = format!(
-        "{} of {} in {} {} by {size} over {} runs (Mann-Kendall p {})",
+        "{} of {} in {} {} by {size} along Sen's slope over {} runs (Mann-Kendall p {})",
         named(metric),
         place(case, cell.model, cell.workload),
         cell.environment,

@@ -103,7 +103,10 @@ fn rows(case: &Case<'_>) -> Finding {
     if evidence.is_empty() {
         return Finding::passed(
             subject,
-            format!("no two of {} share all figures or a start time", count(case.runs.len(), "run")),
+            format!(
+                "no two of {} from different launches share all figures or a start time",
+                count(case.runs.len(), "run")
+            ),
         );
     }
     Finding::fired(

@@ -3,7 +3,7 @@
 //! In:  a status, a subject and a sentence.  Out: [`Finding`].
 //! Not here: what is looked for.
 
-use crate::model::{Metric, Run};
+use crate::model::{Metric, Origin, Run};
 use crate::verdict::case::{Case, Cell};
 use crate::verdict::report::{Evidence, Severity, Subject, TrapStatus};
 
@@ -141,10 +141,11 @@ pub fn place(case: &Case<'_>, model: &str, workload: &str) -> String {
     if alone { model.to_owned() } else { format!("{model}, {workload}") }
 }
 
-/// One value of one run as evidence.
+/// What is seen of a run as a whole, with the line it was read from: no one field holds it.
 pub fn seen(run: &Run, text: impl Into<String>) -> Evidence {
     let mut evidence = Evidence::run(text, run.id.clone());
-    evidence.origin = run.readings.first().map(|reading| reading.origin.clone());
+    let first = run.readings.first().map(|reading| reading.origin.clone());
+    evidence.origin = first.map(|origin| Origin { field: None, ..origin });
     evidence
 }
 

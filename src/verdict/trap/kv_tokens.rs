@@ -38,7 +38,7 @@ impl Trap for KvTokensMismatch {
             "Each token in the KV cache takes `2 x layers x KV heads x head size x bytes per value` of that model, so capacity in tokens times bytes per token must be \
              the size of the cache. Engines print both, and their ratio is a fingerprint of the model that was loaded: a 7B and a 72B model differ by a factor of almost six. \
              The check fires when they disagree by more than {TOLERANCE_PCT} %, after the stated data type of the cache, the devices that share \
-             its heads and layers with a window are taken into account. A ratio of two or four within the same tolerance fits a cache kept in 8 or 4 bits and \
+             its heads, and layers with a window are taken into account. A ratio of two or four within the same tolerance fits a cache kept in 8 or 4 bits and \
              is a warning, because the archive should say so. To avoid it, archive the engine's start-up log with both figures and the data type of the cache."
         )
     }

@@ -106,11 +106,13 @@ fn look(case: &Case<'_>, model: &str, workload: &str, before_pool: bool) -> Find
 fn below_weights(subject: &Subject, place: &str, gib: f64, weights: &Known, used: &[(&Run, f64)]) -> Option<Finding> {
     let below: Vec<&(&Run, f64)> = used.iter().filter(|(_, used)| used + ROUNDING_GIB < gib).collect();
     let least = below.iter().map(|(_, used)| *used).fold(f64::INFINITY, f64::min);
+    let most = below.iter().map(|(_, used)| *used).fold(f64::NEG_INFINITY, f64::max);
+    let (least, most) = (significant(least, 4), significant(most, 4));
+    let read = if least == most { least } else { format!("{least} to {most}") };
     (!below.is_empty()).then(|| {
         let message = format!(
-            "{place}: {} use less memory than the weights need, {} GiB against {} GiB ({})",
+            "{place}: {} use less memory than the weights need, {read} GiB against {} GiB ({})",
             share(below.len(), used.len()),
-            significant(least, 4),
             significant(gib, 4),
             weights.source
         );

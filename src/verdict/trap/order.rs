@@ -83,7 +83,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         format!("; a random order has so few changes with p {}", crate::verdict::number::p_value(p))
     });
     let message = format!(
-        "{place}: run {how} ({} stretches in {}; {share} hold every environment{chance})",
+        "{place}: the environments ran {how} ({} stretches in {}; {share} hold every environment{chance})",
         found.runs,
         count(runs.len(), "run")
     );

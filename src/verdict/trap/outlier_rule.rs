@@ -37,8 +37,8 @@ impl Trap for OutlierRuleCannotFire {
         format!(
             "\"No run lies beyond {SIGMA} standard deviations\" sounds like a check that was passed. But an extreme value also widens the standard deviation, and among n values none can lie farther than \
              (n - 1) / sqrt(n) standard deviations from the mean. At ten values that is {}, so the rule says \"no outliers\" for every sample of ten, whatever is in it. The check fires \
-             when an arm has fewer than {} runs. To avoid the trap, use rules that resist the outlier: distance from the median in units of the median distance (beyond {MODIFIED_Z}), or \
-             Tukey's fences; both are shown here, and both only flag.",
+             when an arm has fewer than {} runs. To avoid the trap, use rules that resist the outlier: distance from the median in units of the median distance, scaled to a standard deviation (beyond {MODIFIED_Z}), or \
+             Tukey's fences; both are applied to every arm, and both only flag.",
             significant(bound(10), 4),
             least()
         )
@@ -74,5 +74,5 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     });
     Finding::fired(subject, message)
         .evidence(rows)
-        .remedy("use the modified z score or Tukey's fences, which are shown beside it")
+        .remedy("use the modified z score or Tukey's fences, which flag runs on the page of each model and workload")
 }

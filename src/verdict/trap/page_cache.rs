@@ -44,7 +44,7 @@ impl Trap for PageCacheDiffers {
             let (Some(a), Some(b)) = (mean(base), mean(cell)) else {
                 return Finding::not_evaluated(
                     subject,
-                    format!("{place}: no page cache before the runs on both sides"),
+                    format!("{place}: the page cache before the runs is not recorded on both sides"),
                 );
             };
             let message = format!(

@@ -182,6 +182,10 @@ fn calm(case: &Case<'_>, launches: &[Launch<'_>], ends: bool) -> Finding {
     let uncounted = launches.iter().filter(|l| work(l) == 0.0).count();
     let held = match uncounted {
         0 => held,
+        n if n == launches.len() && !ends => format!(
+            "only the stated pause of {} s could be held against that: neither ends nor requests and lengths are recorded in the runs",
+            significant(most, 4)
+        ),
         n => format!(
             "{held}; the work of {n} of {} launches is not counted, because requests or lengths are not recorded",
             launches.len()

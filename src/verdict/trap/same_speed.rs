@@ -106,7 +106,9 @@ fn look(case: &Case<'_>, cell: &Cell<'_>) -> Finding {
     }
     let pairs: Vec<String> =
         hits.iter().map(|p| format!("{} ({} GB)", p.cell.model, significant(p.bytes / GB, 3))).collect();
-    let widest = hits.iter().map(|p| (mean(p.cell) / mean(cell) - 1.0).abs() * 100.0).fold(0.0, f64::max);
+    // Of the smaller mean, whichever of the two is looked at: a pair has one distance.
+    let apart = |a: f64, b: f64| (a.max(b) / a.min(b) - 1.0) * 100.0;
+    let widest = hits.iter().map(|p| apart(mean(p.cell), mean(cell))).fold(0.0, f64::max);
     // Physics can name the culprit: the roofline excludes the speed of one of the two and allows that of the other.
     let excluded = |c: &Cell<'_>| above(case, c);
     let acquitted = excluded(cell) == Some(false) && hits.iter().all(|p| excluded(p.cell) == Some(true));

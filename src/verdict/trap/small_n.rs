@@ -29,9 +29,9 @@ impl Trap for SmallN {
     }
     fn about(&self) -> String {
         format!(
-            "With few runs the standard deviation itself is uncertain: at ten runs it may be a third too small. Bootstrap intervals, which take the sample for the population, come out too short \
-             below about {ENOUGH} runs, so verdicts there use an interval with t quantiles and say so. Below {BARELY} runs the median has no 95 % interval at all and rank tests can hardly \
-             reach 0.05 whatever the data say. The check fires when any arm has fewer than {ENOUGH} runs, as a warning below {BARELY}. More requests inside a run do not help: they share one \
+            "With few runs the standard deviation itself is uncertain: at ten runs its 95 % interval reaches from a third below to four fifths above it. Bootstrap intervals, which take the sample for the population, come out too short \
+             below about {ENOUGH} runs, so verdicts there use an interval with t quantiles and say so. Below {BARELY} runs the median has no 95 % interval at all, and with fewer than {BARELY} pairs a signed-rank \
+             test, with fewer than four runs an arm a rank-sum test, cannot reach 0.05 whatever the data say. The check fires when any arm has fewer than {ENOUGH} runs, as a warning below {BARELY}. More requests inside a run do not help: they share one \
              process, one temperature and one moment. To avoid the trap, plan the runs from the smallest difference that matters."
         )
     }

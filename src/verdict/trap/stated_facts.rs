@@ -69,7 +69,11 @@ impl Trap for StatedFactsContradict {
             )];
         }
         what.extend(evidence.iter().skip(contradicted.len()).map(|e| e.text.clone()));
-        let message = format!("{} contradicted: {}", count(what.len(), "statement"), what.join("; "));
+        let message = format!(
+            "{} contradicted: {}",
+            if what.len() == 1 { "1 statement is".to_owned() } else { format!("{} statements are", what.len()) },
+            what.join("; ")
+        );
         vec![
             Finding::fired(subject, message)
                 .evidence(evidence)
