@@ -8,6 +8,7 @@ use super::words::{self, Badge};
 use crate::model::within;
 use crate::verdict::number::decimals as sentence_decimals;
 use crate::verdict::report::{Comparison, Interval, NamedInterval, TReport};
+use crate::verdict::stability;
 
 /// One row of numbers.
 pub struct RowView {
@@ -134,8 +135,10 @@ impl Account {
             Part { heading: "Sameness and power", rows: sameness(c) },
             Part { heading: "Without the flagged runs", rows: without(c) },
         ];
-        let stability: Vec<_> = c.stability.iter().map(|s| (s.choice.clone(), words::verdict(s.kind))).collect();
-        let same = c.stability.iter().filter(|s| s.kind == c.verdict.kind).count();
+        // The verdict itself is no other choice.
+        let others = || c.stability.iter().filter(|s| s.choice != stability::AS_JUDGED);
+        let choices: Vec<_> = others().map(|s| (s.choice.clone(), words::verdict(s.kind))).collect();
+        let same = others().filter(|s| s.kind == c.verdict.kind).count();
         Self {
             anchor: anchor.to_owned(),
             label: c.label.clone(),
@@ -144,8 +147,8 @@ impl Account {
             reasons: c.verdict.reasons.clone(),
             family: family(c),
             parts: parts.into_iter().filter(|part| !part.rows.is_empty()).collect(),
-            stable: (!stability.is_empty()).then(|| format!("the same verdict in {same} of {}", stability.len())),
-            stability,
+            stable: (!choices.is_empty()).then(|| format!("the same verdict in {same} of {}", choices.len())),
+            stability: choices,
         }
     }
 }

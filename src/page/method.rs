@@ -117,10 +117,15 @@ fn metric(name: &'static str) -> Option<MetricRow> {
     })
 }
 
+/// A whole number in groups; anything else as it is.
+fn grouped(text: &str) -> String {
+    text.parse().map_or_else(|_| text.to_owned(), count)
+}
+
 fn values(site: &Site<'_>) -> BTreeMap<String, String> {
     let settings = &site.analysis.settings;
     let mut values: BTreeMap<String, String> =
-        site.extras.constants.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        site.extras.constants.iter().map(|(name, value)| ((*name).to_owned(), grouped(value))).collect();
     values.extend([
         ("confidence_pct".to_owned(), plain(100.0 * settings.confidence)),
         ("inner_pct".to_owned(), plain(100.0 * (1.0 - 2.0 * (1.0 - settings.confidence)))),

@@ -46,8 +46,20 @@ pub fn adjust(comparisons: &mut [(Comparison, Vec<Obstacle>)]) {
             .filter(|(c, _)| c.baseline == baseline && c.candidate == candidate && c.derived_from.is_none())
             .map(|(c, _)| (c.model.clone(), c.workload.clone(), c.metric.clone(), c.p_adjusted.clone()))
             .collect();
+        let parents: Vec<(String, String, String, String)> = comparisons
+            .iter()
+            .filter(|(c, _)| c.baseline == baseline && c.candidate == candidate)
+            .filter_map(|(c, _)| Some((c.model.clone(), c.workload.clone(), c.metric.clone(), c.derived_from.clone()?)))
+            .collect();
         for (c, _) in comparisons.iter_mut().filter(|(c, _)| c.baseline == baseline && c.candidate == candidate) {
-            let Some(from) = c.derived_from.clone() else { continue };
+            let Some(mut from) = c.derived_from.clone() else { continue };
+            // A function of a function shares the p of what stands at the beginning; no way is longer than there are functions.
+            for _ in 0..parents.len() {
+                match parents.iter().find(|(m, w, metric, _)| *m == c.model && *w == c.workload && *metric == from) {
+                    Some((.., parent)) => from.clone_from(parent),
+                    None => break,
+                }
+            }
             let source = adjusted.iter().find(|(m, w, metric, _)| *m == c.model && *w == c.workload && *metric == from);
             c.p_adjusted = Adjusted {
                 family: format!("not a member: a function of {from}, whose adjusted p it shares"),

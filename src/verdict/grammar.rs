@@ -237,6 +237,17 @@ mod tests {
     }
 
     #[test]
+    fn drift_as_large_as_difference_and_margin_forbids_what_did_not_take_turns() {
+        let code = |order, size, margin| drifts(order, 1.29, Some(size), Some(margin), None).map(|found| found.code);
+        assert_eq!(code("blocked", 0.33, 1.0).as_deref(), Some("D1"));
+        assert_eq!(code("mixed", -1.29, 1.29).as_deref(), Some("D1"));
+        for (order, size, margin) in [("blocked", 0.33, 2.0), ("blocked", -1.5, 1.0), ("interleaved", 0.33, 1.0)] {
+            assert_eq!(code(order, size, margin), None, "{order}, {size}, {margin}");
+        }
+        assert!(drifts("blocked", 0.0, Some(0.0), Some(0.0), None).is_none(), "no drift forbids nothing");
+    }
+
+    #[test]
     fn a_bound_below_the_last_place_keeps_its_digits() {
         let of = |low: f64, high: f64| {
             let grounds = Grounds { size: Some(0.0), interval: Some((low, high)), p: Some(0.5), ..grounds() };

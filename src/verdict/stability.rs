@@ -22,6 +22,9 @@ pub const FACTORS: [f64; 3] = [0.5, 1.0, 2.0];
 /// Both arms, where both exist.
 type Arms<'a> = (&'a Option<Group>, &'a Option<Group>);
 
+/// The choice that the verdict rests on, first among the others.
+pub const AS_JUDGED: &str = "as judged";
+
 /// Whether there is a verdict that choices could turn, and the arms it rests on.
 fn arms_of<'a>(c: &Comparison, arms: Arms<'a>) -> Option<(&'a Group, &'a Group)> {
     // What forbids a comparison forbids it under every choice, and without a per cent there is no margin to vary.
@@ -52,7 +55,7 @@ pub fn choices(c: &Comparison, grounds: &Grounds, arms: Arms<'_>, settings: &Set
         rows.push(Stability { choice: choice.to_owned(), kind: grammar::decide(&grounds).kind });
     };
     let holm = |p: Option<f64>| adjusted(p, &c.p_adjusted);
-    row("as judged", grounds.clone());
+    row(AS_JUDGED, grounds.clone());
     row("no adjustment for the family", Grounds { p: c.welch_t.as_ref().map(|t| t.p), ..grounds.clone() });
     row("Student t instead of Welch", Grounds { p: holm(c.student_t.as_ref().map(|t| t.p)), ..grounds.clone() });
     row("permutation instead of Welch", Grounds { p: holm(c.permutation.as_ref().map(|t| t.p)), ..grounds.clone() });

@@ -128,6 +128,11 @@ fn throughput_that_was_computed_from_latency_is_no_further_finding() {
             (&throughput["derived_from"], &throughput["primary"]),
             (&"e2e_latency_ms".into(), &Value::Bool(false))
         );
+        // What its tokens cost is a function of that again: one finding still.
+        let (cost, latency) = (comparison(workload, "usd_per_million_tokens"), comparison(workload, "e2e_latency_ms"));
+        assert_eq!(cost["derived_from"], "output_throughput_tok_s");
+        assert_eq!(cost["p_adjusted"]["holm"], latency["p_adjusted"]["holm"], "{workload}");
+        assert_eq!(cost["verdict"]["kind"], throughput["verdict"]["kind"], "{workload}");
         assert_eq!(
             comparison(workload, "e2e_latency_ms")["p_adjusted"]["family_size"],
             9,

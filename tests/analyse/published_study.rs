@@ -138,6 +138,9 @@ fn four_columns_hold_two_findings() {
     for model in MODELS {
         assert_eq!(comparison(model, "request_throughput_req_s")["derived_from"], THROUGHPUT);
         assert_eq!(comparison(model, "kv_cache_gib")["derived_from"], MEMORY);
+        for made in ["usd_per_million_tokens", "roofline_pct"] {
+            assert_eq!(comparison(model, made)["derived_from"], THROUGHPUT, "{made}");
+        }
         for metric in [THROUGHPUT, MEMORY] {
             let compared = comparison(model, metric);
             assert_eq!((&compared["derived_from"], &compared["primary"]), (&Value::Null, &Value::Bool(true)));

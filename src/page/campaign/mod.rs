@@ -256,7 +256,9 @@ fn byline(campaign: &CampaignReport) -> Option<String> {
     let mut parts = Vec::new();
     if !study.authors.is_empty() {
         let names: Vec<String> = study.authors.iter().map(|a| a.shown()).collect();
-        parts.push(format!("Measured by {}.", names.join(", ")));
+        let names = names.join(", ");
+        let names = names.strip_prefix("The ").map_or_else(|| names.clone(), |rest| format!("the {rest}"));
+        parts.push(format!("Measured by {names}."));
     }
     parts.extend(study.text_by.as_ref().map(|by| format!("Text by {by}.")));
     parts.extend(study.licence.as_ref().map(|licence| format!("Licence of the data: {licence}.")));

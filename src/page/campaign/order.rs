@@ -22,10 +22,15 @@ pub fn order(campaign: &CampaignReport, model: &str, workload: &str) -> Option<O
     let order = campaign.order.iter().find(|o| o.model == model && o.workload == workload)?;
     let mut detail = Vec::new();
     if let Some(share) = order.balanced_share {
-        detail.push(format!("{} % of neighbouring windows hold every environment once", fixed(100.0 * share, 0)));
+        detail.push(format!(
+            "{} % of the groups of neighbouring runs, as many as there are environments, hold each environment once",
+            fixed(100.0 * share, 0)
+        ));
     }
     if let Some(p) = order.p_too_few {
-        detail.push(format!("p of so few stretches in a random order: {}", number::p(p)));
+        let p = number::p(p);
+        let equals = if p.starts_with('<') { "" } else { "= " };
+        detail.push(format!("a random order changes the environment so seldom with p {equals}{p}"));
     }
     let stretches = figure::stretches(&order.sequence);
     let label = stretches.iter().map(|(name, n)| format!("{n} {name}")).collect::<Vec<_>>().join(", then ");
