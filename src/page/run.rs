@@ -12,6 +12,7 @@ use super::shell::Shell;
 use super::template_fault;
 use super::words::{self, Badge};
 use crate::model::{Metric, Origin, Status};
+use crate::verdict::derive;
 use crate::verdict::mark::{self, Marker};
 use crate::verdict::report::RunReport;
 use crate::verdict::trap::{TAILS, requests_needed};
@@ -236,6 +237,8 @@ pub fn place(origin: &Origin) -> String {
     match (origin.line, &origin.field) {
         (Some(line), Some(field)) => format!("line {line}, field {field}"),
         (Some(line), None) => format!("line {line}"),
+        // A figure that was made of another names that, which is no field of the file.
+        (None, Some(field)) if field.starts_with(derive::FROM) => field.clone(),
         (None, Some(field)) => format!("field {field}"),
         (None, None) => "the whole file".to_owned(),
     }

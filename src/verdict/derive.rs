@@ -14,7 +14,7 @@ use crate::model::{Campaign, Facts, Origin, Reading, Run, Status};
 use crate::stats::economy;
 
 /// What the field of an origin begins with where a figure was made of another.
-const FROM: &str = "from ";
+pub const FROM: &str = "from ";
 
 /// Rules of what is made here.
 const RULES: [&str; 2] = ["roofline.derived", "cost.derived"];
