@@ -29,29 +29,13 @@
 //!
 //! The walls between the rooms are tested in `tests/walls.rs`.
 
-pub mod archive;
-#[cfg(feature = "chart")]
-pub mod chart;
 pub mod cli;
-#[cfg(all(feature = "collect", target_os = "linux"))]
-pub mod env;
-pub mod error;
 #[cfg(feature = "analyse")]
 pub mod frame;
+
 #[cfg(all(feature = "collect", target_os = "linux"))]
-pub mod host;
-pub mod ingest;
-#[cfg(all(feature = "collect", target_os = "linux"))]
-pub mod load;
-#[cfg(all(feature = "collect", target_os = "linux"))]
-pub mod mock;
-pub mod model;
+pub use sparkbench_collect::{env, host, load, mock, run, workload};
+pub use sparkbench_core::{archive, error, model, stats, verdict};
 #[cfg(feature = "page")]
-pub mod page;
-pub mod plan;
-#[cfg(all(feature = "collect", target_os = "linux"))]
-pub mod run;
-pub mod stats;
-pub mod verdict;
-#[cfg(all(feature = "collect", target_os = "linux"))]
-pub mod workload;
+pub use sparkbench_pages::{chart, page};
+pub use sparkbench_read::{ingest, plan};

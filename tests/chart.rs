@@ -1,5 +1,5 @@
 //! Every chart: its fixture, its golden drawing, and what must hold of any drawing.
-#![cfg(feature = "chart")]
+#![cfg(feature = "page")]
 
 #[path = "support/drawing.rs"]
 mod drawing;

@@ -1,5 +1,5 @@
 //! Charts of loads, trade-offs, grids, ceilings and memory: odd values, hostile labels, many marks.
-#![cfg(feature = "chart")]
+#![cfg(feature = "page")]
 
 #[path = "support/drawing.rs"]
 mod drawing;

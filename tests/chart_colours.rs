@@ -2,7 +2,7 @@
 //!
 //! Sources: WCAG 2.2, relative luminance and contrast ratio; Sharma, Wu and Dalal, "The CIEDE2000 color-difference formula" (2005),
 //! with a row of its test data; Machado, Oliveira and Fernandes (2009), simulation matrices at full severity.
-#![cfg(feature = "chart")]
+#![cfg(feature = "page")]
 
 use std::collections::BTreeMap;
 

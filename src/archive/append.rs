@@ -53,8 +53,8 @@ impl Appender {
         self.file.sync_all().map_err(|cause| failed(&self.path, cause))
     }
 
-    /// Stands for a disk without room: the device that is always full, where the machine has it.
-    #[cfg(test)]
+    /// For tests, here and in the crates above: a disk without room, which is the device that is always full, where the machine has it.
+    #[doc(hidden)]
     pub fn on_full_device() -> Option<Self> {
         let path = Path::new("/dev/full");
         let file = OpenOptions::new().write(true).open(path).ok()?;

@@ -42,9 +42,9 @@ pub struct Found {
     /// Size in bytes at the time of the walk.
     pub bytes: u64,
     /// When it was last written to, where the disk says so. Tells whether it has to be read again, and is shown nowhere.
-    pub(crate) modified: Option<SystemTime>,
+    pub modified: Option<SystemTime>,
     /// Where it lies on this machine; never shown.
-    pub(crate) disk: PathBuf,
+    pub disk: PathBuf,
 }
 
 /// Something the walk met and did not open.

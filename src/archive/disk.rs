@@ -13,14 +13,14 @@ use super::read::Hashing;
 use crate::error::Error;
 
 /// Ends the names of files of ours that are still being written. Nothing of that name is ever kept.
-pub(crate) const ASIDE: &str = ".sparkbench-aside";
+pub const ASIDE: &str = ".sparkbench-aside";
 
 /// Bytes that are read at once.
 const BUFFER: usize = 1 << 20;
 
 /// Everything below a folder, by path with `/`, sorted. Names that are no UTF-8 are spelled with U+FFFD.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Tree {
+pub struct Tree {
     /// Regular files.
     pub files: Vec<String>,
     /// Folders, the top one not.
@@ -30,7 +30,7 @@ pub(crate) struct Tree {
 }
 
 /// Lists what lies below a folder without following links.
-pub(crate) fn tree(folder: &Path) -> io::Result<Tree> {
+pub fn tree(folder: &Path) -> io::Result<Tree> {
     let mut tree = Tree::default();
     for entry in WalkDir::new(folder).min_depth(1).sort_by_file_name() {
         let entry = entry.map_err(io::Error::from)?;
@@ -53,17 +53,17 @@ pub(crate) fn tree(folder: &Path) -> io::Result<Tree> {
 }
 
 /// SHA-256 and size of a file.
-pub(crate) fn sha256_of(path: &Path) -> io::Result<(String, u64)> {
+pub fn sha256_of(path: &Path) -> io::Result<(String, u64)> {
     Hashing::new(BufReader::with_capacity(BUFFER, File::open(path)?)).finish()
 }
 
 /// Puts what was written to a file on disk.
-pub(crate) fn sync_file(path: &Path) -> io::Result<()> {
+pub fn sync_file(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
 /// Puts the names in a folder on disk. File systems that cannot do so for a folder keep names in order by themselves.
-pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+pub fn sync_folder(path: &Path) -> io::Result<()> {
     if !cfg!(unix) {
         return Ok(());
     }
@@ -74,7 +74,7 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
 }
 
 /// Puts a new file in place: written aside, synced, renamed, its folder synced.
-pub(crate) fn put(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+pub fn put(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let aside = folder.join(format!(".{name}{ASIDE}"));
     let written = File::create(&aside)
         .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
@@ -90,7 +90,7 @@ pub(crate) fn put(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Removes files directly in a folder that were still being written when a crash came.
-pub(crate) fn clear_asides(folder: &Path) -> io::Result<()> {
+pub fn clear_asides(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         if is_aside(&entry.file_name().to_string_lossy()) && entry.file_type()?.is_file() {
@@ -101,17 +101,17 @@ pub(crate) fn clear_asides(folder: &Path) -> io::Result<()> {
 }
 
 /// Whether a name is that of a file still being written.
-pub(crate) fn is_aside(name: &str) -> bool {
+pub fn is_aside(name: &str) -> bool {
     name.starts_with('.') && name.ends_with(ASIDE)
 }
 
 /// The error for a step that the file system refused. `safe` says what is complete, e.g. `3 runs are complete`.
-pub(crate) fn trouble(doing: &str, path: &Path, safe: &str, cause: io::Error) -> Error {
+pub fn trouble(doing: &str, path: &Path, safe: &str, cause: io::Error) -> Error {
     explained(Error::archive(format!("cannot {doing} '{}'", path.display())), cause.kind(), safe).because(cause)
 }
 
 /// Adds in plain words what the file system refused, what is safe, and how to go on.
-pub(crate) fn explained(error: Error, kind: io::ErrorKind, safe: &str) -> Error {
+pub fn explained(error: Error, kind: io::ErrorKind, safe: &str) -> Error {
     let again = "go on with --resume";
     let (detail, hint) = match kind {
         io::ErrorKind::StorageFull => ("the disk is full", format!("free space, then {again}")),

@@ -5,7 +5,7 @@
 
 mod append;
 mod discover;
-pub(crate) mod disk;
+pub mod disk;
 pub mod journal;
 pub mod lock;
 pub mod manifest;

@@ -227,4 +227,21 @@ mod tests {
         assert_eq!(available_in("MemTotal: 9 kB\n"), None);
         assert_eq!(available_in("MemAvailable: many kB\n"), None);
     }
+
+    #[test]
+    fn the_options_are_those_that_the_workload_gives() {
+        use crate::plan::{Faults, Model, Settings};
+        use crate::workload::{Cell, Kind as _, gpu_probe};
+        let (model, program) = (Model::default(), Path::new("/w/sparkbench"));
+        for text in ["", "quick = true", "precisions = [\"tf32\"]\nsizes = [64]"] {
+            let table = toml::de::DeTable::parse(text).unwrap();
+            let settings = Settings::from_toml("workloads.probe", 1, table.get_ref(), text);
+            let mut faults = Faults::default();
+            let workload = gpu_probe::GpuProbe.read(&mut settings.reader(&mut faults), Path::new(".")).unwrap();
+            let cell =
+                Cell { model: &model, probed: None, prepared: &[], repeat: 1, seed: 1, own_program: Some(program) };
+            let argv = workload.measure(&cell, Path::new("/w")).unwrap().argv;
+            assert!(Line::try_parse_from(&argv[1..]).is_ok(), "{argv:?}");
+        }
+    }
 }

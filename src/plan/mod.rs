@@ -19,8 +19,7 @@ pub mod suite;
 pub use estimate::{Estimate, Observed, Remaining, about, estimate, remaining};
 pub use expand::expand;
 pub use fault::{Fault, Faults};
-#[cfg(feature = "page")]
-pub(crate) use nearest::nearest;
+pub use nearest::nearest;
 pub use only::only;
 pub use read::{Kinds, Parsed};
 pub use settings::{Reader, Settings};

@@ -75,7 +75,7 @@ fn round(study: &Study, cells: &[CellValues], round: &Round<'_>, step: &(dyn Fn(
 
     let mut analysis = Analysis {
         schema: SCHEMA,
-        tool: Tool { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") },
+        tool: Tool { name: "sparkbench", version: env!("CARGO_PKG_VERSION") },
         settings: Said {
             confidence: settings.confidence,
             resamples: settings.resamples,

@@ -237,7 +237,7 @@ impl Round<'_> {
 
 /// Things by their mark, of the round before and of this one.
 #[derive(Debug)]
-pub(crate) struct Shelf<T> {
+pub struct Shelf<T> {
     before: BTreeMap<Mark, T>,
     now: Mutex<BTreeMap<Mark, T>>,
 }
@@ -263,7 +263,7 @@ impl<T: Clone> Shelf<T> {
     }
 
     /// What is kept under a mark, else what is made now and kept.
-    pub(crate) fn get(&self, mark: Mark, make: impl FnOnce() -> T) -> T {
+    pub fn get(&self, mark: Mark, make: impl FnOnce() -> T) -> T {
         self.find(&mark).unwrap_or_else(|| {
             let thing = make();
             self.keep(mark, thing.clone());
@@ -272,7 +272,7 @@ impl<T: Clone> Shelf<T> {
     }
 
     /// Ends a round: what it did not ask for is forgotten.
-    pub(crate) fn turn(&mut self) {
+    pub fn turn(&mut self) {
         self.before = std::mem::take(self.now.get_mut().unwrap_or_else(PoisonError::into_inner));
     }
 }

@@ -50,8 +50,7 @@ use crate::stats::bootstrap;
 
 pub use judge::{again, judge};
 pub use memory::Memory;
-#[cfg(feature = "page")]
-pub(crate) use memory::Shelf;
+pub use memory::Shelf;
 
 /// Coefficient of variation over which a caveat is due, per cent: the published study's own success criterion.
 pub const CV_LIMIT_PCT: f64 = 5.0;
@@ -73,7 +72,7 @@ pub struct Settings {
 
 impl Settings {
     /// A bootstrap or permutation job. One thread each: the judge runs many at once.
-    pub(crate) fn job(&self, key: String) -> bootstrap::Job {
+    pub fn job(&self, key: String) -> bootstrap::Job {
         bootstrap::Job { seed: self.seed, key, resamples: self.resamples, confidence: self.confidence, threads: 1 }
     }
 

@@ -20,7 +20,7 @@ use super::manifest::{CAMPAIGN_FILE, JOURNAL_FILE};
 use crate::error::Error;
 
 /// The list of hashes of a site, below its folder.
-pub(crate) const SUMS: &str = "data/SHA256SUMS";
+pub const SUMS: &str = "data/SHA256SUMS";
 
 /// What was found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

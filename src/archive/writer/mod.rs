@@ -240,16 +240,16 @@ fn aside(parent: &Path, name: &str) -> PathBuf {
 }
 
 /// Ends the names of unfinished folders.
-pub(crate) const PART: &str = ".part";
+pub const PART: &str = ".part";
 
 /// Folders that hold folders which are made once.
-pub(crate) const PARENTS: [&str; 3] = [RUNS_FOLDER, PROBES_FOLDER, PREPARED_FOLDER];
+pub const PARENTS: [&str; 3] = [RUNS_FOLDER, PROBES_FOLDER, PREPARED_FOLDER];
 
 /// All folders of an archive.
-pub(crate) const FOLDERS: [&str; 4] = [RUNS_FOLDER, PROBES_FOLDER, PREPARED_FOLDER, INTERRUPTED_FOLDER];
+pub const FOLDERS: [&str; 4] = [RUNS_FOLDER, PROBES_FOLDER, PREPARED_FOLDER, INTERRUPTED_FOLDER];
 
 /// The name of an unfinished folder's final place.
-pub(crate) fn unfinished(name: &str) -> Option<&str> {
+pub fn unfinished(name: &str) -> Option<&str> {
     name.strip_prefix('.')?.strip_suffix(PART)
 }
 

@@ -35,7 +35,7 @@ impl Shared {
 }
 
 fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/load/chat").join(name)
+    Path::new(crate::ROOT).join("tests/fixtures/load/chat").join(name)
 }
 
 fn settings(chat: Conversations) -> Settings {

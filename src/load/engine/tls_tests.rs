@@ -14,7 +14,7 @@ use super::*;
 use crate::host::net::tls::Trust;
 
 fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/tls").join(name)
+    Path::new(crate::ROOT).join("tests/fixtures/tls").join(name)
 }
 
 /// Answers every request of as many connections with the same; a client that does not trust it is let go.

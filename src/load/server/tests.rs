@@ -262,7 +262,7 @@ fn a_difference_of_two_snapshots_is_what_the_load_added() {
 #[test]
 fn a_real_llama_server_tells_what_its_cache_knew() {
     let page = |name: &str| {
-        let path = format!("{}/tests/fixtures/load/llama-server/{name}.http", env!("CARGO_MANIFEST_DIR"));
+        let path = format!("{}/tests/fixtures/load/llama-server/{name}.http", crate::ROOT);
         let text = std::fs::read_to_string(path).unwrap();
         prometheus::parse(text.split_once("\r\n\r\n").unwrap().1)
     };

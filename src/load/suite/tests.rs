@@ -12,7 +12,7 @@ fn table(text: &str) -> (Vec<Planned>, Vec<String>) {
     let mut faults = Faults::default();
     let mut keys = suite.environments[0].reader(&mut faults);
     keys.ignore(&["kind"]);
-    let planned = read(&mut keys, Path::new(env!("CARGO_MANIFEST_DIR")));
+    let planned = read(&mut keys, Path::new(crate::ROOT));
     keys.finish();
     let faults = faults.sorted().iter().map(|fault| format!("{}: {}", fault.key, fault.what)).collect();
     (planned, faults)
@@ -42,7 +42,7 @@ fn every_setting_stands_under_its_own_name() {
          headers = { X-Team = 'lab' }\napi_key_env = 'KEY'\ntokenizer = 'Cargo.toml'\ntoken_ids = true\ncontinuous_usage = true\n\
          slos = { ttft_ms = 200, tpot_ms = 50, e2e_ms = 5000 }\ninsecure = true\nca_file = 'LICENSE'",
     );
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(crate::ROOT);
     let settings = Settings {
         endpoint: Endpoint::Completions,
         model: Some("m".into()),

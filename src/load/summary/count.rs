@@ -70,7 +70,7 @@ pub fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error> {
     let ttft = if open { define::TTFT_INTENDED } else { define::TTFT_SENT };
     let summary = Summary {
         schema: SCHEMA,
-        tool: Tool { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") },
+        tool: Tool { name: "sparkbench", version: env!("CARGO_PKG_VERSION") },
         models_seen: stored.models.clone(),
         valid: invalid_because.is_empty(),
         invalid_because,

@@ -328,7 +328,7 @@ fn example(colour: bool, width: usize) -> (Summary, String) {
 fn the_summary_reads_as_the_golden_files_show() {
     let (summary, wide) = example(false, 140);
     let (_, narrow) = example(false, 80);
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/load");
+    let folder = std::path::Path::new(crate::ROOT).join("tests/golden/load");
     let json = summary.json().replace(env!("CARGO_PKG_VERSION"), "VERSION");
     for (name, found) in [("summary.json", &json), ("summary.txt", &wide), ("summary-narrow.txt", &narrow)] {
         let path = folder.join(name);
@@ -360,7 +360,7 @@ fn a_definition_has_one_meaning() {
 
 #[test]
 fn the_manual_has_the_table_of_definitions() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/load-figures.md");
+    let path = std::path::Path::new(crate::ROOT).join("docs/load-figures.md");
     let manual = std::fs::read_to_string(&path).unwrap();
     let table = definitions::markdown();
     let (before, rest) = manual.split_once("| figure |").unwrap();

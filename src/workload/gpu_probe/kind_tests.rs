@@ -41,20 +41,6 @@ fn settings_become_the_options_of_the_verb() {
 }
 
 #[test]
-fn the_options_are_those_that_the_verb_understands() {
-    #[derive(clap::Parser)]
-    struct Line {
-        #[command(flatten)]
-        _probe: crate::cli::gpu_probe::GpuProbe,
-    }
-    for text in ["", "quick = true", "precisions = [\"tf32\"]\nsizes = [64]"] {
-        let line = argv(text);
-        let words = line.split(' ').skip(1);
-        assert!(<Line as clap::Parser>::try_parse_from(words).is_ok(), "{line}");
-    }
-}
-
-#[test]
 fn every_fault_of_the_settings_is_named() {
     for (text, words) in [
         ("precisions = [\"fp8\"]", "precisions"),

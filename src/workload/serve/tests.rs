@@ -60,7 +60,7 @@ fn read(text: &str) -> (Option<Box<dyn Workload>>, Vec<String>) {
     let suite = Suite::parse(&text, &Kinds { environments: &["native"], workloads: &["serve"] }).suite.unwrap();
     let mut faults = Faults::default();
     let mut keys = suite.workloads[0].reader(&mut faults);
-    let made = ServeKind { loader: &Scripted }.read(&mut keys, Path::new(env!("CARGO_MANIFEST_DIR")));
+    let made = ServeKind { loader: &Scripted }.read(&mut keys, Path::new(crate::ROOT));
     keys.finish();
     (made, faults.sorted().iter().map(|fault| format!("{}: {}", fault.key, fault.what)).collect())
 }

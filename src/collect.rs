@@ -1,0 +1,19 @@
+//! The rooms that measure a Linux machine. See `lib.rs` for the map.
+//!
+//! In: `sparkbench_core` and `sparkbench_read`. Out: the crate `sparkbench_collect`, empty on other systems, which `lib.rs` shows
+//! again under the names of its rooms. Not here: what is made of the measurements.
+#![cfg(target_os = "linux")]
+
+pub mod env;
+pub mod host;
+pub mod load;
+pub mod mock;
+pub mod run;
+pub mod workload;
+
+use sparkbench_core::{archive, error, model, stats};
+use sparkbench_read::{ingest, plan};
+
+/// The folder of the repository, where tests find their fixtures.
+#[cfg(test)]
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
