@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use folder::Folder;
-use machine::{machine, skip};
+use machine::{fair_start, finished, machine, skip};
 use sparkbench::host::{Host as _, Job, MARKER, process};
 use tree::{eventually, shell, text, with_word};
 
@@ -94,6 +94,23 @@ fn the_environment_is_the_declared_one_and_the_mark_and_nothing_is_ignored_or_op
         assert_eq!(mask & !0x1_8000_0000, 0, "{line}");
     }
     assert_eq!(out.lines().filter(|line| line.starts_with("Sig")).count(), 2);
+}
+
+#[test]
+fn a_program_gets_back_every_signal_that_whoever_started_us_ignores() {
+    let folder = Folder::new("guard-ignored");
+    let job = shell(folder.path(), "aaaaaaaaaa0b/s", "grep ^SigIgn /proc/self/status");
+    let mut command = Command::new("/bin/sh");
+    // All that a shell can ignore: neither SIGKILL nor SIGSTOP, and not SIGCHLD, without which no shell waits.
+    let deaf = "trap '' HUP INT QUIT ILL TRAP ABRT BUS FPE USR1 SEGV USR2 PIPE ALRM TERM CONT TSTP TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH IO PWR SYS";
+    command.args(["-c", &format!("{deaf}; exec \"$0\" guard"), env!("CARGO_BIN_EXE_sparkbench")]);
+    let mut guard = bare(command, &job);
+    while !guard.line().contains("ended") {}
+    writeln!(guard.orders.as_mut().unwrap(), "close").unwrap();
+    assert!(finished(guard.child).status.success());
+    let line = text(&job.stdout);
+    let mask = u64::from_str_radix(line.split_whitespace().next_back().unwrap(), 16).unwrap();
+    assert_eq!(mask & !0x1_8000_0000, 0, "{line}");
 }
 
 #[test]
@@ -278,7 +295,7 @@ fn a_guard_at_work_is_waited_for() {
     let names = machine().end_marked("aaaaaaaaaa0d").unwrap();
     assert!(done.exists(), "the guard has run what had to be run");
     assert!(names.is_empty(), "{names:?}");
-    assert!(guard.child.wait().unwrap().success());
+    assert!(finished(guard.child).status.success());
 }
 
 /// A guard driven by hand.
@@ -298,7 +315,13 @@ impl Bare {
 
 fn bare_guard(job: &Job) -> Bare {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sparkbench"));
-    command.arg("guard").env(MARKER, &job.marker).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.arg("guard");
+    bare(command, job)
+}
+
+fn bare(mut command: Command, job: &Job) -> Bare {
+    fair_start();
+    command.env(MARKER, &job.marker).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut orders = child.stdin.take().unwrap();
     writeln!(orders, "{}", serde_json::to_string(job).unwrap()).unwrap();
@@ -321,7 +344,7 @@ fn a_guard_hears_orders_that_came_early_and_survives_the_signals_of_a_terminal()
     assert!(!text(&job.stdout).contains("hit"));
     writeln!(guard.orders.as_mut().unwrap(), "close").unwrap();
     assert!(guard.line().contains("closed"));
-    assert!(guard.child.wait().unwrap().success());
+    assert!(finished(guard.child).status.success());
     // The close is there before the program has started.
     let mut job = shell(folder.path(), "aaaaaaaaaa0e/s", "sleep 600");
     job.grace_s = 5.0;
@@ -336,7 +359,7 @@ fn a_guard_hears_orders_that_came_early_and_survives_the_signals_of_a_terminal()
         last = line;
     }
     assert!(last.contains("closed") || last.contains("refused"), "{last}");
-    assert!(guard.child.wait().unwrap().success());
+    assert!(finished(guard.child).status.success());
 }
 
 #[test]
@@ -369,6 +392,7 @@ fn collector() {
 }
 
 fn start_collector(role: &str, job: &Job) -> std::process::Child {
+    fair_start();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--ignored", "--exact", "collector", "--nocapture"]);
     command.env("HOST_GUARD_ROLE", role).env("HOST_GUARD_JOB", serde_json::to_string(job).unwrap());
@@ -414,9 +438,8 @@ fn a_collector_killed_at_any_moment_leaves_nothing() {
 #[test]
 fn many_quick_programs_leave_no_zombie_no_descriptor_and_no_thread() {
     let folder = Folder::new("guard-many");
-    let status =
-        start_collector("many", &shell(folder.path(), "aaaaaaaaaa12/r", "(sleep 0.01 &); exit 0")).wait().unwrap();
-    assert!(status.success());
+    let collector = start_collector("many", &shell(folder.path(), "aaaaaaaaaa12/r", "(sleep 0.01 &); exit 0"));
+    assert!(finished(collector).status.success());
 }
 
 fn many(job: &Job) {

@@ -15,7 +15,7 @@ mod program;
 use std::net::TcpListener;
 
 use folder::Folder;
-use program::{Ending, run_in};
+use program::{Ending, fair_start, finished, run_in};
 use serde_json::Value;
 use sparkbench::mock::shape::{Portion, SHAPES};
 use sparkbench::mock::{self, Settings};
@@ -199,6 +199,7 @@ fn a_sweep_gives_a_list_and_an_interrupt_what_was_measured_so_far() {
     running.stop().unwrap();
 
     let slow = mock::start(Settings { ttft_ns: 5_000_000, itl_ns: 5_000_000, ..Settings::default() }).unwrap();
+    fair_start();
     let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_sparkbench"))
         .args(["load", "--url", &url(&slow), "--requests", "100000", "--osl", "4", "--json", "cut.json"])
         .current_dir(folder.path())
@@ -211,7 +212,7 @@ fn a_sweep_gives_a_list_and_an_interrupt_what_was_measured_so_far() {
     std::io::BufRead::read_line(&mut said, &mut String::new()).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(5000));
     std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(4));
+    assert_eq!(finished(child).status.code(), Some(4));
     let cut: Value = serde_json::from_slice(&std::fs::read(folder.path().join("cut.json")).unwrap()).unwrap();
     assert!(cut["completed"].as_u64().unwrap() > 0, "{cut:#}");
     assert_eq!((cut["valid"].as_bool(), cut["errors"]["cancelled"].as_u64()), (Some(false), Some(1)), "{cut:#}");

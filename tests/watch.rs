@@ -14,7 +14,7 @@ mod folder;
 mod program;
 
 use folder::Folder;
-use program::{FEW, repository, run_in};
+use program::{FEW, fair_start, repository, run_in};
 
 /// However busy the machine is, the site has followed by then.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -28,6 +28,7 @@ struct Watching {
 impl Watching {
     fn start(folder: &Folder) -> Self {
         let err = std::fs::File::create(folder.path().join("err.txt")).unwrap();
+        fair_start();
         let child = Command::new(env!("CARGO_BIN_EXE_sparkbench"))
             .args([&["analyse", "in", "--site", "site", "--watch"], &FEW[..]].concat())
             .current_dir(folder.path())
@@ -76,7 +77,14 @@ impl Watching {
     /// Interrupts it as Ctrl-C does, and gives its exit code.
     fn interrupt(mut self) -> Option<i32> {
         Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap();
-        self.child.wait().unwrap().code()
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            assert!(begun.elapsed() < PATIENCE, "an interrupt does not end it; it said:\n{}", self.said());
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 

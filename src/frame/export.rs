@@ -9,13 +9,14 @@
 
 use std::collections::BTreeSet;
 
-use polars::prelude::*;
+use polars_core::prelude::*;
+use polars_io::parquet::write::{KeyValueMetadata, ParquetCompression, ParquetWriter};
 
 use super::flat::{self, Cell, Flat};
 use super::measures::{REQUEST_COLUMNS, Requests, broken};
 use crate::error::Error;
-use crate::model::Metric;
 use crate::model::column::{Kind, Meaning, meaning};
+use crate::model::{Instant, Metric};
 use crate::verdict::report::{Analysis, RunReport};
 
 /// Keeps a spreadsheet from reading a cell as a formula: a leading `=`, `+`, `-`, `@`, tab or return gets an apostrophe before it.
@@ -24,38 +25,60 @@ pub fn neutral(text: &str) -> String {
 }
 
 /// One row a run, the columns of the table format, then every metric by catalogue order. Absent is empty.
+///
+/// # Errors
+/// When it cannot be written.
 pub fn runs_csv(runs: &[RunReport]) -> Result<Vec<u8>, Error> {
+    const LABELS: [&str; 14] = [
+        "campaign",
+        "id",
+        "environment",
+        "model",
+        "workload",
+        "repeat",
+        "block",
+        "started_utc",
+        "ended_utc",
+        "status",
+        "exit_code",
+        "model_id",
+        "flags",
+        "source",
+    ];
+    let fault = |cause: csv::Error| Error::archive("the runs cannot be written as CSV").because(cause);
     let names: BTreeSet<&str> = runs.iter().flat_map(|run| run.metrics.keys().map(String::as_str)).collect();
     let mut names: Vec<&str> = names.into_iter().collect();
     names.sort_by_key(|name| (Metric::find(name).map_or(usize::MAX, |m| m.rank()), *name));
 
-    let text = |name: &str, of: &dyn Fn(&RunReport) -> Option<String>| {
-        Column::new(name.into(), runs.iter().map(|run| of(run).map(|t| neutral(&t))).collect::<Vec<_>>())
-    };
-    let mut columns = vec![
-        text("campaign", &|r| Some(r.campaign.clone())),
-        text("id", &|r| Some(r.id.clone())),
-        text("environment", &|r| Some(r.environment.clone())),
-        text("model", &|r| Some(r.model.clone())),
-        text("workload", &|r| Some(r.workload.clone())),
-        Column::new("repeat".into(), runs.iter().map(|r| r.repeat).collect::<Vec<_>>()),
-        Column::new("block".into(), runs.iter().map(|r| r.block).collect::<Vec<_>>()),
-        text("started_utc", &|r| r.started_utc.map(|at| at.iso())),
-        text("ended_utc", &|r| r.ended_utc.map(|at| at.iso())),
-        text("status", &|r| Some(r.status.word().to_owned())),
-        Column::new("exit_code".into(), runs.iter().map(|r| r.setup.exit_code).collect::<Vec<_>>()),
-        text("model_id", &|r| r.setup.model_id.clone()),
-        text("flags", &|r| Some(r.flags.join(" "))),
-        text("source", &|r| Some(r.source.path.clone())),
-    ];
-    for name in names {
-        let values: Vec<Option<f64>> = runs.iter().map(|run| run.metrics.get(name).copied().flatten()).collect();
-        columns.push(Column::new(name.into(), values));
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(LABELS.iter().chain(&names)).map_err(fault)?;
+    for run in runs {
+        let whole = |number: Option<i64>| number.map(|number| number.to_string()).unwrap_or_default();
+        let moment = |at: Option<Instant>| at.map(|at| at.iso()).unwrap_or_default();
+        let labels: [String; LABELS.len()] = [
+            neutral(&run.campaign),
+            neutral(&run.id),
+            neutral(&run.environment),
+            neutral(&run.model),
+            neutral(&run.workload),
+            whole(run.repeat.map(i64::from)),
+            whole(run.block.map(i64::from)),
+            moment(run.started_utc),
+            moment(run.ended_utc),
+            run.status.word().to_owned(),
+            whole(run.setup.exit_code),
+            run.setup.model_id.as_deref().map(neutral).unwrap_or_default(),
+            neutral(&run.flags.join(" ")),
+            neutral(&run.source.path),
+        ];
+        // As JSON writes them: the shortest digits that are read as the same figure, as in `analysis.json`.
+        let figure =
+            |name: &&str| run.metrics.get(*name).copied().flatten().map(|value| serde_json::json!(value).to_string());
+        writer
+            .write_record(labels.into_iter().chain(names.iter().map(|name| figure(name).unwrap_or_default())))
+            .map_err(fault)?;
     }
-    let mut frame = DataFrame::new(runs.len(), columns).map_err(broken)?;
-    let mut bytes = Vec::new();
-    CsvWriter::new(&mut bytes).n_threads(1).finish(&mut frame).map_err(broken)?;
-    Ok(bytes)
+    writer.into_inner().map_err(|cause| Error::archive("the runs cannot be written as CSV").detail(cause.to_string()))
 }
 
 /// Every request value, one row a request and metric.

@@ -3,7 +3,7 @@
 //! In:  runs.  Out: [`Frames`] and [`Requests`], and the values of each cell in order of time.
 //! Not here: what a value means.
 
-use polars::prelude::*;
+use polars_core::prelude::*;
 
 use crate::error::Error;
 use crate::model::{Run, Series};

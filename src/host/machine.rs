@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::{Answer, Host, Job, Launched, Lines, Question, ask, files, follow, guard, kernel, time};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use super::{Answer, Host, Job, Launched, Lines, Question, ask, files, follow, guard, kernel, signals, time};
 use crate::error::Error;
 use crate::model::Instant;
 
@@ -26,18 +28,21 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Catches SIGINT, SIGTERM and SIGHUP from now on: they set a flag, and the loop ends the run in flight in order. What we were
-    /// started to ignore stays ignored: a campaign under `nohup` goes on when its terminal closes.
+    /// Catches SIGINT, SIGTERM and SIGHUP from now on: they set a flag, and the loop ends the run in flight in order.
+    ///
+    /// SIGINT and SIGHUP stay ignored where we were started to ignore them: a campaign under `nohup` goes on when its terminal closes.
+    /// SIGTERM is always heard, so that a load in the background of a script can be ended.
     ///
     /// # Errors
     /// When the signals cannot be caught.
     pub fn new() -> Result<Self, Error> {
         let interrupted = Arc::new(AtomicBool::new(false));
-        let ignored = ignored(&files::read(Path::new("/proc/self/status")).unwrap_or_default());
-        let wanted = [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP];
-        for signal in wanted.into_iter().filter(|signal| ignored & (1 << (signal - 1)) == 0) {
-            signal_hook::flag::register(signal, Arc::clone(&interrupted))
-                .map_err(|cause| Error::usage("interrupts cannot be caught").because(cause))?;
+        let ignored = signals::ignored();
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            if signal == SIGTERM || !ignored.contains(&signal) {
+                signal_hook::flag::register(signal, Arc::clone(&interrupted))
+                    .map_err(|cause| Error::usage("interrupts cannot be caught").because(cause))?;
+            }
         }
         Ok(Self { interrupted, program: None })
     }
@@ -48,14 +53,6 @@ impl Machine {
         self.program = Some(path.into());
         self
     }
-}
-
-/// Signals that a process ignores, as a bit mask; none where that is not told.
-///
-/// Source: proc(5), `SigIgn` in `/proc/pid/status`.
-fn ignored(status: &str) -> u64 {
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 impl Host for Machine {

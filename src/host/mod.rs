@@ -22,6 +22,7 @@ pub mod process;
 pub mod reader;
 pub mod replay;
 pub mod sample;
+pub mod signals;
 mod time;
 pub mod tree;
 pub mod web;

@@ -242,7 +242,7 @@ fn text_that_a_spreadsheet_would_run_is_text_in_the_workbook() {
 
 #[test]
 fn parquet_files_carry_the_units_of_their_columns() {
-    use polars::prelude::{ParquetReader, SerReader as _};
+    use polars_io::{SerReader as _, prelude::ParquetReader};
     for (path, list, column, unit, direction) in [
         ("data/requests.parquet", "sparkbench.metrics", "e2e_latency_ms", "ms", "lower_is_better"),
         ("data/requests.parquet", "sparkbench.columns", "value", "of the metric", "of the metric"),

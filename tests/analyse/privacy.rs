@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use polars::prelude::{ParquetReader, SerReader as _};
+use polars_io::{SerReader as _, prelude::ParquetReader};
 
 use crate::analyse;
 use crate::files::files_below;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::folder::Folder;
-use crate::program::run_in;
+use crate::program::{fair_start, finished, run_in};
 use crate::scene::{LENIENT, head};
 
 const SUITE: &str = "[environments.native]\n[workloads.job]\nkind = \"command\"\ncommand = [\"/bin/sh\", \"-c\", \"sleep 3; echo ttft_ms=12.5\"]\n\
@@ -21,6 +21,7 @@ fn status_follows_a_campaign_from_its_first_run_to_its_seal() {
         command.current_dir(folder.path()).stdin(Stdio::null());
         command
     };
+    fair_start();
     let mut collector = program()
         .args(["collect", "suite.toml", "--archive", "archive", "--quiet"])
         .stderr(Stdio::null())
@@ -55,7 +56,7 @@ fn status_follows_a_campaign_from_its_first_run_to_its_seal() {
     let running =
         seen.iter().find(|(state, done, _)| state == "running" && *done == 1).expect("seen at work in the second run");
     assert!(running.2.to_string().contains("002-native-none-job-r02"), "{}", running.2);
-    let watched = watcher.expect("there was an archive to watch").wait_with_output().unwrap();
+    let watched = finished(watcher.expect("there was an archive to watch"));
     let lines = String::from_utf8(watched.stdout).unwrap();
     assert!(
         watched.status.success() && lines.lines().last().unwrap().contains("complete, 3 of 3 runs done"),

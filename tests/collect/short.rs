@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::left;
-use crate::program::Ending;
+use crate::program::{Ending, fair_start, finished};
 
 /// Gates that a test machine cannot hold are off. What the tests are about is not.
 const SETTINGS: &str = "[gates]\ngpu_required = false\ngpu_temp_max_c = false\ncooldown_min_s = 0\nhost_load_max_per_core = false\n\
@@ -35,6 +35,7 @@ pub struct Collector(Option<Child>);
 impl Collector {
     /// Starts `collect suite.toml --archive ARCHIVE` in a folder.
     pub fn start(folder: &Path, archive: &Path, more: &[&str]) -> Self {
+        fair_start();
         let child = Command::new(env!("CARGO_BIN_EXE_sparkbench"))
             .args(["collect", "suite.toml", "--archive"])
             .arg(archive)
@@ -54,7 +55,7 @@ impl Collector {
 
     /// Its end and its words.
     pub fn end(mut self) -> Ending {
-        let output = self.0.take().unwrap().wait_with_output().unwrap();
+        let output = finished(self.0.take().unwrap());
         Ending {
             code: output.status.code(),
             out: String::from_utf8(output.stdout).unwrap(),

@@ -2,6 +2,12 @@
 
 use sparkbench::host::machine::Machine;
 
+#[path = "limit.rs"]
+mod limit;
+
+#[allow(unused_imports, reason = "not every file of tests starts programs by itself")]
+pub use limit::{fair_start, finished};
+
 /// The machine, with this build of the program for its guards.
 pub fn machine() -> Machine {
     Machine::new().unwrap().with_program(env!("CARGO_BIN_EXE_sparkbench"))

@@ -3,6 +3,12 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+#[path = "limit.rs"]
+mod limit;
+
+#[allow(unused_imports, reason = "not every file of tests starts programs by itself")]
+pub use limit::{fair_start, finished};
+
 /// Draws that are enough where no limit of a bootstrap is looked at: the least that the program takes.
 pub const FEW: [&str; 2] = ["--resamples", "999"];
 
@@ -42,13 +48,17 @@ pub fn repository() -> &'static Path {
 
 /// Runs the program in a folder with variables of the environment added. Standard input is closed.
 pub fn run_in<S: AsRef<std::ffi::OsStr>>(folder: &Path, arguments: &[S], variables: &[(&str, &str)]) -> Ending {
-    let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_sparkbench"))
+    fair_start();
+    let child = Command::new(env!("CARGO_BIN_EXE_sparkbench"))
         .args(arguments)
         .current_dir(folder)
         .envs(variables.iter().copied())
         .stdin(Stdio::null())
-        .output()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
         .expect("the program starts");
+    let Output { status, stdout, stderr } = finished(child);
     Ending {
         code: status.code(),
         out: String::from_utf8(stdout).expect("results are UTF-8"),

@@ -19,7 +19,7 @@ use nix::unistd::{chdir, setsid};
 
 use super::root;
 use super::words::{MadeInside, Refusal, Step};
-use crate::host::{Job, MARKER, time};
+use crate::host::{Job, MARKER, signals, time};
 
 /// Becomes the program. Returns only when that is impossible; the guard has been told why.
 pub fn enter() -> Result<(), crate::error::Error> {
@@ -65,6 +65,8 @@ fn become_program(guard: &mut UnixStream) -> Result<std::convert::Infallible, Re
         command.env(MARKER, &job.marker);
     }
     command.stdin(Stdio::from(nothing));
+    // A program must not inherit what whoever started the collector ignored.
+    signals::restore();
     let (monotonic_s, utc_ms) = (time::monotonic().as_secs_f64(), time::utc().0);
     tell(guard, &Step::Ready { monotonic_s, utc_ms }).map_err(|cause| Refusal::new("the guard is gone", cause))?;
     Err(refused(&program, &job, &command.exec()))
