@@ -209,6 +209,9 @@ fn summarise(judged: &Judged, args: &Analyse, pages: usize, left_out: usize, tal
         talk.say(&format!("{} ({} runs)", campaign.title, campaign.runs));
         for sentence in &campaign.headline {
             talk.say(&format!("  {}", sentence.text));
+            for caveat in &sentence.caveats {
+                talk.detail(&format!("    {caveat}"));
+            }
         }
     }
     let fired = |severity: Severity| {

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::model::{Campaign, Run};
 use crate::page::{self, escape};
 use crate::verdict::badge;
-use crate::verdict::number::significant;
+use crate::verdict::number::{count, significant};
 use crate::verdict::report::{Analysis, Comparison, Essential, VerdictKind};
 
 /// Judge one set of runs against another, and say no when it is worse
@@ -107,7 +107,7 @@ pub fn run(args: &Compare, talk: &Talk) -> Result<Outcome, Error> {
     }
     let decision = gate(&shown);
     let analysis = &judged.analysis;
-    print(&if args.json { machine::json(&shown, &names, decision, analysis)? } else { terminal(&shown) })?;
+    print(&if args.json { machine::json(&shown, &names, decision, analysis)? } else { terminal(&shown, talk) })?;
     if let Some(file) = &args.markdown {
         archive::write_atomic(file, markdown(&shown, &names, analysis).as_bytes())?;
     }
@@ -181,13 +181,42 @@ fn gate(shown: &[&Comparison]) -> Outcome {
     }
 }
 
-fn terminal(shown: &[&Comparison]) -> String {
+/// Each comparison as one line under its name, and beside it what kind of verdict that is. Figures of single runs stand there as well,
+/// since no interval speaks for them. With `--verbose` the sentence in full and every reason.
+fn terminal(shown: &[&Comparison], talk: &Talk) -> String {
     let mut text = String::new();
+    let mut advice: Vec<&str> = Vec::new();
+    let mut caveats = 0;
     for c in shown {
         text.push_str(&format!("{} · {} · {}\n", c.model, c.workload, c.label));
-        text.push_str(&format!("  {:<15} {}\n", c.verdict.kind.word(), c.verdict.text));
+        text.push_str(&format!("  {:<15} {}\n", kind(c), c.verdict.said));
+        if let (VerdictKind::NotComparable, Some(x), Some(y)) = (c.verdict.kind, c.mean_baseline, c.mean_candidate) {
+            let (x, y) = (significant(x, 4), significant(y, 4));
+            text.push_str(&format!("  {:<15} {} {x} {unit}, {} {y} {unit}\n", "", c.baseline, c.candidate, unit = c.unit));
+        }
+        if talk.is_verbose() {
+            text.push_str(&format!("  {:<15} {}\n", "in full", c.verdict.text));
+        }
+        let once = c.verdict.advice.as_deref().filter(|_| c.verdict.kind == VerdictKind::NotComparable);
+        advice.extend(once.filter(|text| !advice.contains(text)));
+        caveats += c.verdict.caveats.len() + c.verdict.because.len().saturating_sub(1);
+    }
+    // One sentence is enough: that of the metric shown first.
+    if let Some(first) = advice.first() {
+        text.push_str(&format!("{first}\n"));
+    }
+    if caveats > 0 && !talk.is_verbose() {
+        text.push_str(&format!("{} and caveats: -v shows them\n", count(caveats, "reason")));
     }
     text
+}
+
+/// The kind of a verdict as a word, or as two.
+fn kind(c: &Comparison) -> String {
+    match c.verdict.kind {
+        VerdictKind::NotComparable if c.verdict.advice.is_some() => "single runs".to_owned(),
+        kind => kind.word().replace('_', " "),
+    }
 }
 
 fn markdown(shown: &[&Comparison], names: &(String, String), analysis: &Analysis) -> String {
@@ -206,8 +235,8 @@ fn markdown(shown: &[&Comparison], names: &(String, String), analysis: &Analysis
             escape(&c.model),
             escape(&c.workload),
             escape(&c.label),
-            c.verdict.kind.word(),
-            escape(&c.verdict.text)
+            kind(c),
+            escape(&c.verdict.said)
         ));
     }
     text.push_str("\n</details>\n\n");

@@ -6,6 +6,8 @@
 //! The first rule that holds picks the statement: not comparable, a difference, equivalence, no difference shown.
 //! The absence of significance is never worded as sameness: only equivalence is.
 
+pub mod said;
+
 use super::number::{decimals, fixed, p_value, significant};
 use super::report::VerdictKind;
 use crate::model::Direction;
