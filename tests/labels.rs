@@ -29,7 +29,7 @@ fn folder(name: &str, paths: &[&str]) -> PathBuf {
 
 fn read(folder: &Path, labels: Option<PathBuf>) -> Intake {
     let found = archive::discover(&[folder.to_owned()]).expect("the folder is there");
-    ingest::all(&found, &Options { labels }).expect("labels that can be used")
+    ingest::all(&found, &Options { labels, ..Options::default() }).expect("labels that can be used")
 }
 
 #[test]

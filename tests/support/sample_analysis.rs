@@ -593,6 +593,7 @@ pub fn analysis() -> Analysis {
         across: Across::default(),
         courses: sample_course::courses(),
         history: vec![],
+        to_compare: None,
     }
 }
 

@@ -17,6 +17,7 @@ pub(super) fn finish(
     campaigns: words::Campaigns,
     facts: Facts,
     mut report: report::Report,
+    compare_by: Option<&str>,
 ) -> Intake {
     let mut ids = name::Ids::default();
     let mut runs: Vec<Run> = Vec::with_capacity(drafts.len());
@@ -58,8 +59,11 @@ pub(super) fn finish(
         (&a.campaign, a.started.is_none(), a.started).cmp(&(&b.campaign, b.started.is_none(), b.started))
     });
     let mut campaigns = campaigns.into_list();
+    if let Some(label) = compare_by {
+        campaigns.iter_mut().for_each(|campaign| campaign.compare_by = Some(label.to_owned()));
+    }
     let ask = ask::ask(&runs, &campaigns, |path| found.get(path));
-    arms::sort_out(&mut runs, &campaigns);
+    arms::sort_out(&mut runs, &mut campaigns);
     for campaign in &mut campaigns {
         unmade::settle(campaign, &runs);
         campaign.archive_sha256 = archive_hash(runs.iter().filter(|run| run.campaign == campaign.name));
