@@ -252,7 +252,7 @@ fn terminal(shown: &[&Comparison], decision: Outcome, talk: &Talk) -> String {
     let mut caveats = 0;
     for c in shown {
         text.push_str(&format!("{} · {} · {}\n", c.model, c.workload, c.label));
-        text.push_str(&format!("  {:<15} {}\n", kind(c), c.verdict.said));
+        text.push_str(&format!("  {:<15} {}\n", c.verdict.word(), c.verdict.said));
         if let (VerdictKind::NotComparable, Some(x), Some(y)) = (c.verdict.kind, c.mean_baseline, c.mean_candidate) {
             let (x, y) = (significant(x, 4), significant(y, 4));
             text.push_str(&format!(
@@ -266,7 +266,7 @@ fn terminal(shown: &[&Comparison], decision: Outcome, talk: &Talk) -> String {
         if talk.is_verbose() {
             text.push_str(&format!("  {:<15} {}\n", "in full", c.verdict.text));
         }
-        let once = c.verdict.advice.as_deref().filter(|_| c.verdict.kind == VerdictKind::NotComparable);
+        let once = c.verdict.advice.as_deref().filter(|_| c.verdict.is_once());
         advice.extend(once.filter(|text| !advice.contains(text)));
         caveats += c.verdict.caveats.len() + c.verdict.because.len().saturating_sub(1);
     }
@@ -291,14 +291,6 @@ fn is_open(c: &Comparison) -> bool {
     matches!(c.verdict.kind, VerdictKind::Inconclusive | VerdictKind::NotComparable)
 }
 
-/// The kind of a verdict as a word, or as two.
-fn kind(c: &Comparison) -> String {
-    match c.verdict.kind {
-        VerdictKind::NotComparable if c.verdict.advice.is_some() => "single runs".to_owned(),
-        kind => kind.word().replace('_', " "),
-    }
-}
-
 fn markdown(shown: &[&Comparison], names: &(String, String), analysis: &Analysis) -> String {
     // By its first line a workflow finds the comment that it made before, and changes it in place of adding another.
     let mut text = format!("{MARK}\n### {} against {}\n\n", escape(&names.1), escape(&names.0));
@@ -315,7 +307,7 @@ fn markdown(shown: &[&Comparison], names: &(String, String), analysis: &Analysis
             escape(&c.model),
             escape(&c.workload),
             escape(&c.label),
-            kind(c),
+            c.verdict.word(),
             escape(&c.verdict.said)
         ));
     }

@@ -50,6 +50,18 @@ pub(super) fn sort_out(runs: &mut [Run], campaigns: &mut [Campaign]) {
     }
 }
 
+/// Names of arms that others are held against, where nobody says which. Of quantisations it is the one that was not quantised.
+const REFERENCES: &[&str] = &["native", "baseline", "base", "before", "main", "reference", "bf16", "fp16", "fp32"];
+
+/// Gives campaigns without a baseline the one that the name of an arm suggests.
+pub(super) fn reference(runs: &[Run], campaigns: &mut [Campaign]) {
+    for campaign in campaigns.iter_mut().filter(|campaign| campaign.baseline.is_none()) {
+        let own = || runs.iter().filter(|run| run.campaign == campaign.name).map(|run| run.environment.as_str());
+        let named = REFERENCES.iter().find_map(|name| own().find(|arm| arm.eq_ignore_ascii_case(name)));
+        campaign.baseline = named.map(str::to_owned);
+    }
+}
+
 /// What two sides compare that have no model in common: the quantisation where the names differ in nothing else, or the models themselves.
 /// The names of the models are widened, so that the cells meet. Nothing where cells meet already, or no label makes them.
 pub fn meet(runs: &mut [Run]) -> Option<&'static str> {

@@ -117,9 +117,15 @@ pub const COLUMNS: &[&str] = &[
     "reasons",
     "caveats",
     "pooled",
+    "ratio",
+    "change_pct",
+    "change_low",
+    "change_high",
+    "said",
+    "advice",
 ];
 
-/// `data/comparisons.csv` (RFC 4180): one row per comparison, every digit, absent cells empty. The last column tells the
+/// `data/comparisons.csv` (RFC 4180): one row per comparison, every digit, absent cells empty. The column `pooled` tells the
 /// rows of several labels that are read as one workload; their model is the one that ran.
 pub fn comparisons(analysis: &Analysis) -> Result<Page, Error> {
     let fault = |e: csv::Error| Error::archive("the comparisons cannot be written as CSV").because(e);
@@ -144,6 +150,7 @@ fn cells(c: &Comparison, pooled: bool) -> Vec<String> {
     };
     let (d_low, d_high) = ends(c.difference_ci);
     let (o_low, o_high, o_method) = named(c.overhead_ci.as_ref());
+    let (c_low, c_high) = ends(c.change_ci);
     let (n_low, n_high) = ends(c.overhead_ci90);
     let (f_low, f_high) = ends(c.fieller_overhead_pct);
     let (b_low, b_high, b_method) = named(c.bootstrap_overhead_pct.as_ref());
@@ -224,6 +231,12 @@ fn cells(c: &Comparison, pooled: bool) -> Vec<String> {
         text(&c.verdict.reasons.join(" ")),
         text(&c.verdict.caveats.join("; ")),
         pooled.to_string(),
+        optional(c.ratio),
+        optional(c.change_pct),
+        c_low,
+        c_high,
+        text(&c.verdict.said),
+        text(c.verdict.advice.as_deref().unwrap_or("")),
     ]
 }
 

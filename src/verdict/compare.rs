@@ -80,6 +80,7 @@ pub fn measure(pair: &Pair<'_>, settings: &Settings) -> Comparison {
         overhead_pct: overhead,
         change_pct: overhead.and_then(|overhead| stats::overhead::change_pct(overhead, direction)),
         change_ci: headline.as_ref().and_then(change).map(|(low, high)| Interval::new(low, high)),
+        ratio: means.filter(|(a, b)| per_cent && *a > 0.0 && *b > 0.0).map(|(a, b)| b / a),
         loss_pct: means
             .filter(|(a, _)| per_cent && pair.metric.direction == Direction::HigherIsBetter && *a > 0.0)
             .map(|(a, b)| 100.0 * (a - b) / a),

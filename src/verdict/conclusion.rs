@@ -64,6 +64,11 @@ pub fn conclude(
             said.supported.extend(readings);
         }
     }
+    let once = own.iter().find(|c| c.primary && c.verdict.is_once());
+    said.headline.extend(once.and_then(|c| {
+        let because = vec![ident(c)];
+        Some(Sentence { text: c.verdict.advice.clone()?, caveats: Vec::new(), because })
+    }));
     for comparison in pooled.iter().filter(|c| c.primary) {
         let mut caveats = vec![format!(
             "{} {} and {} {} runs",

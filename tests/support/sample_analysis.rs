@@ -287,6 +287,7 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
             changed(overhead - half).min(changed(overhead + half)),
             changed(overhead - half).max(changed(overhead + half)),
         )),
+        ratio: Some(mb / ma),
         loss_pct: (i == 0).then(|| 100.0 * (ma - mb) / ma),
         overhead_ci: Some(NamedInterval { method: "fieller".into(), low: overhead - half, high: overhead + half }),
         overhead_ci90: Some(Interval::new(overhead - 0.83 * half, overhead + 0.83 * half)),

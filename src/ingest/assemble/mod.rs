@@ -125,5 +125,5 @@ pub(super) fn assemble(
     words::apply(found, &homes, &mut drafts, &mut report);
     folders::gather(found, &mut homes, &mut drafts, options.arms_by_folder);
     let campaigns = words::campaigns(found, &homes, &drafts, &mut report)?;
-    Ok(finish(found, drafts, campaigns, facts, report, options.compare_by.as_deref()))
+    Ok(finish(found, drafts, campaigns, facts, report, options))
 }

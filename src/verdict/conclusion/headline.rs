@@ -44,24 +44,31 @@ pub(super) fn comparable(comparisons: &[&Comparison]) -> Option<Sentence> {
         .collect();
     let judged = models.len() - lost.len();
     let mislabelled = codes.iter().all(|own| own.iter().any(|code| code == MISLABELLED));
-    let only = if judged == 1 { "Only 1" } else { &judged.to_string() };
+    let only = if judged == 1 { "Only one".to_owned() } else { format!("Only {}", in_words(judged)) };
+    let all = in_words(models.len());
     let text = match (models.len(), judged) {
         (1, _) => format!("{}.", capital_unless_name(&first.verdict.said, first)),
-        (all, 0) if mislabelled => {
+        (_, 0) if mislabelled => {
             format!("None of the {all} models was really measured: another model ran under each name.")
         }
-        (all, 0) => format!("None of the {all} models can be judged."),
-        (all, _) if mislabelled => {
+        (_, 0) => format!("None of the {all} models can be judged."),
+        _ if mislabelled => {
             let names = if lost.len() == 1 { "the name" } else { "the names" };
             let verb = if judged == 1 { "was" } else { "were" };
             format!(
-                "{only} of {all} models {verb} really measured: another model ran under {names} {}.",
+                "{only} of the {all} models {verb} really measured: another model ran under {names} {}.",
                 some(&lost, "model")
             )
         }
-        (all, _) => format!("{only} of {all} models can be judged, and not {}.", some(&lost, "model")),
+        _ => format!("{only} of the {all} models can be judged, and not {}.", some(&lost, "model")),
     };
     Some(Sentence { text, caveats, because: ids })
+}
+
+/// A small number as people write it in a sentence.
+fn in_words(n: usize) -> String {
+    const WORDS: [&str; 10] = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
+    WORDS.get(n).map_or_else(|| n.to_string(), |word| (*word).to_owned())
 }
 
 /// Code of the trap that another model ran than the label says.
@@ -77,12 +84,7 @@ fn some<S: AsRef<str>>(names: &[S], noun: &str) -> String {
 
 /// Whether a comparison says anything about its arms: a verdict, or the ratio of single runs.
 fn tells(c: &Comparison) -> bool {
-    c.verdict.kind != VerdictKind::NotComparable || is_once(c)
-}
-
-/// Whether only the number of runs forbids a verdict.
-fn is_once(c: &Comparison) -> bool {
-    c.verdict.kind == VerdictKind::NotComparable && c.verdict.advice.is_some()
+    c.verdict.kind != VerdictKind::NotComparable || c.verdict.is_once()
 }
 
 /// A line of the grammar as the beginning of a sentence: its own words take a capital, names stay as they are.
@@ -126,10 +128,8 @@ pub(super) fn headline_of(cells: &[&Comparison]) -> Option<Sentence> {
     let because = telling.iter().map(|c| ident(c)).collect();
     let caveats = caveats(&telling, cells);
     if let [only] = telling.as_slice() {
-        let at = place(only, cells);
-        let at = if at.is_empty() { String::new() } else { format!(", {at}") };
-        let advice = only.verdict.advice.as_deref().filter(|_| is_once(only)).map(|text| format!(" {text}"));
-        let text = format!("{}{at}: {}.{}", only.label, only.verdict.said, advice.unwrap_or_default());
+        let at = if cells.len() > 1 { format!(", {}", place(only, cells)) } else { String::new() };
+        let text = format!("{}{at}: {}.", only.label, only.verdict.said);
         return Some(Sentence { text, caveats, because });
     }
     let mut kinds: Vec<VerdictKind> = telling.iter().map(|c| c.verdict.kind).collect();
@@ -226,8 +226,7 @@ fn caveats(telling: &[&Comparison], cells: &[&Comparison]) -> Vec<String> {
         .collect();
     said.extend(shared.iter().map(|caveat| (*caveat).clone()));
     for c in telling {
-        let at = place(c, cells);
-        let at = if at.is_empty() { String::new() } else { format!("{at}: ") };
+        let at = if cells.len() > 1 { format!("{}: ", place(c, cells)) } else { String::new() };
         let own = c.verdict.caveats.iter().filter(|caveat| !shared.contains(caveat));
         said.extend(own.map(|caveat| format!("{at}{caveat}")));
     }

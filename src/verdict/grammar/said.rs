@@ -170,7 +170,8 @@ fn kind_of(metric: &Metric) -> Kind {
     }
 }
 
-/// The ratio that belongs to a change, and its interval in brackets. Two decimals, and more where two would hide on which side of 1 an end is.
+/// The ratio that belongs to a change, and its interval in brackets. Two decimals, and more where two would hide on which side of 1 an end
+/// is or make both ends one number.
 fn ratio(change: f64, ends: Option<(f64, f64)>) -> (String, String) {
     let of = |change: f64| 1.0 + change / 100.0;
     let all = [Some(change), ends.map(|e| e.0), ends.map(|e| e.1)];
@@ -179,7 +180,10 @@ fn ratio(change: f64, ends: Option<(f64, f64)>) -> (String, String) {
         all.into_iter().flatten().any(|change| change != 0.0 && (change / 100.0).abs() < step)
     };
     let crosses = ends.is_some_and(|(low, high)| low <= 0.0 && high >= 0.0);
-    let places = (2..FINEST).find(|places| crosses || !hides(*places)).unwrap_or(FINEST);
+    let merges =
+        |places: usize| ends.is_some_and(|(low, high)| low < high && fixed(of(low), places) == fixed(of(high), places));
+    let fits = |places: &usize| (crosses || !hides(*places)) && !merges(*places);
+    let places = (2..FINEST).find(fits).unwrap_or(FINEST);
     let text = |change: f64| fixed(of(change), if of(change) >= 10.0 { 1 } else { places });
     let brackets = ends.map_or_else(String::new, |(low, high)| format!(" ({} to {})", text(low), text(high)));
     (text(change), brackets)
@@ -246,6 +250,13 @@ mod tests {
                 (0.1, 0.5),
                 Faster,
                 "docker is 1.003 times as fast as native (1.001 to 1.005)",
+            ),
+            (
+                "output_throughput_tok_s",
+                4.1,
+                (3.8, 4.3),
+                Faster,
+                "docker is 1.041 times as fast as native (1.038 to 1.043)",
             ),
             ("ttft_ms", 43.0, (40.0, 46.0), Slower, "docker takes 1.43 times as long as native (1.40 to 1.46)"),
             (

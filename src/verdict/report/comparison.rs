@@ -165,6 +165,8 @@ pub struct Comparison {
     pub change_pct: Option<f64>,
     /// The headline interval of the overhead as a change.
     pub change_ci: Option<Interval>,
+    /// Mean of the candidate over that of the baseline; absent where no per cent exists.
+    pub ratio: Option<f64>,
     /// The study's own formula for rates, 100 (baseline - candidate) / baseline.
     pub loss_pct: Option<f64>,
     /// Headline interval (statistics contract 4.6).
@@ -324,6 +326,22 @@ pub struct Verdict {
     pub because: Vec<String>,
     /// Caveats, in their order.
     pub caveats: Vec<String>,
+}
+
+impl Verdict {
+    /// Whether only the number of runs forbids a verdict: a ratio of single runs is there, and advice on how far it can be believed.
+    pub fn is_once(&self) -> bool {
+        self.kind == VerdictKind::NotComparable && self.advice.is_some()
+    }
+
+    /// The kind in words for people.
+    pub fn word(&self) -> &'static str {
+        match self.kind {
+            VerdictKind::NotComparable if self.is_once() => "single runs",
+            VerdictKind::NotComparable => "not comparable",
+            kind => kind.word(),
+        }
+    }
 }
 
 /// Finite as a number, infinite as the strings of statistics contract 1.4.
