@@ -16,6 +16,7 @@ use crate::archive;
 use crate::error::Error;
 use crate::model::RawText;
 use crate::page::{self, Extras, Publication, Sheet};
+use crate::verdict::number::count;
 use crate::verdict::report::{Severity, TrapStatus};
 use crate::verdict::trap::TRAPS;
 
@@ -218,6 +219,10 @@ fn summarise(judged: &Judged, args: &Analyse, pages: usize, left_out: usize, tal
             for caveat in &sentence.caveats {
                 talk.detail(&format!("    {caveat}"));
             }
+        }
+        let caveats: usize = campaign.headline.iter().map(|sentence| sentence.caveats.len()).sum();
+        if caveats > 0 && !talk.is_verbose() {
+            talk.say(&format!("  {}: -v lists {}", count(caveats, "caveat"), if caveats == 1 { "it" } else { "them" }));
         }
     }
     let fired = |severity: Severity| {

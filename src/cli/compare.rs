@@ -102,7 +102,9 @@ pub fn run(args: &Compare, talk: &Talk) -> Result<Outcome, Error> {
         names
     };
     one_campaign(&mut runs.campaigns, &mut runs.runs);
-    let names = meet(&mut runs, names, [&base, &candidate]);
+    let files = [&base, &candidate].iter().all(|side| side.environment.is_none() && side.path.is_file());
+    let names = if files { meet(&mut runs, names) } else { names };
+    let label = ingest::meets(&runs.runs);
     let judging = Judging { baseline: Some(names.0.clone()), ..args.judging.clone() };
     let judged = intake::judge_runs(runs, &judging, talk)?;
     let shown: Vec<&Comparison> =
@@ -120,7 +122,10 @@ pub fn run(args: &Compare, talk: &Talk) -> Result<Outcome, Error> {
         };
         return Err(Error::archive(format!("'{}' and '{}' have no model and workload in common", names.0, names.1))
             .detail(format!("'{}' has {}; '{}' has {}", names.0, cells(&names.0), names.1, cells(&names.1)))
-            .hint("compare runs of the same model and workload, or label them alike with --labels"));
+            .hint(match label {
+                Some(label) => format!("to compare them all the same, add --compare-by {label}"),
+                None => "compare runs of the same model and workload, or label them alike with --labels".to_owned(),
+            }));
     }
     let decision = gate(&shown);
     let analysis = &judged.analysis;
@@ -154,8 +159,9 @@ fn named(judging: &Judging, base: (&Side, &[Run]), candidate: (&Side, &[Run])) -
     Ok(if names.0 == names.1 { ("base".to_owned(), "candidate".to_owned()) } else { names })
 }
 
-/// Lets sides meet that have no model in common. Files are then called by their quantisation, since their names are long.
-fn meet(runs: &mut Intake, names: (String, String), sides: [&Side; 2]) -> (String, String) {
+/// Lets two files meet that have no model in common. They are then called by their quantisation, since their names are long. Folders are
+/// what a gate compares, and a gate that was given another model by mistake must not pass: there it has to be asked for.
+fn meet(runs: &mut Intake, names: (String, String)) -> (String, String) {
     let Some(campaign) = runs.campaigns.first_mut().filter(|campaign| campaign.compare_by.is_none()) else {
         return names;
     };
@@ -169,9 +175,8 @@ fn meet(runs: &mut Intake, names: (String, String), sides: [&Side; 2]) -> (Strin
         said.dedup();
         <[String; 1]>::try_from(said).ok().map(|[only]| only)
     };
-    let files = sides.iter().all(|side| side.environment.is_none() && side.path.is_file());
     match (of(&names.0), of(&names.1)) {
-        (Some(a), Some(b)) if files && label == "quantisation" && a != b => {
+        (Some(a), Some(b)) if label == "quantisation" && a != b => {
             for run in &mut runs.runs {
                 let name = if run.environment == names.0 { &a } else { &b };
                 name.clone_into(&mut run.environment);

@@ -62,9 +62,16 @@ pub(super) fn reference(runs: &[Run], campaigns: &mut [Campaign]) {
     }
 }
 
-/// What two sides compare that have no model in common: the quantisation where the names differ in nothing else, or the models themselves.
-/// The names of the models are widened, so that the cells meet. Nothing where cells meet already, or no label makes them.
+/// Makes the cells of two sides meet that have no model in common, by widening the names of their models. Gives the label that is then compared.
 pub fn meet(runs: &mut [Run]) -> Option<&'static str> {
+    let label = meets(runs)?;
+    runs.iter_mut().for_each(|run| widen(run, label));
+    Some(label)
+}
+
+/// What two sides compare that have no model in common: the quantisation where the names differ in nothing else, or the models themselves.
+/// Nothing where cells meet already, or no label makes them.
+pub fn meets(runs: &[Run]) -> Option<&'static str> {
     let shared = runs.iter().any(|a| runs.iter().any(|b| a.environment != b.environment && a.model == b.model));
     if shared {
         return None;
@@ -73,15 +80,10 @@ pub fn meet(runs: &mut [Run]) -> Option<&'static str> {
     let quantised = runs.iter().all(|run| run.setup.quantisation.is_some());
     let mut of_arm: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     runs.iter().for_each(|run| _ = of_arm.entry(&run.environment).or_default().insert(&run.model));
-    let label = if stems.len() == 1 && quantised {
-        "quantisation"
-    } else if of_arm.values().all(|models| models.len() == 1) {
-        "model"
-    } else {
-        return None;
-    };
-    runs.iter_mut().for_each(|run| widen(run, label));
-    Some(label)
+    if stems.len() == 1 && quantised {
+        return Some("quantisation");
+    }
+    of_arm.values().all(|models| models.len() == 1).then_some("model")
 }
 
 /// The label after whose values the environments of these runs are named.

@@ -72,7 +72,7 @@ use crate::error::Error;
 use crate::model::{Campaign, Course, Extra, Facts, Reading, Run, Sample, Series, Setup, Status};
 use crate::verdict::report::Input;
 
-pub use arms::meet;
+pub use arms::{meet, meets};
 pub use ask::Ask;
 pub use facts::parse_facts;
 pub use figure::Figure;

@@ -116,16 +116,16 @@ pub const COLUMNS: &[&str] = &[
     "verdict_text",
     "reasons",
     "caveats",
-    "pooled",
     "ratio",
     "change_pct",
     "change_low",
     "change_high",
     "said",
     "advice",
+    "pooled",
 ];
 
-/// `data/comparisons.csv` (RFC 4180): one row per comparison, every digit, absent cells empty. The column `pooled` tells the
+/// `data/comparisons.csv` (RFC 4180): one row per comparison, every digit, absent cells empty. The last column tells the
 /// rows of several labels that are read as one workload; their model is the one that ran.
 pub fn comparisons(analysis: &Analysis) -> Result<Page, Error> {
     let fault = |e: csv::Error| Error::archive("the comparisons cannot be written as CSV").because(e);
@@ -230,13 +230,13 @@ fn cells(c: &Comparison, pooled: bool) -> Vec<String> {
         text(&c.verdict.text),
         text(&c.verdict.reasons.join(" ")),
         text(&c.verdict.caveats.join("; ")),
-        pooled.to_string(),
         optional(c.ratio),
         optional(c.change_pct),
         c_low,
         c_high,
         text(&c.verdict.said),
         text(c.verdict.advice.as_deref().unwrap_or("")),
+        pooled.to_string(),
     ]
 }
 

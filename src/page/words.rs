@@ -38,7 +38,7 @@ pub const fn verdict(kind: VerdictKind) -> Badge {
 
 /// The badge of a comparison: of its verdict, or that it holds the ratio of single runs.
 pub fn judged(c: &Comparison) -> Badge {
-    if c.verdict.is_once() { badge("v-inconclusive", "1", "single runs") } else { verdict(c.verdict.kind) }
+    if c.verdict.is_once() { badge("v-inconclusive", "◦", "single runs") } else { verdict(c.verdict.kind) }
 }
 
 /// The badge of a severity.

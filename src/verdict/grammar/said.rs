@@ -46,7 +46,7 @@ pub fn said(c: &Comparison, metric: &Metric, kind: VerdictKind, within_margin: b
         VerdictKind::NotComparable if is_once(c, obstacles) => {
             let runs = match (c.n_baseline, c.n_candidate) {
                 (1, 1) => "in one run each".to_owned(),
-                (x, y) => format!("in {} against {}", count(y, "run"), count(x, "run")),
+                (x, y) => format!("with {} of {b} and {x} of {a}", count(y, "run")),
             };
             format!("{}, {runs}", difference(c, metric))
         }
@@ -70,10 +70,14 @@ pub fn advice(c: &Comparison, kind: VerdictKind, obstacles: &[Obstacle]) -> Opti
     if kind != VerdictKind::NotComparable || !is_once(c, obstacles) {
         return None;
     }
-    let size = size(c)?;
+    let margin = Metric::find(&c.metric).map(|metric| metric.margin_pct);
+    let small = margin.filter(|margin| c.change_pct.is_some_and(|change| change.abs() < *margin));
+    let far = match small {
+        Some(margin) => format!("A difference within the margin of {} shows nothing yet.", percent(margin)),
+        None => "Believe the difference only if repeats of one arm lie much closer together.".to_owned(),
+    };
     Some(format!(
-        "A single run does not show how much runs differ by themselves. Believe this figure only if repeats of one arm differ by \
-         much less than {size}. {LEAST_RUNS} runs per arm, taking turns, can show that."
+        "A single run does not show how much runs differ by themselves. {far} {LEAST_RUNS} runs per arm, taking turns, can show more."
     ))
 }
 
@@ -147,15 +151,6 @@ fn apart(c: &Comparison) -> String {
     )
 }
 
-/// The size as a per cent without its sign, or in the unit.
-fn size(c: &Comparison) -> Option<String> {
-    match (c.change_pct, c.difference) {
-        (Some(change), _) => Some(format!("{} %", significant(change.abs(), 2))),
-        (None, Some(difference)) => Some(format!("{} {}", significant(difference.abs(), 2), c.unit)),
-        (None, None) => None,
-    }
-}
-
 enum Kind {
     Rate,
     Time,
@@ -170,23 +165,25 @@ fn kind_of(metric: &Metric) -> Kind {
     }
 }
 
-/// The ratio that belongs to a change, and its interval in brackets. Two decimals, and more where two would hide on which side of 1 an end
-/// is or make both ends one number.
+/// The ratio that belongs to a change, and its interval in brackets. Two decimals, and more where two would hide on which side of 1 a number
+/// is. Ends that would be one number have more too.
 fn ratio(change: f64, ends: Option<(f64, f64)>) -> (String, String) {
     let of = |change: f64| 1.0 + change / 100.0;
-    let all = [Some(change), ends.map(|e| e.0), ends.map(|e| e.1)];
-    let hides = |places: usize| {
-        let step = 0.5 * 10f64.powi(-i32::try_from(places).unwrap_or(0));
-        all.into_iter().flatten().any(|change| change != 0.0 && (change / 100.0).abs() < step)
+    let text = |change: f64, places: usize| fixed(of(change), if of(change) >= 10.0 { 1 } else { places });
+    let is_hidden =
+        |change: f64, places: usize| change != 0.0 && (change / 100.0).abs() < 0.5 * 10f64.powi(-(places as i32));
+    let least = |fits: &dyn Fn(usize) -> bool| (2..FINEST).find(|places| fits(*places)).unwrap_or(FINEST);
+    let Some((low, high)) = ends else {
+        return (text(change, least(&|places| !is_hidden(change, places))), String::new());
     };
-    let crosses = ends.is_some_and(|(low, high)| low <= 0.0 && high >= 0.0);
-    let merges =
-        |places: usize| ends.is_some_and(|(low, high)| low < high && fixed(of(low), places) == fixed(of(high), places));
-    let fits = |places: &usize| (crosses || !hides(*places)) && !merges(*places);
-    let places = (2..FINEST).find(fits).unwrap_or(FINEST);
-    let text = |change: f64| fixed(of(change), if of(change) >= 10.0 { 1 } else { places });
-    let brackets = ends.map_or_else(String::new, |(low, high)| format!(" ({} to {})", text(low), text(high)));
-    (text(change), brackets)
+    let crosses = low <= 0.0 && high >= 0.0;
+    let own = least(&|places| crosses || !is_hidden(change, places));
+    let outer = least(&|places| {
+        let apart = low == high || text(low, places) != text(high, places);
+        apart && (crosses || !(is_hidden(low, places) || is_hidden(high, places)))
+    });
+    let outer = outer.max(own);
+    (text(change, own), format!(" ({} to {})", text(low, outer), text(high, outer)))
 }
 
 fn percent(value: f64) -> String {
@@ -256,7 +253,7 @@ mod tests {
                 4.1,
                 (3.8, 4.3),
                 Faster,
-                "docker is 1.041 times as fast as native (1.038 to 1.043)",
+                "docker is 1.04 times as fast as native (1.038 to 1.043)",
             ),
             ("ttft_ms", 43.0, (40.0, 46.0), Slower, "docker takes 1.43 times as long as native (1.40 to 1.46)"),
             (
@@ -329,7 +326,7 @@ mod tests {
         assert_eq!(said(&c, &metric, kind, false, &once), "docker is 1.55 times as fast as native, in one run each");
         let advice_of = |obstacles: &[Obstacle]| advice(&c, kind, obstacles);
         let advice = advice_of(&once).unwrap();
-        assert!(advice.contains("much less than 55 %") && advice.contains("4 runs per arm"), "{advice}");
+        assert!(advice.contains("much closer together") && advice.contains("4 runs per arm"), "{advice}");
         let both = [obstacle("C2", "the quantisation differs: bf16 against fp8 (C2)"), once[0].clone()];
         assert_eq!(
             said(&c, &metric, kind, false, &both),
