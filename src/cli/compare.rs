@@ -24,7 +24,7 @@ use crate::verdict::report::{Analysis, Comparison, Essential, VerdictKind};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench compare data/phase1#native data/phase1#container\n  \
                         sparkbench compare results/main results/branch --markdown comment.md --junit verdicts.xml\n  \
-                        sparkbench compare qwen-bf16.json qwen-fp8.json      two files of any tool, one run each\n  \
+                        sparkbench compare model-bf16.json model-fp8.json    two files of any tool, one run each\n  \
                         sparkbench compare x/vllm x/sglang --compare-by engine")]
 pub struct Compare {
     /// What to hold against
