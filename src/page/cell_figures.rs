@@ -101,7 +101,7 @@ fn each(comparisons: &[&Comparison]) -> String {
         .all(|c| c.verdict.kind == comparisons[0].verdict.kind && c.baseline == comparisons[0].baseline);
     if one {
         let names: Vec<&str> = comparisons.iter().map(|c| c.candidate.as_str()).collect();
-        let (word, baseline) = (words::judged(&comparisons[0]).word, &comparisons[0].baseline);
+        let (word, baseline) = (words::judged(comparisons[0]).word, &comparisons[0].baseline);
         return format!("Against {baseline}: {} {word}.", names.join(", "));
     }
     format!("{}.", comparisons.iter().map(said).collect::<Vec<_>>().join("; "))

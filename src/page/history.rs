@@ -131,7 +131,7 @@ fn followed(site: &Site<'_>, k: usize, history: &HistoryReport, metric: &str) ->
                 mean: figure.map_or_else(|| ABSENT.to_owned(), mean),
                 interval: figure.and_then(|f| f.interval).map_or_else(String::new, number::interval),
                 n: figure.map_or(0, |f| f.n),
-                badge: comparison.map(|c| words::judged(c)),
+                badge: comparison.map(words::judged),
                 change: row.as_ref().map_or_else(String::new, |r| r.change.clone()),
                 change_ci: row.map_or_else(String::new, |r| r.change_ci),
                 versions: point.versions.iter().map(|(n, v)| format!("{n} {v}")).collect::<Vec<_>>().join("; "),
