@@ -273,7 +273,7 @@ fn labels_from_the_command_line_that_cannot_be_used_are_a_usage_error() {
     let labels = folder.put("other/wrong.toml", "schema = \"sparkbench.labels/1\"\nnmae = \"x\"\n");
     let found = archive::discover(&[folder.path().to_owned()]).unwrap();
     for path in [labels, PathBuf::from("no/such/file.toml")] {
-        let error = ingest::all(&found, &Options { labels: Some(path) }).unwrap_err();
+        let error = ingest::all(&found, &Options { labels: Some(path), ..Options::default() }).unwrap_err();
         assert_eq!(error.kind, Kind::Usage, "{error}");
         assert!(error.what.contains("as labels"), "{error}");
     }

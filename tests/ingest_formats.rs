@@ -267,7 +267,7 @@ fn labels_from_the_command_line_fill_what_files_lack() {
     )
     .unwrap();
     let found = archive::discover(&[fixtures().join("trtllm-bench")]).unwrap();
-    let intake = ingest::all(&found, &Options { labels: Some(labels) }).unwrap();
+    let intake = ingest::all(&found, &Options { labels: Some(labels), ..Options::default() }).unwrap();
     let run = &intake.runs[0];
     assert_eq!((run.environment.as_str(), run.model.as_str(), run.campaign.as_str()), ("docker", "llama", "given"));
     assert_eq!(run.started, Instant::parse("2026-06-02T03:09:44Z"));

@@ -16,6 +16,7 @@ use crate::archive;
 use crate::error::Error;
 use crate::model::RawText;
 use crate::page::{self, Extras, Publication, Sheet};
+use crate::verdict::number::count;
 use crate::verdict::report::{Severity, TrapStatus};
 use crate::verdict::trap::TRAPS;
 
@@ -27,6 +28,8 @@ use crate::verdict::trap::TRAPS;
 #[command(
     after_help = "Examples:\n  sparkbench analyse\n  sparkbench analyse results/ --site public --baseline native\n  \
                         sparkbench analyse data/phase1 --margin ttft_ms=5 --strict\n  \
+                        sparkbench analyse results/ --compare-by quantisation     is FP8 faster than BF16?\n  \
+                        sparkbench analyse results/ --arms-by-folder              results/before beside results/after\n  \
                         sparkbench analyse archive --watch --open     while `collect` is at work"
 )]
 pub struct Analyse {
@@ -193,6 +196,10 @@ fn command(args: &Analyse) -> String {
     if judging.seed != 42 {
         words.push(format!("--seed {}", judging.seed));
     }
+    words.extend(judging.compare_by.iter().map(|label| format!("--compare-by {label}")));
+    if judging.arms_by_folder {
+        words.push("--arms-by-folder".to_owned());
+    }
     if args.no_scrub {
         words.push("--no-scrub".to_owned());
     }
@@ -209,6 +216,13 @@ fn summarise(judged: &Judged, args: &Analyse, pages: usize, left_out: usize, tal
         talk.say(&format!("{} ({} runs)", campaign.title, campaign.runs));
         for sentence in &campaign.headline {
             talk.say(&format!("  {}", sentence.text));
+            for caveat in &sentence.caveats {
+                talk.detail(&format!("    {caveat}"));
+            }
+        }
+        let caveats: usize = campaign.headline.iter().map(|sentence| sentence.caveats.len()).sum();
+        if caveats > 0 && !talk.is_verbose() {
+            talk.say(&format!("  {}: -v lists {}", count(caveats, "caveat"), if caveats == 1 { "it" } else { "them" }));
         }
     }
     let fired = |severity: Severity| {
@@ -235,6 +249,9 @@ fn summarise(judged: &Judged, args: &Analyse, pages: usize, left_out: usize, tal
         }
         (None, Some(_)) => talk.say("every run has its labels: nothing to fill in"),
         (None, None) => {}
+    }
+    if let Some(sentence) = &analysis.to_compare {
+        talk.say(sentence);
     }
     talk.say(&format!(
         "{pages} files in {}, begin with {}",

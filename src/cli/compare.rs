@@ -9,20 +9,23 @@ use super::talk::Talk;
 use super::{Outcome, print};
 use crate::archive;
 use crate::error::Error;
+use crate::ingest::{self, Intake};
 use crate::model::{Campaign, Run};
 use crate::page::{self, escape};
 use crate::verdict::badge;
-use crate::verdict::number::significant;
+use crate::verdict::number::{count, significant};
 use crate::verdict::report::{Analysis, Comparison, Essential, VerdictKind};
 
 /// Judge one set of runs against another, and say no when it is worse
 ///
-/// BASE and CANDIDATE are folders or files, or one environment of them as PATH#ENVIRONMENT. Exit code 0: every primary metric
+/// BASE and CANDIDATE are folders or files of any tool, or one environment of them as PATH#ENVIRONMENT. Exit code 0: every primary metric
 /// is equivalent, better, or worse by less than its margin. 1: a primary metric is worse beyond its margin. 6: a primary metric
 /// is inconclusive or not comparable. Metrics without a winner (memory, power) are shown and never gate.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench compare data/phase1#native data/phase1#container\n  \
-                        sparkbench compare results/main results/branch --markdown comment.md --junit verdicts.xml")]
+                        sparkbench compare results/main results/branch --markdown comment.md --junit verdicts.xml\n  \
+                        sparkbench compare model-bf16.json model-fp8.json    two files of any tool, one run each\n  \
+                        sparkbench compare x/vllm x/sglang --compare-by engine")]
 pub struct Compare {
     /// What to hold against
     #[arg(value_name = "BASE")]
@@ -48,6 +51,9 @@ pub struct Compare {
     #[command(flatten)]
     judging: Judging,
 }
+
+/// Cells of a side that an error names.
+const MOST_CELLS: usize = 3;
 
 /// First line of the Markdown; shown by nobody.
 const MARK: &str = "<!-- sparkbench compare -->";
@@ -85,8 +91,7 @@ pub fn run(args: &Compare, talk: &Talk) -> Result<Outcome, Error> {
         names
     } else {
         let mut other = intake::runs_of(std::slice::from_ref(&candidate.path), &args.judging, talk)?;
-        let names = (label(&base, "base"), label(&candidate, "candidate"));
-        let names = if names.0 == names.1 { ("base".to_owned(), "candidate".to_owned()) } else { names };
+        let names = named(&args.judging, (&base, &runs.runs), (&candidate, &other.runs))?;
         relabel(&mut runs.runs, &base, &names.0)?;
         relabel(&mut other.runs, &candidate, &names.1)?;
         // Ids may repeat between two archives; the side tells them apart.
@@ -97,17 +102,38 @@ pub fn run(args: &Compare, talk: &Talk) -> Result<Outcome, Error> {
         names
     };
     one_campaign(&mut runs.campaigns, &mut runs.runs);
+    let files = [&base, &candidate].iter().all(|side| side.environment.is_none() && side.path.is_file());
+    let names = if files { meet(&mut runs, names) } else { names };
+    let label = ingest::meets(&runs.runs);
     let judging = Judging { baseline: Some(names.0.clone()), ..args.judging.clone() };
     let judged = intake::judge_runs(runs, &judging, talk)?;
     let shown: Vec<&Comparison> =
         judged.analysis.comparisons.iter().filter(|c| c.candidate == names.1 && (args.all || c.primary)).collect();
     if shown.is_empty() {
+        let cells = |side: &String| {
+            let own = judged.analysis.runs.iter().filter(|run| run.environment == *side);
+            let mut cells: Vec<String> = own.map(|run| format!("{} · {}", run.model, run.workload)).collect();
+            cells.sort_unstable();
+            cells.dedup();
+            let more = cells.len().saturating_sub(MOST_CELLS);
+            cells.truncate(MOST_CELLS);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            format!("{}{more}", cells.join(", "))
+        };
         return Err(Error::archive(format!("'{}' and '{}' have no model and workload in common", names.0, names.1))
-            .hint("compare runs of the same model and workload, or label them alike with --labels"));
+            .detail(format!("'{}' has {}; '{}' has {}", names.0, cells(&names.0), names.1, cells(&names.1)))
+            .hint(match label {
+                Some(label) => format!("to compare them all the same, add --compare-by {label}"),
+                None => "compare runs of the same model and workload, or label them alike with --labels".to_owned(),
+            }));
     }
     let decision = gate(&shown);
     let analysis = &judged.analysis;
-    print(&if args.json { machine::json(&shown, &names, decision, analysis)? } else { terminal(&shown) })?;
+    print(&if args.json {
+        machine::json(&shown, &names, decision, analysis)?
+    } else {
+        terminal(&shown, decision, talk)
+    })?;
     if let Some(file) = &args.markdown {
         archive::write_atomic(file, markdown(&shown, &names, analysis).as_bytes())?;
     }
@@ -119,6 +145,46 @@ pub fn run(args: &Compare, talk: &Talk) -> Result<Outcome, Error> {
         archive::write_atomic(file, page::badge(&said).as_bytes())?;
     }
     Ok(decision)
+}
+
+/// Names of the two sides: what they are asked for by, the values of the label that is compared, or the names of their folders.
+fn named(judging: &Judging, base: (&Side, &[Run]), candidate: (&Side, &[Run])) -> Result<(String, String), Error> {
+    if judging.compare_by.is_some() {
+        let names = (needed(base.0, base.1)?, needed(candidate.0, candidate.1)?);
+        if names.0 != names.1 {
+            return Ok(names);
+        }
+    }
+    let names = (label(base.0, "base"), label(candidate.0, "candidate"));
+    Ok(if names.0 == names.1 { ("base".to_owned(), "candidate".to_owned()) } else { names })
+}
+
+/// Lets two files meet that have no model in common. They are then called by their quantisation, since their names are long. Folders are
+/// what a gate compares, and a gate that was given another model by mistake must not pass: there it has to be asked for.
+fn meet(runs: &mut Intake, names: (String, String)) -> (String, String) {
+    let Some(campaign) = runs.campaigns.first_mut().filter(|campaign| campaign.compare_by.is_none()) else {
+        return names;
+    };
+    let Some(label) = ingest::meet(&mut runs.runs) else { return names };
+    campaign.compare_by = Some(label.to_owned());
+    let of = |side: &str| {
+        let own = runs.runs.iter().filter(|run| run.environment == side);
+        let mut said: Vec<String> =
+            own.filter_map(|run| run.setup.quantisation.as_ref()).map(|q| q.to_lowercase()).collect();
+        said.sort_unstable();
+        said.dedup();
+        <[String; 1]>::try_from(said).ok().map(|[only]| only)
+    };
+    match (of(&names.0), of(&names.1)) {
+        (Some(a), Some(b)) if label == "quantisation" && a != b => {
+            for run in &mut runs.runs {
+                let name = if run.environment == names.0 { &a } else { &b };
+                name.clone_into(&mut run.environment);
+            }
+            (a, b)
+        }
+        _ => names,
+    }
 }
 
 /// The environment a side names, or the only one it has.
@@ -135,8 +201,10 @@ fn needed(side: &Side, runs: &[Run]) -> Result<String, Error> {
     match &side.environment {
         Some(name) if known.contains(&name.as_str()) => Ok(name.clone()),
         Some(name) => ask(format!("'{}' has no environment '{name}'", side.path.display())),
-        None => match known.as_slice() {
-            [only] => Ok((*only).to_owned()),
+        // Where one name stands beside runs that nobody named, all of them are that side.
+        None => match known.iter().filter(|name| **name != Campaign::UNLABELLED).collect::<Vec<_>>().as_slice() {
+            [] => Ok(Campaign::UNLABELLED.to_owned()),
+            [only] => Ok((**only).to_owned()),
             _ => ask(format!("'{}' holds several environments", side.path.display())),
         },
     }
@@ -149,7 +217,8 @@ fn label(side: &Side, fallback: &str) -> String {
 
 fn relabel(runs: &mut Vec<Run>, side: &Side, name: &str) -> Result<(), Error> {
     let environment = needed(side, runs)?;
-    runs.retain(|run| run.environment == environment);
+    let unnamed = side.environment.is_none();
+    runs.retain(|run| run.environment == environment || unnamed && run.environment == Campaign::UNLABELLED);
     runs.iter_mut().for_each(|run| name.clone_into(&mut run.environment));
     Ok(())
 }
@@ -171,23 +240,60 @@ fn is_beyond(c: &Comparison) -> bool {
 
 fn gate(shown: &[&Comparison]) -> Outcome {
     let primary = || shown.iter().filter(|c| c.primary);
-    let open = |c: &Comparison| matches!(c.verdict.kind, VerdictKind::Inconclusive | VerdictKind::NotComparable);
     if primary().any(|c| is_beyond(c)) {
         Outcome::Refused
-    } else if primary().any(|c| open(c)) {
+    } else if primary().any(|c| is_open(c)) {
         Outcome::Undecided
     } else {
         Outcome::Done
     }
 }
 
-fn terminal(shown: &[&Comparison]) -> String {
+/// Each comparison as one line under its name, and beside it what kind of verdict that is. Figures of single runs stand there as well,
+/// since no interval speaks for them. With `--verbose` the sentence in full and every reason.
+fn terminal(shown: &[&Comparison], decision: Outcome, talk: &Talk) -> String {
     let mut text = String::new();
+    let mut advice: Vec<&str> = Vec::new();
+    let mut caveats = 0;
     for c in shown {
         text.push_str(&format!("{} · {} · {}\n", c.model, c.workload, c.label));
-        text.push_str(&format!("  {:<15} {}\n", c.verdict.kind.word(), c.verdict.text));
+        text.push_str(&format!("  {:<15} {}\n", c.verdict.word(), c.verdict.said));
+        if let (VerdictKind::NotComparable, Some(x), Some(y)) = (c.verdict.kind, c.mean_baseline, c.mean_candidate) {
+            let (x, y) = (significant(x, 4), significant(y, 4));
+            text.push_str(&format!(
+                "  {:<15} {} {x} {unit}, {} {y} {unit}\n",
+                "",
+                c.baseline,
+                c.candidate,
+                unit = c.unit
+            ));
+        }
+        if talk.is_verbose() {
+            text.push_str(&format!("  {:<15} {}\n", "in full", c.verdict.text));
+        }
+        let once = c.verdict.advice.as_deref().filter(|_| c.verdict.is_once());
+        advice.extend(once.filter(|text| !advice.contains(text)));
+        caveats += c.verdict.caveats.len() + c.verdict.because.len().saturating_sub(1);
     }
+    // One sentence is enough: that of the metric shown first.
+    if let Some(first) = advice.first() {
+        text.push_str(&format!("{first}\n"));
+    }
+    if caveats > 0 && !talk.is_verbose() {
+        text.push_str(&format!("{} and caveats: -v shows them\n", count(caveats, "reason")));
+    }
+    let open = shown.iter().filter(|c| c.primary && is_open(c)).count();
+    let primary = shown.iter().filter(|c| c.primary).count();
+    text.push_str(&match decision {
+        Outcome::Refused => "Worse beyond the margin.\n".to_owned(),
+        Outcome::Undecided => format!("No verdict on {open} of {}.\n", count(primary, "primary metric")),
+        Outcome::Done => "No regression beyond the margin.\n".to_owned(),
+    });
     text
+}
+
+fn is_open(c: &Comparison) -> bool {
+    matches!(c.verdict.kind, VerdictKind::Inconclusive | VerdictKind::NotComparable)
 }
 
 fn markdown(shown: &[&Comparison], names: &(String, String), analysis: &Analysis) -> String {
@@ -206,8 +312,8 @@ fn markdown(shown: &[&Comparison], names: &(String, String), analysis: &Analysis
             escape(&c.model),
             escape(&c.workload),
             escape(&c.label),
-            c.verdict.kind.word(),
-            escape(&c.verdict.text)
+            c.verdict.word(),
+            escape(&c.verdict.said)
         ));
     }
     text.push_str("\n</details>\n\n");

@@ -13,7 +13,7 @@ use crate::archive::{self, Discovery};
 use crate::error::Error;
 use crate::frame;
 use crate::ingest::{self, Ask, Intake};
-use crate::model::{Metric, Run};
+use crate::model::{Campaign, Metric, Run};
 use crate::verdict::{self, Settings, Study, report::Analysis};
 
 /// Draws below which a bootstrap limit is not worth printing (statistics contract 3.1).
@@ -50,9 +50,34 @@ pub struct Judging {
     /// What files lack (environment, model, workload), by glob
     #[arg(long, value_name = "FILE")]
     pub labels: Option<PathBuf>,
+    /// What is compared in place of environments: engine, model, quantisation, tool, engine_version, kv_dtype, parallel, prefix_cache or
+    /// speculative. Whatever follows from it may differ too
+    #[arg(long, value_name = "LABEL", value_parser = compared)]
+    pub compare_by: Option<String>,
+    /// Compare folders: the first folder in which the paths of the files differ is the arm, whatever its name
+    #[arg(long)]
+    pub arms_by_folder: bool,
+}
+
+/// A label that arms can be told apart by.
+fn compared(text: &str) -> Result<String, String> {
+    let label = if text == "quantization" { "quantisation" } else { text };
+    if Campaign::LABELS.contains(&label) {
+        return Ok(label.to_owned());
+    }
+    Err(format!("expected one of {}", Campaign::LABELS.join(", ")))
 }
 
 impl Judging {
+    /// What the person who asks adds to the files.
+    pub fn reading(&self) -> ingest::Options {
+        ingest::Options {
+            labels: self.labels.clone(),
+            compare_by: self.compare_by.clone(),
+            arms_by_folder: self.arms_by_folder,
+        }
+    }
+
     /// Checked settings.
     ///
     /// # Errors
@@ -126,6 +151,8 @@ pub fn judge(paths: &[PathBuf], judging: &Judging, scrub: bool, talk: &Talk) -> 
 /// Notes what was asked for, so that `verify` can make the same again.
 fn asked(mut judged: Judged, judging: &Judging, scrubbed: Option<Scrubbed>) -> Judged {
     judged.analysis.settings.asked.labels = judging.labels.is_some();
+    judged.analysis.settings.asked.compare_by = judging.compare_by.clone();
+    judged.analysis.settings.asked.arms_by_folder = judging.arms_by_folder;
     judged.analysis.settings.asked.scrubbed = scrubbed.is_some();
     Judged { scrubbed, ..judged }
 }
@@ -143,8 +170,7 @@ impl Memory {
     /// # Errors
     /// No run in any file, labels that cannot be used.
     pub fn runs_of(&mut self, found: &Discovery, judging: &Judging, paths: &[PathBuf]) -> Result<Intake, Error> {
-        let options = ingest::Options { labels: judging.labels.clone() };
-        let intake = ingest::again(found, &options, &mut self.files, SystemTime::now())?;
+        let intake = ingest::again(found, &judging.reading(), &mut self.files, SystemTime::now())?;
         if intake.runs.is_empty() { Err(nothing_to_judge(paths, intake.inputs.len())) } else { Ok(intake) }
     }
 
@@ -177,7 +203,7 @@ pub fn runs_of(paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Inta
 
 fn read(found: &Discovery, paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Intake, Error> {
     talk.detail(&format!("{} files", found.files.len()));
-    let intake = ingest::all(found, &ingest::Options { labels: judging.labels.clone() })?;
+    let intake = ingest::all(found, &judging.reading())?;
     for input in intake.inputs.iter().filter(|input| input.skipped) {
         talk.warn(&format!("{}: {}", input.path, input.reason.as_deref().unwrap_or("left out")));
     }

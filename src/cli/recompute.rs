@@ -94,6 +94,8 @@ fn judging(settings: &Value, labels: Option<&Path>) -> (Judging, bool) {
             .unwrap_or(intake::RESAMPLES),
         seed: settings.get("seed").and_then(Value::as_u64).unwrap_or(intake::SEED),
         labels: labels.map(Path::to_owned),
+        compare_by: from.get("compare_by").and_then(Value::as_str).map(str::to_owned),
+        arms_by_folder: from.get("arms_by_folder").and_then(Value::as_bool).unwrap_or(false),
     };
     (judging, asked.and_then(|asked| asked.get("scrubbed")).and_then(Value::as_bool).unwrap_or(false))
 }

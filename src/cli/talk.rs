@@ -50,6 +50,11 @@ impl Talk {
         if columns == 0 { WIDTH } else { usize::from(columns).max(WIDTH_MIN) }
     }
 
+    /// Whether every step and every caveat is wanted.
+    pub const fn is_verbose(&self) -> bool {
+        self.verbose
+    }
+
     /// A line of plain news.
     pub fn say(&self, line: &str) {
         if !self.quiet {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::name::UNLABELLED;
 use super::path_labels;
-use crate::model::{Campaign, Run};
+use crate::model::{Campaign, Run, without_quantisation};
 
 /// Settings that make two runs two cells, and how the workload says them.
 type Setting = (&'static str, fn(&Run) -> Option<String>);
@@ -24,21 +24,121 @@ const SETTINGS: &[Setting] = &[
     ("parallel", |run| run.setup.parallel.as_ref().map(|parallel| parallel.replace(' ', ""))),
     ("speculative", |run| run.setup.speculative.clone()),
     ("prefix_cache", |run| run.setup.prefix_cache.map(|on| if on { "cached" } else { "uncached" }.to_owned())),
+    // Only beside the runs where another label is compared.
+    ("environment", |run| run.setup.more.get(Campaign::ENVIRONMENT_KEY).cloned()),
 ];
 
 /// What is seen of each setting in each environment of a question.
 type Values = BTreeMap<(String, usize), BTreeSet<String>>;
 
-/// Parts cells of other tools' files by settings, then turns the arms where the campaign compares another label.
-pub(super) fn sort_out(runs: &mut [Run], campaigns: &[Campaign]) {
+/// Turns the arms where the campaign compares another label, then parts cells of other tools' files by settings.
+///
+/// Environments that are named after what differs between them (`bf16` and `fp8`, `vllm` and `sglang`) compare that label, asked or not.
+pub(super) fn sort_out(runs: &mut [Run], campaigns: &mut [Campaign]) {
     for campaign in campaigns {
-        let compared = campaign.compare_by.as_deref();
         let mut own: Vec<&mut Run> = runs.iter_mut().filter(|run| run.campaign == campaign.name).collect();
-        part(&mut own, compared);
-        if let Some(label) = compared {
-            turn(&mut own, label);
+        match campaign.compare_by.as_deref() {
+            Some(label) => turn(&mut own, label),
+            None => {
+                campaign.compare_by = named_after(&own).map(str::to_owned);
+                if let Some(label) = campaign.compare_by.as_deref() {
+                    own.iter_mut().for_each(|run| widen(run, label));
+                }
+            }
         }
+        part(&mut own, campaign.compare_by.as_deref());
     }
+}
+
+/// Names of arms that others are held against, where nobody says which. Of quantisations it is the one that was not quantised.
+const REFERENCES: &[&str] = &["native", "baseline", "base", "before", "main", "reference", "bf16", "fp16", "fp32"];
+
+/// Gives campaigns without a baseline the one that the name of an arm suggests.
+pub(super) fn reference(runs: &[Run], campaigns: &mut [Campaign]) {
+    for campaign in campaigns.iter_mut().filter(|campaign| campaign.baseline.is_none()) {
+        let own = || runs.iter().filter(|run| run.campaign == campaign.name).map(|run| run.environment.as_str());
+        let named = REFERENCES.iter().find_map(|name| own().find(|arm| arm.eq_ignore_ascii_case(name)));
+        campaign.baseline = named.map(str::to_owned);
+    }
+}
+
+/// Makes the cells of two sides meet that have no model in common, by widening the names of their models. Gives the label that is then compared.
+pub fn meet(runs: &mut [Run]) -> Option<&'static str> {
+    let label = meets(runs)?;
+    runs.iter_mut().for_each(|run| widen(run, label));
+    Some(label)
+}
+
+/// What two sides compare that have no model in common: the quantisation where the names differ in nothing else, or the models themselves.
+/// Nothing where cells meet already, or no label makes them.
+pub fn meets(runs: &[Run]) -> Option<&'static str> {
+    let shared = runs.iter().any(|a| runs.iter().any(|b| a.environment != b.environment && a.model == b.model));
+    if shared {
+        return None;
+    }
+    let stems: BTreeSet<String> = runs.iter().map(stem).collect();
+    let quantised = runs.iter().all(|run| run.setup.quantisation.is_some());
+    let mut of_arm: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    runs.iter().for_each(|run| _ = of_arm.entry(&run.environment).or_default().insert(&run.model));
+    if stems.len() == 1 && quantised {
+        return Some("quantisation");
+    }
+    of_arm.values().all(|models| models.len() == 1).then_some("model")
+}
+
+/// The label after whose values the environments of these runs are named.
+fn named_after(runs: &[&mut Run]) -> Option<&'static str> {
+    let environments: BTreeSet<&str> = runs.iter().map(|run| run.environment.as_str()).collect();
+    if environments.len() < 2 {
+        return None;
+    }
+    let same = |a: &str, b: &str| super::slug(a) == super::slug(b);
+    ["quantisation", "engine", "model"].into_iter().find(|label| {
+        runs.iter().all(|run| {
+            let arm = run.environment.as_str();
+            value(run, label).is_some_and(|value| match *label {
+                "quantisation" => path_labels::of_model(arm).is_some_and(|said| same(&said, &value)),
+                "engine" => same(&path_labels::spelled(arm), &value),
+                _ => same(arm, &value),
+            })
+        })
+    })
+}
+
+/// Gives a run the model name that it shares with the runs of the other arms.
+fn widen(run: &mut Run, label: &str) {
+    match label {
+        "quantisation" => run.model = stem(run),
+        "model" => Campaign::EVERY_MODEL.clone_into(&mut run.model),
+        _ => {}
+    }
+}
+
+/// The model without its quantisation.
+fn stem(run: &Run) -> String {
+    run.setup.quantisation.as_deref().map_or_else(|| run.model.clone(), |q| without_quantisation(&run.model, q))
+}
+
+/// What a run says of a label.
+fn value(run: &Run, label: &str) -> Option<String> {
+    let setup = &run.setup;
+    match label {
+        "engine" => setup.engine.as_deref().map(path_labels::spelled),
+        "engine_version" => setup.engine_version.clone(),
+        "model" => Some(run.model.clone()).filter(|model| model != UNLABELLED),
+        "quantisation" => setup.quantisation.as_ref().map(|q| q.to_lowercase()),
+        "tool" => setup.tool.clone(),
+        "kv_dtype" => setup.kv_dtype.as_ref().map(|kind| kind.to_lowercase()),
+        "parallel" => setup.parallel.clone(),
+        "prefix_cache" => setup.prefix_cache.map(|on| if on { "cached" } else { "uncached" }.to_owned()),
+        "speculative" => setup.speculative.clone(),
+        _ => None,
+    }
+}
+
+/// Whether a run lacks the label that its campaign compares.
+pub(super) fn lacks(run: &Run, label: &str) -> bool {
+    value(run, label).is_none()
 }
 
 /// One more word in the workload for each setting that differs within an environment of a question.
@@ -75,15 +175,13 @@ fn foreign(run: &Run) -> bool {
 
 /// Makes a label the arm. The environment goes to the settings, where it must agree like any other.
 fn turn(runs: &mut [&mut Run], label: &str) {
+    if !Campaign::LABELS.contains(&label) {
+        return;
+    }
     for run in runs {
-        let value = match label {
-            "engine" => run.setup.engine.as_deref().map(path_labels::spelled),
-            "quantisation" => run.setup.quantisation.as_ref().map(|q| q.to_lowercase()),
-            "tool" => run.setup.tool.clone(),
-            "model" => Some(std::mem::replace(&mut run.model, "every model".to_owned())),
-            _ => continue,
-        };
-        let own = std::mem::replace(&mut run.environment, value.unwrap_or_else(|| UNLABELLED.to_owned()));
+        let arm = value(run, label).unwrap_or_else(|| UNLABELLED.to_owned());
+        widen(run, label);
+        let own = std::mem::replace(&mut run.environment, arm);
         if own != UNLABELLED {
             run.setup.more.insert(Campaign::ENVIRONMENT_KEY.to_owned(), own);
         }
@@ -128,7 +226,7 @@ mod tests {
 
     fn sorted(mut runs: Vec<Run>, compare_by: Option<&str>) -> Vec<(String, String)> {
         let compare_by = compare_by.map(str::to_owned);
-        sort_out(&mut runs, &[Campaign { name: "c".into(), compare_by, ..Campaign::default() }]);
+        sort_out(&mut runs, &mut [Campaign { name: "c".into(), compare_by, ..Campaign::default() }]);
         runs.into_iter().map(|run| (run.environment, run.workload)).collect()
     }
 
@@ -151,6 +249,34 @@ mod tests {
     fn a_setting_that_only_differs_between_environments_is_left_to_the_verdict() {
         let runs = vec![run("native", "vLLM", 8.0), run("docker", "SGLang", 8.0)];
         assert_eq!(sorted(runs, None), pairs(&[("native", "random-1024-128"), ("docker", "random-1024-128")]));
+    }
+
+    #[test]
+    fn the_names_of_models_give_way_where_quantisations_are_the_arms() {
+        let made = |model: &str, quantisation: &str| {
+            let mut run = run(UNLABELLED, "vLLM", 8.0);
+            run.model = model.into();
+            run.setup.quantisation = Some(quantisation.into());
+            run
+        };
+        let mut runs = vec![made("Nano-30B-A3B-BF16", "bf16"), made("Nano-30B-A3B-FP8", "fp8")];
+        let compare_by = Some("quantisation".to_owned());
+        sort_out(&mut runs, &mut [Campaign { name: "c".into(), compare_by, ..Campaign::default() }]);
+        let said: Vec<(&str, &str)> = runs.iter().map(|run| (run.environment.as_str(), run.model.as_str())).collect();
+        assert_eq!(said, [("bf16", "Nano-30B-A3B"), ("fp8", "Nano-30B-A3B")]);
+    }
+
+    #[test]
+    fn arms_that_are_named_after_what_differs_compare_it() {
+        let mut runs = vec![run("vllm", "vLLM", 8.0), run("sglang", "SGLang", 8.0)];
+        let mut campaigns = [Campaign { name: "c".into(), ..Campaign::default() }];
+        sort_out(&mut runs, &mut campaigns);
+        assert_eq!(campaigns[0].compare_by.as_deref(), Some("engine"));
+        assert_eq!((runs[0].environment.as_str(), runs[1].environment.as_str()), ("vllm", "sglang"));
+        let mut mixed = vec![run("native", "vLLM", 8.0), run("docker", "SGLang", 8.0)];
+        campaigns[0].compare_by = None;
+        sort_out(&mut mixed, &mut campaigns);
+        assert_eq!(campaigns[0].compare_by, None);
     }
 
     #[test]

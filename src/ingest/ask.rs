@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::arms;
 use super::labels::SCHEMA;
 use super::name::UNLABELLED;
 use crate::archive::Found;
@@ -34,11 +35,16 @@ pub(super) fn ask<'a>(runs: &[Run], campaigns: &[Campaign], found: impl Fn(&str)
     let mut groups: BTreeMap<(String, bool, bool), Group> = BTreeMap::new();
     let (mut environments, mut models) = (BTreeSet::new(), BTreeSet::new());
     let mut labelled: BTreeSet<String> = BTreeSet::new();
+    let mut others: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for run in runs {
         let path = below(&run.source.path, found(&run.source.path));
         // Where another label tells the arms apart nobody needs an environment.
-        let another = campaigns.iter().any(|c| c.name == run.campaign && c.compare_by.is_some());
-        let (environment, model) = (run.environment == UNLABELLED && !another, run.model == UNLABELLED);
+        let another = campaigns.iter().find(|c| c.name == run.campaign).and_then(|c| c.compare_by.as_deref());
+        let compared = another.filter(|label| *label != "model" && arms::lacks(run, label));
+        let (environment, model) = (run.environment == UNLABELLED && another.is_none(), run.model == UNLABELLED);
+        if let Some(label) = compared {
+            others.entry(label.to_owned()).or_default().insert(path.clone());
+        }
         if !environment && !model {
             labelled.insert(path);
             continue;
@@ -63,16 +69,23 @@ pub(super) fn ask<'a>(runs: &[Run], campaigns: &[Campaign], found: impl Fn(&str)
         }
         group.paths.insert(path);
     }
-    if groups.is_empty() {
+    if groups.is_empty() && others.is_empty() {
         return None;
     }
+    let compared = others.iter().map(|(label, paths)| (label.as_str(), paths));
     let said: Vec<String> = [("environment", &environments), ("model", &models)]
         .into_iter()
+        .chain(compared)
         .filter(|(_, paths)| !paths.is_empty())
         .map(|(label, paths)| format!("{} no {label}", sentence(paths)))
         .collect();
-    let others: BTreeSet<String> = labelled;
-    Some(Ask { message: said.join("; "), labels: file(&groups, &others) })
+    let mut labels = file(&groups, &labelled);
+    for (label, paths) in &others {
+        for path in paths {
+            labels.push_str(&format!("\n[[files]]\nglob = {}\n{label} = \"\"\n", quoted(&escape(path))));
+        }
+    }
+    Some(Ask { message: said.join("; "), labels })
 }
 
 fn sentence(paths: &BTreeSet<String>) -> String {

@@ -116,31 +116,41 @@ pub struct FileLabels {
     pub osl: Option<f64>,
     /// Requests of a run.
     pub requests: Option<f64>,
+    /// What holds whatever the file says: the same keys, without `glob` and `set`.
+    pub set: Option<Box<FileLabels>>,
+}
+
+/// An empty value is a blank that nobody filled in yet.
+fn blank(value: &mut Option<String>) {
+    if value.as_ref().is_some_and(|text| text.trim().is_empty()) {
+        *value = None;
+    }
+}
+
+impl FileLabels {
+    fn forget_empty(&mut self) {
+        for value in [
+            &mut self.environment,
+            &mut self.model,
+            &mut self.workload,
+            &mut self.machine,
+            &mut self.engine,
+            &mut self.engine_version,
+            &mut self.model_id,
+            &mut self.quantisation,
+        ] {
+            blank(value);
+        }
+        if let Some(set) = &mut self.set {
+            set.forget_empty();
+        }
+    }
 }
 
 impl Labels {
-    /// An empty value is a blank that nobody filled in yet.
     fn forget_empty(&mut self) {
-        let blank = |value: &mut Option<String>| {
-            if value.as_ref().is_some_and(|text| text.trim().is_empty()) {
-                *value = None;
-            }
-        };
         blank(&mut self.compare_by);
-        for rule in self.files.iter_mut().chain([&mut self.defaults]) {
-            for value in [
-                &mut rule.environment,
-                &mut rule.model,
-                &mut rule.workload,
-                &mut rule.machine,
-                &mut rule.engine,
-                &mut rule.engine_version,
-                &mut rule.model_id,
-                &mut rule.quantisation,
-            ] {
-                blank(value);
-            }
-        }
+        self.files.iter_mut().chain([&mut self.defaults]).for_each(FileLabels::forget_empty);
     }
 }
 
@@ -212,6 +222,12 @@ fn parse(text: &str) -> Result<Labels, Error> {
                 .detail(format!("expected per cent above 0, found {margin}")));
         }
     }
+    let set_in_set = |rule: &FileLabels| rule.set.as_ref().is_some_and(|set| set.set.is_some() || !set.glob.is_empty());
+    if let Some(place) = labels.files.iter().position(set_in_set) {
+        return Err(Error::archive("a rule sets what is no label")
+            .at(Place::Field(format!("files[{place}].set")))
+            .detail("expected labels such as model or quantisation, found a pattern or another set"));
+    }
     for (place, rule) in labels.files.iter().enumerate() {
         let key = |name: &str| Place::Field(format!("files[{place}].{name}"));
         if rule.glob.is_empty() {
@@ -220,7 +236,13 @@ fn parse(text: &str) -> Result<Labels, Error> {
                 .detail("expected a pattern, found nothing"));
         }
         glob(&rule.glob).map_err(|cause| Error::archive("a pattern is not valid").at(key("glob")).because(cause))?;
-        for (name, moment) in [("started_utc", &rule.started_utc), ("ended_utc", &rule.ended_utc)] {
+        let set = rule.set.as_deref();
+        for (name, moment) in [
+            ("started_utc", &rule.started_utc),
+            ("ended_utc", &rule.ended_utc),
+            ("set.started_utc", set.map_or(&None, |set| &set.started_utc)),
+            ("set.ended_utc", set.map_or(&None, |set| &set.ended_utc)),
+        ] {
             if let Some(text) = moment.as_deref().filter(|text| crate::model::Instant::parse(text).is_none()) {
                 return Err(Error::archive("a moment is not valid")
                     .at(key(name))

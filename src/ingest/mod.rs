@@ -19,6 +19,7 @@ mod facts;
 mod figure;
 mod fill;
 mod flat;
+mod folders;
 mod genai_bench;
 mod guidellm;
 mod h200_ab;
@@ -71,6 +72,7 @@ use crate::error::Error;
 use crate::model::{Campaign, Course, Extra, Facts, Reading, Run, Sample, Series, Setup, Status};
 use crate::verdict::report::Input;
 
+pub use arms::{meet, meets};
 pub use ask::Ask;
 pub use facts::parse_facts;
 pub use figure::Figure;
@@ -291,6 +293,10 @@ pub struct Piece {
 pub struct Options {
     /// A `labels.toml` for everything below the given folders that has none of its own.
     pub labels: Option<PathBuf>,
+    /// Label that tells the arms apart, one of [`Campaign::LABELS`], in place of what campaigns say.
+    pub compare_by: Option<String>,
+    /// Whether the first folders in which paths differ are the arms.
+    pub arms_by_folder: bool,
 }
 
 /// Everything that was read.
@@ -325,7 +331,7 @@ pub fn all(found: &Discovery, options: &Options) -> Result<Intake, Error> {
     let given = options.labels.as_deref().map(labels::from_command_line).transpose()?;
     let places = belong::places(found, belong::reports_of);
     let looks = look::at_all(found, &places);
-    assemble::assemble(found, looks, &places, given)
+    assemble::assemble(found, looks, &places, given, options)
 }
 
 /// As [`all`], and reads only those files again that are not the ones which `memory` holds.
@@ -335,5 +341,5 @@ pub fn all(found: &Discovery, options: &Options) -> Result<Intake, Error> {
 pub fn again(found: &Discovery, options: &Options, memory: &mut Memory, now: SystemTime) -> Result<Intake, Error> {
     let given = options.labels.as_deref().map(labels::from_command_line).transpose()?;
     let (places, looks) = memory.look(found, now);
-    assemble::assemble(found, looks, &places, given)
+    assemble::assemble(found, looks, &places, given, options)
 }

@@ -40,6 +40,9 @@ pub(super) fn apply(
             for (place, (pattern, rule)) in rules.iter().enumerate() {
                 if below.iter().any(|path| pattern.is_match(path)) {
                     used.insert(place);
+                    if let Some(set) = &rule.set {
+                        over(draft, set, report);
+                    }
                     fill(&mut draft.piece, rule);
                 }
             }
@@ -135,6 +138,50 @@ fn fill(piece: &mut Piece, rule: &FileLabels) {
           machine, engine, engine_version, model_id, quantisation, batch, isl, osl, requests);
     piece.started = piece.started.or_else(|| Instant::parse(rule.started_utc.as_deref()?));
     piece.ended = piece.ended.or_else(|| Instant::parse(rule.ended_utc.as_deref()?));
+}
+
+/// Puts what a person set in place of what the file says, and notes what stood there.
+fn over(draft: &mut Draft, set: &FileLabels, report: &mut report::Report) {
+    let piece = &mut draft.piece;
+    let mut changed = Vec::new();
+    macro_rules! over {
+        ($($name:literal $value:expr, $field:expr);* $(;)?) => {
+            $(if let Some(value) = $value {
+                if let Some(was) = $field.take().filter(|was| *was != value) {
+                    changed.push(format!("{} '{value}' in place of '{was}'", $name));
+                }
+                $field = Some(value);
+            })*
+        };
+    }
+    // Who says which model it is says it of its id too, and of the quantisation that the name holds.
+    let model_id = set.model_id.clone().or_else(|| piece.setup.model_id.as_ref().and(set.model.clone()));
+    let quantisation = set.quantisation.clone().or_else(|| path_labels::of_model(set.model.as_deref()?));
+    if set.model_id.is_some() || set.model.is_some() {
+        piece.setup.model_served = None;
+    }
+    over!(
+        "environment" set.environment.clone(), piece.environment;
+        "model" set.model.clone(), piece.model;
+        "workload" set.workload.clone(), piece.workload;
+        "repeat" set.repeat, piece.repeat;
+        "block" set.block, piece.block;
+        "position" set.position, piece.position;
+        "machine" set.machine.clone(), piece.setup.machine;
+        "engine" set.engine.clone(), piece.setup.engine;
+        "engine version" set.engine_version.clone(), piece.setup.engine_version;
+        "model id" model_id, piece.setup.model_id;
+        "quantisation" quantisation, piece.setup.quantisation;
+        "concurrency" set.batch, piece.setup.batch;
+        "input length" set.isl, piece.setup.isl;
+        "output length" set.osl, piece.setup.osl;
+        "number of requests" set.requests, piece.setup.requests;
+    );
+    piece.started = set.started_utc.as_deref().and_then(Instant::parse).or(piece.started);
+    piece.ended = set.ended_utc.as_deref().and_then(Instant::parse).or(piece.ended);
+    if !changed.is_empty() {
+        report.note(draft.main, format!("set by a label: {}", changed.join(", ")));
+    }
 }
 
 /// Label from the id, or id and the rest from the label.
@@ -257,7 +304,14 @@ fn folder_name(found: &Discovery, draft: &Draft, home: Option<&Home>) -> String 
     labelled.or_else(|| home?.campaign.as_ref().map(|campaign| campaign.name.clone())).unwrap_or_else(|| {
         let root = found.files.get(draft.main).map_or("input", |file| file.root.as_str());
         let base = found.files.get(draft.main).map_or("", |file| file.base.as_str());
-        if draft.home == base { root.to_owned() } else { draft.home.rsplit('/').next().unwrap_or(root).to_owned() }
+        if draft.home == base {
+            root.to_owned()
+        } else if draft.home.is_empty() {
+            // Several folders were given, and they are the arms: no name is theirs alone.
+            "comparison".to_owned()
+        } else {
+            draft.home.rsplit('/').next().unwrap_or(root).to_owned()
+        }
     })
 }
 

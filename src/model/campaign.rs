@@ -60,7 +60,19 @@ pub struct Campaign {
 
 impl Campaign {
     /// Labels that may tell arms apart in place of the environment.
-    pub const LABELS: &[&str] = &["engine", "model", "quantisation", "tool"];
+    pub const LABELS: &[&str] = &[
+        "engine",
+        "model",
+        "quantisation",
+        "tool",
+        "engine_version",
+        "kv_dtype",
+        "parallel",
+        "prefix_cache",
+        "speculative",
+    ];
+    /// Model label of a campaign whose arms are models.
+    pub const EVERY_MODEL: &str = "every model";
     /// Stands for an environment or a model that neither a file nor a label names.
     pub const UNLABELLED: &str = "unlabelled";
     /// Key among a run's further settings under which its own environment stands where another label is compared.

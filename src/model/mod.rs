@@ -15,6 +15,7 @@ pub mod paper;
 pub mod price;
 pub mod raw;
 pub mod run;
+pub mod stem;
 pub mod time;
 mod weights;
 
@@ -28,4 +29,5 @@ pub use paper::{Author, Correction, Paper};
 pub use price::{Billing, LimitFacts, PriceFacts, ReferenceFacts};
 pub use raw::{RawRow, RawText, Shape};
 pub use run::{Extra, ExtraValue, Origin, Reading, Run, Sample, Series, Setup, Source, Status};
+pub use stem::without_quantisation;
 pub use time::Instant;

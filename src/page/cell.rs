@@ -7,7 +7,7 @@ use askama::Template;
 use super::across::{self, About};
 use super::campaign::{self, GroupView, OrderView};
 use super::cell_figures;
-use super::comparison::{Account, RowView};
+use super::comparison::{Account, RowView, in_short};
 use super::figure::{self, FigureView};
 use super::index::{Link, Site, run_href, slug};
 use super::kind::{Draft, Drawn, Kind, Rows};
@@ -169,7 +169,7 @@ fn page(site: &Site<'_>, path: &str, of: &CellOf<'_, '_>) -> Result<String, aska
     let name = if of.workload.is_empty() { of.model.clone() } else { format!("{} · {}", of.model, of.workload) };
     let told = pair::told(&of.comparisons);
     let title = format!("Why that verdict? {name} – {} – sparkbench", campaign.name);
-    let description = told.first().map_or_else(|| title.clone(), |(_, c)| c.verdict.text.clone());
+    let description = told.first().map_or_else(|| title.clone(), |(_, c)| format!("{}: {}.", c.label, c.verdict.said));
     let several = of.environments().len() > 2;
     let subject = |c: &Comparison| match several {
         true => format!("{}, {} against {}", c.label, c.candidate, c.baseline),
@@ -193,10 +193,11 @@ fn page(site: &Site<'_>, path: &str, of: &CellOf<'_, '_>) -> Result<String, aska
         said: told
             .iter()
             .map(|(anchor, c)| SaidView {
-                badge: words::verdict(c.verdict.kind),
+                badge: words::judged(c),
                 subject: format!("{}:", subject(c)),
                 href: format!("#{anchor}"),
-                text: words::typeset(&words::sentence(&c.verdict.text, &site.names())),
+                text: in_short(c),
+                caveats: c.verdict.caveats.len(),
             })
             .collect(),
         questions: questions(of, &full),

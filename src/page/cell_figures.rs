@@ -66,7 +66,7 @@ pub fn slope(site: &Site<'_>, id: &str, root: &str, c: &Comparison) -> Option<Fi
 pub fn means(site: &Site<'_>, id: &str, groups: &[&Group], comparisons: &[&Comparison]) -> Option<FigureView> {
     let first = groups.first()?;
     // Without a true zero the length of a bar means nothing.
-    if first.cv_pct.is_none() && comparisons.iter().all(|c| c.overhead_pct.is_none()) {
+    if first.cv_pct.is_none() && comparisons.iter().all(|c| c.change_pct.is_none()) {
         return None;
     }
     let bar = |group: &&Group| bars::Bar {
@@ -80,7 +80,7 @@ pub fn means(site: &Site<'_>, id: &str, groups: &[&Group], comparisons: &[&Compa
     let own: Vec<&Comparison> = comparisons.iter().copied().filter(|c| c.metric == first.metric).collect();
     let finding = match own[..] {
         [] => None,
-        [only] => Some(statement(site, &only.verdict.text)),
+        [only] => Some(words::typeset(&words::sentence(&only.verdict.said, &site.names()))),
         _ => Some(each(&own)),
     };
     let chart = Bars {
@@ -95,23 +95,16 @@ pub fn means(site: &Site<'_>, id: &str, groups: &[&Group], comparisons: &[&Compa
 
 /// The verdict of every candidate in one sentence.
 fn each(comparisons: &[&Comparison]) -> String {
-    let said =
-        |c: &&Comparison| format!("{} against {} {}", c.candidate, c.baseline, words::verdict(c.verdict.kind).word);
+    let said = |c: &&Comparison| format!("{} against {} {}", c.candidate, c.baseline, words::judged(c).word);
     let one = comparisons
         .iter()
         .all(|c| c.verdict.kind == comparisons[0].verdict.kind && c.baseline == comparisons[0].baseline);
     if one {
         let names: Vec<&str> = comparisons.iter().map(|c| c.candidate.as_str()).collect();
-        let (word, baseline) = (words::verdict(comparisons[0].verdict.kind).word, &comparisons[0].baseline);
+        let (word, baseline) = (words::judged(comparisons[0]).word, &comparisons[0].baseline);
         return format!("Against {baseline}: {} {word}.", names.join(", "));
     }
     format!("{}.", comparisons.iter().map(said).collect::<Vec<_>>().join("; "))
-}
-
-/// The statement of a verdict without its caveats, as a sentence.
-fn statement(site: &Site<'_>, text: &str) -> String {
-    let first = text.split("; ").next().unwrap_or(text);
-    words::typeset(&words::sentence(first, &site.names()))
 }
 
 /// How far the runs of each environment lie apart.

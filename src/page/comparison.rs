@@ -7,7 +7,7 @@ use super::number::{self, ABSENT, decimals, fixed, p, plain, signed};
 use super::words::{self, Badge};
 use crate::model::within;
 use crate::verdict::number::decimals as sentence_decimals;
-use crate::verdict::report::{Comparison, Interval, NamedInterval, TReport};
+use crate::verdict::report::{Comparison, Interval, TReport};
 use crate::verdict::stability;
 
 /// One row of numbers.
@@ -32,10 +32,12 @@ pub struct RowView {
     pub difference: String,
     /// Its interval.
     pub difference_ci: String,
-    /// Per cent.
-    pub overhead: String,
+    /// How much more or less of the metric there is, per cent.
+    pub change: String,
     /// Its interval.
-    pub overhead_ci: String,
+    pub change_ci: String,
+    /// Candidate over baseline.
+    pub ratio: String,
     /// Holm-adjusted p.
     pub holm: String,
     /// Smallest margin that would have passed, per cent.
@@ -60,7 +62,9 @@ pub struct Account {
     pub label: String,
     /// Verdict.
     pub badge: Badge,
-    /// The sentence of the verdict, caveats included.
+    /// The line of the verdict, as people say it.
+    pub said: String,
+    /// The sentence of the verdict in full, test and caveats included.
     pub text: String,
     /// Reason codes.
     pub reasons: Vec<String>,
@@ -108,8 +112,9 @@ impl RowView {
             n_candidate: c.n_candidate,
             difference: c.difference.map_or_else(|| ABSENT.to_owned(), |d| signed(d, absolute)),
             difference_ci: c.difference_ci.map_or_else(String::new, |ci| number::ends(ci, absolute)),
-            overhead: c.overhead_pct.map_or_else(|| ABSENT.to_owned(), |x| format!("{} %", signed(x, percent))),
-            overhead_ci: c.overhead_ci.as_ref().map_or_else(String::new, |ci| number::ends(bare(ci), percent)),
+            change: c.change_pct.map_or_else(|| ABSENT.to_owned(), |x| format!("{} %", signed(x, percent))),
+            change_ci: c.change_ci.map_or_else(String::new, |ci| number::ends(ci, percent)),
+            ratio: c.ratio.map_or_else(|| ABSENT.to_owned(), |ratio| fixed(ratio, 2)),
             holm: number::p_or(c.p_adjusted.holm),
             smallest: c
                 .tost
@@ -120,7 +125,7 @@ impl RowView {
             runs_needed: c.runs_needed.map_or_else(|| ABSENT.to_owned(), number::count),
             runs_to_decide: c.runs_to_decide.map(number::count),
             stable: super::stable::short(c),
-            badge: words::verdict(c.verdict.kind),
+            badge: words::judged(c),
         }
     }
 }
@@ -142,7 +147,8 @@ impl Account {
         Self {
             anchor: anchor.to_owned(),
             label: c.label.clone(),
-            badge: words::verdict(c.verdict.kind),
+            badge: words::judged(c),
+            said: in_short(c),
             text: words::typeset(&c.verdict.text),
             reasons: c.verdict.reasons.clone(),
             family: family(c),
@@ -161,7 +167,7 @@ pub struct Brief {
     pub label: String,
     /// Verdict.
     pub badge: Badge,
-    /// The sentence of the verdict, caveats included.
+    /// The line of the verdict, as people say it.
     pub text: String,
     /// The tests and the stability in one line.
     pub line: String,
@@ -191,11 +197,16 @@ impl Brief {
         Self {
             anchor: anchor.to_owned(),
             label: c.label.clone(),
-            badge: words::verdict(c.verdict.kind),
-            text: words::typeset(&c.verdict.text),
+            badge: words::judged(c),
+            text: in_short(c),
             line: parts.join("; "),
         }
     }
+}
+
+/// The line of a verdict as a page prints it, with its full stop.
+pub fn in_short(c: &Comparison) -> String {
+    words::typeset(&format!("{}.", c.verdict.said))
 }
 
 type Row = (String, String, String);
@@ -219,24 +230,27 @@ fn estimate(c: &Comparison) -> Vec<Row> {
         ));
     }
     let percent = percent_decimals(c);
-    if let (Some(x), Some(ci)) = (c.overhead_pct, &c.overhead_ci) {
-        let text = format!("{} % {}", signed(x, percent), number::ends(bare(ci), percent));
-        rows.push(row("Overhead", text, format!("{}; the interval of the verdict", words::method(&ci.method))));
+    let within = |overhead: Interval| c.change_within(overhead).map(percent_interval);
+    if let (Some(x), Some(ci), Some(named)) = (c.change_pct, c.change_ci, &c.overhead_ci) {
+        let text = format!("{} % {}", signed(x, percent), number::ends(ci, percent));
+        rows.push(row("Change", text, format!("{}; the interval of the verdict", words::method(&named.method))));
     }
-    if let Some(ci) = c.overhead_ci90 {
-        rows.push(row("Overhead, 90 % interval", percent_interval(ci), "the one a reading of sameness uses"));
+    if let Some(text) = c.overhead_ci90.and_then(within) {
+        rows.push(row("Change, 90 % interval", text, "the one a reading of sameness uses"));
     }
-    if let Some(ci) = c.fieller_overhead_pct {
-        rows.push(row("Overhead, Fieller", percent_interval(ci), ""));
+    if let Some(text) = c.fieller_overhead_pct.and_then(within) {
+        rows.push(row("Change, Fieller", text, ""));
     }
-    if let Some(ci) = &c.bootstrap_overhead_pct {
+    if let Some(ci) = &c.bootstrap_overhead_pct
+        && let Some(text) = within(Interval::new(ci.low, ci.high))
+    {
         let remark: Vec<String> = std::iter::once(words::method(&ci.method))
             .chain(c.bootstrap_flags.iter().map(|f| words::flag(f)))
             .collect();
-        rows.push(row("Overhead, bootstrap", percent_interval(bare(ci)), remark.join("; ")));
+        rows.push(row("Change, bootstrap", text, remark.join("; ")));
     }
-    if let Some(ci) = c.log_ratio_overhead_pct {
-        rows.push(row("Overhead, on logs", percent_interval(ci), "Welch on logarithms: ratio of geometric means"));
+    if let Some(text) = c.log_ratio_overhead_pct.and_then(within) {
+        rows.push(row("Change, on logs", text, "Welch on logarithms: ratio of geometric means"));
     }
     if let Some(loss) = c.loss_pct {
         rows.push(row(
@@ -362,15 +376,14 @@ fn sameness(c: &Comparison) -> Vec<Row> {
 
 fn without(c: &Comparison) -> Vec<Row> {
     let Some(w) = &c.without_flagged else { return Vec::new() };
-    let value = match (w.overhead_pct, w.low, w.high) {
-        (Some(x), Some(low), Some(high)) => {
-            let ci = Interval::new(low, high);
-            format!("{} % {}", signed(x, decimals(half(ci))), number::interval(ci))
-        }
-        (Some(x), ..) => format!("{} %", signed(x, scale(Some(x)))),
+    let change = w.overhead_pct.and_then(|x| c.change_of(x));
+    let ends = w.low.zip(w.high).and_then(|(low, high)| c.change_within(Interval::new(low, high)));
+    let value = match (change, ends) {
+        (Some(x), Some(ci)) => format!("{} % {}", signed(x, decimals(half(ci))), number::interval(ci)),
+        (Some(x), None) => format!("{} %", signed(x, scale(Some(x)))),
         _ => ABSENT.into(),
     };
-    vec![row("Overhead", value, format!("left out, for reading only: {}", w.left_out.join(", ")))]
+    vec![row("Change", value, format!("left out, for reading only: {}", w.left_out.join(", ")))]
 }
 
 fn family(c: &Comparison) -> String {
@@ -381,10 +394,10 @@ fn family(c: &Comparison) -> String {
     }
 }
 
-/// Decimals of the overhead of a comparison.
+/// Decimals of the change of a comparison.
 pub fn percent_decimals(c: &Comparison) -> usize {
     // The digits of the sentences: a table that disagrees with the verdict beside it would only raise doubts.
-    c.overhead_ci.as_ref().map_or_else(|| scale(c.overhead_pct), |ci| sentence_decimals(ci.low, ci.high))
+    c.change_ci.map_or_else(|| scale(c.change_pct), |ci| sentence_decimals(ci.low, ci.high))
 }
 
 fn percent_interval(ci: Interval) -> String {
@@ -414,8 +427,4 @@ fn scale(value: Option<f64>) -> usize {
 
 fn half(ci: Interval) -> f64 {
     (ci.high - ci.low) / 2.0
-}
-
-fn bare(ci: &NamedInterval) -> Interval {
-    Interval::new(ci.low, ci.high)
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use askama::Template;
 
 use super::across::{self, Cells, Ways};
+use super::comparison::in_short;
 use super::figure::FigureView;
 use super::index::{Link, Site};
 use super::kind::{AcrossRows, Draft, Drawn, Kind, Rows};
@@ -177,8 +178,8 @@ fn table(site: &Site<'_>, ways: &Ways, cells: &Cells<'_>, k: usize, found: &Engi
             .map(|c| VerdictView {
                 candidate: c.candidate.clone(),
                 metric: c.label.clone(),
-                badge: words::verdict(c.verdict.kind),
-                text: words::typeset(&c.verdict.text),
+                badge: words::judged(c),
+                text: in_short(c),
             })
             .collect(),
         baseline: baseline.map(|row| row.label.clone()).unwrap_or_default(),
@@ -204,11 +205,11 @@ fn figure(
             href: cells.href(site, ROOT, &row.cell),
         })
         .collect();
-    let said: Vec<&str> = found
+    let said: Vec<String> = found
         .comparisons
         .iter()
         .filter(|c| c.metric == FIRST && drawn.iter().any(|row| row.label == c.candidate))
-        .map(|c| c.verdict.text.as_str())
+        .map(|c| words::sentence(&c.verdict.said, &site.names()))
         .collect();
     let chart = Bars {
         title: format!("Output throughput of {} by engine: {shape}", found.model),

@@ -116,6 +116,12 @@ pub const COLUMNS: &[&str] = &[
     "verdict_text",
     "reasons",
     "caveats",
+    "ratio",
+    "change_pct",
+    "change_low",
+    "change_high",
+    "said",
+    "advice",
     "pooled",
 ];
 
@@ -144,6 +150,7 @@ fn cells(c: &Comparison, pooled: bool) -> Vec<String> {
     };
     let (d_low, d_high) = ends(c.difference_ci);
     let (o_low, o_high, o_method) = named(c.overhead_ci.as_ref());
+    let (c_low, c_high) = ends(c.change_ci);
     let (n_low, n_high) = ends(c.overhead_ci90);
     let (f_low, f_high) = ends(c.fieller_overhead_pct);
     let (b_low, b_high, b_method) = named(c.bootstrap_overhead_pct.as_ref());
@@ -223,6 +230,12 @@ fn cells(c: &Comparison, pooled: bool) -> Vec<String> {
         text(&c.verdict.text),
         text(&c.verdict.reasons.join(" ")),
         text(&c.verdict.caveats.join("; ")),
+        optional(c.ratio),
+        optional(c.change_pct),
+        c_low,
+        c_high,
+        text(&c.verdict.said),
+        text(c.verdict.advice.as_deref().unwrap_or("")),
         pooled.to_string(),
     ]
 }

@@ -3,6 +3,8 @@
 use askama::Template;
 
 use super::badge;
+use super::campaign::cell;
+use super::comparison::RowView;
 use super::figure::{self, FigureView};
 use super::index::{Ground, Site, by_trap, overall, trap_href, worst};
 use super::kind::{Draft, Drawn, Kind, Rows};
@@ -20,6 +22,8 @@ struct Front {
     card: Option<String>,
     heading: String,
     intro: Option<String>,
+    /// What to add where nothing is compared.
+    to_compare: Option<String>,
     cards: Vec<Card>,
     downloads: Vec<(&'static str, String, String)>,
     /// Path and address of this version.
@@ -39,9 +43,46 @@ struct Card {
     eyebrow: String,
     question: String,
     said: Said,
+    /// Figures of single runs beside each other, where there is nothing but these.
+    singles: Vec<Single>,
     forest: Option<FigureView>,
     strip: TrapStrip,
     provenance: Vec<Fact>,
+}
+
+/// One pair of single runs.
+pub struct Single {
+    /// Model, workload and arms.
+    pub heading: String,
+    /// Baseline.
+    pub baseline: String,
+    /// Candidate.
+    pub candidate: String,
+    /// A metric each.
+    pub rows: Vec<RowView>,
+}
+
+/// The tables of a campaign whose comparisons are all of single runs; none where there is any verdict.
+pub fn singles(campaign: &CampaignReport, comparisons: &[(&str, &Comparison)]) -> Vec<Single> {
+    if !comparisons.iter().all(|(_, c)| c.verdict.is_once()) {
+        return Vec::new();
+    }
+    let mut tables: Vec<Single> = Vec::new();
+    for (anchor, c) in comparisons {
+        let pair = format!("{} against {}", c.candidate, c.baseline);
+        let heading = format!("{}: {pair}", cell(campaign, &c.model, &c.workload));
+        let row = RowView::new(anchor, c);
+        match tables.iter_mut().find(|table| table.heading == heading) {
+            Some(table) => table.rows.push(row),
+            None => tables.push(Single {
+                heading,
+                baseline: c.baseline.clone(),
+                candidate: c.candidate.clone(),
+                rows: vec![row],
+            }),
+        }
+    }
+    tables
 }
 
 /// The answer of a campaign.
@@ -50,12 +91,18 @@ pub struct Said {
     pub first: Option<SentenceView>,
     /// What belongs to it.
     pub rest: Vec<SentenceView>,
+    /// Caveats, under the beginning of the sentence that they qualify.
+    pub caveats: Vec<(String, Vec<String>)>,
+    /// How many.
+    pub count: usize,
 }
 
 /// A sentence and what it rests on.
 pub struct SentenceView {
     /// As `verdict` words it.
     pub text: String,
+    /// What qualifies it.
+    pub caveats: Vec<String>,
     /// Where its grounds stand.
     pub because: Vec<Ground>,
 }
@@ -164,6 +211,7 @@ pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
             Vec::new()
         },
         cff: published && cite::cff(site).is_some(),
+        to_compare: site.analysis.to_compare.clone(),
         shell,
         heading,
         intro,
@@ -191,6 +239,7 @@ fn card(site: &Site<'_>, campaign: &CampaignReport) -> Card {
         eyebrow: eyebrow(site, campaign),
         question: campaign.question.clone().unwrap_or_else(|| campaign.title.clone()),
         said: said(site, "", campaign),
+        singles: singles(campaign, &shown),
         // Two campaigns may share the title of their chart; the box around its numbers needs a name of its own.
         forest: figure::forest(&format!("{id}-forest"), &forest_title(campaign), campaign, &shown, "").map(
             |mut figure| {
@@ -221,15 +270,20 @@ pub fn forest_title(campaign: &CampaignReport) -> String {
     let others: Vec<&str> =
         campaign.environments.iter().map(String::as_str).filter(|e| Some(*e) != campaign.baseline.as_deref()).collect();
     match (&campaign.baseline, others.is_empty()) {
-        (Some(baseline), false) => format!("Overhead of {} against {baseline}", others.join(", ")),
-        _ => "Overhead by model and metric".into(),
+        (Some(baseline), false) => format!("{} against {baseline}: change of each metric", others.join(", ")),
+        _ => "Change by model and metric".into(),
     }
 }
 
 /// The headline of a campaign with its grounds.
 pub fn said(site: &Site<'_>, root: &str, campaign: &CampaignReport) -> Said {
-    let mut all = sentences(site, root, campaign, &campaign.headline).into_iter();
-    Said { first: all.next(), rest: all.collect() }
+    let all = sentences(site, root, campaign, &campaign.headline);
+    let head = |text: &str| text.split([':', '.']).next().unwrap_or(text).to_owned();
+    let caveats: Vec<(String, Vec<String>)> =
+        all.iter().filter(|s| !s.caveats.is_empty()).map(|s| (head(&s.text), s.caveats.clone())).collect();
+    let count = caveats.iter().map(|(_, own)| own.len()).sum();
+    let mut all = all.into_iter();
+    Said { first: all.next(), rest: all.collect(), caveats, count }
 }
 
 /// Sentences with links to what they rest on.
@@ -237,6 +291,7 @@ pub fn sentences(site: &Site<'_>, root: &str, campaign: &CampaignReport, from: &
     from.iter()
         .map(|sentence| SentenceView {
             text: words::typeset(&under_heading(&sentence.text)),
+            caveats: sentence.caveats.iter().map(|caveat| words::typeset(caveat)).collect(),
             because: site.grounds(root, &campaign.name, &sentence.because),
         })
         .collect()

@@ -5,7 +5,7 @@
 
 use askama::Template;
 
-use super::comparison::RowView;
+use super::comparison::{RowView, in_short};
 use super::data::hex;
 use super::figure::{self, FigureView};
 use super::index::{Site, slug};
@@ -55,8 +55,8 @@ struct PointView {
     interval: String,
     n: usize,
     badge: Option<Badge>,
-    overhead: String,
-    overhead_ci: String,
+    change: String,
+    change_ci: String,
     versions: String,
 }
 
@@ -131,9 +131,9 @@ fn followed(site: &Site<'_>, k: usize, history: &HistoryReport, metric: &str) ->
                 mean: figure.map_or_else(|| ABSENT.to_owned(), mean),
                 interval: figure.and_then(|f| f.interval).map_or_else(String::new, number::interval),
                 n: figure.map_or(0, |f| f.n),
-                badge: comparison.map(|c| words::verdict(c.verdict.kind)),
-                overhead: row.as_ref().map_or_else(String::new, |r| r.overhead.clone()),
-                overhead_ci: row.map_or_else(String::new, |r| r.overhead_ci),
+                badge: comparison.map(words::judged),
+                change: row.as_ref().map_or_else(String::new, |r| r.change.clone()),
+                change_ci: row.map_or_else(String::new, |r| r.change_ci),
                 versions: point.versions.iter().map(|(n, v)| format!("{n} {v}")).collect::<Vec<_>>().join("; "),
             }
         })
@@ -164,7 +164,7 @@ fn finding(site: &Site<'_>, history: &HistoryReport, metric: &str) -> String {
     };
     let said = history.steps.iter().filter_map(|step| {
         let c = step.comparisons.iter().find(|c| c.metric == metric)?;
-        Some(format!("{} against {}: {}", title(&step.to), title(&step.from), words::verdict(c.verdict.kind).word))
+        Some(format!("{} against {}: {}", title(&step.to), title(&step.from), words::judged(c).word))
     });
     let said: Vec<String> = said.collect();
     format!("{}.", said.join("; "))
@@ -175,11 +175,7 @@ fn step_view(history: &HistoryReport, step: &HistoryStep) -> StepView {
         id: anchor(history, step),
         heading: format!("{} after {}", step.to, step.from),
         changed: step.changed.iter().map(|(name, was, is)| format!("{name} {was} → {is}")).collect(),
-        said: step
-            .comparisons
-            .iter()
-            .map(|c| (words::verdict(c.verdict.kind), c.label.clone(), words::typeset(&c.verdict.text)))
-            .collect(),
+        said: step.comparisons.iter().map(|c| (words::judged(c), c.label.clone(), in_short(c))).collect(),
     }
 }
 
@@ -205,7 +201,7 @@ fn told(site: &Site<'_>, history: &HistoryReport, step: &HistoryStep) -> News {
     };
     let verdicts: Vec<String> = step.comparisons.iter().map(short).collect();
     let mut text: Vec<String> = step.changed.iter().map(|(n, was, is)| format!("{n} {was} to {is}.")).collect();
-    text.extend(step.comparisons.iter().map(|c| format!("{}: {}", c.label, c.verdict.text)));
+    text.extend(step.comparisons.iter().map(|c| format!("{}: {}.", c.label, c.verdict.said)));
     News {
         at: history.points.iter().find(|p| p.campaign == step.to).and_then(|p| p.last_started_utc),
         // The same two archives and the same cell are the same entry, wherever it stands on the page.
@@ -220,5 +216,5 @@ fn told(site: &Site<'_>, history: &HistoryReport, step: &HistoryStep) -> News {
 }
 
 fn short(c: &Comparison) -> String {
-    format!("{} {}", within(&c.label), words::verdict(c.verdict.kind).word)
+    format!("{} {}", within(&c.label), words::judged(c).word)
 }

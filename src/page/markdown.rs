@@ -98,7 +98,7 @@ fn table(out: &mut String, heading: &str, lead: &str, all: &[&Comparison]) {
     }
     let _ = writeln!(
         out,
-        "| model | workload | metric | baseline (n) | candidate (n) | overhead | Holm p | smallest margin | verdict |"
+        "| model | workload | metric | baseline (n) | candidate (n) | change | Holm p | smallest margin | verdict |"
     );
     let _ = writeln!(out, "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |");
     for c in all {
@@ -114,8 +114,8 @@ fn table(out: &mut String, heading: &str, lead: &str, all: &[&Comparison]) {
             row.n_baseline,
             row.candidate,
             row.n_candidate,
-            row.overhead,
-            row.overhead_ci,
+            row.change,
+            row.change_ci,
             row.holm,
             row.smallest,
             row.badge.word
@@ -123,13 +123,18 @@ fn table(out: &mut String, heading: &str, lead: &str, all: &[&Comparison]) {
     }
     out.push('\n');
     for c in all {
+        let caveats = match c.verdict.caveats.as_slice() {
+            [] => String::new(),
+            caveats => format!(" Caveats: {}.", caveats.join(", ")),
+        };
         let _ = writeln!(
             out,
-            "- {} {}, {}: {}",
+            "- {} {}, {}: {}.{}",
             escape(&c.model),
             escape(&c.workload),
             escape(&c.label),
-            escape(&c.verdict.text)
+            escape(&c.verdict.said),
+            escape(&caveats)
         );
     }
     out.push('\n');

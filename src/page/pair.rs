@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use askama::Template;
 
 use super::campaign::{cell, rank};
-use super::comparison::{Account, RowView};
+use super::comparison::{Account, RowView, in_short};
 use super::figure::{self, FigureView};
 use super::index::{Link, Site, slug};
 use super::kind::{Draft, Drawn, Kind, Rows};
@@ -52,8 +52,10 @@ pub struct SaidView {
     pub subject: String,
     /// Where it is told in full.
     pub href: String,
-    /// The sentence, caveats included.
+    /// The line of the verdict.
     pub text: String,
+    /// How many caveats stand where it is told in full.
+    pub caveats: usize,
 }
 
 /// Every metric of one model, workload and pair of environments.
@@ -137,12 +139,12 @@ pub fn sort(members: &mut [Anchored<'_, '_>]) {
     });
 }
 
-/// How many comparisons have no overhead in per cent, and so no place in a chart.
+/// How many comparisons have no change in per cent, and so no place in a chart.
 fn undrawn(members: &[(&str, &Comparison)]) -> Option<String> {
     let n = members.iter().filter(|(_, c)| !figure::has_per_cent(c)).count();
     (n > 0).then(|| {
         format!(
-            "{} no overhead in per cent, for want of values or because temperatures and shares have none: no margin applies, so none of these is \
+            "{} no change in per cent, for want of values or because temperatures and shares have none: no margin applies, so none of these is \
              ever equivalent, and no chart shows them.",
             words::counted(n, "has", "have")
         )
@@ -159,7 +161,7 @@ fn page(
     let account = |anchor: &str, c: &Comparison| site.account(ROOT, anchor, c);
     let title = format!("{candidate} against {baseline} – {} – sparkbench", campaign.name);
     let told = told(members);
-    let description = told.first().map_or_else(|| title.clone(), |(_, c)| c.verdict.text.clone());
+    let description = told.first().map_or_else(|| title.clone(), |(_, c)| format!("{}: {}.", c.label, c.verdict.said));
     let subject = |c: &Comparison| format!("{}, {}:", cell(campaign, &c.model, &c.workload), within(&c.label));
     let grids: Vec<GridView> = told
         .iter()
@@ -181,10 +183,11 @@ fn page(
         said: told
             .iter()
             .map(|(anchor, c)| SaidView {
-                badge: words::verdict(c.verdict.kind),
+                badge: words::judged(c),
                 subject: subject(c),
                 href: account(anchor, c),
-                text: words::typeset(&words::sentence(&c.verdict.text, &site.names())),
+                text: in_short(c),
+                caveats: c.verdict.caveats.len(),
             })
             .collect(),
         forests: forests(campaign, (baseline, candidate), members, &account),
@@ -237,7 +240,7 @@ fn forests(
                 (true, false) => ", further metrics",
             };
             let number = if k > 1 { format!(" ({k})") } else { String::new() };
-            let title = format!("Overhead of {candidate} against {baseline}{about}{number}");
+            let title = format!("{candidate} against {baseline}: change of each metric{about}{number}");
             figure::forest_to(&format!("forest-{k}"), &title, campaign, part, href)
         })
         .collect()

@@ -43,7 +43,7 @@ impl GridView {
             id,
             heading,
             href,
-            badge: words::verdict(c.verdict.kind),
+            badge: words::judged(c),
             sentence: sentence(c),
             margins: panel.map(margins).unwrap_or_default(),
             rows: panel.map(|panel| rows(panel, c.verdict.kind)).unwrap_or_default(),

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::model::{Direction, Instant, Metric, within};
-use crate::verdict::report::{Severity, TrapStatus, VerdictKind};
+use crate::verdict::report::{Comparison, Severity, TrapStatus, VerdictKind};
 
 /// A word with a glyph and a class: colour is the third sign, never the only one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,11 @@ pub const fn verdict(kind: VerdictKind) -> Badge {
         VerdictKind::Inconclusive => badge("v-inconclusive", "?", "inconclusive"),
         VerdictKind::NotComparable => badge("v-not", "×", "not comparable"),
     }
+}
+
+/// The badge of a comparison: of its verdict, or that it holds the ratio of single runs.
+pub fn judged(c: &Comparison) -> Badge {
+    if c.verdict.is_once() { badge("v-inconclusive", "◦", "single runs") } else { verdict(c.verdict.kind) }
 }
 
 /// The badge of a severity.

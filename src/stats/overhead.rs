@@ -36,6 +36,26 @@ pub fn overhead_pct(mean_a: f64, mean_b: f64, direction: Direction) -> Option<f6
     overhead.is_finite().then_some(overhead)
 }
 
+/// An overhead as the change of the metric itself, per cent of A: more is positive, less is negative.
+///
+/// For a rate the two differ: at 1.77 times the throughput the overhead is -43 % and the change +77 %. Elsewhere they are the same number.
+/// An end of an interval that no positive rate has (-100 % or less) has no change.
+pub fn change_pct(overhead_pct: f64, direction: Direction) -> Option<f64> {
+    let change = match direction {
+        Direction::HigherIsBetter if overhead_pct > -100.0 => -100.0 * overhead_pct / (100.0 + overhead_pct),
+        Direction::HigherIsBetter | Direction::DifferenceOnly => return None,
+        Direction::LowerIsBetter | Direction::Neutral => overhead_pct,
+    };
+    // No minus before zero.
+    change.is_finite().then_some(change + 0.0)
+}
+
+/// The same of an interval: of a rate the ends change places.
+pub fn change_interval((low, high): (f64, f64), direction: Direction) -> Option<(f64, f64)> {
+    let (a, b) = (change_pct(low, direction)?, change_pct(high, direction)?);
+    Some((a.min(b), a.max(b)))
+}
+
 /// Welch interval of the difference of mean logs, turned back into per cent: an interval for the ratio of geometric means.
 ///
 /// Absent unless all values are positive and each arm has two.

@@ -46,6 +46,8 @@ pub struct Sides {
     pub agree: Vec<(&'static str, &'static str)>,
     /// Known of one environment only: environment, setting.
     pub lone: Vec<(String, &'static str)>,
+    /// Not the same, and implied by what is compared: no reason against a verdict, and said beside it.
+    pub implied: Vec<Difference>,
 }
 
 /// Trap of lengths.
@@ -97,15 +99,33 @@ fn rate(rate: f64) -> String {
     if rate.is_infinite() { "unlimited".to_owned() } else { format!("{rate} req/s") }
 }
 
-/// Settings that are the label under comparison, or follow from it.
+/// Settings that are the label under comparison, or the same thing under another name.
 fn exempt(compared: Option<&str>, setting: &str) -> bool {
     match compared {
         Some("engine") => matches!(setting, "engine" | "engine version"),
+        Some("engine_version") => setting == "engine version",
         Some("quantisation") => matches!(setting, "quantisation" | "model"),
         Some("model") => setting == "model",
         Some("tool") => setting == "benchmark",
+        Some("kv_dtype") => setting == "data type of the KV cache",
+        Some("parallel") => setting == "parallelism",
+        Some("prefix_cache") => setting == "prefix cache",
+        Some("speculative") => setting == "speculative decoding",
         // The environment stands beside the runs only where another label is compared.
         _ => setting == "environment",
+    }
+}
+
+/// Settings that follow from the label under comparison without being it: a model comes in a quantisation, an engine has a way of its own
+/// to count the memory it may use.
+fn implied(compared: Option<&str>, setting: &str) -> bool {
+    match compared {
+        Some("model") => matches!(setting, "quantisation" | "data type of the KV cache" | "maximum model length"),
+        Some("quantisation") => setting == "data type of the KV cache",
+        Some("engine") => {
+            matches!(setting, "memory utilisation" | "maximum model length" | "data type of the KV cache")
+        }
+        _ => false,
     }
 }
 
@@ -132,7 +152,11 @@ pub fn hold(a: &Cell<'_>, b: &Cell<'_>, compared: Option<&str>) -> Sides {
         };
         match (left, right) {
             (Some(left), Some(right)) if left == right => sides.agree.push((trap, setting)),
-            (Some(left), Some(right)) => sides.differ.push(Difference { code, trap, setting, left, right }),
+            (Some(left), Some(right)) => {
+                let difference = Difference { code, trap, setting, left, right };
+                let known = if implied(compared, setting) { &mut sides.implied } else { &mut sides.differ };
+                known.push(difference);
+            }
             (Some(_), None) => sides.lone.push((a.environment.to_owned(), setting)),
             (None, Some(_)) => sides.lone.push((b.environment.to_owned(), setting)),
             (None, None) => {}
@@ -156,6 +180,12 @@ impl Sides {
             })
             .collect();
         (!said.is_empty()).then(|| said.join(", "))
+    }
+
+    /// What differs together with what is compared, as caveats.
+    pub fn with_it(&self) -> Vec<String> {
+        let said = |d: &Difference| format!("the {} differs too: {} against {}", d.setting, d.left, d.right);
+        self.implied.iter().map(said).collect()
     }
 }
 

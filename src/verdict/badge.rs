@@ -1,4 +1,4 @@
-//! A whole campaign on one line: the overhead that a reader must know first, with its interval and the word of its verdict.
+//! A whole campaign on one line: the change that a reader must know first, with its interval and the word of its verdict.
 //!
 //! In:  finished comparisons.  Out: [`Badge`], words only.
 //! Not here: drawing, and any new number.
@@ -14,7 +14,7 @@ use super::report::{Comparison, VerdictKind};
 pub struct Badge {
     /// Who is held against whom, and by which metric.
     pub subject: String,
-    /// Overhead, interval, verdict.
+    /// Change, interval, verdict.
     pub message: String,
     /// The verdict, which also decides the colour; the word in the message says the same.
     pub kind: VerdictKind,
@@ -58,17 +58,17 @@ fn is_worse(a: &Comparison, b: &Comparison) -> bool {
 }
 
 fn said(c: &Comparison) -> String {
-    let word = c.verdict.kind.word().replace('_', " ");
-    if c.verdict.kind == VerdictKind::NotComparable {
-        return word;
+    let word = c.verdict.word();
+    if c.verdict.kind == VerdictKind::NotComparable && !c.verdict.is_once() {
+        return word.to_owned();
     }
-    let interval = c.overhead_ci.as_ref().map(|ci| (ci.low, ci.high));
-    match (c.overhead_pct, interval) {
+    let interval = c.change_ci.map(|ci| (ci.low, ci.high));
+    match (c.change_pct, interval) {
         (Some(size), Some((low, high))) if low.is_finite() && high.is_finite() => {
             let places = decimals(low, high);
             format!("{}% ({} to {}), {word}", signed(size, places), fixed(low, places), fixed(high, places))
         }
         (Some(size), _) => format!("{}% (no interval), {word}", signed(size, 1)),
-        (None, _) => word,
+        (None, _) => word.to_owned(),
     }
 }

@@ -120,7 +120,8 @@ impl<'a> Case<'a> {
 
     /// Facts of the model behind a label, by the id that was asked for; none where models are what the arms compare.
     pub fn model(&self, label: &str) -> Option<&'a ModelFacts> {
-        if self.campaign.compare_by.as_deref() == Some("model") {
+        // Several checkpoints stand under one label there; each run says its own.
+        if matches!(self.campaign.compare_by.as_deref(), Some("model" | "quantisation")) {
             return None;
         }
         let id = self

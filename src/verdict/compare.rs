@@ -56,6 +56,8 @@ pub fn measure(pair: &Pair<'_>, settings: &Settings) -> Comparison {
     let welch = stats::student::welch(a, b, confidence);
     let tost = per_cent.then(|| stats::tost::tost(a, b, pair.margin_pct, confidence)).flatten();
     let means = pair.a.mean.zip(pair.b.mean);
+    let overhead = means.and_then(|(a, b)| stats::overhead::overhead_pct(a, b, direction));
+    let change = |ci: &NamedInterval| stats::overhead::change_interval((ci.low, ci.high), direction);
     Comparison {
         campaign: pair.a.campaign.clone(),
         model: pair.a.model.clone(),
@@ -75,7 +77,10 @@ pub fn measure(pair: &Pair<'_>, settings: &Settings) -> Comparison {
         mean_candidate: pair.b.mean,
         difference: means.map(|(a, b)| b - a),
         difference_ci: welch.as_ref().map(|w| Interval::new(w.diff_lo, w.diff_hi)),
-        overhead_pct: means.and_then(|(a, b)| stats::overhead::overhead_pct(a, b, direction)),
+        overhead_pct: overhead,
+        change_pct: overhead.and_then(|overhead| stats::overhead::change_pct(overhead, direction)),
+        change_ci: headline.as_ref().and_then(change).map(|(low, high)| Interval::new(low, high)),
+        ratio: means.filter(|(a, b)| per_cent && *a > 0.0 && *b > 0.0).map(|(a, b)| b / a),
         loss_pct: means
             .filter(|(a, _)| per_cent && pair.metric.direction == Direction::HigherIsBetter && *a > 0.0)
             .map(|(a, b)| 100.0 * (a - b) / a),
@@ -126,6 +131,8 @@ pub fn measure(pair: &Pair<'_>, settings: &Settings) -> Comparison {
         shift: None,
         verdict: Verdict {
             kind: VerdictKind::Inconclusive,
+            said: String::new(),
+            advice: None,
             text: String::new(),
             reasons: Vec::new(),
             because: Vec::new(),

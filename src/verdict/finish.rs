@@ -4,7 +4,7 @@
 //! Not here: the rules (see `grammar`).
 
 use super::compare;
-use super::grammar::{self, Grounds, Obstacle};
+use super::grammar::{self, Grounds, Obstacle, said};
 use super::group::{FEW_REQUESTS, REQUESTS_FOR_P99};
 use super::memory::Round;
 use super::number::{fixed, significant};
@@ -71,7 +71,10 @@ pub(super) fn finish(
     if decision.kind == VerdictKind::Inconclusive
         && let (Some(a), Some(b), Some(margin)) = (&a, &b, margin)
     {
-        c.runs_to_decide = stats::power::runs_to_decide(&a.values, &b.values, margin, settings.confidence);
+        let interval = grounds.interval.zip(grounds.size);
+        c.runs_to_decide = interval.and_then(|(interval, size)| {
+            stats::power::runs_to_settle((&a.values, &b.values), margin, size, interval, settings.confidence)
+        });
     }
     let mut text = decision.statement;
     if let Some(runs) = c.runs_to_decide {
@@ -85,7 +88,9 @@ pub(super) fn finish(
         text.push_str(caveat);
     }
     text.push('.');
-    c.verdict = Verdict { kind: decision.kind, text, reasons, because, caveats };
+    let line = said::said(&c, &metric, decision.kind, decision.within_margin, &grounds.obstacles);
+    let advice = said::advice(&c, decision.kind, &grounds.obstacles);
+    c.verdict = Verdict { kind: decision.kind, said: line, advice, text, reasons, because, caveats };
     c.stability = stability::choices(&c, &grounds, (&a, &b), settings);
     c.stability_panel = stability::panel(&c, &metric, &grounds, (&a, &b), round);
     c

@@ -6,9 +6,12 @@
 //! The first rule that holds picks the statement: not comparable, a difference, equivalence, no difference shown.
 //! The absence of significance is never worded as sameness: only equivalence is.
 
+pub mod said;
+
 use super::number::{decimals, fixed, p_value, significant};
 use super::report::VerdictKind;
 use crate::model::Direction;
+use crate::stats;
 
 /// Everything a verdict rests on.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,6 +109,7 @@ pub fn decide(grounds: &Grounds) -> Decision {
     if grounds.equivalent_less_drift
         && let (Some(size), Some((low, high)), Some(margin)) = (grounds.size, grounds.interval, grounds.margin)
     {
+        let (size, low, high) = changed(grounds, size, low, high);
         let places = decimals(low, high);
         let statement = format!(
             "{} and {} are equivalent within {}% ({}% [{}, {}])",
@@ -136,8 +140,22 @@ fn not_comparable(grounds: &Grounds) -> String {
     format!("{} and {} are not comparable because {}", grounds.baseline, grounds.candidate, because.join(", "))
 }
 
+/// An overhead and its ends as the change of the metric itself: of a rate these are other numbers. Ends that no rate has are left as they are.
+fn changed(grounds: &Grounds, size: f64, low: f64, high: f64) -> (f64, f64, f64) {
+    if grounds.direction != Direction::HigherIsBetter || grounds.unit != "%" {
+        return (size, low, high);
+    }
+    let scale = stats::Direction::HigherIsBetter;
+    let change = stats::overhead::change_pct(size, scale);
+    match (change, stats::overhead::change_interval((low, high), scale)) {
+        (Some(size), Some((low, high))) => (size, low, high),
+        _ => (size, low, high),
+    }
+}
+
 /// The size is printed without its sign, since the word carries it; the ends turn with it.
 fn different(grounds: &Grounds, kind: VerdictKind, size: f64, low: f64, high: f64, p: f64) -> String {
+    let (size, low, high) = changed(grounds, size, low, high);
     let places = decimals(low, high);
     let (low, high) = if size < 0.0 { (-high, -low) } else { (low, high) };
     let unit = if grounds.unit == "%" { "%".to_owned() } else { format!(" {}", grounds.unit) };
@@ -160,6 +178,7 @@ fn no_difference(grounds: &Grounds) -> String {
     let unit = if grounds.unit == "%" { "%".to_owned() } else { format!(" {}", grounds.unit) };
     let bound = match grounds.interval {
         Some((low, high)) => {
+            let (_, low, high) = changed(grounds, 0.0, low, high);
             let most = low.abs().max(high.abs()) + grounds.drift;
             let places = decimals(low, high);
             // What the steps of a sentence would print as none at all is not none.
@@ -212,6 +231,22 @@ mod tests {
         assert!(decide(&better).statement.starts_with("container is 12.3% [10.1, 14.6] faster than native"));
         let memory = Grounds { direction: Direction::Neutral, ..better };
         assert!(decide(&memory).statement.contains("] less than native"));
+    }
+
+    #[test]
+    fn a_rate_is_told_by_how_much_more_or_less_there_is_of_it() {
+        // 100 against 177 tok/s: the overhead is -43.5 %, and nobody would say so.
+        let rate = Grounds {
+            direction: Direction::HigherIsBetter,
+            size: Some(-43.5),
+            interval: Some((-45.0, -42.0)),
+            ..grounds()
+        };
+        let statement = decide(&rate).statement;
+        assert!(statement.starts_with("container is 77.0% [72.4, 81.8] faster than native"), "{statement}");
+        let slower = Grounds { size: Some(25.0), interval: Some((24.0, 26.0)), ..rate };
+        let statement = decide(&slower).statement;
+        assert!(statement.starts_with("container is 20.0% [19.4, 20.6] slower than native"), "{statement}");
     }
 
     #[test]

@@ -20,8 +20,8 @@ use super::report::{
 };
 use super::trap::{self, Derived};
 use super::{
-    CellValues, Settings, Study, across, conclusion, criteria, essential, family, finish, history, order, pairing,
-    pool, published,
+    CellValues, Settings, Study, across, conclusion, criteria, essential, family, finish, history, next, order,
+    pairing, pool, published,
 };
 use crate::model::{Facts, Metric, Run, Status, known_extra};
 
@@ -111,6 +111,7 @@ fn round(study: &Study, cells: &[CellValues], round: &Round<'_>, step: &(dyn Fn(
         across: super::report::Across::default(),
         courses: course::of(study),
         history: history::report(study, round),
+        to_compare: None,
     };
     let mut cases = Vec::new();
     for campaign in &study.campaigns {
@@ -140,6 +141,7 @@ fn round(study: &Study, cells: &[CellValues], round: &Round<'_>, step: &(dyn Fn(
         cases.push(case);
         step(&campaign.name);
     }
+    analysis.to_compare = next::to_compare(study, !analysis.comparisons.is_empty());
     analysis.across = across::report(&cases, round);
     analysis.best_batches = cost::best_batches(&analysis.costs, &study.facts.limits);
     analysis.machines = cost::machine_against_machine(&analysis.costs, settings);

@@ -26,6 +26,7 @@ pub mod history;
 pub mod judge;
 pub mod mark;
 mod memory;
+pub mod next;
 pub mod number;
 pub mod order;
 pub mod pairing;

@@ -205,5 +205,6 @@ pub(super) fn caveats(a: &Cell<'_>, b: &Cell<'_>, metric: &Metric, compared: Opt
         Some(Held::Alike(text) | Held::Unknown(text)) => Some(text),
         Some(Held::Same | Held::Differ(_)) | None => None,
     };
-    alike::hold(a, b, compared).caveat().into_iter().chain(definition).collect()
+    let sides = alike::hold(a, b, compared);
+    sides.with_it().into_iter().chain(sides.caveat()).chain(definition).collect()
 }

@@ -1,6 +1,9 @@
 //! Runs made by hand, for the tests of this room.
 
-use crate::model::{Course, Origin, Reading, Run, Setup, Source, Status};
+use super::compare::{self, Pair};
+use super::report::Comparison;
+use super::{CellValues, Settings, group, order};
+use crate::model::{Course, Metric, Origin, Reading, Run, Setup, Source, Status};
 
 /// A run without any figure.
 pub fn run(id: &str) -> Run {
@@ -39,4 +42,26 @@ pub fn reading(metric: &str, value: f64) -> Reading {
 pub fn measured(id: &str, setup: Setup, figures: &[(&str, f64)]) -> Run {
     let readings = figures.iter().map(|(metric, value)| reading(metric, *value)).collect();
     Run { readings, setup, ..run(id) }
+}
+
+/// A comparison of docker with native that holds no run.
+pub fn comparison(metric: &Metric) -> Comparison {
+    let settings =
+        Settings { confidence: 0.95, resamples: 999, seed: 1, baseline: None, margins_pct: Default::default() };
+    let arm = |environment: &str| {
+        let cell = CellValues {
+            campaign: "c".to_owned(),
+            model: "m".to_owned(),
+            workload: "w".to_owned(),
+            environment: environment.to_owned(),
+            metric: metric.name.clone(),
+            run_ids: Vec::new(),
+            values: Vec::new(),
+        };
+        group::describe(&cell, metric, &[], &settings, group::OfRequests::Nothing)
+    };
+    let (a, b, order) = (arm("native"), arm("docker"), order::of("m", "w", &[]));
+    let margin_pct = metric.margin_pct;
+    let pair = Pair { metric, a: &a, b: &b, order: &order, pairs: None, margin_pct, primary: true, derived_from: None };
+    compare::measure(&pair, &settings)
 }

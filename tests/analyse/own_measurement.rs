@@ -48,6 +48,7 @@ fn each_workload_has_its_verdict_and_an_open_one_says_how_many_runs_would_decide
     ] {
         let compared = comparison(workload, metric);
         let said = text(&compared["verdict"], "text");
+        let line = text(&compared["verdict"], "said");
         assert_eq!(
             (kind(compared), &compared["primary"]),
             (expected, &Value::Bool(true)),
@@ -60,6 +61,7 @@ fn each_workload_has_its_verdict_and_an_open_one_says_how_many_runs_would_decide
                 runs > 7 && said.contains(&format!("about {runs} interleaved runs per arm would decide")),
                 "{said}"
             );
+            assert!(line.starts_with(&format!("undecided: {} more runs per arm would settle it", runs - 7)), "{line}");
         } else {
             assert!(compared["runs_to_decide"].is_null(), "{said}");
         }
@@ -67,12 +69,16 @@ fn each_workload_has_its_verdict_and_an_open_one_says_how_many_runs_would_decide
     published().says(
         OWN,
         "headline",
-        &["End-to-end latency", "equivalent within 2% for T2 and T5", "no difference shown for T1"],
+        &[
+            "End-to-end latency: no difference larger than 2 %",
+            "for T2 and T5. T1 is undecided",
+            "57 more runs per arm",
+        ],
     );
     published().says(
         OWN,
         "headline",
-        &["Time to first token", "equivalent within 5% for T5", "no difference shown for T1 and T2"],
+        &["Time to first token: no difference larger than 5 %", "for T5. T1 and T2 are undecided"],
     );
 }
 

@@ -232,6 +232,7 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
     let overhead =
         if direction == Direction::HigherIsBetter { 100.0 * (ma / mb - 1.0) } else { 100.0 * (mb / ma - 1.0) };
     let half = 100.0 * 2.1 * se / ma;
+    let changed = |x: f64| if direction == Direction::HigherIsBetter { -100.0 * x / (100.0 + x) } else { x };
     let kind = match (i, m) {
         (0 | 1, 0) => VerdictKind::NotComparable,
         (0 | 1, 1) => VerdictKind::Equivalent,
@@ -281,6 +282,12 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
         difference: Some(mb - ma),
         difference_ci: Some(Interval::new(mb - ma - 2.1 * se, mb - ma + 2.1 * se)),
         overhead_pct: Some(overhead),
+        change_pct: Some(changed(overhead)),
+        change_ci: Some(Interval::new(
+            changed(overhead - half).min(changed(overhead + half)),
+            changed(overhead - half).max(changed(overhead + half)),
+        )),
+        ratio: Some(mb / ma),
         loss_pct: (i == 0).then(|| 100.0 * (ma - mb) / ma),
         overhead_ci: Some(NamedInterval { method: "fieller".into(), low: overhead - half, high: overhead + half }),
         overhead_ci90: Some(Interval::new(overhead - 0.83 * half, overhead + 0.83 * half)),
@@ -342,6 +349,8 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
         shift: None,
         verdict: Verdict {
             kind,
+            said: said.to_owned(),
+            advice: None,
             text: format!("{said}; arms were run one after the other; n = 10 below 20; one session."),
             reasons: if kind == VerdictKind::NotComparable { vec!["D1".into()] } else { Vec::new() },
             because: Vec::new(),
@@ -450,6 +459,7 @@ fn traps(campaign: &str) -> Vec<TrapReport> {
 fn campaign(name: &str, later: i64) -> CampaignReport {
     let sentence = |text: &str, because: &[&str]| Sentence {
         text: text.into(),
+        caveats: Vec::new(),
         because: because.iter().map(|b| (*b).to_owned()).collect(),
     };
     let key = |model: &str, metric: &str| format!("{model}|128 in, 128 out|{metric}");
@@ -584,6 +594,7 @@ pub fn analysis() -> Analysis {
         across: Across::default(),
         courses: sample_course::courses(),
         history: vec![],
+        to_compare: None,
     }
 }
 

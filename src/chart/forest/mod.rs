@@ -13,7 +13,7 @@ use super::number;
 /// Intervals are cut at this many times the largest estimate or margin of their panel, lest one hopeless row flatten the rest.
 const CLIP: f64 = 2.0;
 
-/// A forest plot of overheads.
+/// A forest plot of changes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Forest {
@@ -21,7 +21,7 @@ pub struct Forest {
     pub title: String,
     /// The conclusion, for the caption.
     pub finding: Option<String>,
-    /// What x is and which side is worse, for example `overhead, %; right is worse`.
+    /// What x is and which side is worse, for example `change against native, %`.
     pub axis: String,
     /// Unit behind each number, for example `%`; empty for none.
     pub unit: String,
@@ -132,8 +132,14 @@ impl Comparison {
     /// Shape and look of the mark.
     fn look(&self) -> (Shape, Ink) {
         let shape = match self.kind {
-            Kind::Slower | Kind::More => Shape::Right,
-            Kind::Faster | Kind::Less => Shape::Left,
+            // It points to the side on which the estimate lies: more to the right, whichever way is better.
+            Kind::Slower | Kind::More | Kind::Faster | Kind::Less => {
+                if self.estimate.is_some_and(|e| e < 0.0) {
+                    Shape::Left
+                } else {
+                    Shape::Right
+                }
+            }
             Kind::Equivalent => Shape::Diamond,
             Kind::Inconclusive | Kind::NotComparable => Shape::Circle,
         };
@@ -242,7 +248,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "One row per comparison: the mark is the estimated overhead, the thin line its 95 % interval, the thick line the 90 % interval of the equivalence test, and the shaded band the margin within which both sides count as the same; a thick line wholly inside the band speaks for sameness, a thin line clear of zero for a difference; the verdict beside them also weighs drift and the adjustment for many comparisons."
+        "One row per comparison: the mark is the estimated change, the thin line its 95 % interval, the thick line the 90 % interval of the equivalence test, and the shaded band the margin within which both sides count as the same; a thick line wholly inside the band speaks for sameness, a thin line clear of zero for a difference; the verdict beside them also weighs drift and the adjustment for many comparisons."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {

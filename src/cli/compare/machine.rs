@@ -67,14 +67,14 @@ pub fn junit(shown: &[&Comparison], names: &(String, String), refuses: impl Fn(&
     );
     for c in shown {
         let (class, name) = (xml(&format!("{}.{}", c.model, c.workload)), xml(&c.metric));
-        let said = xml(&c.verdict.text);
+        let (said, whole) = (xml(&c.verdict.said), xml(&c.verdict.text));
         text.push_str(&format!("  <testcase classname=\"{class}\" name=\"{name}\">"));
         if refuses(c) {
             text.push_str(&format!("<failure type=\"{}\" message=\"{said}\"/>", c.verdict.kind.word()));
         } else if open(c) {
             text.push_str(&format!("<skipped message=\"{said}\"/>"));
         } else {
-            text.push_str(&format!("<system-out>{said}</system-out>"));
+            text.push_str(&format!("<system-out>{whole}</system-out>"));
         }
         text.push_str("</testcase>\n");
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::Draft;
 use crate::archive::{self, Discovery};
-use crate::ingest::{Intake, arms, ask, name, report, unmade, words};
+use crate::ingest::{Intake, Options, arms, ask, name, report, unmade, words};
 use crate::model::{Facts, Run, Source, Status};
 
 /// Names the runs, sorts them, and closes the report.
@@ -17,6 +17,7 @@ pub(super) fn finish(
     campaigns: words::Campaigns,
     facts: Facts,
     mut report: report::Report,
+    options: &Options,
 ) -> Intake {
     let mut ids = name::Ids::default();
     let mut runs: Vec<Run> = Vec::with_capacity(drafts.len());
@@ -58,8 +59,14 @@ pub(super) fn finish(
         (&a.campaign, a.started.is_none(), a.started).cmp(&(&b.campaign, b.started.is_none(), b.started))
     });
     let mut campaigns = campaigns.into_list();
+    if let Some(label) = &options.compare_by {
+        campaigns.iter_mut().for_each(|campaign| campaign.compare_by = Some(label.clone()));
+    }
     let ask = ask::ask(&runs, &campaigns, |path| found.get(path));
-    arms::sort_out(&mut runs, &campaigns);
+    arms::sort_out(&mut runs, &mut campaigns);
+    if options.arms_by_folder || options.compare_by.is_some() {
+        arms::reference(&runs, &mut campaigns);
+    }
     for campaign in &mut campaigns {
         unmade::settle(campaign, &runs);
         campaign.archive_sha256 = archive_hash(runs.iter().filter(|run| run.campaign == campaign.name));

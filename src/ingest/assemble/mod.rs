@@ -20,7 +20,7 @@ use self::place::{home_of, key_of};
 use super::belong::Places;
 use super::labels::Labels;
 use super::look::Look;
-use super::{Intake, Piece, Record, report, words};
+use super::{Intake, Options, Piece, Record, folders, report, words};
 use crate::archive::manifest::RUN_FILE;
 use crate::archive::{self, Discovery};
 use crate::error::Error;
@@ -54,6 +54,7 @@ pub(super) fn assemble(
     looks: Vec<Look>,
     belong: &Places,
     given: Option<Labels>,
+    options: &Options,
 ) -> Result<Intake, Error> {
     let mut report = report::Report::new(found, &looks);
     let mut homes: BTreeMap<String, Home> = BTreeMap::new();
@@ -118,7 +119,11 @@ pub(super) fn assemble(
     };
     let keys: Vec<String> = found.files.iter().enumerate().map(key).collect();
     let mut drafts = join(found, pieces, &keys, &places, &mut report);
+    if options.arms_by_folder {
+        folders::name_arms(found, &mut drafts, &mut report);
+    }
     words::apply(found, &homes, &mut drafts, &mut report);
+    folders::gather(found, &mut homes, &mut drafts, options.arms_by_folder);
     let campaigns = words::campaigns(found, &homes, &drafts, &mut report)?;
-    Ok(finish(found, drafts, campaigns, facts, report))
+    Ok(finish(found, drafts, campaigns, facts, report, options))
 }

@@ -365,7 +365,7 @@ pub(super) fn with_unit(metric: &str) -> String {
     if unit.is_empty() { words::metric(metric) } else { format!("{}, {unit}", words::metric(metric)) }
 }
 
-pub(super) fn cell(campaign: &CampaignReport, model: &str, workload: &str) -> String {
+pub fn cell(campaign: &CampaignReport, model: &str, workload: &str) -> String {
     if workload.is_empty() || campaign.workloads.len() <= 1 {
         model.to_owned()
     } else {

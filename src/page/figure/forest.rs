@@ -1,4 +1,4 @@
-//! Forest plots: overheads with their intervals and margins.
+//! Forest plots: changes with their intervals and margins.
 //!
 //! In:  comparisons with their anchors.  Out: a drawing, its finding, and the verdicts counted beside it.
 //! Not here: metrics without a true zero, which have no per cent and are left to the tables.
@@ -13,7 +13,7 @@ use crate::page::comparison::RowView;
 use crate::page::words;
 use crate::verdict::report::{CampaignReport, Comparison, VerdictKind};
 
-/// Overheads with their intervals and margins; one panel per metric and pair of environments. Metrics without a true
+/// Changes with their intervals and margins; one panel per metric and pair of environments. Metrics without a true
 /// zero have no per cent and are left to the tables.
 pub fn forest(
     id: &str,
@@ -38,7 +38,8 @@ pub fn forest_to(
     for (anchor, c) in comparisons.iter().filter(|(_, c)| has_per_cent(c)) {
         let way = match c.direction {
             Direction::Neutral => "right: more",
-            _ => "right: costs more",
+            Direction::HigherIsBetter => "right: more, which is better",
+            Direction::LowerIsBetter => "right: more, which is worse",
         };
         let pair = if several_pairs { format!(", {} against {}", c.candidate, c.baseline) } else { String::new() };
         let heading = format!("{}{pair} ({way})", c.label);
@@ -47,12 +48,16 @@ pub fn forest_to(
         let row = forest::Comparison {
             label,
             group: None,
-            estimate: c.overhead_pct,
-            interval: c.overhead_ci.as_ref().map(|i| (i.low, i.high)),
-            inner: c.overhead_ci90.map(ends),
+            estimate: c.change_pct,
+            interval: c.change_ci.map(ends),
+            inner: c.overhead_ci90.and_then(|ci| c.change_within(ci)).map(ends),
             margin: c.tost.as_ref().map(|t| t.margin_pct),
-            verdict: words::verdict(c.verdict.kind).word.to_owned(),
-            kind: Kind::from_word(c.verdict.kind.word()).unwrap_or_default(),
+            verdict: words::judged(c).word.to_owned(),
+            // A ratio of single runs has its mark, hollow: it decides nothing.
+            kind: match c.verdict.is_once() {
+                true => Kind::Inconclusive,
+                false => Kind::from_word(c.verdict.kind.word()).unwrap_or_default(),
+            },
             href: Some(href(anchor, c)),
         };
         match panels.iter_mut().find(|p| p.heading == heading) {
@@ -67,7 +72,7 @@ pub fn forest_to(
     let chart = Forest {
         title: title.to_owned(),
         finding: Some(forest_finding(campaign, comparisons)),
-        axis: format!("overhead against {against}, %"),
+        axis: format!("change against {against}, %"),
         unit: "%".into(),
         panels,
     };
@@ -83,9 +88,9 @@ fn forest_finding(campaign: &CampaignReport, comparisons: &[(&str, &Comparison)]
     let shown = |c: &&&Comparison| {
         let kind = c.verdict.kind;
         use VerdictKind::{Faster, Less, More, Slower};
-        matches!(kind, Slower | Faster | More | Less) && c.overhead_pct.is_some_and(f64::is_finite)
+        matches!(kind, Slower | Faster | More | Less) && c.change_pct.is_some_and(f64::is_finite)
     };
-    let size = |c: &Comparison| c.overhead_pct.map_or(0.0, f64::abs);
+    let size = |c: &Comparison| c.change_pct.map_or(0.0, f64::abs);
     // The first of equals, in the order of the rows.
     let largest = drawn.iter().filter(shown).copied().reduce(|a, b| if size(b) > size(a) { b } else { a });
     if let Some(c) = largest {
@@ -94,21 +99,23 @@ fn forest_finding(campaign: &CampaignReport, comparisons: &[(&str, &Comparison)]
             0..=2 => String::new(),
             _ => format!(", {} against {}", c.candidate, c.baseline),
         };
-        let interval = if row.overhead_ci.is_empty() { String::new() } else { format!(" {}", row.overhead_ci) };
+        let interval = if row.change_ci.is_empty() { String::new() } else { format!(" {}", row.change_ci) };
         return format!(
             "The {} is {}{interval}, {}: {} of {}{pair}.",
             if drawn.iter().filter(shown).count() == 1 { "one difference shown" } else { "largest difference shown" },
-            row.overhead,
+            row.change,
             row.badge.word,
             within(&c.label),
             cell(campaign, &c.model, &c.workload),
         );
     }
     let same = drawn.iter().filter(|c| c.verdict.kind == VerdictKind::Equivalent).count();
+    let once = drawn.iter().filter(|c| c.verdict.is_once()).count();
     let incomparable = drawn.iter().filter(|c| c.verdict.kind == VerdictKind::NotComparable).count();
     match drawn.len() {
         1 if same == 1 => "The difference lies within its margin.".into(),
         n if same == n => format!("All {n} differences lie within their margins."),
+        n if once == n => "Single runs: a ratio each, and no interval.".into(),
         n if incomparable == n => "Nothing here can be compared.".into(),
         n if same > 0 => format!("No difference is shown; {same} of {n} lie within their margins."),
         _ => "No difference is shown, and none is shown to lie within its margin.".into(),
@@ -119,12 +126,14 @@ fn forest_finding(campaign: &CampaignReport, comparisons: &[(&str, &Comparison)]
 pub fn tally(comparisons: &[(&str, &Comparison)]) -> Vec<(words::Badge, usize)> {
     let mut counts = BTreeMap::new();
     for (_, comparison) in comparisons {
-        *counts.entry(comparison.verdict.kind).or_insert(0_usize) += 1;
+        let of_kind =
+            counts.entry((comparison.verdict.kind, comparison.verdict.is_once())).or_insert((*comparison, 0_usize));
+        of_kind.1 += 1;
     }
-    counts.into_iter().map(|(kind, n)| (words::verdict(kind), n)).collect()
+    counts.into_values().map(|(one, n)| (words::judged(one), n)).collect()
 }
 
 /// Whether a comparison has a place in a forest plot.
 pub fn has_per_cent(c: &Comparison) -> bool {
-    c.overhead_pct.is_some() || c.derived_from.is_none() && c.primary
+    c.change_pct.is_some() || c.derived_from.is_none() && c.primary
 }

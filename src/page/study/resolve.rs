@@ -41,7 +41,9 @@ pub enum Piece {
 pub const KINDS: &[(&str, &str, &str)] = &[
     ("verdict", "a comparison", "the word of the verdict"),
     ("sentence", "a comparison", "the whole sentence of the verdict"),
-    ("overhead", "a comparison", "the overhead in per cent with its interval"),
+    ("said", "a comparison", "the verdict in one line, as people say it"),
+    ("change", "a comparison", "how much more or less of the metric there is, in per cent with its interval"),
+    ("overhead", "a comparison", "the overhead in per cent with its interval; of a rate that rises it is negative"),
     ("difference", "a comparison", "candidate less baseline in the metric's unit with its interval"),
     ("margin", "a comparison", "the margin within which it counts as the same"),
     ("same", "a comparison", "the smallest margin within which the data support sameness"),
@@ -68,7 +70,7 @@ pub fn resolve(site: &Site<'_>, campaign: &CampaignReport, inside: &str, id: &st
     let kind = kind.trim();
     let words: Vec<&str> = rest.split('|').map(str::trim).filter(|word| !word.is_empty()).collect();
     match kind {
-        "verdict" | "sentence" | "overhead" | "difference" | "margin" | "same" | "detectable" => {
+        "verdict" | "sentence" | "said" | "change" | "overhead" | "difference" | "margin" | "same" | "detectable" => {
             comparison(site, campaign, kind, &words)
         }
         "value" => value(site, campaign, words),
@@ -118,8 +120,15 @@ fn comparison(site: &Site<'_>, campaign: &CampaignReport, kind: &str, words: &[&
     let with =
         |text: String, interval: String| if bare || interval.is_empty() { text } else { format!("{text} {interval}") };
     let text = match kind {
-        "verdict" => words::verdict(c.verdict.kind).word.to_owned(),
+        "verdict" => words::judged(c).word.to_owned(),
         "sentence" => c.verdict.text.clone(),
+        "said" => c.verdict.said.clone(),
+        "change" => {
+            let digits = percent_decimals(c);
+            let value = c.change_pct.ok_or_else(absent)?;
+            let interval = c.change_ci.map(|ci| ends(ci, digits));
+            with(format!("{}{JOIN}%", signed(value, digits)), interval.unwrap_or_default())
+        }
         "overhead" => {
             let digits = percent_decimals(c);
             let value = c.overhead_pct.ok_or_else(absent)?;

@@ -110,6 +110,9 @@ pub struct EssentialCell {
 pub struct Sentence {
     /// As shown.
     pub text: String,
+    /// What qualifies it, each on its own; shown after it or where somebody asks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub caveats: Vec<String>,
     /// Ids it rests on: trap ids, or `model|workload|metric` of comparisons.
     pub because: Vec<String>,
 }

@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 
 use super::{Interval, PairsReport, ShiftReport, StabilityPanel};
 use crate::model::Direction;
+use crate::stats;
 
 /// An interval and how it was made.
 #[derive(Debug, Clone, Serialize)]
@@ -160,6 +161,12 @@ pub struct Comparison {
     pub difference_ci: Option<Interval>,
     /// Positive: the candidate costs more.
     pub overhead_pct: Option<f64>,
+    /// The change of the metric itself, per cent of the baseline: positive is more. Of a rate that rises it is positive, where the overhead is negative.
+    pub change_pct: Option<f64>,
+    /// The headline interval of the overhead as a change.
+    pub change_ci: Option<Interval>,
+    /// Mean of the candidate over that of the baseline; absent where no per cent exists.
+    pub ratio: Option<f64>,
     /// The study's own formula for rates, 100 (baseline - candidate) / baseline.
     pub loss_pct: Option<f64>,
     /// Headline interval (statistics contract 4.6).
@@ -202,7 +209,7 @@ pub struct Comparison {
     pub mde_pct: Option<f64>,
     /// Smallest equal number of runs per arm with power 0.8 to detect 10 % of the baseline.
     pub runs_needed: Option<u64>,
-    /// When inconclusive: runs per arm, interleaved, that would decide about the margin with power 0.8; else absent.
+    /// When inconclusive: runs per arm in all, interleaved, that would decide about the margin; always more than either arm has. Else absent.
     pub runs_to_decide: Option<u64>,
     /// Adjusted p.
     pub p_adjusted: Adjusted,
@@ -222,6 +229,27 @@ pub struct Comparison {
     pub shift: Option<ShiftReport>,
     /// The verdict.
     pub verdict: Verdict,
+}
+
+impl Comparison {
+    /// An overhead of this metric, per cent, as the change of the metric itself.
+    pub fn change_of(&self, overhead_pct: f64) -> Option<f64> {
+        stats::overhead::change_pct(overhead_pct, self.scale())
+    }
+
+    /// An interval of the overhead as one of the change.
+    pub fn change_within(&self, overhead: Interval) -> Option<Interval> {
+        let ends = stats::overhead::change_interval((overhead.low, overhead.high), self.scale());
+        ends.map(|(low, high)| Interval::new(low, high))
+    }
+
+    fn scale(&self) -> stats::Direction {
+        match self.direction {
+            Direction::LowerIsBetter => stats::Direction::LowerIsBetter,
+            Direction::HigherIsBetter => stats::Direction::HigherIsBetter,
+            Direction::Neutral => stats::Direction::Neutral,
+        }
+    }
 }
 
 /// The comparison again with every flagged run left out. For reading beside the headline, never instead of it.
@@ -286,7 +314,11 @@ impl VerdictKind {
 pub struct Verdict {
     /// Which rule.
     pub kind: VerdictKind,
-    /// The sentence, caveats included.
+    /// One line, as a person would say it: no codes, no caveats, no full stop.
+    pub said: String,
+    /// What to do next, or how far a single run can be believed; absent where the comparison is decided.
+    pub advice: Option<String>,
+    /// The sentence in full, test and caveats included.
     pub text: String,
     /// Reason codes: `P1`, `N2`, `D1`, `O0`, ...
     pub reasons: Vec<String>,
@@ -294,6 +326,22 @@ pub struct Verdict {
     pub because: Vec<String>,
     /// Caveats, in their order.
     pub caveats: Vec<String>,
+}
+
+impl Verdict {
+    /// Whether only the number of runs forbids a verdict: a ratio of single runs is there, and advice on how far it can be believed.
+    pub fn is_once(&self) -> bool {
+        self.kind == VerdictKind::NotComparable && self.advice.is_some()
+    }
+
+    /// The kind in words for people.
+    pub fn word(&self) -> &'static str {
+        match self.kind {
+            VerdictKind::NotComparable if self.is_once() => "single runs",
+            VerdictKind::NotComparable => "not comparable",
+            kind => kind.word(),
+        }
+    }
 }
 
 /// Finite as a number, infinite as the strings of statistics contract 1.4.

@@ -85,6 +85,9 @@ pub struct Analysis {
     pub courses: Courses,
     /// Cells that several campaigns measured, and the verdict from each campaign to the next.
     pub history: Vec<HistoryReport>,
+    /// What to add where nothing is compared, as one sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_compare: Option<String>,
 }
 
 /// Name and version of the program.
@@ -122,6 +125,12 @@ pub struct Asked {
     pub margins_pct: BTreeMap<String, f64>,
     /// Whether labels came from a file of their own.
     pub labels: bool,
+    /// Label that was to be compared in place of environments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compare_by: Option<String>,
+    /// Whether folders were to be the arms.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub arms_by_folder: bool,
     /// Whether names, addresses and secrets were replaced before anything was judged.
     pub scrubbed: bool,
 }

@@ -1,0 +1,241 @@
+//! The answer of a campaign: which models can be judged at all, and one sentence a kind of verdict for each primary metric.
+//!
+//! In:  finished comparisons.  Out: sentences, with their caveats beside them.
+//! Not here: one comparison (see `grammar::said`), what rows show whatever their labels are worth (see `seen`).
+
+use super::{capital, ident};
+use crate::model::{Direction, within};
+use crate::verdict::grammar::said;
+use crate::verdict::number::{count, fixed, list, significant};
+use crate::verdict::report::{Comparison, Sentence, VerdictKind};
+use crate::verdict::trap;
+
+/// "Only 1 of 3 models can be judged": said first, since everything else depends on it. Each model has its own reasons.
+pub(super) fn comparable(comparisons: &[&Comparison]) -> Option<Sentence> {
+    let primary: Vec<&Comparison> = comparisons.iter().filter(|c| c.primary).copied().collect();
+    let mut models: Vec<&str> = primary.iter().map(|c| c.model.as_str()).collect();
+    models.sort_unstable();
+    models.dedup();
+    let mut lost: Vec<&str> = Vec::new();
+    let mut caveats = Vec::new();
+    let mut codes: Vec<Vec<String>> = Vec::new();
+    let mut first = None;
+    for model in &models {
+        let own: Vec<&Comparison> = primary.iter().filter(|c| c.model == *model).copied().collect();
+        if own.iter().any(|c| tells(c)) {
+            continue;
+        }
+        let mut reasons: Vec<&str> = Vec::new();
+        for because in own.iter().flat_map(|c| &c.verdict.because) {
+            if !reasons.contains(&because.as_str()) {
+                reasons.push(because);
+            }
+        }
+        codes.push(own.iter().flat_map(|c| c.verdict.reasons.iter().cloned()).collect());
+        caveats.push(format!("{model}: {}", list(&reasons)));
+        lost.push(model);
+        first = first.or_else(|| own.first().copied());
+    }
+    let first = first?;
+    let ids = trap::TRAPS
+        .iter()
+        .filter(|t| t.code().is_some_and(|code| codes.iter().flatten().any(|c| c == code)))
+        .map(|t| t.id().to_owned())
+        .collect();
+    let judged = models.len() - lost.len();
+    let mislabelled = codes.iter().all(|own| own.iter().any(|code| code == MISLABELLED));
+    let only = if judged == 1 { "Only one".to_owned() } else { format!("Only {}", in_words(judged)) };
+    let all = in_words(models.len());
+    let text = match (models.len(), judged) {
+        (1, _) => format!("{}.", capital_unless_name(&first.verdict.said, first)),
+        (_, 0) if mislabelled => {
+            format!("None of the {all} models was really measured: another model ran under each name.")
+        }
+        (_, 0) => format!("None of the {all} models can be judged."),
+        _ if mislabelled => {
+            let names = if lost.len() == 1 { "the name" } else { "the names" };
+            let verb = if judged == 1 { "was" } else { "were" };
+            format!(
+                "{only} of the {all} models {verb} really measured: another model ran under {names} {}.",
+                some(&lost, "model")
+            )
+        }
+        _ => format!("{only} of the {all} models can be judged, and not {}.", some(&lost, "model")),
+    };
+    Some(Sentence { text, caveats, because: ids })
+}
+
+/// A small number as people write it in a sentence.
+fn in_words(n: usize) -> String {
+    const WORDS: [&str; 10] = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
+    WORDS.get(n).map_or_else(|| n.to_string(), |word| (*word).to_owned())
+}
+
+/// Code of the trap that another model ran than the label says.
+const MISLABELLED: &str = "P9";
+
+/// Names that one sentence holds; more are counted.
+const MOST_NAMED: usize = 3;
+
+/// The names, or how many there are.
+fn some<S: AsRef<str>>(names: &[S], noun: &str) -> String {
+    if names.len() > MOST_NAMED { count(names.len(), noun) } else { list(names) }
+}
+
+/// Whether a comparison says anything about its arms: a verdict, or the ratio of single runs.
+fn tells(c: &Comparison) -> bool {
+    c.verdict.kind != VerdictKind::NotComparable || c.verdict.is_once()
+}
+
+/// A line of the grammar as the beginning of a sentence: its own words take a capital, names stay as they are.
+fn capital_unless_name(line: &str, c: &Comparison) -> String {
+    let named = [&c.baseline, &c.candidate].into_iter().any(|name| line.starts_with(name.as_str()));
+    if named { line.to_owned() } else { capital(line) }
+}
+
+/// Where a cell is, in words: only what tells it from the others.
+fn place(c: &Comparison, cells: &[&Comparison]) -> String {
+    let several = |of: fn(&Comparison) -> &str| cells.iter().any(|other| of(other) != of(c));
+    match (several(|c| &c.model), several(|c| &c.workload)) {
+        (true, true) => format!("{} {}", c.model, c.workload),
+        (true, false) => c.model.clone(),
+        (false, _) => c.workload.clone(),
+    }
+}
+
+/// "7 + 7 interleaved runs": what the cells of a sentence rest on; absent where they differ.
+fn design(cells: &[&Comparison]) -> Option<String> {
+    let first = cells.first()?;
+    let same = |c: &&&Comparison| {
+        (c.n_baseline, c.n_candidate, &c.order) == (first.n_baseline, first.n_candidate, &first.order)
+    };
+    if !cells.iter().all(|c| same(&c)) {
+        return None;
+    }
+    let how = match first.order.as_str() {
+        "interleaved" => "interleaved runs",
+        // The caveats say what is wrong with any other order.
+        _ => "runs",
+    };
+    let each = if cells.len() > 1 { " each" } else { "" };
+    Some(format!("{} + {} {how}{each}", first.n_baseline, first.n_candidate))
+}
+
+/// The answer for one primary metric over all cells that say anything: one sentence a kind of verdict.
+pub(super) fn headline_of(cells: &[&Comparison]) -> Option<Sentence> {
+    let telling: Vec<&Comparison> = cells.iter().filter(|c| tells(c)).copied().collect();
+    let first = *telling.first()?;
+    let because = telling.iter().map(|c| ident(c)).collect();
+    let caveats = caveats(&telling, cells);
+    if let [only] = telling.as_slice() {
+        let at = if cells.len() > 1 { format!(", {}", place(only, cells)) } else { String::new() };
+        let text = format!("{}{at}: {}.", only.label, only.verdict.said);
+        return Some(Sentence { text, caveats, because });
+    }
+    let mut kinds: Vec<VerdictKind> = telling.iter().map(|c| c.verdict.kind).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let mut parts = kinds.into_iter().map(|kind| {
+        let own: Vec<&Comparison> = telling.iter().filter(|c| c.verdict.kind == kind).copied().collect();
+        (part(kind, &own, cells, telling.len()), own)
+    });
+    let mut text = parts.next().map_or_else(String::new, |(part, _)| format!("{}: {part}.", first.label));
+    for (part, own) in parts {
+        let named = own.first().is_some_and(|c| part.starts_with(&c.candidate) || part.starts_with(&place(c, cells)));
+        text.push_str(&format!(" {}.", if named { part } else { capital(&part) }));
+    }
+    Some(Sentence { text, caveats, because })
+}
+
+/// What the cells of one kind of verdict have in common, without a full stop.
+fn part(kind: VerdictKind, own: &[&Comparison], cells: &[&Comparison], all: usize) -> String {
+    let Some(first) = own.first() else { return String::new() };
+    let (a, b) = (&first.baseline, &first.candidate);
+    let places: Vec<String> = own.iter().map(|c| place(c, cells)).collect();
+    let several = own.len() > MOST_NAMED;
+    let for_these = match (own.len() == all, several) {
+        (true, true) => format!(" in all {}", count(all, "cell")),
+        (false, true) => format!(" in {} of {}", own.len(), count(all, "cell")),
+        _ => format!(" for {}", list(&places)),
+    };
+    match kind {
+        VerdictKind::Equivalent => {
+            let margin = own.iter().filter_map(|c| Some(c.tost.as_ref()?.margin_pct)).fold(0.0, f64::max);
+            format!("no difference larger than {} % between {a} and {b}{for_these}", significant(margin, 3))
+        }
+        VerdictKind::Inconclusive => undecided(own, &places, all),
+        _ => {
+            let once = if kind == VerdictKind::NotComparable { ", in one run each" } else { "" };
+            format!("{}{for_these}{once}", change(own))
+        }
+    }
+}
+
+/// "T1 is undecided: the difference could be up to 5.6 %, and 57 more runs per arm would settle it".
+fn undecided(own: &[&Comparison], places: &[String], all: usize) -> String {
+    let most = own.iter().filter_map(|c| bound(c)).max_by(|a, b| a.0.total_cmp(&b.0));
+    let most = most.map_or_else(
+        || "the runs set no bound on the difference".to_owned(),
+        |(most, places)| format!("the difference could be up to {} %", fixed(most, places)),
+    );
+    let more = own.iter().map(|c| said::more_runs(c)).collect::<Option<Vec<_>>>().unwrap_or_default();
+    let worst = own.iter().filter(|_| !more.is_empty()).max_by_key(|c| more_of(c)).and_then(|c| said::more_runs(c));
+    let settle = worst.map_or_else(String::new, |runs| format!(", and {runs} would settle it"));
+    let who = match places {
+        [one] => format!("{one} is"),
+        some if some.len() > MOST_NAMED => format!("{} of {} are", some.len(), count(all, "cell")),
+        some => format!("{} are", list(some)),
+    };
+    format!("{who} undecided: {most}{settle}")
+}
+
+fn more_of(c: &Comparison) -> u64 {
+    c.runs_to_decide.unwrap_or(0).saturating_sub(c.n_baseline.min(c.n_candidate) as u64)
+}
+
+/// "container has 28.5 to 43.7 % more peak memory than native": the changes of several cells of one metric.
+pub(super) fn change(own: &[&Comparison]) -> String {
+    let Some(first) = own.first() else { return String::new() };
+    let label = within(&first.label);
+    let changes: Vec<f64> = own.iter().filter_map(|c| c.change_pct).collect();
+    let (a, b) = (&first.baseline, &first.candidate);
+    let more = if changes.iter().all(|x| *x > 0.0) {
+        "more"
+    } else if changes.iter().all(|x| *x < 0.0) {
+        "less"
+    } else {
+        return format!("{b} has {} % of {label} against {a}", super::seen::between(&changes, 1));
+    };
+    let long = first.direction == Direction::LowerIsBetter && matches!(first.unit, "ms" | "s");
+    match (long, more) {
+        (true, "more") => format!("{label} is {} % longer in {b} than in {a}", super::seen::range(&changes, 1)),
+        (true, _) => format!("{label} is {} % shorter in {b} than in {a}", super::seen::range(&changes, 1)),
+        (false, more) => format!("{b} has {} % {more} {label} than {a}", super::seen::range(&changes, 1)),
+    }
+}
+
+/// What rests on what, first; then what qualifies every cell; then each its own.
+fn caveats(telling: &[&Comparison], cells: &[&Comparison]) -> Vec<String> {
+    let Some(first) = telling.first() else { return Vec::new() };
+    let mut said: Vec<String> = design(telling).into_iter().collect();
+    let shared: Vec<&String> = first
+        .verdict
+        .caveats
+        .iter()
+        .filter(|caveat| telling.iter().all(|c| c.verdict.caveats.contains(caveat)))
+        .collect();
+    said.extend(shared.iter().map(|caveat| (*caveat).clone()));
+    for c in telling {
+        let at = if cells.len() > 1 { format!("{}: ", place(c, cells)) } else { String::new() };
+        let own = c.verdict.caveats.iter().filter(|caveat| !shared.contains(caveat));
+        said.extend(own.map(|caveat| format!("{at}{caveat}")));
+    }
+    said
+}
+
+/// The largest difference that an interval allows, and the places to print it with: those of the verdict's own sentence.
+fn bound(c: &Comparison) -> Option<(f64, usize)> {
+    let interval = c.change_ci?;
+    let most = interval.low.abs().max(interval.high.abs()) + c.drift_allowance_pct;
+    Some((most, crate::verdict::number::decimals(interval.low, interval.high)))
+}

@@ -1,0 +1,107 @@
+//! What rows show of a metric by themselves: labels may be wrong, and readings are readings still.
+//!
+//! In:  the comparisons of one metric, the traps.  Out: one sentence.
+//! Not here: verdicts (see `headline`).
+
+use super::headline::change;
+use super::{capital, ident};
+use crate::model::within;
+use crate::verdict::number::{count, fixed, list, signed};
+use crate::verdict::report::{Comparison, Sentence, TrapReport, TrapStatus, VerdictKind};
+use crate::verdict::trap;
+
+/// "−0.3 % to +0.1 %": signed ends without the per cent of the first.
+pub(super) fn between(changes: &[f64], places: usize) -> String {
+    let low = changes.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = changes.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (low, high) = (signed(low, places), signed(high, places));
+    if low == high { low } else { format!("{low} to {high}") }
+}
+
+/// What the rows show of one metric whatever the models are called: the labels may be wrong and the readings still be readings.
+pub(super) fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Sentence> {
+    let usable: Vec<&Comparison> =
+        cells.iter().filter(|c| c.change_pct.is_some() && c.change_ci.is_some()).copied().collect();
+    let first = *usable.first()?;
+    let because: Vec<String> = usable.iter().map(|c| ident(c)).collect();
+    let shown = |c: &Comparison| {
+        let (size, interval) = (c.overhead_pct.unwrap_or(0.0), c.overhead_ci.as_ref());
+        interval.is_some_and(|i| i.low > 0.0 || i.high < 0.0) && size.abs() > c.drift_allowance_pct
+    };
+    let apart: Vec<&Comparison> = usable.iter().filter(|c| shown(c)).copied().collect();
+    let label = within(&first.label);
+    let drift = usable.iter().map(|c| c.drift_allowance_pct).fold(0.0, f64::max);
+    let (a, b) = (&first.baseline, &first.candidate);
+    let unjudged = usable.iter().any(|c| c.verdict.kind == VerdictKind::NotComparable);
+    let mut caveats = Vec::new();
+    if unjudged {
+        caveats.push("a reading of all rows, whatever the labels are worth".to_owned());
+    }
+    let several = |n: usize| match usable.len() {
+        1 => String::new(),
+        all if n == all => format!(" in {}", count(all, "comparison")),
+        all => format!(" in {n} of {}", count(all, "comparison")),
+    };
+    if apart.is_empty() {
+        let changes: Vec<f64> = usable.iter().filter_map(|c| c.change_pct).collect();
+        // As many places as the widest interval leaves a meaning.
+        let places = usable.iter().filter_map(|c| c.change_ci).map(|i| crate::verdict::number::decimals(i.low, i.high));
+        let reads = between(&changes, places.min().unwrap_or(2));
+        let than = if drift > 0.0 {
+            format!(", less than the machine drifted by itself ({} %)", fixed(drift, 1))
+        } else {
+            ", and every interval reaches across zero".to_owned()
+        };
+        let text = format!(
+            "No measurable difference in {label} between {a} and {b}: {reads} %{}{than}.",
+            several(usable.len())
+        );
+        return Some(Sentence { text, caveats, because });
+    }
+    let differences: Vec<f64> = apart.iter().filter_map(|c| c.difference).collect();
+    let changes: Vec<f64> = apart.iter().filter_map(|c| c.change_pct).collect();
+    let one_side = differences.iter().all(|d| *d > 0.0) || differences.iter().all(|d| *d < 0.0);
+    let least = differences.iter().map(|d| d.abs()).fold(f64::INFINITY, f64::min);
+    let digits = if least >= 10.0 {
+        1
+    } else if least >= 0.1 {
+        2
+    } else {
+        4
+    };
+    if drift > 0.0 {
+        caveats.push(format!("drift of up to {} % was taken off", fixed(drift, 1)));
+    }
+    let unproven = causes_open(first, traps);
+    if !unproven.is_empty() {
+        caveats.push(format!("the cause is not shown: {}", list(&unproven)));
+    }
+    let cause = if unproven.is_empty() { "" } else { " The cause is not shown." };
+    let (many, unit) = (several(apart.len()), first.unit);
+    let text = if one_side {
+        format!("{} ({} {unit}){many}.{cause}", change(&apart), range(&differences, digits))
+    } else {
+        format!(
+            "{label} differs between {a} and {b} in both directions: {} % ({} {unit}){many}.{cause}",
+            between(&changes, 1),
+            between(&differences, digits)
+        )
+    };
+    Some(Sentence { text: if text.starts_with(b.as_str()) { text } else { capital(&text) }, caveats, because })
+}
+
+/// Traps that leave the cause of a difference open: what was measured, and when.
+fn causes_open(c: &Comparison, traps: &[TrapReport]) -> Vec<String> {
+    let fired = |id: &str| {
+        traps.iter().any(|t| t.id == id && t.status == TrapStatus::Fired && t.subject.campaign == c.campaign)
+    };
+    trap::TRAPS.iter().filter(|t| t.leaves_cause_open(&c.metric) && fired(t.id())).map(|t| within(t.title())).collect()
+}
+
+/// "0.3" or "0.1 to 0.3", without signs: the words around it carry the side.
+pub(super) fn range(values: &[f64], decimals: usize) -> String {
+    let low = values.iter().map(|v| v.abs()).fold(f64::INFINITY, f64::min);
+    let high = values.iter().map(|v| v.abs()).fold(0.0, f64::max);
+    let (low, high) = (fixed(low, decimals), fixed(high, decimals));
+    if low == high { low } else { format!("{low} to {high}") }
+}

@@ -1,0 +1,337 @@
+//! One line for each comparison, as a person would say it aloud, and what to do next where nothing is decided.
+//!
+//! In:  a comparison with its estimates, and the rule that held.  Out: [`said`], [`advice`].
+//! Not here: the rules, the caveats.
+//!
+//! A rate is told as a ratio of rates and a time as a ratio of times, both candidate over baseline. Nobody has to turn an overhead of
+//! a throughput round in the head.
+
+use super::Obstacle;
+use crate::model::{Direction, Metric, within};
+use crate::verdict::number::{count, decimals, fixed, significant};
+use crate::verdict::report::{Comparison, VerdictKind};
+
+/// Fewest runs per arm from which an exact test can reach p < 0.05: of three and three runs, the most telling order has p = 0.1.
+pub const LEAST_RUNS: usize = 4;
+
+/// More runs per arm than this are no advice.
+const MOST_RUNS: u64 = 1_000;
+
+/// Most decimals of a ratio.
+const FINEST: usize = 4;
+
+/// The line of a comparison. It begins with a small letter or a name, and has no full stop.
+pub fn said(c: &Comparison, metric: &Metric, kind: VerdictKind, within_margin: bool, obstacles: &[Obstacle]) -> String {
+    let (a, b) = (&c.baseline, &c.candidate);
+    match kind {
+        VerdictKind::Slower | VerdictKind::Faster | VerdictKind::More | VerdictKind::Less => {
+            let small = c.tost.as_ref().filter(|_| within_margin);
+            let small =
+                small.map_or_else(String::new, |t| format!(", less than the margin of {}", percent(t.margin_pct)));
+            format!("{}{small}", difference(c, metric))
+        }
+        VerdictKind::Equivalent => {
+            let margin = c.tost.as_ref().map_or(0.0, |t| t.margin_pct);
+            format!("no difference larger than {} between {a} and {b}", percent(margin))
+        }
+        VerdictKind::Inconclusive => {
+            let most = largest(c).map(|most| format!("the difference could be up to {most}"));
+            match (more_runs(c), most) {
+                (Some(runs), Some(most)) => format!("undecided: {runs} would settle it ({most})"),
+                (Some(runs), None) => format!("undecided: {runs} would settle it"),
+                (None, Some(most)) => format!("undecided: {most}"),
+                (None, None) => "undecided: the runs set no bound on the difference".to_owned(),
+            }
+        }
+        VerdictKind::NotComparable if is_once(c, obstacles) => {
+            let runs = match (c.n_baseline, c.n_candidate) {
+                (1, 1) => "in one run each".to_owned(),
+                (x, y) => format!("with {} of {b} and {x} of {a}", count(y, "run")),
+            };
+            format!("{}, {runs}", difference(c, metric))
+        }
+        VerdictKind::NotComparable => {
+            let mut reasons = obstacles.iter().map(|o| plain(&o.because));
+            let first = reasons.next().unwrap_or_else(|| "no reason is recorded".to_owned());
+            let rest = match reasons.count() {
+                0 => String::new(),
+                more => format!(" (and {})", count(more, "more reason")),
+            };
+            format!("{a} and {b} cannot be compared: {first}{rest}")
+        }
+    }
+}
+
+/// What to do next, or how far one run can be believed; nothing where the comparison is decided.
+pub fn advice(c: &Comparison, kind: VerdictKind, obstacles: &[Obstacle]) -> Option<String> {
+    if kind == VerdictKind::Inconclusive {
+        return more_runs(c).map(|runs| format!("Measure {runs}, taking turns."));
+    }
+    if kind != VerdictKind::NotComparable || !is_once(c, obstacles) {
+        return None;
+    }
+    let margin = Metric::find(&c.metric).map(|metric| metric.margin_pct);
+    let small = margin.filter(|margin| c.change_pct.is_some_and(|change| change.abs() < *margin));
+    let far = match small {
+        Some(margin) => format!("A difference within the margin of {} shows nothing yet.", percent(margin)),
+        None => "Believe the difference only if repeats of one arm lie much closer together.".to_owned(),
+    };
+    Some(format!(
+        "A single run does not show how much runs differ by themselves. {far} {LEAST_RUNS} runs per arm, taking turns, can show more."
+    ))
+}
+
+/// Whether the number of runs is the only thing that forbids a verdict, and both arms have a figure.
+pub fn is_once(c: &Comparison, obstacles: &[Obstacle]) -> bool {
+    let by_number = |o: &Obstacle| o.code == "N1";
+    !obstacles.is_empty() && obstacles.iter().all(by_number) && (c.change_pct.is_some() || c.difference.is_some())
+}
+
+/// "57 more runs per arm"; absent where no number of runs can be named, or nobody would make as many.
+pub fn more_runs(c: &Comparison) -> Option<String> {
+    let there = c.n_baseline.min(c.n_candidate) as u64;
+    let more = c.runs_to_decide?.checked_sub(there).filter(|more| *more > 0)?;
+    if more > MOST_RUNS {
+        return None;
+    }
+    Some(format!("{} per arm", count(usize::try_from(more).ok()?, "more run")))
+}
+
+/// The largest difference that the interval allows, drift included: `5.6 %`, or in the unit where there is no per cent.
+pub fn largest(c: &Comparison) -> Option<String> {
+    let (ci, unit, drift) = match (c.change_ci, c.difference_ci) {
+        (Some(ci), _) => (ci, " %".to_owned(), c.drift_allowance_pct),
+        (None, Some(ci)) if c.overhead_pct.is_none() => (ci, format!(" {}", c.unit), 0.0),
+        _ => return None,
+    };
+    let most = ci.low.abs().max(ci.high.abs()) + drift;
+    let places = decimals(ci.low, ci.high);
+    let hidden = most < 0.5 * 10f64.powi(-i32::try_from(places).unwrap_or(0));
+    most.is_finite().then(|| format!("{}{unit}", if hidden { significant(most, 2) } else { fixed(most, places) }))
+}
+
+/// How the two arms differ, in the words of the metric, with the interval where there is one.
+fn difference(c: &Comparison, metric: &Metric) -> String {
+    let (a, b) = (&c.baseline, &c.candidate);
+    let label = within(&c.label);
+    let Some(change) = c.change_pct else {
+        return apart(c);
+    };
+    let ends = c.change_ci.map(|ci| (ci.low, ci.high));
+    if metric.direction == Direction::Neutral {
+        let places = ends.map_or(1, |(low, high)| decimals(low, high));
+        let word = if change < 0.0 { "less" } else { "more" };
+        let ends = ends.map(|(low, high)| if change < 0.0 { (-high, -low) } else { (low, high) });
+        let ends = ends
+            .map_or_else(String::new, |(low, high)| format!(" ({} to {} %)", fixed(low, places), fixed(high, places)));
+        return format!("{b} has {} % {word} {label} than {a}{ends}", fixed(change.abs(), places));
+    }
+    let ratio = ratio(change, ends);
+    match kind_of(metric) {
+        Kind::Rate => format!("{b} is {} times as fast as {a}{}", ratio.0, ratio.1),
+        Kind::Time => format!("{b} takes {} times as long as {a}{}", ratio.0, ratio.1),
+        Kind::Cost => format!("{b} has {} times the {label} of {a}{}", ratio.0, ratio.1),
+    }
+}
+
+/// A difference without a per cent, in its unit.
+fn apart(c: &Comparison) -> String {
+    let size = c.difference.unwrap_or(0.0);
+    let word = if size < 0.0 { "lower" } else { "higher" };
+    let places = c.difference_ci.map_or(1, |ci| decimals(ci.low, ci.high));
+    let ends = c.difference_ci.map(|ci| if size < 0.0 { (-ci.high, -ci.low) } else { (ci.low, ci.high) });
+    let ends =
+        ends.map_or_else(String::new, |(low, high)| format!(" ({} to {})", fixed(low, places), fixed(high, places)));
+    let (label, unit) = (within(&c.label), c.unit);
+    format!(
+        "the {label} of {} is {} {unit} {word} than that of {}{ends}",
+        c.candidate,
+        fixed(size.abs(), places),
+        c.baseline
+    )
+}
+
+enum Kind {
+    Rate,
+    Time,
+    Cost,
+}
+
+fn kind_of(metric: &Metric) -> Kind {
+    match metric.unit {
+        "ms" | "s" => Kind::Time,
+        unit if unit.ends_with("/s") => Kind::Rate,
+        _ => Kind::Cost,
+    }
+}
+
+/// The ratio that belongs to a change, and its interval in brackets. Two decimals, and more where two would hide on which side of 1 a number
+/// is. Ends that would be one number have more too.
+fn ratio(change: f64, ends: Option<(f64, f64)>) -> (String, String) {
+    let of = |change: f64| 1.0 + change / 100.0;
+    let text = |change: f64, places: usize| fixed(of(change), if of(change) >= 10.0 { 1 } else { places });
+    let is_hidden =
+        |change: f64, places: usize| change != 0.0 && (change / 100.0).abs() < 0.5 * 10f64.powi(-(places as i32));
+    let least = |fits: &dyn Fn(usize) -> bool| (2..FINEST).find(|places| fits(*places)).unwrap_or(FINEST);
+    let Some((low, high)) = ends else {
+        return (text(change, least(&|places| !is_hidden(change, places))), String::new());
+    };
+    let crosses = low <= 0.0 && high >= 0.0;
+    let own = least(&|places| crosses || !is_hidden(change, places));
+    let outer = least(&|places| {
+        let apart = low == high || text(low, places) != text(high, places);
+        apart && (crosses || !(is_hidden(low, places) || is_hidden(high, places)))
+    });
+    let outer = outer.max(own);
+    (text(change, own), format!(" ({} to {})", text(low, outer), text(high, outer)))
+}
+
+fn percent(value: f64) -> String {
+    format!("{} %", significant(value, 3))
+}
+
+/// A reason without its code in brackets.
+fn plain(because: &str) -> String {
+    match because.rsplit_once(" (") {
+        Some((text, code)) if code.ends_with(')') && !code.contains(' ') => text.to_owned(),
+        _ => because.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::report::{Interval, TostReport};
+    use crate::verdict::testing::comparison;
+
+    fn metric(name: &str) -> Metric {
+        Metric::find(name).unwrap()
+    }
+
+    fn told(name: &str, change: f64, ends: (f64, f64), kind: VerdictKind) -> String {
+        let metric = metric(name);
+        let mut c = comparison(&metric);
+        c.change_pct = Some(change);
+        c.change_ci = Some(Interval::new(ends.0, ends.1));
+        said(&c, &metric, kind, false, &[])
+    }
+
+    #[test]
+    fn a_difference_is_told_as_people_say_it() {
+        use VerdictKind::{Faster, Less, More, Slower};
+        for (name, change, ends, kind, line) in [
+            (
+                "output_throughput_tok_s",
+                4.0,
+                (1.0, 7.0),
+                Faster,
+                "docker is 1.04 times as fast as native (1.01 to 1.07)",
+            ),
+            (
+                "output_throughput_tok_s",
+                77.0,
+                (70.0, 84.0),
+                Faster,
+                "docker is 1.77 times as fast as native (1.70 to 1.84)",
+            ),
+            (
+                "output_throughput_tok_s",
+                -8.0,
+                (-9.0, -7.0),
+                Slower,
+                "docker is 0.92 times as fast as native (0.91 to 0.93)",
+            ),
+            (
+                "output_throughput_tok_s",
+                0.3,
+                (0.1, 0.5),
+                Faster,
+                "docker is 1.003 times as fast as native (1.001 to 1.005)",
+            ),
+            (
+                "output_throughput_tok_s",
+                4.1,
+                (3.8, 4.3),
+                Faster,
+                "docker is 1.04 times as fast as native (1.038 to 1.043)",
+            ),
+            ("ttft_ms", 43.0, (40.0, 46.0), Slower, "docker takes 1.43 times as long as native (1.40 to 1.46)"),
+            (
+                "energy_j_per_token",
+                10.0,
+                (8.0, 12.0),
+                Slower,
+                "docker has 1.10 times the energy per token of native (1.08 to 1.12)",
+            ),
+            (
+                "peak_memory_gib",
+                43.7,
+                (41.7, 45.8),
+                More,
+                "docker has 43.7 % more peak memory than native (41.7 to 45.8 %)",
+            ),
+            (
+                "peak_memory_gib",
+                -10.0,
+                (-12.0, -8.0),
+                Less,
+                "docker has 10.0 % less peak memory than native (8.0 to 12.0 %)",
+            ),
+        ] {
+            assert_eq!(told(name, change, ends, kind), line);
+        }
+    }
+
+    #[test]
+    fn what_is_undecided_says_how_many_more_runs_and_never_fewer_than_one() {
+        let metric = metric("e2e_latency_ms");
+        let mut c = comparison(&metric);
+        c.change_ci = Some(Interval::new(-5.6, 3.0));
+        (c.n_baseline, c.n_candidate, c.runs_to_decide) = (7, 7, Some(16));
+        let line = |c: &Comparison| said(c, &metric, VerdictKind::Inconclusive, false, &[]);
+        assert_eq!(line(&c), "undecided: 9 more runs per arm would settle it (the difference could be up to 5.6 %)");
+        c.runs_to_decide = Some(7);
+        assert_eq!(line(&c), "undecided: the difference could be up to 5.6 %", "0 more runs are no advice");
+        c.runs_to_decide = Some(70_000);
+        assert_eq!(line(&c), "undecided: the difference could be up to 5.6 %", "nobody makes as many");
+        (c.n_candidate, c.runs_to_decide) = (6, Some(8));
+        assert!(line(&c).starts_with("undecided: 2 more runs per arm"), "{}", line(&c));
+    }
+
+    #[test]
+    fn equivalence_names_its_margin() {
+        let metric = metric("e2e_latency_ms");
+        let mut c = comparison(&metric);
+        let (p, equivalent) = (0.01, true);
+        let none = None;
+        c.tost = Some(TostReport {
+            margin_pct: 2.0,
+            p,
+            equivalent,
+            smallest_margin_pct: none,
+            smallest_margin_with_drift_pct: none,
+        });
+        let line = said(&c, &metric, VerdictKind::Equivalent, false, &[]);
+        assert_eq!(line, "no difference larger than 2 % between native and docker");
+    }
+
+    #[test]
+    fn one_run_each_gives_the_ratio_and_how_far_it_can_be_believed() {
+        let metric = metric("output_throughput_tok_s");
+        let mut c = comparison(&metric);
+        (c.n_baseline, c.n_candidate, c.change_pct) = (1, 1, Some(55.3));
+        let obstacle = |code: &str, because: &str| Obstacle { code: code.into(), trap: None, because: because.into() };
+        let once = [obstacle("N1", "native has a single run (N1)")];
+        let kind = VerdictKind::NotComparable;
+        assert_eq!(said(&c, &metric, kind, false, &once), "docker is 1.55 times as fast as native, in one run each");
+        let advice_of = |obstacles: &[Obstacle]| advice(&c, kind, obstacles);
+        let advice = advice_of(&once).unwrap();
+        assert!(advice.contains("much closer together") && advice.contains("4 runs per arm"), "{advice}");
+        let both = [obstacle("C2", "the quantisation differs: bf16 against fp8 (C2)"), once[0].clone()];
+        assert_eq!(
+            said(&c, &metric, kind, false, &both),
+            "native and docker cannot be compared: the quantisation differs: bf16 against fp8 (and 1 more reason)"
+        );
+        assert_eq!(advice_of(&both), None);
+    }
+}
