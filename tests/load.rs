@@ -216,7 +216,67 @@ fn a_sweep_gives_a_list_and_an_interrupt_what_was_measured_so_far() {
     let cut: Value = serde_json::from_slice(&std::fs::read(folder.path().join("cut.json")).unwrap()).unwrap();
     assert!(cut["completed"].as_u64().unwrap() > 0, "{cut:#}");
     assert_eq!((cut["valid"].as_bool(), cut["errors"]["cancelled"].as_u64()), (Some(false), Some(1)), "{cut:#}");
+    // Nothing failed: whoever stopped the load ended that request.
+    assert_eq!((cut["cancelled"].as_u64(), cut["failed"].as_u64()), (Some(1), Some(0)), "{cut:#}");
     slow.stop().unwrap();
+}
+
+/// Issue 15: what was measured before a server died was lost.
+#[test]
+fn a_sweep_whose_server_dies_keeps_each_finished_point_and_ends_with_4() {
+    let folder = Folder::new("load-sweep-dies");
+    let running = mock::start(Settings { ttft_ns: 1_000_000, itl_ns: 1_000_000, ..Settings::default() }).unwrap();
+    fair_start();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_sparkbench"))
+        .args(["load", "--url", &url(&running), "--concurrency", "1,2,3,4,5,6,7,8", "--osl", "20", "--requests", "200"])
+        .args(["--json", "points.json"])
+        .current_dir(folder.path())
+        .stderr(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let file = folder.path().join("points.json");
+    let begun = std::time::Instant::now();
+    while !file.exists() {
+        assert!(
+            begun.elapsed().as_secs() < 60 && child.try_wait().unwrap().is_none(),
+            "no point was written while it ran"
+        );
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    running.stop().unwrap();
+    let output = finished(child);
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(4), "{out}{err}");
+    assert!(out.contains("output tok/s") && out.lines().any(|line| line.starts_with("c1 ")), "{out}");
+    let written: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let first = if written.is_array() { &written[0] } else { &written };
+    assert_eq!((first["completed"].as_u64(), first["valid"].as_bool()), (Some(200), Some(true)));
+    assert!(err.contains("error:"), "{err}");
+}
+
+/// Issue 15: a load that nobody can use ended with 0.
+#[test]
+fn a_load_that_is_not_valid_ends_with_4_with_and_without_an_archive() {
+    let folder = Folder::new("load-invalid");
+    // One at a time and 0.4 s each: of eight that come together the last ones wait longer than their limit of one second.
+    let running = mock::start(Settings { ttft_ns: 400_000_000, max_running: Some(1), ..Settings::default() }).unwrap();
+    for more in [&[][..], &["--archive", "kept"]] {
+        let shared =
+            ["load", "--url", &url(&running), "--requests", "8", "--concurrency", "8", "--osl", "4", "--timeout", "1"];
+        let ending = run_in(folder.path(), &[&shared[..], more].concat(), &[]).expect(4);
+        ending.complains(&["not valid", "failed"]);
+    }
+    running.stop().unwrap();
+}
+
+#[test]
+fn host_and_port_are_address_enough() {
+    let folder = Folder::new("load-bare");
+    let running = mock::start(Settings::default()).unwrap();
+    load(&folder, &running.address().to_string(), &[]).expect(0);
+    running.stop().unwrap();
+    load(&folder, "localhost", &[]).expect(2).complains(&["neither a scheme nor a port", "--url http://localhost"]);
 }
 
 #[test]

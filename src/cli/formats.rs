@@ -13,13 +13,13 @@ use crate::error::Error;
 use crate::ingest::{About, FORMATS, KINDS};
 use crate::model::{Definition, Likeness, definition};
 
-/// List every format that is read: the tool, its versions, how it is recognised, what is taken
+/// List every format that is read, a line each; with a word, how it is recognised and what is taken
 ///
 /// Files are recognised by what they hold, never by their name alone.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench formats\n  sparkbench formats vllm\n  sparkbench formats --json")]
 pub struct Formats {
-    /// Only those whose name or tool holds this word
+    /// Everything about the formats whose name or tool holds this word; with --verbose about all
     #[arg(value_name = "WORD")]
     word: Option<String>,
     /// JSON instead of text
@@ -31,7 +31,7 @@ pub struct Formats {
 ///
 /// # Errors
 /// When no format holds the word, or standard output is closed.
-pub fn run(args: &Formats, _: &Talk) -> Result<(), Error> {
+pub fn run(args: &Formats, talk: &Talk) -> Result<(), Error> {
     let files = FORMATS.iter().map(|format| (format.name(), "file", format.about()));
     let texts = KINDS.iter().map(|kind| (kind.name, "text", kind.about));
     let word = args.word.as_deref().unwrap_or_default().to_lowercase();
@@ -53,6 +53,14 @@ pub fn run(args: &Formats, _: &Talk) -> Result<(), Error> {
         return print(&format!("{:#}\n", Value::Array(list)));
     }
     let mut out = String::new();
+    if args.word.is_none() && !talk.is_verbose() {
+        let wide = all.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
+        for (name, _, about) in &all {
+            let _ = writeln!(out, "{name:wide$}  {}", about.tool);
+        }
+        talk.say(&format!("{} formats; details with a word of one of them, e.g. sparkbench formats vllm", all.len()));
+        return print(&out);
+    }
     for (name, kind, about) in all {
         // Writing to a string cannot fail.
         let _ = writeln!(out, "{name} ({kind})");

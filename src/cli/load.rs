@@ -8,6 +8,7 @@ mod args;
 mod fits;
 mod live;
 mod plan;
+mod points;
 mod read;
 
 use std::path::PathBuf;
@@ -16,14 +17,16 @@ use std::sync::atomic::AtomicBool;
 
 use self::args::LoadArgs;
 use self::live::Speaker;
+use self::points::Points;
+use super::Outcome;
 use super::talk::Talk;
-use super::{Outcome, print};
 use crate::error::{Error, Kind};
 use crate::host::Host;
 use crate::host::machine::Machine;
 use crate::load::session::Session;
 use crate::load::session::search::Searched;
-use crate::load::summary::{self, Summary, points};
+use crate::load::settings::Slos;
+use crate::load::summary;
 
 /// Measure a server that speaks the OpenAI protocol: TTFT, TPOT, latency, throughput, and whether the client was the limit
 ///
@@ -38,7 +41,7 @@ use crate::load::summary::{self, Summary, points};
     sparkbench load --url http://localhost:8000 --matrix standard --archive archive/my-server\n  \
     sparkbench load --url http://localhost:8000 --input-file sharegpt.json --num-clients 8\n\n\
     Exit codes: 0 done, 2 usage (no such model, lengths beyond the server's), 3 the machine or the server cannot take it,\n\
-    4 nothing was answered or we were stopped (what was measured so far is printed), 5 a file could not be read or written.")]
+    4 a load is not valid, the server broke or the load was stopped (what was measured by then is printed), 5 a file could not be read or written.")]
 pub struct Load {
     #[command(flatten)]
     load: LoadArgs,
@@ -69,13 +72,20 @@ pub fn run(args: &Load, talk: &Talk) -> Result<Outcome, Error> {
     if let Some(folder) = &args.archive {
         return archive::collect(args, &plan, folder, &host, talk);
     }
-    let speaker = Speaker::new(talk);
+    let points = Points::new(talk, args.json.as_deref(), plan.several(), plan.settings.slos != Slos::default());
+    let speaker = Speaker::showing(talk, &points);
     let stop = Arc::new(AtomicBool::new(false));
     let session = Session::open(&host, &args.load.url, &plan.settings, &speaker, Arc::clone(&stop))?;
     let folder = Scratch::new()?;
-    let loaded = plan.measure(&host, &session, &folder.0, &speaker, &stop)?;
+    let measured = plan.measure(&host, &session, &folder.0, &speaker, &stop);
+    drop(session);
     drop(speaker);
-    report(args, &loaded, talk)
+    let broken = match measured {
+        Ok(searched) => report(&searched, &points, &plan, talk).err(),
+        Err(error) => Some(error),
+    };
+    points.finish(broken, plan.seeks_limits())?;
+    Ok(Outcome::Done)
 }
 
 /// The raw files of a load that is not archived: gone with it.
@@ -100,58 +110,30 @@ impl Drop for Scratch {
     }
 }
 
-/// What was measured, for people and for scripts, and what becomes of the exit code.
-fn report(args: &Load, Searched { loaded, found }: &Searched, talk: &Talk) -> Result<Outcome, Error> {
-    let summaries: Vec<&Summary> = loaded.iter().map(|loaded| &loaded.summary).collect();
-    let for_scripts = args.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
-    if let Some(path) = &args.json {
-        let text = json(&summaries);
-        if for_scripts {
-            print(&text)?;
-        } else {
-            crate::archive::write_atomic(path, text.as_bytes())?;
-        }
-    }
-    let tell = |text: &str| {
-        if for_scripts {
-            text.lines().for_each(|line| talk.say(line));
-            Ok(())
-        } else {
-            print(&format!("{text}\n"))
-        }
-    };
-    for done in loaded {
+/// What was measured, in full: a single load, or each of several where that is asked for. What a search found.
+fn report(
+    Searched { loaded, found }: &Searched,
+    points: &Points<'_>,
+    plan: &plan::Loads,
+    talk: &Talk,
+) -> Result<(), Error> {
+    for done in loaded.iter().filter(|_| !plan.several() || talk.is_verbose()) {
         if !done.name.is_empty() {
-            tell(&format!("load {}", done.name))?;
+            points.tell(&format!("load {}", done.name));
         }
-        tell(&summary::text(&done.summary, talk.width(), talk.paints_output()))?;
+        points.tell(&summary::text(&done.summary, talk.width(), talk.paints_output()));
     }
-    if loaded.len() > 1 {
-        let rows = loaded.iter().map(|done| (done.name.clone(), serde_json::json!(done.summary)));
-        tell(&points::table(&rows.collect::<Vec<_>>()))?;
-    }
-    found.iter().try_for_each(|found| tell(found))?;
+    found.iter().for_each(|found| points.tell(found));
     if loaded.iter().any(|loaded| loaded.interrupted) {
         return Err(
             Error::new(Kind::Workload, "stopped before the end").hint("the figures are of what was measured by then")
         );
     }
-    match summaries.iter().find(|summary| summary.completed == 0) {
-        Some(none) => {
+    match loaded.iter().map(|loaded| &loaded.summary).find(|summary| summary.completed == 0) {
+        Some(none) if !plan.seeks_limits() => {
             let kinds: Vec<String> = none.errors.iter().map(|(kind, count)| format!("{kind}: {count}")).collect();
             Err(Error::new(Kind::Workload, "no request was answered").detail(kinds.join(", ")))
         }
-        None => Ok(Outcome::Done),
-    }
-}
-
-/// One summary as it is, several as a list.
-fn json(summaries: &[&Summary]) -> String {
-    match summaries {
-        [only] => only.json(),
-        several => {
-            let each: Vec<String> = several.iter().map(|summary| summary.json().trim_end().to_owned()).collect();
-            format!("[\n{}\n]\n", each.join(",\n"))
-        }
+        _ => Ok(()),
     }
 }

@@ -25,6 +25,10 @@ const LOOK: Duration = Duration::from_millis(20);
 /// it did and how late its own writes were. Token k of an answer is due at the request's last byte + TTFT + k x ITL; with both 0,
 /// answers come as fast as possible, a write a token.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sparkbench mock --port 8000 --ttft-ms 50 --itl-ms 10   a server that takes 50 ms to the first token, then 10 ms a token\n  \
+    sparkbench load --url localhost:8000 --requests 20     in another terminal: measure it\n  \
+    sparkbench mock --shapes                               every shape of stream that it can send")]
 pub struct Mock {
     /// Print every stream shape, and what a right client reports of it, and end
     #[arg(long)]

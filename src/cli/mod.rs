@@ -41,6 +41,7 @@ pub mod mock;
 pub mod privacy;
 #[cfg(feature = "analyse")]
 mod recompute;
+pub mod shell;
 pub mod stats;
 pub mod status;
 #[cfg(all(feature = "collect", target_os = "linux"))]
@@ -53,7 +54,7 @@ mod versions;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::{ColorChoice, Parser, Subcommand};
+use clap::{ColorChoice, CommandFactory as _, Parser, Subcommand};
 
 use crate::error::Error;
 
@@ -71,13 +72,13 @@ use crate::error::Error;
 )]
 struct Cli {
     /// Say nothing but errors
-    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    #[arg(long, short, global = true, conflicts_with = "verbose", help_heading = "Global options")]
     quiet: bool,
     /// Say what is being done, file by file
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, help_heading = "Global options")]
     verbose: bool,
     /// Colour of the talk on standard error
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Global options")]
     color: ColorChoice,
     #[command(subcommand)]
     verb: Verb,
@@ -109,10 +110,11 @@ enum Verb {
     #[command(hide = true)]
     Guard(guard::Guard),
     #[cfg(all(feature = "collect", target_os = "linux"))]
-    #[command(hide = true)]
     Mock(Box<mock::Mock>),
     Verify(verify::Verify),
     Status(status::Status),
+    Completions(shell::Completions),
+    Man(shell::Man),
 }
 
 /// How a verb ended, when it did not fail.
@@ -164,6 +166,8 @@ pub fn main() -> ExitCode {
         Verb::Guard(args) => guard::run(args).map(|()| Outcome::Done),
         #[cfg(all(feature = "collect", target_os = "linux"))]
         Verb::Mock(args) => mock::run(args, &talk).map(|()| Outcome::Done),
+        Verb::Completions(args) => shell::completions(args, &mut Cli::command()).map(|()| Outcome::Done),
+        Verb::Man(args) => shell::man(args, Cli::command(), &talk).map(|()| Outcome::Done),
         Verb::Verify(args) => verify::run(args, &talk).map(|()| Outcome::Done),
         Verb::Status(args) => status::run(args, &talk),
     };

@@ -3,7 +3,7 @@
 //! In:  a URL.  Out: [`Target`]: host, port, path of each route, the header that its credentials become.
 //! Not here: whether anyone answers there (see `engine`), names and addresses (see `host::net::resolve`).
 //!
-//! A person may give the address of the server, of its API, or of one route: `http://h:8000`, `http://h:8000/v1` and
+//! A person may give the address of the server, of its API, or of one route: `h:8000`, `http://h:8000`, `http://h:8000/v1` and
 //! `http://h:8000/v1/chat/completions` all mean the same server. What comes before `/v1` is kept (`https://h/base/v1`).
 //! Credentials in the address become a header and are printed nowhere: neither by `Debug` nor by [`Target::shown`], nor in an error.
 
@@ -30,6 +30,12 @@ pub struct Target {
     secrets: Vec<String>,
 }
 
+/// Whether what stands before the first slash ends with a port.
+fn names_a_port(typed: &str) -> bool {
+    let place = typed.split('/').next().unwrap_or_default();
+    place.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
+}
+
 impl Target {
     /// Reads an address.
     ///
@@ -51,9 +57,14 @@ impl Target {
                 "give it on one line, in quotes, with %20 for a space",
             ));
         }
-        let Some((scheme, rest)) = typed.split_once("://") else {
-            let bare = typed.rsplit('@').next().unwrap_or_default();
-            return Err(fault("the address has no scheme", &format!("--url http://{bare}")));
+        let (scheme, rest) = match typed.split_once("://") {
+            Some(parts) => parts,
+            // Host and port are enough, as on the command lines of the servers.
+            None if names_a_port(typed) => ("http", typed),
+            None => {
+                let bare = typed.rsplit('@').next().unwrap_or_default();
+                return Err(fault("the address has neither a scheme nor a port", &format!("--url http://{bare}")));
+            }
         };
         let tls = match scheme.to_ascii_lowercase().as_str() {
             "http" => false,
@@ -309,8 +320,8 @@ mod tests {
     fn what_is_no_address_of_a_server_is_refused_with_a_hint_and_without_the_password() {
         let cases = [
             "",
-            "localhost:8000",
-            "u:geheim@localhost:8000",
+            "localhost",
+            "u:geheim@localhost",
             "ftp://u:geheim@h",
             "http://",
             "http://:8000",

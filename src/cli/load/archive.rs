@@ -14,6 +14,7 @@ use toml::{Table, Value};
 use super::Load;
 use super::live::Speaker;
 use super::plan::Loads;
+use super::points::invalid;
 use crate::cli::talk::Talk;
 use crate::cli::{Outcome, print};
 use crate::error::{Error, Kind};
@@ -49,7 +50,7 @@ pub fn collect(args: &Load, loads: &Loads, folder: &Path, host: &Arc<dyn Host>, 
     let options = Options { archive: archive.clone(), resume: false, only: Vec::new() };
     let summary = campaign::collect(&experiment, host, &Told(&speaker), &options)?;
     drop(speaker);
-    report(args, &summaries(&archive)?, talk)?;
+    let loads = report(args, &summaries(&archive)?, talk)?;
     talk.say(&format!("archived in {}; next: sparkbench analyse {}", archive.display(), archive.display()));
     if summary.interrupted {
         return Err(Error::new(Kind::Workload, "stopped before the end")
@@ -57,7 +58,7 @@ pub fn collect(args: &Load, loads: &Loads, folder: &Path, host: &Arc<dyn Host>, 
     }
     match summary.failed.first() {
         Some((id, why)) => Err(Error::new(Kind::Workload, format!("run '{id}' failed: {why}"))),
-        None => Ok(Outcome::Done),
+        None => invalid(&loads, false).map_or(Ok(Outcome::Done), Err),
     }
 }
 
@@ -146,7 +147,7 @@ fn summaries(archive: &Path) -> Result<Vec<Found>, Error> {
 }
 
 /// The summaries for scripts where they are asked for, and a line of each for people; in full they are in the archive.
-fn report(args: &Load, found: &[Found], talk: &Talk) -> Result<(), Error> {
+fn report(args: &Load, found: &[Found], talk: &Talk) -> Result<Vec<(String, serde_json::Value)>, Error> {
     let json = match found {
         [only] => only.text.clone(),
         several => {
@@ -162,13 +163,11 @@ fn report(args: &Load, found: &[Found], talk: &Talk) -> Result<(), Error> {
     let rows: Vec<(String, serde_json::Value)> =
         found.iter().map(|one| (one.name.clone(), serde_json::from_str(&one.text).unwrap_or_default())).collect();
     match rows.as_slice() {
-        [] => Ok(()),
-        rows if for_scripts => {
-            points::table(rows).lines().for_each(|line| talk.say(line));
-            Ok(())
-        }
-        rows => print(&points::table(rows)),
+        [] => {}
+        rows if for_scripts => points::table(rows).lines().for_each(|line| talk.say(line)),
+        rows => print(&points::table(rows))?,
     }
+    Ok(rows)
 }
 
 /// What a campaign says, told by whoever shows a load.

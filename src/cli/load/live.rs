@@ -7,8 +7,9 @@ use std::sync::Mutex;
 
 use indicatif::ProgressBar;
 
+use super::points::Points;
 use crate::cli::talk::Talk;
-use crate::load::session::{Live, Watcher};
+use crate::load::session::{Live, Loaded, Watcher};
 
 /// Seconds between two lines where there is no terminal.
 const LINE_EVERY_S: f64 = 10.0;
@@ -19,12 +20,20 @@ pub struct Speaker<'a> {
     bar: ProgressBar,
     /// Name of the load that was last spoken of, and when in it.
     said: Mutex<(String, f64)>,
+    points: Option<&'a Points<'a>>,
 }
 
 impl<'a> Speaker<'a> {
     /// Nothing is shown before the first moment.
     pub fn new(talk: &'a Talk) -> Self {
-        Self { talk, bar: talk.spinner(), said: Mutex::new((String::new(), 0.0)) }
+        Self { talk, bar: talk.spinner(), said: Mutex::new((String::new(), 0.0)), points: None }
+    }
+
+    /// Shows each measured load as soon as it is over.
+    pub fn showing(talk: &'a Talk, points: &'a Points<'a>) -> Self {
+        let mut speaker = Self::new(talk);
+        speaker.points = Some(points);
+        speaker
     }
 }
 
@@ -41,6 +50,12 @@ impl Watcher for Speaker<'_> {
 
     fn warn(&self, line: &str) {
         self.bar.suspend(|| self.talk.warn(line));
+    }
+
+    fn measured(&self, loaded: &Loaded) {
+        if let Some(points) = self.points {
+            self.bar.suspend(|| points.add(loaded));
+        }
     }
 
     fn live(&self, live: &Live) {

@@ -148,6 +148,23 @@ impl Loads {
         Ok(Outcome::Done)
     }
 
+    /// Whether each load is one of a row.
+    pub fn several(&self) -> bool {
+        match &self.kind {
+            Kind::Cells(cells) => cells.len() > 1 || self.repeats.is_some_and(|repeats| repeats > 1),
+            Kind::Matrix(_) | Kind::Search(_) => true,
+        }
+    }
+
+    /// Whether a point that the server cannot carry is a finding and no fault.
+    pub fn seeks_limits(&self) -> bool {
+        match &self.kind {
+            Kind::Cells(_) => false,
+            Kind::Matrix(preset) => preset.ends_when_refused(),
+            Kind::Search(_) => true,
+        }
+    }
+
     /// Does them.
     ///
     /// # Errors
@@ -171,7 +188,7 @@ impl Loads {
                 cell.calibration = Some(gauge::calibrate(host, &cell.settings, &folder, watcher, stop)?);
             }
         }
-        let ends = matches!(&self.kind, Kind::Matrix(preset) if preset.ends_when_refused());
+        let ends = matches!(self.kind, Kind::Matrix(_)) && self.seeks_limits();
         let loaded = session.all(&cells, folder, &|done| !ends || done.summary.failed == 0)?;
         Ok(Searched { loaded, found: None })
     }

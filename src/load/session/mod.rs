@@ -37,6 +37,8 @@ pub trait Watcher: Sync {
     fn warn(&self, line: &str);
     /// A moment of a load; a few times a second, and once at its end.
     fn live(&self, live: &Live);
+    /// A measured load is over. Told at once, so that nothing is lost when a later one breaks.
+    fn measured(&self, _: &Loaded) {}
 }
 
 /// A load at one moment.

@@ -67,6 +67,7 @@ impl Session<'_> {
                 let done = self.load(&settings, &name, &own, cell.calibration.clone())?;
                 let stop = done.interrupted || !keep_on(&done);
                 if pass >= cell.warmups || done.interrupted {
+                    self.watcher.measured(&done);
                     loaded.push(done);
                 }
                 if stop {

@@ -67,6 +67,7 @@ pub fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error> {
         (totals.whole(totals.input, totals.input_known), totals.whole(totals.output, totals.output_known));
     let over = |amount: Option<f64>| Some(amount? / seconds?);
     let invalid_because = invalid(&totals);
+    let cancelled = totals.cancelled();
     let ttft = if open { define::TTFT_INTENDED } else { define::TTFT_SENT };
     let summary = Summary {
         schema: SCHEMA,
@@ -76,7 +77,8 @@ pub fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error> {
         invalid_because,
         planned,
         completed,
-        failed: totals.recorded - completed,
+        failed: totals.recorded - completed - cancelled,
+        cancelled,
         short: totals.short,
         http: stored.http.clone(),
         retry_after: stored.retry_after.clone(),
@@ -324,11 +326,16 @@ fn lengths(rows: &mut Rows) -> Result<Lengths, Error> {
 
 fn invalid(totals: &Totals) -> Vec<String> {
     let mut because = Vec::new();
-    let failed = totals.recorded - totals.completed;
+    let cancelled = totals.cancelled();
+    let failed = totals.recorded - totals.completed - cancelled;
     if totals.completed == 0 {
         because.push(if totals.recorded == 0 { "no request was made" } else { "no request was answered" }.to_owned());
     } else if failed as f64 > ERRORS_MAX * totals.recorded as f64 {
         because.push(format!("{failed} of {} requests failed, more than {} %", totals.recorded, ERRORS_MAX * 100.0));
+    }
+    if cancelled > 0 {
+        let what = if cancelled == 1 { "request was" } else { "requests were" };
+        because.push(format!("{cancelled} {what} cancelled when the load was stopped"));
     }
     if let Some(unsent) = totals.errors.get(crate::load::order::Status::NotSent.word()) {
         because.push(format!("{unsent} {} never sent", if *unsent == 1 { "request was" } else { "requests were" }));

@@ -163,6 +163,8 @@ pub struct Summary {
     pub completed: u64,
     /// Not answered.
     pub failed: u64,
+    /// Requests in flight when the load was stopped; they are neither answered nor failed.
+    pub cancelled: u64,
     /// Of the completed, those with fewer tokens than exactly asked for.
     pub short: u64,
     /// Failed requests by kind.

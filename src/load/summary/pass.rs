@@ -51,6 +51,11 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// Requests that were in flight when the load was stopped.
+    pub fn cancelled(&self) -> u64 {
+        self.errors.get(Status::Cancelled.word()).copied().unwrap_or(0)
+    }
+
     pub fn add(&mut self, row: &Row) {
         let least = |old: &mut Option<Ns>, new: Option<Ns>| *old = old.iter().copied().chain(new).min();
         let most = |old: &mut Option<Ns>, new: Option<Ns>| *old = old.iter().copied().chain(new).max();

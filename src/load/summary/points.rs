@@ -26,14 +26,25 @@ const COLUMNS: &[(&str, &str)] = &[
 
 /// A line for each load, latencies in ms. A load without a name is called as the server's address is.
 pub fn table(loads: &[(String, Value)]) -> String {
-    let names: Vec<&str> = loads
-        .iter()
-        .map(|(name, summary)| if name.is_empty() { summary["url"].as_str().unwrap_or_default() } else { name })
-        .collect();
-    let first = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max("load".len());
+    let first = loads.iter().map(|load| called(load).chars().count()).max().unwrap_or(0);
     let goodput = loads.iter().any(|(_, summary)| !summary["goodput"].is_null());
+    let mut out = heads(first, goodput);
+    loads.iter().for_each(|load| out.push_str(&row(load, first, goodput)));
+    out
+}
+
+fn called((name, summary): &(String, Value)) -> &str {
+    if name.is_empty() { summary["url"].as_str().unwrap_or_default() } else { name }
+}
+
+fn width(head: &str) -> usize {
+    COLUMN.max(head.len()) + 1
+}
+
+/// The first line of a table whose names are `first` letters wide; `goodput` where objectives were stated.
+pub fn heads(first: usize, goodput: bool) -> String {
+    let first = first.max("load".len());
     let mut out = format!("{:first$}", "load");
-    let width = |head: &str| COLUMN.max(head.len()) + 1;
     for (head, _) in COLUMNS {
         let _ = write!(out, "{head:>0$}", width(head));
     }
@@ -41,27 +52,43 @@ pub fn table(loads: &[(String, Value)]) -> String {
         let _ = write!(out, "{:>1$}", "good %", width(""));
     }
     out.push_str("  client limited\n");
-    for (name, (_, summary)) in names.iter().zip(loads) {
-        let _ = write!(out, "{name:first$}");
-        for (head, pointer) in COLUMNS {
-            let cell = match summary.pointer(pointer) {
-                Some(Value::Number(number)) => {
-                    number.as_u64().map_or_else(|| figure(number.as_f64().unwrap_or(0.0)), |whole| whole.to_string())
-                }
-                _ => "-".to_owned(),
-            };
-            let _ = write!(out, "{cell:>0$}", width(head));
-        }
-        if goodput {
-            let share = summary.pointer("/goodput/fraction").and_then(Value::as_f64);
-            let cell = share.map_or_else(|| "-".to_owned(), |share| format!("{:.1}", share * 100.0));
-            let _ = write!(out, "{cell:>0$}", width(""));
-        }
-        let limited = if summary["client"]["limited"] == Value::Bool(true) { "yes" } else { "no" };
-        let valid = if summary["valid"] == Value::Bool(false) { ", not valid" } else { "" };
-        let _ = writeln!(out, "  {limited}{valid}");
-    }
     out
+}
+
+/// One load below [`heads`].
+pub fn row(load: &(String, Value), first: usize, goodput: bool) -> String {
+    let first = first.max("load".len());
+    let summary = &load.1;
+    let mut out = format!("{:first$}", called(load));
+    for (head, pointer) in COLUMNS {
+        let cell = match summary.pointer(pointer) {
+            Some(Value::Number(number)) => {
+                number.as_u64().map_or_else(|| figure(number.as_f64().unwrap_or(0.0)), |whole| whole.to_string())
+            }
+            _ => "-".to_owned(),
+        };
+        let _ = write!(out, "{cell:>0$}", width(head));
+    }
+    if goodput {
+        let share = summary.pointer("/goodput/fraction").and_then(Value::as_f64);
+        let cell = share.map_or_else(|| "-".to_owned(), |share| format!("{:.1}", share * 100.0));
+        let _ = write!(out, "{cell:>0$}", width(""));
+    }
+    let limited = if summary["client"]["limited"] == Value::Bool(true) { "yes" } else { "no" };
+    let valid = if summary["valid"] == Value::Bool(false) { ", not valid" } else { "" };
+    let _ = writeln!(out, "  {limited}{valid}");
+    out
+}
+
+/// Why a load cannot be used, in a sentence; absent where it is valid.
+pub fn fault((name, summary): &(String, Value)) -> Option<String> {
+    if summary["valid"] != Value::Bool(false) {
+        return None;
+    }
+    let why: Vec<&str> =
+        summary["invalid_because"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let what = if name.is_empty() { "the load".to_owned() } else { format!("load {name}") };
+    Some(format!("{what} is not valid: {}", why.join("; ")))
 }
 
 #[cfg(test)]

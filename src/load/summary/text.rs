@@ -98,14 +98,19 @@ fn head(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
     let model = summary.model.as_deref().unwrap_or("model not named");
     line(out, &format!("{}  {model}  {}", ink.bold(&summary.url), ink.dim(&summary.started_utc)));
     let mut words = format!("{} answered, {} failed", count(summary.completed), count(summary.failed));
-    let recorded = summary.completed + summary.failed;
+    if summary.cancelled > 0 {
+        let _ = write!(words, ", {} cancelled", count(summary.cancelled));
+    }
+    let recorded = summary.completed + summary.failed + summary.cancelled;
     if summary.planned != recorded {
         let _ = write!(words, " of {} planned", count(summary.planned));
     }
     if let Some(seconds) = summary.duration_s {
         let _ = write!(words, " in {} s", figure(seconds));
     }
-    for (number, what) in [(summary.short, "shorter than asked"), (summary.resent, "sent anew")] {
+    for (number, what) in
+        [(summary.short, "shorter than asked"), (summary.resent, "sent again after the connection broke")]
+    {
         if number > 0 {
             let _ = write!(words, ", {} {what}", count(number));
         }

@@ -1,0 +1,68 @@
+//! `sparkbench completions` and `sparkbench man`: what a shell and `man` know of this program.
+//!
+//! In:  the command line itself.  Out: a script for a shell, pages for `man`.
+//! Not here: the words, which are those of the help.
+
+use std::path::PathBuf;
+
+use clap::Command;
+use clap_complete::Shell;
+
+use super::print;
+use super::talk::Talk;
+use crate::error::Error;
+
+/// Print a script that completes verbs and options in your shell
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sparkbench completions bash > ~/.local/share/bash-completion/completions/sparkbench\n  \
+    sparkbench completions zsh > ~/.zfunc/_sparkbench\n  \
+    sparkbench completions fish > ~/.config/fish/completions/sparkbench.fish")]
+pub struct Completions {
+    /// Shell that the script is for
+    shell: Shell,
+}
+
+/// Write a manual page for each verb
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  sparkbench man ~/.local/share/man/man1\n  man sparkbench-load")]
+pub struct Man {
+    /// Folder for the pages, made where it is missing
+    #[arg(value_name = "DIR", default_value = "man")]
+    folder: PathBuf,
+}
+
+/// Prints the script.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub fn completions(args: &Completions, command: &mut Command) -> Result<(), Error> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, command, "sparkbench", &mut script);
+    print(&String::from_utf8_lossy(&script))
+}
+
+/// Writes `sparkbench.1` and a page for each verb that the help lists.
+///
+/// # Errors
+/// When the folder or a page cannot be written.
+pub fn man(args: &Man, mut command: Command, talk: &Talk) -> Result<(), Error> {
+    let folder = args.folder.display();
+    let failed = |cause| Error::archive(format!("cannot write manual pages to '{folder}'")).because(cause);
+    std::fs::create_dir_all(&args.folder).map_err(failed)?;
+    command.build();
+    let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set() && verb.get_name() != "help");
+    let pages: Vec<(String, Command)> = std::iter::once(("sparkbench".to_owned(), command.clone()))
+        .chain(verbs.map(|verb| {
+            let name = format!("sparkbench-{}", verb.get_name());
+            (name, verb.clone())
+        }))
+        .collect();
+    for (name, command) in &pages {
+        let mut page = Vec::new();
+        clap_mangen::Man::new(command.clone()).render(&mut page).map_err(failed)?;
+        crate::archive::write_atomic(&args.folder.join(format!("{name}.1")), &page)?;
+    }
+    talk.say(&format!("{} manual pages in {folder}; read one with: man {folder}/sparkbench.1", pages.len()));
+    Ok(())
+}
