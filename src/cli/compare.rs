@@ -249,8 +249,8 @@ fn gate(shown: &[&Comparison]) -> Outcome {
     }
 }
 
-/// Each comparison as one line under its name, and beside it what kind of verdict that is. Figures of single runs stand there as well,
-/// since no interval speaks for them. With `--verbose` the sentence in full and every reason.
+/// Each comparison as one line under its name, and beside it what kind of verdict that is. Figures that cannot be compared stand there as
+/// well. With `--verbose` the sentence in full and every reason.
 fn terminal(shown: &[&Comparison], decision: Outcome, talk: &Talk) -> String {
     let mut text = String::new();
     let mut advice: Vec<&str> = Vec::new();
@@ -258,7 +258,8 @@ fn terminal(shown: &[&Comparison], decision: Outcome, talk: &Talk) -> String {
     for c in shown {
         text.push_str(&format!("{} · {} · {}\n", c.model, c.workload, c.label));
         text.push_str(&format!("  {:<15} {}\n", c.verdict.word(), c.verdict.said));
-        if let (VerdictKind::NotComparable, Some(x), Some(y)) = (c.verdict.kind, c.mean_baseline, c.mean_candidate) {
+        let told = c.verdict.kind == VerdictKind::NotComparable && !c.verdict.is_once();
+        if let (true, Some(x), Some(y)) = (told, c.mean_baseline, c.mean_candidate) {
             let (x, y) = (significant(x, 4), significant(y, 4));
             text.push_str(&format!(
                 "  {:<15} {} {x} {unit}, {} {y} {unit}\n",

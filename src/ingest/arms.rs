@@ -80,6 +80,9 @@ pub fn meets(runs: &[Run]) -> Option<&'static str> {
     let quantised = runs.iter().all(|run| run.setup.quantisation.is_some());
     let mut of_arm: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     runs.iter().for_each(|run| _ = of_arm.entry(&run.environment).or_default().insert(&run.model));
+    if of_arm.len() < 2 {
+        return None;
+    }
     if stems.len() == 1 && quantised {
         return Some("quantisation");
     }

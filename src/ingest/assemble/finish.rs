@@ -64,6 +64,16 @@ pub(super) fn finish(
     }
     let ask = ask::ask(&runs, &campaigns, |path| found.get(path));
     arms::sort_out(&mut runs, &mut campaigns);
+    if options.arms_by_folder {
+        // Runs stand by campaign. Whoever names folders as arms compares them whatever models they hold.
+        for own in runs.chunk_by_mut(|a, b| a.campaign == b.campaign) {
+            let campaign =
+                campaigns.iter_mut().find(|campaign| own.first().is_some_and(|run| run.campaign == campaign.name));
+            if let Some(campaign) = campaign.filter(|campaign| campaign.compare_by.is_none()) {
+                campaign.compare_by = arms::meet(own).map(str::to_owned);
+            }
+        }
+    }
     if options.arms_by_folder || options.compare_by.is_some() {
         arms::reference(&runs, &mut campaigns);
     }

@@ -48,7 +48,11 @@ pub fn said(c: &Comparison, metric: &Metric, kind: VerdictKind, within_margin: b
                 (1, 1) => "in one run each".to_owned(),
                 (x, y) => format!("with {} of {b} and {x} of {a}", count(y, "run")),
             };
-            format!("{}, {runs}", difference(c, metric))
+            let figures = c.mean_baseline.zip(c.mean_candidate);
+            let figures = figures.map_or_else(String::new, |(x, y)| {
+                format!(" ({} against {} {})", significant(y, 4), significant(x, 4), c.unit)
+            });
+            format!("{}, {runs}{figures}", difference(c, metric))
         }
         VerdictKind::NotComparable => {
             let mut reasons = obstacles.iter().map(|o| plain(&o.because));
