@@ -27,6 +27,8 @@
 //! | `chart` | plotters: values to SVG |
 //! | `page` | askama: judgements and charts to a site |
 //!
+//! The rooms are compiled as five crates (`core.rs`, `read.rs`, `collect.rs`, `pages.rs` and this one) and shown here under their names.
+//!
 //! The walls between the rooms are tested in `tests/walls.rs`.
 
 pub mod cli;

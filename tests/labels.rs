@@ -83,3 +83,37 @@ fn a_campaign_can_compare_another_label_in_place_of_the_environment() {
     let reason = wrong.inputs.iter().find(|input| input.path == "labels.toml").and_then(|input| input.reason.clone());
     assert!(reason.expect("a reason").contains("found \"weather\""));
 }
+
+/// Issue 15: labels that could not be read were passed over, and every judgement was of other arms than the person named.
+#[test]
+fn labels_that_cannot_be_read_are_an_error_and_unused_ones_are_reported() {
+    let folder = folder("unreadable", &[]);
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let table =
+        "environment,model,workload,quantization,output_throughput_tok_s\nnative,m,w,fp8,100\ndocker,m,w,fp8,99\n";
+    std::fs::write(folder.join("runs.csv"), table).expect("a file can be written");
+    let analyse = || {
+        let out = std::process::Command::new(env!("CARGO_BIN_EXE_sparkbench"))
+            .args(["analyse", ".", "--site", "../labels-unreadable-site", "--resamples", "999"])
+            .current_dir(&folder)
+            .output()
+            .expect("the program starts");
+        (out.status.code(), String::from_utf8_lossy(&out.stderr).into_owned())
+    };
+    std::fs::write(folder.join("labels.toml"), "schema = \"sparkbench.labels/1\"\nbase = 1\n").expect("a file");
+    let (code, said) = analyse();
+    assert_eq!(code, Some(5), "{said}");
+    assert!(said.contains("cannot use 'labels.toml' as labels") && said.contains("line 2"), "{said}");
+    let rules = "schema = \"sparkbench.labels/1\"\n[defaults]\nquantization = \"bf16\"\n[[files]]\nglob = \"gone/*\"\nmodel = \"x\"\n";
+    std::fs::write(folder.join("labels.toml"), rules).expect("a file");
+    let (code, said) = analyse();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("labels.toml: the pattern 'gone/*' fits no file with a run"), "{said}");
+    // The other spelling is read in tables and in labels; what the file says comes first.
+    let intake = read(&folder, None);
+    assert!(
+        intake.runs.iter().all(|run| run.setup.quantisation.as_deref() == Some("fp8")),
+        "{:?}",
+        intake.runs[0].setup
+    );
+}

@@ -270,6 +270,46 @@ fn a_load_that_is_not_valid_ends_with_4_with_and_without_an_archive() {
     running.stop().unwrap();
 }
 
+/// Issue 15: the summary of one load was longer than a screen.
+#[test]
+fn a_summary_has_at_most_twenty_lines_and_all_of_them_with_v() {
+    let folder = Folder::new("load-brief");
+    let running = mock::start(Settings { ttft_ns: 1_000_000, itl_ns: 200_000, ..Settings::default() }).unwrap();
+    let arguments = ["load", "--url", &url(&running), "--requests", "8", "--osl", "8", "--slo", "ttft=500"];
+    let brief = run_in(folder.path(), &arguments, &[]).expect(0).out;
+    assert!(brief.trim_end().lines().count() <= 20, "{brief}");
+    for word in ["ttft_ms", "tpot_ms", "e2e_latency_ms", "output tok/s", "goodput", "client limited"] {
+        assert!(brief.contains(word), "{word} is not in\n{brief}");
+    }
+    let whole = run_in(folder.path(), &[&arguments[..], &["-v"]].concat(), &[]).expect(0).out;
+    assert!(whole.contains("tokens_per_chunk") && !brief.contains("tokens_per_chunk"), "{whole}");
+    running.stop().unwrap();
+}
+
+/// What a user of `vllm bench serve` types by habit.
+#[test]
+fn options_of_other_clients_mean_what_they_mean_there() {
+    let folder = Folder::new("load-aliases");
+    let running = mock::start(Settings { ttft_ns: 1_000_000, itl_ns: 200_000, ..Settings::default() }).unwrap();
+    let run = |words: &str| {
+        let address = url(&running);
+        let shared = ["load", "--url", &address, "--json", "-", "--random-input-len", "16", "--random-output-len", "4"];
+        let arguments: Vec<&str> = shared.into_iter().chain(words.split(' ')).collect();
+        summary(&run_in(folder.path(), &arguments, &[]).expect(0))
+    };
+    let closed = run("--num-prompts 8 --max-concurrency 4");
+    assert_eq!((closed["completed"].as_u64(), closed["settings"]["concurrency"].as_u64()), (Some(8), Some(4)));
+    assert_eq!(closed["output_tokens"].as_u64(), Some(32));
+    let at_once = run("--num-prompts 6 --request-rate inf");
+    assert_eq!(at_once["settings"]["concurrency"].as_u64(), Some(6), "{:#}", at_once["settings"]);
+    let open = run("--num-prompts 6 --request-rate 50 --goodput ttft:500 tpot:50");
+    assert_eq!(open["settings"]["rate"].as_f64(), Some(50.0), "{:#}", open["settings"]);
+    assert_eq!(open["goodput"]["slos"].as_object().map(serde_json::Map::len), Some(2), "{:#}", open["goodput"]);
+    running.stop().unwrap();
+    let both = ["load", "--url", "localhost:1", "--request-rate", "5", "--rate", "5"];
+    run_in(folder.path(), &both, &[]).expect(2).complains(&["--request-rate stands beside --rate"]);
+}
+
 #[test]
 fn host_and_port_are_address_enough() {
     let folder = Folder::new("load-bare");

@@ -297,6 +297,8 @@ fn a_report_and_its_console_are_one_run_and_a_server_log_speaks_of_its_folder() 
         let report =
             peers.join("trtllm_bench/waynehacking8__trtllm-triton-serving/results__waterfall__W0a_kv090.report.json");
         let text = std::fs::read_to_string(report).unwrap().replace("138204.201992", &format!("13820{place}.5"));
+        // Of the model that the server served: of another one the log would say nothing (issue 15).
+        let text = text.replace("Llama-3.1-8B-Instruct-FP8", "gemma-4-26B-A4B-it");
         std::fs::write(folder.join(format!("runs/r{place}.json")), text).unwrap();
     }
     let beside = intake(folder);
@@ -304,5 +306,42 @@ fn a_report_and_its_console_are_one_run_and_a_server_log_speaks_of_its_folder() 
     for run in &beside.runs {
         assert_eq!((run.value("kv_cache_tokens"), run.setup.max_model_len), (Some(177_440.0), Some(8192.0)));
         assert_eq!(run.setup.engine.as_deref(), Some("TensorRT-LLM"), "what a result says of itself stays");
+    }
+}
+
+/// Issue 15: a run got the memory, the engine and the load time of a server that served another model, or none at all.
+#[test]
+fn the_log_of_a_server_is_joined_to_no_run_of_another_model_and_to_none_where_it_never_served() {
+    let Some(peers) = peers() else { return };
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("peers-logs-other-model");
+    let result = peers.join("vllm_bench_serve/PalatineVision__dgx-spark-benchmark/qwen-0_6B__results__Qwen_Qwen3-0.6B-FP8_conc1_in32000_out1024_low_context_chat_20260210_005805.json");
+    let logs = peers.join("server_logs");
+    for (log, why, failed) in [
+        (
+            "jethac__dgx-spark-hijinks/results__vllm_gemma4_26b_a4b_bf16_20260607T131917Z_server.log",
+            "joined to no run of its folder: its server served gemma-4-26b-a4b-it, the run is of qwen3-0.6b-fp8",
+            false,
+        ),
+        (
+            "djangodevreng__dgx-spark-benchmarks/nemotron-3-super-120b-a12b__nvfp4___server-crash.log",
+            "joined to no run of its folder: its server never came up",
+            true,
+        ),
+    ] {
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::copy(&result, folder.join("result.json")).unwrap();
+        std::fs::copy(logs.join(log), folder.join("server.log")).unwrap();
+        let intake = ingest::all(&archive::discover(&[folder.clone()]).unwrap(), &Options::default()).unwrap();
+        let of = |name: &str| intake.runs.iter().find(|run| run.source.path == name).unwrap();
+        let run = of("result.json");
+        assert!(run.value("model_memory_gib").is_none() && run.value("kv_cache_gib").is_none(), "{log}");
+        assert!(
+            run.value("model_load_s").is_none() && run.setup.quantisation.is_none() && run.files.is_empty(),
+            "{log}"
+        );
+        let reason = intake.inputs.iter().find(|input| input.path == "server.log").unwrap().reason.clone();
+        assert!(reason.as_ref().is_some_and(|reason| reason.contains(why)), "{log}: {reason:?}");
+        assert_eq!(matches!(of("server.log").status, Status::Failed(_)), failed, "{log}");
     }
 }

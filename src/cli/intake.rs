@@ -204,7 +204,14 @@ pub fn runs_of(paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Inta
 fn read(found: &Discovery, paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Intake, Error> {
     talk.detail(&format!("{} files", found.files.len()));
     let intake = ingest::all(found, &judging.reading())?;
+    intake.unused_labels.iter().for_each(|line| talk.warn(line));
     for input in intake.inputs.iter().filter(|input| input.skipped) {
+        if input.format.as_deref() == Some("labels") {
+            // Without them every judgement would be of other arms than the person named.
+            return Err(Error::archive(format!("cannot use '{}' as labels", input.path))
+                .detail(input.reason.clone().unwrap_or_default())
+                .hint("mend it, or take the file away; docs/archive.md has its keys"));
+        }
         talk.warn(&format!("{}: {}", input.path, input.reason.as_deref().unwrap_or("left out")));
     }
     if intake.runs.is_empty() {

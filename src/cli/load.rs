@@ -39,6 +39,7 @@ use crate::load::summary;
     sparkbench load --url http://localhost:8000 --rate 4 --duration 120 --slo ttft=500 --slo tpot=50\n  \
     sparkbench load --url http://localhost:8000 --concurrency 1..128 --json sweep.json\n  \
     sparkbench load --url http://localhost:8000 --matrix standard --archive archive/my-server\n  \
+    sparkbench load --url localhost:8000 --request-rate inf --max-concurrency 8 --num-prompts 80 --goodput ttft:500 tpot:50\n  \
     sparkbench load --url http://localhost:8000 --input-file sharegpt.json --num-clients 8\n\n\
     Exit codes: 0 done, 2 usage (no such model, lengths beyond the server's), 3 the machine or the server cannot take it,\n\
     4 a load is not valid, the server broke or the load was stopped (what was measured by then is printed), 5 a file could not be read or written.")]
@@ -121,7 +122,8 @@ fn report(
         if !done.name.is_empty() {
             points.tell(&format!("load {}", done.name));
         }
-        points.tell(&summary::text(&done.summary, talk.width(), talk.paints_output()));
+        let draw = if talk.is_verbose() { summary::text } else { summary::brief };
+        points.tell(&draw(&done.summary, talk.width(), talk.paints_output()));
     }
     found.iter().for_each(|found| points.tell(found));
     if loaded.iter().any(|loaded| loaded.interrupted) {

@@ -76,7 +76,8 @@ pub struct ChatArgs {
     /// Conversations at any time, over all clients [default: 3 for each client]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_active_conversations: Option<u32>,
-    /// Turns per second of each client, with exponential gaps; 0 sends the next turn at once [default: 0]
+    /// Turns per second of each client, with exponential gaps; 0 sends the next turn at once [default: 0]. Without conversations the same
+    /// as --rate, and inf sends as many at once as --max-concurrency allows
     #[arg(long, value_name = "R", visible_alias = "client-rate")]
     pub request_rate: Option<f64>,
     /// Measured turns over all clients

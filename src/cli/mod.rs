@@ -86,35 +86,35 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    #[cfg(feature = "analyse")]
-    #[command(visible_alias = "analyze")]
-    Analyse(analyse::Analyse),
+    #[cfg(feature = "collect")]
+    Init(init::Init),
     #[cfg(all(feature = "collect", target_os = "linux"))]
     Check(check::Check),
     #[cfg(all(feature = "collect", target_os = "linux"))]
-    Chunks(chunks::Chunks),
-    #[cfg(all(feature = "collect", target_os = "linux"))]
     Collect(collect::Collect),
-    #[cfg(feature = "analyse")]
-    Compare(compare::Compare),
-    Formats(formats::Formats),
-    #[cfg(all(feature = "collect", target_os = "linux"))]
-    GpuProbe(gpu_probe::GpuProbe),
-    #[cfg(feature = "collect")]
-    Init(init::Init),
-    Inspect(inspect::Inspect),
+    Status(status::Status),
     #[cfg(all(feature = "collect", target_os = "linux"))]
     Load(Box<load::Load>),
+    #[cfg(feature = "analyse")]
+    #[command(visible_alias = "analyze")]
+    Analyse(analyse::Analyse),
+    #[cfg(feature = "analyse")]
+    Compare(compare::Compare),
+    Verify(verify::Verify),
+    Inspect(inspect::Inspect),
+    Formats(formats::Formats),
     Stats(stats::Stats),
+    #[cfg(all(feature = "collect", target_os = "linux"))]
+    Chunks(chunks::Chunks),
+    #[cfg(all(feature = "collect", target_os = "linux"))]
+    GpuProbe(gpu_probe::GpuProbe),
+    #[cfg(all(feature = "collect", target_os = "linux"))]
+    Mock(Box<mock::Mock>),
+    Completions(shell::Completions),
+    Man(shell::Man),
     #[cfg(all(feature = "collect", target_os = "linux"))]
     #[command(hide = true)]
     Guard(guard::Guard),
-    #[cfg(all(feature = "collect", target_os = "linux"))]
-    Mock(Box<mock::Mock>),
-    Verify(verify::Verify),
-    Status(status::Status),
-    Completions(shell::Completions),
-    Man(shell::Man),
 }
 
 /// How a verb ended, when it did not fail.

@@ -107,6 +107,7 @@ pub struct FileLabels {
     /// Model id.
     pub model_id: Option<String>,
     /// Data type or quantisation of the weights.
+    #[serde(alias = "quantization")]
     pub quantisation: Option<String>,
     /// Batch size or concurrency limit.
     pub batch: Option<f64>,
@@ -197,6 +198,9 @@ fn parse(text: &str) -> Result<Labels, Error> {
     schema(text, SCHEMA)?;
     let mut labels: Labels = from_toml(text)?;
     labels.forget_empty();
+    if labels.compare_by.as_deref() == Some("quantization") {
+        labels.compare_by = Some("quantisation".to_owned());
+    }
     if let Some(label) = labels.compare_by.as_deref().filter(|label| !Campaign::LABELS.contains(label)) {
         return Err(Error::archive("a label cannot be compared")
             .at(Place::Field("compare_by".into()))

@@ -220,6 +220,15 @@ pub enum Record {
     Published(Vec<crate::model::PublishedCell>),
 }
 
+/// What the log of a server says of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerState {
+    /// It came up, or nothing in the log speaks against it.
+    Served,
+    /// It ended before it came up.
+    NeverUp,
+}
+
 /// How a [`Piece`] becomes a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -245,6 +254,8 @@ pub enum Standing {
 pub struct Piece {
     /// How it becomes a run.
     pub standing: Standing,
+    /// Of the log of a server: whether it came up, where the log tells. Absent for everything else.
+    pub server: Option<ServerState>,
     /// Campaign that the row itself names.
     pub campaign: Option<String>,
     /// Id that the source gives the run.
@@ -312,6 +323,8 @@ pub struct Intake {
     pub inputs: Vec<Input>,
     /// Labels that nobody said, and a file to say them in; absent when all are known.
     pub ask: Option<Ask>,
+    /// Patterns of labels that fit no file, a sentence each.
+    pub unused_labels: Vec<String>,
 }
 
 impl Intake {

@@ -72,6 +72,7 @@ const LABELS: &[(&str, Label)] = &[
     ("engine", Label::Engine),
     ("engine_version", Label::EngineVersion),
     ("quantisation", Label::Quantisation),
+    ("quantization", Label::Quantisation),
     ("batch", Label::Batch),
     ("isl", Label::Isl),
     ("osl", Label::Osl),

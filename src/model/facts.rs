@@ -53,6 +53,7 @@ pub struct ModelFacts {
     /// Parameters in all.
     pub parameters: Option<f64>,
     /// Precision the weights are stored and served in.
+    #[serde(alias = "quantization")]
     pub quantisation: Option<String>,
     /// Bytes of all weights as served.
     pub weight_bytes: Option<f64>,

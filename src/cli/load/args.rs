@@ -34,7 +34,7 @@ pub struct LoadArgs {
     /// Shape of gamma gaps: 1 is Poisson, below it comes in bursts, above it is smoother [default: 1]
     #[arg(long, value_name = "SHAPE", help_heading = "Load")]
     pub burstiness: Option<f64>,
-    /// Open loop: at most so many at any time; what waits keeps its intended time
+    /// Open loop: at most so many at any time, delayed requests keep their scheduled time. Without a rate the same as --concurrency
     #[arg(long, value_name = "N", help_heading = "Load")]
     pub max_concurrency: Option<u32>,
     /// Replay the times and lengths of a trace (JSON lines: timestamp, input_length, output_length, hash_ids)
@@ -57,7 +57,7 @@ pub struct LoadArgs {
     pub saturation: bool,
 
     /// Measured requests [default: 4 a place of a closed loop, at least 20]
-    #[arg(long, value_name = "N", help_heading = "Bounds")]
+    #[arg(long, value_name = "N", help_heading = "Bounds", visible_alias = "num-prompts")]
     pub requests: Option<u64>,
     /// Measured time, seconds; what would come due after it is not sent
     #[arg(long, value_name = "S", help_heading = "Bounds")]
@@ -82,10 +82,10 @@ pub struct LoadArgs {
     pub repeats: Option<u32>,
 
     /// Input tokens: 128, 100-200, normal:512,64, lognormal:512,128, zipf:1.2,2048 [default: 128]
-    #[arg(long, value_name = "TOKENS", help_heading = "Prompts")]
+    #[arg(long, value_name = "TOKENS", help_heading = "Prompts", visible_alias = "random-input-len")]
     pub isl: Option<String>,
     /// Output tokens, in the same forms [default: 128]
-    #[arg(long, value_name = "TOKENS", help_heading = "Prompts")]
+    #[arg(long, value_name = "TOKENS", help_heading = "Prompts", visible_alias = "random-output-len")]
     pub osl: Option<String>,
     /// The standard cells of the field instead of one: 2 warm-up and 3 measured passes each
     #[arg(long, value_enum, value_name = "SET", help_heading = "Prompts", conflicts_with_all = ["trace", "prompts"])]
@@ -129,7 +129,7 @@ pub struct LoadArgs {
     pub chat: ChatArgs,
 
     /// Limit that a good request keeps: ttft=200, tpot=50 or e2e=5000, in ms; goodput is printed with it alone
-    #[arg(long, value_name = "NAME=MS", help_heading = "Judging")]
+    #[arg(long, value_name = "NAME=MS", help_heading = "Judging", num_args = 1.., visible_alias = "goodput")]
     pub slo: Vec<String>,
     /// Fire the same plan at a server with known emission times first, and state the instrument's error
     #[arg(long, help_heading = "Judging")]

@@ -37,10 +37,10 @@ impl LoadArgs {
                 remedy: "add --trace FILE, or leave it out",
             },
             Rule {
-                broken: self.max_concurrency.is_some() && self.rate.is_none() && self.trace.is_none(),
+                broken: self.max_concurrency.is_some() && self.concurrency.is_some(),
                 option: "--max-concurrency",
-                what: "caps an open loop",
-                remedy: "a closed loop has --concurrency alone; an open one needs --rate or --trace",
+                what: "says the same as --concurrency, or caps an open loop",
+                remedy: "a closed loop has one of the two, an open one --rate or --trace beside it",
             },
         ];
         rules.extend(self.matrix.into_iter().flat_map(|matrix| self.beside_a_matrix(matrix)));

@@ -44,6 +44,7 @@ impl Loads {
     /// # Errors
     /// Of usage.
     pub fn read(args: &LoadArgs) -> Result<Self, Error> {
+        let args = &args.as_meant()?;
         let settings = args.settings()?;
         let shapes = args.shapes()?;
         let conversations = matches!(settings.work, Work::Conversations(_));

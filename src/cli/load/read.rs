@@ -16,6 +16,34 @@ use crate::load::suite::{bounded, concurrencies, rates};
 const LENGTH: &str = "128";
 
 impl LoadArgs {
+    /// The options as the clients of vLLM and SGLang mean them: `--request-rate` without conversations is the rate of the requests, and
+    /// `inf` sends them at once, as many at a time as `--max-concurrency` allows.
+    ///
+    /// # Errors
+    /// Of usage, when two options give a rate.
+    pub fn as_meant(&self) -> Result<Self, Error> {
+        let mut meant = self.clone();
+        let Some(rate) = meant.chat.request_rate.take() else { return Ok(meant) };
+        if meant.chat.asked() {
+            return Ok(self.clone());
+        }
+        if self.rate.is_some() || self.concurrency.is_some() {
+            return Err(Error::usage("--request-rate stands beside --rate or --concurrency")
+                .hint("leave one of them out; with conversations it is the rate of each client"));
+        }
+        if rate == f64::INFINITY {
+            let all = self.requests.and_then(|requests| u32::try_from(requests).ok());
+            let most = self.max_concurrency.or(all).ok_or_else(|| {
+                Error::usage("--request-rate inf sends every request at once").hint("say how many: --num-prompts 100")
+            })?;
+            meant.max_concurrency = None;
+            meant.concurrency = Some(most.to_string());
+        } else {
+            meant.rate = Some(rate.to_string());
+        }
+        Ok(meant)
+    }
+
     /// The settings that all points share; the shape is that of the first point.
     ///
     /// # Errors
@@ -104,7 +132,8 @@ impl LoadArgs {
             let open = |rate| Shape::Open { rate, arrival, max_concurrency: self.max_concurrency };
             return Ok(rates(text)?.into_iter().map(open).collect());
         }
-        let text = self.concurrency.as_deref().unwrap_or("1");
+        let most = self.max_concurrency.map(|most| most.to_string());
+        let text = self.concurrency.as_deref().or(most.as_deref()).unwrap_or("1");
         Ok(concurrencies(text)?.into_iter().map(|concurrency| Shape::Closed { concurrency }).collect())
     }
 

@@ -81,7 +81,7 @@ pub(super) fn finish(
         unmade::settle(campaign, &runs);
         campaign.archive_sha256 = archive_hash(runs.iter().filter(|run| run.campaign == campaign.name));
     }
-    Intake { campaigns, runs, facts, inputs: report.into_inputs(), ask }
+    Intake { campaigns, runs, facts, inputs: report.into_inputs(), ask, unused_labels: Vec::new() }
 }
 
 /// One hash for the files of a campaign's runs: that of their hashes, sorted, one a line. Names do not enter, so a renamed folder is the same archive.

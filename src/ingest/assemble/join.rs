@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use super::Draft;
 use super::copies::copies;
 use super::merge::merge;
+use super::server::belongs;
 use crate::archive::{self, Discovery};
-use crate::ingest::{Piece, Standing, report, slug};
+use crate::ingest::{Piece, ServerState, Standing, report, slug};
 use crate::model::Status;
 
 /// Joins the pieces of each launch. Drafts stand in the order of their main files.
@@ -96,7 +97,7 @@ fn companions(
 ) {
     let folder = |number: usize| found.files.get(number).map_or("", archive::Found::folder);
     let mut count: BTreeMap<(&str, Option<&'static str>), usize> = BTreeMap::new();
-    for (number, piece) in &beside {
+    for (number, piece) in beside.iter().filter(|(_, piece)| piece.server != Some(ServerState::NeverUp)) {
         *count.entry((folder(*number), rule_of(piece))).or_default() += 1;
     }
     let runs = drafts.len();
@@ -105,16 +106,23 @@ fn companions(
         let inside = |at: &str| {
             at == place || place.is_empty() || at.strip_prefix(place).is_some_and(|rest| rest.starts_with('/'))
         };
-        let mut others = drafts.iter_mut().take(runs).filter(|run| inside(folder(run.main))).peekable();
-        let alone = count.get(&(place, rule_of(&piece))).is_some_and(|count| *count == 1);
-        if others.peek().is_none() || !alone {
-            if others.peek().is_some() {
+        let near: Vec<&Draft> = drafts.iter().take(runs).filter(|run| inside(folder(run.main))).collect();
+        let alone = count.get(&(place, rule_of(&piece))).is_none_or(|count| *count == 1);
+        let verdicts = belongs(&piece, &near);
+        let whole = near.len();
+        let places: Vec<usize> =
+            (0..runs).filter(|at| drafts.get(*at).is_some_and(|run| inside(folder(run.main)))).collect();
+        let joined: Vec<usize> =
+            places.into_iter().zip(&verdicts).filter(|(_, why)| why.is_ok()).map(|(at, _)| at).collect();
+        if joined.is_empty() || !alone {
+            if !alone && whole > 0 {
                 report.note(
                     number,
                     "several of its kind lie in this folder, so which run it speaks of is not known".to_owned(),
                 );
+            } else if let Some(Err(why)) = verdicts.iter().find(|why| why.is_err()) {
+                report.note(number, format!("joined to no run of its folder: {why}"));
             }
-            drop(others);
             if piece.readings.is_empty() && piece.series.is_empty() && piece.status.is_none() {
                 report.orphan(number, &piece);
             } else {
@@ -122,7 +130,12 @@ fn companions(
             }
             continue;
         }
-        for run in others {
+        if piece.server.is_some() {
+            let why = verdicts.iter().find_map(|why| why.as_ref().ok()).copied().unwrap_or_default();
+            report.note(number, format!("joined to {} of {whole} runs of its folder: {why}", joined.len()));
+        }
+        for at in joined {
+            let Some(run) = drafts.get_mut(at) else { continue };
             // What a server answered over its life are not the requests of one run, and a run that came to its end did so although
             // the server died after it.
             let mut said = Piece { series: Vec::new(), ..piece.clone() };

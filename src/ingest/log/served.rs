@@ -6,7 +6,7 @@
 use super::cut::model_label;
 use super::faults::Faults;
 use super::found::Found;
-use crate::ingest::{Parsed, Piece, Record, SourceFile, Standing};
+use crate::ingest::{Parsed, Piece, Record, ServerState, SourceFile, Standing};
 use crate::model::{Series, Setup, Status};
 
 /// What one start of a server printed.
@@ -36,8 +36,10 @@ impl Served {
         self.faults.into(&mut self.found);
         let (readings, extras) = self.found.finish(file, self.rules);
         let setup = Setup { engine: Some(self.engine.to_owned()), ..self.setup };
+        let never = status.is_some() && !self.up;
         let piece = Piece {
             standing: Standing::Beside,
+            server: Some(if never { ServerState::NeverUp } else { ServerState::Served }),
             model: setup.model_id.as_deref().map(model_label),
             status,
             readings,

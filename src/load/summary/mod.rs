@@ -22,7 +22,7 @@ use serde::Serialize;
 
 pub use self::definitions::{DEFINITIONS, Definition};
 pub use self::samples::{EXACT, Metric, RESOLUTION_PCT, Samples};
-pub use self::text::text;
+pub use self::text::{brief, text};
 pub use self::window::{REACHED, Window};
 use super::certificate::{Client, Lags};
 use super::chat::Figures;

@@ -147,7 +147,7 @@ pub fn models(table: Option<&Settings>, labels: &[String], faults: &mut Faults) 
             title: reader.text("title"),
             path: reader.text("path"),
             revision: reader.text("revision"),
-            quantisation: reader.text("quantisation"),
+            quantisation: reader.text("quantisation").or_else(|| reader.text("quantization")),
         });
         reader.finish();
     }
