@@ -265,7 +265,7 @@ fn a_load_that_is_not_valid_ends_with_4_with_and_without_an_archive() {
         let shared =
             ["load", "--url", &url(&running), "--requests", "8", "--concurrency", "8", "--osl", "4", "--timeout", "1"];
         let ending = run_in(folder.path(), &[&shared[..], more].concat(), &[]).expect(4);
-        ending.complains(&["not valid", "failed"]);
+        ending.complains(&["requests failed, more than 1 %"]);
     }
     running.stop().unwrap();
 }
@@ -303,7 +303,7 @@ fn options_of_other_clients_mean_what_they_mean_there() {
     let at_once = run("--num-prompts 6 --request-rate inf");
     assert_eq!(at_once["settings"]["concurrency"].as_u64(), Some(6), "{:#}", at_once["settings"]);
     let open = run("--num-prompts 6 --request-rate 50 --goodput ttft:500 tpot:50");
-    assert_eq!(open["settings"]["rate"].as_f64(), Some(50.0), "{:#}", open["settings"]);
+    assert_eq!(open["settings"]["rate_req_s"].as_f64(), Some(50.0), "{:#}", open["settings"]);
     assert_eq!(open["goodput"]["slos"].as_object().map(serde_json::Map::len), Some(2), "{:#}", open["goodput"]);
     running.stop().unwrap();
     let both = ["load", "--url", "localhost:1", "--request-rate", "5", "--rate", "5"];

@@ -65,6 +65,9 @@ fn every_option_and_verb_the_readme_names_exists() {
         "status",
         "verify",
         "gpu-probe",
+        "mock",
+        "completions",
+        "man",
     ];
     let help: String = verbs.iter().map(|verb| run(&[verb, "--help"]).0).collect();
     let text = readme();

@@ -36,8 +36,6 @@ const BAD: &[Case] = &[
         &["types/runs/r1/run.json", "/repeat", "\"one\""],
     ),
     ("types/runs.csv", b"environment,model,ttft_ms\nnative,m,slow\n", &["line 2", "'ttft_ms'", "\"slow\""]),
-    ("types/labels.toml", b"schema = \"sparkbench.labels/1\"\nbaseline = 3\n", &["types/labels.toml", "line 2", "expected a string"]),
-    ("slip/labels.toml", b"schema = \"sparkbench.labels/1\"\nbaselin = \"native\"\n", &["slip/labels.toml", "baselin"]),
     ("schema/runs/r1/run.json", b"{\"schema\":\"sparkbench.run/7\",\"environment\":\"a\"}", &["schema/runs/r1/run.json", "sparkbench.run/7", "sparkbench.run/1"]),
     ("schema/campaign.json", b"{\"schema\":\"sparkbench.campaign/9\",\"name\":\"x\"}", &["schema/campaign.json", "sparkbench.campaign/9"]),
     ("keys/other.json", b"{\"speed\": 1, \"mood\": 2}", &["keys/other.json", "'speed'"]),

@@ -108,7 +108,7 @@ fn companions(
         };
         let near: Vec<&Draft> = drafts.iter().take(runs).filter(|run| inside(folder(run.main))).collect();
         let alone = count.get(&(place, rule_of(&piece))).is_none_or(|count| *count == 1);
-        let verdicts = belongs(&piece, &near);
+        let verdicts = belongs(number, &piece, &near);
         let whole = near.len();
         let places: Vec<usize> =
             (0..runs).filter(|at| drafts.get(*at).is_some_and(|run| inside(folder(run.main)))).collect();

@@ -11,11 +11,16 @@ use std::collections::BTreeSet;
 use super::Draft;
 use crate::ingest::{Piece, ServerState};
 
-/// The rule or the reason for each run, in their order. What is no log of a server belongs to every run of its folder.
-pub(super) fn belongs(log: &Piece, runs: &[&Draft]) -> Vec<Result<&'static str, String>> {
+/// The rule or the reason for each run, in their order. `number`: the file of the log. What is no log of a server belongs to every run of its folder.
+pub(super) fn belongs(number: usize, log: &Piece, runs: &[&Draft]) -> Vec<Result<&'static str, String>> {
     let Some(state) = log.server else { return runs.iter().map(|_| Ok("it lies beside them")).collect() };
     let named: BTreeSet<String> = runs.iter().filter_map(|run| names(&run.piece).pop()).collect();
-    runs.iter().map(|run| belongs_to(log, state, &run.piece, named.len())).collect()
+    let each = runs.iter().map(|run| match run.main == number {
+        // A console that shows the server and its result.
+        true => Ok("it stands in the same file"),
+        false => belongs_to(log, state, &run.piece, named.len()),
+    });
+    each.collect()
 }
 
 fn belongs_to(log: &Piece, state: ServerState, run: &Piece, models: usize) -> Result<&'static str, String> {

@@ -21,6 +21,8 @@ const NARROW: usize = NAMES + 7 * COLUMN;
 
 /// Different words of failures that are shown, the most frequent ones; the JSON has more.
 const SAID_SHOWN: usize = 3;
+/// Notes of a brief summary.
+const NOTES_BRIEF: usize = 1;
 /// Turns whose mean is shown; all of them are in the JSON.
 const TURNS_SHOWN: usize = 6;
 
@@ -39,9 +41,9 @@ fn drawn(summary: &Summary, width: usize, colour: bool, whole: bool) -> String {
     let mut out = String::new();
     head(&mut out, summary, width, ink);
     table(&mut out, summary, width, ink, whole);
-    rates(&mut out, summary, width, ink);
+    rates(&mut out, summary, width, ink, whole);
     turns(&mut out, summary, width, ink);
-    faults(&mut out, summary, width, ink);
+    faults(&mut out, summary, width, ink, whole);
     client(&mut out, summary, width, ink);
     out
 }
@@ -188,7 +190,7 @@ fn table(out: &mut String, summary: &Summary, width: usize, ink: Ink, whole: boo
     }
 }
 
-fn rates(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
+fn rates(out: &mut String, summary: &Summary, width: usize, ink: Ink, all: bool) {
     let steady = summary.steady.as_ref();
     let what = steady.map_or("", |steady| if steady.target.is_some() { "steady" } else { "arrivals" });
     out.push('\n');
@@ -204,7 +206,7 @@ fn rates(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
         ("sent requests/s", summary.achieved_rate_req_s, None),
     ];
     for (name, whole, within) in rows {
-        if whole.is_none() && within.is_none() && !name.ends_with("tok/s") {
+        if whole.is_none() && within.is_none() && !name.ends_with("tok/s") || !all && name == "in flight" {
             continue;
         }
         let cell = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), figure);
@@ -219,7 +221,7 @@ fn rates(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
         let text = format!("requests/s, {share} % of those planned, met {}", slos.join(" and "));
         said(out, &label, str::to_owned, &text, width);
     }
-    if let Some(steady) = steady {
+    if let Some(steady) = steady.filter(|_| all) {
         let text = match steady.target {
             Some(target) => format!(
                 "{} s, {} % of them with at least {} in flight; tokens by the time of each chunk",
@@ -261,7 +263,7 @@ fn turns(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
     said(out, "conversations:", |label| ink.bold(label), &text, width);
 }
 
-fn faults(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
+fn faults(out: &mut String, summary: &Summary, width: usize, ink: Ink, all: bool) {
     let listed = |map: Vec<(String, u64)>| {
         map.iter().map(|(kind, number)| format!("{kind} {}", count(*number))).collect::<Vec<_>>().join(", ")
     };
@@ -284,8 +286,14 @@ fn faults(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
         out.push('\n');
         said(out, "errors:", |label| ink.bad(label), &text, width);
     }
-    for note in &summary.notes {
+    let shown = if all { summary.notes.len() } else { NOTES_BRIEF };
+    for note in summary.notes.iter().take(shown) {
         said(out, "note:", |label| ink.bold(label), note, width);
+    }
+    match summary.notes.len().saturating_sub(shown) {
+        0 => {}
+        1 => line(out, "1 more note: -v shows it"),
+        more => line(out, &format!("{more} more notes: -v shows them")),
     }
 }
 
