@@ -204,7 +204,7 @@ pub fn runs_of(paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Inta
 fn read(found: &Discovery, paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Intake, Error> {
     talk.detail(&format!("{} files", found.files.len()));
     let intake = ingest::all(found, &judging.reading())?;
-    intake.unused_labels.iter().for_each(|line| talk.warn(line));
+    intake.warnings.iter().for_each(|line| talk.warn(line));
     for input in intake.inputs.iter().filter(|input| input.skipped) {
         if input.format.as_deref() == Some("labels") {
             // Without them every judgement would be of other arms than the person named.

@@ -26,9 +26,10 @@ pub fn ignored() -> Vec<i32> {
     (1..=LAST).filter(|number| mask & (1 << (number - 1)) != 0).collect()
 }
 
-/// Gives every ignored signal back its default, in this process and in what takes its place.
-pub fn restore() {
-    for number in ignored() {
+/// Gives ignored signals back their default, in this process and in what takes its place. `but`: signals that stay as they are. The runtime
+/// of Rust ignores SIGPIPE in each of its programs, and one that goes on writing to pipes must keep that.
+pub fn restore(but: &[i32]) {
+    for number in ignored().into_iter().filter(|number| !but.contains(number)) {
         match Signal::try_from(number) {
             // SAFETY: the default disposition runs no code of ours. A refusal leaves the signal as it was.
             Ok(name) => {

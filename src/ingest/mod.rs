@@ -323,8 +323,8 @@ pub struct Intake {
     pub inputs: Vec<Input>,
     /// Labels that nobody said, and a file to say them in; absent when all are known.
     pub ask: Option<Ask>,
-    /// Patterns of labels that fit no file, a sentence each.
-    pub unused_labels: Vec<String>,
+    /// What a person should know before the verdicts, a sentence each: labels that fit no file, files of one run that disagree.
+    pub warnings: Vec<String>,
 }
 
 impl Intake {

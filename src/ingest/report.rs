@@ -27,6 +27,7 @@ struct Entry {
 pub(super) struct Report {
     entries: Vec<Entry>,
     unread: Vec<Input>,
+    warnings: Vec<String>,
 }
 
 impl Report {
@@ -61,7 +62,7 @@ impl Report {
                 reason: Some(unread.reason.clone()),
             })
             .collect();
-        Self { entries, unread }
+        Self { entries, unread, warnings: Vec::new() }
     }
 
     /// Something of the file is left out.
@@ -73,6 +74,16 @@ impl Report {
                 entry.more_left_out += 1;
             }
         }
+    }
+
+    /// Something that changes what the figures mean. It is said before the verdicts.
+    pub fn warn(&mut self, line: String) {
+        self.warnings.push(line);
+    }
+
+    /// Everything of [`Report::warn`], in order.
+    pub fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
     }
 
     /// Nothing is left out, and a reader should know.

@@ -24,7 +24,7 @@ pub(super) fn apply(
     homes: &BTreeMap<String, Home>,
     drafts: &mut [Draft],
     report: &mut report::Report,
-) -> Vec<String> {
+) {
     // Patterns of the command line hold for several folders; one that fits in any of them is used.
     let mut unused: BTreeMap<(Option<usize>, &str), bool> = BTreeMap::new();
     // A number in the name of a file with several runs counts the file and not its runs.
@@ -58,11 +58,10 @@ pub(super) fn apply(
             *unused.entry((*number, &rule.glob)).or_insert(true) &= !used.contains(&place);
         }
     }
-    let mut said = Vec::new();
     for ((number, glob), _) in unused.into_iter().filter(|(_, unused)| *unused) {
         let what = format!("the pattern '{glob}' fits no file with a run");
         let file = number.and_then(|number| found.files.get(number));
-        said.push(format!("{}: {what}", file.map_or("--labels", |file| file.path.as_str())));
+        report.warn(format!("{}: {what}", file.map_or("--labels", |file| file.path.as_str())));
         if let Some(number) = number {
             report.note(number, what);
         }
@@ -87,7 +86,6 @@ pub(super) fn apply(
             );
         }
     }
-    said
 }
 
 /// Takes from the path what neither the file nor a rule for it says, and says so. A rule that a person wrote for this very file is no guess

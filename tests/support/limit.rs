@@ -5,6 +5,10 @@ use std::process::{Child, Command, Output};
 use std::sync::{Once, mpsc};
 use std::time::Duration;
 
+/// A test that writes to a program which has gone gets an error, as every program of Rust does.
+#[cfg(all(feature = "collect", target_os = "linux"))]
+const SIGPIPE: i32 = 13;
+
 /// Longest life of one program under test. The longest takes a minute on a quiet machine.
 const PROGRAM: Duration = Duration::from_secs(600);
 
@@ -32,7 +36,7 @@ pub fn fair_start() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
         #[cfg(all(feature = "collect", target_os = "linux"))]
-        sparkbench::host::signals::restore();
+        sparkbench::host::signals::restore(&[SIGPIPE]);
         std::thread::spawn(|| {
             std::thread::sleep(TESTS);
             eprintln!("these tests have not ended within {TESTS:?}");

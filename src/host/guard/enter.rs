@@ -66,7 +66,7 @@ fn become_program(guard: &mut UnixStream) -> Result<std::convert::Infallible, Re
     }
     command.stdin(Stdio::from(nothing));
     // A program must not inherit what whoever started the collector ignored.
-    signals::restore();
+    signals::restore(&[]);
     let (monotonic_s, utc_ms) = (time::monotonic().as_secs_f64(), time::utc().0);
     tell(guard, &Step::Ready { monotonic_s, utc_ms }).map_err(|cause| Refusal::new("the guard is gone", cause))?;
     Err(refused(&program, &job, &command.exec()))

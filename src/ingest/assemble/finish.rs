@@ -81,7 +81,8 @@ pub(super) fn finish(
         unmade::settle(campaign, &runs);
         campaign.archive_sha256 = archive_hash(runs.iter().filter(|run| run.campaign == campaign.name));
     }
-    Intake { campaigns, runs, facts, inputs: report.into_inputs(), ask, unused_labels: Vec::new() }
+    let warnings = report.warnings();
+    Intake { campaigns, runs, facts, inputs: report.into_inputs(), ask, warnings }
 }
 
 /// One hash for the files of a campaign's runs: that of their hashes, sorted, one a line. Names do not enter, so a renamed folder is the same archive.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::Draft;
 use super::copies::copies;
-use super::merge::merge;
+use super::merge::{falls_short, merge};
 use super::server::belongs;
 use crate::archive::{self, Discovery};
 use crate::ingest::{Piece, ServerState, Standing, report, slug};
@@ -62,6 +62,21 @@ pub(super) fn join(
             run.launch.clone_from(&launch);
             let own = run.piece.part.clone();
             for (other, detail) in details.iter().filter(|(_, detail)| detail.part.is_none() || detail.part == own) {
+                if falls_short(&run.piece, detail) {
+                    let count = |piece: &Piece| piece.setup.requests.unwrap_or(0.0);
+                    let what = format!(
+                        "holds {} requests where the summary beside it says {}: no figure is taken from it",
+                        count(detail),
+                        count(&run.piece)
+                    );
+                    let file = found.files.get(*other).map_or("a file", |file| file.path.as_str());
+                    report.warn(format!("{file}: {what}"));
+                    report.note(*other, what);
+                    if *other != number && !run.others.contains(other) {
+                        run.others.push(*other);
+                    }
+                    continue;
+                }
                 for (field, ours, theirs) in merge(&mut run.piece, detail) {
                     report.note(*other, format!("says {field} '{theirs}' where the result beside it says '{ours}'"));
                 }

@@ -3,8 +3,14 @@
 //! In:  a run and a detail.  Out: the run with what it lacked, and the labels on which the two disagree.
 //! Not here: which details a run has (see `join`).
 
-use crate::ingest::Piece;
+use crate::ingest::{Piece, Standing};
 use crate::model::Status;
+
+/// Whether a detail holds fewer requests than the summary of its run says: it is of another launch, or was cut.
+pub(super) fn falls_short(run: &Piece, detail: &Piece) -> bool {
+    let requests = run.setup.requests.zip(detail.setup.requests);
+    detail.standing == Standing::Trace && requests.is_some_and(|(ours, theirs)| theirs < ours)
+}
 
 /// Fills what a run lacks from a detail; gives the labels on which the two disagree: field, kept, passed over.
 pub(super) fn merge(run: &mut Piece, detail: &Piece) -> Vec<(&'static str, String, String)> {

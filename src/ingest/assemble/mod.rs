@@ -123,8 +123,8 @@ pub(super) fn assemble(
     if options.arms_by_folder {
         folders::name_arms(found, &mut drafts, &mut report);
     }
-    let unused_labels = words::apply(found, &homes, &mut drafts, &mut report);
+    words::apply(found, &homes, &mut drafts, &mut report);
     folders::gather(found, &mut homes, &mut drafts, options.arms_by_folder);
     let campaigns = words::campaigns(found, &homes, &drafts, &mut report)?;
-    Ok(Intake { unused_labels, ..finish(found, drafts, campaigns, facts, report, options) })
+    Ok(finish(found, drafts, campaigns, facts, report, options))
 }
