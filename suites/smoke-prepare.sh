@@ -12,24 +12,11 @@
 set -eu
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
-root=${SPARKBENCH_SMOKE_ROOT:-$here/smoke/root}
-tag=sparkbench-smoke:latest
-packages=python3-minimal,python3-numpy,libopenblas0-pthread
-variables='PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-LANG=C.UTF-8'
+name=smoke-prepare
+. "$here/prepare-root.sh"
 
-say() { printf 'smoke-prepare: %s\n' "$*" >&2; }
-
-[ "$(id -u)" = 0 ] || { say "needs root: sudo sh $0"; exit 1; }
-
-. /etc/os-release
-case ${ID:-} in
-    debian) release=$VERSION_CODENAME components=main keyring=debian-archive-keyring ;;
-    ubuntu) release=$VERSION_CODENAME components=main,universe keyring=ubuntu-keyring ;;
-    *) release=bookworm components=main keyring=debian-archive-keyring
-       say "this machine is neither Debian nor Ubuntu: its native Python will differ from that of the root" ;;
-esac
-
+must_be_root
+know_release
 # Installed only when something is missing, so that a prepared machine needs no network.
 missing=
 for program in debootstrap systemd-nspawn; do
@@ -38,48 +25,9 @@ done
 ldconfig -p | grep -q openblas || missing=yes
 /usr/bin/python3 -c 'import numpy' 2>/dev/null || missing=yes
 if [ -n "$missing" ]; then
-    command -v apt-get >/dev/null || { say "install debootstrap, systemd-nspawn, python3 with numpy, and OpenBLAS by hand"; exit 1; }
-    say "installing debootstrap, systemd-container, python3-numpy, libopenblas0-pthread"
-    apt-get update -q >&2
-    DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
-        debootstrap systemd-container python3 python3-numpy libopenblas0-pthread "$keyring" >&2
+    install_packages debootstrap systemd-container python3 python3-numpy libopenblas0-pthread "$keyring"
 fi
 
-if [ -e "$root/etc/os-release" ]; then
-    say "keeping $root"
-else
-    say "making $root ($release, $(dpkg --print-architecture 2>/dev/null || uname -m))"
-    mkdir -p "$(dirname -- "$root")"
-    # Made aside and renamed: a root is there whole, or it is not there.
-    rm -rf --one-file-system -- "$root.new"
-    # shellcheck disable=SC2086
-    debootstrap --variant=minbase --components="$components" --include="$packages" \
-        "$release" "$root.new" ${SPARKBENCH_SMOKE_MIRROR:-} >"$root.log" 2>&1 || {
-        tail -n 5 "$root.log" >&2
-        say "debootstrap failed; its whole output is in $root.log"
-        exit 1
-    }
-    rm -rf -- "$root.new/var/cache/apt/archives" "$root.new/var/lib/apt/lists" "$root.log"
-    mv -- "$root.new" "$root"
-fi
-printf '%s\n' "$variables" >"$root.env"
-
-if command -v docker >/dev/null 2>&1 && docker version >/dev/null 2>&1; then
-    # The hash of the package list stands on the image, so that it is made anew when the root is another one.
-    hash=$(sha256sum "$root/var/lib/dpkg/status" | cut -d ' ' -f 1)
-    have=$(docker image inspect -f '{{index .Config.Labels "org.sparkbench.smoke"}}' "$tag" 2>/dev/null || true)
-    if [ "$hash" = "$have" ]; then
-        say "keeping the image $tag"
-    else
-        say "importing $root as $tag"
-        set --
-        for variable in $variables; do
-            set -- "$@" --change "ENV $variable"
-        done
-        tar -C "$root" --one-file-system --exclude=./sparkbench -c . |
-            docker import "$@" --change "LABEL org.sparkbench.smoke=$hash" - "$tag" >/dev/null
-    fi
-    docker image inspect -f '{{.Id}}' "$tag"
-else
-    say "no Docker engine answers: the environment docker of the suite will be refused"
-fi
+smoke=${SPARKBENCH_SMOKE_ROOT:-$here/smoke/root}
+make_root "$smoke" python3-minimal,python3-numpy,libopenblas0-pthread "${SPARKBENCH_SMOKE_MIRROR:-}"
+import_image "$smoke" sparkbench-smoke:latest

@@ -176,12 +176,7 @@ fn telemetry_of_no_run_is_read_and_said_to_be_of_none() {
     let log = b"timestamp, power.draw [W]\n2026/01/01 00:00:00, 5 W\n2026/01/01 00:00:01, 5 W\n";
     let (input, more) = beside_good("bad-input-telemetry", &[("b/alone_gpu.csv", log)]);
     assert_eq!((input.format.as_deref(), input.skipped, more), (Some("nvidia-smi-csv"), false, 0));
-    assert_eq!(
-        input.reason.as_deref(),
-        Some(
-            "2 samples of no run: no result of the same name lies beside it, and none in its folder was made in its time"
-        )
-    );
+    assert_eq!(input.reason.as_deref(), Some("joined to no run: no result lies in the same folder or below it"));
 }
 
 #[test]
@@ -199,7 +194,9 @@ fn telemetry_joins_the_runs_of_its_folder_that_were_made_in_its_time() {
     let samples: Vec<usize> = intake.runs.iter().map(|run| run.telemetry.len()).collect();
     assert_eq!(samples, [30, 0], "{:?}", intake.inputs);
     let reason = intake.inputs[0].reason.as_deref();
-    assert_eq!(reason, Some("joins 1 run of its folder by time"));
+    assert_eq!(reason, Some("joined to 1 of 2 runs of its folder: it was sampled while the run was made"));
+    let joined: Vec<_> = intake.runs[0].files.iter().map(|file| (file.path.as_str(), file.joined.as_deref())).collect();
+    assert_eq!(joined, [("c/gpu.csv", Some("it was sampled while the run was made"))]);
 }
 
 #[test]

@@ -397,3 +397,25 @@ fn a_drawing_of_its_own_carries_style_and_namespace_and_fetches_nothing() {
     }
     assert!(!STYLE.contains('<') && !STYLE.contains('&'), "the stylesheet is embedded in XML as it is");
 }
+
+#[test]
+fn rows_that_would_be_cut_to_the_same_text_are_told_apart_by_what_differs() {
+    let row = |precision: &str| forest::Comparison {
+        label: format!("nvidia-nemotron-3-nano-30b-a3b-instruct-{precision}"),
+        group: None,
+        estimate: Some(1.0),
+        interval: Some((0.5, 1.5)),
+        inner: None,
+        margin: None,
+        verdict: "slower".into(),
+        kind: Kind::Slower,
+        href: None,
+    };
+    let panels = vec![forest::Panel { heading: "Output".into(), rows: ["bf16", "fp8"].map(row).into() }];
+    let figure = Forest { title: "t".into(), finding: None, axis: String::new(), unit: "%".into(), panels }.draw("x");
+    for shown in ["…bf16<", "…fp8<"] {
+        assert!(figure.svg.contains(shown), "'{shown}' is not in the drawing:\n{}", figure.svg);
+    }
+    // The whole name is read out where a part of it is shown.
+    assert!(figure.svg.contains("nvidia-nemotron-3-nano-30b-a3b-instruct-bf16"));
+}

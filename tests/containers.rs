@@ -138,7 +138,8 @@ fn the_engines_own_word_and_the_control_groups_figures_are_kept() {
 #[test]
 fn a_container_that_needs_more_memory_than_it_has_is_named_so() {
     let Some(stage) = stage("docker", "memory", "flags = ['--memory=16m', '--memory-swap=16m']") else { return };
-    let run = stage.run("r1", &["tail", "/dev/zero"], &[]);
+    // Long enough for the engine to listen for the kernel's word.
+    let run = stage.run("r1", &["sh", "-c", "sleep 1; exec tail /dev/zero"], &[]);
     assert_ne!(run.code(), Some(0));
     assert!(run.examined.out_of_memory, "{:?}", run.examined.state);
 }

@@ -37,17 +37,31 @@ fn both_files_are_written_and_the_suite_is_the_one_on_standard_output() {
     assert!(out.status.success(), "{}", text(&out.stderr));
     let suite = fs::read_to_string(folder.0.join("suite.toml")).unwrap();
     assert_eq!(suite, text(&init(&folder.0, &["--stdout"]).stdout));
-    assert_eq!(suite, sparkbench::plan::starter());
+    assert!([true, false].iter().any(|gpu| suite == sparkbench::plan::starter(*gpu)));
     let workflow = fs::read_to_string(folder.0.join(".github/workflows/pages.yml")).unwrap();
     for step in [
-        "cargo install sparkbench --locked",
-        "sparkbench analyse data --site site",
+        "cargo install --git \"$SPARKBENCH\" --locked",
+        "sparkbench analyse archive --site site",
         "upload-pages-artifact",
         "deploy-pages",
     ] {
         assert!(workflow.contains(step), "{step}");
     }
     assert!(!workflow.contains('\t'), "YAML knows no tabs");
+}
+
+#[test]
+fn the_workflow_installs_from_the_source_that_was_given() {
+    let folder = Folder::new("source");
+    let given = "https://example.org/sparkbench-x86_64-unknown-linux-musl.tar.gz";
+    assert!(init(&folder.0, &["--source", given]).status.success());
+    let workflow = fs::read_to_string(folder.0.join(".github/workflows/pages.yml")).unwrap();
+    assert!(workflow.contains(&format!("SPARKBENCH: \"{given}\"\n")), "{workflow}");
+    let none = init(&folder.0, &["--force", "--source", ""]);
+    assert!(text(&none.stderr).contains("at SPARKBENCH, where to install the program from"), "{none:?}");
+    for hostile in ["a\"b", "a\nb", "a\\b"] {
+        assert_eq!(init(&folder.0, &["--force", "--source", hostile]).status.code(), Some(2), "{hostile:?}");
+    }
 }
 
 #[test]

@@ -52,11 +52,16 @@ fn what_nobody_says_is_asked_once_and_the_filled_file_answers() {
     let folder = folder("ask", &["a/x.log", "a/y.log", "b [1]/z.log"]);
     let ask = read(&folder, None).ask.expect("no environment is known");
     assert_eq!(ask.message, "3 files (a/x.log, a/y.log, b [1]/z.log) say no environment");
-    assert!(ask.labels.contains("glob = \"a/*\"") && ask.labels.contains("# model: Llama-3.1-8B"), "{}", ask.labels);
+    assert_eq!(ask.labels.matches("[[files]]").count(), 3, "one entry a file: {}", ask.labels);
+    assert!(
+        ask.labels.contains("glob = \"a/x.log\"\n") && ask.labels.contains("# model: Llama-3.1-8B"),
+        "{}",
+        ask.labels
+    );
     let file = folder.with_extension("toml");
     std::fs::write(&file, &ask.labels).expect("a file can be written");
     assert!(read(&folder, Some(file.clone())).ask.is_some(), "an empty value is no label");
-    let filled = ask.labels.replacen("environment = \"\"", "environment = \"docker\"", 1);
+    let filled = ask.labels.replacen("environment = \"\"", "environment = \"docker\"", 2);
     let filled = filled.replacen("environment = \"\"", "environment = \"native\"", 1);
     std::fs::write(&file, &filled).expect("a file can be written");
     let intake = read(&folder, Some(file));
@@ -65,6 +70,45 @@ fn what_nobody_says_is_asked_once_and_the_filled_file_answers() {
     said.sort_unstable();
     assert_eq!(said, [("a/x.log", "docker"), ("a/y.log", "docker"), ("b [1]/z.log", "native")], "{filled}");
     assert_eq!(intake.ask, None);
+}
+
+/// Issue 15: the file asked for was a pattern a folder, and what its files say did not stand in it.
+#[test]
+fn the_file_that_write_labels_writes_is_read_again_and_one_value_filled_in_is_used() {
+    let folder = folder("whole-way", &["one/x.log", "two/y.log"]);
+    let file = folder.with_extension("written.toml");
+    let site = folder.with_extension("site");
+    let analyse = |more: &[&str]| {
+        let out = std::process::Command::new(env!("CARGO_BIN_EXE_sparkbench"))
+            .args(["analyse", "--resamples", "999", "--site"])
+            .args([&site, &folder])
+            .args(more)
+            .output()
+            .expect("the program starts");
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(out.status.code(), Some(0), "{said}");
+        let analysis = std::fs::read_to_string(site.join("data/analysis.json")).expect("an analysis");
+        let analysis: serde_json::Value = serde_json::from_str(&analysis).expect("JSON");
+        let runs = analysis["runs"].as_array().expect("runs").iter();
+        let runs = runs.map(|run| format!("{} {}", run["source"]["path"], run["environment"]).replace('"', ""));
+        (runs.collect::<std::collections::BTreeSet<String>>(), said)
+    };
+    let (before, said) = analyse(&["--write-labels", file.to_str().expect("UTF-8")]);
+    assert_eq!(before.iter().collect::<Vec<_>>(), ["one/x.log unlabelled", "two/y.log unlabelled"], "{said}");
+    let written = std::fs::read_to_string(&file).expect("the file was written");
+    for line in
+        ["[[files]]", "glob = \"one/x.log\"", "# model: Llama-3.1-8B", "# quantisation: FP8", "environment = \"\""]
+    {
+        assert!(written.lines().any(|own| own.starts_with(line)), "{line}: {written}");
+    }
+    // As it is written it says nothing.
+    let labels = ["--labels", file.to_str().expect("UTF-8")];
+    assert_eq!(analyse(&labels).0, before);
+    let filled = written.replacen("environment = \"\"", "environment = \"docker\"", 1);
+    std::fs::write(&file, filled).expect("a file can be written");
+    let (after, said) = analyse(&labels);
+    assert_eq!(after.iter().collect::<Vec<_>>(), ["one/x.log docker", "two/y.log unlabelled"], "{said}");
+    assert!(said.contains("1 file (two/y.log) says no environment"), "{said}");
 }
 
 #[test]

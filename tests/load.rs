@@ -252,7 +252,10 @@ fn a_sweep_whose_server_dies_keeps_each_finished_point_and_ends_with_4() {
     let written: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     let first = if written.is_array() { &written[0] } else { &written };
     assert_eq!((first["completed"].as_u64(), first["valid"].as_bool()), (Some(200), Some(true)));
-    assert!(err.contains("error:"), "{err}");
+    assert!(
+        err.contains("error:") && err.contains("measured before the error") && err.contains("points.json"),
+        "{err}"
+    );
 }
 
 /// Issue 15: a load that nobody can use ended with 0.
@@ -306,8 +309,187 @@ fn options_of_other_clients_mean_what_they_mean_there() {
     assert_eq!(open["settings"]["rate_req_s"].as_f64(), Some(50.0), "{:#}", open["settings"]);
     assert_eq!(open["goodput"]["slos"].as_object().map(serde_json::Map::len), Some(2), "{:#}", open["goodput"]);
     running.stop().unwrap();
+    // What is typed is never dropped: a cap beside something that sets the concurrency itself is refused.
+    for (beside, words) in [("--matrix concurrencies", "--concurrency"), ("--num-clients 2", "--concurrency")] {
+        let arguments = ["load", "--url", "localhost:1", "--max-concurrency", "4"];
+        let all: Vec<&str> = arguments.into_iter().chain(beside.split(' ')).collect();
+        run_in(folder.path(), &all, &[]).expect(2).complains(&[words]);
+    }
     let both = ["load", "--url", "localhost:1", "--request-rate", "5", "--rate", "5"];
     run_in(folder.path(), &both, &[]).expect(2).complains(&["--request-rate stands beside --rate"]);
+}
+
+/// `--dataset-name` and `--dataset-path` of vLLM's and SGLang's clients.
+#[test]
+fn a_file_of_conversations_gives_first_questions_and_the_lengths_of_their_answers() {
+    let folder = Folder::new("load-dataset");
+    let talk = |n: usize| {
+        let turns = [
+            ("human", format!("what is the number {n} good for")),
+            ("gpt", "well ".repeat(4 + n)),
+            ("human", "so".into()),
+        ];
+        let turns: Vec<Value> =
+            turns.iter().map(|(from, value)| serde_json::json!({ "from": from, "value": value })).collect();
+        serde_json::json!({ "id": "not unique", "conversations": turns })
+    };
+    std::fs::write(folder.path().join("talks.json"), Value::from((0..40).map(talk).collect::<Vec<_>>()).to_string())
+        .unwrap();
+    let running = mock::start(Settings { ttft_ns: 1_000_000, itl_ns: 100_000, ..Settings::default() }).unwrap();
+    let address = url(&running);
+    let run = |words: &str| {
+        let shared = ["load", "--url", &address, "--json", "-", "--max-concurrency", "4"];
+        let arguments: Vec<&str> = shared.into_iter().chain(words.split(' ')).collect();
+        run_in(folder.path(), &arguments, &[])
+    };
+    let drawn = summary(&run("--dataset-name sharegpt --dataset-path talks.json --num-prompts 12").expect(0));
+    assert_eq!((drawn["completed"].as_u64(), drawn["short"].as_u64()), (Some(12), Some(0)), "{drawn:#}");
+    // Answers of 20 to 215 bytes: five tokens at least, by the estimate that a note names.
+    let asked = drawn["lengths"]["osl_asked_p50"].as_f64().unwrap();
+    assert!((5.0..=54.0).contains(&asked) && drawn["lengths"]["osl_reported_p50"].as_f64() == Some(asked), "{drawn:#}");
+    let notes = drawn["notes"].to_string();
+    assert!(notes.contains("first turns of 12 of 40 conversations") && notes.contains("estimated"), "{notes}");
+    let fixed = summary(&run("--dataset-path talks.json --num-prompts 4 --sharegpt-output-len 9").expect(0));
+    assert_eq!(fixed["output_tokens"].as_u64(), Some(36));
+    let random =
+        summary(&run("--dataset-name random --num-prompts 4 --random-input-len 16 --random-output-len 5").expect(0));
+    assert_eq!(random["output_tokens"].as_u64(), Some(20));
+    run("--dataset-path talks.json --num-prompts 400").expect(2).complains(&["the file has 40 to measure"]);
+    // In an archive the file and the draw are the same.
+    run("--dataset-name sharegpt --dataset-path talks.json --num-prompts 4 --archive kept").expect(0);
+    running.stop().unwrap();
+    std::fs::write(folder.path().join("plain.txt"), "a line\n").unwrap();
+    for (words, remedy) in [
+        ("--dataset-name sharegpt", "--dataset-path"),
+        ("--dataset-name random --dataset-path talks.json", "--dataset-name sharegpt"),
+        ("--dataset-path plain.txt", "--prompts"),
+    ] {
+        run(words).expect(2).complains(&[remedy]);
+    }
+}
+
+/// Issue 15: the plan of a load bound by time had ten thousand lines, whatever the time.
+#[test]
+fn a_dry_run_ends_where_the_duration_does() {
+    let folder = Folder::new("load-dry-duration");
+    let plan = |more: &[&str]| {
+        let shared = ["load", "--url", "http://localhost:1", "--dry-run"];
+        run_in(folder.path(), &[&shared[..], more].concat(), &[]).expect(0)
+    };
+    let entries = plan(&["--rate", "10", "--arrival", "constant", "--duration", "2"]).out.lines().count() - 1;
+    assert!((19..=21).contains(&entries), "{entries}");
+    let counted = plan(&["--rate", "10", "--arrival", "constant", "--duration", "2", "--requests", "5"]);
+    assert_eq!(counted.out.lines().count() - 1, 5);
+    // A closed loop has no times: its plan says so.
+    plan(&["--concurrency", "2", "--duration", "2"]).complains(&["the server's speed says how many"]);
+}
+
+/// Issue 15: twenty gaps of a Poisson process often give quite another rate.
+#[test]
+fn a_drawn_rate_far_from_the_one_asked_for_is_the_first_note() {
+    let folder = Folder::new("load-rate-off");
+    let running = mock::start(Settings { ttft_ns: 1_000_000, itl_ns: 100_000, ..Settings::default() }).unwrap();
+    let address = url(&running);
+    let run = |arrival: &str| {
+        let shared = ["load", "--url", &address, "--rate", "20", "--requests", "20", "--osl", "4", "--json", "-"];
+        summary(&run_in(folder.path(), &[&shared[..], &["--arrival", arrival]].concat(), &[]).expect(0))
+    };
+    let drawn = run("poisson");
+    let off = (drawn["offered_rate_req_s"].as_f64().unwrap() / 20.0 - 1.0) * 100.0;
+    assert!(off.abs() > 5.0, "the seed draws a rate far off: {off}");
+    let first = drawn["notes"][0].as_str().unwrap();
+    assert!(first.contains("than the 20 asked for") && first.contains("20 arrivals"), "{first}");
+    assert!(!run("constant")["notes"].to_string().contains("gaps drawn"));
+    running.stop().unwrap();
+}
+
+/// Issue 15: a load or a sweep as a table, for an issue, and as a page, without an archive.
+#[test]
+fn loads_are_written_as_csv_markdown_and_one_page_that_needs_no_other_file() {
+    let folder = Folder::new("load-outputs");
+    let running = mock::start(Settings { ttft_ns: 1_000_000, itl_ns: 200_000, ..Settings::default() }).unwrap();
+    let address = url(&running);
+    let shared = ["load", "--url", &address, "--osl", "4", "--requests", "8", "--json", "s.json"];
+    let run = |more: &str| {
+        let arguments: Vec<&str> = shared.into_iter().chain(more.split(' ')).collect();
+        run_in(folder.path(), &arguments, &[])
+    };
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let pages = cfg!(feature = "page");
+    let html = if pages { " --html s.html" } else { "" };
+    run(&format!("--concurrency 1,2,4 --csv s.csv --markdown s.md{html}")).expect(0);
+    let summaries: Vec<Value> = serde_json::from_str(&read("s.json")).unwrap();
+    let csv = read("s.csv");
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows.len(), 4, "{csv}");
+    for (row, summary) in rows[1..].iter().zip(&summaries) {
+        for path in ["settings.concurrency", "output_throughput_tok_s", "ttft_ms.p50", "tpot_ms.mean", "client.limited"]
+        {
+            let at = rows[0].iter().position(|head| *head == path).unwrap();
+            let value = summary.pointer(&format!("/{}", path.replace('.', "/"))).unwrap();
+            assert_eq!(row[at], value.to_string(), "{path}");
+        }
+        assert_eq!(row[rows[0].iter().position(|head| *head == "ttft_ms.p99").unwrap()], "", "8 requests have no p99");
+    }
+    let markdown = read("s.md");
+    assert!(markdown.contains("Model: mock") && markdown.contains("| c4 | 8 | 0 |"), "{markdown}");
+    if pages {
+        let page = read("s.html");
+        for word in ["<h1>Loads of mock</h1>", "<svg", "Output throughput by concurrency", "<th scope=\"row\">c4</th>"]
+        {
+            assert!(page.contains(word), "{word}");
+        }
+        for outside in ["src=\"http", "href=\"http", "url(http", "<link rel=\"stylesheet"] {
+            assert!(!page.contains(outside), "{outside}: the page needs the network");
+        }
+        run("--concurrency 2 --html one.html").expect(0);
+        let one = read("one.html");
+        assert!(
+            one.contains("Figures of requests") && one.contains("e2e_latency_ms") && !one.contains("<svg"),
+            "{one}"
+        );
+        // The same beside an archive.
+        run("--concurrency 1,2 --archive kept --html kept.html --csv kept.csv").expect(0);
+        assert!(read("kept.html").contains("<svg") && read("kept.csv").lines().count() == 3);
+    } else {
+        run("--concurrency 2 --html s.html").expect(2).complains(&["this build has no pages", "--markdown"]);
+    }
+    let arguments = ["load", "--url", &address, "--osl", "4", "--requests", "4", "--csv", "-"];
+    let streamed = run_in(folder.path(), &arguments, &[]).expect(0).out;
+    assert!(streamed.starts_with("load,url,model") && streamed.lines().count() == 2, "{streamed}");
+    run("--csv - --markdown -").expect(2).complains(&["one of --json, --csv and --markdown"]);
+    run("--html -").expect(2);
+    running.stop().unwrap();
+}
+
+/// Issue 15: `--matrix` printed every pass, those that warm up among them.
+#[test]
+fn a_matrix_is_one_row_a_cell_with_its_spread_and_no_warm_up_in_any_figure() {
+    let folder = Folder::new("load-matrix");
+    let running = mock::start(Settings { ttft_ns: 1_000_000, itl_ns: 20_000, ..Settings::default() }).unwrap();
+    let address = url(&running);
+    let shared = ["load", "--url", &address, "--matrix", "t1-t6", "--json", "m.json"];
+    for more in [&[][..], &["--archive", "kept"]] {
+        let ending = run_in(folder.path(), &[&shared[..], more].concat(), &[]).expect(0);
+        let lines: Vec<&str> = ending.out.lines().filter(|line| !line.is_empty()).collect();
+        assert_eq!(lines.len(), 7, "{}", ending.out);
+        assert!(lines[0].contains("passes") && !ending.out.contains("warm"), "{}", ending.out);
+        for (line, (test, requests)) in
+            lines[1..].iter().zip([("t1", 3), ("t2", 3), ("t3", 3), ("t4", 12), ("t5", 48), ("t6", 96)])
+        {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            assert_eq!(
+                (words[0].to_lowercase().as_str(), words[1], words[2]),
+                (test, "3", requests.to_string().as_str()),
+                "{line}"
+            );
+            assert!(line.contains('±'), "{line}");
+        }
+        let text = std::fs::read_to_string(folder.path().join("m.json")).unwrap();
+        let summaries: Vec<Value> = serde_json::from_str(&text).unwrap();
+        assert_eq!(summaries.len(), 18, "six cells of three passes, and none to warm up");
+    }
+    running.stop().unwrap();
 }
 
 #[test]
@@ -315,6 +497,7 @@ fn host_and_port_are_address_enough() {
     let folder = Folder::new("load-bare");
     let running = mock::start(Settings::default()).unwrap();
     load(&folder, &running.address().to_string(), &[]).expect(0);
+    load(&folder, &running.address().to_string(), &["--archive", "kept"]).expect(0);
     running.stop().unwrap();
     load(&folder, "localhost", &[]).expect(2).complains(&["neither a scheme nor a port", "--url http://localhost"]);
 }
@@ -350,6 +533,37 @@ fn an_archived_load_is_a_campaign_that_verifies_and_says_what_the_summary_says()
     }
     assert!(lines >= 16, "{lines} requests");
     running.stop().unwrap();
+}
+
+/// Issue 15: pages of an archived load were called `none`, and lengths and machine were lost.
+#[cfg(feature = "analyse")]
+#[test]
+fn an_archived_load_keeps_model_lengths_and_machine_for_its_pages() {
+    let folder = Folder::new("load-archive-labels");
+    let running = mock::start(Settings { ttft_ns: 1_000_000, itl_ns: 100_000, ..Settings::default() }).unwrap();
+    let address = url(&running);
+    let shared = ["load", "--url", &address, "--isl", "48", "--osl", "8", "--requests", "8", "--archive", "kept"];
+    run_in(folder.path(), &[&shared[..], &["--concurrency", "2,4"]].concat(), &[]).expect(0);
+    running.stop().unwrap();
+    run_in(folder.path(), &["analyse", "kept", "--site", "site"], &[]).expect(0);
+    let text = std::fs::read_to_string(folder.path().join("site/data/analysis.json")).unwrap();
+    let analysis: Value = serde_json::from_str(&text).unwrap();
+    let runs = analysis["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 2);
+    for (run, batch) in runs.iter().zip([2.0, 4.0]) {
+        let setup = &run["setup"];
+        let found = (run["model"].as_str(), setup["model_id"].as_str(), setup["isl"].as_f64(), setup["osl"].as_f64());
+        assert_eq!(found, (Some("mock"), Some("mock"), Some(48.0), Some(8.0)), "{run:#}");
+        assert_eq!(setup["batch"].as_f64(), Some(batch));
+    }
+    let pages: Vec<String> = walk(&folder.path().join("site")).iter().map(|page| page.display().to_string()).collect();
+    assert!(pages.iter().any(|page| page.ends_with("m/mock/index.html")), "{pages:#?}");
+    assert!(!pages.iter().any(|page| page.contains("/none/")), "{pages:#?}");
+    // The mock runs here, so its machine is this one. A processor that says no name is a machine without one.
+    let campaign = std::fs::read_to_string(folder.path().join("kept/campaign.json")).unwrap();
+    let campaign: Value = serde_json::from_str(&campaign).unwrap();
+    let named = std::fs::read_to_string("/proc/cpuinfo").unwrap().contains("model name");
+    assert!(campaign["machine"].is_string() || !named, "{:#}", campaign["machine"]);
 }
 
 fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {

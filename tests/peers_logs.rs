@@ -319,12 +319,12 @@ fn the_log_of_a_server_is_joined_to_no_run_of_another_model_and_to_none_where_it
     for (log, why, failed) in [
         (
             "jethac__dgx-spark-hijinks/results__vllm_gemma4_26b_a4b_bf16_20260607T131917Z_server.log",
-            "joined to no run of its folder: its server served gemma-4-26b-a4b-it, the run is of qwen3-0.6b-fp8",
+            "joined to no run: its server served gemma-4-26b-a4b-it, the run is of qwen3-0.6b-fp8",
             false,
         ),
         (
             "djangodevreng__dgx-spark-benchmarks/nemotron-3-super-120b-a12b__nvfp4___server-crash.log",
-            "joined to no run of its folder: its server never came up",
+            "joined to no run: its server never came up",
             true,
         ),
     ] {

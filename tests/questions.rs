@@ -279,9 +279,10 @@ fn walk(folder: &Path) -> Vec<std::path::PathBuf> {
 #[test]
 fn every_comparison_of_the_campaigns_has_a_line_and_advice_asks_for_more_runs_than_there_are() {
     let folder = Folder::new("questions-lines");
-    let data = program::repository().join("data");
-    let data = data.to_str().expect("a path in words");
-    let ending = sparkbench(&folder, &["analyse", data, "--site", "site", "--no-logs"]).expect(0);
+    let studies = ["data/h200-chroot", "data/phase1"].map(|study| program::repository().join(study));
+    let studies = studies.each_ref().map(|study| study.to_str().expect("a path in words"));
+    let asked = [&["analyse"], &studies[..], &["--site", "site", "--no-logs"]].concat();
+    let ending = sparkbench(&folder, &asked).expect(0);
     assert!(!ending.err.contains("below 20"), "caveats come on demand: {}", ending.err);
     let analysis = analysis(&folder);
     let mut undecided = 0;
@@ -296,8 +297,56 @@ fn every_comparison_of_the_campaigns_has_a_line_and_advice_asks_for_more_runs_th
         }
     }
     assert!(undecided > 0);
-    let told = sparkbench(&folder, &["analyse", data, "--site", "site", "--no-logs", "--verbose"]).expect(0);
+    let told = sparkbench(&folder, &[&asked[..], &["--verbose"]].concat()).expect(0);
     assert!(told.err.contains("below 20"), "-v lists the caveats: {}", told.err);
+}
+
+/// Of six intervals of 95 % one leaves zero out by chance in a quarter of all studies.
+#[test]
+fn an_interval_beside_zero_among_many_is_no_difference_that_the_rows_support() {
+    let folder = Folder::new("questions-chance");
+    let mut table = String::from("environment,model,workload,started_utc,output_throughput_tok_s\n");
+    for workload in 0..6 {
+        let more = if workload == 3 { 1.2 } else { 0.0 };
+        for (k, off) in [0.0, 1.0, -1.0, 0.5, -0.5].into_iter().enumerate() {
+            let rate = 100.0 + off;
+            table += &format!("native,m,w{workload},2026-01-01T1{k}:{workload}0:00Z,{rate}\n");
+            table += &format!("box,m,w{workload},2026-01-01T1{k}:{workload}5:00Z,{}\n", rate + more);
+        }
+    }
+    folder.put("in/runs.csv", table);
+    sparkbench(&folder, &["analyse", "in", "--site", "site", "--baseline", "native"]).expect(0);
+    let analysis = analysis(&folder);
+    let of = |workload: &str| {
+        let all = analysis["comparisons"].as_array().expect("comparisons");
+        all.iter()
+            .find(|c| c["workload"] == workload && c["metric"] == "output_throughput_tok_s")
+            .expect("a cell")
+            .clone()
+    };
+    assert!(of("w3")["overhead_ci"]["high"].as_f64().is_some_and(|high| high < 0.0), "{}", of("w3"));
+    assert!(of("w3")["p_adjusted"]["holm"].as_f64().is_some_and(|p| p > 0.05), "{}", of("w3"));
+    let told = fs::read_to_string(folder.path().join("site/data/ANALYSIS.md")).expect("the report");
+    assert!(told.contains("no more than chance gives among 6 comparisons"), "{told}");
+    assert!(!told.contains("more output throughput than native"), "{told}");
+}
+
+/// Three arms of which nothing is decided: one sentence for a metric, and it names them.
+#[test]
+fn a_sentence_on_undecided_cells_alone_names_the_arms() {
+    let folder = Folder::new("questions-arms");
+    let mut table = String::from("environment,model,workload,started_utc,output_throughput_tok_s\n");
+    for workload in 0..4 {
+        for (k, off) in [0.0, 9.0, -9.0].into_iter().enumerate() {
+            for (place, arm) in ["native", "box", "jail"].into_iter().enumerate() {
+                let rate = 100.0 + off * (1.0 + 0.1 * place as f64);
+                table += &format!("{arm},m,w{workload},2026-01-01T1{k}:{workload}{place}:00Z,{rate}\n");
+            }
+        }
+    }
+    folder.put("in/runs.csv", table);
+    let ending = sparkbench(&folder, &["analyse", "in", "--site", "site", "--baseline", "native"]).expect(0);
+    ending.complains(&["Output throughput: all 8 cells are undecided between native and each of box and jail: "]);
 }
 
 /// Files of others, read where they are there and never committed.
@@ -318,4 +367,172 @@ fn a_real_pair_of_fp8_and_bf16_gets_its_ratio() {
         .complains(&[RATIO]);
     let ending = sparkbench(&folder, &["compare", "results/bf16.json", "results/fp8.json"]).expect(6);
     assert!(ending.out.contains("in one run each (188.2 against 121.1 tok/s)"), "{}", ending.out);
+}
+
+#[test]
+fn a_folder_with_one_run_shows_its_figures_and_what_would_make_a_comparison_possible() {
+    let folder = Folder::new("questions-one-run");
+    folder.put("results/take.json", served("org/Nano-30B-A3B-FP8", 3, 188.0));
+    let said = "The output throughput of Nano-30B-A3B-FP8 is 188 tok/s with 4010 tokens in and 501 out at 1.5 requests a second, at most \
+                25 at a time.";
+    sparkbench(&folder, &["analyse", "results", "--site", "site"]).expect(0).complains(&[said]);
+    let page = words(&front(&folder));
+    let waits = "A request waits 1078 ms for its first token there, and 126 ms for each further one, on average.";
+    let row = "Nano-30B-A3B-FP8 fp8 4 010 in, 501 out at most 25, 1.5 req/s 188 one run 1 078 126";
+    for said in [said, waits, "Model Asked for Output throughput tok/s TTFT ms TPOT ms", row, "add --arms-by-folder"] {
+        assert!(page.contains(said), "'{said}' is not on the front page:\n{page}");
+    }
+    assert!(!page.contains("Cost USD"), "no machine is named, so nothing has a price");
+    let analysis = analysis(&folder);
+    let rows = analysis["campaigns"][0]["measured"].as_array().expect("rows");
+    assert_eq!(rows.len(), 1);
+    assert_eq!((&rows[0]["figures"][1]["metric"], &rows[0]["figures"][1]["mean"]), (&"ttft_ms".into(), &1078.0.into()));
+    assert_eq!(rows[0]["usd_per_million_output"], Value::Null);
+}
+
+#[test]
+fn a_sweep_over_concurrency_has_its_chart_on_the_front_page_and_the_best_load_is_marked() {
+    let folder = Folder::new("questions-sweep");
+    for (hour, concurrency, rate) in [(1, 4, 90.0), (3, 16, 260.0), (5, 64, 210.0)] {
+        let text =
+            served("org/Nano-30B-A3B-FP8", hour, rate).replace(r#""request_rate": 1.5"#, r#""request_rate": "inf""#);
+        let limit = format!(r#""max_concurrency": {concurrency}"#);
+        folder.put(&format!("results/c{concurrency}.json"), text.replace(r#""max_concurrency": 25"#, &limit));
+    }
+    sparkbench(&folder, &["analyse", "results", "--site", "site"]).expect(0);
+    let html = front(&folder);
+    let page = words(&html);
+    for said in [
+        "The highest output throughput is 260 tok/s: Nano-30B-A3B-FP8 with 4010 tokens in and 501 out, 16 requests at a time, the best of 3 settings.",
+        "against load",
+        "260 one run, best of 3",
+    ] {
+        assert!(page.contains(said), "'{said}' is not on the front page:\n{page}");
+    }
+    let (head, _) = html.split_once("What could mislead").expect("the caveats");
+    assert!(head.contains("<svg"), "the chart stands with the figures");
+    let all = analysis(&folder);
+    let best: Vec<&Value> = all["campaigns"][0]["measured"].as_array().unwrap().iter().map(|r| &r["best_of"]).collect();
+    assert_eq!(best, [&Value::Null, &3.into(), &Value::Null]);
+}
+
+#[test]
+fn where_anything_is_compared_the_front_page_shows_the_verdicts_and_no_table_of_single_figures() {
+    let folder = pair("questions-compared");
+    sparkbench(&folder, &["analyse", "results", "--site", "site", "--compare-by", "quantisation"]).expect(0);
+    assert_eq!(analysis(&folder)["campaigns"][0].get("measured"), None);
+    assert!(!front(&folder).contains("c-results-measured"));
+}
+
+/// A campaign whose suite states what it expects, over arms in folders.
+const EXPECTED: &str = r#"{"schema": "sparkbench.campaign/1", "name": "costs", "baseline": "native", "hypotheses": [
+{"claim": "Docker costs a third of the throughput.", "metric": "output_throughput_tok_s", "candidate": "docker", "expect": "slower"},
+{"claim": "A chroot is as fast as native", "metric": "output_throughput_tok_s", "candidate": "chroot", "expect": "faster"},
+{"claim": "nspawn costs nothing.", "metric": "output_throughput_tok_s", "candidate": "nspawn", "expect": "equivalent", "margin_pct": 3.0}]}"#;
+
+#[test]
+fn what_was_expected_leads_the_site_with_what_was_found() {
+    let folder = Folder::new("questions-hypotheses");
+    arm(&folder, "results/native", "org/Nano-30B-A3B-FP8", 0, 188.0);
+    arm(&folder, "results/docker", "org/Nano-30B-A3B-FP8", 1, 121.0);
+    arm(&folder, "results/chroot", "org/Nano-30B-A3B-FP8", 13, 187.9);
+    folder.put("results/campaign.json", EXPECTED);
+    let told = "\u{201c}Docker costs a third of the throughput.\u{201d} This holds. Output throughput: docker is 0.64 times as fast as native";
+    sparkbench(&folder, &["analyse", "results", "--site", "site"]).expect(0).complains(&[told]);
+    let campaign = &analysis(&folder)["campaigns"][0];
+    assert!(campaign["headline"][0]["text"].as_str().unwrap().starts_with(told), "{}", campaign["headline"]);
+    let outcomes: Vec<&Value> = campaign["hypotheses"].as_array().unwrap().iter().map(|h| &h["outcome"]).collect();
+    assert_eq!(outcomes, ["holds", "does_not_hold", "not_measured"]);
+    assert_eq!(
+        campaign["margins_pct"]["output_throughput_tok_s"], 3.0,
+        "the margin of a hypothesis is that of its metric"
+    );
+    // The pair that a claim speaks about is told once.
+    let again = campaign["headline"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|s| s["text"].as_str().unwrap().contains("docker is 0.64"));
+    assert_eq!(again.count(), 1, "{}", campaign["headline"]);
+    for page in ["index.html", "c/costs/index.html"] {
+        let html = fs::read_to_string(folder.path().join("site").join(page)).expect(page);
+        let (_, main) = html.split_once("<main").expect("a page");
+        let text = words(main);
+        let (mut from, mut rest) = (0, text.as_str());
+        for said in [
+            told,
+            "Claim Outcome Found Expected",
+            "Docker costs a third of the throughput. \u{2713} holds",
+            "docker slower than native in output throughput.",
+            "A chroot is as fast as native \u{d7} does not hold",
+            "chroot faster than native in output throughput.",
+            "\u{25cb} not measured No run of this campaign speaks about it.",
+            "No difference in output throughput between native and nspawn beyond 3 %.",
+            "What could mislead",
+        ] {
+            let at = rest.find(said).unwrap_or_else(|| panic!("'{said}' is not on {page} in its place"));
+            from += at;
+            rest = &text[from..];
+        }
+    }
+}
+
+#[test]
+fn traps_that_few_runs_trip_by_themselves_are_one_line_and_what_is_particular_comes_first() {
+    let folder = Folder::new("questions-general-traps");
+    arm(&folder, "results/native", "org/Nano-30B-A3B-FP8", 0, 188.0);
+    arm(&folder, "results/docker", "org/Nano-30B-A3B-FP8", 13, 121.0);
+    sparkbench(&folder, &["analyse", "results", "--site", "site"]).expect(0);
+    for page in ["index.html", "c/results/index.html"] {
+        let html = fs::read_to_string(folder.path().join("site").join(page)).expect(page);
+        let (_, main) = html.split_once("<main").expect("a page");
+        let text = words(main);
+        let line = "3 more traps fired only because there are few runs, requests or machines (3 findings)";
+        let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("'{what}' is not on {page}"));
+        // The order of the arms is particular to these data, and nothing of the general ones is lost.
+        assert!(at("! warning Environments run one after the other") < at(line));
+        for general in ["Few runs", "Percentiles of too few requests", "An outlier rule that cannot fire"] {
+            assert!(text[at(line)..].contains(general), "{general} on {page}");
+            assert!(!text[at("What could mislead")..at(line)].contains(general), "{general} on {page}");
+        }
+        assert!(main.contains("traps/index.html#small-n"), "each leads to its place: {page}");
+    }
+}
+
+/// The archive of the fixture, with a suite that names no model.
+fn without_a_model(folder: &Folder, served: bool) {
+    let from = program::repository().join("tests/fixtures/ingest/collected");
+    let none = |text: String| text.replace(r#""model": "m""#, r#""model": "none""#);
+    let campaign = fs::read_to_string(from.join("campaign.json")).unwrap();
+    let mut models: Value = serde_json::from_str(&none(campaign)).unwrap();
+    // As `load --archive` lists it.
+    models["models"] = serde_json::json!({ "none": { "id": null, "title": null } });
+    folder.put("arch/campaign.json", models.to_string());
+    let run = none(fs::read_to_string(from.join("runs/b1-native-m-matrix/run.json")).unwrap());
+    let mut run: Value = serde_json::from_str(&run).unwrap();
+    if !served {
+        run["asked"]["model_id"] = Value::Null;
+        run["seen"]["model_id"] = Value::Null;
+    }
+    folder.put("arch/runs/b1-native-m-matrix/run.json", run.to_string());
+    for file in ["stdout.log", "work/engine.log", "work/requests.jsonl"] {
+        let file = format!("runs/b1-native-m-matrix/{file}");
+        folder.put(&format!("arch/{file}"), fs::read(from.join(&file)).unwrap());
+    }
+}
+
+#[test]
+fn no_page_is_called_none_where_a_suite_names_no_model() {
+    for (served, name, page) in [(true, "m", "m/m/index.html"), (false, "matrix", "m/matrix/index.html")] {
+        let folder = Folder::new(&format!("questions-no-model-{name}"));
+        without_a_model(&folder, served);
+        sparkbench(&folder, &["analyse", "arch", "--site", "site"]).expect(0);
+        let all = analysis(&folder);
+        let models: Vec<&Value> = all["runs"].as_array().unwrap().iter().map(|run| &run["model"]).collect();
+        assert!(!models.is_empty() && models.iter().all(|model| *model == name), "{models:?}");
+        assert!(folder.path().join("site").join(page).is_file(), "{page}");
+        assert!(!folder.path().join("site/m/none").exists());
+        let html = fs::read_to_string(folder.path().join("site").join(page)).unwrap();
+        assert!(html.contains(&format!("<h1 class=\"run\">{name}</h1>")), "the heading of {page}");
+    }
 }

@@ -265,3 +265,31 @@ fn adjusted_p_values_agree_with_statsmodels() {
         }
     }
 }
+
+#[test]
+fn limits_of_agreement_agree_with_scipy_and_a_mixed_model() {
+    let all: Value = serde_json::from_str(include_str!("fixtures/stats/agreement.json")).expect("the fixture is JSON");
+    for (name, theirs) in all["sets"].as_object().expect("sets") {
+        let groups: Vec<Vec<f64>> = serde_json::from_value(theirs["groups"].clone()).expect("lists of numbers");
+        let ours = stats::agreement(&groups, CONFIDENCE).expect("two rounds and more");
+        close(&format!("{name} sd"), Some(ours.sd), &theirs["sd"], CLOSED);
+        if let Some(mixed) = theirs.get("sd_by_mixed_model") {
+            close(&format!("{name} sd by a mixed model"), Some(ours.sd), mixed, 1e-4);
+        }
+        for (what, ours) in [("bias", ours.bias), ("lower", ours.lower), ("upper", ours.upper)] {
+            for (place, value) in [ours.value, ours.lo, ours.hi].into_iter().enumerate() {
+                close_at(
+                    &format!("{name} {what} {place}"),
+                    Some(value),
+                    &theirs[what][place],
+                    CLOSED,
+                    theirs["sd"].as_f64().unwrap(),
+                );
+            }
+        }
+    }
+    for row in all["chi_squared"].as_array().expect("rows") {
+        let (p, df) = (row[0].as_f64().unwrap(), row[1].as_f64().unwrap());
+        close(&format!("chi-squared {p} {df}"), Some(dist::chi_squared_quantile(p, df)), &row[2], CLOSED);
+    }
+}

@@ -118,9 +118,27 @@ fn the_number_of_runs_in_the_head_of_a_suite_is_the_number_of_runs_of_its_plan()
 
 #[test]
 fn the_starter_satisfies_the_kinds_too() {
-    let parsed = parse(&starter());
-    assert_eq!(shown(&parsed.faults.sorted()), "");
-    assert_eq!(shown(&read_kinds(&parsed.suite.unwrap(), root())), "");
+    for gpu in [true, false] {
+        let parsed = parse(&starter(gpu));
+        assert_eq!(shown(&parsed.faults.sorted()), "");
+        assert_eq!(shown(&read_kinds(&parsed.suite.unwrap(), root())), "");
+    }
+}
+
+/// Issue 18 of the first ten minutes: the list of kinds lacked `serve`.
+#[test]
+fn the_starter_names_every_kind_and_every_engine() {
+    let text = starter(true);
+    let list = |word: &str| {
+        let rest = text.split_once(word).expect(word).1;
+        rest.lines().next().unwrap().trim_end_matches([' ', '-', '.']).to_owned()
+    };
+    let environments: Vec<&str> = ENVIRONMENTS.iter().map(|kind| kind.name()).collect();
+    let workloads: Vec<&str> = WORKLOADS.iter().map(|kind| kind.name()).collect();
+    let engines: Vec<&str> = sparkbench::workload::serve::engine::PRESETS.iter().map(|preset| preset.name).collect();
+    assert_eq!(list("kind = \"docker\". Kinds: "), environments.join(", "));
+    assert_eq!(list("One table each. Kinds: "), workloads.join(", "));
+    assert_eq!(list("Engines: "), engines.join(", "));
 }
 
 /// Keys that a reader asked for, from what it says of one that nobody knows.

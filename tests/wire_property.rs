@@ -125,7 +125,7 @@ fn respond(body: &[u8], framing: usize, rng: &mut SmallRng) -> Vec<u8> {
 
 #[test]
 fn streams_of_known_servers_say_what_they_say() {
-    use ChunkKind::{Content, Empty, Reasoning, Tool, Usage};
+    use ChunkKind::{Closing, Content, Empty, Reasoning, Tool, Usage};
     let said: &[(&str, &[(ChunkKind, &str)])] = &[
         (
             "vLLM",
@@ -140,7 +140,7 @@ fn streams_of_known_servers_say_what_they_say() {
                 (Empty, ""),
             ],
         ),
-        ("vLLM completions", &[(Content, " one"), (Content, " two three"), (Empty, ""), (Usage, ""), (Empty, "")]),
+        ("vLLM completions", &[(Content, " one"), (Content, " two three"), (Closing, ""), (Usage, ""), (Empty, "")]),
         (
             "SGLang",
             &[
@@ -149,16 +149,16 @@ fn streams_of_known_servers_say_what_they_say() {
                 (Content, "Yes"),
                 (Content, ", 你好"),
                 (Tool, "weather"),
-                (Empty, ""),
+                (Closing, ""),
                 (Usage, ""),
                 (Empty, ""),
             ],
         ),
         (
             "TensorRT-LLM",
-            &[(Empty, ""), (Content, "In"), (Content, " C:\\dir\t"), (Empty, ""), (Usage, ""), (Empty, "")],
+            &[(Empty, ""), (Content, "In"), (Content, " C:\\dir\t"), (Closing, ""), (Usage, ""), (Empty, "")],
         ),
-        ("llama-server", &[(Empty, ""), (Content, "Once"), (Content, " upon"), (Empty, ""), (Empty, "")]),
+        ("llama-server", &[(Empty, ""), (Content, "Once"), (Content, " upon"), (Closing, ""), (Empty, "")]),
     ];
     for ((name, stream), (same, events)) in STREAMS.iter().zip(said) {
         assert_eq!(name, same);

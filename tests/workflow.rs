@@ -14,7 +14,8 @@ use folder::Folder;
 use program::{FEW, repository, run_in};
 
 fn text() -> String {
-    std::fs::read_to_string(repository().join("src/cli/pages.yml")).unwrap()
+    let text = std::fs::read_to_string(repository().join("src/cli/pages.yml")).unwrap();
+    text.replace("{source}", "sparkbench.tar.gz")
 }
 
 fn workflow() -> Yaml {
@@ -86,6 +87,46 @@ fn actions_are_named_with_their_version() {
     }
 }
 
+/// The project's own workflows. Their form is held against GitHub's schema by `.ci/run`.
+#[test]
+fn the_projects_own_workflows_say_what_they_may_do_and_run_scripts_that_are_there() {
+    for name in ["ci", "pages", "release"] {
+        let text = std::fs::read_to_string(repository().join(format!(".github/workflows/{name}.yml"))).unwrap();
+        let workflow = YamlLoader::load_from_str(&text).expect("YAML").remove(0);
+        assert_eq!(workflow["permissions"]["contents"].as_str(), Some("read"), "{name}");
+        for step in workflow["jobs"].as_hash().unwrap().values().flat_map(steps) {
+            assert!(!step["run"].as_str().unwrap_or_default().contains("${{"), "{name}: {step:?}");
+            assert!(step["uses"].as_str().is_none_or(|action| action.contains('@')), "{name}: {step:?}");
+            let words = step["run"].as_str().unwrap_or_default().split_whitespace();
+            for script in words.filter(|word| word.starts_with("tests/") || word.starts_with(".ci/")) {
+                assert!(repository().join(script).is_file(), "{name}: {script}");
+            }
+        }
+    }
+}
+
+/// What `cargo binstall` asks for is what a release holds, under the same name.
+#[test]
+fn the_archive_of_a_release_is_the_one_that_the_manifest_names() {
+    let release = std::fs::read_to_string(repository().join(".github/workflows/release.yml")).unwrap();
+    let manifest = std::fs::read_to_string(repository().join("Cargo.toml")).unwrap();
+    assert!(
+        release.contains("dist/sparkbench-$TARGET.tar.gz") && release.contains("target: aarch64-unknown-linux-gnu")
+    );
+    assert!(manifest.contains("/releases/download/v{ version }/sparkbench-{ target }.tar.gz"), "{manifest}");
+    if !is_there("python3") {
+        return;
+    }
+    let folder = Folder::new("workflow-pack");
+    folder.put("wheel/sparkbench-0.1.0.data/scripts/sparkbench", "#!/bin/sh\necho packed\n");
+    let pack = format!(
+        "(cd wheel && python3 -m zipfile -c ../it.whl sparkbench-0.1.0.data)\nsh {}/tests/pack.sh it.whl it.tar.gz\ntar -xzf it.tar.gz\n./sparkbench",
+        repository().display()
+    );
+    let packed = bash(folder.path(), &pack).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&packed.stdout), "packed\n", "{}", String::from_utf8_lossy(&packed.stderr));
+}
+
 #[test]
 fn the_comment_is_found_again_by_the_first_line_that_compare_writes() {
     let folder = Folder::new("workflow-mark");
@@ -123,22 +164,119 @@ fn served(folder: std::path::PathBuf) -> String {
     format!("http://{address}/")
 }
 
+/// A script as the runner of GitHub calls it.
+fn bash(folder: &std::path::Path, script: &str) -> std::process::Command {
+    let mut bash = std::process::Command::new("bash");
+    bash.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", script]).current_dir(folder);
+    bash.env("no_proxy", "127.0.0.1").stdin(std::process::Stdio::null());
+    bash
+}
+
 /// The script of the step that fetches earlier versions, run in a folder.
 fn fetch(folder: &std::path::Path, base: &str) -> std::process::Output {
     let workflow = workflow();
     let step = steps(&workflow["jobs"]["site"]).into_iter().find(|step| step["env"]["BASE_URL"].as_str().is_some());
     let script = step.and_then(|step| step["run"].as_str()).expect("a step that knows the address of the site");
-    let mut bash = std::process::Command::new("bash");
-    // As the runner calls it.
-    bash.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", script]).current_dir(folder).env("BASE_URL", base);
-    bash.env("no_proxy", "127.0.0.1").output().expect("bash is there")
+    bash(folder, script).env("BASE_URL", base).output().expect("bash is there")
+}
+
+/// Whether a program is there; a landing must not go without.
+fn is_there(program: &str) -> bool {
+    let there = std::process::Command::new(program).arg("--version").output().is_ok();
+    assert!(there || std::env::var_os("SPARKBENCH_REQUIRE_ALL").is_none(), "{program} is not installed");
+    if !there {
+        eprintln!("skipped: {program} is not installed");
+    }
+    there
+}
+
+/// Runs every `run:` of a job in order in a folder, as GitHub does: what a step adds to GITHUB_PATH is found by those after it. The
+/// program that GitHub's steps talk to it with, `gh`, is a script here that writes down what it was asked.
+fn run_job(folder: &std::path::Path, job: &str, base: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let workflow = workflow();
+    let around = folder.parent().expect("a folder around").join(format!("runner-{job}"));
+    std::fs::create_dir_all(around.join("bin")).unwrap();
+    let gh = around.join("bin/gh");
+    std::fs::write(&gh, format!("#!/bin/sh\necho \"$@\" >> {}\n", around.join("asked").display())).unwrap();
+    std::fs::set_permissions(&gh, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut path = format!("{}:{}", around.join("bin").display(), std::env::var("PATH").unwrap());
+    let added = around.join("path");
+    std::fs::write(&added, "").unwrap();
+    let given = |step: &Yaml, key: &str| step["env"][key].as_str().map(str::to_owned);
+    for step in steps(&workflow["jobs"][job]) {
+        let Some(script) = step["run"].as_str() else { continue };
+        // The step that fails a job is for a regression alone.
+        if step["if"].as_str().is_some_and(|when| when.contains("code == '1'")) {
+            continue;
+        }
+        let mut bash = bash(folder, script);
+        for key in ["SPARKBENCH", "BASE", "CANDIDATE"] {
+            bash.env(key, workflow["env"][key].as_str().unwrap());
+        }
+        if given(step, "BASE_URL").is_some() {
+            bash.env("BASE_URL", base);
+        }
+        bash.env("PATH", &path).env("GITHUB_PATH", &added).env("RUNNER_TEMP", around.join("temp"));
+        bash.env("GITHUB_OUTPUT", around.join("output")).env("GITHUB_STEP_SUMMARY", around.join("summary.md"));
+        bash.env("GITHUB_REPOSITORY", "someone/results").env("NUMBER", "7");
+        let ended = bash.output().expect("bash is there");
+        let name = step["name"].as_str().unwrap_or_default();
+        let told = format!("{}{}", String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+        assert!(ended.status.success(), "step '{name}' of '{job}':\n{told}");
+        for line in std::fs::read_to_string(&added).unwrap().lines() {
+            path = format!("{line}:{path}");
+        }
+        std::fs::write(&added, "").unwrap();
+    }
+}
+
+/// Issue 15, point 18: the steps named a registry that has no such entry, and a folder that `collect` does not write to.
+#[cfg(all(feature = "collect", target_os = "linux"))]
+#[test]
+fn the_steps_publish_an_archive_as_collect_writes_it_by_default() {
+    if !is_there("curl") {
+        return;
+    }
+    let folder = Folder::new("workflow-steps");
+    let checkout = folder.path().join("checkout");
+    std::fs::create_dir_all(&checkout).unwrap();
+    run_in(&checkout, &["init", "--source", "sparkbench.tar.gz"], &[]).expect(0);
+    let written = std::fs::read_to_string(checkout.join(".github/workflows/pages.yml")).unwrap();
+    assert_eq!(written, text());
+    let suite = "schema = \"sparkbench.suite/1\"\nname = \"short\"\nrepeats = 5\nbaseline = \"native\"\nprimary = [\"ttft_ms\"]\n\
+                 [environments.native]\n[environments.docker]\nkind = \"native\"\n\
+                 [workloads.job]\nkind = \"command\"\ncommand = [\"/bin/sh\", \"-c\", \"echo ttft_ms=12.{repeat}\"]\n\
+                 reports = [{ path = \"stdout\", parser = \"lines\" }]\nexpected_s = 0.1\n\
+                 [gates]\ngpu_required = false\ngpu_temp_max_c = false\ncooldown_min_s = 0\nhost_load_max_per_core = false\n\
+                 memory_available_min_gib = false\ndisk_free_min_gib = 0\n[watchdogs]\nmemory_floor_gib = false\nkernel_log = false\n";
+    std::fs::write(checkout.join("suite.toml"), suite).unwrap();
+    run_in(&checkout, &["collect", "suite.toml"], &[]).expect(0);
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_sparkbench"));
+    let mut tar = std::process::Command::new("tar");
+    tar.args(["-czf", "sparkbench.tar.gz", "-C"])
+        .arg(program.parent().unwrap())
+        .arg("sparkbench")
+        .current_dir(&checkout);
+    assert!(tar.status().expect("tar is there").success());
+    let base = served(folder.path().join("nothing"));
+    run_job(&checkout, "site", &base);
+    for file in ["site/index.html", "site/data/analysis.json", "site/c/short/index.html"] {
+        assert!(checkout.join(file).is_file(), "{file}");
+    }
+    run_job(&checkout, "compare", &base);
+    let around = folder.path().join("runner-compare");
+    let output = std::fs::read_to_string(around.join("output")).unwrap();
+    assert!(["code=0\n", "code=6\n"].contains(&output.as_str()), "{output}");
+    let asked = std::fs::read_to_string(around.join("asked")).unwrap();
+    assert!(asked.contains("--method POST repos/someone/results/issues/7/comments"), "{asked}");
+    let comment = std::fs::read_to_string(checkout.join("short.md")).unwrap();
+    assert!(comment.contains("docker") && comment.contains("native"), "{comment}");
 }
 
 #[test]
 fn versions_that_stand_on_the_site_are_taken_over_and_a_damaged_one_is_refused() {
-    if std::process::Command::new("curl").arg("--version").output().is_err() {
-        assert!(std::env::var_os("SPARKBENCH_REQUIRE_ALL").is_none(), "curl is not installed");
-        eprintln!("skipped: curl is not installed");
+    if !is_there("curl") {
         return;
     }
     let folder = Folder::new("workflow-versions");

@@ -137,8 +137,8 @@ fn two_tests_of_one_launch_become_two_runs_with_the_engines_own_counts() {
 fn prompts_follow_the_seed_and_share_no_prefix_unless_asked() {
     let Some(ran) = drive("prompts", SMALL, &[]) else { return };
     let script = "import runpy, json, os, sys\nsys.path.insert(0, sys.argv[1])\nimport driver\n\
-                  p = driver.Prompts(42, 0)\nq = driver.Prompts(42, 5)\n\
-                  print(json.dumps([p.batch('T4', 3, 4, 8), p.batch('T4', 4, 4, 8), driver.Prompts(43, 0).batch('T4', 3, 4, 8), q.batch('T4', 3, 2, 8)]))\n";
+                  p = driver.Prompts(42, 0, (1000, 30000))\nq = driver.Prompts(42, 5, (1000, 30000))\n\
+                  print(json.dumps([p.batch('T4', 3, 4, 8), p.batch('T4', 4, 4, 8), driver.Prompts(43, 0, (1000, 30000)).batch('T4', 3, 4, 8), q.batch('T4', 3, 2, 8)]))\n";
     let output = Command::new("python3").args(["-B", "-c", script]).arg(ran.run().join("work")).output().unwrap();
     let batches: Vec<Vec<Vec<u32>>> = serde_json::from_slice(&output.stdout).unwrap();
     // Known answer: the same on every version of Python.
@@ -148,6 +148,15 @@ fn prompts_follow_the_seed_and_share_no_prefix_unless_asked() {
     let starts: BTreeSet<u32> = all.iter().map(|ids| ids[0]).collect();
     assert!(starts.len() > 10, "{starts:?}");
     assert_eq!(batches[3][0][..5], batches[3][1][..5]);
+    let script = "import sys, json\nsys.path.insert(0, sys.argv[1])\nimport driver\n\
+                  print(json.dumps([driver.tokens_of(size) for size in (None, 32000, 10240, 2048)]))\n";
+    let output = Command::new("python3").args(["-B", "-c", script]).arg(ran.run().join("work")).output().unwrap();
+    let ranges: Vec<(u32, u32)> = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        ranges,
+        [(1000, 30_000), (1000, 30_000), (1000, 10_240), (256, 2048)],
+        "no id beyond a small vocabulary"
+    );
     assert_ne!(batches[3][0][5..], batches[3][1][5..]);
 }
 

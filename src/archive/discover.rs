@@ -170,7 +170,7 @@ fn walk(path: &Path, root: &str, base: &str, found: &mut Discovery) {
 }
 
 /// A site of ours below the input: its numbers are derived, and reading them back would count every run twice.
-fn is_site(entry: &DirEntry) -> bool {
+pub(super) fn is_site(entry: &DirEntry) -> bool {
     if !entry.file_type().is_dir() {
         return false;
     }
@@ -188,7 +188,7 @@ fn is_aside(entry: &DirEntry) -> bool {
         && entry.path().parent().is_some_and(|folder| folder.join(CAMPAIGN_FILE).is_file())
 }
 
-fn is_hidden(name: &OsStr) -> bool {
+pub(super) fn is_hidden(name: &OsStr) -> bool {
     name.as_encoded_bytes().first() == Some(&b'.')
 }
 

@@ -1,24 +1,29 @@
-//! What of a run's files is kept: globs and a size above which only name, size and hash stay.
+//! What of a run's files is kept, and how: globs and a size above which only name, size and hash stay; globs of what is packed.
 //!
 //! In:  a folder that nobody else writes to.  Out: the same folder with plain files and folders only; what was left out.
-//! Not here: masking.
+//! Not here: masking, which comes between the two: what is packed is masked already.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
+use flate2::{Compression, write::GzEncoder};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::disk;
 use super::manifest::DroppedWire;
 use crate::error::Error;
 
-/// What is not kept.
+/// Ends the name of a file that was packed.
+const PACKED: &str = ".gz";
+
+/// What is not kept, and what is packed.
 #[derive(Debug, Clone, Default)]
 pub struct Retention {
     drop: GlobSet,
     globs: Vec<String>,
     most_bytes: Option<u64>,
+    pack: GlobSet,
 }
 
 impl Retention {
@@ -27,17 +32,16 @@ impl Retention {
     /// # Errors
     /// When a glob does not make sense.
     pub fn new(drop: &[String], max_mib: Option<u64>) -> Result<Self, Error> {
-        let mut globs = GlobSetBuilder::new();
-        for text in drop {
-            let glob = GlobBuilder::new(text).literal_separator(true).build().map_err(|cause| {
-                Error::usage(format!("'{text}' is no pattern for files"))
-                    .hint("use `*` within a folder and `**` across folders, as in `work/**/*.bin`")
-                    .because(cause)
-            })?;
-            globs.add(glob);
-        }
-        let set = globs.build().map_err(|cause| Error::usage("too many patterns for files").because(cause))?;
-        Ok(Self { drop: set, globs: drop.to_vec(), most_bytes: max_mib.map(|mib| mib.saturating_mul(1 << 20)) })
+        let most_bytes = max_mib.map(|mib| mib.saturating_mul(1 << 20));
+        Ok(Self { drop: set_of(drop)?, globs: drop.to_vec(), most_bytes, ..Self::default() })
+    }
+
+    /// The same, and files that match these globs are packed by gzip.
+    ///
+    /// # Errors
+    /// When a glob does not make sense.
+    pub fn packing(self, pack: &[String]) -> Result<Self, Error> {
+        Ok(Self { pack: set_of(pack)?, ..self })
     }
 
     fn why(&self, path: &str, bytes: u64) -> Option<String> {
@@ -88,4 +92,36 @@ impl Retention {
         dropped.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(dropped)
     }
+
+    /// Packs what is to be packed: the file `x` becomes `x.gz`. A name that is taken stays as it is.
+    ///
+    /// # Errors
+    /// As the file system says.
+    pub fn pack(&self, folder: &Path) -> io::Result<()> {
+        for path in disk::tree(folder)?.files {
+            let (file, packed) = (folder.join(&path), folder.join(format!("{path}{PACKED}")));
+            if !self.pack.is_match(&path) || path.ends_with(PACKED) || packed.exists() {
+                continue;
+            }
+            // No name and no time in the head, so that the same bytes are packed to the same bytes.
+            let mut encoder = GzEncoder::new(fs::File::create(&packed)?, Compression::best());
+            io::copy(&mut fs::File::open(&file)?, &mut encoder)?;
+            encoder.finish()?;
+            fs::remove_file(&file)?;
+        }
+        Ok(())
+    }
+}
+
+fn set_of(patterns: &[String]) -> Result<GlobSet, Error> {
+    let mut globs = GlobSetBuilder::new();
+    for text in patterns {
+        let glob = GlobBuilder::new(text).literal_separator(true).build().map_err(|cause| {
+            Error::usage(format!("'{text}' is no pattern for files"))
+                .hint("use `*` within a folder and `**` across folders, as in `work/**/*.bin`")
+                .because(cause)
+        })?;
+        globs.add(glob);
+    }
+    globs.build().map_err(|cause| Error::usage("too many patterns for files").because(cause))
 }

@@ -151,7 +151,7 @@ impl Bars {
                 (true, false) => full - value - runs - 40.0,
                 (true, true) => full - runs - 40.0,
             };
-            let used = canvas.text(18.0, base, &bar.label, Anchor::Start, linked, room.max(60.0));
+            let used = canvas.label((18.0, base), &bar.label, &labels, linked, room.max(60.0));
             canvas.text(18.0 + used + 8.0, base, &of(bar.n), Anchor::Start, "muted", runs + 1.0);
             let (at, anchor) = if apart { ((18.0, base + step), Anchor::Start) } else { ((full, base), Anchor::End) };
             canvas.text(at.0, at.1, &bar.value(&self.unit), anchor, "", value);

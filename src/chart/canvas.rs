@@ -194,6 +194,15 @@ impl Canvas {
         text::width(&shown, size)
     }
 
+    /// The label of a row, cut so that it stays apart from those of the other rows.
+    pub fn label(&self, (x, y): (f64, f64), content: &str, others: &[&str], class: &str, room: f64) -> f64 {
+        let size = if class.contains("strong") { self.layout.size * BOLD } else { self.layout.size };
+        let shown = text::fit_apart(content, others, size, room);
+        let whole = if shown.contains('…') { content } else { "" };
+        self.put(&self.sheet, &Label { at: (x, y), text: &shown, whole, anchor: Anchor::Start, class });
+        text::width(&shown, size)
+    }
+
     /// Width of a text in this layout.
     pub fn width_of(&self, content: &str) -> f64 {
         text::width(&text::clean(content), self.layout.size)

@@ -131,12 +131,15 @@ impl MemoryStack {
         let mut y = canvas.legend(0.0, 0.0, &items[..items.len().min(12)], false) + 10.0;
         let mut frame = Frame { left: 1.0, top: 0.0, width: full - 10.0, height: y, x: axis, y: Axis::exact(0.0, 1.0) };
         let zero = frame.px(0.0);
+        let label = |bar: &Bar| format!("{} · n={}", bar.label, bar.n);
+        let labels: Vec<String> = self.bars.iter().take(STACKS).map(label).collect();
+        let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
         for bar in self.bars.iter().take(STACKS) {
             let top = y;
             let value = bar.value(&self.unit);
             let room = full - canvas.width_of(&value) - 16.0;
             let class = if bar.href.is_some() { "strong linked" } else { "strong" };
-            canvas.text(0.0, y + size, &format!("{} · n={}", bar.label, bar.n), Anchor::Start, class, room.max(60.0));
+            canvas.label((0.0, y + size), &label(bar), &labels, class, room.max(60.0));
             canvas.text(full, y + size, &value, Anchor::End, "", full);
             y += line + 4.0;
             let height = 24.0;

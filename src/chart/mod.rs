@@ -19,6 +19,7 @@
 mod axis;
 pub mod badge;
 pub mod bars;
+pub mod bland_altman;
 mod canvas;
 pub mod card;
 pub mod ecdf;
@@ -46,6 +47,7 @@ pub mod thin;
 pub mod timeline_heatmap;
 
 pub use bars::Bars;
+pub use bland_altman::BlandAltman;
 pub use ecdf::Ecdf;
 pub use figure::{Figure, Layouts, Row, STYLE, Table, standalone};
 pub use forest::Forest;
@@ -76,6 +78,7 @@ pub trait Chart: Sync {
 
 /// Every kind of chart.
 pub static CHARTS: &[&dyn Chart] = &[
+    &bland_altman::Entry,
     &forest::Entry,
     &run_order::Entry,
     &slope::Entry,

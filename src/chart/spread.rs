@@ -226,7 +226,7 @@ fn facet_rows(
         let mark = Shape::of_series(series);
         canvas.glyph(6.0, base - canvas.layout.size * 0.36, mark, Ink(Hue::Series(series), Pen::Solid), 4.5);
         let used =
-            canvas.text(18.0, base, &arm.label, Anchor::Start, linked, if narrow { full - 80.0 } else { label_room });
+            canvas.label((18.0, base), &arm.label, labels, linked, if narrow { full - 80.0 } else { label_room });
         canvas.text(18.0 + used + 8.0, base, &format!("n={}", values.len()), Anchor::Start, "muted", 60.0);
         dots(canvas, &frame, &values, thin, (lane + 12.0, series));
         summary(canvas, &frame, arm, &values, (lane + 35.0, series));

@@ -131,6 +131,29 @@ pub fn fit_middle(text: &str, size: f64, room: f64) -> String {
     (0..letters.len()).rev().map(shown).find(|short| width(short, size) <= room).unwrap_or_default()
 }
 
+/// As [`fit`], unless another of `others` would be cut to the same text: then what differs between them stays, behind as much of the
+/// beginning as fits. Names of models differ at their ends.
+pub fn fit_apart(text: &str, others: &[&str], size: f64, room: f64) -> String {
+    let whole = clean(text);
+    let cut = fit(&whole, size, room);
+    if cut == whole {
+        return cut;
+    }
+    let rivals: Vec<String> = others.iter().map(|other| clean(other)).filter(|other| *other != whole).collect();
+    let letters: Vec<char> = whole.chars().collect();
+    let shared = |other: &String| letters.iter().zip(other.chars()).take_while(|(a, b)| **a == *b).count();
+    let same = rivals.iter().filter(|other| fit(other, size, room) == cut);
+    let Some(common) = same.map(shared).min() else { return cut };
+    // From the word that differs, not from the letter.
+    let parts = ['-', '_', '/', ' ', ',', '.', ':'];
+    let from = letters[..common].iter().rposition(|c| parts.contains(c)).map_or(common, |at| at + 1);
+    let tail: String = letters[from..].iter().collect();
+    let shown = |head: usize| format!("{}…{tail}", letters[..head].iter().collect::<String>().trim_end_matches(parts));
+    let heads = (0..=from).rev().map(shown);
+    let mut fitting = heads.filter(|short| width(short, size) <= room);
+    fitting.next().unwrap_or_else(|| fit(&format!("…{tail}"), size, room))
+}
+
 /// Broken at spaces into lines that fit; a word that does not fit alone is cut.
 pub fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
     let text = clean_to(text, PROSE);
@@ -187,6 +210,22 @@ mod tests {
         assert!(cut.starts_with("native_") && cut.ends_with("_t1 (+2)") && cut.contains('…'), "{cut}");
         assert!(width(&cut, 13.0) <= 200.0);
         assert_eq!(fit_middle("native", 13.0, 0.0), "");
+    }
+
+    #[test]
+    fn names_that_would_be_cut_to_the_same_text_keep_what_differs() {
+        let names = ["nvidia-nemotron-3-nano-30b-a3b-bf16", "nvidia-nemotron-3-nano-30b-a3b-fp8"];
+        let shown = names.map(|name| fit_apart(name, &names, 13.0, 150.0));
+        assert_eq!(shown, ["nvidia-nemotron-3…bf16", "nvidia-nemotron-3-…fp8"].map(|s| s.replace("-…", "…")));
+        assert!(shown.iter().all(|name| width(name, 13.0) <= 150.0));
+        // One that no other is cut like stays as it was.
+        let alone = ["nvidia-nemotron-3-nano-30b-a3b-bf16", "qwen"];
+        assert_eq!(fit_apart(alone[0], &alone, 13.0, 150.0), fit(alone[0], 13.0, 150.0));
+        assert_eq!(fit_apart("qwen", &alone, 13.0, 150.0), "qwen");
+        // A name that is the beginning of the other, and room for hardly anything.
+        let nested = ["a-very-long-name-of-a-model", "a-very-long-name-of-a-model-fp8"];
+        let shown = nested.map(|name| fit_apart(name, &nested, 13.0, 100.0));
+        assert!(shown[0] != shown[1] && shown.iter().all(|name| width(name, 13.0) <= 100.0), "{shown:?}");
     }
 
     #[test]

@@ -33,8 +33,8 @@ use crate::verdict::trap::TRAPS;
                         sparkbench analyse archive --watch --open     while `collect` is at work"
 )]
 pub struct Analyse {
-    /// Folders or files to search for results
-    #[arg(value_name = "PATH", default_value = "data")]
+    /// Folders or files to search for results [default: data, or archive where there is no data]
+    #[arg(value_name = "PATH", default_values_os_t = usual(), hide_default_value = true)]
     paths: Vec<PathBuf>,
     /// Where the pages go
     #[arg(long, value_name = "DIR", default_value = "site")]
@@ -65,6 +65,12 @@ pub struct Analyse {
     /// Open the site in the browser when it is written
     #[arg(long)]
     open: bool,
+}
+
+/// Where results are when nobody says: `data` in a repository of results, and `archive` where `collect` wrote.
+fn usual() -> Vec<PathBuf> {
+    let place = if !Path::new("data").exists() && Path::new("archive").is_dir() { "archive" } else { "data" };
+    vec![PathBuf::from(place)]
 }
 
 /// Reads, judges, draws, writes.
@@ -212,7 +218,7 @@ fn command(args: &Analyse) -> String {
 
 fn summarise(judged: &Judged, args: &Analyse, pages: usize, left_out: usize, talk: &Talk) {
     let analysis = &judged.analysis;
-    for campaign in &analysis.campaigns {
+    for campaign in analysis.newest_first() {
         talk.say(&format!("{} ({} runs)", campaign.title, campaign.runs));
         for sentence in &campaign.headline {
             talk.say(&format!("  {}", sentence.text));

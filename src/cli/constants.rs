@@ -5,13 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::stats::{bootstrap, drift, mann_whitney, order, outlier, permutation, power};
+use crate::stats::{agreement, bootstrap, dist, drift, mann_whitney, order, outlier, permutation, power};
 use crate::verdict::CV_LIMIT_PCT;
 use crate::verdict::number::significant;
 
 /// Every threshold by the name the prose uses.
 pub fn constants() -> BTreeMap<&'static str, String> {
     BTreeMap::from([
+        ("agreement_z", significant(dist::normal_quantile(0.5 + 0.5 * agreement::HELD), 3)),
         ("autocorrelation_z", significant(drift::Z_975, 3)),
         ("bca_from_n", bootstrap::SMALL_N.to_string()),
         ("cv_limit_pct", significant(CV_LIMIT_PCT, 3)),

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
+use super::talk::wrap;
 use crate::model::{Finding, Level};
 
 /// Narrowest column of a reading; below it every part gets a line of its own.
@@ -147,25 +148,6 @@ fn length(text: &str) -> usize {
 
 fn pad(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(length(text))))
-}
-
-/// Lines of at most so many characters, broken between words; a word that is longer stays whole, so that paths can be copied. At least
-/// one line. Control characters from the names of processes do not reach the terminal.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let word: String = word.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-        let Some(line) = lines.last_mut() else { continue };
-        if line.is_empty() {
-            line.push_str(&word);
-        } else if length(line) + 1 + length(&word) <= width {
-            line.push(' ');
-            line.push_str(&word);
-        } else {
-            lines.push(word);
-        }
-    }
-    lines
 }
 
 #[cfg(test)]

@@ -13,7 +13,8 @@ use crate::plan::starter;
 
 /// Write a commented starter suite, and a GitHub Pages workflow that publishes its results
 ///
-/// The suite explains every key and is ready to run. Files that are there already are left alone, unless --force is given.
+/// The suite compares Docker with the machine itself and runs once the path of a model is filled in. It explains every key. Files that are
+/// there already are left alone, unless --force is given.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  sparkbench init                        suite.toml and .github/workflows/pages.yml, here\n  \
@@ -29,6 +30,9 @@ pub struct Init {
     /// Print the suite and write nothing
     #[arg(long, conflicts_with = "force")]
     stdout: bool,
+    /// Where the workflow installs sparkbench from: a Git address, or a packed release (.tar.gz) at an address or in the repository
+    #[arg(long, value_name = "SOURCE", default_value = env!("SPARKBENCH_SOURCE"), hide_default_value = env!("SPARKBENCH_SOURCE").is_empty())]
+    source: String,
 }
 
 /// The suite, below the folder.
@@ -39,12 +43,17 @@ const PAGES: &str = include_str!("pages.yml");
 
 /// Writes both files, or neither.
 pub fn run(args: &Init, talk: &Talk) -> Result<Outcome, Error> {
-    let suite = starter();
+    if args.source.contains(['"', '\\']) || args.source.contains(char::is_control) {
+        return Err(Error::usage(format!("--source {:?} is not an address", args.source))
+            .hint("give a Git address, or the address or path of a packed release that ends in .tar.gz"));
+    }
+    let suite = starter(has_gpu()?);
     if args.stdout {
         print(&suite)?;
         return Ok(Outcome::Done);
     }
-    let files = [(args.folder.join(SUITE), suite.as_str()), (args.folder.join(WORKFLOW), PAGES)];
+    let workflow = PAGES.replace("{source}", &args.source);
+    let files = [(args.folder.join(SUITE), suite.as_str()), (args.folder.join(WORKFLOW), workflow.as_str())];
     // A link that leads nowhere is a file of somebody's too.
     let there: Vec<String> = files
         .iter()
@@ -60,6 +69,25 @@ pub fn run(args: &Init, talk: &Talk) -> Result<Outcome, Error> {
         write_atomic(path, text.as_bytes())?;
         talk.say(&format!("wrote {}", path.display()));
     }
-    talk.say("next: sparkbench collect suite.toml --dry-run");
+    if args.source.is_empty() {
+        talk.say(&format!(
+            "write into {WORKFLOW}, at SPARKBENCH, where to install the program from (or give --source)"
+        ));
+    }
+    talk.say("next: fill in the path of a model in suite.toml, then: sparkbench collect suite.toml --dry-run");
     Ok(Outcome::Done)
+}
+
+/// Whether this machine has a GPU that answers.
+#[cfg(all(feature = "collect", target_os = "linux"))]
+fn has_gpu() -> Result<bool, Error> {
+    use crate::host::{Host, gpu::open::open, machine::Machine};
+    let host: std::sync::Arc<dyn Host> = std::sync::Arc::new(Machine::new()?);
+    Ok(open(&host, "auto", 0, std::time::Duration::from_secs(1)).gpu.is_some())
+}
+
+/// A build that does not measure writes the suite for another machine, which has one.
+#[cfg(not(all(feature = "collect", target_os = "linux")))]
+fn has_gpu() -> Result<bool, Error> {
+    Ok(true)
 }

@@ -1,7 +1,9 @@
-//! `sparkbench inspect`: what is read in one file, from where, and what is not understood.
+//! `sparkbench inspect`: what is read in one file, from where, and what is not understood; of a folder, a line each file.
 //!
-//! In:  files.  Out: a text for people, or JSON that golden files rest on.
+//! In:  files and folders.  Out: a text for people, or JSON that golden files rest on.
 //! Not here: reading (see `ingest`), judging.
+
+mod folder;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,20 +20,20 @@ use crate::model::{Extra, Origin, Setup};
 /// Values of a list that are shown; the rest is counted.
 const SHOWN: usize = 4;
 
-/// Show what is read in a file, from where, and what is not understood
+/// Show what is read in a file, from where, and what is not understood; of a folder, a line each file
 ///
-/// Every figure stands with the line or the JSON pointer it was taken from and the name of the rule that took it. Nothing is judged
-/// and nothing is written.
+/// For a file, every figure stands with the line or the JSON pointer it was taken from and the name of the rule that took it. For a
+/// folder, each file stands with its format, tool, model and number of runs, and with what was joined to what and why. Nothing is
+/// judged and nothing is written.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  sparkbench inspect results/bench.json\n  sparkbench inspect --json server.log\n\n\
-                        Exit codes: 0 read, 5 a file is of no known format or cannot be read."
-)]
+#[command(after_help = "Examples:\n  sparkbench inspect results/bench.json\n  sparkbench inspect results/\n  \
+                        sparkbench inspect --json server.log\n\n\
+                        Exit codes: 0 read, 5 a file is of no known format or cannot be read, or a folder holds no file.")]
 pub struct Inspect {
-    /// Files, each of any format that `sparkbench formats` lists
-    #[arg(required = true, value_name = "FILE")]
+    /// Files of any format that `sparkbench formats` lists, or folders of them
+    #[arg(required = true, value_name = "PATH")]
     files: Vec<PathBuf>,
-    /// JSON instead of text: one object a file
+    /// JSON instead of text: one object for each path
     #[arg(long)]
     json: bool,
 }
@@ -43,6 +45,11 @@ pub struct Inspect {
 pub fn run(args: &Inspect, talk: &Talk) -> Result<Outcome, Error> {
     let mut unread = None;
     for path in &args.files {
+        if path.is_dir() {
+            let listed = folder::List::of(path)?;
+            print(&if args.json { format!("{:#}\n", listed.document()) } else { listed.text(talk.width()) })?;
+            continue;
+        }
         let look = ingest::inspect(path)?;
         let shown = path.display().to_string();
         if let Err(error) = look.outcome {

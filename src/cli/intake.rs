@@ -198,7 +198,9 @@ impl Memory {
 /// # Errors
 /// No file, no run in any file, labels that cannot be used.
 pub fn runs_of(paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Intake, Error> {
-    read(&archive::discover(paths)?, paths, judging, talk)
+    let intake = read(&archive::discover(paths)?, paths, judging, talk)?;
+    // Telemetry alone can be shown. Held against other telemetry it would look like a result.
+    if intake.measured { Ok(intake) } else { Err(nothing_to_judge(paths, intake.inputs.len())) }
 }
 
 fn read(found: &Discovery, paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Intake, Error> {
@@ -280,7 +282,10 @@ fn hash_of(campaign: &str, runs: &[Run]) -> String {
 fn nothing_to_judge(paths: &[PathBuf], files: usize) -> Error {
     let names: Vec<String> = paths.iter().map(|p| format!("'{}'", p.display())).collect();
     Error::archive(format!("no run found in {}", names.join(", ")))
-        .detail(format!("{files} files were looked at and none holds a run"))
+        .detail(match files {
+            1 => "1 file was looked at, and it holds no run".to_owned(),
+            _ => format!("{files} files were looked at, and none holds a run"),
+        })
         .hint(
             "give a folder with campaigns of sparkbench (campaign.json and runs/), a table with one row a run \
              (runs.csv), or results of a tool that it reads",

@@ -3,13 +3,17 @@
 //! In:  an address and options.  Out: a summary a person can read, `--json` for scripts, `--archive` for the analysis.
 //! Not here: how it is measured (see `load`), how it is archived (see `run`).
 
+mod about;
 mod archive;
 mod args;
 mod fits;
 mod live;
+mod outputs;
 mod plan;
 mod points;
 mod read;
+#[cfg(feature = "page")]
+mod sheet;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,6 +21,7 @@ use std::sync::atomic::AtomicBool;
 
 use self::args::LoadArgs;
 use self::live::Speaker;
+use self::outputs::Outputs;
 use self::points::Points;
 use super::Outcome;
 use super::talk::Talk;
@@ -25,7 +30,6 @@ use crate::host::Host;
 use crate::host::machine::Machine;
 use crate::load::session::Session;
 use crate::load::session::search::Searched;
-use crate::load::settings::Slos;
 use crate::load::summary;
 
 /// Measure a server that speaks the OpenAI protocol: TTFT, TPOT, latency, throughput, and whether the client was the limit
@@ -38,6 +42,7 @@ use crate::load::summary;
     sparkbench load --url http://localhost:8000 --concurrency 32 --isl 1024 --osl 128 --requests 320 --warmup 32\n  \
     sparkbench load --url http://localhost:8000 --rate 4 --duration 120 --slo ttft=500 --slo tpot=50\n  \
     sparkbench load --url http://localhost:8000 --concurrency 1..128 --json sweep.json\n  \
+    sparkbench load --url http://localhost:8000 --rate 1,2,4 --duration 60 --html load.html --csv load.csv\n  \
     sparkbench load --url http://localhost:8000 --matrix standard --archive archive/my-server\n  \
     sparkbench load --url localhost:8000 --request-rate inf --max-concurrency 8 --num-prompts 80 --goodput ttft:500 tpot:50\n  \
     sparkbench load --url http://localhost:8000 --input-file sharegpt.json --num-clients 8\n\n\
@@ -49,9 +54,8 @@ pub struct Load {
     /// Archive everything raw as a campaign: every request, every chunk, telemetry, the server's metrics
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     archive: Option<PathBuf>,
-    /// Write the summary as JSON; - is standard output. Several loads give a list
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    outputs: Outputs,
     /// Attach the log of a running container to the archive
     #[arg(long, value_name = "NAME", requires = "archive", help_heading = "Output")]
     container: Option<String>,
@@ -65,15 +69,16 @@ pub struct Load {
 /// # Errors
 /// As the exit codes say.
 pub fn run(args: &Load, talk: &Talk) -> Result<Outcome, Error> {
+    args.outputs.check()?;
     let plan = plan::Loads::read(&args.load)?;
     if args.dry_run {
-        return plan.print();
+        return plan.print(talk);
     }
     let host: Arc<dyn Host> = Arc::new(Machine::new()?);
     if let Some(folder) = &args.archive {
         return archive::collect(args, &plan, folder, &host, talk);
     }
-    let points = Points::new(talk, args.json.as_deref(), plan.several(), plan.settings.slos != Slos::default());
+    let points = Points::new(talk, args.outputs.clone(), &plan);
     let speaker = Speaker::showing(talk, &points);
     let stop = Arc::new(AtomicBool::new(false));
     let session = Session::open(&host, &args.load.url, &plan.settings, &speaker, Arc::clone(&stop))?;

@@ -145,6 +145,7 @@ fn texts(intake: &mut Intake, visit: &mut Visit<'_>) {
     for input in &mut intake.inputs {
         visit(place::PATH, None, &mut input.path);
         input.reason.iter_mut().for_each(|reason| visit(place::INPUT, None, reason));
+        input.not_joined.iter_mut().for_each(|why| visit(place::INPUT, None, why));
     }
 }
 
@@ -162,6 +163,7 @@ fn of_campaign(campaign: &mut Campaign, visit: &mut Visit<'_>) {
         published,
         provenance,
         unmade,
+        hypotheses,
         ..
     } = campaign;
     visit(place::CAMPAIGN, None, name);
@@ -178,6 +180,11 @@ fn of_campaign(campaign: &mut Campaign, visit: &mut Visit<'_>) {
         ];
         own.into_iter().flatten().for_each(|text| visit(place::CAMPAIGN, None, text));
         models.insert(label, model);
+    }
+    for expected in hypotheses {
+        visit(place::CAMPAIGN, None, &mut expected.claim);
+        let labels = expected.baseline.iter_mut().chain(&mut expected.candidate);
+        labels.for_each(|text| visit(place::RUN, None, text));
     }
     for said in stated {
         for text in [&mut said.said, &mut said.said_in, &mut said.found, &mut said.found_in] {

@@ -123,6 +123,25 @@ impl Talk {
     }
 }
 
+/// Lines of at most so many characters, broken between words; a word that is longer stays whole, so that paths can be copied. At least
+/// one line. Control characters from names do not reach the terminal.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let word: String = word.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+        let Some(line) = lines.last_mut() else { continue };
+        if line.is_empty() {
+            line.push_str(&word);
+        } else if line.chars().count() + 1 + word.chars().count() <= width {
+            line.push(' ');
+            line.push_str(&word);
+        } else {
+            lines.push(word);
+        }
+    }
+    lines
+}
+
 /// Characters that turn the direction of what follows: a name could make a line read as another.
 const fn turns(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -1,4 +1,4 @@
-//! `sparkbench verify`: every byte of an archive or a site against the hashes that were written down of it.
+//! `sparkbench verify`: every byte of archives or a site against the hashes that were written down of it.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -12,17 +12,19 @@ use crate::archive::verify::Flaw;
 use crate::archive::verify::{Kind, Runs, State, Verified, verify};
 use crate::error::Error;
 
-/// Hold every byte of an archive or a site against its hashes
+/// Hold every byte of archives or a site against its hashes
 ///
 /// Finds any changed, missing or extra byte: in the journal by its chain, in every run by its list of hashes, in the whole by the
 /// seal. A site is held against its own list, and with --archive against the files it was made from; the analysis is then made again
-/// from them with the settings that the site names, and every value that differs is told. Exit code 0: everything fits.
-/// 5: something does not, or cannot be read. An archive in the middle of a campaign fits too, and the summary says so.
+/// from them with the settings that the site names, and every value that differs is told. In a folder of archives each is verified. Tables and
+/// files of other tools have no recorded hashes: they are counted. Exit code 0: everything matches.
+/// 5: something does not, or cannot be read. An archive in the middle of a campaign matches too, and the summary says so.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench verify archive/my-campaign\n  \
+                        sparkbench verify archive                  every archive in it\n  \
                         sparkbench verify site --archive data      the site, that data is what it was made from,\n                                             and that it gives the same numbers")]
 pub struct Verify {
-    /// Folder of an archive or of a site
+    /// Folder of an archive, of several archives, or of a site
     #[arg(value_name = "PATH")]
     path: PathBuf,
     /// What a site was made from, as it was given to `analyse` (repeatable, in the same order)
@@ -58,6 +60,9 @@ pub fn run(args: &Verify, talk: &Talk) -> Result<(), Error> {
     } else {
         print(&table(&verified))?;
         verified.notes.iter().for_each(|note| talk.say(note));
+    }
+    for archive in &verified.archives {
+        talk.say(&summary(&format!("{shown}/{}", archive.path), &archive.verified));
     }
     talk.say(&summary(&shown, &verified));
     if verified.flaws.is_empty() {
@@ -134,7 +139,13 @@ fn summary(path: &str, verified: &Verified) -> String {
         bytes if bytes < 1 << 20 => format!("{:.1} KiB", bytes as f64 / 1024.0),
         bytes => format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20)),
     };
+    let counted;
     let state = match verified.state {
+        State::Folder => {
+            let s = if verified.archives.len() == 1 { "" } else { "s" };
+            counted = format!("a folder of {} archive{s}", verified.archives.len());
+            counted.as_str()
+        }
         State::Sealed => "a sealed campaign",
         State::Open => "a campaign that is not complete",
         State::Running => "a campaign in the making",
@@ -142,7 +153,9 @@ fn summary(path: &str, verified: &Verified) -> String {
     };
     let runs = verified.runs.map(|runs| format!("; {}", of_runs(&runs))).unwrap_or_default();
     let fits = match verified.flaws.len() {
-        0 => "all fit".to_owned(),
+        0 if verified.files == 0 => "nothing to verify".to_owned(),
+        0 => "all match".to_owned(),
+        1 => "1 finding".to_owned(),
         n => format!("{n} findings"),
     };
     format!("{path}, {state}{runs}; {} files, {size}: {fits}", verified.files)

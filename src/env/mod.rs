@@ -57,6 +57,10 @@ pub trait Environment: Send + Sync {
     fn hold_to(&self, described: &serde_json::Value) {
         let _ = described;
     }
+    /// Whether its settings name the place of the model's weights, so that every model has to say where they lie.
+    fn needs_model_path(&self) -> bool {
+        false
+    }
     /// Where the run's own folder lies, as the program inside sees it.
     fn work(&self, place: &Place) -> PathBuf;
     /// Makes ready what the run needs (a created container, files copied into it) and wraps the command line.
@@ -96,6 +100,8 @@ pub struct Invocation {
     pub argv: Vec<String>,
     /// Variables that the workload sets, beside those of the environment.
     pub env: BTreeMap<String, String>,
+    /// Where the weights of the model lie, for environments that mount them.
+    pub model_path: Option<String>,
 }
 
 /// Where a run lives while it runs.

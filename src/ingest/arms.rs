@@ -222,7 +222,7 @@ mod tests {
                 batch: Some(batch),
                 ..Setup::default()
             },
-            source: Source { path: String::new(), format: String::new(), sha256: String::new() },
+            source: Source { path: String::new(), format: String::new(), sha256: String::new(), joined: None },
             files: Vec::new(),
         }
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::arms;
 use super::labels::SCHEMA;
-use super::name::UNLABELLED;
+use super::name::{ONE_WORKLOAD, UNLABELLED};
 use crate::archive::Found;
 use crate::model::{Campaign, Run};
 
@@ -19,73 +19,73 @@ const NAMED: usize = 3;
 pub struct Ask {
     /// One line.
     pub message: String,
-    /// A `labels.toml` with an empty value wherever one is missing.
+    /// A `labels.toml` with an entry for each file with a run: what is known as comments, an empty value for what is missing.
     pub labels: String,
 }
 
-/// One rule of the file to fill in.
+/// One file in the text to fill in.
 #[derive(Default)]
-struct Group {
-    paths: BTreeSet<String>,
+struct Entry {
+    runs: usize,
     known: BTreeMap<&'static str, BTreeSet<String>>,
+    missing: BTreeSet<String>,
 }
 
 /// The question about these runs; `None` when every label is known. `found` gives the file of a path.
-pub(super) fn ask<'a>(runs: &[Run], campaigns: &[Campaign], found: impl Fn(&str) -> Option<&'a Found>) -> Option<Ask> {
-    let mut groups: BTreeMap<(String, bool, bool), Group> = BTreeMap::new();
-    let (mut environments, mut models) = (BTreeSet::new(), BTreeSet::new());
-    let mut labelled: BTreeSet<String> = BTreeSet::new();
-    let mut others: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+pub(super) fn ask<'a, 'r>(
+    runs: impl Iterator<Item = &'r Run>,
+    campaigns: &[Campaign],
+    found: impl Fn(&str) -> Option<&'a Found>,
+) -> Option<Ask> {
+    let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
+    let mut asked: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for run in runs {
         let path = below(&run.source.path, found(&run.source.path));
         // Where another label tells the arms apart nobody needs an environment.
         let another = campaigns.iter().find(|c| c.name == run.campaign).and_then(|c| c.compare_by.as_deref());
-        let compared = another.filter(|label| *label != "model" && arms::lacks(run, label));
-        let (environment, model) = (run.environment == UNLABELLED && another.is_none(), run.model == UNLABELLED);
-        if let Some(label) = compared {
-            others.entry(label.to_owned()).or_default().insert(path.clone());
-        }
-        if !environment && !model {
-            labelled.insert(path);
-            continue;
-        }
-        if environment {
-            environments.insert(path.clone());
-        }
-        if model {
-            models.insert(path.clone());
-        }
-        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
-        let group = groups.entry((folder, environment, model)).or_default();
+        let entry = entries.entry(path.clone()).or_default();
+        entry.runs += 1;
+        let said = |label: &'r str| Some(label).filter(|label| *label != UNLABELLED);
+        let number = |value: Option<f64>| value.map(|value| value.to_string());
+        let (environment, model) = (said(&run.environment), said(&run.model));
+        let setup = &run.setup;
         for (name, value) in [
-            ("tool", run.setup.tool.as_deref()),
-            ("engine", run.setup.engine.as_deref()),
-            ("model", Some(run.model.as_str()).filter(|_| !model)),
-            ("environment", Some(run.environment.as_str()).filter(|_| !environment)),
-            ("quantisation", run.setup.quantisation.as_deref()),
-            ("workload", Some(run.workload.as_str())),
+            ("tool", setup.tool.clone()),
+            ("environment", environment.map(str::to_owned)),
+            ("model", model.map(str::to_owned)),
+            ("engine", setup.engine.clone()),
+            ("engine_version", setup.engine_version.clone()),
+            ("quantisation", setup.quantisation.clone()),
+            ("machine", setup.machine.clone()),
+            ("workload", Some(run.workload.clone()).filter(|workload| workload != ONE_WORKLOAD)),
+            ("batch", number(setup.batch)),
+            ("isl", number(setup.isl)),
+            ("osl", number(setup.osl)),
+            ("requests", number(setup.requests)),
+            ("repeat", run.repeat.map(|repeat| repeat.to_string())),
         ] {
-            group.known.entry(name).or_default().extend(value.map(str::to_owned));
+            entry.known.entry(name).or_default().extend(value);
         }
-        group.paths.insert(path);
+        let mut miss = |label: &'r str| {
+            asked.entry(label).or_default().insert(path.clone());
+            entry.missing.insert(label.to_owned());
+        };
+        if environment.is_none() && another.is_none() {
+            miss("environment");
+        }
+        if model.is_none() {
+            miss("model");
+        }
+        let compared = another.filter(|label| *label != "model" && arms::lacks(run, label));
+        if let Some(label) = compared.and_then(|label| Campaign::LABELS.iter().find(|known| **known == label)) {
+            miss(label);
+        }
     }
-    if groups.is_empty() && others.is_empty() {
+    if asked.is_empty() {
         return None;
     }
-    let compared = others.iter().map(|(label, paths)| (label.as_str(), paths));
-    let said: Vec<String> = [("environment", &environments), ("model", &models)]
-        .into_iter()
-        .chain(compared)
-        .filter(|(_, paths)| !paths.is_empty())
-        .map(|(label, paths)| format!("{} no {label}", sentence(paths)))
-        .collect();
-    let mut labels = file(&groups, &labelled);
-    for (label, paths) in &others {
-        for path in paths {
-            labels.push_str(&format!("\n[[files]]\nglob = {}\n{label} = \"\"\n", quoted(&escape(path))));
-        }
-    }
-    Some(Ask { message: said.join("; "), labels })
+    let said: Vec<String> = asked.iter().map(|(label, paths)| format!("{} no {label}", sentence(paths))).collect();
+    Some(Ask { message: said.join("; "), labels: file(&entries) })
 }
 
 fn sentence(paths: &BTreeSet<String>) -> String {
@@ -100,40 +100,32 @@ fn below(path: &str, file: Option<&Found>) -> String {
     path.strip_prefix(base).map_or(path, |rest| rest.trim_start_matches('/')).to_owned()
 }
 
-fn file(groups: &BTreeMap<(String, bool, bool), Group>, labelled: &BTreeSet<String>) -> String {
+/// Labels that a person may be able to say of any file, beside those that are asked for.
+const OFFERED: &[&str] = &["engine", "quantisation"];
+
+fn file(entries: &BTreeMap<String, Entry>) -> String {
     let mut text = format!(
-        "# Labels that no file says. Fill in what is empty and leave out what you do not know; then put this file beside the results\n\
-         # as labels.toml, or give it with --labels FILE. An empty value is as good as none.\n\
+        "# What the files say of themselves is a comment; what is empty nobody says. Fill in what you know. Then put this file beside\n\
+         # the results as labels.toml, or give it with --labels FILE. An empty value is as good as none. One entry with a pattern such as\n\
+         # glob = \"docker/*\" can stand for many.\n\
          schema = \"{SCHEMA}\"\n\
          # compare_by = \"engine\"   # holds engines against each other in place of environments; also: model, quantisation, tool\n"
     );
-    for ((folder, environment, model), group) in groups {
-        text.push('\n');
-        for (name, values) in &group.known {
-            if !values.is_empty() {
-                let shown: Vec<String> = values.iter().take(NAMED * 2).map(|value| comment(value)).collect();
-                let more = if values.len() > shown.len() { ", ..." } else { "" };
-                text.push_str(&format!("# {name}: {}{more}\n", shown.join(", ")));
-            }
+    for (path, entry) in entries {
+        text.push_str(&format!("\n[[files]]\nglob = {}\n", quoted(&escape(path))));
+        if entry.runs > 1 {
+            text.push_str(&format!("# runs: {}\n", entry.runs));
         }
-        // A pattern for the whole folder where nothing else lies in it, else one rule a file.
-        let in_folder = |path: &String| path.rsplit_once('/').map_or("", |(at, _)| at) == folder;
-        let others = groups.iter().any(|((at, ..), other)| at == folder && other.paths != group.paths);
-        let whole = group.paths.len() > 1 && !labelled.iter().any(in_folder) && !others;
-        let globs: Vec<String> = if whole {
-            let start = if folder.is_empty() { String::new() } else { format!("{}/", escape(folder)) };
-            vec![format!("{start}*")]
-        } else {
-            group.paths.iter().map(|path| escape(path)).collect()
-        };
-        for glob in globs {
-            text.push_str(&format!("[[files]]\nglob = {}\n", quoted(&glob)));
-            if *environment {
-                text.push_str("environment = \"\"   # native, docker, chroot, ...\n");
-            }
-            if *model {
-                text.push_str("model = \"\"\n");
-            }
+        for (name, values) in entry.known.iter().filter(|(_, values)| !values.is_empty()) {
+            let shown: Vec<String> = values.iter().take(NAMED * 2).map(|value| comment(value)).collect();
+            let more = if values.len() > shown.len() { ", ..." } else { "" };
+            text.push_str(&format!("# {name}: {}{more}\n", shown.join(", ")));
+        }
+        let unsaid = |name: &&str| entry.known.get(*name).is_some_and(BTreeSet::is_empty);
+        let offered = OFFERED.iter().copied().filter(unsaid).filter(|name| !entry.missing.contains(*name));
+        for name in entry.missing.iter().map(String::as_str).chain(offered) {
+            let hint = if name == "environment" { "   # native, docker, chroot, ..." } else { "" };
+            text.push_str(&format!("{name} = \"\"{hint}\n"));
         }
     }
     text

@@ -18,6 +18,9 @@ use crate::archive::{Discovery, Found, WHOLE_LIMIT};
 /// Word on a file of a run that nobody named.
 const LEFT_BY_RUN: &str = "raw output of a run, kept and not analysed";
 
+/// Ends the name of a file packed by gzip.
+const PACKED: &str = ".gz";
+
 /// Name of the summary that a load leaves beside its requests.
 const SUMMARY_FILE: &str = "summary.json";
 
@@ -77,12 +80,17 @@ fn place(file: &Found, found: &Discovery, tables: &BTreeMap<&str, Vec<ReportWire
     for folder in ancestors(file.folder()) {
         let Some(reports) = tables.get(folder) else { continue };
         let inside = below(folder, &file.path);
+        // A suite may have files packed; they are read by the name that they had.
+        let inside = inside.strip_suffix(PACKED).unwrap_or(inside);
         let reader = match inside {
             RUN_FILE => Reader::Run(
                 reports
                     .iter()
                     .map(|report| report.path.clone())
-                    .filter(|path| found.get(&join(folder, path)).is_none())
+                    .filter(|path| {
+                        let path = join(folder, path);
+                        found.get(&path).is_none() && found.get(&format!("{path}{PACKED}")).is_none()
+                    })
                     .collect(),
             ),
             REQUESTS_FILE | TELEMETRY_FILE => Reader::Sniffed,

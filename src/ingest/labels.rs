@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
 
 use super::figure::excerpt;
 use super::h200_ab::unknown_schema;
@@ -38,6 +38,9 @@ pub struct Labels {
     pub compare_by: Option<String>,
     /// Environment others are held against, or the value of the label in `compare_by`.
     pub baseline: Option<String>,
+    /// Figures that are true by construction, by metric: those of a server that was told how fast to be.
+    #[serde(default)]
+    pub truth: BTreeMap<String, f64>,
     /// Primary metrics.
     #[serde(default)]
     pub primary: Vec<String>,
@@ -89,10 +92,13 @@ pub struct FileLabels {
     /// Workload label.
     pub workload: Option<String>,
     /// The k-th run of its cell.
+    #[serde(default, deserialize_with = "number_or_blank")]
     pub repeat: Option<u32>,
     /// Group of runs close in time.
+    #[serde(default, deserialize_with = "number_or_blank")]
     pub block: Option<u32>,
     /// Place in the order of execution.
+    #[serde(default, deserialize_with = "number_or_blank")]
     pub position: Option<u32>,
     /// Start, as ISO 8601 or as `YYYYMMDD_HHMMSS`.
     pub started_utc: Option<String>,
@@ -110,15 +116,34 @@ pub struct FileLabels {
     #[serde(alias = "quantization")]
     pub quantisation: Option<String>,
     /// Batch size or concurrency limit.
+    #[serde(default, deserialize_with = "number_or_blank")]
     pub batch: Option<f64>,
     /// Input tokens.
+    #[serde(default, deserialize_with = "number_or_blank")]
     pub isl: Option<f64>,
     /// Output tokens.
+    #[serde(default, deserialize_with = "number_or_blank")]
     pub osl: Option<f64>,
     /// Requests of a run.
+    #[serde(default, deserialize_with = "number_or_blank")]
     pub requests: Option<f64>,
     /// What holds whatever the file says: the same keys, without `glob` and `set`.
     pub set: Option<Box<FileLabels>>,
+}
+
+/// A number, or the empty text of a blank that nobody filled in yet.
+fn number_or_blank<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Either<T> {
+        Number(T),
+        Text(String),
+    }
+    match Either::deserialize(from).map_err(|_| D::Error::custom("expected a number"))? {
+        Either::Number(number) => Ok(Some(number)),
+        Either::Text(text) if text.trim().is_empty() => Ok(None),
+        Either::Text(text) => Err(D::Error::custom(format!("expected a number, found \"{}\"", excerpt(&text)))),
+    }
 }
 
 /// An empty value is a blank that nobody filled in yet.
@@ -134,6 +159,8 @@ impl FileLabels {
             &mut self.environment,
             &mut self.model,
             &mut self.workload,
+            &mut self.started_utc,
+            &mut self.ended_utc,
             &mut self.machine,
             &mut self.engine,
             &mut self.engine_version,
@@ -150,7 +177,17 @@ impl FileLabels {
 
 impl Labels {
     fn forget_empty(&mut self) {
-        blank(&mut self.compare_by);
+        for value in [
+            &mut self.name,
+            &mut self.title,
+            &mut self.question,
+            &mut self.machine,
+            &mut self.compare_by,
+            &mut self.baseline,
+            &mut self.prose,
+        ] {
+            blank(value);
+        }
         self.files.iter_mut().chain([&mut self.defaults]).for_each(FileLabels::forget_empty);
     }
 }
@@ -216,14 +253,20 @@ fn parse(text: &str) -> Result<Labels, Error> {
             return Err(unknown(key, name));
         }
     }
-    for (name, margin) in &labels.margins_pct {
-        if Metric::find(name).is_none() {
-            return Err(unknown("margins_pct", name));
-        }
-        if !(margin.is_finite() && *margin > 0.0) {
-            return Err(Error::archive("a margin is no margin")
-                .at(Place::Field(format!("margins_pct.{name}")))
-                .detail(format!("expected per cent above 0, found {margin}")));
+    let tables = [
+        ("margins_pct", &labels.margins_pct, "a margin is no margin", "expected per cent above 0"),
+        ("truth", &labels.truth, "a truth is no figure", "expected a figure above 0"),
+    ];
+    for (table, figures, what, expected) in tables {
+        for (name, value) in figures {
+            if Metric::find(name).is_none() {
+                return Err(unknown(table, name));
+            }
+            if !(value.is_finite() && *value > 0.0) {
+                return Err(Error::archive(what)
+                    .at(Place::Field(format!("{table}.{name}")))
+                    .detail(format!("{expected}, found {value}")));
+            }
         }
     }
     let set_in_set = |rule: &FileLabels| rule.set.as_ref().is_some_and(|set| set.set.is_some() || !set.glob.is_empty());
@@ -310,10 +353,22 @@ mod tests {
             ("[[files]]\nglob = \"[\"", "field 'files[0].glob'"),
             ("[[files]]\nglob = \"*\"\nstarted_utc = \"noon\"", "field 'files[0].started_utc': found \"noon\""),
             ("planned_repeats = \"ten\"", "line 2"),
+            ("[[files]]\nglob = \"*\"\nrepeat = \"first\"", "expected a number, found \"first\""),
         ] {
             let error = parse(&format!("schema = \"sparkbench.labels/1\"\n{text}\n")).unwrap_err();
             assert!(error.to_string().contains(word), "{error}");
         }
+    }
+
+    #[test]
+    fn an_empty_value_is_as_good_as_none() {
+        let keys = ["environment", "model", "engine", "quantisation", "started_utc", "repeat", "batch", "isl"];
+        let blanks: String = keys.iter().map(|key| format!("{key} = \"\"\n")).collect();
+        let labels = parse(&format!(
+            "schema = \"sparkbench.labels/1\"\nname = \"\"\nbaseline = \" \"\n[[files]]\nglob = \"*\"\n{blanks}"
+        ));
+        let none = parse("schema = \"sparkbench.labels/1\"\n[[files]]\nglob = \"*\"\n").unwrap();
+        assert_eq!(labels.unwrap(), none);
     }
 
     #[test]

@@ -70,6 +70,10 @@ fn piece(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Result<Pi
         started.map(|(at, text)| Instant::parse(text).ok_or_else(|| at.unlike("a moment as ISO 8601"))).transpose()?;
     let (completed, failed) = (count("completed")?, count("failed")?);
     let model = text("model")?;
+    let length = |name: &str| {
+        let median = |which: &str| figure_at(root, &["lengths", &format!("{name}_{which}_p50")]);
+        median("asked").or_else(|| median("reported"))
+    };
     let mut piece = Piece {
         standing: Standing::Trace,
         model: model.clone(),
@@ -80,8 +84,9 @@ fn piece(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Result<Pi
             model_served: served(root),
             requests: completed.zip(failed).map(|(completed, failed)| (completed + failed) as f64),
             batch: figure_at(root, &["settings", "concurrency"]),
-            isl: figure_at(root, &["lengths", "isl_reported_p50"]),
-            osl: figure_at(root, &["lengths", "osl_reported_p50"]),
+            // The setting, where there is one: what came of it may differ from run to run.
+            isl: length("isl"),
+            osl: length("osl"),
             ..Setup::default()
         },
         ..Piece::default()

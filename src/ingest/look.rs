@@ -17,7 +17,7 @@ use super::{FORMATS, Figure, Format, Parsed, Piece, Record, Standing, json, long
 use crate::archive::manifest::ReportWire;
 use crate::archive::{Discovery, Found, HEAD_BYTES, Hashing, LINE_LIMIT, Lines, WHOLE_LIMIT};
 use crate::error::{Error, Place};
-use crate::model::{Origin, Reading};
+use crate::model::{Origin, Reading, Setup};
 
 /// Name and first bytes of a file.
 #[derive(Debug)]
@@ -262,7 +262,7 @@ pub fn read(path: &str, bytes: u64, mut input: impl BufRead) -> Look {
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
 /// A reader may hand out its bytes in small pieces, so the head is collected; the caller puts it back in front.
-fn head_of(input: &mut impl BufRead) -> io::Result<Vec<u8>> {
+fn head_of(input: &mut (impl BufRead + ?Sized)) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     input.take(HEAD_BYTES as u64).read_to_end(&mut head)?;
     Ok(head)
@@ -288,11 +288,28 @@ fn by_format(
     (format, outcome)
 }
 
+/// Reads a file by the format that its look says, for a parser that was named.
+pub(super) fn sniffed(file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
+    let (path, bytes) = (file.path, file.bytes);
+    let head = head_of(&mut *file.input).map_err(unreadable)?;
+    by_format(path, bytes, &head, &mut io::Cursor::new(&head).chain(&mut *file.input)).1
+}
+
+/// Gives what is in a file, packed by gzip or not, to `read`.
+fn unpacked<T>(file: &mut dyn BufRead, read: impl FnOnce(&mut dyn BufRead) -> T) -> T {
+    if file.fill_buf().is_ok_and(|start| start.starts_with(GZIP)) {
+        read(&mut BufReader::with_capacity(HEAD_BYTES, flate2::bufread::MultiGzDecoder::new(file)))
+    } else {
+        read(file)
+    }
+}
+
 /// Reads a file by the parser that the run names for it.
 fn named_report(path: &str, bytes: u64, input: impl BufRead, report: &ReportWire) -> Look {
     let mut reader = Hashing::new(input);
     let name = reports::find(&report.parser).map(|parser| parser.name());
-    let outcome = reports::parse(&mut SourceFile::new(path, bytes, &mut reader), report).map_err(|mut error| {
+    let outcome = unpacked(&mut reader, |text| reports::parse(&mut SourceFile::new(path, bytes, text), report));
+    let outcome = outcome.map_err(|mut error| {
         error.what = match name {
             Some(name) => format!("cannot read '{path}' as {name}: {}", error.what),
             None => format!("cannot read '{path}': {}", error.what),
@@ -305,15 +322,19 @@ fn named_report(path: &str, bytes: u64, input: impl BufRead, report: &ReportWire
 /// Reads the summary of a load for what its requests beside it cannot say: the gaps between tokens, whose times lie in `chunks.sbc`.
 fn summary(path: &str, bytes: u64, input: impl BufRead, test: Option<&str>) -> Look {
     let mut reader = Hashing::new(input);
-    let outcome = LoadSummary.parse(&mut SourceFile::new(path, bytes, &mut reader)).map(|mut parsed| {
+    let outcome = unpacked(&mut reader, |text| LoadSummary.parse(&mut SourceFile::new(path, bytes, text)));
+    let outcome = outcome.map(|mut parsed| {
         for record in &mut parsed.records {
             if let Record::Piece(piece) = record {
+                // What was asked for is in no request of its own. Without it no two cells of a matrix can be told apart.
+                let (isl, osl) = (piece.setup.isl, piece.setup.osl);
                 let gaps =
                     std::mem::take(&mut piece.readings).into_iter().filter(|reading| reading.metric.starts_with(GAPS));
                 **piece = Piece {
                     standing: Standing::Detail,
                     part: test.map(str::to_owned),
                     readings: gaps.collect(),
+                    setup: Setup { isl, osl, ..Setup::default() },
                     ..Piece::default()
                 };
             }

@@ -37,6 +37,7 @@ mod long_words;
 mod look;
 mod memory;
 mod name;
+mod nameless;
 mod outline;
 mod own;
 mod packed;
@@ -325,6 +326,8 @@ pub struct Intake {
     pub ask: Option<Ask>,
     /// What a person should know before the verdicts, a sentence each: labels that fit no file, files of one run that disagree.
     pub warnings: Vec<String>,
+    /// Whether any run was measured. False where all that was found shows a machine: telemetry and looks at a GPU.
+    pub measured: bool,
 }
 
 impl Intake {

@@ -11,10 +11,12 @@ use super::flat::status;
 use super::h200_ab::unknown_schema;
 use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing};
 use crate::archive::manifest::{
-    CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, PlannedRun, RUN_SCHEMA, RunWire, StateWire,
+    CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, HypothesisWire, PlannedRun, RUN_SCHEMA, RunWire, StateWire,
 };
 use crate::error::{Error, Place};
-use crate::model::{Campaign, Course, Extra, ExtraValue, Instant, Metric, Reading, Setup, Status, Unmade, known_extra};
+use crate::model::{
+    Campaign, Course, Extra, ExtraValue, Hypothesis, Instant, Metric, Reading, Setup, Status, Unmade, known_extra,
+};
 
 /// `campaign.json`.
 pub struct CampaignFile;
@@ -68,6 +70,12 @@ fn campaign(wire: CampaignWire) -> Campaign {
     // Cells planned unequally have no one number; the run-count check then has nothing to hold against.
     let least = cells.values().min().copied();
     let planned_repeats = least.filter(|count| cells.values().all(|other| other == count));
+    let mut margins_pct = wire.margins_pct;
+    for expected in &wire.hypotheses {
+        if let (Some(metric), Some(margin)) = (&expected.metric, expected.margin_pct) {
+            margins_pct.entry(metric.clone()).or_insert(margin);
+        }
+    }
     Campaign {
         name: wire.name,
         title: wire.title,
@@ -77,8 +85,10 @@ fn campaign(wire: CampaignWire) -> Campaign {
         machine: wire.machine,
         compare_by: None,
         baseline: wire.baseline,
+        truth: wire.truth,
         primary: wire.primary,
-        margins_pct: wire.margins_pct,
+        margins_pct,
+        hypotheses: wire.hypotheses.into_iter().map(hypothesis).collect(),
         planned_repeats,
         cooldown_s: wire.cooldown_s,
         start_temp_limit_c: wire.start_temp_limit_c,
@@ -91,6 +101,12 @@ fn campaign(wire: CampaignWire) -> Campaign {
         provenance: wire.provenance,
         archive_sha256: String::new(),
     }
+}
+
+/// As the analysis holds it; a margin that it fixes is one of the campaign's.
+fn hypothesis(wire: HypothesisWire) -> Hypothesis {
+    let HypothesisWire { claim, metric, baseline, candidate, expect, margin_pct } = wire;
+    Hypothesis { claim, metric, baseline, candidate, expect, margin_pct }
 }
 
 /// A planned run before anything is known of it.
@@ -171,7 +187,7 @@ fn run(file: &SourceFile<'_>, wire: RunWire) -> Result<Piece, Error> {
         let figures = state.iter().flat_map(figures).map(move |(name, value)| (when, name, value));
         figures.filter_map(|(when, name, value)| Some((when, name, value?)))
     });
-    let extras: Vec<Extra> = extras
+    let mut extras: Vec<Extra> = extras
         .map(|(when, (name, unit), value)| Extra {
             name: format!("{name}_{when}"),
             unit: (*unit).to_owned(),
@@ -180,6 +196,13 @@ fn run(file: &SourceFile<'_>, wire: RunWire) -> Result<Piece, Error> {
             origin: file.origin(None, Some(format!("/{when}/{name}")), RULE_RUN),
         })
         .collect();
+    extras.extend(wire.process.and_then(|process| process.user_s.zip(process.system_s)).map(|(user, system)| Extra {
+        name: known_extra::PROCESSOR_S.to_owned(),
+        unit: "s".to_owned(),
+        value: ExtraValue::Number(user + system),
+        why: None,
+        origin: file.origin(None, Some("/process".to_owned()), RULE_RUN),
+    }));
     let either = |seen: Option<String>, asked: Option<String>| seen.or(asked);
     let (asked, seen) = (wire.asked, wire.seen);
     Ok(Piece {

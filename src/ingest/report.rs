@@ -3,15 +3,20 @@
 //! In:  looks, and what assembly adds.  Out: [`Input`]s, by path.
 //! Not here: deciding what is left out.
 
-use super::Piece;
+use std::collections::BTreeMap;
+
 use super::look::Look;
+use super::{Piece, Standing};
 use crate::archive::Discovery;
 use crate::error::Error;
-use crate::model::Source;
+use crate::model::{Setup, Source};
 use crate::verdict::report::Input;
 
 /// Messages shown of one file; the rest is counted. Ten thousand bad rows have one cause.
 const SHOWN: usize = 5;
+
+/// Files named in a line on several; the rest is counted.
+const NAMED: usize = 3;
 
 struct Entry {
     path: String,
@@ -21,6 +26,9 @@ struct Entry {
     left_out: Vec<String>,
     more_left_out: usize,
     notes: Vec<String>,
+    not_joined: Option<String>,
+    /// Whether it is one look at the machine, which nobody has to be warned of.
+    look: bool,
 }
 
 /// All files, by number.
@@ -48,6 +56,8 @@ impl Report {
                 left_out: Vec::new(),
                 more_left_out: 0,
                 notes: Vec::new(),
+                not_joined: None,
+                look: false,
             })
             .collect();
         let unread = found
@@ -60,6 +70,7 @@ impl Report {
                 runs: 0,
                 skipped: true,
                 reason: Some(unread.reason.clone()),
+                not_joined: None,
             })
             .collect();
         Self { entries, unread, warnings: Vec::new() }
@@ -81,9 +92,34 @@ impl Report {
         self.warnings.push(line);
     }
 
-    /// Everything of [`Report::warn`], in order.
+    /// Everything of [`Report::warn`], in order, then what was joined to no run: a line for each reason.
     pub fn warnings(&self) -> Vec<String> {
-        self.warnings.clone()
+        let mut lines = self.warnings.clone();
+        let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for entry in self.entries.iter().filter(|entry| !entry.look) {
+            if let Some(why) = &entry.not_joined {
+                reasons.entry(why).or_default().push(&entry.path);
+            }
+        }
+        lines.extend(reasons.into_iter().map(|(why, paths)| {
+            let named = paths.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+            match paths.len() {
+                1 => format!("{named} was read and joined to no run: {why}"),
+                many => {
+                    let more = if many > NAMED { ", ..." } else { "" };
+                    format!("{many} files ({named}{more}) were read and joined to no run: {why}")
+                }
+            }
+        }));
+        lines
+    }
+
+    /// The file was read, speaks of runs, and belongs to none of those that are known.
+    pub fn joined_to_none(&mut self, number: usize, why: &str) {
+        self.note(number, format!("joined to no run: {why}"));
+        if let Some(entry) = self.entries.get_mut(number) {
+            entry.not_joined = Some(why.to_owned());
+        }
     }
 
     /// Nothing is left out, and a reader should know.
@@ -96,8 +132,8 @@ impl Report {
         }
     }
 
-    /// A detail that belongs to no run.
-    pub fn orphan(&mut self, number: usize, piece: &Piece) {
+    /// A detail that belongs to no run, for this reason.
+    pub fn orphan(&mut self, number: usize, piece: &Piece, why: &str) {
         match piece.telemetry.len() {
             0 if self.entries.get(number).is_some_and(|e| e.format.as_deref() == Some("log")) => {
                 self.leave_out(
@@ -105,26 +141,26 @@ impl Report {
                     &Error::archive("a log without any figure that is known, and without a result beside it"),
                 );
             }
-            0 if !piece.extras.is_empty() => {
-                self.note(number, "figures of no run: no result lies beside it; kept and not analysed".to_owned());
+            0 if piece.extras.is_empty() && piece.series.is_empty() && piece.setup == Setup::default() => {
+                self.note(number, "it holds nothing".to_owned());
             }
-            0 => self.note(number, "it holds nothing".to_owned()),
-            // One row cannot be a record of a run: it shows what the machine was like.
-            1 => self.note(number, "one look at the machine, kept and not analysed".to_owned()),
-            _ => self.note(
-                number,
-                format!(
-                    "{} samples of no run: no result of the same name lies beside it, and none in its folder was made in its time",
-                    piece.telemetry.len()
-                ),
-            ),
+            samples => {
+                self.joined_to_none(number, why);
+                // It describes the machine, so nothing is lost that a figure could rest on.
+                if samples <= 1 && piece.standing == Standing::Detail && piece.series.is_empty() {
+                    self.note(number, "kept and not analysed".to_owned());
+                    if let Some(entry) = self.entries.get_mut(number) {
+                        entry.look = true;
+                    }
+                }
+            }
         }
     }
 
     /// A run came from these files.
-    pub fn count_run(&mut self, main: usize, others: &[usize]) {
-        for number in std::iter::once(&main).chain(others) {
-            if let Some(entry) = self.entries.get_mut(*number) {
+    pub fn count_run(&mut self, main: usize, others: impl Iterator<Item = usize>) {
+        for number in std::iter::once(main).chain(others) {
+            if let Some(entry) = self.entries.get_mut(number) {
                 entry.runs += 1;
             }
         }
@@ -132,14 +168,12 @@ impl Report {
 
     /// How a run names the file.
     pub fn source(&self, number: usize) -> Source {
-        self.entries.get(number).map_or_else(
-            || Source { path: String::new(), format: String::new(), sha256: String::new() },
-            |entry| Source {
-                path: entry.path.clone(),
-                format: entry.format.clone().unwrap_or_default(),
-                sha256: entry.sha256.clone().unwrap_or_default(),
-            },
-        )
+        self.entries.get(number).map_or_else(Source::default, |entry| Source {
+            path: entry.path.clone(),
+            format: entry.format.clone().unwrap_or_default(),
+            sha256: entry.sha256.clone().unwrap_or_default(),
+            joined: None,
+        })
     }
 
     /// The finished lines, by path.
@@ -159,6 +193,7 @@ impl Report {
                 runs: entry.runs,
                 skipped,
                 reason: (!words.is_empty()).then(|| words.join("; ")),
+                not_joined: entry.not_joined,
             }
         }));
         inputs.sort_by(|a, b| a.path.cmp(&b.path));

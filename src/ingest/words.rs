@@ -37,7 +37,9 @@ pub(super) fn apply(
         let mut used = BTreeSet::new();
         for draft in drafts.iter_mut().filter(|draft| draft.home == *folder) {
             let alone = several.get(&draft.main).is_none_or(|runs| *runs == 1);
-            let paths = std::iter::once(&draft.main).chain(&draft.others).filter_map(|number| found.files.get(*number));
+            let paths = std::iter::once(&draft.main)
+                .chain(draft.others.iter().map(|(number, _)| number))
+                .filter_map(|number| found.files.get(*number));
             let below: Vec<&str> = paths.map(|file| below(&file.path, folder)).collect();
             for (place, (pattern, rule)) in rules.iter().enumerate() {
                 if below.iter().any(|path| pattern.is_match(path)) {
@@ -360,6 +362,7 @@ fn campaign(
         }
     }
     campaign.margins_pct.extend(labels.margins_pct);
+    campaign.truth.extend(labels.truth);
     campaign.models.extend(labels.models);
     campaign.stated.extend(labels.stated);
     campaign.provenance.extend(labels.provenance);

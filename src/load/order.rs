@@ -112,6 +112,10 @@ pub enum ChunkKind {
     Usage = 4,
     /// A refusal of the model (`refusal`).
     Refusal = 5,
+    /// A text that is there and empty: what an engine sends for a token that shows nothing, such as half a character.
+    Silent = 6,
+    /// No text, and the reason why the answer ended. It may stand for the token that ended it.
+    Closing = 7,
 }
 
 impl ChunkKind {
@@ -119,6 +123,33 @@ impl ChunkKind {
     pub const fn generated(self) -> bool {
         matches!(self, Self::Content | Self::Reasoning | Self::Tool | Self::Refusal)
     }
+
+    /// The same in an answer whose chunks without text hold tokens as `hidden` says.
+    pub const fn holds_tokens(self, hidden: Hidden) -> bool {
+        match self {
+            Self::Silent => matches!(hidden, Hidden::Between | Hidden::All),
+            Self::Closing => matches!(hidden, Hidden::All | Hidden::Ending),
+            _ => self.generated(),
+        }
+    }
+}
+
+/// Which chunks without text of an answer hold tokens.
+///
+/// A server counts the tokens of an answer and says nothing about each chunk. A chunk without text is taken for one of tokens where the
+/// count has room for it: each chunk holds at least one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Hidden {
+    /// None: they are fillers, or there are none.
+    #[default]
+    None = 0,
+    /// Those before the end ([`ChunkKind::Silent`]).
+    Between = 1,
+    /// The one that ends the answer too ([`ChunkKind::Closing`]).
+    All = 2,
+    /// The one that ends the answer, and there are no others.
+    Ending = 3,
 }
 
 /// One event of the stream. Events that arrive together share a time.
@@ -132,7 +163,7 @@ pub struct Chunk {
     pub bytes: u32,
     /// Bytes of generated text in it.
     pub text: u32,
-    /// Tokens in it, where the server counts along (`continuous_usage_stats`); 0 is not known.
+    /// Tokens in it, where the server counts along (`continuous_usage_stats`, `token_ids`); 0 is not known.
     pub tokens: u16,
     /// What it carried.
     pub kind: ChunkKind,
@@ -233,7 +264,7 @@ pub struct Record {
     pub headers: Option<Stamp>,
     /// First event of the stream with a `choices` entry, whatever it carried: what some tools call the first token.
     pub first_event: Option<Stamp>,
-    /// First generated piece: reasoning, content or part of a call. TTFT ends here.
+    /// First generated piece: reasoning, content, part of a call, or tokens without text (see [`Hidden`]). TTFT ends here.
     pub first_token: Option<Stamp>,
     /// First piece of reasoning.
     pub first_reasoning: Option<Stamp>,
@@ -249,6 +280,10 @@ pub struct Record {
     pub events: u32,
     /// Events with a generated piece.
     pub pieces: u32,
+    /// Of these without text.
+    pub silent: u32,
+    /// Which events without text are among the pieces.
+    pub hidden: Hidden,
     /// Tokens of the first generated piece, where the server counts along.
     pub first_tokens: Option<u32>,
     /// Bytes of the body.

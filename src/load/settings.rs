@@ -148,12 +148,13 @@ pub enum Work {
         /// Shared heads.
         prefix: Prefix,
     },
-    /// Prompts of a file: a JSON line each (`prompt` or `messages`, `output_tokens` or `max_tokens` optional), or a text line each.
+    /// Prompts of a file: a JSON line each (`prompt` or `messages`, `output_tokens` or `max_tokens` optional), a text line each, or a
+    /// list of conversations (ShareGPT), of which each gives its first question.
     Prompts {
         /// The file.
         path: PathBuf,
-        /// Output tokens where a line gives none.
-        osl: Lengths,
+        /// Output tokens where the file names none. Absent is [`Lengths::PLAIN`], and the length of the recorded answer for conversations.
+        osl: Option<Lengths>,
     },
     /// Conversations with the live answers carried over.
     Conversations(Box<Conversations>),

@@ -212,8 +212,9 @@ fn ramp(keys: &mut Reader<'_>) -> Option<Ramp> {
 }
 
 fn work(keys: &mut Reader<'_>, folder: &Path) -> Option<Work> {
-    let isl = lengths(keys, "isl", Lengths::Fixed(128));
-    let osl = lengths(keys, "osl", Lengths::Fixed(128));
+    let typed = keys.has("osl");
+    let isl = lengths(keys, "isl", Lengths::PLAIN);
+    let osl = lengths(keys, "osl", Lengths::PLAIN);
     let prompts = file(keys, "prompts", folder);
     let prefix = Prefix {
         tokens: small(keys, "prefix_tokens", 0, i64::from(u32::MAX)).unwrap_or(0),
@@ -225,7 +226,7 @@ fn work(keys: &mut Reader<'_>, folder: &Path) -> Option<Work> {
             keys.fault("prompts", "stands beside conversations", "a load has one of them");
             None
         }
-        (Some(path), None) => Some(Work::Prompts { path, osl: osl? }),
+        (Some(path), None) => Some(Work::Prompts { path, osl: Some(osl?).filter(|_| typed) }),
         (None, Some(table)) => {
             let mut below = keys.below(table);
             let read = self::conversations(&mut below, folder, isl?, osl?);

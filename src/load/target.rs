@@ -113,6 +113,12 @@ impl Target {
         self.tls
     }
 
+    /// Whether it is this machine, by its name or its address alone.
+    pub fn is_here(&self) -> bool {
+        let loopback = |address: std::net::IpAddr| address.is_loopback();
+        self.host().eq_ignore_ascii_case("localhost") || self.host().parse().is_ok_and(loopback)
+    }
+
     /// Name or number of the host, an IPv6 address without its brackets.
     pub fn host(&self) -> &str {
         &self.host
@@ -302,6 +308,17 @@ mod tests {
         assert_eq!(Target::parse("http://[::1]:8000").unwrap().host(), "::1");
         assert_eq!(Target::parse("https://h").unwrap().port(), 443);
         assert_eq!(Target::parse("http://h/v1").unwrap().path(Endpoint::Completions), "/v1/completions");
+    }
+
+    #[test]
+    fn this_machine_is_known_by_its_names() {
+        let here = |url: &str| Target::parse(url).unwrap().is_here();
+        assert!(
+            ["http://LOCALHOST:1", "http://127.0.0.3:8000", "http://[::1]:8000", "localhost:8000"]
+                .into_iter()
+                .all(here)
+        );
+        assert!(!["http://host:1", "http://10.0.0.1:8000", "https://localhost.example"].into_iter().any(here));
     }
 
     #[test]

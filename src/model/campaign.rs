@@ -30,10 +30,16 @@ pub struct Campaign {
     pub compare_by: Option<String>,
     /// Environment others are held against.
     pub baseline: Option<String>,
+    /// Figures that are true by construction, by metric: those of a server that was told how fast to be.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub truth: BTreeMap<String, f64>,
     /// Primary metrics, the members of the family of tests. Empty: chosen by default rule.
     pub primary: Vec<String>,
     /// Equivalence margins fixed by the campaign, per cent.
     pub margins_pct: BTreeMap<String, f64>,
+    /// What its authors expected before the first run, in their order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hypotheses: Vec<Hypothesis>,
     /// Runs planned per cell.
     pub planned_repeats: Option<u32>,
     /// Least pause between the end of a run and the start of the next, seconds, as stated.
@@ -73,10 +79,29 @@ impl Campaign {
     ];
     /// Model label of a campaign whose arms are models.
     pub const EVERY_MODEL: &str = "every model";
+    /// Model label of a suite that names none.
+    pub const NO_MODEL: &str = "none";
     /// Stands for an environment or a model that neither a file nor a label names.
     pub const UNLABELLED: &str = "unlabelled";
     /// Key among a run's further settings under which its own environment stands where another label is compared.
     pub const ENVIRONMENT_KEY: &str = "environment";
+}
+
+/// A statement that a campaign sets out to test.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Hypothesis {
+    /// In words.
+    pub claim: String,
+    /// Metric that decides; the primary ones where it names none.
+    pub metric: Option<String>,
+    /// Environment held against; the baseline of the campaign where it names none.
+    pub baseline: Option<String>,
+    /// Environment under question; every other one where it names none.
+    pub candidate: Option<String>,
+    /// Verdict expected, as the analysis spells it.
+    pub expect: Option<String>,
+    /// Margin, per cent.
+    pub margin_pct: Option<f64>,
 }
 
 /// What a campaign says of one of its model labels.

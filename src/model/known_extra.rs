@@ -45,6 +45,8 @@ pub const ERROR_RATE: &[&str] = &["error_rate"];
 pub const CLIENT_LIMITED: &str = "client_limited";
 /// Why the tool itself calls the result invalid: text.
 pub const INVALID: &str = "result_invalid";
+/// Processor time of every process of a run that was waited for, user mode and kernel, seconds.
+pub const PROCESSOR_S: &str = "processor_s";
 /// State of the machine at a moment: what, and before or after the run.
 pub const STATE: &[(&str, &str)] = &[
     ("memory_free", "GiB"),

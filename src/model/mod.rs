@@ -19,7 +19,7 @@ pub mod stem;
 pub mod time;
 mod weights;
 
-pub use campaign::{Campaign, ModelLabel, PublishedCell, Stated, StatedKind};
+pub use campaign::{Campaign, Hypothesis, ModelLabel, PublishedCell, Stated, StatedKind};
 pub use course::{Course, Gone, Outcome, Span, Unmade};
 pub use definition::{Definition, Likeness};
 pub use facts::{Facts, MachineFacts, ModelFacts};

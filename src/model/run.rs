@@ -22,7 +22,7 @@ pub enum Status {
 }
 
 /// A file something was read from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Source {
     /// Path below the folder that was given, with `/`, never absolute.
     pub path: String,
@@ -30,6 +30,9 @@ pub struct Source {
     pub format: String,
     /// SHA-256 of the bytes, lower-case hexadecimal.
     pub sha256: String,
+    /// Rule by which it was joined to the run. Absent for the main file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub joined: Option<String>,
 }
 
 /// Where inside which file one value stands, and which rule took it.

@@ -30,6 +30,7 @@ struct KindView {
 /// Examples by the name of their chart: invented numbers, in the shape that the chart reads.
 const EXAMPLES: &[(&str, &str)] = &[
     ("bars", include_str!("../../templates/examples/bars.json")),
+    ("bland_altman", include_str!("../../templates/examples/bland_altman.json")),
     ("ecdf", include_str!("../../templates/examples/ecdf.json")),
     ("forest", include_str!("../../templates/examples/forest.json")),
     ("frontier", include_str!("../../templates/examples/frontier.json")),
@@ -78,6 +79,7 @@ fn view(chart: &dyn crate::chart::Chart) -> Result<KindView, Error> {
     let mut letters = words.chars();
     let title = match name {
         "ecdf" => "ECDF".to_owned(),
+        "bland_altman" => "Bland-Altman".to_owned(),
         _ => letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect()),
     };
     Ok(KindView { id: name.replace('_', "-"), name: title, manual: chart.manual(), example: example.transpose()? })

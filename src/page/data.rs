@@ -17,6 +17,8 @@ struct Page {
     files: Vec<FileRow>,
     schema: &'static str,
     skipped: Vec<InputRow>,
+    /// Read, and of no run.
+    apart: Vec<InputRow>,
     inputs: Vec<InputRow>,
     summary: String,
 }
@@ -29,12 +31,14 @@ struct FileRow {
     sha256: String,
 }
 
+#[derive(Clone)]
 struct InputRow {
     path: String,
     format: String,
     runs: usize,
     sha256: String,
     reason: String,
+    not_joined: Option<String>,
 }
 
 /// What can be taken away, and what was read.
@@ -63,6 +67,7 @@ pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
                 runs: input.runs,
                 sha256: input.sha256.clone().unwrap_or_else(|| "not read whole".into()),
                 reason: input.reason.clone().unwrap_or_default(),
+                not_joined: input.not_joined.clone(),
             };
             (input.skipped, row)
         })
@@ -73,6 +78,7 @@ pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
         0 => format!("{looked_at}."),
         _ => format!("{looked_at}, {} with something left out.", number::count(skipped as u64)),
     };
+    let apart = inputs.iter().filter(|(_, row)| row.not_joined.is_some()).map(|(_, row)| row.clone()).collect();
     let (left_out, taken): (Vec<_>, Vec<_>) = inputs.into_iter().partition(|(skipped, _)| *skipped);
     Page {
         shell: Shell::new("data/index.html", "Data – sparkbench", "data", site)
@@ -91,6 +97,7 @@ pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
         schema: crate::verdict::report::SCHEMA,
         skipped: left_out.into_iter().map(|(_, row)| row).collect(),
         inputs: taken.into_iter().map(|(_, row)| row).collect(),
+        apart,
         summary,
     }
     .render()

@@ -2,17 +2,21 @@
 
 use askama::Template;
 
+use super::alone::{self, Alone};
 use super::badge;
 use super::campaign::cell;
 use super::comparison::RowView;
 use super::figure::{self, FigureView};
 use super::index::{Ground, Site, by_trap, overall, trap_href, worst};
-use super::kind::{Draft, Drawn, Kind, Rows};
+use super::kind::{AcrossRows, Draft, Drawn, Kind, Rows};
 use super::publish::{cite, versions};
 use super::shell::Shell;
 use super::template_fault;
 use super::words::{self, Badge, counted};
-use crate::verdict::report::{CampaignReport, Comparison, Sentence, Severity, TrapReport, TrapStatus};
+use crate::verdict::report::{
+    CampaignReport, Comparison, HypothesisReport, Sentence, Severity, TrapReport, TrapStatus,
+};
+use crate::verdict::trap;
 
 #[derive(Template)]
 #[template(path = "front.html")]
@@ -43,12 +47,18 @@ struct Card {
     eyebrow: String,
     question: String,
     said: Said,
+    hypotheses: Vec<HypothesisView>,
     /// Figures of single runs beside each other, where there is nothing but these.
     singles: Vec<Single>,
     forest: Option<FigureView>,
+    /// What was measured, where nothing is compared.
+    alone: Option<Alone>,
     strip: TrapStrip,
     provenance: Vec<Fact>,
 }
+
+/// Rows of a campaign without comparisons that the front page shows; the page of the campaign has more.
+const MOST_MEASURED: usize = 30;
 
 /// One pair of single runs.
 pub struct Single {
@@ -85,6 +95,32 @@ pub fn singles(campaign: &CampaignReport, comparisons: &[(&str, &Comparison)]) -
     tables
 }
 
+/// What was expected before the first run, and what came of it.
+pub struct HypothesisView {
+    /// In the words of the authors.
+    pub claim: String,
+    /// What they expected.
+    pub expected: String,
+    /// What the comparisons say.
+    pub found: String,
+    /// What came of it.
+    pub badge: Badge,
+    /// Where the comparisons stand.
+    pub because: Vec<Ground>,
+}
+
+/// The hypotheses of a campaign, in its order.
+pub fn hypotheses(site: &Site<'_>, root: &str, campaign: &CampaignReport) -> Vec<HypothesisView> {
+    let view = |h: &HypothesisReport| HypothesisView {
+        claim: words::typeset(&h.claim),
+        expected: words::typeset(&words::sentence(&h.expected, &site.names())),
+        found: words::typeset(&h.found),
+        badge: words::hypothesis(h.outcome),
+        because: site.grounds(root, &campaign.name, &h.because),
+    };
+    campaign.hypotheses.iter().map(view).collect()
+}
+
 /// The answer of a campaign.
 pub struct Said {
     /// The headline.
@@ -119,8 +155,12 @@ pub struct Fact {
 
 /// Traps that fired, each a link, and how many were looked for.
 pub struct TrapStrip {
-    /// The worst first.
+    /// What is particular to these data, the worst first.
     pub fired: Vec<TrapChip>,
+    /// What few runs or requests trip by themselves, whatever they show.
+    pub general: Vec<TrapChip>,
+    /// The same in one line.
+    pub general_line: String,
     /// `23 checked: 9 fired, 12 passed, 2 not evaluated`.
     pub line: String,
 }
@@ -163,7 +203,11 @@ impl Kind for Entry {
         vec![Draft::new("index.html", |site| {
             let campaigns = site.campaigns();
             let comparisons = site.analysis.comparisons.iter().filter(|c| c.primary).collect();
-            Ok(Drawn::new(page(site).map_err(template_fault)?, Rows { campaigns, comparisons, ..Rows::default() }))
+            let alone: Vec<&CampaignReport> = campaigns.iter().filter(|c| !c.measured.is_empty()).copied().collect();
+            let sweeps = site.analysis.across.sweeps.iter().filter(|s| alone.iter().any(|c| alone::is_of(s, c)));
+            let across = AcrossRows { sweeps: sweeps.collect(), ..AcrossRows::default() };
+            let rows = Rows { campaigns, comparisons, across, ..Rows::default() };
+            Ok(Drawn::new(page(site).map_err(template_fault)?, rows))
         })]
     }
 }
@@ -239,7 +283,9 @@ fn card(site: &Site<'_>, campaign: &CampaignReport) -> Card {
         eyebrow: eyebrow(site, campaign),
         question: campaign.question.clone().unwrap_or_else(|| campaign.title.clone()),
         said: said(site, "", campaign),
+        hypotheses: hypotheses(site, "", campaign),
         singles: singles(campaign, &shown),
+        alone: Alone::of(site, "", campaign, &format!("{id}-measured"), MOST_MEASURED),
         // Two campaigns may share the title of their chart; the box around its numbers needs a name of its own.
         forest: figure::forest(&format!("{id}-forest"), &forest_title(campaign), campaign, &shown, "").map(
             |mut figure| {
@@ -278,12 +324,19 @@ pub fn forest_title(campaign: &CampaignReport) -> String {
 /// The headline of a campaign with its grounds.
 pub fn said(site: &Site<'_>, root: &str, campaign: &CampaignReport) -> Said {
     let all = sentences(site, root, campaign, &campaign.headline);
-    let head = |text: &str| text.split([':', '.']).next().unwrap_or(text).to_owned();
+    // A point within a number ends no sentence.
+    let head = |text: &str| {
+        let end = [": ", ". "].iter().filter_map(|mark| text.find(mark)).min();
+        end.map_or_else(|| text.trim_end_matches('.'), |end| &text[..end]).to_owned()
+    };
     let caveats: Vec<(String, Vec<String>)> =
         all.iter().filter(|s| !s.caveats.is_empty()).map(|s| (head(&s.text), s.caveats.clone())).collect();
     let count = caveats.iter().map(|(_, own)| own.len()).sum();
     let mut all = all.into_iter();
-    Said { first: all.next(), rest: all.collect(), caveats, count }
+    let first = all.next();
+    // The table of hypotheses holds the others of them.
+    let rest = all.skip(campaign.hypotheses.len().saturating_sub(1)).collect();
+    Said { first, rest, caveats, count }
 }
 
 /// Sentences with links to what they rest on.
@@ -320,6 +373,8 @@ pub fn strip(root: &str, traps: &[&TrapReport]) -> TrapStrip {
                 .map(|(times, one, many)| counted(times, one, many))
                 .collect();
             let title = reports.first()?.title.to_owned();
+            // An error is never counted away.
+            let is_general = trap::is_general(id) && severity != Severity::Error;
             let chip = TrapChip {
                 href: trap_href(root, id),
                 badge: words::severity(severity),
@@ -327,10 +382,22 @@ pub fn strip(root: &str, traps: &[&TrapReport]) -> TrapStrip {
                 times: count(severity),
                 lesser: lesser.join(", "),
             };
-            Some((severity, chip))
+            Some((severity, is_general, reports.iter().filter(|r| r.status == TrapStatus::Fired).count(), chip))
         })
         .collect();
-    fired.sort_by_key(|(severity, _)| *severity);
+    fired.sort_by_key(|(severity, ..)| *severity);
+    let (general, special): (Vec<_>, Vec<_>) = fired.into_iter().partition(|(_, is_general, ..)| *is_general);
+    let findings: usize = general.iter().map(|(.., times, _)| times).sum();
+    let general_line = format!(
+        "{} fired only because there are few runs, requests or machines ({})",
+        counted(
+            general.len(),
+            if special.is_empty() { "trap" } else { "more trap" },
+            if special.is_empty() { "traps" } else { "more traps" }
+        ),
+        counted(findings, "finding", "findings"),
+    );
+    let chips = |of: Vec<(Severity, bool, usize, TrapChip)>| of.into_iter().map(|(.., chip)| chip).collect();
     let count = |status| grouped.iter().filter(|(_, reports)| overall(reports) == status).count();
     let line = format!(
         "{} checked: {} fired, {} passed, {} could not be evaluated.",
@@ -339,7 +406,7 @@ pub fn strip(root: &str, traps: &[&TrapReport]) -> TrapStrip {
         count(TrapStatus::Passed),
         count(TrapStatus::NotEvaluated),
     );
-    TrapStrip { fired: fired.into_iter().map(|(_, chip)| chip).collect(), line }
+    TrapStrip { fired: chips(special), general: chips(general), general_line, line }
 }
 
 /// Where a campaign comes from.

@@ -204,9 +204,7 @@ impl<'a> Site<'a> {
 
     /// Campaigns, the newest first, those without any start time last.
     pub fn campaigns(&self) -> Vec<&'a CampaignReport> {
-        let mut campaigns: Vec<_> = self.analysis.campaigns.iter().collect();
-        campaigns.sort_by(|a, b| b.last_started_utc.cmp(&a.last_started_utc).then_with(|| a.name.cmp(&b.name)));
-        campaigns
+        self.analysis.newest_first()
     }
 
     /// Comparisons of a campaign, each with its anchor on the campaign's page.

@@ -151,6 +151,9 @@ pub struct AcrossRows<'a> {
     /// Engine beside engine.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub engines: Vec<&'a across::EngineTable>,
+    /// Client beside client.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agreements: Vec<&'a across::AgreementTable>,
 }
 
 /// `index.json` of a page: schema and path, then its rows.

@@ -22,6 +22,7 @@ const SECTIONS: &[(&str, &str, &str)] = &[
     ("intervals", "Overheads and their intervals", include_str!("../../templates/prose/intervals.md")),
     ("tests", "Tests and families", include_str!("../../templates/prose/tests.md")),
     ("order", "Order, drift and outliers", include_str!("../../templates/prose/order.md")),
+    ("agreement", "Agreement of clients", include_str!("../../templates/prose/agreement.md")),
     ("percentiles", "Percentiles and requests", include_str!("../../templates/prose/percentiles.md")),
     ("limits", "What this cannot tell you", include_str!("../../templates/prose/limits.md")),
     ("glossary", "Words", super::glossary::TEXT),

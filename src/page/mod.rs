@@ -8,6 +8,8 @@
 
 mod across;
 mod address;
+mod agreement;
+mod alone;
 mod badge;
 mod bundle;
 mod calibration;
@@ -28,6 +30,7 @@ mod history;
 mod index;
 mod kept;
 pub mod kind;
+pub mod loads;
 mod log;
 mod machine;
 mod markdown;
@@ -156,6 +159,7 @@ pub static KINDS: &[&dyn kind::Kind] = &[
     &model::Entry,
     &machine::Entry,
     &engines::Entry,
+    &agreement::Entry,
     &cost::Entry,
     &history::Entry,
     &method::Entry,

@@ -11,6 +11,7 @@ use crate::error::{Error, Kind, Place};
 
 /// Names that our prose may quote and `Extras::constants` must hold. Settings and margins are known without it.
 pub const CONSTANTS: &[&str] = &[
+    "agreement_z",
     "autocorrelation_z",
     "bca_from_n",
     "cv_limit_pct",

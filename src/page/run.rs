@@ -11,13 +11,16 @@ use super::number::{self, ABSENT, plain_or};
 use super::shell::Shell;
 use super::template_fault;
 use super::words::{self, Badge};
-use crate::model::{Metric, Origin, Status};
+use crate::model::{Extra, ExtraValue, Metric, Origin, Source, Status};
 use crate::verdict::derive;
 use crate::verdict::mark::{self, Marker};
 use crate::verdict::report::RunReport;
 use crate::verdict::trap::{TAILS, requests_needed};
 
 const ROOT: &str = "../../";
+
+/// Rows of what is no metric: a box of eight GPUs has 40.
+const SAID_MOST: usize = 200;
 
 #[derive(Template)]
 #[template(path = "run.html")]
@@ -31,7 +34,11 @@ struct Page {
     flags: Vec<String>,
     /// Why its figures may not be what they are called.
     beware: TrapStrip,
+    /// Why its file was joined to no other run.
+    not_joined: Option<String>,
     metrics: Vec<MetricRow>,
+    /// What is no metric, where that is most of what there is: a server's log, a look at a machine.
+    said: Vec<SaidRow>,
     identity: Vec<Fact>,
     setup: Vec<Fact>,
     tail: Vec<Tail>,
@@ -48,7 +55,16 @@ struct Page {
 struct FileRow {
     file: Link,
     format: String,
+    /// Rule by which it belongs to the run.
+    joined: String,
     sha256: String,
+}
+
+/// What a file says that is no metric.
+struct SaidRow {
+    name: String,
+    value: String,
+    place: Link,
 }
 
 struct MetricRow {
@@ -104,6 +120,7 @@ fn shows(site: &Site<'_>, run: &RunReport, before: Option<&RunReport>, after: Op
     let spans = site.extras.spans.get(&run.id).map_or(&[][..], Vec::as_slice);
     mark::of_lists(marker, (series, telemetry, spans), std::iter::once(&run.source).chain(&run.files));
     marker.json(&site.course(&run.id));
+    marker.json(&site.input(&run.source.path).and_then(|input| input.not_joined.as_ref()));
     // Figures and files lead to the pages of raw files, and the end of a log stands on the page of a run that failed.
     let own = std::iter::once(&run.source).chain(&run.files).map(|file| file.path.as_str());
     let named = own.chain(run.origins.values().map(|origin| origin.file.as_str()));
@@ -141,7 +158,9 @@ pub fn page(
         // That it failed, and why, stands above them.
         flags: run.flags.iter().filter(|f| !f.starts_with("failed:")).map(|f| words::flag(f)).collect(),
         beware: front::strip(ROOT, &site.errors(&run.campaign, &run.model)),
+        not_joined: site.input(&run.source.path).and_then(|input| input.not_joined.clone()),
         metrics: metrics(site, run),
+        said: said(site, run),
         identity: identity(site, run),
         setup: setup(site, run),
         tail: if matches!(run.status.0, Status::Failed(_)) { course::tails(site, ROOT, run) } else { Vec::new() },
@@ -184,9 +203,10 @@ fn files(site: &Site<'_>, run: &RunReport) -> Vec<FileRow> {
         let address = site.places.file(path)?.parts.first().map(|(path, _)| path)?;
         site.has(address).then(|| format!("{ROOT}{address}"))
     };
-    let row = |path: &str, format: &str, sha256: &str| FileRow {
+    let row = |path: &str, format: &str, joined: &str, sha256: &str| FileRow {
         file: Link { href: page(path), text: path.to_owned() },
         format: format.to_owned(),
+        joined: joined.to_owned(),
         sha256: sha256.to_owned(),
     };
     let own: Vec<_> = std::iter::once(&run.source).chain(&run.files).collect();
@@ -195,10 +215,26 @@ fn files(site: &Site<'_>, run: &RunReport) -> Vec<FileRow> {
         .map(|shown| {
             let input = site.input(&shown.text.file);
             let sum = input.and_then(|input| input.sha256.clone()).unwrap_or_default();
-            row(&shown.text.file, "raw output", &sum)
+            row(&shown.text.file, "raw output", "kept in the folder of the run", &sum)
         })
         .collect();
-    own.into_iter().map(|file| row(&file.path, &file.format, &file.sha256)).chain(beside).collect()
+    let joined = |file: &Source| file.joined.clone().unwrap_or_else(|| "the run itself".to_owned());
+    own.into_iter().map(|file| row(&file.path, &file.format, &joined(file), &file.sha256)).chain(beside).collect()
+}
+
+/// Figures and words that are no metric. A run with requests has hundreds of them, which stand in the files to download.
+fn said(site: &Site<'_>, run: &RunReport) -> Vec<SaidRow> {
+    let shows = run.requests.is_empty() && run.setup.tool.is_none();
+    let extras = run.extras.iter().take(if shows { SAID_MOST } else { 0 });
+    let row = |extra: &Extra| SaidRow {
+        name: extra.name.clone(),
+        value: match &extra.value {
+            ExtraValue::Number(value) => format!("{} {}", number::plain(*value), extra.unit).trim_end().to_owned(),
+            ExtraValue::Text(text) => text.clone(),
+        },
+        place: Link { href: site.place(ROOT, &extra.origin), text: place(&extra.origin) },
+    };
+    extras.map(row).collect()
 }
 
 fn metrics(site: &Site<'_>, run: &RunReport) -> Vec<MetricRow> {
@@ -316,6 +352,7 @@ fn setup(site: &Site<'_>, run: &RunReport) -> Vec<Fact> {
     figure("Parameters", s.parameters, "");
     figure("Device memory", s.device_memory_gib, "GiB");
     figure("Weights, as the engine prints them", s.model_memory_gib, "GiB");
+    figure("Longest context of the server", s.max_model_len, "tokens");
     facts
 }
 

@@ -1,6 +1,6 @@
 //! Pages that do not move while they arrive.
 //!
-//! In:  a finished page.  Out: the same page, whose first paint waits for the table that stands in its first screen.
+//! In:  a finished page.  Out: the same page, whose first paint waits for the tables that begin in its first screen.
 //! Not here: what a page says.
 //!
 //! A table finds the widths of its columns from its rows, so one that is painted half arrived moves with every further
@@ -18,29 +18,40 @@ const LONGEST: usize = 60_000;
 /// The box every table stands in, as the templates write it.
 const BOX: &str = "<div class=\"scroll";
 
-/// What stands behind the first table.
-const END: &str = "<span id=\"first-table\" hidden></span>";
+/// What stands behind the last of these tables.
+const END: &str = "<span id=\"first-tables\" hidden></span>";
 
-/// Marks the end of the first table and asks the browser to wait for it, where it stands high on the page.
+/// Marks the end of the last table that begins in the first screen, and asks the browser to wait for it.
 pub fn page(html: String) -> String {
     let Some(main) = html.find("<main ") else { return html };
-    let Some(at) = html[main..].find(BOX).map(|at| main + at) else { return html };
-    let before = &html[main..at];
-    let folded = before.matches("<details").count() > before.matches("</details").count();
-    let Some(length) = html[at..].find("</table>") else { return html };
-    let Some(end) = html[at + length..].find("</div>").map(|end| at + length + end + "</div>".len()) else {
+    let Some(style) = html.find("<style>") else { return html };
+    let screen = &html[main..];
+    let seen = screen.match_indices(BOX).map(|(at, _)| at).take_while(|at| *at <= FIRST_SCREEN);
+    let Some(end) = seen.filter(|at| !is_folded(&screen[..*at])).map_while(|at| end_of_table(screen, at)).last() else {
         return html;
     };
-    if at - main > FIRST_SCREEN || folded || length > LONGEST || html.contains("id=\"first-table\"") {
+    let end = main + end;
+    if html.contains("id=\"first-tables\"") {
         return html;
     }
-    let Some(style) = html.find("<style>") else { return html };
     format!(
-        "{}<link rel=\"expect\" href=\"#first-table\" blocking=\"render\">\n{}{END}{}",
+        "{}<link rel=\"expect\" href=\"#first-tables\" blocking=\"render\">\n{}{END}{}",
         &html[..style],
         &html[style..end],
         &html[end..]
     )
+}
+
+/// Whether what follows `before` is inside of something folded.
+fn is_folded(before: &str) -> bool {
+    before.matches("<details").count() > before.matches("</details").count()
+}
+
+/// Where the box that begins at `at` has ended, unless its table is longer than may be waited for.
+fn end_of_table(screen: &str, at: usize) -> Option<usize> {
+    let length = screen[at..].find("</table>").filter(|length| *length <= LONGEST)?;
+    let end = screen[at + length..].find("</div>")?;
+    Some(at + length + end + "</div>".len())
 }
 
 #[cfg(test)]
@@ -57,9 +68,17 @@ mod tests {
     #[test]
     fn a_table_high_on_the_page_is_waited_for() {
         let html = made("<h1>x</h1>", 3);
-        assert!(html.starts_with("<link rel=\"expect\" href=\"#first-table\" blocking=\"render\">\n<style>"));
-        assert!(html.contains("</table></div><span id=\"first-table\" hidden></span>"), "{html}");
+        assert!(html.starts_with("<link rel=\"expect\" href=\"#first-tables\" blocking=\"render\">\n<style>"));
+        assert!(html.contains("</table></div><span id=\"first-tables\" hidden></span>"), "{html}");
         assert_eq!(page(html.clone()), html, "once is enough");
+    }
+
+    #[test]
+    fn the_last_of_several_in_the_first_screen_is_waited_for() {
+        let one = "<div class=\"scroll\"><table></table></div>";
+        let far = "x".repeat(FIRST_SCREEN);
+        let html = page(format!("<style></style><main id=\"m\"><h1>ü</h1>{one}{one}{far}{one}</main>"));
+        assert!(html.contains(&format!("<h1>ü</h1>{one}{one}{END}x")), "{html}");
     }
 
     #[test]

@@ -83,6 +83,7 @@ const NAV: &[Way] = &[
     Way { section: "machines", path: "p/index.html", name: "Machines" },
     Way { section: "models", path: "m/index.html", name: "Models" },
     Way { section: "engines", path: "engines/index.html", name: "Engines" },
+    Way { section: "agreement", path: "agreement/index.html", name: "Clients" },
     Way { section: "cost", path: "cost/index.html", name: "Cost" },
     Way { section: "history", path: "history/index.html", name: "History" },
     Way { section: "traps", path: "traps/index.html", name: "Traps" },
@@ -147,6 +148,11 @@ fn with_chosen_dark(css: &str) -> String {
     let Some((before, rest)) = css.split_once(SYSTEM) else { return css.to_owned() };
     let Some((palette, after)) = rest.split_once("  }\n}\n") else { return css.to_owned() };
     format!("{before}{SYSTEM}{palette}  }}\n}}\n:root[data-theme=\"dark\"] {{{palette}}}\n{after}")
+}
+
+/// Policy, style sheet and script, for a page that belongs to no site.
+pub(super) fn dress() -> (&'static str, &'static str, &'static str) {
+    (POLICY.as_str(), CSS.as_str(), JS.as_str())
 }
 
 fn strip_comments(css: &str) -> String {

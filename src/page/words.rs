@@ -6,7 +6,8 @@
 use std::collections::BTreeSet;
 
 use crate::model::{Direction, Instant, Metric, within};
-use crate::verdict::report::{Comparison, Severity, TrapStatus, VerdictKind};
+use crate::verdict::report::across::Agreeing;
+use crate::verdict::report::{Comparison, Outcome, Severity, TrapStatus, VerdictKind};
 
 /// A word with a glyph and a class: colour is the third sign, never the only one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +57,28 @@ pub const fn trap_status(status: TrapStatus) -> Badge {
         TrapStatus::Fired => badge("t-fired", "●", "fired"),
         TrapStatus::Passed => badge("t-passed", "✓", "passed"),
         TrapStatus::NotEvaluated => badge("t-unknown", "○", "not evaluated"),
+    }
+}
+
+/// The badge of a hypothesis.
+pub const fn hypothesis(outcome: Outcome) -> Badge {
+    match outcome {
+        Outcome::Holds => badge("o-pass", "✓", "holds"),
+        Outcome::HoldsInPart => badge("o-none", "◐", "holds in part"),
+        Outcome::DoesNotHold => badge("o-fail", "×", "does not hold"),
+        Outcome::Undecided => badge("o-none", "○", "undecided"),
+        Outcome::NotMeasured => badge("o-none", "○", "not measured"),
+        Outcome::NoExpectation => badge("o-none", "–", "nothing expected"),
+    }
+}
+
+/// The badge of what two clients are to each other.
+pub const fn agreeing(kind: Agreeing) -> Badge {
+    match kind {
+        Agreeing::Interchangeable => badge("v-equivalent", "≈", "interchangeable"),
+        Agreeing::OnAverage => badge("o-none", "◐", "on average"),
+        Agreeing::Apart => badge("v-not", "×", "apart"),
+        Agreeing::Undecided => badge("v-inconclusive", "?", "undecided"),
     }
 }
 

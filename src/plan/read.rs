@@ -95,12 +95,14 @@ fn read(
     let primary = design::metrics(&mut reader, "primary");
     let planned_metrics = design::metrics(&mut reader, "planned_metrics");
     let margins = reader.table("margins_pct");
+    let truth = reader.table("truth");
     let hypotheses = reader.tables("hypotheses");
     let skip = reader.tables("skip");
     let conditions = ["gates", "watchdogs", "telemetry", "retention", "privacy"].map(|key| (key, reader.table(key)));
     reader.finish();
 
     let margins_pct = margins.map(|table| design::margins(table, faults)).unwrap_or_default();
+    let truth = truth.map(|table| design::truth(table, faults)).unwrap_or_default();
     let hypotheses = hypotheses
         .into_iter()
         .map(|table| design::hypothesis(table, &labels, baseline.as_deref(), &margins_pct, faults))
@@ -121,6 +123,7 @@ fn read(
         primary,
         planned_metrics,
         margins_pct,
+        truth,
         hypotheses,
         environments: parts::environments(environments, &labels, kinds.environments, faults),
         models: parts::models(models, &parts::in_order(document, "models"), faults),

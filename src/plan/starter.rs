@@ -1,6 +1,6 @@
 //! The commented suite that `sparkbench init` writes.
 //!
-//! In:  the defaults of the code.  Out: text that parses without a fault.
+//! In:  the defaults of the code, whether there is a GPU.  Out: text that parses without a fault.
 //! Not here: writing it.
 
 use super::read::SEED;
@@ -9,8 +9,8 @@ use super::{Gates, Privacy, Retention, TelemetrySettings, Watchdogs};
 
 const TEMPLATE: &str = include_str!("starter.toml");
 
-/// The text, its defaults taken from the constants that decide, so that it cannot drift from the code.
-pub fn starter() -> String {
+/// The text, its defaults taken from the constants that decide, so that it cannot drift from the code. On a machine without a GPU no container is given one, and its absence refuses nothing.
+pub fn starter(gpu: bool) -> String {
     let gates = Gates::default();
     let watchdogs = Watchdogs::default();
     let telemetry = TelemetrySettings::default();
@@ -28,7 +28,11 @@ pub fn starter() -> String {
         ("disk_free_min_gib", gates.disk_free_min_gib.to_string()),
         ("page_cache", gates.page_cache.word().to_owned()),
         ("gpu_exclusive", gates.gpu_exclusive.to_string()),
-        ("gpu_required", gates.gpu_required.to_string()),
+        (
+            "gpu_required",
+            if gpu { format!("# gpu_required = {}", gates.gpu_required) } else { "gpu_required = false".to_owned() },
+        ),
+        ("gpu_flag", if gpu { "\"--gpus=all\", " } else { "" }.to_owned()),
         ("clock_probe_min_mhz", or_off(gates.clock_probe_min_mhz)),
         ("memory_floor_gib", or_off(watchdogs.memory_floor_gib)),
         ("time_limit_s", watchdogs.time_limit_s.to_string()),
@@ -53,18 +57,21 @@ mod tests {
     use super::*;
     use crate::plan::{Kinds, Suite};
 
-    const KINDS: Kinds<'static> = Kinds { environments: &["native"], workloads: &["gpu-probe"] };
+    const KINDS: Kinds<'static> = Kinds { environments: &["native", "docker"], workloads: &["serve"] };
 
     #[test]
     fn the_starter_is_a_suite_without_fault_and_without_warning() {
-        let parsed = Suite::parse(&starter(), &KINDS);
-        assert_eq!(parsed.faults.sorted(), []);
-        assert_eq!(parsed.warnings, []);
+        for gpu in [true, false] {
+            let parsed = Suite::parse(&starter(gpu), &KINDS);
+            assert_eq!(parsed.faults.sorted(), []);
+            assert_eq!(parsed.warnings, []);
+            assert_eq!(parsed.suite.unwrap().gates.gpu_required, gpu);
+        }
     }
 
     #[test]
     fn the_keys_it_shows_at_their_default_are_at_their_default() {
-        let text = starter();
+        let text = starter(true);
         let (_, conditions) = text.split_once("\n[gates]\n").expect("the gates are there");
         let mut shown = String::from("[gates]\n");
         for line in conditions.lines() {
@@ -74,7 +81,8 @@ mod tests {
             shown += &format!("{}\n", key.unwrap_or(line));
         }
         assert!(shown.matches(" = ").count() > 20, "{shown}");
-        let head = "schema = \"sparkbench.suite/1\"\nname = \"x\"\nrepeats = 3\n[environments.native]\n[workloads.gpu-probe]\n";
+        let head =
+            "schema = \"sparkbench.suite/1\"\nname = \"x\"\nrepeats = 3\n[environments.native]\n[workloads.serve]\n";
         let parse = |text: &str| {
             let parsed = Suite::parse(text, &KINDS);
             assert_eq!(parsed.faults.sorted(), []);
@@ -88,7 +96,8 @@ mod tests {
 
     #[test]
     fn nothing_of_the_template_is_left_to_fill() {
-        let text = starter().replace("{{json .RepoDigests}}", "");
+        let text = starter(true).replace("{{json .RepoDigests}}", "").replace("{model.path}", "");
+        let text: String = text.lines().filter(|line| !line.contains(" = {")).collect();
         assert!(!text.contains('{') && !text.contains('}'));
     }
 }

@@ -42,6 +42,8 @@ pub struct Suite {
     pub planned_metrics: Vec<String>,
     /// Margins, per cent, by metric.
     pub margins_pct: BTreeMap<String, f64>,
+    /// Figures that are true by construction, by metric.
+    pub truth: BTreeMap<String, f64>,
     /// What its authors expect.
     pub hypotheses: Vec<Hypothesis>,
     /// By label, in the order of the file.
@@ -108,7 +110,7 @@ pub struct Model {
 }
 
 /// Label of the one model of a suite that names none.
-pub const NO_MODEL: &str = "none";
+pub const NO_MODEL: &str = crate::model::Campaign::NO_MODEL;
 
 /// Order of the runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -256,6 +258,8 @@ pub struct Retention {
     pub drop: Vec<String>,
     /// Files above this size are not kept either, MiB.
     pub file_max_mib: u64,
+    /// Globs of files that are kept packed by gzip.
+    pub pack: Vec<String>,
 }
 
 /// What is replaced.
@@ -317,7 +321,7 @@ impl Default for TelemetrySettings {
 
 impl Default for Retention {
     fn default() -> Self {
-        Self { drop: Vec::new(), file_max_mib: 1024 }
+        Self { drop: Vec::new(), file_max_mib: 1024, pack: Vec::new() }
     }
 }
 

@@ -328,7 +328,7 @@ fn session<'a>(
         tool: record::tool(),
         boot_id: host.read(Path::new("/proc/sys/kernel/random/boot_id")).ok().map(|text| text.trim().to_owned()),
         mask: privacy::mask(&experiment.suite, host, id)?,
-        retention: Retention::new(&retention.drop, Some(retention.file_max_mib))?,
+        retention: Retention::new(&retention.drop, Some(retention.file_max_mib))?.packing(&retention.pack)?,
         clock,
     })
 }

@@ -40,7 +40,7 @@ impl Experiment {
             faults.into_result(file)?;
             return Err(Error::usage(format!("'{file}' is not a suite")));
         };
-        let environments = suite
+        let environments: Vec<(String, Box<dyn Environment>)> = suite
             .environments
             .iter()
             .filter_map(|part| {
@@ -61,7 +61,7 @@ impl Experiment {
             })
             .collect();
         let restrictions = plan::cells::Restrictions::of(&suite);
-        lacking(&suite, &workloads, &restrictions, &mut faults);
+        lacking(&suite, &environments, &workloads, &restrictions, &mut faults);
         faults.into_result(file)?;
         let plan = plan::expand(&suite, &|cell| restrictions.allows(cell));
         if plan.runs.is_empty() {
@@ -92,36 +92,48 @@ impl Experiment {
     }
 }
 
-/// What a workload needs of a model that it is run with, and the model does not give, is a fault of the model.
+/// What a workload or an environment needs of a model that it is run with, and the model does not give, is a fault of the model.
 fn lacking(
     suite: &Suite,
+    environments: &[(String, Box<dyn Environment>)],
     workloads: &[(String, Common, Box<dyn Workload>)],
     restrictions: &plan::cells::Restrictions,
     faults: &mut Faults,
 ) {
-    let meet = |label: &str, model: &Model| {
-        suite.environments.iter().any(|environment| {
-            restrictions.allows(&plan::Cell {
-                environment: environment.label.clone(),
-                model: model.label.clone(),
-                workload: label.to_owned(),
-            })
+    let meet = |environment: &str, model: &Model, workload: &str| {
+        restrictions.allows(&plan::Cell {
+            environment: environment.to_owned(),
+            model: model.label.clone(),
+            workload: workload.to_owned(),
         })
     };
+    let labels = || suite.environments.iter().map(|environment| environment.label.as_str());
     for (label, _, workload) in workloads {
-        for model in suite.models.iter().filter(|model| meet(label, model)) {
+        for model in suite.models.iter().filter(|model| labels().any(|environment| meet(environment, model, label))) {
             for key in workload.lacks(model) {
-                let table = format!("models.{}", model.label);
-                let line = suite.text.lines().position(|line| {
-                    let line = line.trim();
-                    line == format!("[{table}]") || line == format!("[models.\"{}\"]", model.label)
-                });
-                let remedy = format!("give it in [{table}], or keep the workload from this model by its key 'models'");
-                let what = format!("is missing, and workload '{label}' needs it");
-                faults.add(line.map(|line| line + 1), format!("{table}.{key}"), what, remedy);
+                let remedy = "or keep the workload from this model by its key 'models'";
+                lack(suite, model, &key, &format!("workload '{label}' needs it"), remedy, faults);
             }
         }
     }
+    for (label, _) in environments.iter().filter(|(_, made)| made.needs_model_path()) {
+        let met = |model: &Model| workloads.iter().any(|(workload, ..)| meet(label, model, workload));
+        for model in suite.models.iter().filter(|model| model.path.is_none() && met(model)) {
+            let why = format!("environment '{label}' names {{model.path}} in its flags");
+            lack(suite, model, "path", &why, "or write the folder into the flags", faults);
+        }
+    }
+}
+
+/// A key that a model does not give.
+fn lack(suite: &Suite, model: &Model, key: &str, why: &str, otherwise: &str, faults: &mut Faults) {
+    let table = format!("models.{}", model.label);
+    let line = suite.text.lines().position(|line| {
+        let line = line.trim();
+        line == format!("[{table}]") || line == format!("[models.\"{}\"]", model.label)
+    });
+    let remedy = format!("give it in [{table}], {otherwise}");
+    faults.add(line.map(|line| line + 1), format!("{table}.{key}"), format!("is missing, and {why}"), remedy);
 }
 
 /// Reads the settings of one part; every key that nobody asked for becomes a fault.

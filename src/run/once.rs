@@ -70,6 +70,7 @@ impl What {
             Self::Probe => Ok(workload.probe(cell, inside)),
             Self::Preparation => workload.prepare(cell, inside),
         }
+        .map(|made| made.map(|made| Invocation { model_path: cell.model.path.clone(), ..made }))
     }
 }
 

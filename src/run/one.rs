@@ -195,7 +195,8 @@ impl Collector<'_> {
             let beside = setting.workload.beside(&cell, self.host.as_ref())?;
             return Ok(Ready { invocation: Invocation::default(), job: None, beside });
         }
-        let invocation = setting.workload.measure(&cell, &inside)?;
+        let invocation =
+            Invocation { model_path: cell.model.path.clone(), ..setting.workload.measure(&cell, &inside)? };
         let beside = setting.workload.beside(&cell, self.host.as_ref())?;
         let job = Some(setting.environment.wrap(self.host.as_ref(), &invocation, place)?);
         Ok(Ready { invocation, job, beside })

@@ -44,6 +44,7 @@ pub fn campaign(experiment: &Experiment, archive_id: &str, now: Instant, found: 
         machine: suite.machine.clone(),
         host: Some(found.host),
         baseline: suite.baseline.clone(),
+        truth: suite.truth.clone(),
         primary: suite.primary.clone(),
         margins_pct: suite.margins_pct.clone(),
         planned_metrics: suite.planned_metrics.clone(),
@@ -107,7 +108,7 @@ fn hypotheses(suite: &Suite) -> Vec<HypothesisWire> {
 
 /// One line each: who made it, what was left out, what its readers were warned of.
 fn provenance(experiment: &Experiment) -> Vec<String> {
-    let mut lines = vec![format!("Collected by {}.", tool())];
+    let mut lines = vec![format!("Collected by {}", tool())];
     lines.extend(
         experiment.plan.left_out.iter().map(|(cell, why)| {
             format!("Not planned: {} / {} / {}: {why}", cell.environment, cell.model, cell.workload)

@@ -8,6 +8,7 @@
 //! the level of the tests that need one is `1 - confidence`.
 
 pub mod adjust;
+pub mod agreement;
 pub mod bootstrap;
 pub mod brown_forsythe;
 pub mod descriptive;
@@ -43,6 +44,7 @@ pub mod tost;
 pub mod wilcoxon;
 
 pub use adjust::{benjamini_hochberg, bonferroni, holm};
+pub use agreement::{Agreement, agreement};
 pub use brown_forsythe::{BrownForsythe, brown_forsythe};
 pub use descriptive::{Descriptive, describe};
 pub use drift::{Drift, drift};

@@ -4,15 +4,16 @@
 //! Not here: any knowledge of a particular study. The same rules speak about every archive.
 
 mod headline;
+mod hypothesis;
 mod seen;
 
-use self::headline::{comparable, headline_of};
+use self::headline::{comparable, headline_of, is_open, open_for_all};
 use self::seen::seen;
 use super::case::Case;
 use super::compare;
 use super::number::{count, list, significant};
 use super::pool;
-use super::report::{Comparison, Group, PublishedCheck, Sentence, Severity, TrapReport, TrapStatus};
+use super::report::{Comparison, Group, HypothesisReport, PublishedCheck, Sentence, Severity, TrapReport, TrapStatus};
 use super::trap::{self, Derived};
 use crate::model::{Metric, within};
 
@@ -22,6 +23,8 @@ const MOST_FLAGGED: usize = 4;
 /// The sentences of one campaign.
 #[derive(Debug, Default)]
 pub struct Conclusions {
+    /// What was expected and what came of it.
+    pub hypotheses: Vec<HypothesisReport>,
     /// The answer.
     pub headline: Vec<Sentence>,
     /// What the rows support.
@@ -45,6 +48,7 @@ pub fn conclude(
     let unjudged = comparable(&own);
     let some_unjudged = unjudged.is_some();
     said.headline.extend(unjudged);
+    let mut open: Vec<(Vec<&Comparison>, Sentence)> = Vec::new();
     for question in questions(&own) {
         for metric in &case.primary {
             let cells: Vec<&Comparison> = own
@@ -59,10 +63,15 @@ pub fn conclude(
                 said.headline.extend(readings.clone());
                 said.supported.extend(verdicts);
             } else {
-                said.headline.extend(verdicts);
+                said.headline.extend(verdicts.clone());
+                open.extend(verdicts.filter(|_| is_open(&cells)).map(|sentence| (cells, sentence)));
             }
             said.supported.extend(readings);
         }
+    }
+    lead(&mut said, hypothesis::assess(case, &own));
+    for metric in &case.primary {
+        gather(&mut said.headline, metric, &open);
     }
     let once = own.iter().find(|c| c.primary && c.verdict.is_once());
     said.headline.extend(once.and_then(|c| {
@@ -93,6 +102,37 @@ pub fn conclude(
     }
     said.unsupported.extend(undermined(traps));
     said
+}
+
+/// Makes one sentence of those about one metric that leave everything open, for every candidate against one baseline.
+fn gather(headline: &mut Vec<Sentence>, metric: &str, open: &[(Vec<&Comparison>, Sentence)]) {
+    let is_of = |cells: &[&Comparison]| cells.first().is_some_and(|c| c.metric == metric);
+    let pairs: Vec<(&[&Comparison], &Sentence)> = open
+        .iter()
+        .filter(|(cells, sentence)| is_of(cells) && headline.contains(sentence))
+        .map(|(cells, sentence)| (cells.as_slice(), sentence))
+        .collect();
+    let mut baselines: Vec<&str> =
+        pairs.iter().filter_map(|(cells, _)| cells.first()).map(|c| c.baseline.as_str()).collect();
+    baselines.dedup();
+    let ([_, _, ..], [_], Some(one)) = (&pairs[..], &baselines[..], open_for_all(&pairs)) else { return };
+    let at =
+        headline.iter().position(|sentence| pairs.iter().any(|(_, own)| *own == sentence)).unwrap_or(headline.len());
+    headline.retain(|sentence| !pairs.iter().any(|(_, own)| *own == sentence));
+    headline.insert(at.min(headline.len()), one);
+}
+
+/// Puts the hypotheses first. A sentence that one of them holds already would say the same again.
+fn lead(said: &mut Conclusions, assessed: Vec<(HypothesisReport, Sentence)>) {
+    let (hypotheses, sentences): (Vec<_>, Vec<_>) = assessed.into_iter().unzip();
+    let covered = |sentence: &Sentence| {
+        // Two pairs of arms may rest on cells of the same names, so the words decide too.
+        let holds = |own: &Sentence| own.because == sentence.because && own.text.contains(&sentence.text);
+        sentences.iter().any(|own| !own.because.is_empty() && holds(own))
+    };
+    said.headline.retain(|sentence| !covered(sentence));
+    said.headline.splice(0..0, sentences);
+    said.hypotheses = hypotheses;
 }
 
 fn questions<'a>(comparisons: &[&'a Comparison]) -> Vec<(&'a str, &'a str)> {

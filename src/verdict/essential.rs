@@ -33,7 +33,7 @@ pub fn rows(case: &Case<'_>, groups: &[Group]) -> Vec<Essential> {
     rows
 }
 
-fn figure(
+pub(super) fn figure(
     case: &Case<'_>,
     cell: Option<&Cell<'_>>,
     (model, workload, environment): (&str, &str, &str),

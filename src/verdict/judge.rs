@@ -20,8 +20,8 @@ use super::report::{
 };
 use super::trap::{self, Derived};
 use super::{
-    CellValues, Settings, Study, across, conclusion, criteria, essential, family, finish, history, next, order,
-    pairing, pool, published,
+    CellValues, Settings, Study, across, conclusion, criteria, essential, family, finish, history, measured, next,
+    order, pairing, pool, published,
 };
 use crate::model::{Facts, Metric, Run, Status, known_extra};
 
@@ -143,6 +143,16 @@ fn round(study: &Study, cells: &[CellValues], round: &Round<'_>, step: &(dyn Fn(
     }
     analysis.to_compare = next::to_compare(study, !analysis.comparisons.is_empty());
     analysis.across = across::report(&cases, round);
+    for case in &cases {
+        let name = &case.campaign.name;
+        let report = analysis.campaigns.iter_mut().find(|report| report.name == *name);
+        // Where anything is compared, the verdicts are the answer.
+        let Some(report) = report.filter(|_| !analysis.comparisons.iter().any(|c| c.campaign == *name)) else {
+            continue;
+        };
+        report.measured = measured::rows(case, &analysis.across.places, &analysis.costs, &groups);
+        report.headline.extend(measured::sentences(&report.measured));
+    }
     analysis.best_batches = cost::best_batches(&analysis.costs, &study.facts.limits);
     analysis.machines = cost::machine_against_machine(&analysis.costs, settings);
     analysis.references = reference::beside(&study.facts, &analysis.costs);
@@ -317,6 +327,7 @@ fn report_campaign(
                 order::of(model, workload, &runs)
             })
             .collect(),
+        hypotheses: said.hypotheses,
         headline: said.headline,
         supported: said.supported,
         unsupported: said.unsupported,
@@ -326,6 +337,7 @@ fn report_campaign(
         criteria: criteria::assess(case, groups, comparisons),
         compare_by: campaign.compare_by.clone(),
         essentials: essential::rows(case, groups),
+        measured: Vec::new(),
         archive_sha256: campaign.archive_sha256.clone(),
     }
 }

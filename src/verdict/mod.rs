@@ -25,6 +25,7 @@ pub mod group;
 pub mod history;
 pub mod judge;
 pub mod mark;
+pub mod measured;
 mod memory;
 pub mod next;
 pub mod number;

@@ -7,14 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Study;
 use super::number::list;
-use crate::model::{Campaign, Run, without_quantisation};
+use crate::model::{Campaign, Direction, Metric, Run, without_quantisation};
 
 /// Names in the sentence; more are counted.
 const MOST: usize = 3;
 
 /// The sentence, where no two arms of one model and workload met.
 pub fn to_compare(study: &Study, compared: bool) -> Option<String> {
-    if compared || study.runs.is_empty() {
+    // Telemetry or a server's log alone hold nothing that could be better or worse.
+    if compared || !study.runs.iter().any(has_a_winner) {
         return None;
     }
     let by_quantisation = study.campaigns.iter().find_map(|campaign| {
@@ -51,6 +52,11 @@ pub fn to_compare(study: &Study, compared: bool) -> Option<String> {
          above both, and add --arms-by-folder."
             .to_owned(),
     )
+}
+
+fn has_a_winner(run: &Run) -> bool {
+    let wins = |name: &str| Metric::find(name).is_some_and(|metric| metric.direction != Direction::Neutral);
+    run.readings.iter().any(|reading| reading.value.is_finite() && wins(&reading.metric))
 }
 
 /// Values of a label by which runs of one model differ; the models without their quantisation where that is the label.

@@ -27,7 +27,7 @@ pub fn run(id: &str) -> Run {
         telemetry: Vec::new(),
         course: Course::default(),
         setup: Setup::default(),
-        source: Source { path: format!("{id}.json"), format: "test".to_owned(), sha256: String::new() },
+        source: Source { path: format!("{id}.json"), format: "test".to_owned(), sha256: String::new(), joined: None },
         files: Vec::new(),
     }
 }

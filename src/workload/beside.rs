@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::Outcome;
-use crate::archive::manifest::WindowWire;
+use crate::archive::manifest::{ReportWire, WindowWire};
 use crate::env::Place;
 use crate::host::Host;
 
@@ -96,6 +96,7 @@ impl Outcome {
         self.checks.extend(other.checks);
         self.reports.extend(other.reports);
         self.faults.extend(other.faults);
+        self.failed.extend(other.failed);
         self.marks.extend(other.marks);
         let (seen, more) = (&mut self.seen, other.seen);
         seen.model_id = seen.model_id.take().or(more.model_id);
@@ -114,5 +115,56 @@ impl Outcome {
         ] {
             *hole = hole.or(value);
         }
+        self.settle_parts();
+    }
+
+    /// Writes on each report why its part failed. Where none is left, the whole failed.
+    fn settle_parts(&mut self) {
+        for (part, why) in std::mem::take(&mut self.failed) {
+            let mut named = self.reports.iter_mut().filter(|report| report.test.as_ref() == Some(&part));
+            match named.next() {
+                Some(report) if report.failure.is_none() => {
+                    report.failure = Some(why.clone());
+                    self.marks.push(format!("{part} failed: {why}"));
+                }
+                Some(_) => {}
+                // Nothing was read of it.
+                None => self.faults.push(format!("{part}: {why}")),
+            }
+        }
+        if !self.reports.is_empty() && self.reports.iter().all(|report| report.failure.is_some()) {
+            let of = |report: &ReportWire| report.test.clone().zip(report.failure.clone());
+            let all = self.reports.iter().filter_map(of).map(|(part, why)| format!("{part}: {why}"));
+            self.faults.extend(all);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(tests: &[&str], failed: &[(&str, &str)]) -> Outcome {
+        let report = |test: &&str| ReportWire { test: Some((*test).to_owned()), ..ReportWire::default() };
+        let mut outcome = Outcome { reports: tests.iter().map(report).collect(), ..Outcome::default() };
+        let failed = failed.iter().map(|(part, why)| ((*part).to_owned(), (*why).to_owned())).collect();
+        outcome.join(Outcome { failed, ..Outcome::default() });
+        outcome
+    }
+
+    #[test]
+    fn a_point_that_fails_leaves_the_others_as_they_are() {
+        let outcome = with(&["c1", "c4"], &[("c4", "1 of 32 requests failed")]);
+        assert_eq!(outcome.faults, Vec::<String>::new());
+        assert_eq!(outcome.marks, ["c4 failed: 1 of 32 requests failed"]);
+        let failures: Vec<Option<&str>> = outcome.reports.iter().map(|report| report.failure.as_deref()).collect();
+        assert_eq!(failures, [None, Some("1 of 32 requests failed")]);
+    }
+
+    #[test]
+    fn a_run_without_a_point_that_stands_has_failed() {
+        let outcome = with(&["c1", "c4"], &[("c1", "a"), ("c4", "b"), ("c4", "b again")]);
+        assert_eq!(outcome.faults, ["c1: a", "c4: b"]);
+        assert_eq!(with(&["c1"], &[("c9", "never sent")]).faults, ["c9: never sent"], "nothing was read of it");
     }
 }

@@ -142,7 +142,7 @@ impl Workload for Command {
             .iter()
             .map(|(name, text)| Ok((name.clone(), text.fill(cell, work)?)))
             .collect::<Result<_, Error>>()?;
-        Ok(Invocation { argv, env })
+        Ok(Invocation { argv, env, ..Invocation::default() })
     }
 
     fn asked(&self, cell: &Cell<'_>) -> SeenWire {

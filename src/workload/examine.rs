@@ -103,9 +103,12 @@ impl Outcome {
         }
         self.marks.extend(report.notes.iter().map(|note| format!("{path}: {note}")));
         for part in &report.parts {
-            if let Some(why) = &part.failure {
-                let name = part.name.as_deref().map_or_else(String::new, |name| format!("{name}: "));
-                self.faults.push(format!("{name}{why}"));
+            match (&part.failure, &setting.test, &part.name) {
+                (None, ..) => {}
+                // One load of several, each with a file of its own.
+                (Some(why), Some(test), _) => self.failed.push((test.clone(), why.clone())),
+                (Some(why), None, Some(name)) => self.faults.push(format!("{name}: {why}")),
+                (Some(why), None, None) => self.faults.push(why.clone()),
             }
         }
     }
@@ -181,7 +184,8 @@ impl Outcome {
         self.check_text(item, asked.as_deref(), ran.as_ref().map(|(text, source)| (text.as_str(), *source)), same);
     }
 
-    /// Checks the model that every report names, one check for each name that differs. An engine that was given a folder names the folder.
+    /// Checks the model that every report names, one check for each name that differs. An engine that was given a folder names the folder:
+    /// it is then the model of that folder that was seen.
     pub fn check_model(&mut self, asked: Option<&str>, path: Option<&str>, read: &[Read]) {
         let same = |asked: &str, ran: &str| {
             ran == asked || path.is_some_and(|path| path.trim_end_matches('/') == ran.trim_end_matches('/'))
@@ -195,6 +199,10 @@ impl Outcome {
         let mut told: BTreeSet<&str> = BTreeSet::new();
         if names.is_empty() {
             self.check_text("model_id", asked, None, same);
+        }
+        if let Some(asked) = asked.filter(|asked| !names.is_empty() && names.iter().all(|(name, _)| same(asked, name)))
+        {
+            self.seen.model_id = Some(asked.to_owned());
         }
         for (name, source) in names {
             if told.insert(name) {

@@ -48,6 +48,7 @@ impl ReportSetting {
             parser: self.parser.clone(),
             patterns: self.patterns.clone(),
             test: self.test.clone(),
+            failure: None,
         }
     }
 }

@@ -129,6 +129,8 @@ pub struct Outcome {
     pub reports: Vec<ReportWire>,
     /// Why it counts as failed: a file missing, unreadable, too few iterations.
     pub faults: Vec<String>,
+    /// Parts that failed by themselves, by the name of their report's test, with the reason. Other parts stand.
+    pub failed: Vec<(String, String)>,
     /// Marks that do not fail it, e.g. outliers among its iterations.
     pub marks: Vec<String>,
 }

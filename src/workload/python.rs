@@ -306,7 +306,7 @@ impl Workload for Python {
         let mut argv = self.program.iter().map(|text| text.fill(cell, work)).collect::<Result<Vec<_>, _>>()?;
         argv.push(work.join(DRIVER_FILE).display().to_string());
         let filled = self.env.iter().map(|(name, text)| Ok((name.clone(), text.fill(cell, work)?)));
-        Ok(Invocation { argv, env: filled.collect::<Result<_, Error>>()? })
+        Ok(Invocation { argv, env: filled.collect::<Result<_, Error>>()?, ..Invocation::default() })
     }
 
     fn asked(&self, cell: &Cell<'_>) -> SeenWire {

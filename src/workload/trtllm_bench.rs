@@ -197,16 +197,20 @@ impl Workload for TrtllmBench {
         for text in &self.wanted.prepare {
             argv.push(text.fill(cell, work).ok()?);
         }
-        Some(Invocation { argv, env: self.variables(cell, work).ok()? })
+        Some(Invocation { argv, env: self.variables(cell, work).ok()?, ..Invocation::default() })
     }
 
     fn prepare(&self, cell: &Cell<'_>, work: &Path) -> Result<Option<Invocation>, Error> {
         let Some(argv) = self.wanted.prepare(cell, work)? else { return Ok(None) };
-        Ok(Some(Invocation { argv, env: self.variables(cell, work)? }))
+        Ok(Some(Invocation { argv, env: self.variables(cell, work)?, ..Invocation::default() }))
     }
 
     fn measure(&self, cell: &Cell<'_>, work: &Path) -> Result<Invocation, Error> {
-        Ok(Invocation { argv: self.wanted.measure(cell, work)?, env: self.variables(cell, work)? })
+        Ok(Invocation {
+            argv: self.wanted.measure(cell, work)?,
+            env: self.variables(cell, work)?,
+            ..Invocation::default()
+        })
     }
 
     fn asked(&self, cell: &Cell<'_>) -> SeenWire {

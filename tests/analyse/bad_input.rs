@@ -122,7 +122,7 @@ fn an_empty_input_is_exit_code_5_with_a_sentence_on_what_was_expected() {
     fs::create_dir_all(folder.path().join("in")).expect("a folder");
     for (what, words) in [
         ("no file", &["nothing to read in 'in'", "expected a folder with a table (runs.csv)"][..]),
-        ("files without a run", &["no run found in 'in'", "1 files were looked at", "runs.csv"]),
+        ("files without a run", &["no run found in 'in'", "1 file was looked at", "runs.csv"]),
     ] {
         if what != "no file" {
             folder.put("in/README.md", "# nothing\n");

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use crate::files::files_below;
 use crate::folder::Folder;
-use crate::program::{repository, run_in};
+use crate::program::run_in;
 use crate::unzip::unzip;
-use crate::{analyse, published_site};
+use crate::{analyse, published_site, studies};
 
 fn read(path: &str) -> Vec<u8> {
     fs::read(published_site().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
@@ -110,7 +110,7 @@ fn the_site_in_one_file_is_the_site_and_verifies_by_itself() {
     for (path, bytes) in &inside {
         folder.put(&format!("site/{path}"), bytes);
     }
-    run_in(folder.path(), &["verify", "site"], &[]).expect(0).complains(&["all fit"]);
+    run_in(folder.path(), &["verify", "site"], &[]).expect(0).complains(&["all match"]);
 }
 
 #[test]
@@ -181,8 +181,8 @@ fn every_drawing_is_a_file_with_both_themes_and_its_page_leads_to_it() {
 #[test]
 fn the_published_site_is_what_its_archive_gives() {
     let site = published_site().to_str().expect("UTF-8");
-    let ending = run_in(repository(), &["verify", site, "--archive", "data"], &[]).expect(0);
-    ending.complains(&["recomputed with the settings of the site: all", "all fit"]);
+    let ending = run_in(studies(), &["verify", site, "--archive", "data"], &[]).expect(0);
+    ending.complains(&["recomputed with the settings of the site: all", "all match"]);
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn a_number_that_was_changed_with_its_hash_is_found_by_making_the_analysis_again
     folder.put("in/study/runs.csv", table);
     analyse(&folder, &["--margin", "e2e_latency_ms=7", "--baseline", "box"]).expect(0);
     let verify = |code, more: &[&str]| run_in(folder.path(), &[&["verify", "site"], more].concat(), &[]).expect(code);
-    verify(0, &["--archive", "in"]).complains(&["all fit"]);
+    verify(0, &["--archive", "in"]).complains(&["all match"]);
     // A forger changes the number and the hash of its file.
     let path = folder.path().join("site/data/analysis.json");
     let text = fs::read_to_string(&path).expect("JSON");
@@ -207,7 +207,7 @@ fn a_number_that_was_changed_with_its_hash_is_found_by_making_the_analysis_again
     let hash = |text: &str| sparkbench::archive::hash(text.as_bytes());
     let listed = fs::read_to_string(&sums).expect("a list");
     fs::write(&sums, listed.replace(&hash(&text), &hash(&forged))).expect("written");
-    verify(0, &[]).complains(&["all fit"]);
+    verify(0, &[]).complains(&["all match"]);
     let ending = verify(5, &["--archive", "in"]);
     assert!(
         ending.out.contains("data/analysis.json  /runs[a0|study|m|w|native]/metrics/e2e_latency_ms: the site says 9.5, the archive gives 10.5"),

@@ -34,19 +34,43 @@ mod site;
 use program::{repository, run_in};
 use report::Report;
 
-/// The README's command with nothing changed but where the site goes: made once, read by every test that only looks.
+/// A folder with the two studies of `data/` that are tables of other programs. The third is a hundred times as large; the test of the
+/// README makes the site of all.
+static STUDIES: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = made_folder("studies");
+    for study in ["facts", "h200-chroot", "phase1"] {
+        let name = format!("data/{study}");
+        for (path, bytes) in files::files_below(&repository().join(&name)) {
+            let to = folder.join(&name).join(path);
+            std::fs::create_dir_all(to.parent().expect("a folder")).expect("a folder is made");
+            std::fs::write(to, bytes).expect("a file is written");
+        }
+    }
+    folder
+});
+
+/// The README's command with nothing changed but where it runs and where the site goes: made once, read by every test that only looks.
 static PUBLISHED: LazyLock<(PathBuf, String)> = LazyLock::new(|| {
-    let site = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("analyse-published-{}", std::process::id()));
-    let ending = run_in(repository(), &["analyse".as_ref(), "--site".as_ref(), site.as_os_str()], &[]).expect(0);
+    let site = made_folder("published");
+    let ending = run_in(studies(), &["analyse".as_ref(), "--site".as_ref(), site.as_os_str()], &[]).expect(0);
     (site, ending.err)
 });
 
-/// Folder of the site of `data/`.
+fn made_folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("analyse-{name}-{}", std::process::id()))
+}
+
+/// The folder that `data/` of two studies stands in.
+fn studies() -> &'static Path {
+    &STUDIES
+}
+
+/// Folder of the site of two studies.
 fn published_site() -> &'static Path {
     &PUBLISHED.0
 }
 
-/// The analysis of `data/`.
+/// The analysis of two studies.
 fn published() -> &'static Report {
     static REPORT: LazyLock<Report> = LazyLock::new(|| Report::of_site(published_site()));
     &REPORT

@@ -2,7 +2,7 @@
 
 use crate::analyse;
 use crate::folder::Folder;
-use crate::program::{repository, run_in};
+use crate::program::{FEW, repository, run_in};
 use crate::report::{Report, kind, list, number, text, texts};
 
 /// Two environments, twelve runs each in turn; the candidate takes about 1 % longer.
@@ -25,6 +25,20 @@ fn put(name: &str) -> Folder {
 fn report(folder: &Folder, more: &[&str]) -> Report {
     analyse(folder, &[&["--quiet"], more].concat()).expect(0);
     Report::of_site(&folder.path().join("site"))
+}
+
+/// Issue 15, point 18: after `collect`, `analyse` without a path looked for a folder that nobody had made.
+#[test]
+fn without_a_path_the_folder_of_collect_is_read_where_there_is_no_data() {
+    let folder = Folder::new("analyse-usual");
+    let table =
+        |centre: u32| format!("environment,model,workload,ttft_ms\nnative,m,w,{centre}\nnative,m,w,{centre}.5\n");
+    folder.put("archive/one/runs.csv", table(100));
+    let ending = run_in(folder.path(), &[&["analyse"][..], &FEW].concat(), &[]).expect(0);
+    assert!(ending.out.contains("2 runs") || ending.err.contains("2 runs"), "{}{}", ending.out, ending.err);
+    folder.put("data/runs.csv", "environment,model,workload,ttft_ms\nnative,m,w,1\nnative,m,w,2\nnative,m,w,3\n");
+    let ending = run_in(folder.path(), &[&["analyse"][..], &FEW].concat(), &[]).expect(0);
+    assert!(ending.out.contains("3 runs") || ending.err.contains("3 runs"), "{}{}", ending.out, ending.err);
 }
 
 #[test]
@@ -211,7 +225,7 @@ fn what_no_file_says_is_asked_once_and_written_as_a_file_to_fill_in() {
     let asked = said.lines().filter(|line| line.contains("says no environment")).count();
     assert!(asked == 1 && said.contains("1 file (t/runs.csv) says no environment"), "{said}");
     let blank = std::fs::read_to_string(folder.path().join("blank.toml")).expect("it was written");
-    assert!(blank.contains("glob = \"t/runs.csv\"\nenvironment = \"\""), "{blank}");
+    assert!(blank.contains("glob = \"t/runs.csv\"\n") && blank.contains("\nenvironment = \"\""), "{blank}");
     folder.put("filled.toml", blank.replace("environment = \"\"", "environment = \"native\""));
     let said = analyse(&folder, &["--labels", "filled.toml"]).expect(0).err;
     assert!(!said.contains("says no environment"), "{said}");

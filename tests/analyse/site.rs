@@ -7,9 +7,9 @@ use sha2::{Digest, Sha256};
 
 use crate::files::files_below;
 use crate::folder::Folder;
-use crate::program::{FEW, repository, run_in};
+use crate::program::{FEW, run_in};
 use crate::report::{list, text};
-use crate::{PUBLISHED, published, published_site, site_check};
+use crate::{PUBLISHED, published, published_site, site_check, studies};
 
 fn text_of<'f>(files: &'f BTreeMap<String, Vec<u8>>, path: &str) -> &'f str {
     std::str::from_utf8(files.get(path).unwrap_or_else(|| panic!("no {path}"))).expect("UTF-8")
@@ -100,7 +100,7 @@ fn the_hashes_are_right_and_cover_every_other_file() {
 
 #[test]
 fn the_inputs_are_every_file_of_data_with_its_hash() {
-    let data = files_below(&repository().join("data"));
+    let data = files_below(&studies().join("data"));
     let inputs = list(&published().0, "inputs");
     let listed: Vec<&str> = inputs.iter().map(|input| text(input, "path")).collect();
     assert_eq!(listed, data.keys().map(String::as_str).collect::<Vec<_>>());
@@ -122,8 +122,7 @@ fn the_same_input_gives_the_same_bytes_on_one_thread_and_on_many_and_over_an_old
     let write = |site: &std::path::Path, threads: &str| {
         let arguments = [&["analyse", "--quiet", "--site", site.to_str().expect("UTF-8")], &FEW[..]].concat();
         let ending =
-            run_in(repository(), &arguments, &[("RAYON_NUM_THREADS", threads), ("POLARS_MAX_THREADS", threads)])
-                .expect(0);
+            run_in(studies(), &arguments, &[("RAYON_NUM_THREADS", threads), ("POLARS_MAX_THREADS", threads)]).expect(0);
         assert_eq!((ending.out.as_str(), ending.err.as_str()), ("", ""), "--quiet says nothing");
         files_below(site)
     };

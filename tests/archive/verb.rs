@@ -22,7 +22,7 @@ fn an_archive_that_fits_is_told_in_one_line_and_one_that_does_not_by_every_path(
     fits.complains(&[
         "archive, a sealed campaign; of 3 planned runs 2 done, 1 failed, 1 interrupted;",
         "files,",
-        "all fit",
+        "all match",
     ]);
     fs::write(path.join("runs/r1/stdout.log"), "other").unwrap();
     fs::remove_file(path.join("runs/r2/telemetry.csv")).unwrap();
@@ -47,10 +47,46 @@ fn an_archive_that_fits_is_told_in_one_line_and_one_that_does_not_by_every_path(
 #[test]
 fn what_is_no_archive_is_refused() {
     let folder = Folder::new("archive-verb-none");
-    verify(folder.path(), &["."]).expect(5).complains(&["neither an archive nor a site", "try:"]);
+    verify(folder.path(), &["."]).expect(5).complains(&["holds no archive, no site and no file", "try:"]);
     verify(folder.path(), &["nowhere"]).expect(5).complains(&["cannot open 'nowhere'"]);
     let path = complete(folder.path());
-    verify(&path, &[".", "--archive", "."]).expect(2).complains(&["is an archive, not a site"]);
+    verify(&path, &[".", "--archive", "."]).expect(2).complains(&["is not a site"]);
+}
+
+/// Issue 15, point 18: `verify data` in the workflow of `init` ended with an error, since `data` is a folder of archives.
+#[test]
+fn in_a_folder_every_archive_is_verified_and_what_no_hash_covers_is_said() {
+    let folder = Folder::new("archive-verb-folder");
+    let path = complete(folder.path());
+    folder.put("all/table/runs.csv", "environment,ttft_ms\nnative,1\n");
+    let none = verify(folder.path(), &["all"]).expect(0);
+    none.complains(&[
+        "'table/runs.csv' is in no archive",
+        "all, a folder of 0 archives; 0 files, 0.0 KiB: nothing to verify",
+    ]);
+    fs::create_dir_all(folder.path().join("all/deep")).unwrap();
+    fs::rename(&path, folder.path().join("all/deep/one")).unwrap();
+    fs::rename(complete(folder.path()), folder.path().join("all/two")).unwrap();
+    let fits = verify(folder.path(), &["all"]).expect(0);
+    fits.complains(&[
+        "all/deep/one, a sealed campaign; of 3 planned runs 2 done, 1 failed, 1 interrupted;",
+        "all/two, a sealed campaign;",
+        "all, a folder of 2 archives; of 6 planned runs 4 done, 2 failed, 2 interrupted;",
+        "all match",
+        "'table/runs.csv' is in no archive: it has no recorded hash",
+    ]);
+    fs::write(folder.path().join("all/two/runs/r1/stdout.log"), "other").unwrap();
+    let ending = verify(folder.path(), &["all", "--json"]).expect(5);
+    let value: serde_json::Value = serde_json::from_str(&ending.out).unwrap();
+    assert_eq!((&value["state"], &value["fits"]), (&"folder".into(), &false.into()));
+    assert_eq!(value["flaws"][0]["path"], "two/runs/r1/stdout.log");
+    let archives: Vec<_> = value["archives"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (&one["path"], one["flaws"].as_array().unwrap().len()))
+        .collect();
+    assert_eq!(archives, [(&"deep/one".into(), 0), (&"two".into(), 1)]);
 }
 
 /// A site as `analyse` writes it, made from the folder `input`.

@@ -133,3 +133,31 @@ fn docker(arguments: &[&str]) -> String {
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
+
+#[test]
+fn the_result_of_another_client_is_read_by_its_look_and_keeps_the_labels_of_the_suite() {
+    let folder = Folder::new("asked-by-look");
+    let result = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/ingest/formats/vllm-bench-serve/detailed.json");
+    folder.put("result.json", std::fs::read_to_string(result).unwrap());
+    folder.put("nothing.json", "{\"no\": \"result\"}");
+    let workload = |name: &str, path: &str| {
+        format!(
+            "[workloads.{name}]\nkind = \"command\"\ncommand = [\"/bin/cat\", \"{{work}}/{path}\"]\nassets = [\"{path}\"]\n\
+             reports = [{{ path = \"{path}\", parser = \"by-look\" }}]\nexpected_s = 0.1\n"
+        )
+    };
+    let loads = [workload("c4", "result.json"), workload("none", "nothing.json")].concat();
+    folder.put("suite.toml", format!("{}[environments.native]\n{loads}{LENIENT}", head(1)));
+    collect(&folder, &[], &[]).expect(4);
+    verifies(&folder);
+    let all = runs(&folder);
+    let why = failure(&all["002-native-none-none-r01"]);
+    assert!(why.contains("nothing.json"), "{why}");
+    let found = sparkbench::archive::discover(&[folder.path().join("archive")]).unwrap();
+    let intake = sparkbench::ingest::all(&found, &sparkbench::ingest::Options::default()).unwrap();
+    let run = intake.runs.iter().find(|run| run.workload == "c4").expect("the run of the client");
+    assert_eq!((run.environment.as_str(), run.setup.tool.as_deref()), ("native", Some("vllm-bench-serve")));
+    assert!(run.value("ttft_ms").is_some() && run.value("output_throughput_tok_s").is_some(), "{:?}", run.readings);
+    let spent = sparkbench::model::known_extra::number(run, &[sparkbench::model::known_extra::PROCESSOR_S]);
+    assert!(spent.is_some_and(|seconds| (0.0..10.0).contains(&seconds)), "{spent:?}");
+}

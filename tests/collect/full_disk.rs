@@ -197,3 +197,74 @@ fn an_archive_that_goes_away_during_a_run_is_told_and_leaves_no_process() {
     expect_no_process(&id);
     assert!(!archive.join("seal.json").exists() && complete(&archive).is_empty(), "no archive without a journal");
 }
+
+/// Issue 15: a load whose disk filled printed no figures.
+#[test]
+fn a_load_whose_disk_fills_prints_the_figures_so_far_the_error_and_ends_with_5() {
+    use sparkbench::mock::{self, Settings};
+    let folder = Folder::new("full-disk-load");
+    let Some(disk) = Disk::new(folder.path().join("disk"), 200) else { return };
+    let running = mock::start(Settings { ttft_ns: 1_000_000, itl_ns: 100_000, ..Settings::default() }).unwrap();
+    let address = format!("http://{}", running.address());
+    let scratch = disk.0.display().to_string();
+    let load = |more: &[&str]| {
+        let shared = ["load", "--url", &address, "--osl", "128", "--requests", "4000", "--json", "so-far.json"];
+        run_in(folder.path(), &[&shared[..], more].concat(), &[("TMPDIR", &scratch)]).expect(5)
+    };
+    let one = load(&["--concurrency", "16"]);
+    one.complains(&["cannot write the records of the load", "No space left on device", "TMPDIR"]);
+    for word in ["answered", "ttft_ms", "output tok/s", "not valid: cannot write the records"] {
+        assert!(one.out.contains(word), "{word} is not in\n{}", one.out);
+    }
+    let text = fs::read_to_string(folder.path().join("so-far.json")).unwrap();
+    let found: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let (completed, n) = (found["completed"].as_u64().unwrap(), found["itl_ms"]["n"].as_u64().unwrap());
+    assert!((1..4000).contains(&completed) && found["valid"].as_bool() == Some(false), "{found:#}");
+    // Every answer that counts has all its chunks, those among them that the disk did not take.
+    assert_eq!((found["output_tokens"].as_u64(), n), (Some(completed * 128), completed * 127), "{found:#}");
+    let several = load(&["--concurrency", "16,32"]);
+    assert!(several.out.lines().any(|line| line.starts_with("c16 ") && line.ends_with("not valid")), "{}", several.out);
+    several.complains(&["measured before the error: 1"]);
+    running.stop().unwrap();
+}
+
+/// Issue 15: a load was told to use `--resume`, `check SUITE` and `disk_free_min_gib`, and has none of them.
+#[test]
+fn what_an_archived_load_is_advised_to_do_exists_and_works() {
+    use sparkbench::mock::{self, Settings};
+    let folder = Folder::new("advice-of-load");
+    let running = mock::start(Settings { ttft_ns: 1_000_000, itl_ns: 100_000, ..Settings::default() }).unwrap();
+    let address = format!("http://{}", running.address());
+    let help = run_in(folder.path(), &["load", "--help"], &[]).expect(0).out;
+    let load = |more: &[&str]| {
+        let shared = ["load", "--url", &address, "--osl", "8", "--requests", "4"];
+        run_in(folder.path(), &[&shared[..], more].concat(), &[])
+    };
+    let advised = |ending: Ending, wanted: &str| {
+        ending.complains(&[wanted]);
+        for foreign in ["--resume", "check SUITE", "disk_free_min_gib", "[gates]"] {
+            assert!(!ending.err.contains(foreign), "a load has no {foreign}:\n{}", ending.err);
+        }
+        let words = ending.err.split(|c: char| c.is_whitespace() || "(),".contains(c));
+        for option in words.filter(|word| word.starts_with("--")) {
+            assert!(help.contains(&format!("{option} ")), "{option} is no option of load:\n{}", ending.err);
+        }
+    };
+    // A folder that holds a campaign, and one that holds something else.
+    load(&["--archive", "one"]).expect(0);
+    advised(load(&["--archive", "one"]).expect(2), "--archive ANOTHER-FOLDER");
+    fs::create_dir(folder.path().join("mine")).unwrap();
+    fs::write(folder.path().join("mine/notes.txt"), "mine").unwrap();
+    advised(load(&["--archive", "mine"]).expect(2), "--archive ANOTHER-FOLDER");
+    load(&["--archive", "another"]).expect(0);
+    let Some(disk) = Disk::new(folder.path().join("disk"), 200) else { return };
+    let small = disk.0.join("archive").display().to_string();
+    advised(load(&["--archive", &small]).expect(3), "leave --archive out");
+    load(&[]).expect(0);
+    // A disk that cannot be written at all.
+    disk.again("ro");
+    let ending = load(&["--archive", &small]);
+    assert!(matches!(ending.code, Some(3 | 5)), "{ending:?}");
+    advised(ending, "--archive");
+    running.stop().unwrap();
+}

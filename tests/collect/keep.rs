@@ -37,6 +37,38 @@ fn files_that_are_not_kept_are_named_with_size_and_hash_and_reason() {
     assert!(work.join("kept.txt").exists() && !work.join("large.bin").exists() && !work.join("cache").exists());
 }
 
+#[test]
+fn packed_files_are_read_as_they_were_and_fit_their_hashes() {
+    let read = |pack: &str| {
+        let folder = Folder::new(&format!("keep-pack-{}", pack.len()));
+        folder.put("say.sh", "#!/bin/sh\necho ttft_ms=1.5\necho kept > note.txt\n");
+        folder.put(
+            "suite.toml",
+            format!(
+                "{}[environments.native]\n[workloads.job]\nkind = \"command\"\ncommand = [\"/bin/sh\", \"{{work}}/say.sh\"]\n\
+                 assets = [\"say.sh\"]\nreports = [{{ path = \"stdout\", parser = \"lines\" }}]\n\
+                 [retention]\npack = [{pack}]\n{LENIENT}",
+                head(1)
+            ),
+        );
+        collect(&folder, &[], &[]).expect(0);
+        verifies(&folder);
+        let run = archive(&folder).join("runs/001-native-none-job-r01");
+        let packed = (run.join("stdout.log.gz").exists(), run.join("stdout.log").exists());
+        let found = sparkbench::archive::discover(&[archive(&folder)]).unwrap();
+        let runs = sparkbench::ingest::all(&found, &sparkbench::ingest::Options::default()).unwrap().runs;
+        let figures: Vec<_> =
+            runs.iter().flat_map(|run| &run.readings).map(|it| (it.metric.clone(), it.value)).collect();
+        (packed, figures)
+    };
+    let (plain, figures) = read("");
+    let (packed, same) = read("\"*.log\", \"work/**\"");
+    assert_eq!((plain, packed), ((false, true), (true, false)));
+    assert!(figures.contains(&("ttft_ms".to_owned(), 1.5)), "{figures:?}");
+    let of_program = |all: &[(String, f64)]| all.iter().filter(|it| it.0 == "ttft_ms").cloned().collect::<Vec<_>>();
+    assert_eq!(of_program(&same), of_program(&figures));
+}
+
 /// Drops the page cache of the machine that it runs on, which slows others on it for a moment and harms nothing.
 #[test]
 fn a_page_cache_that_is_dropped_is_recorded_with_what_it_held() {

@@ -298,6 +298,59 @@ fn a_server_is_loaded_in_every_environment_that_there_is() {
     expect_no_process(&left::archive_id(&archive(&folder)).unwrap());
 }
 
+/// Issue 15, point 18: the suite of `init` had one environment and a workload that needs a GPU.
+#[test]
+fn the_suite_of_init_runs_once_the_path_of_a_model_is_filled_in() {
+    let folder = Folder::new("serve-starter");
+    // What stands for vLLM: it takes vLLM's options, wants the weights where it was told, and answers at known times.
+    let engine = |program: &str| {
+        format!(
+            "#!/bin/sh\ncat \"$2/config.json\" || exit 3\nexec {program} mock --host \"$4\" --port \"$6\" --model \"$2\" --ttft-ms 5 --itl-ms 1\n"
+        )
+    };
+    let roots = crate::roots::make_with(folder.path(), &|root| {
+        install(root);
+        crate::scene::script(&folder, "root/bin/vllm", &engine("/bin/sparkbench"));
+    });
+    let Some((_, image)) = roots.environments.split_once("[environments.docker]\nimage = \"") else { return };
+    crate::scene::script(&folder, "bin/vllm", &engine(env!("CARGO_BIN_EXE_sparkbench")));
+    folder.put("model/config.json", "{}");
+    run_in(folder.path(), &["init", "--source", ""], &[]).expect(0).complains(&["fill in the path of a model"]);
+    let path = folder.path().join("model");
+    let text = fs::read_to_string(folder.path().join("suite.toml")).unwrap();
+    let text = text.replace("/path/to/model", path.to_str().unwrap());
+    // The image of the test in place of vLLM's, one repeat, and gates that a busy machine without a GPU can hold.
+    let text = text
+        .replace("vllm/vllm-openai:latest", image.split('"').next().unwrap())
+        .replace("\nrepeats = 10", "\nrepeats = 1");
+    let text = text.replace("\"--gpus=all\", ", "").replace("# gpu_required = true", "gpu_required = false");
+    let lenient = [
+        "cooldown_min_s = 0",
+        "host_load_max_per_core = false",
+        "memory_available_min_gib = false",
+        "disk_free_min_gib = 0",
+    ];
+    let text = text.replace("\n[gates]\n", &format!("\n[gates]\n{}\n", lenient.join("\n")));
+    folder.put(
+        "suite.toml",
+        text.replace("\n[watchdogs]\n", "\n[watchdogs]\nmemory_floor_gib = false\nkernel_log = false\n"),
+    );
+    collect(&folder, &[], &[("PATH", &crate::scene::path_with(&folder.path().join("bin")))]).expect(0);
+    let runs = runs(&folder);
+    assert_eq!(
+        runs.keys().filter(|name| name.contains("native") || name.contains("docker")).count(),
+        2,
+        "{:?}",
+        runs.keys()
+    );
+    for (name, run) in &runs {
+        assert_eq!(failure(run), "", "{name}");
+        let summary = json(&archive(&folder).join("runs").join(name).join("summary.json"));
+        assert_eq!(summary["completed"], 64, "{name}");
+    }
+    verifies(&folder);
+}
+
 #[test]
 fn the_shipped_suite_with_known_times_runs_and_its_figures_are_the_known_ones() {
     let folder = Folder::new("serve-mock");

@@ -311,6 +311,7 @@ pub fn invocation(argv: &[&str], env: &[(&str, &str)]) -> Invocation {
     Invocation {
         argv: argv.iter().map(|word| (*word).to_owned()).collect(),
         env: env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect::<BTreeMap<_, _>>(),
+        ..Invocation::default()
     }
 }
 

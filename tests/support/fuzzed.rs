@@ -139,6 +139,7 @@ pub static FAMILIES: &[Family] = &[
             ("trtllm-bench-requests", "requests.json"),
             ("trtllm-bench-log", "out.log"),
             ("requests", "requests.jsonl"),
+            ("by-look", "result.json"),
         ],
     },
 ];
@@ -217,7 +218,7 @@ fn named_report(parser: &str, name: &str, bytes: &[u8]) -> Option<Parsed> {
         path: name.to_owned(),
         parser: parser.to_owned(),
         patterns: patterns.iter().map(|(key, pattern)| ((*key).to_owned(), (*pattern).to_owned())).collect(),
-        test: None,
+        ..ReportWire::default()
     };
     let mut rest = bytes;
     reports::parse(&mut SourceFile::new(name, bytes.len() as u64, &mut rest), &entry).ok()

@@ -95,6 +95,7 @@ impl Maker {
                     path: format!("{}/{k}.json", of.campaign),
                     format: "mini".into(),
                     sha256: "5f".repeat(32),
+                    joined: None,
                 },
                 files: Vec::new(),
             });

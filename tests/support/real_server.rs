@@ -1,10 +1,11 @@
-//! A real inference server for tests: `tests/server/serve.py`, as long as a test runs.
+//! A real inference server for tests: `tests/server/serve.py` or `tests/server/vllm/serve.py`, as long as a test runs.
 //!
 //! In:  options of the server.  Out: its address, its counters, asked without the program under test.
 //! Not here: what is measured.
 //!
-//! Its engine comes from the package index (34 MB), so a plain `cargo test` does not fetch it unasked: where nothing was prepared the
-//! tests are passed over, and say how to prepare. `SPARKBENCH_REAL_SERVER=1` prepares, and so does `SPARKBENCH_REQUIRE_ALL=1`.
+//! The engines come from the package index (34 MB, 6.2 GB), so a plain `cargo test` does not fetch one unasked: where nothing was
+//! prepared the tests are passed over, and say how to prepare. The variable of an engine prepares it, and so does
+//! `SPARKBENCH_REQUIRE_ALL=1`.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,8 +14,43 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// One command for all of it, said where tests are passed over.
-pub const ONE_COMMAND: &str = "SPARKBENCH_REAL_SERVER=1 cargo test --test real_server";
+/// A server that can be started.
+pub struct Engine {
+    /// Its script below `tests/server`.
+    script: &'static str,
+    /// Its folder below that of temporary files.
+    home: &'static str,
+    /// The variable that prepares it.
+    variable: &'static str,
+    /// Options that every test gives.
+    options: &'static [&'static str],
+    /// What its counters begin with.
+    prefix: &'static str,
+    /// One command for all of it, said where tests are passed over.
+    command: &'static str,
+}
+
+#[allow(dead_code, reason = "each file of tests starts one of them")]
+/// llama.cpp's server.
+pub const LLAMA: Engine = Engine {
+    script: "serve.py",
+    home: "server",
+    variable: "SPARKBENCH_REAL_SERVER",
+    options: &["--metrics"],
+    prefix: "llamacpp:",
+    command: "SPARKBENCH_REAL_SERVER=1 cargo test --test real_server",
+};
+
+#[allow(dead_code, reason = "each file of tests starts one of them")]
+/// vLLM's server, built for a processor.
+pub const VLLM: Engine = Engine {
+    script: "vllm/serve.py",
+    home: "vllm",
+    variable: "SPARKBENCH_VLLM",
+    options: &[],
+    prefix: "vllm:",
+    command: "SPARKBENCH_VLLM=1 cargo test --test vllm_server",
+};
 
 /// A request beside the load takes no longer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -23,16 +59,19 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct RealServer {
     process: Child,
     port: u16,
+    prefix: &'static str,
 }
 
-/// Where the engine and the model are kept between test runs.
-pub fn home() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("server")
+impl Engine {
+    /// Where the engine and its models are kept between test runs.
+    pub fn home(&self) -> PathBuf {
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(self.home)
+    }
 }
 
-/// The vocabulary of the model that is served.
+/// The vocabulary of the model that llama.cpp serves.
 pub fn tokenizer() -> String {
-    home().join("model/tokenizer.json").display().to_string()
+    LLAMA.home().join("model/tokenizer.json").display().to_string()
 }
 
 fn asked(variable: &str) -> bool {
@@ -40,16 +79,22 @@ fn asked(variable: &str) -> bool {
 }
 
 impl RealServer {
-    /// Starts one. Nothing where none is prepared, which is said, and is a failure where everything is required.
+    /// Starts llama.cpp's, see [`RealServer::of`].
     pub fn start(options: &[&str]) -> Option<Self> {
+        Self::of(&LLAMA, options)
+    }
+
+    /// Starts one. Nothing where none is prepared, which is said, and is a failure where everything is required.
+    pub fn of(engine: &Engine, options: &[&str]) -> Option<Self> {
         let required = asked("SPARKBENCH_REQUIRE_ALL");
-        let prepare = required || asked("SPARKBENCH_REAL_SERVER");
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server/serve.py");
+        let prepare = required || asked(engine.variable);
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server").join(engine.script);
         let child = Command::new("python3")
             .arg(script)
             .arg("--home")
-            .arg(home())
-            .args(["--tied", "--metrics"])
+            .arg(engine.home())
+            .arg("--tied")
+            .args(engine.options)
             .args((!prepare).then_some("--prepared"))
             .args(options)
             .stdin(Stdio::piped())
@@ -79,10 +124,10 @@ impl RealServer {
             let log = log.join().unwrap();
             assert!(!prepare, "the server did not start:\n{log}");
             assert!(log.contains("nothing is prepared"), "the server did not start:\n{log}");
-            eprintln!("skipped: no real server is prepared; {ONE_COMMAND}");
+            eprintln!("skipped: no real server is prepared; {}", engine.command);
             return None;
         };
-        Some(Self { process, port })
+        Some(Self { process, port, prefix: engine.prefix })
     }
 
     /// Its address.
@@ -109,18 +154,22 @@ impl RealServer {
         body.to_owned()
     }
 
-    /// Its counters and gauges by name, without their `llamacpp:`.
+    /// Its counters and gauges by name, without their prefix; over all labels together.
     pub fn metrics(&self) -> BTreeMap<String, f64> {
-        self.ask("GET", "/metrics", "")
-            .lines()
-            .filter_map(|line| line.strip_prefix("llamacpp:")?.split_once(' '))
-            .map(|(name, value)| (name.to_owned(), value.parse().unwrap()))
-            .collect()
+        let mut found = BTreeMap::new();
+        let text = self.ask("GET", "/metrics", "");
+        let lines = text.lines().filter_map(|line| line.strip_prefix(self.prefix)?.rsplit_once(' '));
+        for (name, value) in lines {
+            let name = name.split('{').next().unwrap_or(name).to_owned();
+            *found.entry(name).or_insert(0.0) += value.parse::<f64>().unwrap();
+        }
+        found
     }
 
     /// Ends it at once, in the middle of whatever it does.
     pub fn kill(&mut self) {
-        let _ = self.process.kill();
+        // By SIGTERM to the script, which kills the server and all its children at once.
+        let _ = Command::new("kill").arg(self.process.id().to_string()).status();
         let _ = self.process.wait();
     }
 }

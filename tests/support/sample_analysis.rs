@@ -61,7 +61,7 @@ pub fn run_id(campaign: &str, environment: &str, model: &str, k: usize) -> Strin
 }
 
 fn source(path: String) -> Source {
-    Source { sha256: "5f".repeat(32), format: "flat".into(), path }
+    Source { sha256: "5f".repeat(32), format: "flat".into(), path, joined: None }
 }
 
 fn runs(campaign: &str) -> Vec<RunReport> {
@@ -536,6 +536,8 @@ fn campaign(name: &str, later: i64) -> CampaignReport {
         ],
         compare_by: None,
         essentials: Vec::new(),
+        measured: Vec::new(),
+        hypotheses: Vec::new(),
         archive_sha256: "9c0f1c9be2a1".repeat(6).chars().take(64).collect(),
     }
 }
@@ -562,6 +564,7 @@ pub fn analysis() -> Analysis {
                 runs: 63,
                 skipped: false,
                 reason: None,
+                not_joined: None,
             },
             Input {
                 path: format!("phase1/{HOSTILE}.json"),
@@ -570,6 +573,7 @@ pub fn analysis() -> Analysis {
                 runs: 0,
                 skipped: true,
                 reason: Some("truncated JSON at line 3, field '=cmd()'".into()),
+                not_joined: None,
             },
         ],
         campaigns: names.iter().enumerate().map(|(k, name)| campaign(name, k as i64 * 10_000)).collect(),

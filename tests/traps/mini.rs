@@ -210,7 +210,7 @@ fn run(cell: &WireCell, i: usize) -> Run {
             exit_code,
             ..Setup::default()
         },
-        source: Source { path: file.clone(), format: "mini".to_owned(), sha256: String::new() },
+        source: Source { path: file.clone(), format: "mini".to_owned(), sha256: String::new(), joined: None },
         files: Vec::new(),
     }
 }

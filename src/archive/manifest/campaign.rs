@@ -37,6 +37,9 @@ pub struct CampaignWire {
     pub host: Option<serde_json::Value>,
     /// Environment others are held against.
     pub baseline: Option<String>,
+    /// Figures that are true by construction, by metric: those of a server that was told how fast to be.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub truth: BTreeMap<String, f64>,
     /// Primary metrics.
     pub primary: Vec<String>,
     /// Margins fixed before the first run, per cent.

@@ -111,6 +111,9 @@ pub struct RequestWire {
     /// Events with a generated piece.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pieces: Option<u32>,
+    /// Of these without text: tokens that show nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub silent_pieces: Option<u32>,
     /// Bytes of the body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,

@@ -211,6 +211,9 @@ pub struct ReportWire {
     /// Name of the test that the whole file belongs to, where one launch makes several, each with a file of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test: Option<String>,
+    /// Why what this file holds counts as failed, although other parts of the run do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
 }
 
 /// A file that was not kept.

@@ -1,4 +1,5 @@
-//! Verifying: every byte of an archive against what was written down of it, or of a site against its list and its archive.
+//! Verifying: every byte of an archive against what was written down of it, or of a site against its list and its archive. A folder
+//! that holds archives is each of them.
 //!
 //! In:  a folder.  Out: [`Verified`], every flaw by path.
 //! Not here: whether the numbers in it make sense, printing.
@@ -9,6 +10,7 @@
 
 mod campaign;
 mod expected;
+mod several;
 mod site;
 mod whole;
 
@@ -37,6 +39,19 @@ pub struct Verified {
     pub bytes: u64,
     /// Runs, by what became of them; nothing for a site.
     pub runs: Option<Runs>,
+    /// The archives below a folder, each with its path and its own findings; empty for a single archive and a site.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub archives: Vec<Below>,
+}
+
+/// An archive below a folder that was verified.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Below {
+    /// Path below the folder.
+    pub path: String,
+    /// What was found.
+    #[serde(flatten)]
+    pub verified: Verified,
 }
 
 /// What was verified and how it stands.
@@ -52,6 +67,8 @@ pub enum State {
     Running,
     /// A site.
     Site,
+    /// A folder with archives, tables or both.
+    Folder,
 }
 
 /// Runs of a campaign.
@@ -123,30 +140,34 @@ impl Flaw {
 /// Told how far it is: bytes done, bytes in all.
 pub type Progressed<'a> = &'a mut dyn FnMut(u64, u64);
 
-/// Verifies an archive of a campaign, or a site; a site also against the folders or files that it was made from, where they are given.
+/// Verifies an archive of a campaign, a site, or every archive in a folder; a site also against the folders or files that it was made
+/// from, where they are given.
 ///
 /// # Errors
 /// When the folder is neither, or cannot be listed. Everything else is a flaw.
 pub fn verify(folder: &Path, made_from: &[PathBuf], progressed: Progressed<'_>) -> Result<Verified, Error> {
     std::fs::read_dir(folder).map_err(|cause| {
         Error::archive(format!("cannot open '{}'", folder.display()))
-            .hint("give the folder of an archive (campaign.json) or of a site (data/SHA256SUMS)")
+            .hint("give the folder of an archive (campaign.json), of several archives, or of a site (data/SHA256SUMS)")
             .because(cause)
     })?;
-    let mut verified = if [CAMPAIGN_FILE, JOURNAL_FILE].iter().any(|name| folder.join(name).exists()) {
-        if !made_from.is_empty() {
-            return Err(Error::usage(format!("'{}' is an archive, not a site", folder.display()))
-                .hint("--archive goes with a site that was made from it"));
-        }
+    let is_site = folder.join("data").is_dir() && (folder.join(SUMS).exists() || folder.join("index.html").exists());
+    if !made_from.is_empty() && !is_site {
+        return Err(Error::usage(format!("'{}' is not a site", folder.display()))
+            .hint("--archive goes with a site that was made from it"));
+    }
+    let mut verified = if is_archive(folder) {
         campaign::verify(folder, progressed)?
-    } else if folder.join("data").is_dir() && (folder.join(SUMS).exists() || folder.join("index.html").exists()) {
+    } else if is_site {
         site::verify(folder, made_from, progressed)?
     } else {
-        return Err(Error::archive(format!("'{}' is neither an archive nor a site of sparkbench", folder.display()))
-            .detail(format!("it has neither {CAMPAIGN_FILE} nor {SUMS}"))
-            .hint("give the folder of a campaign, or the folder that `sparkbench analyse` wrote"));
+        several::verify(folder, progressed)?
     };
     verified.flaws.sort();
     verified.flaws.dedup();
     Ok(verified)
+}
+
+fn is_archive(folder: &Path) -> bool {
+    [CAMPAIGN_FILE, JOURNAL_FILE].iter().any(|name| folder.join(name).exists())
 }

@@ -99,6 +99,7 @@ impl Writer<'_> {
             wire.path = self.session.mask.text(&wire.path, &mut Tally::new());
             wire.why = self.session.mask.text(&wire.why, &mut Tally::new());
         }
+        self.session.retention.pack(folder)?;
         let Tree { files, folders, .. } = disk::tree(folder)?;
         let mut hashes = Vec::with_capacity(files.len());
         for path in files.into_iter().filter(|path| but != Some(path.as_str())) {

@@ -135,6 +135,7 @@ impl Forest {
     /// Words and marks of rows.
     fn rows(&self, canvas: &Canvas, columns: &Columns, rows: &[Comparison], tops: &[f64], frame: Option<&Frame>) {
         let step = canvas.line_height();
+        let labels: Vec<&str> = rows.iter().map(|row| row.label.as_str()).collect();
         let mut group = None;
         for (row, &top) in rows.iter().zip(tops) {
             if row.group.is_some() && row.group != group {
@@ -154,12 +155,12 @@ impl Forest {
             if canvas.layout.narrow {
                 let used = canvas.width_of(&value).min(canvas.layout.width * 0.62);
                 let base = top + canvas.layout.size + 2.0;
-                canvas.text(0.0, base, &row.label, Anchor::Start, linked, canvas.layout.width);
+                canvas.label((0.0, base), &row.label, &labels, linked, canvas.layout.width);
                 canvas.text(0.0, base + step, &row.verdict, Anchor::Start, "strong", canvas.layout.width - used - 10.0);
                 canvas.text(canvas.layout.width, base + step, &value, Anchor::End, "", canvas.layout.width * 0.62);
             } else {
                 let base = top + columns.lane + canvas.layout.size * 0.36;
-                canvas.text(0.0, base, &row.label, Anchor::Start, linked, columns.plot - 16.0);
+                canvas.label((0.0, base), &row.label, &labels, linked, columns.plot - 16.0);
                 canvas.text(columns.value, base, &value, Anchor::Start, "", columns.verdict - columns.value - 10.0);
                 canvas.text(
                     columns.verdict,

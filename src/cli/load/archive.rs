@@ -9,12 +9,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use toml::{Table, Value};
+use serde_json::Value;
+use toml::{Table, Value as Toml};
 
-use super::Load;
 use super::live::Speaker;
 use super::plan::Loads;
 use super::points::invalid;
+use super::{Load, about};
 use crate::cli::talk::Talk;
 use crate::cli::{Outcome, print};
 use crate::error::{Error, Kind};
@@ -22,10 +23,11 @@ use crate::host::Host;
 use crate::ingest::slug;
 use crate::load::session::SUMMARY_FILE;
 use crate::load::summary::points;
+use crate::load::target::Target;
 use crate::model::Finding;
 use crate::run::campaign::{self, Options};
 use crate::run::experiment::Experiment;
-use crate::workload::serve::session::CALIBRATION_FOLDER;
+use crate::workload::serve::session::{CALIBRATION_FOLDER, WARMUP_FOLDER};
 
 /// Longest time that all loads together may take, seconds: the longest that a suite can give, a week.
 const LIMIT_S: i64 = 604_800;
@@ -44,13 +46,29 @@ pub fn collect(args: &Load, loads: &Loads, folder: &Path, host: &Arc<dyn Host>, 
     let failed = |cause| Error::archive(format!("cannot find the folder '{}'", folder.display())).because(cause);
     let archive = std::path::absolute(folder).map_err(failed)?;
     let here = std::path::absolute(".").map_err(failed)?;
-    let text = written(args, loads, &archive)?;
+    let target = Target::parse(&args.load.url)?;
+    let about =
+        About { model: about::model(host.as_ref(), &target, &loads.settings)?, machine: about::machine(host, &target) };
+    if about.machine.is_none() {
+        talk.say("the server is on another machine, which the archive cannot name: 'machine' in a labels.toml beside it does");
+    }
+    let text = written(args, loads, &archive, &about)?;
     let experiment = Experiment::read(&text, "what was typed", &here)?;
     let speaker = Speaker::new(talk);
     let options = Options { archive: archive.clone(), resume: false, only: Vec::new() };
-    let summary = campaign::collect(&experiment, host, &Told(&speaker), &options)?;
+    let collected = campaign::collect(&experiment, host, &Told(&speaker), &options).map_err(by_hand);
     drop(speaker);
-    let loads = report(args, &summaries(&archive)?, talk)?;
+    let summary = match collected {
+        Ok(summary) => summary,
+        Err(error) => {
+            // What was finished before lies in the archive. A folder of someone else's is not ours to report.
+            if error.kind != Kind::Usage {
+                report(args, summaries(&archive).unwrap_or_default(), talk)?;
+            }
+            return Err(error);
+        }
+    };
+    let loads = report(args, summaries(&archive)?, talk)?;
     talk.say(&format!("archived in {}; next: sparkbench analyse {}", archive.display(), archive.display()));
     if summary.interrupted {
         return Err(Error::new(Kind::Workload, "stopped before the end")
@@ -62,46 +80,77 @@ pub fn collect(args: &Load, loads: &Loads, folder: &Path, host: &Arc<dyn Host>, 
     }
 }
 
+/// Remedies of a campaign that a load by hand does not have: there is no suite file to edit, to check or to go on with.
+fn by_hand(mut error: Error) -> Error {
+    let anew = "--archive ANOTHER-FOLDER";
+    if error.kind == Kind::Preflight {
+        error.what = error.what.replace(DISK_GATE_KEY, "");
+        error.hint = Some(format!("see to what is named above, archive elsewhere ({anew}), or leave --archive out"));
+    } else if let Some(hint) = error.hint.take() {
+        let of_a_campaign = hint.split_once("go on with").filter(|_| hint.contains("--resume"));
+        error.hint = Some(match of_a_campaign {
+            None => hint,
+            Some(("", _)) => format!("archive into another folder: {anew}"),
+            Some((first, _)) => format!("{first}archive the load anew: {anew}"),
+        });
+    }
+    error
+}
+
+/// What the gate of the disk advises to those who have a suite.
+const DISK_GATE_KEY: &str = ", or lower 'disk_free_min_gib'";
+
+/// What is known beside what was typed.
+struct About {
+    model: Option<String>,
+    machine: Option<String>,
+}
+
 /// The suite that says what was typed.
-fn written(args: &Load, loads: &Loads, archive: &Path) -> Result<String, Error> {
+fn written(args: &Load, loads: &Loads, archive: &Path, about: &About) -> Result<String, Error> {
     let name = archive.file_name().map_or_else(|| "load".to_owned(), |name| name.to_string_lossy().into_owned());
-    let text = |text: &str| Value::String(text.to_owned());
+    let text = |text: &str| Toml::String(text.to_owned());
+    // Host and port are enough on a command line. A suite wants the scheme too.
+    let typed = args.load.url.trim();
+    let address = if typed.contains("://") { typed.to_owned() } else { format!("http://{typed}") };
     let mut attach = Table::new();
-    attach.insert("url".into(), text(&args.load.url));
+    attach.insert("url".into(), text(&address));
     if let Some(container) = &args.container {
         attach.insert("container".into(), text(container));
     }
     let mut workload = Table::new();
     workload.insert("kind".into(), text("serve"));
-    workload.insert("attach".into(), Value::Table(attach));
-    workload.insert("ready".into(), Value::Table(Table::from_iter([("limit_s".into(), Value::Integer(READY_S))])));
+    workload.insert("attach".into(), Toml::Table(attach));
+    workload.insert("ready".into(), Toml::Table(Table::from_iter([("limit_s".into(), Toml::Integer(READY_S))])));
     let repeats = loads.repeats();
     let tables = loads.tables();
     match tables.as_slice() {
-        [(_, only)] => drop(workload.insert("load".into(), Value::Table(only.clone()))),
+        [(_, only)] => drop(workload.insert("load".into(), Toml::Table(only.clone()))),
         several => {
             let named = several.iter().map(|(name, table)| {
                 let mut table = table.clone();
                 table.insert("name".into(), text(&slug(name)));
-                Value::Table(table)
+                Toml::Table(table)
             });
-            workload.insert("loads".into(), Value::Array(named.collect()));
+            workload.insert("loads".into(), Toml::Array(named.collect()));
         }
     }
     let mut whole = Table::new();
     whole.insert("schema".into(), text("sparkbench.suite/1"));
     whole.insert("name".into(), text(&name));
-    whole.insert("repeats".into(), Value::Integer(repeats.into()));
-    whole.insert("seed".into(), Value::Integer(i64::try_from(args.load.seed).unwrap_or(i64::MAX)));
-    let table = |pairs: Vec<(&str, Value)>| {
-        Value::Table(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
-    };
-    whole.insert("environments".into(), table(vec![("native", Value::Table(Table::new()))]));
-    if let Some(model) = &args.load.model {
+    whole.insert("repeats".into(), Toml::Integer(repeats.into()));
+    whole.insert("seed".into(), Toml::Integer(i64::try_from(args.load.seed).unwrap_or(i64::MAX)));
+    let table =
+        |pairs: Vec<(&str, Toml)>| Toml::Table(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect());
+    whole.insert("environments".into(), table(vec![("native", Toml::Table(Table::new()))]));
+    if let Some(machine) = &about.machine {
+        whole.insert("machine".into(), text(machine));
+    }
+    if let Some(model) = &about.model {
         whole.insert("models".into(), table(vec![(&slug(model), table(vec![("id", text(model))]))]));
     }
-    whole.insert("workloads".into(), table(vec![("load", Value::Table(workload))]));
-    let off = || Value::Boolean(false);
+    whole.insert("workloads".into(), table(vec![("load", Toml::Table(workload))]));
+    let off = || Toml::Boolean(false);
     whole.insert(
         "gates".into(),
         table(vec![
@@ -110,61 +159,65 @@ fn written(args: &Load, loads: &Loads, archive: &Path) -> Result<String, Error> 
             ("gpu_temp_max_c", off()),
             ("host_load_max_per_core", off()),
             ("memory_available_min_gib", off()),
-            ("cooldown_min_s", Value::Integer(0)),
+            ("cooldown_min_s", Toml::Integer(0)),
         ]),
     );
     whole.insert(
         "watchdogs".into(),
-        table(vec![("memory_floor_gib", off()), ("time_limit_s", Value::Integer(LIMIT_S)), ("kernel_log", off())]),
+        table(vec![("memory_floor_gib", off()), ("time_limit_s", Toml::Integer(LIMIT_S)), ("kernel_log", off())]),
     );
     toml::to_string(&whole).map_err(|cause| Error::usage("what was typed cannot be written as a suite").because(cause))
 }
 
-/// A summary of the archive: what it is of, its text.
+/// A summary of the archive: what it is of, its values, its text.
 struct Found {
     name: String,
+    value: Value,
     text: String,
 }
 
-/// Every summary of the archive, in the order of the runs; that of the calibration is not one of the server's.
+/// Every measured summary of the archive, in the order in which they began. Those of the calibration and of passes to warm up are not
+/// results: nobody asked how fast a cold server is.
 fn summaries(archive: &Path) -> Result<Vec<Found>, Error> {
-    let mut found: Vec<_> = walkdir::WalkDir::new(archive.join("runs"))
+    let excluded = |part: &std::ffi::OsStr| {
+        part == CALIBRATION_FOLDER || part.to_str().is_some_and(|part| part.starts_with(WARMUP_FOLDER))
+    };
+    let runs = archive.join("runs");
+    let mut found: Vec<_> = walkdir::WalkDir::new(&runs)
         .into_iter()
+        .filter_entry(|entry| !(entry.depth() > 1 && excluded(entry.file_name())))
         .filter_map(Result::ok)
-        .filter(|entry| {
-            entry.file_name() == SUMMARY_FILE && !entry.path().iter().any(|part| part == CALIBRATION_FOLDER)
-        })
+        .filter(|entry| entry.file_name() == SUMMARY_FILE)
         .map(walkdir::DirEntry::into_path)
         .collect();
     found.sort();
     let read = |path: std::path::PathBuf| {
         let text = std::fs::read_to_string(&path)
             .map_err(|cause| Error::archive(format!("cannot read '{}'", path.display())).because(cause))?;
-        let folder = path.parent().and_then(Path::file_name);
-        Ok(Found { name: folder.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(), text })
+        // A disk that filled leaves a summary that is cut off or empty: it says nothing.
+        let Ok(value) = serde_json::from_str(&text) else { return Ok(None) };
+        let folder = path.parent().filter(|folder| folder.parent() != Some(&runs));
+        let name = folder.and_then(Path::file_name);
+        // The only load of a run lies in the folder of the run and has no name. Repeats of it are passes of one cell.
+        let name = name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(Some(Found { name, value, text }))
     };
-    found.into_iter().map(read).collect()
+    let mut found: Vec<Found> =
+        found.into_iter().filter_map(|path| read(path).transpose()).collect::<Result<_, Error>>()?;
+    // Moments of one form: their texts sort as they do.
+    found.sort_by(|one, other| one.value["started_utc"].as_str().cmp(&other.value["started_utc"].as_str()));
+    Ok(found)
 }
 
-/// The summaries for scripts where they are asked for, and a line of each for people; in full they are in the archive.
-fn report(args: &Load, found: &[Found], talk: &Talk) -> Result<Vec<(String, serde_json::Value)>, Error> {
-    let json = match found {
-        [only] => only.text.clone(),
-        several => {
-            format!("[\n{}]\n", several.iter().map(|one| one.text.trim_end()).collect::<Vec<_>>().join(",\n"))
-        }
-    };
-    let for_scripts = args.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
-    match args.json.as_deref() {
-        Some(_) if for_scripts => print(&json)?,
-        Some(path) => crate::archive::write_atomic(path, json.as_bytes())?,
-        None => {}
-    }
-    let rows: Vec<(String, serde_json::Value)> =
-        found.iter().map(|one| (one.name.clone(), serde_json::from_str(&one.text).unwrap_or_default())).collect();
+/// The summaries where they are asked for, and a line of each cell for people; in full they are in the archive.
+fn report(args: &Load, found: Vec<Found>, talk: &Talk) -> Result<Vec<(String, Value)>, Error> {
+    let (rows, texts): (Vec<(String, Value)>, Vec<String>) =
+        found.into_iter().map(|one| ((one.name, one.value), one.text)).unzip();
+    args.outputs.write(&rows, &texts)?;
+    args.outputs.stream(&rows, &texts)?;
     match rows.as_slice() {
         [] => {}
-        rows if for_scripts => points::table(rows).lines().for_each(|line| talk.say(line)),
+        rows if args.outputs.for_scripts() => points::table(rows).lines().for_each(|line| talk.say(line)),
         rows => print(&points::table(rows))?,
     }
     Ok(rows)

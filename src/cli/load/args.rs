@@ -85,7 +85,7 @@ pub struct LoadArgs {
     #[arg(long, value_name = "TOKENS", help_heading = "Prompts", visible_alias = "random-input-len")]
     pub isl: Option<String>,
     /// Output tokens, in the same forms [default: 128]
-    #[arg(long, value_name = "TOKENS", help_heading = "Prompts", visible_alias = "random-output-len")]
+    #[arg(long, value_name = "TOKENS", help_heading = "Prompts", visible_aliases = ["random-output-len", "sharegpt-output-len"])]
     pub osl: Option<String>,
     /// The standard cells of the field instead of one: 2 warm-up and 3 measured passes each
     #[arg(long, value_enum, value_name = "SET", help_heading = "Prompts", conflicts_with_all = ["trace", "prompts"])]
@@ -93,6 +93,13 @@ pub struct LoadArgs {
     /// Prompts of a file: a JSON line each ("prompt" or "messages", "output_tokens"), or a text line each
     #[arg(long, value_name = "FILE", help_heading = "Prompts", conflicts_with = "trace")]
     pub prompts: Option<PathBuf>,
+    /// Prompts under the names of vLLM's and SGLang's clients: random draws texts of --isl and --osl, sharegpt takes the first question
+    /// of each conversation in --dataset-path and the length of its answer
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "Prompts", conflicts_with_all = ["trace", "prompts"])]
+    pub dataset_name: Option<Dataset>,
+    /// File of --dataset-name sharegpt: a JSON list with "conversations". 1000 are drawn unless --num-prompts says how many
+    #[arg(long, value_name = "FILE", help_heading = "Prompts", conflicts_with_all = ["trace", "prompts", "matrix"])]
+    pub dataset_path: Option<PathBuf>,
     /// Tokens at the head of each prompt that are shared
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Prompts")]
     pub prefix_tokens: u32,
@@ -187,6 +194,16 @@ pub enum Matrix {
     T1T6,
     /// Concurrency 1 to 128 by powers of two, until the server refuses
     Concurrencies,
+}
+
+/// `--dataset-name`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Dataset {
+    /// Drawn texts
+    Random,
+    /// Recorded conversations of a file
+    #[value(name = "sharegpt")]
+    ShareGpt,
 }
 
 /// `--cache`.

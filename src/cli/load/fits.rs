@@ -85,6 +85,7 @@ impl LoadArgs {
             (self.saturation, "--saturation", what, remedy),
             (self.ramp.is_some(), "--ramp", what, remedy),
             (self.matrix.is_some(), "--matrix", prompts, source),
+            (self.dataset_name.is_some() || self.dataset_path.is_some(), "--dataset-name", prompts, source),
             (self.prompts.is_some(), "--prompts", prompts, source),
             (self.prefix_tokens > 0, "--prefix-tokens", prompts, "--common-prefix and --own-prefix are theirs"),
         ]

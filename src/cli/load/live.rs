@@ -5,11 +5,14 @@
 
 use std::sync::Mutex;
 
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressStyle};
 
 use super::points::Points;
 use crate::cli::talk::Talk;
 use crate::load::session::{Live, Loaded, Watcher};
+
+/// Steps of the bar.
+const STEPS: u64 = 1000;
 
 /// Seconds between two lines where there is no terminal.
 const LINE_EVERY_S: f64 = 10.0;
@@ -26,7 +29,9 @@ pub struct Speaker<'a> {
 impl<'a> Speaker<'a> {
     /// Nothing is shown before the first moment.
     pub fn new(talk: &'a Talk) -> Self {
-        Self { talk, bar: talk.spinner(), said: Mutex::new((String::new(), 0.0)), points: None }
+        let bar = talk.spinner();
+        bar.set_length(STEPS);
+        Self { talk, bar, said: Mutex::new((String::new(), 0.0)), points: None }
     }
 
     /// Shows each measured load as soon as it is over.
@@ -58,10 +63,19 @@ impl Watcher for Speaker<'_> {
         }
     }
 
+    fn broken(&self, loaded: &Loaded) {
+        if let Some(points) = self.points {
+            self.bar.suspend(|| points.broken(loaded));
+        }
+    }
+
     fn live(&self, live: &Live) {
         if live.done {
+            self.bar.set_style(style(false));
             self.bar.set_message(String::new());
         } else if !self.bar.is_hidden() {
+            self.bar.set_style(style(live.share().is_some()));
+            self.bar.set_position((live.share().unwrap_or(0.0) * STEPS as f64) as u64);
             self.bar.set_message(line(live));
             self.bar.tick();
         }
@@ -80,23 +94,42 @@ impl Watcher for Speaker<'_> {
     }
 }
 
-/// `concurrency 8: 120 of 320, 8 in flight, 0 failed, TTFT 52.1 ms, TPOT 10.1 ms, 780 chunks/s, 12 s`
+/// A bar where the end is known, and the line beside it.
+fn style(bar: bool) -> ProgressStyle {
+    let template = if bar { "{bar:20} {wide_msg}" } else { "{wide_msg}" };
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// `c8: 120 of 320, about 20 s left, TTFT 52.1 ms, 780 tok/s, 8 in flight, 0 failed, 12 s`: what matters first, since a terminal cuts the end.
 fn line(live: &Live) -> String {
     let mut words = vec![match (live.planned, live.planned_s) {
         (Some(planned), _) => format!("{} of {planned}", live.ended),
         (None, Some(planned_s)) => format!("{} ended, {:.0} of {planned_s:.0} s", live.ended, live.elapsed_s),
         (None, None) => format!("{} ended", live.ended),
     }];
+    words.extend(live.left_s().map(|left| format!("about {} left", span(left))));
+    words.extend(live.ttft_ms.map(|ms| format!("TTFT {ms:.1} ms")));
+    words.push(match live.tokens_s {
+        Some(rate) => format!("{rate:.0} tok/s"),
+        None => format!("{:.0} chunks/s", live.pieces_s),
+    });
+    words.extend(live.tpot_ms.map(|ms| format!("TPOT {ms:.2} ms")));
     words.push(format!("{} in flight", live.in_flight));
     words.push(format!("{} failed", live.failed));
-    words.extend(live.ttft_ms.map(|ms| format!("TTFT {ms:.1} ms")));
-    words.extend(live.tpot_ms.map(|ms| format!("TPOT {ms:.2} ms")));
-    words.push(format!("{:.0} chunks/s", live.pieces_s));
     if live.planned.is_some() {
         words.push(format!("{:.0} s", live.elapsed_s));
     }
     let name = if live.name.is_empty() { String::new() } else { format!("{}: ", live.name) };
     format!("{name}{}", words.join(", "))
+}
+
+/// `40 s`, `12 min`, `2.5 h`.
+fn span(seconds: f64) -> String {
+    match seconds {
+        s if s < 100.0 => format!("{s:.0} s"),
+        s if s < 6000.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
 }
 
 #[cfg(test)]
@@ -106,7 +139,7 @@ mod tests {
     #[test]
     fn a_line_says_how_far_it_is_and_what_was_seen_so_far() {
         let live = Live {
-            name: "concurrency 8".into(),
+            name: "c8".into(),
             elapsed_s: 12.3,
             planned: Some(320),
             ended: 120,
@@ -115,8 +148,18 @@ mod tests {
             pieces_s: 780.4,
             ..Live::default()
         };
-        assert_eq!(line(&live), "concurrency 8: 120 of 320, 8 in flight, 0 failed, TTFT 52.1 ms, 780 chunks/s, 12 s");
-        let timed = Live { planned: None, planned_s: Some(60.0), name: String::new(), ..live };
-        assert!(line(&timed).starts_with("120 ended, 12 of 60 s, 8 in flight"), "{}", line(&timed));
+        let said = "c8: 120 of 320, about 20 s left, TTFT 52.1 ms, 780 chunks/s, 8 in flight, 0 failed, 12 s";
+        assert_eq!(line(&live), said);
+        let counted = Live { tokens_s: Some(801.6), tpot_ms: Some(9.98), ..live.clone() };
+        assert!(line(&counted).contains("TTFT 52.1 ms, 802 tok/s, TPOT 9.98 ms"), "{}", line(&counted));
+        let timed = Live { planned: None, planned_s: Some(60.0), name: String::new(), ..live.clone() };
+        assert!(line(&timed).starts_with("120 ended, 12 of 60 s, about 48 s left, TTFT"), "{}", line(&timed));
+        // Whichever bound comes first.
+        let both = Live { planned_s: Some(15.0), ..live.clone() };
+        assert!(line(&both).contains("about 3 s left"), "{}", line(&both));
+        // A guess from nothing is none.
+        let new = Live { ended: 0, ..live };
+        assert!(!line(&new).contains("left"), "{}", line(&new));
+        assert_eq!([40.0, 720.0, 9000.0].map(span), ["40 s", "12 min", "2.5 h"]);
     }
 }

@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 use toml::{Table, Value};
 
 use super::args::{LoadArgs, Matrix};
+use crate::cli::talk::Talk;
 use crate::cli::{Outcome, print};
 use crate::error::Error;
 use crate::host::Host;
@@ -139,11 +140,18 @@ impl Loads {
     ///
     /// # Errors
     /// When a file cannot be read, or the settings make no plan.
-    pub fn print(&self) -> Result<Outcome, Error> {
+    pub fn print(&self, talk: &Talk) -> Result<Outcome, Error> {
         for cell in self.cells(None)?.0 {
             let plan = Plan::new(&cell.settings, &PlanInput::read(&cell.settings)?)?;
             let mut text = Vec::new();
-            plan.write_jsonl(&mut text).map_err(|cause| Error::archive("cannot write the plan").because(cause))?;
+            let end = cell.settings.duration_s.map(|seconds| (seconds * 1e9) as u64);
+            if let (Some(seconds), Shape::Closed { .. }) = (cell.settings.duration_s, &cell.settings.shape) {
+                talk.say(&format!(
+                    "in a closed loop the server's speed says how many of these are sent in {seconds} s; the plan is what they would be"
+                ));
+            }
+            plan.write_before(end.unwrap_or(u64::MAX), &mut text)
+                .map_err(|cause| Error::archive("cannot write the plan").because(cause))?;
             print(&String::from_utf8_lossy(&text))?;
         }
         Ok(Outcome::Done)

@@ -4,11 +4,13 @@
 //! Not here: presets and searches (see `load::matrix`, `load::sweep`).
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-use super::args::{CacheWord, ExactWord, Gaps, LoadArgs, Route};
+use super::args::{CacheWord, Dataset, ExactWord, Gaps, LoadArgs, Route};
 use crate::error::Error;
+use crate::load::chat::recognise;
 use crate::load::settings::{
-    Arrival, Cache, Endpoint, Exact, Lengths, Prefix, Ramp, Settings, Shape, Share, Slos, Work,
+    Arrival, Cache, ConversationInput, Endpoint, Exact, Lengths, Prefix, Ramp, Settings, Shape, Share, Slos, Work,
 };
 use crate::load::suite::{bounded, concurrencies, rates};
 
@@ -16,32 +18,53 @@ use crate::load::suite::{bounded, concurrencies, rates};
 const LENGTH: &str = "128";
 
 impl LoadArgs {
-    /// The options as the clients of vLLM and SGLang mean them: `--request-rate` without conversations is the rate of the requests, and
-    /// `inf` sends them at once, as many at a time as `--max-concurrency` allows.
+    /// The options as the clients of vLLM and SGLang mean them. `--request-rate` without conversations is the rate of the requests, and
+    /// `inf` sends them at once. `--max-concurrency` without a rate is a closed loop. What they mean is held against the other options.
     ///
     /// # Errors
-    /// Of usage, when two options give a rate.
+    /// Of usage, when two options give a rate, or when nothing says how many requests "at once" are.
     pub fn as_meant(&self) -> Result<Self, Error> {
         let mut meant = self.clone();
-        let Some(rate) = meant.chat.request_rate.take() else { return Ok(meant) };
-        if meant.chat.asked() {
-            return Ok(self.clone());
+        if let Some(rate) = meant.chat.request_rate.take() {
+            if meant.chat.asked() {
+                // The rate of each client of the conversations.
+                meant.chat.request_rate = Some(rate);
+            } else if self.rate.is_some() || self.concurrency.is_some() || self.trace.is_some() {
+                return Err(Error::usage("--request-rate stands beside --rate, --concurrency or --trace")
+                    .hint("leave one of them out; with conversations it is the rate of each client"));
+            } else if rate == f64::INFINITY {
+                let all = self.requests.and_then(|requests| u32::try_from(requests).ok());
+                meant.max_concurrency = Some(self.max_concurrency.or(all).ok_or_else(|| {
+                    Error::usage("--request-rate inf sends every request at once")
+                        .hint("say how many: --num-prompts 100, or --max-concurrency 8")
+                })?);
+            } else {
+                meant.rate = Some(rate.to_string());
+            }
         }
-        if self.rate.is_some() || self.concurrency.is_some() {
-            return Err(Error::usage("--request-rate stands beside --rate or --concurrency")
-                .hint("leave one of them out; with conversations it is the rate of each client"));
-        }
-        if rate == f64::INFINITY {
-            let all = self.requests.and_then(|requests| u32::try_from(requests).ok());
-            let most = self.max_concurrency.or(all).ok_or_else(|| {
-                Error::usage("--request-rate inf sends every request at once").hint("say how many: --num-prompts 100")
-            })?;
-            meant.max_concurrency = None;
-            meant.concurrency = Some(most.to_string());
-        } else {
-            meant.rate = Some(rate.to_string());
+        meant.prompts = self.dataset()?.or(meant.prompts);
+        if meant.rate.is_none() && meant.trace.is_none() && meant.concurrency.is_none() {
+            meant.concurrency = meant.max_concurrency.take().map(|most| most.to_string());
         }
         Ok(meant)
+    }
+
+    /// The file that the data set of another client's name is read from; absent for drawn texts.
+    fn dataset(&self) -> Result<Option<PathBuf>, Error> {
+        match (self.dataset_name, &self.dataset_path) {
+            (None | Some(Dataset::Random), None) => Ok(None),
+            (Some(Dataset::ShareGpt), None) => Err(Error::usage("--dataset-name sharegpt names no file")
+                .hint("add --dataset-path FILE, a JSON list with \"conversations\"; nothing is downloaded")),
+            (Some(Dataset::Random), Some(_)) => {
+                Err(Error::usage("--dataset-path is a file, and random draws its texts")
+                    .hint("leave --dataset-path out, or say --dataset-name sharegpt"))
+            }
+            (_, Some(path)) => match recognise(path)? {
+                ConversationInput::File(_) => Ok(Some(path.clone())),
+                _ => Err(Error::usage(format!("'{}' is no list of conversations", path.display()))
+                    .hint("for a file of prompts, a JSON line or a text line each: --prompts FILE")),
+            },
+        }
     }
 
     /// The settings that all points share; the shape is that of the first point.
@@ -132,8 +155,7 @@ impl LoadArgs {
             let open = |rate| Shape::Open { rate, arrival, max_concurrency: self.max_concurrency };
             return Ok(rates(text)?.into_iter().map(open).collect());
         }
-        let most = self.max_concurrency.map(|most| most.to_string());
-        let text = self.concurrency.as_deref().or(most.as_deref()).unwrap_or("1");
+        let text = self.concurrency.as_deref().unwrap_or("1");
         Ok(concurrencies(text)?.into_iter().map(|concurrency| Shape::Closed { concurrency }).collect())
     }
 
@@ -143,7 +165,8 @@ impl LoadArgs {
             return Ok(Work::Conversations(Box::new(conversations)));
         }
         if let Some(path) = &self.prompts {
-            return Ok(Work::Prompts { path: path.clone(), osl: Lengths::parse(osl)? });
+            let osl = self.osl.as_deref().map(Lengths::parse).transpose()?;
+            return Ok(Work::Prompts { path: path.clone(), osl });
         }
         let prefix = Prefix { tokens: self.prefix_tokens, groups: self.prefix_groups.max(1) };
         Ok(Work::Synthetic { isl: Lengths::parse(isl)?, osl: Lengths::parse(osl)?, prefix })

@@ -80,7 +80,7 @@ fn done(environment: &str, repeat: u32, rate: f64) -> Run {
         extras: Vec::new(),
         telemetry: Vec::new(),
         setup: Setup::default(),
-        source: Source { path: "p".to_owned(), format: "f".to_owned(), sha256: "s".to_owned() },
+        source: Source { path: "p".to_owned(), format: "f".to_owned(), sha256: "s".to_owned(), joined: None },
         files: Vec::new(),
         course: crate::model::Course::default(),
     }

@@ -19,6 +19,9 @@ use crate::host::{Ended, Host, Question};
 /// (NVIDIA/nvidia-container-toolkit, issues 48 and 1227).
 const GPU_LOST: &str = "Failed to initialize NVML: Unknown Error";
 
+/// Exit status of a program that SIGKILL ended.
+const KILLED: i32 = 128 + 9;
+
 /// Most lines taken of the engine's own log.
 const LOG_LINES: &str = "20000";
 
@@ -41,7 +44,8 @@ impl Containers {
             state: state(&inspected, &watched),
             code: code(&inspected),
             out_of_memory: inspected.value.pointer("/State/OOMKilled") == Some(&Value::Bool(true))
-                || watched.figures.out_of_memory(),
+                || watched.figures.out_of_memory()
+                || killed_for_memory(host, &inspected),
             variables: Some(variables(&inspected)),
             ..Examined::default()
         };
@@ -138,6 +142,14 @@ fn code(inspected: &Inspected) -> Option<i32> {
     let exited = matches!(inspected.text("/State/Status"), Some("exited" | "stopped" | "dead"));
     let code = inspected.value.pointer("/State/ExitCode").and_then(Value::as_i64)?;
     exited.then(|| i32::try_from(code).ok()).flatten()
+}
+
+/// Whether the kernel's log names the container as one that it killed for want of memory. The engine does not always hear of it: a
+/// program may be dead before the engine listens, and `OOMKilled` then stays false.
+fn killed_for_memory(host: &dyn Host, inspected: &Inspected) -> bool {
+    let (Some(KILLED), Some(id)) = (code(inspected), inspected.text("/Id")) else { return false };
+    let Ok(log) = host.ask(&Question::new(["dmesg"])) else { return false };
+    log.text().lines().any(|line| line.contains("oom-kill:") && line.contains(id))
 }
 
 /// What the program got, the image's own variables included.

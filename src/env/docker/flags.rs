@@ -29,6 +29,9 @@ const UNFIT: &[(&[&str], &str, &str)] = &[
     (&["--"], "it would end the flags", "leave it out"),
 ];
 
+/// Stands in a flag for the place of the model's weights, so that a mount follows the model.
+pub const MODEL_PATH: &str = "{model.path}";
+
 /// Short flags that stand for a switch, which may be written together: `-it`.
 const SWITCHES: &str = "ditP";
 

@@ -185,7 +185,8 @@ impl Containers {
             _ => (None, invocation.argv.as_slice()),
         };
         argv.extend(program.map(|program| format!("--entrypoint={program}")));
-        argv.extend(self.flags.iter().cloned());
+        let path = invocation.model_path.as_deref().unwrap_or_default();
+        argv.extend(self.flags.iter().map(|flag| flag.replace(flags::MODEL_PATH, path)));
         argv.push(image.to_owned());
         argv.extend(rest.iter().cloned());
         argv
@@ -233,6 +234,10 @@ impl Environment for Containers {
             "work": if self.work == Work::Mount { "mount" } else { "copy" },
             "engine": self.engine(host)?,
         }))
+    }
+
+    fn needs_model_path(&self) -> bool {
+        self.flags.iter().any(|flag| flag.contains(flags::MODEL_PATH))
     }
 
     fn hold_to(&self, described: &Value) {

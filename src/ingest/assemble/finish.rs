@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::Draft;
 use crate::archive::{self, Discovery};
-use crate::ingest::{Intake, Options, arms, ask, name, report, unmade, words};
+use crate::ingest::{Intake, Options, arms, ask, name, nameless, report, unmade, words};
 use crate::model::{Facts, Run, Source, Status};
 
 /// Names the runs, sorts them, and closes the report.
@@ -21,15 +21,21 @@ pub(super) fn finish(
 ) -> Intake {
     let mut ids = name::Ids::default();
     let mut runs: Vec<Run> = Vec::with_capacity(drafts.len());
+    // Nobody needs to be asked for the environment of what was not measured.
+    let mut shown_only: BTreeSet<String> = BTreeSet::new();
     for draft in drafts {
         let (id, note) = ids.give(&draft.piece);
         if let Some(note) = note {
             report.note(draft.main, note);
         }
-        report.count_run(draft.main, &draft.others);
+        report.count_run(draft.main, draft.others.iter().map(|(number, _)| *number));
         let campaign = campaigns.slug_of(&draft.home, draft.piece.campaign.as_deref()).to_owned();
         let source = report.source(draft.main);
-        let files: Vec<Source> = draft.others.iter().map(|number| report.source(*number)).collect();
+        let joined = |(number, rule): (usize, String)| Source { joined: Some(rule), ..report.source(number) };
+        let files: Vec<Source> = draft.others.into_iter().map(joined).collect();
+        if draft.shown_only {
+            shown_only.insert(id.clone());
+        }
         let piece = draft.piece;
         runs.push(Run {
             id,
@@ -62,7 +68,9 @@ pub(super) fn finish(
     if let Some(label) = &options.compare_by {
         campaigns.iter_mut().for_each(|campaign| campaign.compare_by = Some(label.clone()));
     }
-    let ask = ask::ask(&runs, &campaigns, |path| found.get(path));
+    let measured = runs.iter().filter(|run| !shown_only.contains(&run.id));
+    let ask = ask::ask(measured, &campaigns, |path| found.get(path));
+    nameless::name(&mut runs, &mut campaigns);
     arms::sort_out(&mut runs, &mut campaigns);
     if options.arms_by_folder {
         // Runs stand by campaign. Whoever names folders as arms compares them whatever models they hold.
@@ -82,7 +90,8 @@ pub(super) fn finish(
         campaign.archive_sha256 = archive_hash(runs.iter().filter(|run| run.campaign == campaign.name));
     }
     let warnings = report.warnings();
-    Intake { campaigns, runs, facts, inputs: report.into_inputs(), ask, warnings }
+    let measured = runs.len() > shown_only.len();
+    Intake { campaigns, runs, facts, inputs: report.into_inputs(), ask, warnings, measured }
 }
 
 /// One hash for the files of a campaign's runs: that of their hashes, sorted, one a line. Names do not enter, so a renamed folder is the same archive.

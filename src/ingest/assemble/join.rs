@@ -9,9 +9,10 @@ use super::Draft;
 use super::copies::copies;
 use super::merge::{falls_short, merge};
 use super::server::belongs;
+use super::times;
 use crate::archive::{self, Discovery};
 use crate::ingest::{Piece, ServerState, Standing, report, slug};
-use crate::model::Status;
+use crate::model::{Instant, Status};
 
 /// Joins the pieces of each launch. Drafts stand in the order of their main files.
 pub(super) fn join(
@@ -24,13 +25,14 @@ pub(super) fn join(
     let mut drafts: Vec<Draft> = Vec::new();
     let mut launches: BTreeMap<&str, Vec<(usize, Piece)>> = BTreeMap::new();
     let mut beside: Vec<(usize, Piece)> = Vec::new();
-    let mut strays: Vec<(usize, Piece)> = Vec::new();
+    let mut strays: Vec<Stray> = Vec::new();
     let draft = |main: usize, piece: Piece| Draft {
         piece,
         home: places.get(main).cloned().unwrap_or_default(),
         main,
         others: Vec::new(),
         launch: None,
+        shown_only: false,
     };
     for (number, piece) in pieces {
         match keys.get(number) {
@@ -50,12 +52,13 @@ pub(super) fn join(
         let bodies = parts.iter().filter(|(_, piece)| piece.standing == Standing::Body).count();
         let stands = parts.first().is_some_and(|(_, piece)| piece.standing != Standing::Detail);
         if !stands {
-            for (number, piece) in parts {
-                if piece.telemetry.len() > 1 { strays.push((number, piece)) } else { report.orphan(number, &piece) }
-            }
+            strays.extend(parts.into_iter().map(|(number, piece)| Stray { number, piece, why: None }));
             continue;
         }
-        let details = parts.split_off(bodies.max(1).min(parts.len()));
+        let mut details = parts.split_off(bodies.max(1).min(parts.len()));
+        // What else is known of the run says when it was made, and with that which telemetry is its own.
+        details.sort_by_key(|(_, piece)| !piece.telemetry.is_empty());
+        let mut refused: BTreeMap<usize, Option<String>> = BTreeMap::new();
         let launch = (parts.len() > 1).then(|| slug(key.rsplit('/').find(|part| !part.is_empty()).unwrap_or(key)));
         for (number, piece) in parts {
             let mut run = draft(number, piece);
@@ -72,17 +75,26 @@ pub(super) fn join(
                     let file = found.files.get(*other).map_or("a file", |file| file.path.as_str());
                     report.warn(format!("{file}: {what}"));
                     report.note(*other, what);
-                    if *other != number && !run.others.contains(other) {
-                        run.others.push(*other);
-                    }
+                    run.take(*other, "it has the name of the result, which says more than it");
                     continue;
                 }
+                // A collector of ours lists every file of the run in its folder.
+                let rule = match key.ends_with('/') {
+                    true => Ok("it lies in the folder of the run".to_owned()),
+                    false => times::of_name(&run.piece, detail),
+                };
+                let rule = match rule {
+                    Ok(rule) => rule,
+                    Err(why) => {
+                        refused.entry(*other).or_insert(Some(why));
+                        continue;
+                    }
+                };
+                refused.insert(*other, None);
                 for (field, ours, theirs) in merge(&mut run.piece, detail) {
                     report.note(*other, format!("says {field} '{theirs}' where the result beside it says '{ours}'"));
                 }
-                if *other != number && !run.others.contains(other) {
-                    run.others.push(*other);
-                }
+                run.take(*other, &rule);
             }
             if let (Some(part), Some(workload)) = (&run.piece.part, &mut run.piece.workload) {
                 *workload = format!("{workload}-{part}");
@@ -94,22 +106,57 @@ pub(super) fn join(
             }
             drafts.push(run);
         }
+        for (number, piece) in details {
+            if let Some(why) = refused.remove(&number).flatten() {
+                strays.push(Stray { number, piece, why: Some(why) });
+            }
+        }
     }
     drafts.sort_by_key(|draft| draft.main);
-    companions(beside, found, &mut drafts, draft, report);
-    by_time(strays, found, &mut drafts, report);
+    let mut left = companions(beside, found, &mut drafts, draft, report);
+    left.extend(by_time(strays, found, &mut drafts, report));
+    // Beside results it would be judged as one of them. Where there are none, it is all that there is to show.
+    let measured = drafts.iter().any(|draft| draft.piece.server.is_none());
+    for Stray { number, mut piece, why } in left {
+        let why = why.unwrap_or_default();
+        let shows = piece.series.is_empty() && !(piece.telemetry.is_empty() && piece.extras.is_empty());
+        if measured || !shows {
+            report.orphan(number, &piece, &why);
+            continue;
+        }
+        report.joined_to_none(number, &format!("{why} (shown by itself)"));
+        if let Some((first, last)) = times::span(&piece) {
+            piece.started = piece.started.or(Some(first));
+            piece.ended = piece.ended.or(Some(last));
+        }
+        let name = keys.get(number).and_then(|key| key.rsplit('/').find(|part| !part.is_empty())).map(slug);
+        // Two files are no repeats of each other: nobody says that the machine did the same in both.
+        piece.workload = piece.workload.or_else(|| name.clone());
+        piece.id = piece.id.or(name);
+        drafts.push(Draft { shown_only: true, ..draft(number, piece) });
+    }
+    drafts.sort_by_key(|draft| draft.main);
     copies(&mut drafts, found, report);
     drafts
 }
 
-/// Gives what speaks of a whole folder to the runs in it.
+/// A piece that has no run yet.
+struct Stray {
+    number: usize,
+    piece: Piece,
+    /// Why it is not of the run that it seemed to be of.
+    why: Option<String>,
+}
+
+/// Gives what speaks of a whole folder to the runs in it. Returns what belongs to none of them and has no figure of a run.
 fn companions(
     beside: Vec<(usize, Piece)>,
     found: &Discovery,
     drafts: &mut Vec<Draft>,
     draft: impl Fn(usize, Piece) -> Draft,
     report: &mut report::Report,
-) {
+) -> Vec<Stray> {
+    let mut left = Vec::new();
     let folder = |number: usize| found.files.get(number).map_or("", archive::Found::folder);
     let mut count: BTreeMap<(&str, Option<&'static str>), usize> = BTreeMap::new();
     for (number, piece) in beside.iter().filter(|(_, piece)| piece.server != Some(ServerState::NeverUp)) {
@@ -118,38 +165,37 @@ fn companions(
     let runs = drafts.len();
     for (number, piece) in beside {
         let place = folder(number);
-        let inside = |at: &str| {
-            at == place || place.is_empty() || at.strip_prefix(place).is_some_and(|rest| rest.starts_with('/'))
-        };
-        let near: Vec<&Draft> = drafts.iter().take(runs).filter(|run| inside(folder(run.main))).collect();
+        let near: Vec<(usize, &Draft)> =
+            drafts.iter().take(runs).enumerate().filter(|(_, run)| inside(folder(run.main), place)).collect();
         let alone = count.get(&(place, rule_of(&piece))).is_none_or(|count| *count == 1);
-        let verdicts = belongs(number, &piece, &near);
+        let verdicts = belongs(number, &piece, &near.iter().map(|(_, run)| *run).collect::<Vec<_>>());
         let whole = near.len();
-        let places: Vec<usize> =
-            (0..runs).filter(|at| drafts.get(*at).is_some_and(|run| inside(folder(run.main)))).collect();
-        let joined: Vec<usize> =
-            places.into_iter().zip(&verdicts).filter(|(_, why)| why.is_ok()).map(|(at, _)| at).collect();
+        let joined: Vec<(usize, &str)> =
+            near.iter().zip(&verdicts).filter_map(|((at, _), why)| Some((*at, *why.as_ref().ok()?))).collect();
+        let refused = verdicts.iter().find_map(|why| why.as_ref().err());
         if joined.is_empty() || !alone {
-            if !alone && whole > 0 {
-                report.note(
-                    number,
-                    "several of its kind lie in this folder, so which run it speaks of is not known".to_owned(),
-                );
-            } else if let Some(Err(why)) = verdicts.iter().find(|why| why.is_err()) {
-                report.note(number, format!("joined to no run of its folder: {why}"));
-            }
+            let why = match refused {
+                _ if !alone && whole > 0 => {
+                    Some("several of its kind lie in this folder, so which run it speaks of is not known")
+                }
+                Some(why) => Some(why.as_str()),
+                None => None,
+            };
             if piece.readings.is_empty() && piece.series.is_empty() && piece.status.is_none() {
-                report.orphan(number, &piece);
+                let why = why.unwrap_or(NO_RUN).to_owned();
+                left.push(Stray { number, piece, why: Some(why) });
             } else {
+                if let Some(why) = why {
+                    report.joined_to_none(number, why);
+                }
                 drafts.push(draft(number, piece));
             }
             continue;
         }
-        if piece.server.is_some() {
-            let why = verdicts.iter().find_map(|why| why.as_ref().ok()).copied().unwrap_or_default();
-            report.note(number, format!("joined to {} of {whole} runs of its folder: {why}", joined.len()));
-        }
-        for at in joined {
+        let why = joined.first().map_or("", |(_, why)| why);
+        let not = refused.map_or_else(String::new, |why| format!("; not to the others: {why}"));
+        report.note(number, format!("joined to {} of {whole} runs of its folder: {why}{not}", joined.len()));
+        for (at, why) in joined {
             let Some(run) = drafts.get_mut(at) else { continue };
             // What a server answered over its life are not the requests of one run, and a run that came to its end did so although
             // the server died after it.
@@ -160,47 +206,101 @@ fn companions(
             for (field, ours, theirs) in merge(&mut run.piece, &said) {
                 report.note(number, format!("says {field} '{theirs}' where a result in its folder says '{ours}'"));
             }
-            if !run.others.contains(&number) {
-                run.others.push(number);
-            }
+            run.take(number, why);
         }
     }
     drafts.sort_by_key(|draft| draft.main);
+    left
 }
 
-/// Gives telemetry that lies beside no result of its name to the runs of its folder that were made in its time; with seconds elapsed only, to
-/// the one run of its folder, where there is one run and one such file.
-fn by_time(strays: Vec<(usize, Piece)>, found: &Discovery, drafts: &mut [Draft], report: &mut report::Report) {
+/// Why a file beside which nothing lies has no run.
+const NO_RUN: &str = "no result lies in the same folder or below it";
+
+/// Whether a folder is the place or lies below it.
+fn inside(folder: &str, place: &str) -> bool {
+    place.is_empty() || folder.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Gives telemetry that lies beside no result of its name to the runs of its folder that were made in its time. Seconds elapsed have no time:
+/// they go to the one run of their folder, where there is one run and one such file. Returns what belongs to no run, with the reason.
+fn by_time(strays: Vec<Stray>, found: &Discovery, drafts: &mut [Draft], report: &mut report::Report) -> Vec<Stray> {
     let folder = |number: usize| found.files.get(number).map_or("", archive::Found::folder);
-    let places: Vec<&str> = strays.iter().map(|(number, _)| folder(*number)).collect();
-    for (number, piece) in strays {
+    let mut files: BTreeMap<&str, usize> = BTreeMap::new();
+    for stray in strays.iter().filter(|stray| stray.piece.telemetry.len() > 1) {
+        *files.entry(folder(stray.number)).or_default() += 1;
+    }
+    let mut left = Vec::new();
+    for Stray { number, piece, why } in strays {
         let place = folder(number);
-        let (Some(first), Some(last)) = (piece.telemetry.first(), piece.telemetry.last()) else { continue };
-        let (first, last) = (first.at, last.at);
-        let alone = places.iter().filter(|other| **other == place).count() == 1
-            && drafts.iter().filter(|run| folder(run.main) == place).count() == 1;
-        let below = |at: &str| {
-            place.is_empty() || at == place || at.strip_prefix(place).is_some_and(|rest| rest.starts_with('/'))
+        let near = || drafts.iter().filter(|run| inside(folder(run.main), place));
+        let here = near().filter(|run| folder(run.main) == place).count();
+        let beside = files.get(place).copied().unwrap_or_default();
+        let (runs, whole) = (|count: usize| counted(count, "run", "runs"), near().count());
+        let meets = |run: &Draft, (first, last): (Instant, Instant)| {
+            run.piece.started.zip(run.piece.ended).is_some_and(|(from, to)| from < last && to > first)
         };
-        let mut joined = 0;
-        for run in drafts.iter_mut().filter(|run| run.piece.telemetry.is_empty() && below(folder(run.main))) {
-            let at = folder(run.main);
-            let meets = run.piece.started.zip(run.piece.ended).is_some_and(|(from, to)| from < last && to > first);
-            if meets && !first.is_relative() || first.is_relative() && alone && at == place {
-                merge(&mut run.piece, &piece);
-                if !run.others.contains(&number) {
-                    run.others.push(number);
-                }
-                joined += 1;
+        let dated = times::span(&piece);
+        // Which runs, by which rule; or why none.
+        let verdict: Result<(Vec<usize>, &str), String> = match (piece.telemetry.len(), dated) {
+            (0, _) if !piece.series.is_empty() => Err("no result of the same name lies beside it".to_owned()),
+            // One row cannot be a record of a run.
+            (0 | 1, _) => {
+                Err("it is one look at the machine, and no result of the same name lies beside it".to_owned())
             }
-        }
-        if joined == 0 {
-            report.orphan(number, &piece);
-        } else {
-            let runs = if joined == 1 { "1 run".to_owned() } else { format!("{joined} runs") };
-            report.note(number, format!("joins {runs} of its folder by time"));
+            _ if whole == 0 => Err(NO_RUN.to_owned()),
+            (_, None) if here == 1 && beside == 1 => Ok((
+                drafts.iter().enumerate().filter(|(_, run)| folder(run.main) == place).map(|(at, _)| at).collect(),
+                "it is the only telemetry in the folder of the only run",
+            )),
+            (_, None) => Err(format!(
+                "it counts seconds from its own start, and its folder holds {} and {} of telemetry",
+                runs(here),
+                counted(beside, "file", "files")
+            )),
+            (_, Some(span)) => {
+                let at = drafts.iter().enumerate().filter(|(_, run)| inside(folder(run.main), place));
+                let meeting: Vec<usize> = at.filter(|(_, run)| meets(run, span)).map(|(at, _)| at).collect();
+                let said = near().filter(|run| run.piece.started.zip(run.piece.ended).is_some()).count();
+                match meeting.is_empty() {
+                    false => Ok((meeting, "it was sampled while the run was made")),
+                    true if said == 0 => Err(match whole {
+                        1 => "the one run of its folder does not say when it was made".to_owned(),
+                        _ => format!("the {} of its folder do not say when they were made", runs(whole)),
+                    }),
+                    true => Err(format!(
+                        "it was sampled from {} to {}, and no run of its folder was made in that time",
+                        span.0.iso(),
+                        span.1.iso()
+                    )),
+                }
+            }
+        };
+        let verdict = verdict.and_then(|(meeting, rule)| {
+            let free = |at: &usize| drafts.get(*at).is_some_and(|run| run.piece.telemetry.is_empty());
+            let free: Vec<usize> = meeting.into_iter().filter(free).collect();
+            match free.is_empty() {
+                true => Err("the runs made in its time have telemetry of their own".to_owned()),
+                false => Ok((free, rule)),
+            }
+        });
+        match verdict {
+            Ok((joined, rule)) => {
+                let count = joined.len();
+                for at in joined {
+                    let Some(run) = drafts.get_mut(at) else { continue };
+                    merge(&mut run.piece, &piece);
+                    run.take(number, rule);
+                }
+                report.note(number, format!("joined to {count} of {} of its folder: {rule}", runs(whole)));
+            }
+            Err(reason) => left.push(Stray { number, piece, why: Some(why.unwrap_or(reason)) }),
         }
     }
+    left
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// What tells the kinds of companions of one folder apart.

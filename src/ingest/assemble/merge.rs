@@ -36,6 +36,11 @@ pub(super) fn merge(run: &mut Piece, detail: &Piece) -> Vec<(&'static str, Strin
           model_id, model_served, machine, engine, engine_version, quantisation, batch, isl, osl, requests, parameters,
           device_memory_gib, model_memory_gib, start_temp_c, end_temp_c, exit_code,
           tool, tool_version, request_rate, max_model_len, memory_utilisation, kv_dtype, speculative, prefix_cache, parallel);
+    // An engine that was given a folder names that folder. The collector knows which model of the suite lies there.
+    let folder = |name: &Option<String>| name.as_ref().is_some_and(|name| name.starts_with('/'));
+    if detail.standing == Standing::Base && folder(&run.setup.model_served) && detail.setup.model_served.is_some() {
+        run.setup.model_served.clone_from(&detail.setup.model_served);
+    }
     for (name, value) in &detail.setup.more {
         run.setup.more.entry(name.clone()).or_insert_with(|| value.clone());
     }
@@ -68,4 +73,27 @@ pub(super) fn merge(run: &mut Piece, detail: &Piece) -> Vec<(&'static str, Strin
         run.telemetry.clone_from(&detail.telemetry);
     }
     unlike
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ingest::Setup;
+
+    #[test]
+    fn a_folder_that_an_engine_names_is_the_model_that_the_collector_saw_there() {
+        let piece = |standing, served: &str| {
+            let setup = Setup { model_served: Some(served.to_owned()), ..Setup::default() };
+            Piece { standing, setup, ..Piece::default() }
+        };
+        for (body, base, kept) in [
+            ("/opt/models/tiny", "tiny", "tiny"),
+            ("org/other", "tiny", "org/other"),
+            ("/opt/tiny", "/opt/tiny", "/opt/tiny"),
+        ] {
+            let mut run = piece(Standing::Body, body);
+            merge(&mut run, &piece(Standing::Base, base));
+            assert_eq!(run.setup.model_served.as_deref(), Some(kept), "{body} beside {base}");
+        }
+    }
 }

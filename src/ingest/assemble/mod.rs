@@ -12,6 +12,7 @@ mod join;
 mod merge;
 mod place;
 mod server;
+mod times;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,8 +46,20 @@ pub(super) struct Draft {
     pub piece: Piece,
     pub home: String,
     pub main: usize,
-    pub others: Vec<usize>,
+    /// Further files, each with the rule by which it belongs to the run.
+    pub others: Vec<(usize, String)>,
     pub launch: Option<String>,
+    /// Whether it only shows a machine (telemetry, a look at the GPU): nothing was measured beside it.
+    pub shown_only: bool,
+}
+
+impl Draft {
+    /// Notes a further file, once.
+    fn take(&mut self, number: usize, rule: &str) {
+        if number != self.main && self.others.iter().all(|(other, _)| *other != number) {
+            self.others.push((number, rule.to_owned()));
+        }
+    }
 }
 
 /// See the module.

@@ -16,7 +16,7 @@ mod trtllm_requests;
 
 use std::collections::BTreeMap;
 
-use super::{Format, Parsed, Record, SourceFile, Standing, log, requests};
+use super::{Format, Parsed, Piece, Record, SourceFile, Standing, log, requests};
 use crate::archive::manifest::{ReportWire, SeenWire};
 use crate::error::Error;
 use crate::model::{Setup, Status};
@@ -35,6 +35,7 @@ pub static PARSERS: &[&dyn Parser] = &[
     &trtllm_requests::TrtllmRequests,
     &TrtllmLog,
     &RequestsFile,
+    &ByLook,
 ];
 
 /// Takes figures from a file that was named.
@@ -130,6 +131,59 @@ impl Parser for RequestsFile {
                     piece.part = piece.part.take().or_else(|| Some(test.clone()));
                     piece.standing = Standing::Body;
                 }
+            }
+        }
+        if let Some(why) = &entry.failure {
+            for record in &mut parsed.records {
+                if let Record::Piece(piece) = record {
+                    piece.status = Some(Status::Failed(why.clone()));
+                }
+            }
+        }
+        Ok(parsed)
+    }
+}
+
+/// The result of any tool, read by the format that its look says.
+struct ByLook;
+
+impl Parser for ByLook {
+    fn name(&self) -> &'static str {
+        "by-look"
+    }
+
+    fn parse(&self, file: &mut SourceFile<'_>, entry: &ReportWire) -> Result<Parsed, Error> {
+        let mut parsed = super::look::sniffed(file)?;
+        let mut runs = parsed.records.iter().filter(|record| matches!(record, Record::Piece(_))).count();
+        if runs == 0 {
+            return Err(Error::archive("no run is in it").hint("name the file that holds the result"));
+        }
+        // The run is the one that was started: what else the file holds belongs to no run of the plan.
+        parsed.records.retain(|record| {
+            let piece = matches!(record, Record::Piece(_));
+            runs -= usize::from(piece);
+            piece && runs == 0
+        });
+        for record in &mut parsed.records {
+            if let Record::Piece(piece) = record {
+                piece.standing = Standing::Body;
+                piece.part = entry.test.clone();
+                // Labels are the suite's, and so are the times: the clock of a tool may stand on another zone.
+                let own = std::mem::take(&mut **piece);
+                **piece = Piece {
+                    campaign: None,
+                    id: None,
+                    environment: None,
+                    model: None,
+                    workload: None,
+                    repeat: None,
+                    block: None,
+                    position: None,
+                    started: None,
+                    ended: None,
+                    fingerprint: None,
+                    ..own
+                };
             }
         }
         Ok(parsed)

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use super::*;
 
 fn entry(parser: &str) -> ReportWire {
-    ReportWire { path: "work/x".into(), parser: parser.into(), patterns: BTreeMap::new(), test: None }
+    ReportWire { path: "work/x".into(), parser: parser.into(), ..ReportWire::default() }
 }
 
 fn read(parser: &str, text: &str) -> Report {
@@ -152,7 +152,7 @@ fn patterns_catch_figures_and_settings_and_say_what_they_miss() {
         path: "stdout.log".into(),
         parser: "pattern".into(),
         patterns: patterns.iter().map(|(key, text)| ((*key).to_owned(), (*text).to_owned())).collect(),
-        test: None,
+        ..ReportWire::default()
     };
     let text = "loaded org/m now\nspeed: 9.5 t/s\n\u{1b}[1mspeed: 1,234.5 t/s\nserved 7 users\nfirst after a while\n";
     let report = report("stdout.log", text.as_bytes(), &entry).unwrap();

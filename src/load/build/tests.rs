@@ -92,7 +92,7 @@ fn prompts_of_a_file_go_out_as_they_are_behind_a_nonce() {
     let lines = r#"{"prompt": "say \"é\"", "max_tokens": 3}
 {"messages": [{"role": "system", "content": "be brief"}, {"role": "user", "content": "x"}]}"#;
     let input = PlanInput { prompts: Some(Arc::new(Prompts::parse("p", lines).unwrap())), ..PlanInput::default() };
-    let work = Work::Prompts { path: "p".into(), osl: Lengths::Fixed(9) };
+    let work = Work::Prompts { path: "p".into(), osl: Some(Lengths::Fixed(9)) };
     let made = |cache, i| {
         let settings = Settings { work: work.clone(), cache, warmup: 0, requests: None, ..settings() };
         let mut maker = maker(&settings, &input, Exact::Off).unwrap();
@@ -114,7 +114,7 @@ fn prompts_that_the_route_cannot_take_are_named() {
     let error = |line: &str, endpoint, cache| {
         let prompts = Prompts::parse("p", &format!("{{\"prompt\": \"x\"}}\n{line}")).unwrap();
         let input = PlanInput { prompts: Some(Arc::new(prompts)), ..PlanInput::default() };
-        let work = Work::Prompts { path: "p".into(), osl: Lengths::Fixed(9) };
+        let work = Work::Prompts { path: "p".into(), osl: Some(Lengths::Fixed(9)) };
         let settings = Settings { work, endpoint, cache, warmup: 0, requests: None, ..settings() };
         maker(&settings, &input, Exact::Off).err().map(|error| error.to_string()).unwrap_or_default()
     };

@@ -110,6 +110,8 @@ impl Side {
 
 const SHAPE: &str = "a conversation is { \"id\", \"messages\": [ { \"role\", \"content\" } ] } or { \"id\", \"conversations\": [ { \"from\", \"value\" } ] }";
 
+const MEND: &str = "mend this place of the file";
+
 /// Reads a file whole.
 pub fn read(text: &str, faults: &mut Faults) -> (Vec<Recorded>, Counts) {
     let mut counts = Counts::default();
@@ -121,7 +123,7 @@ pub fn read(text: &str, faults: &mut Faults) -> (Vec<Recorded>, Counts) {
             Ok(value) => value,
             Err(error) => {
                 let line = item.line + error.line().saturating_sub(1);
-                faults.add(line, &key, &format!("is no JSON: {}", message(&error)), "mend this place of the file");
+                faults.add(line, &key, &format!("is no JSON: {}", message(&error)), MEND);
                 // Behind a broken item the borders of the next ones are guesses.
                 break;
             }
@@ -149,6 +151,37 @@ pub fn read(text: &str, faults: &mut Faults) -> (Vec<Recorded>, Counts) {
         faults.add(0, "(file)", &what, "each must begin with the user and alternate");
     }
     (found, counts)
+}
+
+/// A prompt and the answer that was recorded.
+pub struct FirstTurns {
+    /// Line of the file at which the conversation begins.
+    pub line: usize,
+    /// The first two turns, whoever speaks, as vLLM and SGLang take them; absent where one of them is missing or is no text.
+    pub said: Option<(String, String)>,
+}
+
+/// The first two turns of every conversation. Ids do not matter, and what stands behind those turns does not either.
+pub fn first_turns(text: &str, faults: &mut Faults) -> Vec<FirstTurns> {
+    let mut found = Vec::new();
+    for (number, item) in items(text).into_iter().enumerate() {
+        let value: Value = match serde_json::from_str(item.text) {
+            Ok(value) => value,
+            Err(error) => {
+                let line = item.line + error.line().saturating_sub(1);
+                faults.add(line, &format!("[{number}]"), &format!("is no JSON: {}", message(&error)), MEND);
+                break;
+            }
+        };
+        let Some((_, sides)) = sides(&value, number, item.line, faults) else { continue };
+        let mut texts = sides.into_iter().filter(|(side, _)| *side != Side::System).map(|(_, text)| text);
+        let said = texts.next().flatten().zip(texts.next().flatten());
+        found.push(FirstTurns { line: item.line, said });
+    }
+    if found.is_empty() && faults.is_empty() {
+        faults.add(0, "(file)", "holds no conversation", SHAPE);
+    }
+    found
 }
 
 /// A top-level value, or an element of the list that the file is.

@@ -5,6 +5,7 @@
 //!
 //! The time of an event is the stamp of the read that completed it; it was taken before anything was parsed.
 
+use super::hidden::Unseen;
 use super::words;
 use crate::host::net::{Ns, Stamp};
 use crate::load::order::{Chunk, ChunkKind, Order, Phase, Record, Sink, Status, Usage};
@@ -64,6 +65,8 @@ pub struct Job {
     pub(super) kept: Vec<u8>,
     tokens: u32,
     given: u32,
+    /// Chunks without text, until the server's count says what they were.
+    pub(super) unseen: Unseen,
     pub(super) in_stream: Option<String>,
     pub(super) fault: Option<String>,
 }
@@ -96,6 +99,7 @@ impl Job {
             kept: Vec::new(),
             tokens: 0,
             given: 0,
+            unseen: Unseen::default(),
             in_stream: None,
             fault: None,
         }
@@ -122,7 +126,7 @@ impl Job {
         (self.typed, self.location, self.challenge, self.in_stream, self.fault) = (None, None, None, None, None);
         (self.body, self.untyped, self.keep_alive) = (Body::Other, false, false);
         self.kept.clear();
-        (self.tokens, self.given) = (0, 0);
+        (self.tokens, self.given, self.unseen) = (0, 0, Unseen::default());
     }
 
     /// Takes what was read.
@@ -275,29 +279,35 @@ impl Job {
             return;
         }
         record.events = record.events.saturating_add(1);
-        let mut tokens = 0;
-        if let Some(total) = delta.tokens {
-            tokens = total.saturating_sub(self.tokens);
-            self.tokens = total;
-        }
+        // A first count behind text is the total of the answer: such a server does not count along.
+        let along = self.tokens > 0 || record.pieces == 0;
+        let counted = delta.tokens.filter(|_| along).map(|total| total.saturating_sub(self.tokens)).or(delta.ids);
+        self.tokens = delta.tokens.unwrap_or(self.tokens);
+        let tokens = counted.unwrap_or(0);
+        let kind = match (delta.kind, counted) {
+            (ChunkKind::Silent | ChunkKind::Closing, Some(0)) => ChunkKind::Empty,
+            (ChunkKind::Empty, Some(1..)) => ChunkKind::Silent,
+            (kind, _) => kind,
+        };
         if delta.choice && record.first_event.is_none() {
             record.first_event = Some(stamp);
         }
-        if delta.kind.generated() {
+        self.unseen.take(kind, counted, stamp);
+        if kind.generated() {
             record.pieces = record.pieces.saturating_add(1);
             record.text_bytes += u64::from(delta.text_bytes);
             match record.pieces {
                 1 => {
                     record.first_token = Some(stamp);
-                    record.first_tokens = delta.tokens;
+                    record.first_tokens = counted;
                 }
                 2 => record.second_token = Some(stamp),
                 _ => {}
             }
             record.last_token = Some(stamp);
-            if delta.kind == ChunkKind::Reasoning {
+            if kind == ChunkKind::Reasoning {
                 record.first_reasoning.get_or_insert(stamp);
-            } else if matches!(delta.kind, ChunkKind::Content | ChunkKind::Refusal) {
+            } else if matches!(kind, ChunkKind::Content | ChunkKind::Refusal) {
                 record.first_content.get_or_insert(stamp);
                 if let Some(text) = &mut self.text {
                     delta.text.unescape_into(text);
@@ -325,7 +335,7 @@ impl Job {
             bytes: event.bytes,
             text: delta.text_bytes,
             tokens: u16::try_from(tokens).unwrap_or(u16::MAX),
-            kind: delta.kind,
+            kind,
         });
         if chunks.len() >= BATCH {
             self.hand_over(chunks, sink);

@@ -27,6 +27,7 @@ mod connect;
 mod flight;
 mod flow;
 mod gather;
+mod hidden;
 mod options;
 mod outcome;
 mod pool;

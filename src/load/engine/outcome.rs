@@ -16,6 +16,7 @@ impl Job {
         let (status, error) = self.outcome(ended, authorized);
         self.record.status = status;
         self.record.error = error.map(|error| secrets.clean(&error)).filter(|error| !error.is_empty());
+        self.unseen.settle(&mut self.record);
     }
 
     fn outcome(&mut self, ended: Status, authorized: bool) -> (Status, Option<String>) {

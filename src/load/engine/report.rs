@@ -48,6 +48,8 @@ pub struct Progress {
     pub text_bytes: AtomicU64,
     /// Output tokens that the server counted, of requests that ended.
     pub output_tokens: AtomicU64,
+    /// Generated pieces of the same requests: how many tokens a piece has.
+    pub counted_pieces: AtomicU64,
     /// Time to first token, from [`Record::start`].
     pub ttft: Spread,
     /// Time per output token.
@@ -81,7 +83,10 @@ impl Progress {
         match record.status {
             status if status.answered() => {
                 self.ok.fetch_add(1, Relaxed);
-                self.output_tokens.fetch_add(record.usage.output.unwrap_or(0).into(), Relaxed);
+                if let Some(tokens) = record.usage.output {
+                    self.output_tokens.fetch_add(tokens.into(), Relaxed);
+                    self.counted_pieces.fetch_add(record.pieces.into(), Relaxed);
+                }
                 if let (Some(start), Some(first)) = (record.start(), record.first_token) {
                     self.ttft.add(first.at().saturating_sub(start));
                 }
@@ -128,6 +133,11 @@ impl Default for Spread {
 }
 
 impl Spread {
+    /// How many, and their sum, ns.
+    pub fn totals(&self) -> (u64, u64) {
+        (self.count.load(Relaxed), self.sum.load(Relaxed))
+    }
+
     /// Adds a time, ns.
     pub fn add(&self, time: Ns) {
         self.count.fetch_add(1, Relaxed);

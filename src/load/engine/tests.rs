@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use super::*;
 use crate::host::net::Stamp;
-use crate::load::order::{Asked, Chunk, ChunkKind, Order, Phase, Record};
+use crate::load::order::{Asked, Chunk, ChunkKind, Hidden, Order, Phase, Record};
 
 /// What the server does on a connection, in order.
 #[derive(Clone)]
@@ -259,6 +259,32 @@ fn good() -> String {
 }
 
 #[test]
+fn tokens_without_text_begin_and_end_an_answer_where_the_server_counted_them() {
+    let counted = |tokens: u32| USAGE.replace("\"completion_tokens\":2", &format!("\"completion_tokens\":{tokens}"));
+    // Two tokens that show nothing, two words, the token that ends the answer.
+    let stream = |tokens| {
+        [ROLE, &content(""), &content(""), &content("Hel"), &content("lo"), &finish(), &counted(tokens), DONE].concat()
+    };
+    let (record, chunks) = one(vec![Request, Send(chunked(&stream(5))), Hold]);
+    assert_eq!((record.status, record.pieces, record.silent, record.hidden), (Status::Ok, 5, 3, Hidden::All));
+    let holding = chunks.iter().filter(|chunk| chunk.kind.holds_tokens(record.hidden)).count();
+    assert_eq!(holding, 5, "{chunks:?}");
+    // Where the count has no room for them they are fillers.
+    let (record, _) = one(vec![Request, Send(chunked(&stream(2))), Hold]);
+    assert_eq!((record.status, record.pieces, record.hidden), (Status::Ok, 2, Hidden::None));
+    // A total beside the end is not a count of that chunk: each word was a token, and the end is none.
+    let total = finish().replace("}]}", "}],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":2}}");
+    let ended = [ROLE, &content("Hel"), &content("lo"), &total, DONE].concat();
+    let (record, chunks) = one(vec![Request, Send(chunked(&ended)), Hold]);
+    assert_eq!((record.pieces, record.usage.output, record.hidden), (2, Some(2), Hidden::None));
+    assert!(chunks.iter().all(|chunk| chunk.tokens == 0), "{chunks:?}");
+    // Nothing to see is no answer, whatever was counted.
+    let blank = [ROLE, &content(""), &content(""), &finish(), &counted(3), DONE].concat();
+    let (record, _) = one(vec![Request, Send(chunked(&blank)), Hold]);
+    assert_eq!(record.status, Status::Empty);
+}
+
+#[test]
 fn a_role_alone_is_the_first_event_and_not_the_first_token() {
     let (record, chunks) = one(vec![Request, Send(chunked(&good())), Hold]);
     assert_eq!(record.status, Status::Ok, "{:?}", record.error);
@@ -266,8 +292,8 @@ fn a_role_alone_is_the_first_event_and_not_the_first_token() {
     assert_eq!(record.usage.output, Some(2));
     assert_eq!((record.finish.as_deref(), record.model.as_deref(), record.http), (Some("stop"), Some("m"), Some(200)));
     let kinds: Vec<ChunkKind> = chunks.iter().map(|chunk| chunk.kind).collect();
-    use ChunkKind::{Content, Empty, Usage};
-    assert_eq!(kinds, [Empty, Content, Content, Empty, Usage]);
+    use ChunkKind::{Closing, Content, Empty, Usage};
+    assert_eq!(kinds, [Empty, Content, Content, Closing, Usage]);
     assert!(record.sent <= record.connected && record.connected <= record.written);
     let at = |stamp: Option<Stamp>| stamp.unwrap().user;
     assert!(at(record.first_byte) <= at(record.headers) && at(record.headers) <= at(record.first_event));

@@ -125,7 +125,10 @@ pub(super) fn what(settings: &Settings, input: &PlanInput) -> Result<(What, Opti
                 ))
                 .hint("the warm-up takes the first lines of the file, which are then not measured"));
             };
-            Ok((What::Prompts { lines: Arc::clone(lines), osl: lengths("OSL", *osl)? }, Some(left)))
+            Ok((
+                What::Prompts { lines: Arc::clone(lines), osl: lengths("OSL", osl.unwrap_or(Lengths::PLAIN))? },
+                Some(left),
+            ))
         }
         Work::Conversations(_) => Err(Error::usage("conversations have a plan of their own")),
     }

@@ -13,9 +13,12 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 use super::prompts::Prompts;
+use super::sharegpt;
 use super::trace::Trace;
 use crate::error::Error;
-use crate::load::settings::{Settings, Shape, Work};
+use crate::load::chat::{Estimate, Texts as _};
+use crate::load::settings::{Lengths, Settings, Shape, Work};
+use crate::load::tokens::{Counter as _, Local};
 
 /// Largest file that is read: one GiB.
 const LARGEST: u64 = 1 << 30;
@@ -29,6 +32,8 @@ pub struct PlanInput {
     pub trace: Option<Arc<Trace>>,
     /// SHA-256 of the files in hexadecimal, prompts before trace.
     pub sha256: Vec<String>,
+    /// What was left out of a file, and who counted its tokens, for people.
+    pub notes: Vec<String>,
 }
 
 impl PlanInput {
@@ -38,9 +43,16 @@ impl PlanInput {
     /// A file that cannot be read, is too large, is not text, or has a line that is not what it should be.
     pub fn read(settings: &Settings) -> Result<Self, Error> {
         let mut input = Self::default();
-        if let Work::Prompts { path, .. } = &settings.work {
+        if let Work::Prompts { path, osl } = &settings.work {
             let text = input.take(path)?;
-            input.prompts = Some(Arc::new(Prompts::parse(&path.display().to_string(), &text)?));
+            let prompts = if sharegpt::is_one(&text) {
+                let (prompts, notes) = drawn(path, &text, *osl, settings)?;
+                input.notes = notes;
+                prompts
+            } else {
+                Prompts::parse(&path.display().to_string(), &text)?
+            };
+            input.prompts = Some(Arc::new(prompts));
         }
         if let Shape::Trace { path, .. } = &settings.shape {
             let text = input.take(path)?;
@@ -68,13 +80,31 @@ impl PlanInput {
     }
 }
 
+/// Prompts of a list of conversations, counted by the tokenizer where there is one.
+fn drawn(path: &Path, text: &str, osl: Option<Lengths>, settings: &Settings) -> Result<(Prompts, Vec<String>), Error> {
+    let local = settings.tokenizer.as_deref().map(Local::read).transpose()?;
+    let count = |text: &str| match &local {
+        Some(local) => Ok(local.count(text)?.unwrap_or(0)),
+        None => Ok(Estimate.count(text)),
+    };
+    let wanted = sharegpt::Wanted {
+        seed: settings.seed,
+        // The first ones warm up.
+        most: settings.requests.unwrap_or(sharegpt::MOST).saturating_add(settings.warmup),
+        osl: osl.map(|osl| osl.bounds().1),
+        count: &count,
+        exact: local.is_some(),
+    };
+    sharegpt::parse(path, text, &wanted)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_file_that_is_missing_is_named() {
-        let work = Work::Prompts { path: "/nonexistent/p.jsonl".into(), osl: crate::load::settings::Lengths::Fixed(1) };
+        let work = Work::Prompts { path: "/nonexistent/p.jsonl".into(), osl: None };
         let error = PlanInput::read(&Settings { work, ..Settings::default() }).unwrap_err();
         assert!(error.to_string().contains("/nonexistent/p.jsonl"), "{error}");
     }

@@ -18,6 +18,9 @@ use crate::stats::random::Stream;
 pub const LONGEST: u32 = 1 << 24;
 
 impl Lengths {
+    /// Where nothing is said.
+    pub const PLAIN: Self = Self::Fixed(128);
+
     /// Reads `128`, `100-200` or `uniform:100,200`, `normal:512,64`, `lognormal:512,128` (both with `,least,greatest` behind where they are
     /// wanted), `zipf:1.2,2048`.
     ///

@@ -19,6 +19,7 @@ mod entry;
 pub mod input;
 pub mod lengths;
 pub mod prompts;
+pub mod sharegpt;
 pub mod text;
 pub mod trace;
 mod walk;

@@ -102,7 +102,7 @@ fn read(line: &str) -> Result<(Ask, Option<u32>), String> {
 }
 
 /// The inside of a JSON string.
-fn bare(text: &str) -> String {
+pub(super) fn bare(text: &str) -> String {
     let quoted = Value::String(text.to_owned()).to_string();
     quoted[1..quoted.len() - 1].to_owned()
 }

@@ -162,7 +162,7 @@ fn a_trace_shares_its_blocks_and_keeps_its_times() {
 fn prompts_of_a_file_are_sent_once_and_the_first_ones_warm_up() {
     let lines = "{\"prompt\": \"a\", \"output_len\": 4}\n{\"prompt\": \"b\"}\n{\"prompt\": \"c\"}\n";
     let input = PlanInput { prompts: Some(Arc::new(Prompts::parse("p", lines).unwrap())), ..PlanInput::default() };
-    let work = Work::Prompts { path: "p".into(), osl: Lengths::Fixed(9) };
+    let work = Work::Prompts { path: "p".into(), osl: Some(Lengths::Fixed(9)) };
     let settings = Settings { work, warmup: 1, cache: Cache::Natural, ..Settings::default() };
     let plan = Plan::new(&settings, &input).unwrap();
     let seen: Vec<_> = plan.entries(0).map(|entry| (entry.phase, entry.prompt, entry.osl, entry.isl)).collect();

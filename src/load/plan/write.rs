@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Entry, Head, Plan, PlanInput, PromptSpec};
 use crate::load::order::Phase;
-use crate::load::settings::{Arrival, Cache, Settings, Shape, Work};
+use crate::load::settings::{Arrival, Cache, Lengths, Settings, Shape, Work};
 
 /// Entries written of a plan that has no end.
 pub const FIRST: u64 = 10_000;
@@ -24,9 +24,18 @@ impl Plan {
     /// # Errors
     /// As the writer says.
     pub fn write_jsonl(&self, out: &mut impl Write) -> io::Result<()> {
+        self.write_before(u64::MAX, out)
+    }
+
+    /// The same, without what comes due at `end` or later, nanoseconds from the start of the measured part.
+    ///
+    /// # Errors
+    /// As the writer says.
+    pub fn write_before(&self, end: u64, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{self}")?;
         let mut line = String::new();
-        for entry in self.entries(0).take(self.len().unwrap_or(FIRST) as usize) {
+        let due = |entry: &Entry| entry.at.is_none_or(|at| at < end);
+        for entry in self.entries(0).take(self.len().unwrap_or(FIRST) as usize).take_while(due) {
             line.clear();
             self.write_entry(&entry, &mut line);
             out.write_all(line.as_bytes())?;
@@ -109,7 +118,7 @@ pub(super) fn describe(settings: &Settings, input: &PlanInput) -> String {
         Work::Synthetic { isl, osl, prefix } => {
             format!("{isl}/{osl} prefix {}x{}", prefix.groups.max(1), prefix.tokens)
         }
-        Work::Prompts { osl, .. } => format!("prompts/{osl}"),
+        Work::Prompts { osl, .. } => format!("prompts/{}", osl.unwrap_or(Lengths::PLAIN)),
         Work::Conversations(_) => "conversations".to_owned(),
     };
     let cache = match settings.cache {

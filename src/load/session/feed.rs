@@ -33,8 +33,8 @@ pub enum Feed {
         counter: Option<Arc<dyn Counter>>,
         /// The same for the same settings and seed.
         plan: Arc<Plan>,
-        /// How lengths were made.
-        made: String,
+        /// How lengths were made, and what the input lacked.
+        made: Vec<String>,
         /// Known once the engine is done.
         report: Option<schedule::Report>,
     },
@@ -82,9 +82,11 @@ impl Feed {
         waker: &Waker,
         folder: &Path,
     ) -> Result<Self, Error> {
-        let plan = Arc::new(Plan::new(settings, &PlanInput::read(settings)?)?);
+        let input = PlanInput::read(settings)?;
+        let plan = Arc::new(Plan::new(settings, &input)?);
         session.fits(plan.longest())?;
-        let (recipe, made) = lengths::recipe(session, settings, &plan)?;
+        let (recipe, how) = lengths::recipe(session, settings, &plan)?;
+        let made = input.notes.into_iter().chain([how]).collect();
         let counter = lengths::local(settings)?;
         let form = Form::new(settings, &session.known.model.id, exact, counter.is_some())?;
         let maker = Maker::new(Arc::clone(&plan), recipe, form)?;
@@ -183,7 +185,7 @@ impl Feed {
     pub fn notes(&self) -> Vec<String> {
         match self {
             Self::Plan { made, report, .. } => {
-                let mut notes = vec![made.clone()];
+                let mut notes = made.clone();
                 if let Some(report) = report.filter(|report| report.degenerate) {
                     notes.push(format!(
                         "the open loop was a closed one at its cap: {} of {} requests had to wait for a place or were never sent",

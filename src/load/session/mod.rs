@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 pub use known::{Known, headers};
-pub use one::{Loaded, SUMMARY_FILE};
+pub use one::{Loaded, PREEMPTED, SUMMARY_FILE};
 
 use super::plan::lengths::LONGEST;
 use super::settings::Settings;
@@ -39,6 +39,8 @@ pub trait Watcher: Sync {
     fn live(&self, live: &Live);
     /// A measured load is over. Told at once, so that nothing is lost when a later one breaks.
     fn measured(&self, _: &Loaded) {}
+    /// What a load had measured when its files could no longer be written. It is an error all the same.
+    fn broken(&self, _: &Loaded) {}
 }
 
 /// A load at one moment.
@@ -58,14 +60,30 @@ pub struct Live {
     pub in_flight: u64,
     /// Requests that failed.
     pub failed: u64,
-    /// Mean TTFT so far, ms.
+    /// Mean TTFT of the last seconds, or so far where nothing was answered in them, ms.
     pub ttft_ms: Option<f64>,
     /// Mean TPOT so far, ms.
     pub tpot_ms: Option<f64>,
-    /// Generated pieces per second over the last moment.
+    /// Generated pieces per second over the last seconds.
     pub pieces_s: f64,
+    /// Output tokens per second over the last seconds; absent until the server has counted those of an answer.
+    pub tokens_s: Option<f64>,
     /// True at the end.
     pub done: bool,
+}
+
+impl Live {
+    /// Share of the load that is over, where its end is known.
+    pub fn share(&self) -> Option<f64> {
+        let by_count = self.planned.filter(|planned| *planned > 0).map(|planned| self.ended as f64 / planned as f64);
+        let by_time = self.planned_s.map(|planned_s| self.elapsed_s / planned_s);
+        by_count.into_iter().chain(by_time).reduce(f64::max).map(|share| share.min(1.0))
+    }
+
+    /// Seconds to the end if it goes on like this; absent before a hundredth is over.
+    pub fn left_s(&self) -> Option<f64> {
+        self.share().filter(|share| *share >= 0.01).map(|share| self.elapsed_s * (1.0 - share) / share)
+    }
 }
 
 /// A server that was asked what it is.

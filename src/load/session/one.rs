@@ -3,6 +3,7 @@
 //! In:  [`Session`], [`Settings`], a folder.  Out: the raw files in the folder, [`Loaded`].
 //! Not here: what is sent and when (see `feed`), how it is sent (see `engine`), figures (see `summary`).
 
+use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -20,6 +21,9 @@ use crate::load::server::{CacheCheck, Scraped, Scraper, scrape};
 use crate::load::settings::{Cache, Settings, Shape, Work};
 use crate::load::store::{Store, Stored};
 use crate::load::summary::{Facts, Summary};
+
+/// What "current" means to whoever watches: the last five seconds.
+const CURRENT: Ns = 5_000_000_000;
 
 /// Between two looks at a load that runs.
 const LOOK: Duration = Duration::from_millis(200);
@@ -56,7 +60,8 @@ impl Session<'_> {
     ///
     /// # Errors
     /// When the settings make no plan, the machine cannot take it (descriptors), or a file cannot be written. What happens to a request
-    /// is in the summary, never here.
+    /// is in the summary, never here. Where a disk fills in the middle, [`Watcher::broken`](super::Watcher::broken) is told the figures
+    /// so far.
     pub fn load(
         &self,
         settings: &Settings,
@@ -71,7 +76,7 @@ impl Session<'_> {
         let started_utc = self.host.utc().iso();
         let origin = now();
         let ran = self.run(engine, feed, settings, name, folder, origin)?;
-        let scraped = scraper.stop()?;
+        let (scraped, unscraped) = apart(scraper.stop());
         let interrupted = self.interrupted();
         let mut facts = Facts::of(settings);
         facts.url = self.target.shown();
@@ -82,24 +87,41 @@ impl Session<'_> {
         facts.notes = self.known.notes.clone();
         facts.notes.extend(ran.feed.notes());
         let Ran { report, mut stored, feed } = ran;
-        let fed = feed.finish()?;
+        let (fed, unfed) = apart(feed.finish());
+        let mut failure = stored.failure.take().or(unfed).or(unscraped);
         let counted = Summary::count(facts, &mut stored)?;
         let evidence = evidence(&report, &stored, &counted, &fed, settings);
         let client = certificate::judge(&evidence, calibration);
         let window_s = counted.span.map(|(from, to)| (seconds(from), seconds(to)));
         let mut summary = counted.certified(client);
         summary.notes.extend(kept_cache(settings, &scraped, summary.completed, summary.input_tokens));
+        summary.notes.extend(preempted(&scraped));
         summary.notes.extend(fed.audit);
         summary.conversations = fed.figures;
         if interrupted {
             summary.valid = false;
             summary.invalid_because.push("stopped before the end".to_owned());
         }
-        let text = summary.json();
+        if let Some(failure) = &failure {
+            summary.valid = false;
+            summary.invalid_because.push(failure.in_short());
+        }
         let path = folder.join(SUMMARY_FILE);
-        std::fs::write(&path, text)
-            .map_err(|cause| Error::archive(format!("cannot write '{}'", path.display())).because(cause))?;
-        Ok(Loaded { name: name.to_owned(), summary, interrupted, window_s })
+        if let Err(cause) = std::fs::write(&path, summary.json()) {
+            failure.get_or_insert_with(|| {
+                Error::archive(format!("cannot write '{}'", path.display()))
+                    .hint("free space where it lies: the archive, or TMPDIR (else /tmp) of a load without one")
+                    .because(cause)
+            });
+        }
+        let loaded = Loaded { name: name.to_owned(), summary, interrupted, window_s };
+        match failure {
+            Some(failure) => {
+                self.watcher.broken(&loaded);
+                Err(failure)
+            }
+            None => Ok(loaded),
+        }
     }
 
     /// The engine on a thread of its own, and whoever waits for it here.
@@ -125,7 +147,7 @@ impl Session<'_> {
                 (report, sink, feed)
             });
             let thread = thread.map_err(|cause| Error::new(Kind::Preflight, "cannot start a thread").because(cause))?;
-            let mut view = View { began: origin, at: origin, pieces: 0, name, planned, settings };
+            let mut view = View { began: origin, past: VecDeque::new(), name, planned, settings };
             while !thread.is_finished() {
                 self.host.pause(LOOK);
                 if self.interrupted() || store.failed() {
@@ -174,8 +196,26 @@ impl Session<'_> {
     }
 }
 
+/// What is there, and why not all of it: a file that cannot be written is no reason to lose the figures.
+fn apart<T: Default>(result: Result<T, Error>) -> (T, Option<Error>) {
+    result.map_or_else(|error| (T::default(), Some(error)), |found| (found, None))
+}
+
 fn seconds(at: Ns) -> f64 {
     at as f64 / 1e9
+}
+
+/// Beginning of a note on a server that was short of memory.
+pub const PREEMPTED: &str = "the server preempted";
+
+/// Requests that lost their place in the KV cache and were computed anew.
+fn preempted(scraped: &Scraped) -> Option<String> {
+    let times = scraped.difference()?.preemptions.filter(|times| *times > 0.0)?;
+    let what = if times == 1.0 { "a request once" } else { "requests" };
+    let how_often = if times == 1.0 { String::new() } else { format!(" {times} times") };
+    Some(format!(
+        "{PREEMPTED} {what}{how_often}: its KV cache was full, and the latencies are those of a server short of memory"
+    ))
 }
 
 /// What breaks the cache contract, or leaves it open. The priming asks the same prompts once before, and the counters have both.
@@ -247,20 +287,36 @@ fn evidence(
 /// Makes moments for whoever watches.
 struct View<'a> {
     began: Ns,
-    at: Ns,
-    pieces: u64,
+    /// What was seen in the last seconds, the oldest first.
+    past: VecDeque<Seen>,
     name: &'a str,
     planned: Option<u64>,
     settings: &'a Settings,
 }
 
+/// Counts at one moment.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    at: Ns,
+    pieces: u64,
+    ttft: (u64, u64),
+}
+
 impl View<'_> {
     fn look(&mut self, progress: &Arc<Progress>, done: bool) -> Live {
         let at = now();
-        let pieces = progress.pieces.load(Relaxed);
-        let past = seconds(at.saturating_sub(self.at)).max(1e-9);
-        let pieces_s = pieces.saturating_sub(self.pieces) as f64 / past;
-        (self.at, self.pieces) = (at, pieces);
+        let seen = Seen { at, pieces: progress.pieces.load(Relaxed), ttft: progress.ttft.totals() };
+        while self.past.front().is_some_and(|old| at.saturating_sub(old.at) > CURRENT) && self.past.len() > 1 {
+            self.past.pop_front();
+        }
+        let old = self.past.front().copied().unwrap_or(Seen { at: self.began, ..Seen::default() });
+        self.past.push_back(seen);
+        let past_s = seconds(at.saturating_sub(old.at)).max(1e-9);
+        let pieces_s = seen.pieces.saturating_sub(old.pieces) as f64 / past_s;
+        let (count, sum) = (seen.ttft.0.saturating_sub(old.ttft.0), seen.ttft.1.saturating_sub(old.ttft.1));
+        let ttft = if count > 0 { Some(sum as f64 / count as f64) } else { progress.ttft.mean() };
+        let counted = progress.counted_pieces.load(Relaxed);
+        let tokens = progress.output_tokens.load(Relaxed);
         let failed = progress.failed.load(Relaxed);
         Live {
             name: self.name.to_owned(),
@@ -270,9 +326,10 @@ impl View<'_> {
             ended: progress.ok.load(Relaxed) + failed + progress.others.load(Relaxed),
             in_flight: progress.in_flight.load(Relaxed),
             failed,
-            ttft_ms: progress.ttft.mean().map(|ns| ns / 1e6),
+            ttft_ms: ttft.map(|ns| ns / 1e6),
             tpot_ms: progress.tpot.mean().map(|ns| ns / 1e6),
             pieces_s,
+            tokens_s: (counted > 0 && tokens > 0).then(|| pieces_s * tokens as f64 / counted as f64),
             done,
         }
     }

@@ -49,7 +49,7 @@ pub fn settings(settings: &Settings, known: &Known, feed: &Feed) -> Value {
         }
         Work::Prompts { path, osl } => {
             put("prompts", json!(path.file_name().map(|name| name.to_string_lossy())));
-            put("osl", json!(osl.to_string()));
+            put("osl", json!(osl.map(|osl| osl.to_string())));
         }
         Work::Conversations(chat) => {
             put("num_clients", json!(chat.clients));

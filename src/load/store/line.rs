@@ -59,6 +59,7 @@ pub fn wire(record: &Record, origin: Ns, ended: Ns) -> RequestWire {
         output_exact: record.asked.exact,
         events: responded.then_some(record.events),
         pieces: responded.then_some(record.pieces),
+        silent_pieces: (record.silent > 0).then_some(record.silent),
         bytes: responded.then_some(record.bytes),
         text_bytes: responded.then_some(record.text_bytes),
         done: responded.then_some(record.done),

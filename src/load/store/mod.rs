@@ -6,7 +6,7 @@
 //! The engine only copies into a batch. A full batch goes through a bounded queue to a thread that encodes and writes; its emptied
 //! buffers come back by another. If that thread falls behind by the whole queue the engine has to wait for it: memory stays bounded
 //! and nothing is lost, but a client that waits is no judge of a server, so every wait is counted ([`Stored::waits`]) and the
-//! certificate says so. A disk that fails does not stop the load either: the rest is counted as lost, and [`StoreHandle::finish`] is
+//! certificate says so. A disk that fails does not stop the load either: the rest is lost, and [`Stored::failure`] is
 //! the error.
 //!
 //! Chunks of a request are gathered to blocks of 128 before they are written, so that the head of a block costs little. That is
@@ -232,10 +232,11 @@ impl StoreHandle {
         self.failed.load(Ordering::Relaxed)
     }
 
-    /// Writes what is left, ends the files, and gives the tally.
+    /// Writes what is left, ends the files, and gives the tally. What could not be written is in [`Stored::failure`], with the tally up to
+    /// that moment.
     ///
     /// # Errors
-    /// When anything could not be written.
+    /// When the thread that writes is gone.
     pub fn finish(self, mut sink: StoreSink) -> Result<Stored, Error> {
         sink.hand_over();
         let (waits, waited, longest, lost) = (sink.waits, sink.waited, sink.longest, sink.lost);
@@ -281,19 +282,26 @@ pub struct Stored {
     pub rows: Rows,
     /// The chunks, to be read from the front.
     pub(super) file: File,
+    /// Blocks behind the file that the disk did not take.
+    pub(super) unwritten: Vec<u8>,
+    /// Why not everything was written. Requests that ended later are in no row.
+    pub failure: Option<Error>,
 }
+
+/// The file, and behind it the blocks that the disk did not take.
+pub type Blocks<'a> = io::BufReader<io::Chain<&'a File, &'a [u8]>>;
 
 impl Stored {
     /// The chunks from the front.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn chunks(&mut self) -> Result<chunks::Reader<io::BufReader<&File>>, Error> {
-        use std::io::Seek as _;
+    pub fn chunks(&mut self) -> Result<chunks::Reader<Blocks<'_>>, Error> {
+        use std::io::{Read as _, Seek as _};
         self.file
             .rewind()
             .map_err(|cause| Error::archive("cannot read the chunks that were written").because(cause))?;
-        chunks::Reader::new(io::BufReader::with_capacity(1 << 18, &self.file))
+        chunks::Reader::new(io::BufReader::with_capacity(1 << 18, (&self.file).chain(self.unwritten.as_slice())))
     }
 }
 

@@ -11,7 +11,7 @@ use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 
 use crate::error::Error;
 use crate::host::net::Ns;
-use crate::load::order::{Phase, Record, Status};
+use crate::load::order::{Hidden, Phase, Record, Status};
 
 /// Bytes of a row.
 const SIZE: usize = 120;
@@ -47,6 +47,8 @@ pub struct Row {
     pub end: Option<Ns>,
     /// [`Record::pieces`].
     pub pieces: u32,
+    /// [`Record::hidden`].
+    pub hidden: Hidden,
     /// [`Record::first_tokens`].
     pub first_tokens: Option<u32>,
     /// Input tokens as reported.
@@ -83,6 +85,7 @@ impl Row {
             last_token: record.last_token.map(|stamp| stamp.at()),
             end: record.end.map(|stamp| stamp.at()).or_else(|| record.sent.map(|_| ended)),
             pieces: record.pieces,
+            hidden: record.hidden,
             first_tokens: record.first_tokens,
             input: record.usage.input,
             cached: record.usage.cached,
@@ -122,7 +125,7 @@ impl Row {
         // Bounded by what a server can be asked again, and the last two bytes that are left.
         out.extend_from_slice(&(self.resent.min(u32::from(u16::MAX)) as u16).to_le_bytes());
         out.push(self.status as u8);
-        out.push(u8::from(self.kernel));
+        out.push(u8::from(self.kernel) | (self.hidden as u8) << 1);
         out.resize(begin + SIZE, 0);
     }
 
@@ -160,7 +163,8 @@ impl Row {
             pieces: half(108),
             resent: u32::from(u16::from_le_bytes([bytes[112], bytes[113]])),
             status: status(bytes[114]),
-            kernel: bytes[115] != 0,
+            kernel: bytes[115] & 1 != 0,
+            hidden: hidden(bytes[115] >> 1),
         }
     }
 }
@@ -182,6 +186,11 @@ fn status(number: u8) -> Status {
         Status::NotSent,
     ];
     ALL.get(usize::from(number)).copied().unwrap_or(Status::Malformed)
+}
+
+/// By its place in [`Hidden`].
+fn hidden(number: u8) -> Hidden {
+    [Hidden::None, Hidden::Between, Hidden::All, Hidden::Ending].get(usize::from(number)).copied().unwrap_or_default()
 }
 
 /// Makes the file once there are too many.
@@ -295,6 +304,7 @@ mod tests {
             last_token: Some(9),
             end: Some(10),
             pieces: 11,
+            hidden: Hidden::All,
             first_tokens: Some(12),
             input: Some(13),
             cached: Some(14),

@@ -135,7 +135,7 @@ fn a_disk_that_is_full_is_an_error_at_the_end_and_never_holds_the_engine() {
     for token in 0..1_000_000 {
         sink.chunks(0, token, &[chunk(u64::from(token) * 1_000_003)]);
     }
-    let error = handle.finish(sink).unwrap_err().to_string();
+    let error = handle.finish(sink).unwrap().failure.unwrap().to_string();
     assert!(error.contains("cannot write the records"), "{error}");
     std::fs::remove_dir_all(&folder).unwrap();
 }

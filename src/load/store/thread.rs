@@ -223,10 +223,12 @@ impl Writer {
         self.note(ended);
         let flushed = self.flush();
         self.note(flushed);
-        if let Some(failure) = self.failure {
-            return Err(failure);
+        // What the disk did not take is whole blocks, and stays in memory: the figures so far are counted from the file and from these.
+        let (file, kept) = self.chunks.into_parts();
+        let mut unwritten = kept.unwrap_or_default();
+        if self.failure.is_some() && !unwritten.ends_with(&END) {
+            unwritten.extend_from_slice(&END);
         }
-        let file = self.chunks.into_inner().map_err(|cause| unwritten(cause.into_error()))?;
         let tally = self.tally;
         Ok(Stored {
             origin: self.origin,
@@ -243,6 +245,8 @@ impl Writer {
             models: tally.models,
             rows: self.rows,
             file,
+            unwritten,
+            failure: self.failure,
         })
     }
 }
@@ -257,6 +261,6 @@ fn count(words: &mut BTreeMap<String, u64>, word: Option<&str>) {
 
 fn unwritten(cause: io::Error) -> Error {
     Error::archive("cannot write the records of the load")
-        .hint("check that the disk of the archive has room; what was written before is good")
+        .hint("free space where the records lie: the archive, or TMPDIR (else /tmp) of a load without one. What was written before is good")
         .because(cause)
 }

@@ -54,7 +54,7 @@ pub fn write(settings: &Settings) -> Table {
         }
         Work::Prompts { path, osl } => {
             out.text("prompts", &path.display().to_string());
-            out.lengths("osl", osl);
+            osl.iter().for_each(|osl| out.lengths("osl", osl));
         }
         Work::Conversations(chat) => drop(out.0.insert("conversations".to_owned(), Value::Table(conversations(chat)))),
     }

@@ -21,6 +21,18 @@ use crate::error::Error;
 use crate::load::certificate::{Client, Lags};
 use crate::load::store::{Row, Rows, Stored};
 
+/// The mean gap between chunks from which on bursts are looked for: below it, chunks arrive as fast as they can be written.
+const BURST_MEAN_MS: f64 = 1.0;
+/// The median gap is below this share of the mean one where chunks come in bursts. Of gaps that are drawn from an exponential
+/// distribution it is 0.69, so a server that is merely uneven is far from it.
+const BURST_SHARE: f64 = 0.05;
+/// No engine makes a token in less: 10,000 tokens a second for one stream. What comes faster was kept and handed over at once.
+const FASTEST_TOKEN_MS: f64 = 0.1;
+/// Chunks from which on an answer may be said to have come whole.
+const WHOLE_CHUNKS: u32 = 8;
+/// Share of the answers that came whole from which on it is said.
+const WHOLE_SHARE: f64 = 0.05;
+
 /// See the module.
 pub fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error> {
     let mut totals = Totals::default();
@@ -45,7 +57,13 @@ pub fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error> {
     let nothing = if totals.recorded == 0 { "no request was made" } else { "no request was answered" };
     let unless = |why: &'static str| if completed == 0 { nothing } else { why };
     let no_tokens = unless("nobody counted the tokens");
-    let no_further = if totals.output_known == 0 { no_tokens } else { "no answer has a further token" };
+    let no_further = match (totals.output_known, totals.unspanned) {
+        (0, _) => no_tokens,
+        (_, 0) => "no answer has a further token",
+        _ => {
+            "too few chunks bring too many tokens: when each came is not known; --continuous-usage asks the server to count along"
+        }
+    };
     let open = matches!(facts.goal, Goal::Open(..));
     let rtt = facts.rtt_ms.unwrap_or(0.0);
     let lags = |metric: Metric| Lags::of(&metric);
@@ -54,6 +72,9 @@ pub fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error> {
     let FromChunks { gaps, itl, lag, .. } = seen;
     let chunk_gap_ms = gaps.metric(&define::CHUNK_GAP, unless("no answer has a second chunk"));
     let itl_ms = itl_of(&chunk_gap_ms, itl, &totals, nothing, &mut notes);
+    let mut whole = 0;
+    stored.rows.each(|row| whole += u64::from(came_whole(row)))?;
+    notes.extend(bursts(&chunk_gap_ms, whole, completed));
     let read_lag_ms = lags(lag.metric(&define::READ_LAG, ""));
 
     let rows = &mut stored.rows;
@@ -61,6 +82,12 @@ pub fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error> {
         if open { lags(every(rows, &define::SCHEDULE_LAG, "", |row| ms(row.sent, row.intended))?) } else { None };
     let lengths = lengths(rows)?;
     remarks(&facts, &totals, &lengths, &mut notes);
+    let offered = rate(totals.intended, totals.first_intended.zip(totals.last_intended));
+    // First of all: whoever compares rates reads no further.
+    notes.splice(
+        0..0,
+        facts.asked_rate.zip(offered).and_then(|(asked, drawn)| open::drawn_off(asked, drawn, totals.intended)),
+    );
     notes.extend(seen_open.notes());
     let planned = facts.planned.unwrap_or(0).max(totals.recorded);
     let (input, output) =
@@ -94,7 +121,7 @@ pub fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error> {
         output_throughput_tok_s: over(output.map(|tokens| tokens as f64)),
         total_throughput_tok_s: over(input.zip(output).map(|(input, output)| (input + output) as f64)),
         concurrency_mean: flight.as_ref().zip(span).and_then(|(flight, (from, to))| flight.mean(to - from)),
-        offered_rate_req_s: rate(totals.intended, totals.first_intended.zip(totals.last_intended)),
+        offered_rate_req_s: offered,
         achieved_rate_req_s: if open { rate(totals.sent, totals.first_sent.zip(totals.last_sent)) } else { None },
         steady,
         arrivals: seen_open.arrivals,
@@ -196,6 +223,28 @@ fn itl_of(gaps: &Metric, itl: Samples, totals: &Totals, nothing: &str, notes: &m
         all - known
     ));
     itl.metric(&define::ITL, "no answer has a second token")
+}
+
+/// Whether an answer of many chunks was handed over at once, at its end.
+fn came_whole(row: &Row) -> bool {
+    row.status.answered() && row.pieces >= WHOLE_CHUNKS && tpot(row).is_some_and(|tpot| tpot < FASTEST_TOKEN_MS)
+}
+
+/// Chunks that were made one by one and handed over together: seen where a server on a processor has no core of its own.
+fn bursts(gaps: &Metric, whole: u64, completed: u64) -> Option<String> {
+    if whole > 0 && whole as f64 >= WHOLE_SHARE * completed as f64 {
+        return Some(format!(
+            "{whole} of {completed} answers came whole, at their end. TTFT and TPOT are those of the handing over. E2E latency and \
+             throughput hold"
+        ));
+    }
+    let (mean, half) = gaps.mean.zip(gaps.p50)?;
+    (mean >= BURST_MEAN_MS && half < BURST_SHARE * mean).then(|| {
+        format!(
+            "answers arrive in bursts: half of the chunks came within {half:.2} ms of the one before, with {mean:.2} ms between chunks on \
+             average. TTFT and TPOT are those of the handing over. E2E latency and throughput hold"
+        )
+    })
 }
 
 /// Every request that was sent, in flight from then to its end.
@@ -363,6 +412,18 @@ fn remarks(facts: &Facts, totals: &Totals, lengths: &Lengths, notes: &mut Vec<St
     {
         notes.push(format!(
             "the server counts {reported} input tokens (median) where {asked} were asked for, its template included"
+        ));
+    }
+    if totals.silent > 0 {
+        notes.push(format!(
+            "{} of {} answers hold tokens without visible text; their times count as those of any token",
+            totals.silent, totals.completed
+        ));
+    }
+    if totals.unspanned > 0 {
+        notes.push(format!(
+            "tpot_ms leaves out {} of {} answers: a few chunks bring many tokens, and when each came is not known",
+            totals.unspanned, totals.completed
         ));
     }
     if totals.resent > 0 {

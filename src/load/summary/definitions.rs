@@ -37,7 +37,7 @@ macro_rules! definitions {
 
 definitions! {
     TTFT_SENT: "ttft_ms", "ttft.first-generated.from-sent",
-        "from sending to the first generated piece, be it reasoning, content or part of a call; role-only and empty events do not count",
+        "from sending to the first generated piece, be it reasoning, content or part of a call; role-only and empty events do not count, unless the server's count shows that they hold tokens",
         "first_token_s - sent_s",
         "AIPerf, GuideLLM, SGLang and genai-bench TTFT; vLLM and TensorRT-LLM take the first event (see ttft_first_chunk_ms)";
     TTFT_INTENDED: "ttft_ms", "ttft.first-generated.from-intended",
@@ -57,7 +57,7 @@ definitions! {
         "first_content_s - start",
         "AIPerf TTFO, GuideLLM TTFOT; inference-perf, vLLM multi-turn and llmperf TTFT";
     TPOT: "tpot_ms", "tpot.generated-span",
-        "time for each further output token of a request, from the first generated piece to the last; absent when there is no further token",
+        "time for each further output token of a request, from the first generated piece to the last; absent when there is no further token, or when fewer than 4 chunks bring more than 4 times as many tokens and nobody counted those of the first",
         "(last_token_s - first_token_s) / (output_tokens - tokens of the first piece, or 1 where that is not known)",
         "vLLM, SGLang, genai-bench and trtllm-bench TPOT, AIPerf ITL; GuideLLM's includes TTFT";
     ITL: "itl_ms", "itl.one-token-chunks",

@@ -7,8 +7,10 @@
 //! of too few requests, a rate without a count of tokens, a gap between tokens where a chunk holds several. Latencies are those of
 //! answered requests (`ok` and `short`); what failed is in the counts. Nothing is subtracted and nothing is made up.
 
+pub mod cells;
 mod count;
 pub mod definitions;
+pub mod export;
 mod open;
 mod pass;
 pub mod points;
@@ -78,6 +80,8 @@ pub struct Facts {
     pub goal: Goal,
     /// The arrival process of an open loop and its rate per second, where it is one and keeps to it (no ramp, no cap).
     pub process: Option<(Arrival, f64)>,
+    /// The rate that an open loop keeps to from its first request on, per second; absent with a ramp.
+    pub asked_rate: Option<f64>,
     /// Measured requests of the plan, where it has a number.
     pub planned: Option<u64>,
     /// Objectives.
@@ -112,6 +116,10 @@ impl Facts {
                 Shape::Open { rate, arrival, max_concurrency: None } if settings.ramp.is_none() => {
                     Some((every(arrival, share.world), rate_of(rate)))
                 }
+                _ => None,
+            },
+            asked_rate: match settings.shape {
+                Shape::Open { rate, .. } if settings.ramp.is_none() => Some(rate_of(rate)),
                 _ => None,
             },
             planned: settings.requests,

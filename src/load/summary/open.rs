@@ -57,6 +57,23 @@ pub fn look(rows: &mut Rows, window: Option<Window>, process: Option<(Arrival, f
     Ok(Open { arrivals, oversaturated })
 }
 
+/// A drawn rate so far from the one asked for is said, per cent.
+pub const RATE_OFF_PCT: f64 = 5.0;
+
+/// Says that the gaps drawn give another rate than was asked for; nothing where they are near. Few gaps scatter, and they are not rescaled:
+/// a Poisson process stays one.
+pub fn drawn_off(asked: f64, drawn: f64, arrivals: u64) -> Option<String> {
+    let off = 100.0 * (drawn / asked - 1.0);
+    let than = if off > 0.0 { "more" } else { "less" };
+    (off.abs() > RATE_OFF_PCT).then(|| {
+        format!(
+            "the gaps drawn give {drawn:.2} requests/s, {:.1} % {than} than the {asked} asked for: {arrivals} arrivals scatter that far. \
+             More requests, or equal gaps (--arrival constant), come closer",
+            off.abs()
+        )
+    })
+}
+
 impl Open {
     /// What a reader should know of it.
     pub fn notes(&self) -> Vec<String> {

@@ -9,7 +9,7 @@ use super::samples::Samples;
 use super::window::Window;
 use crate::error::Error;
 use crate::host::net::Ns;
-use crate::load::order::Status;
+use crate::load::order::{Hidden, Status};
 use crate::load::store::{Row, Rows, Stored};
 
 /// `later - earlier` in milliseconds, below zero where it is the other way round.
@@ -17,8 +17,23 @@ pub fn ms(later: Option<Ns>, earlier: Option<Ns>) -> Option<f64> {
     Some(later?.wrapping_sub(earlier?).cast_signed() as f64 / 1e6)
 }
 
+/// Chunks from which on a span holds the tokens of its answer, whatever the first of them held.
+const SPAN_CHUNKS: u32 = 4;
+/// Tokens a chunk beyond which fewer chunks hold no span.
+const SPAN_TOKENS: u32 = 4;
+
+/// Whether a few chunks bring many tokens and nobody counts them: then most may have come before the first or with it.
+pub fn spans_nothing(row: &Row) -> bool {
+    row.first_tokens.is_none()
+        && row.pieces < SPAN_CHUNKS
+        && row.output.is_some_and(|output| output > row.pieces.saturating_mul(SPAN_TOKENS))
+}
+
 /// `tpot.generated-span`.
 pub fn tpot(row: &Row) -> Option<f64> {
+    if spans_nothing(row) {
+        return None;
+    }
     let further = row.output?.checked_sub(row.first_tokens.unwrap_or(1)).filter(|further| *further > 0)?;
     Some(ms(row.last_token, row.first_token)? / f64::from(further))
 }
@@ -48,6 +63,10 @@ pub struct Totals {
     pub stamped: u64,
     pub first_tokens: u64,
     pub one_token: u64,
+    /// Answers with [`spans_nothing`].
+    pub unspanned: u64,
+    /// Answers with tokens that showed nothing.
+    pub silent: u64,
 }
 
 impl Totals {
@@ -86,6 +105,9 @@ impl Totals {
         self.first_tokens += u64::from(row.first_token.is_some());
         self.stamped += u64::from(row.kernel);
         self.one_token += u64::from(row.output == Some(row.pieces));
+        self.unspanned += u64::from(spans_nothing(row));
+        // That an answer ends with a token of its own is how answers end.
+        self.silent += u64::from(matches!(row.hidden, Hidden::Between | Hidden::All));
     }
 
     /// A sum that is complete; what is counted for some requests only is no total.
@@ -94,10 +116,18 @@ impl Totals {
     }
 }
 
-/// Tokens that each generated chunk of a request stands for: not answered is NaN, answered without a count is 0. Four bytes a request.
+/// Tokens that each generated chunk of a request stands for, and which chunks without text are among them.
+#[derive(Debug, Clone, Copy)]
+pub struct Weight {
+    /// Not answered is NaN, answered without a count is 0.
+    tokens: f32,
+    hidden: Hidden,
+}
+
+/// The weight of each request, eight bytes each.
 pub enum Weights {
-    Dense(u64, Vec<f32>),
-    Sparse(HashMap<u64, f32>),
+    Dense(u64, Vec<Weight>),
+    Sparse(HashMap<u64, Weight>),
 }
 
 impl Weights {
@@ -108,7 +138,8 @@ impl Weights {
         let span = most.checked_sub(least).map_or(0, |span| span.saturating_add(1));
         let dense = span <= rows.len().saturating_mul(16).saturating_add(4096);
         let mut weights = if dense {
-            Self::Dense(least, vec![f32::NAN; usize::try_from(span).unwrap_or(0)])
+            let none = Weight { tokens: f32::NAN, hidden: Hidden::None };
+            Self::Dense(least, vec![none; usize::try_from(span).unwrap_or(0)])
         } else {
             Self::Sparse(HashMap::new())
         };
@@ -116,10 +147,11 @@ impl Weights {
             if !row.status.answered() {
                 return;
             }
-            let weight = match row.output {
+            let tokens = match row.output {
                 Some(output) if row.pieces > 0 => (f64::from(output) / f64::from(row.pieces)) as f32,
                 _ => 0.0,
             };
+            let weight = Weight { tokens, hidden: row.hidden };
             match &mut weights {
                 Self::Dense(first, list) => {
                     if let Some(place) = list.get_mut((row.index - *first) as usize) {
@@ -132,12 +164,12 @@ impl Weights {
         Ok(weights)
     }
 
-    fn of(&self, index: u64) -> Option<f32> {
+    fn of(&self, index: u64) -> Option<Weight> {
         match self {
             Self::Dense(first, list) => list.get(usize::try_from(index.checked_sub(*first)?).ok()?).copied(),
             Self::Sparse(map) => map.get(&index).copied(),
         }
-        .filter(|weight| !weight.is_nan())
+        .filter(|weight| !weight.tokens.is_nan())
     }
 }
 
@@ -169,8 +201,8 @@ pub fn chunks(
     let mut reader = stored.chunks()?;
     while let Some(block) = reader.next_block()? {
         let mut last = before.remove(&block.request);
-        let Some(weight) = weights.of(block.request) else { continue };
-        for chunk in block.chunks.iter().filter(|chunk| chunk.kind.generated()) {
+        let Some(Weight { tokens: weight, hidden }) = weights.of(block.request) else { continue };
+        for chunk in block.chunks.iter().filter(|chunk| chunk.kind.holds_tokens(hidden)) {
             if let Some(gap) = ms(Some(chunk.at), last) {
                 found.gaps.add(gap);
                 if found.itl_apart && weight == 1.0 {

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::cells::{self, Across, Cell};
 use super::text::figure;
 
 /// Narrowest column; a longer head makes its own wider.
@@ -24,60 +25,115 @@ const COLUMNS: &[(&str, &str)] = &[
     ("E2E p50", "/e2e_latency_ms/p50"),
 ];
 
-/// A line for each load, latencies in ms. A load without a name is called as the server's address is.
-pub fn table(loads: &[(String, Value)]) -> String {
-    let first = loads.iter().map(|load| called(load).chars().count()).max().unwrap_or(0);
-    let goodput = loads.iter().any(|(_, summary)| !summary["goodput"].is_null());
-    let mut out = heads(first, goodput);
-    loads.iter().for_each(|load| out.push_str(&row(load, first, goodput)));
-    out
+/// Head of the column that counts the passes of a cell.
+pub const PASSES: &str = "passes";
+/// Heads whose figures are summed over passes; all others are means.
+const SUMMED: usize = 2;
+/// Column of a mean with its spread, e.g. `1600.2 ±12.50`.
+const SPREAD: usize = 16;
+
+/// How a table of loads is laid out, known before the first of them.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Layout {
+    /// Width of the names.
+    pub first: usize,
+    /// Objectives were stated.
+    pub goodput: bool,
+    /// Each row is a cell of several passes.
+    pub passes: bool,
 }
 
-fn called((name, summary): &(String, Value)) -> &str {
-    if name.is_empty() { summary["url"].as_str().unwrap_or_default() } else { name }
-}
-
-fn width(head: &str) -> usize {
-    COLUMN.max(head.len()) + 1
-}
-
-/// The first line of a table whose names are `first` letters wide; `goodput` where objectives were stated.
-pub fn heads(first: usize, goodput: bool) -> String {
-    let first = first.max("load".len());
-    let mut out = format!("{:first$}", "load");
-    for (head, _) in COLUMNS {
-        let _ = write!(out, "{head:>0$}", width(head));
+impl Layout {
+    /// For loads that are there.
+    pub fn of(loads: &[(String, Value)]) -> Self {
+        let cells = cells::group(loads);
+        Self {
+            first: cells.iter().map(|cell| called(cell).chars().count()).max().unwrap_or(0),
+            goodput: loads.iter().any(|(_, summary)| !summary["goodput"].is_null()),
+            passes: cells.len() < loads.len(),
+        }
     }
-    if goodput {
-        let _ = write!(out, "{:>1$}", "good %", width(""));
-    }
-    out.push_str("  client limited\n");
-    out
-}
 
-/// One load below [`heads`].
-pub fn row(load: &(String, Value), first: usize, goodput: bool) -> String {
-    let first = first.max("load".len());
-    let summary = &load.1;
-    let mut out = format!("{:first$}", called(load));
-    for (head, pointer) in COLUMNS {
-        let cell = match summary.pointer(pointer) {
-            Some(Value::Number(number)) => {
-                number.as_u64().map_or_else(|| figure(number.as_f64().unwrap_or(0.0)), |whole| whole.to_string())
-            }
-            _ => "-".to_owned(),
+    /// Heads behind the name, as wide as their column.
+    fn heads(self) -> Vec<(&'static str, usize)> {
+        let passes = self.passes.then_some((PASSES, 7));
+        let columns = COLUMNS.iter().enumerate().map(|(at, (head, _))| {
+            let least = if self.passes && at >= SUMMED { SPREAD } else { COLUMN };
+            (*head, least.max(head.len()) + 1)
+        });
+        let goodput = self.goodput.then_some(("good %", COLUMN + 1));
+        passes.into_iter().chain(columns).chain(goodput).collect()
+    }
+
+    /// The first line.
+    pub fn line(self) -> String {
+        let mut out = format!("{:1$}", "load", self.first.max("load".len()));
+        for (head, width) in self.heads() {
+            let _ = write!(out, "{head:>width$}");
+        }
+        out.push_str("  client limited\n");
+        out
+    }
+
+    /// One cell below [`Layout::line`].
+    pub fn row(self, cell: &Cell) -> String {
+        let cells = self.cells(cell);
+        let mut out = format!("{:1$}", called(cell), self.first.max("load".len()));
+        for ((_, width), text) in self.heads().into_iter().zip(&cells) {
+            let _ = write!(out, "{text:>width$}");
+        }
+        let _ = writeln!(out, "  {}", cells.last().map_or("", String::as_str));
+        out
+    }
+
+    /// The texts of a row behind its name; the last is of the client and of whether the load counts.
+    fn cells(self, cell: &Cell) -> Vec<String> {
+        let dash = || "-".to_owned();
+        let mut texts = Vec::new();
+        if self.passes {
+            texts.push(cell.passes.len().to_string());
+        }
+        for (at, (_, pointer)) in COLUMNS.iter().enumerate() {
+            texts.push(match cell.across(pointer) {
+                Some(_) if at < SUMMED => cell.sum(pointer).to_string(),
+                Some(Across { mean, sd: Some(sd) }) if self.passes => format!("{} ±{}", figure(mean), figure(sd)),
+                Some(Across { mean, .. }) => figure(mean),
+                None => dash(),
+            });
+        }
+        if self.goodput {
+            let share = cell.across("/goodput/fraction");
+            texts.push(share.map_or_else(dash, |share| format!("{:.1}", share.mean * 100.0)));
+        }
+        let any = |pointer: &str, value: bool| {
+            cell.passes.iter().any(|pass| pass.pointer(pointer) == Some(&Value::Bool(value)))
         };
-        let _ = write!(out, "{cell:>0$}", width(head));
+        let limited = if any("/client/limited", true) { "yes" } else { "no" };
+        texts.push(format!("{limited}{}", if any("/valid", false) { ", not valid" } else { "" }));
+        texts
     }
-    if goodput {
-        let share = summary.pointer("/goodput/fraction").and_then(Value::as_f64);
-        let cell = share.map_or_else(|| "-".to_owned(), |share| format!("{:.1}", share * 100.0));
-        let _ = write!(out, "{cell:>0$}", width(""));
-    }
-    let limited = if summary["client"]["limited"] == Value::Bool(true) { "yes" } else { "no" };
-    let valid = if summary["valid"] == Value::Bool(false) { ", not valid" } else { "" };
-    let _ = writeln!(out, "  {limited}{valid}");
-    out
+}
+
+/// A line for each load, or for each cell of several passes, latencies in ms. A load without a name is called as the server's address is.
+pub fn table(loads: &[(String, Value)]) -> String {
+    let layout = Layout::of(loads);
+    let rows: String = cells::group(loads).iter().map(|cell| layout.row(cell)).collect();
+    layout.line() + &rows
+}
+
+/// The same table as heads and texts.
+pub fn cells(loads: &[(String, Value)]) -> (Vec<String>, Vec<Vec<String>>) {
+    let layout = Layout::of(loads);
+    let heads =
+        std::iter::once("load").chain(layout.heads().into_iter().map(|(head, _)| head)).chain(["client limited"]);
+    let rows = cells::group(loads);
+    let rows = rows.iter().map(|cell| std::iter::once(called(cell).to_owned()).chain(layout.cells(cell)).collect());
+    (heads.map(str::to_owned).collect(), rows.collect())
+}
+
+fn called(cell: &Cell) -> &str {
+    let url = || cell.passes.first().and_then(|pass| pass["url"].as_str()).unwrap_or_default();
+    if cell.name.is_empty() { url() } else { &cell.name }
 }
 
 /// Why a load cannot be used, in a sentence; absent where it is valid.
@@ -117,5 +173,24 @@ mod tests {
         loads[0].1["goodput"] = json!({ "fraction": 0.95 });
         let text = table(&loads);
         assert!(text.lines().next().unwrap().contains(" good %") && text.contains(" 95.0  no"), "{text}");
+    }
+
+    #[test]
+    fn passes_of_a_cell_are_one_line_with_their_spread() {
+        let load = |name: &str, rate: f64| {
+            let summary = json!({ "completed": 4, "failed": 0, "output_throughput_tok_s": rate, "valid": true });
+            (name.to_owned(), summary)
+        };
+        let loads = [load("128/128 pass 1", 100.0), load("128/128 pass 2", 110.0), load("1024/128 pass 1", 50.0)];
+        let text = table(&loads);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 3, "{text}");
+        assert!(
+            lines[0].contains(PASSES) && lines[1].contains("105.0 ±7.071") && lines[1].starts_with("128/128"),
+            "{text}"
+        );
+        assert_eq!(lines[1].split_whitespace().take(4).collect::<Vec<_>>(), ["128/128", "2", "8", "0"]);
+        let before = |line: usize, word: &str| lines[line].split(word).next().map(|text| text.chars().count());
+        assert_eq!(before(0, "client"), before(1, "no"), "{text}");
     }
 }

@@ -238,6 +238,33 @@ fn without_a_count_of_tokens_there_is_no_rate_of_them_and_no_gap_between_them() 
 }
 
 #[test]
+fn chunks_that_were_made_one_by_one_and_came_together_are_said_to_be_bursts() {
+    // Ten tokens of 20 ms: steadily, unevenly, all at once after a stall.
+    let noted = |ends: &[f64]| {
+        let summary = count("bursts", closed(1), vec![answer(0, 0.0, ends, Some(6))]).summary;
+        summary.notes.iter().any(|note| note.starts_with("answers arrive in bursts"))
+    };
+    assert!(!noted(&[20.0, 40.0, 60.0, 80.0, 100.0, 120.0]));
+    assert!(!noted(&[20.0, 25.0, 65.0, 70.0, 110.0, 120.0]));
+    assert!(noted(&[20.0, 120.0, 120.01, 120.02, 120.03, 120.04]));
+    // As fast as it can be written is no burst.
+    assert!(!noted(&[20.0, 20.01, 20.02, 20.03, 20.04, 21.0]));
+}
+
+#[test]
+fn answers_that_came_whole_at_their_end_are_counted() {
+    let whole: Vec<f64> = (0..8).map(|k| 120.0 + 0.01 * f64::from(k)).collect();
+    let even: Vec<f64> = (0..8).map(|k| 20.0 + 14.0 * f64::from(k)).collect();
+    let noted = |count_whole: u64| {
+        let answers = (0..40).map(|k| answer(k, 0.0, if k < count_whole { &whole } else { &even }, Some(8))).collect();
+        count("whole", closed(1), answers).summary.notes.into_iter().find(|note| note.contains("came whole"))
+    };
+    assert_eq!(noted(1), None, "one in forty");
+    assert!(noted(2).unwrap().starts_with("2 of 40 answers came whole, at their end"));
+    assert!(noted(40).is_some());
+}
+
+#[test]
 fn chunks_of_several_tokens_have_no_token_gaps_and_share_their_tokens_evenly() {
     // Six tokens in three chunks; the first is known to hold two.
     let (record, chunks) = answer(0, 0.0, &[10.0, 30.0, 50.0], Some(6));

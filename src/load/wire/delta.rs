@@ -8,7 +8,8 @@
 //! - Where an event has content and reasoning, [`Delta::kind`] and [`Delta::text`] are those of the content; [`Delta::text_bytes`]
 //!   counts both. Order of the kinds: content, reasoning, tool, refusal.
 //! - We ask for one choice. Should a server send several, the text of each counts: all of it was generated.
-//! - An empty string is no text. A role, an empty delta and the event that only says why it ended are [`ChunkKind::Empty`].
+//! - An empty string is no text. With it alone an event is [`ChunkKind::Silent`], with a reason to end [`ChunkKind::Closing`]: either
+//!   may stand for a token that shows nothing. A role and an empty delta are [`ChunkKind::Empty`].
 //! - `usage` is taken where servers put it: at the top, or in a choice; cached tokens as `prompt_tokens_details.cached_tokens` or
 //!   `prompt_cache_hit_tokens`, reasoning tokens as `completion_tokens_details.reasoning_tokens` or `reasoning_tokens` (SGLang).
 //!   Without a `usage`, the `timings` of llama-server: `predicted_n`; `prompt_n` leaves out what was cached, so the input is known
@@ -40,6 +41,8 @@ pub struct Delta<'a> {
     pub text: Raw<'a>,
     /// Tokens generated so far, where the server counts along: `usage` beside a choice.
     pub tokens: Option<u32>,
+    /// Tokens of this event, where the server names each (`token_ids`).
+    pub ids: Option<u32>,
     /// What the server counted so far.
     pub usage: Option<Usage>,
     /// `finish_reason` as given; absent when null or empty.

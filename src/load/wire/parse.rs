@@ -30,6 +30,11 @@ pub(super) fn parse<'a>(data: &'a [u8], notes: &mut Option<Notes>) -> Result<Del
 #[derive(Debug, Default)]
 struct Found<'a> {
     choice: bool,
+    /// A role was named.
+    role: bool,
+    /// A text was there and empty.
+    blank: bool,
+    ids: Option<u32>,
     content: Text<'a>,
     reasoning: Text<'a>,
     tool: Text<'a>,
@@ -59,13 +64,15 @@ impl<'a> Text<'a> {
         self.bytes = self.bytes.saturating_add(raw.unescaped_len());
     }
 
-    /// The string that begins here, if there is one.
-    fn take(&mut self, cursor: &mut Cursor<'a>, notes: &mut Notes) -> Result<(), Bad> {
-        if let Some(raw) = cursor.string_or_skip()?.filter(|raw| !raw.is_empty()) {
-            notes.hole(Fill::Text, cursor.place(&raw));
-            self.add(raw);
+    /// The string that begins here, if there is one; whether there was one without a letter.
+    fn take(&mut self, cursor: &mut Cursor<'a>, notes: &mut Notes) -> Result<bool, Bad> {
+        let Some(raw) = cursor.string_or_skip()? else { return Ok(false) };
+        if raw.is_empty() {
+            return Ok(true);
         }
-        Ok(())
+        notes.hole(Fill::Text, cursor.place(&raw));
+        self.add(raw);
+        Ok(false)
     }
 }
 
@@ -104,7 +111,15 @@ impl<'a> Found<'a> {
         self.choice = true;
         cursor.object_or_skip(&mut |cursor, key| match key.literal() {
             b"delta" => self.piece(cursor),
-            b"text" => self.content.take(cursor, &mut self.notes),
+            b"text" => self.visible(cursor),
+            b"token_ids" => {
+                let mut ids = None;
+                cursor.array_or_skip(&mut |cursor| {
+                    *ids.get_or_insert(0_u32) += 1;
+                    cursor.skip()
+                })?;
+                keep(&mut self.ids, ids)
+            }
             b"finish_reason" => {
                 let finish = cursor.string_or_skip()?.filter(|finish| !finish.is_empty());
                 self.notes.odd |= self.finish.is_some() || finish.is_some_and(|finish| finish.escaped());
@@ -121,9 +136,17 @@ impl<'a> Found<'a> {
         let mut before: Option<Raw<'a>> = None;
         cursor.object_or_skip(&mut |cursor, key| match key.literal() {
             b"content" if cursor.peek()? == Kind::Array => self.parts(cursor),
-            b"content" => self.content.take(cursor, &mut self.notes),
+            b"content" => self.visible(cursor),
+            b"role" => {
+                self.role |= cursor.string_or_skip()?.is_some();
+                Ok(())
+            }
             b"reasoning" | b"reasoning_content" => {
-                let Some(raw) = cursor.string_or_skip()?.filter(|raw| !raw.is_empty()) else { return Ok(()) };
+                let Some(raw) = cursor.string_or_skip()? else { return Ok(()) };
+                if raw.is_empty() {
+                    self.blank = true;
+                    return Ok(());
+                }
                 match before.replace(raw) {
                     Some(before) if before.literal() == raw.literal() => {
                         self.notes.hole(Fill::Twin, cursor.place(&raw));
@@ -137,7 +160,7 @@ impl<'a> Found<'a> {
                 }
                 Ok(())
             }
-            b"refusal" => self.refusal.take(cursor, &mut self.notes),
+            b"refusal" => self.refusal.take(cursor, &mut self.notes).map(drop),
             b"function_call" => self.function(cursor),
             b"tool_calls" => cursor.array_or_skip(&mut |cursor| {
                 cursor.object_or_skip(&mut |cursor, key| match key.literal() {
@@ -149,11 +172,17 @@ impl<'a> Found<'a> {
         })
     }
 
+    /// The text of an answer.
+    fn visible(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Bad> {
+        self.blank |= self.content.take(cursor, &mut self.notes)?;
+        Ok(())
+    }
+
     /// Content as a list of parts.
     fn parts(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Bad> {
         cursor.array(&mut |cursor| {
             cursor.object_or_skip(&mut |cursor, key| match key.literal() {
-                b"text" => self.content.take(cursor, &mut self.notes),
+                b"text" => self.visible(cursor),
                 _ => cursor.skip(),
             })
         })
@@ -161,7 +190,7 @@ impl<'a> Found<'a> {
 
     fn function(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Bad> {
         cursor.object_or_skip(&mut |cursor, key| match key.literal() {
-            b"name" | b"arguments" => self.tool.take(cursor, &mut self.notes),
+            b"name" | b"arguments" => self.tool.take(cursor, &mut self.notes).map(drop),
             _ => cursor.skip(),
         })
     }
@@ -203,8 +232,7 @@ impl<'a> Found<'a> {
         let usage = self.usage.or(self.timings);
         let (kind, text) = match kinds.iter().find(|(_, text)| text.bytes > 0) {
             Some((kind, text)) => (*kind, text.first),
-            None if usage.is_some() && !self.choice => (ChunkKind::Usage, Raw::default()),
-            None => (ChunkKind::Empty, Raw::default()),
+            None => (self.without_text(usage), Raw::default()),
         };
         Delta {
             choice: self.choice,
@@ -212,11 +240,23 @@ impl<'a> Found<'a> {
             text_bytes: kinds.iter().fold(0, |sum, (_, text)| sum.saturating_add(text.bytes)),
             text,
             tokens: usage.filter(|_| self.choice).and_then(|usage| usage.output),
+            ids: self.ids,
             usage,
             finish: self.finish.map(|word| word.text()),
             model: self.model.map(|word| word.text()),
             error: self.error.or(self.message.filter(|_| !self.choice)),
             done: false,
+        }
+    }
+}
+
+impl Found<'_> {
+    fn without_text(&self, usage: Option<Usage>) -> ChunkKind {
+        match (self.choice, self.role) {
+            (false, _) if usage.is_some() => ChunkKind::Usage,
+            (true, false) if self.finish.is_some() => ChunkKind::Closing,
+            (true, false) if self.blank => ChunkKind::Silent,
+            _ => ChunkKind::Empty,
         }
     }
 }

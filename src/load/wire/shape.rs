@@ -105,6 +105,7 @@ struct Shape {
     count: usize,
     kind: ChunkKind,
     choice: bool,
+    ids: Option<u32>,
     usage: Option<Usage>,
     model: Option<Fixed>,
     finish: Option<Fixed>,
@@ -164,7 +165,7 @@ impl Shapes {
 impl Shape {
     fn cut(&mut self, data: &[u8], notes: &Notes, delta: &Delta<'_>) {
         self.pieces.clear();
-        (self.kind, self.choice, self.usage) = (delta.kind, delta.choice, delta.usage);
+        (self.kind, self.choice, self.ids, self.usage) = (delta.kind, delta.choice, delta.ids, delta.usage);
         (self.model, self.finish, self.count) = (None, None, 0);
         let mut from = 0;
         for hole in notes.holes.iter().flatten() {
@@ -193,7 +194,8 @@ impl Shape {
         let mut rest = data;
         let mut from = 0;
         let mut begins = [data; HOLES + 1];
-        let mut delta = Delta { choice: self.choice, kind: self.kind, usage: self.usage, ..Delta::default() };
+        let mut delta =
+            Delta { choice: self.choice, kind: self.kind, ids: self.ids, usage: self.usage, ..Delta::default() };
         for (number, (to, fill)) in self.holes.iter().enumerate().take(self.count) {
             begins[number] = rest;
             rest = rest.strip_prefix(self.pieces.get(from..*to)?)?;

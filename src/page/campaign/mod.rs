@@ -16,9 +16,10 @@ pub use self::question::arms;
 use self::group::{PercentileView, percentiles, runs_of};
 use self::question::{Question, pooled, questions, spreads};
 use super::across::{self, About};
+use super::alone::Alone;
 use super::badge::{self, Embed};
 use super::figure::{self, FigureView};
-use super::front::{self, Fact, Said, SentenceView, TrapStrip};
+use super::front::{self, Fact, HypothesisView, Said, SentenceView, TrapStrip};
 use super::index::{Link, Site, run_href};
 use super::kind::{Draft, Drawn, Kind, Rows};
 use super::number::{self, ABSENT, plain, plain_or};
@@ -43,12 +44,15 @@ struct Page {
     title: String,
     question: Option<String>,
     said: Said,
+    hypotheses: Vec<HypothesisView>,
     supported: Vec<SentenceView>,
     /// Everything that is supported stands in the headline.
     all_above: bool,
     unsupported: Vec<SentenceView>,
     strip: TrapStrip,
     forest: Option<FigureView>,
+    /// What was measured, where nothing is compared.
+    alone: Option<Alone>,
     pairs: Vec<Link>,
     /// Pages of its models and machines.
     abouts: Vec<About>,
@@ -179,6 +183,7 @@ pub fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String, askama
         title: campaign.title.clone(),
         question: campaign.question.clone(),
         said: front::said(site, ROOT, campaign),
+        hypotheses: front::hypotheses(site, ROOT, campaign),
         supported: front::sentences(site, ROOT, campaign, &below(campaign)),
         all_above: !campaign.supported.is_empty() && below(campaign).is_empty(),
         unsupported: front::sentences(site, ROOT, campaign, &campaign.unsupported),
@@ -190,6 +195,7 @@ pub fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String, askama
             if primary.is_empty() { &comparisons } else { &primary },
             ROOT,
         ),
+        alone: Alone::of(site, ROOT, campaign, "measured", usize::MAX),
         pairs: pairs(site, campaign),
         abouts: across::abouts(
             site,
@@ -366,7 +372,7 @@ pub(super) fn with_unit(metric: &str) -> String {
 }
 
 pub fn cell(campaign: &CampaignReport, model: &str, workload: &str) -> String {
-    if workload.is_empty() || campaign.workloads.len() <= 1 {
+    if workload.is_empty() || workload == model || campaign.workloads.len() <= 1 {
         model.to_owned()
     } else {
         format!("{model} · {workload}")

@@ -108,6 +108,7 @@ pub fn retention(table: Option<&Settings>, faults: &mut Faults) -> Retention {
             .whole_within("file_max_mib", 1, 1_000_000)
             .and_then(|size| u64::try_from(size).ok())
             .unwrap_or(default.file_max_mib),
+        pack: globs(&mut reader, "pack"),
     };
     reader.finish();
     retention

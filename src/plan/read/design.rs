@@ -30,7 +30,16 @@ pub fn metrics(reader: &mut Reader<'_>, key: &'static str) -> Vec<String> {
 
 /// Margins by metric, per cent.
 pub fn margins(table: &Settings, faults: &mut Faults) -> BTreeMap<String, f64> {
-    let mut margins = BTreeMap::new();
+    by_metric(table, is_margin, MARGIN_REMEDY, faults)
+}
+
+/// Figures by metric that are true by construction.
+pub fn truth(table: &Settings, faults: &mut Faults) -> BTreeMap<String, f64> {
+    by_metric(table, |value| value > 0.0, "give the figure in the unit of the metric, above 0", faults)
+}
+
+fn by_metric(table: &Settings, fits: fn(f64) -> bool, remedy: &str, faults: &mut Faults) -> BTreeMap<String, f64> {
+    let mut figures = BTreeMap::new();
     for (name, entry) in &table.entries {
         let key = format!("{}.{name}", table.path);
         if let Some(remedy) = unknown(name) {
@@ -38,14 +47,14 @@ pub fn margins(table: &Settings, faults: &mut Faults) -> BTreeMap<String, f64> {
             continue;
         }
         match entry.value.number() {
-            Some(margin) if is_margin(margin) => {
-                margins.insert(name.clone(), margin);
+            Some(value) if fits(value) => {
+                figures.insert(name.clone(), value);
             }
-            Some(margin) => faults.add(Some(entry.line), key, format!("is {margin}"), MARGIN_REMEDY),
-            None => faults.add(Some(entry.line), key, format!("holds {}", entry.value.kind()), MARGIN_REMEDY),
+            Some(value) => faults.add(Some(entry.line), key, format!("is {value}"), remedy),
+            None => faults.add(Some(entry.line), key, format!("holds {}", entry.value.kind()), remedy),
         }
     }
-    margins
+    figures
 }
 
 const MARGIN_REMEDY: &str = "give the per cent of the baseline that would not matter to you, above 0 and below 100";

@@ -6,6 +6,7 @@
 //! Cells are put side by side by what was asked of them: model, machine, precision, lengths, load. What is put side by side is not thereby
 //! compared: a verdict needs the rules of `alike` and `definitions`, which `engines` applies.
 
+pub mod agreement;
 mod engines;
 mod frontier;
 mod grid;
@@ -67,6 +68,7 @@ pub(super) fn report(cases: &[Case<'_>], round: &Round<'_>) -> Across {
         rooflines: rooflines::rooflines(cases, settings),
         memory_stacks: cases.iter().flat_map(|case| memory::stacks(case, settings)).collect(),
         engines: engines::tables(&spots, round),
+        agreements: agreement::tables(&spots, round),
         places: spots.into_iter().map(|spot| spot.place).collect(),
     }
 }

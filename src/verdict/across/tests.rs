@@ -2,10 +2,11 @@
 
 use super::frontier::front;
 use super::{clusters, labels, report, slug};
-use crate::model::{Campaign, Facts, Run, Setup};
+use crate::model::{Campaign, Facts, Run, Setup, Status};
 use crate::verdict::Settings;
 use crate::verdict::case::Case;
 use crate::verdict::memory::Memory;
+use crate::verdict::report::across::Agreeing;
 use crate::verdict::report::{Across, VerdictKind};
 use crate::verdict::testing::measured;
 
@@ -239,4 +240,85 @@ fn labels_hold_what_differs() {
     assert_eq!(labels(&[row("x", "1")]), ["x"]);
     assert_eq!(labels(&[]), Vec::<String>::new());
     assert_eq!(slug(&["", "A b/C", "é"]), "a-b-c");
+}
+
+/// Rounds of several clients against one server: what each says of it, by client, load and round.
+fn clients(of: impl Fn(&str, f64, u32) -> f64) -> Vec<Run> {
+    let mut runs = Vec::new();
+    for round in 1..=10 {
+        for tool in ["plain", "same", "long"] {
+            for load in [1.0, 8.0] {
+                let (id, workload) = (format!("{tool}-{load}-{round}"), format!("c{load}"));
+                let figures = [("ttft_ms", of(tool, load, round))];
+                let mut own = run(&id, &workload, "vLLM", Some(load), (128.0, 64.0), &figures);
+                own.setup.tool = Some(tool.to_owned());
+                own.environment = tool.to_owned();
+                own.setup.requests = Some(10.0);
+                own.block = Some(round);
+                runs.push(own);
+            }
+        }
+    }
+    runs
+}
+
+fn wobble(load: f64, round: u32) -> f64 {
+    // What the server does in a round is the same for all clients.
+    load * (20.0 + f64::from(round % 4))
+}
+
+fn agreeing(runs: &[Run], campaign: &Campaign) -> Across {
+    let facts = Facts::default();
+    let case = Case::of_runs(campaign, runs.iter().collect(), &facts);
+    report(&[case], &Memory::none().round(&settings()))
+}
+
+#[test]
+fn clients_of_one_server_are_held_against_the_reference_round_by_round() {
+    let runs = clients(|tool, load, round| {
+        let noise = 1.0 + 0.001 * f64::from(round % 3);
+        wobble(load, round) * noise * if tool == "long" { 1.2 } else { 1.0 }
+    });
+    let campaign = Campaign { name: "c".into(), baseline: Some("plain".into()), ..Campaign::default() };
+    let across = agreeing(&runs, &campaign);
+    let [table] = across.agreements.as_slice() else { panic!("{:?}", across.agreements) };
+    assert_eq!(table.reference.as_deref(), Some("plain"));
+    assert_eq!(table.clients.len(), 3);
+    let [metric] = table.metrics.as_slice() else { panic!("{:?}", table.metrics) };
+    let of = |client: &str| metric.pairs.iter().find(|pair| pair.client == client).unwrap();
+    let (same, long) = (of("same"), of("long"));
+    assert_eq!((same.rounds, same.pairs, same.kind), (10, 20, Agreeing::Interchangeable));
+    assert!((long.bias_pct - 20.0).abs() < 1e-9 && long.kind == Agreeing::Apart, "{long:?}");
+    assert_eq!(long.by_load.iter().map(|(load, _)| load.as_str()).collect::<Vec<_>>(), ["c1", "c8"]);
+    assert_eq!(long.points[0].reference_run.as_deref(), Some("plain-1-1"));
+    assert!(long.sentence.contains("may not be compared with plain"), "{}", long.sentence);
+}
+
+#[test]
+fn a_server_that_was_told_how_fast_to_be_is_the_truth_for_every_client() {
+    let runs = clients(|tool, load, round| if tool == "long" { 30.0 + f64::from(round) * load } else { 20.0 });
+    let truth = [("ttft_ms".to_owned(), 20.0)].into();
+    let campaign = Campaign { name: "c".into(), baseline: Some("plain".into()), truth, ..Campaign::default() };
+    let across = agreeing(&runs, &campaign);
+    let pairs = &across.agreements[0].metrics[0].pairs;
+    let names: Vec<_> = pairs.iter().map(|pair| (pair.client.as_str(), pair.against.as_str())).collect();
+    assert_eq!(names, [("long", "truth"), ("plain", "truth"), ("same", "truth"), ("long", "plain"), ("same", "plain")]);
+    assert_eq!((pairs[1].bias_pct, pairs[1].kind), (0.0, Agreeing::Interchangeable));
+    assert!(pairs[1].points.iter().all(|point| point.reference_run.is_none()));
+}
+
+#[test]
+fn a_failed_run_is_in_no_pair_and_one_round_or_one_client_decides_nothing() {
+    let mut runs = clients(|_, load, round| wobble(load, round));
+    runs[0].status = Status::Failed("it fell".into());
+    let campaign = Campaign { name: "c".into(), baseline: Some("plain".into()), ..Campaign::default() };
+    let pairs = &agreeing(&runs, &campaign).agreements[0].metrics[0].pairs;
+    assert!(pairs.iter().all(|pair| pair.pairs == 19), "the pair of that run is gone");
+    let one: Vec<Run> =
+        clients(|_, load, round| wobble(load, round)).into_iter().filter(|run| run.block == Some(1)).collect();
+    let pair = &agreeing(&one, &campaign).agreements[0].metrics[0].pairs[0];
+    assert_eq!((pair.kind, pair.bias), (Agreeing::Undecided, None));
+    assert!(pair.sentence.contains("single round"), "{}", pair.sentence);
+    let alone: Vec<Run> = runs.into_iter().filter(|run| run.environment == "plain").collect();
+    assert!(agreeing(&alone, &campaign).agreements.is_empty());
 }

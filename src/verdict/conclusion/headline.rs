@@ -147,6 +147,19 @@ pub(super) fn headline_of(cells: &[&Comparison]) -> Option<Sentence> {
     Some(Sentence { text, caveats, because })
 }
 
+/// Cells of which none tells anything: what forbids a verdict on the first of them, and how many more there are.
+pub(super) fn unjudged(cells: &[&Comparison]) -> Option<Sentence> {
+    let (first, rest) = cells.split_first()?;
+    let more = if rest.is_empty() {
+        String::new()
+    } else {
+        format!(" Nor can {} be judged.", count(rest.len(), "other cell"))
+    };
+    let text = format!("{}: {}.{more}", first.label, first.verdict.said);
+    let because = cells.iter().map(|c| ident(c)).collect();
+    Some(Sentence { text, caveats: first.verdict.because.clone(), because })
+}
+
 /// What the cells of one kind of verdict have in common, without a full stop.
 fn part(kind: VerdictKind, own: &[&Comparison], cells: &[&Comparison], all: usize) -> String {
     let Some(first) = own.first() else { return String::new() };
@@ -173,6 +186,22 @@ fn part(kind: VerdictKind, own: &[&Comparison], cells: &[&Comparison], all: usiz
 
 /// "T1 is undecided: the difference could be up to 5.6 %, and 57 more runs per arm would settle it".
 fn undecided(own: &[&Comparison], places: &[String], all: usize) -> String {
+    let who = match places {
+        [one] => format!("{one} is"),
+        some if some.len() > MOST_NAMED && some.len() == all => format!("all {} are", count(all, "cell")),
+        some if some.len() > MOST_NAMED => format!("{} of {} are", some.len(), count(all, "cell")),
+        some => format!("{} are", list(some)),
+    };
+    // Where other cells are decided, their sentence stands before this one and names the arms.
+    let between = match own {
+        [first, ..] if own.len() == all => format!(" between {} and {}", first.baseline, first.candidate),
+        _ => String::new(),
+    };
+    format!("{who} undecided{between}: {}", open_to(own))
+}
+
+/// "the difference could be up to 5.6 %, and 57 more runs per arm would settle it": the widest of these, and the most runs.
+fn open_to(own: &[&Comparison]) -> String {
     let most = own.iter().filter_map(|c| bound(c)).max_by(|a, b| a.0.total_cmp(&b.0));
     let most = most.map_or_else(
         || "the runs set no bound on the difference".to_owned(),
@@ -181,12 +210,50 @@ fn undecided(own: &[&Comparison], places: &[String], all: usize) -> String {
     let more = own.iter().map(|c| said::more_runs(c)).collect::<Option<Vec<_>>>().unwrap_or_default();
     let worst = own.iter().filter(|_| !more.is_empty()).max_by_key(|c| more_of(c)).and_then(|c| said::more_runs(c));
     let settle = worst.map_or_else(String::new, |runs| format!(", and {runs} would settle it"));
-    let who = match places {
-        [one] => format!("{one} is"),
-        some if some.len() > MOST_NAMED => format!("{} of {} are", some.len(), count(all, "cell")),
-        some => format!("{} are", list(some)),
-    };
-    format!("{who} undecided: {most}{settle}")
+    format!("{most}{settle}")
+}
+
+/// Whether no cell of a pair that tells anything is decided.
+pub(super) fn is_open(cells: &[&Comparison]) -> bool {
+    let mut telling = cells.iter().filter(|c| tells(c)).peekable();
+    telling.peek().is_some() && telling.all(|c| c.verdict.kind == VerdictKind::Inconclusive)
+}
+
+/// One sentence for several pairs of arms of which nothing is decided: one each would say the same again.
+pub(super) fn open_for_all(pairs: &[(&[&Comparison], &Sentence)]) -> Option<Sentence> {
+    let telling: Vec<&Comparison> = pairs.iter().flat_map(|(cells, _)| *cells).filter(|c| tells(c)).copied().collect();
+    let first = *telling.first()?;
+    let candidates: Vec<&str> =
+        pairs.iter().filter_map(|(cells, _)| cells.first()).map(|c| c.candidate.as_str()).collect();
+    let text = format!(
+        "{}: {} undecided between {} and each of {}: {}.",
+        first.label,
+        if telling.len() == pairs.len() {
+            "all is".to_owned()
+        } else {
+            format!("all {} are", count(telling.len(), "cell"))
+        },
+        first.baseline,
+        list(&candidates),
+        open_to(&telling)
+    );
+    let mut caveats: Vec<String> = Vec::new();
+    for ((_, sentence), candidate) in pairs.iter().zip(&candidates) {
+        for caveat in &sentence.caveats {
+            let shared = pairs.iter().all(|(_, other)| other.caveats.contains(caveat));
+            let caveat = if shared { caveat.clone() } else { format!("{candidate}, {caveat}") };
+            if !caveats.contains(&caveat) {
+                caveats.push(caveat);
+            }
+        }
+    }
+    let mut because: Vec<String> = Vec::new();
+    for id in telling.iter().map(|c| ident(c)) {
+        if !because.contains(&id) {
+            because.push(id);
+        }
+    }
+    Some(Sentence { text, caveats, because })
 }
 
 fn more_of(c: &Comparison) -> u64 {

@@ -24,9 +24,15 @@ pub(super) fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Senten
         cells.iter().filter(|c| c.change_pct.is_some() && c.change_ci.is_some()).copied().collect();
     let first = *usable.first()?;
     let because: Vec<String> = usable.iter().map(|c| ident(c)).collect();
-    let shown = |c: &Comparison| {
+    let beside_zero = |c: &Comparison| {
         let (size, interval) = (c.overhead_pct.unwrap_or(0.0), c.overhead_ci.as_ref());
         interval.is_some_and(|i| i.low > 0.0 || i.high < 0.0) && size.abs() > c.drift_allowance_pct
+    };
+    // Of many intervals of 95 % some leave zero out by chance: where there is a verdict, its adjusted p decides.
+    let shown = |c: &Comparison| match c.verdict.kind {
+        VerdictKind::NotComparable => beside_zero(c),
+        VerdictKind::Equivalent | VerdictKind::Inconclusive => false,
+        VerdictKind::Slower | VerdictKind::Faster | VerdictKind::More | VerdictKind::Less => true,
     };
     let apart: Vec<&Comparison> = usable.iter().filter(|c| shown(c)).copied().collect();
     let label = within(&first.label);
@@ -49,6 +55,8 @@ pub(super) fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Senten
         let reads = between(&changes, places.min().unwrap_or(2));
         let than = if drift > 0.0 {
             format!(", less than the machine drifted by itself ({} %)", fixed(drift, 1))
+        } else if usable.iter().any(|c| beside_zero(c)) {
+            format!(", no more than chance gives among {}", count(first.p_adjusted.family_size, "comparison"))
         } else {
             ", and every interval reaches across zero".to_owned()
         };

@@ -29,6 +29,8 @@ pub struct Across {
     pub memory_stacks: Vec<MemoryStack>,
     /// The same model, lengths and load under several engines.
     pub engines: Vec<EngineTable>,
+    /// Clients that measured the same server.
+    pub agreements: Vec<AgreementTable>,
 }
 
 /// What names a cell.
@@ -402,4 +404,140 @@ pub struct EngineRow {
     pub e2e_latency_ms: Option<Estimate>,
     /// Peak memory.
     pub peak_memory_gib: Option<Estimate>,
+}
+
+/// Clients that measured the same server in one campaign.
+#[derive(Debug, Clone, Serialize)]
+pub struct AgreementTable {
+    /// Unique among the tables; a slug.
+    pub id: String,
+    /// Campaign slug.
+    pub campaign: String,
+    /// Model label.
+    pub model: String,
+    /// Machine, as in [`Place`].
+    pub machine: Option<String>,
+    /// The same for people.
+    pub machine_title: Option<String>,
+    /// Engine of the server, where a client or the campaign names it.
+    pub engine: Option<String>,
+    /// Its version.
+    pub engine_version: Option<String>,
+    /// Label of the client that others are held against.
+    pub reference: Option<String>,
+    /// Every client, by label.
+    pub clients: Vec<AgreementClient>,
+    /// Metric by metric, how far apart they are.
+    pub metrics: Vec<AgreementMetric>,
+}
+
+/// One client of a table.
+#[derive(Debug, Clone, Serialize)]
+pub struct AgreementClient {
+    /// What tells it from the others.
+    pub label: String,
+    /// Environment label of its cells.
+    pub environment: String,
+    /// Its version.
+    pub version: Option<String>,
+    /// Runs.
+    pub runs: usize,
+    /// Of them failed.
+    pub failed: usize,
+    /// Input tokens of a request, as it reports them.
+    pub isl: Option<Estimate>,
+    /// Output tokens of a request, as it reports them.
+    pub osl: Option<Estimate>,
+    /// Processor time of its processes for 1,000 output tokens, seconds.
+    pub cpu_s_per_1k_tok: Option<Estimate>,
+}
+
+/// How far apart the clients are by one metric.
+#[derive(Debug, Clone, Serialize)]
+pub struct AgreementMetric {
+    /// Metric name.
+    pub metric: String,
+    /// The same for people.
+    pub label: String,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Difference that does not matter, per cent.
+    pub margin_pct: f64,
+    /// What is true, where the server was told.
+    pub truth: Option<f64>,
+    /// Clients against the truth, then against the reference.
+    pub pairs: Vec<AgreementPair>,
+}
+
+/// A client held against another, or against the truth.
+#[derive(Debug, Clone, Serialize)]
+pub struct AgreementPair {
+    /// Label of the client.
+    pub client: String,
+    /// Label of the reference, or `truth`.
+    pub against: String,
+    /// Rounds.
+    pub rounds: usize,
+    /// Pairs of runs.
+    pub pairs: usize,
+    /// Mean difference, per cent: the geometric mean of the ratios less one.
+    pub bias_pct: f64,
+    /// The same with its interval; absent for a single round.
+    pub bias: Option<Ranged>,
+    /// Lower limit of agreement, per cent.
+    pub lower: Option<Ranged>,
+    /// Upper limit of agreement, per cent.
+    pub upper: Option<Ranged>,
+    /// What the two are to each other.
+    pub kind: Agreeing,
+    /// The same in words.
+    pub sentence: String,
+    /// How the definitions of the two differ; absent where they are the same, or one side is the truth.
+    pub definition: Option<String>,
+    /// Mean difference under each load, by workload label.
+    pub by_load: Vec<(String, Ranged)>,
+    /// Every pair.
+    pub points: Vec<AgreementPoint>,
+}
+
+/// A value with its interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Ranged {
+    /// The value.
+    pub value: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// What two clients are to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Agreeing {
+    /// Both limits of agreement lie within the margin.
+    Interchangeable,
+    /// The mean difference lies within the margin, single ones do not.
+    OnAverage,
+    /// The mean difference lies beyond the margin.
+    Apart,
+    /// The interval of the mean difference reaches over the margin.
+    Undecided,
+}
+
+/// One pair of runs.
+#[derive(Debug, Clone, Serialize)]
+pub struct AgreementPoint {
+    /// Workload label.
+    pub workload: String,
+    /// Round.
+    pub round: u32,
+    /// Run of the reference; absent where that is the truth.
+    pub reference_run: Option<String>,
+    /// Run of the client.
+    pub run: String,
+    /// Geometric mean of the two figures, in the unit of the metric.
+    pub mean: f64,
+    /// Difference of the client's figure from the other, per cent.
+    pub difference_pct: f64,
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Comparison, Interval};
+use super::{Comparison, HypothesisReport, Interval, MeasuredRow};
 use crate::model::{Instant, Paper};
 
 /// One campaign: its words, its design, and what its rows support.
@@ -50,6 +50,9 @@ pub struct CampaignReport {
     pub last_started_utc: Option<Instant>,
     /// How the arms were ordered.
     pub order: Vec<OrderReport>,
+    /// What its authors expected before the first run, and what came of it; the headline begins with these.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hypotheses: Vec<HypothesisReport>,
     /// The answer: one to three sentences, the first of which is the headline.
     pub headline: Vec<Sentence>,
     /// What the rows support.
@@ -69,6 +72,9 @@ pub struct CampaignReport {
     pub compare_by: Option<String>,
     /// Decode throughput, time per output token, model memory and KV cache of every cell, an empty one with its reason.
     pub essentials: Vec<Essential>,
+    /// A row a cell where nothing is compared; empty where the comparisons are the answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub measured: Vec<MeasuredRow>,
     /// SHA-256 over the sorted hashes of the campaign's files.
     pub archive_sha256: String,
 }
@@ -106,7 +112,7 @@ pub struct EssentialCell {
 }
 
 /// A sentence with the comparisons, traps or groups it rests on.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Sentence {
     /// As shown.
     pub text: String,

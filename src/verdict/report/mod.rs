@@ -12,6 +12,8 @@ mod course;
 mod evidence;
 mod group;
 mod history;
+mod hypothesis;
+mod measured;
 mod physics;
 mod run;
 mod trap;
@@ -38,6 +40,8 @@ pub use course::{
 pub use evidence::{PairRow, PairsReport, ShiftDecile, ShiftReport, StabilityCell, StabilityMethod, StabilityPanel};
 pub use group::{BootstrapReport, DriftReport, Group, MedianInterval, OutlierReport, RequestPercentile};
 pub use history::{HistoryFigure, HistoryPoint, HistoryReport, HistoryStep};
+pub use hypothesis::{HypothesisReport, Outcome};
+pub use measured::MeasuredRow;
 pub use physics::{Estimate, KvReport, PhysicsReport};
 pub use run::{RunReport, StatusText};
 pub use trap::{Evidence, Severity, Subject, TrapReport, TrapStatus};
@@ -88,6 +92,15 @@ pub struct Analysis {
     /// What to add where nothing is compared, as one sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_compare: Option<String>,
+}
+
+impl Analysis {
+    /// Campaigns, the newest first, those without any start time last.
+    pub fn newest_first(&self) -> Vec<&CampaignReport> {
+        let mut campaigns: Vec<_> = self.campaigns.iter().collect();
+        campaigns.sort_by(|a, b| b.last_started_utc.cmp(&a.last_started_utc).then_with(|| a.name.cmp(&b.name)));
+        campaigns
+    }
 }
 
 /// Name and version of the program.
@@ -150,6 +163,9 @@ pub struct Input {
     pub skipped: bool,
     /// What was left out and why.
     pub reason: Option<String>,
+    /// Why it was joined to no run, although it was read and speaks of runs: telemetry, the log of a server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_joined: Option<String>,
 }
 
 /// Two ends. A missing end is unbounded or does not exist; the reason stands beside it.

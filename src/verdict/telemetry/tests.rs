@@ -24,8 +24,13 @@ fn run(samples: Vec<Sample>) -> Run {
         telemetry: samples,
         course: Course::default(),
         setup: Setup::default(),
-        source: Source { path: "r.json".into(), format: "run".into(), sha256: String::new() },
-        files: vec![Source { path: "r_gpu.csv".into(), format: "nvidia-smi-csv".into(), sha256: String::new() }],
+        source: Source { path: "r.json".into(), format: "run".into(), sha256: String::new(), joined: None },
+        files: vec![Source {
+            path: "r_gpu.csv".into(),
+            format: "nvidia-smi-csv".into(),
+            sha256: String::new(),
+            joined: None,
+        }],
     }
 }
 

@@ -47,6 +47,10 @@ impl Trap for FewRequestsForPercentile {
     fn undermines(&self) -> &'static str {
         "the tail percentiles of single runs"
     }
+    fn is_general(&self) -> bool {
+        // How many requests a percentile needs is arithmetic, whatever they took.
+        true
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
         or_missing(findings, case, "the campaign has no runs")

@@ -12,6 +12,7 @@ pub mod physics;
 mod affine_columns;
 mod arms_differ;
 mod autocorrelated;
+mod bursts;
 mod client_limited;
 mod clock_unstable;
 mod decode_above_roofline;
@@ -85,6 +86,11 @@ pub trait Trap: Sync {
     fn told_by_pair(&self) -> bool {
         false
     }
+    /// Whether it fires for how few runs, requests or machines there are, whatever they show. Pages count such traps in one line, so that
+    /// what is particular to these data comes first.
+    fn is_general(&self) -> bool {
+        false
+    }
     /// Looks. At least one finding; "cannot look" is a finding too.
     fn check(&self, case: &Case<'_>) -> Vec<Finding>;
 }
@@ -124,6 +130,7 @@ pub static TRAPS: &[&dyn Trap] = &[
     &kv_budget::KvBudgetDiffers,
     &request_errors::RequestErrors,
     &client_limited::ClientLimited,
+    &bursts::AnswersInBursts,
     &page_cache::PageCacheDiffers,
     &state::SWAP_USED,
     &state::MEMORY_FLOOR,
@@ -137,6 +144,11 @@ pub static TRAPS: &[&dyn Trap] = &[
 /// Whether the pairing tells what the trap of this id tells.
 pub fn told_by_pair(id: &str) -> bool {
     TRAPS.iter().any(|trap| trap.id() == id && trap.told_by_pair())
+}
+
+/// Whether the trap of this id fires for how little there is, and not for what it shows.
+pub fn is_general(id: &str) -> bool {
+    TRAPS.iter().any(|trap| trap.id() == id && trap.is_general())
 }
 
 /// Runs every trap over a campaign. Sorted by the order of [`TRAPS`], then by subject.

@@ -43,6 +43,10 @@ impl Trap for OutlierRuleCannotFire {
             least()
         )
     }
+    fn is_general(&self) -> bool {
+        // That a rule cannot fire follows from the number of runs alone.
+        true
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
         or_missing(findings, case, "the campaign has no runs")

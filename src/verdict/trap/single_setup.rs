@@ -29,6 +29,10 @@ impl Trap for SingleSetup {
          archive that holds no host names. To avoid the trap, repeat the campaign on a second machine and analyse both together."
             .to_owned()
     }
+    fn is_general(&self) -> bool {
+        // Nearly every campaign has one machine.
+        true
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         let subject = Subject::of(case);
         let printed: BTreeSet<&str> = case.runs.iter().filter_map(|run| run.setup.machine.as_deref()).collect();

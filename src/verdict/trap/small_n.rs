@@ -35,6 +35,10 @@ impl Trap for SmallN {
              process, one temperature and one moment. To avoid the trap, plan the runs from the smallest difference that matters."
         )
     }
+    fn is_general(&self) -> bool {
+        // A count of runs says nothing about their values.
+        true
+    }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
         or_missing(findings, case, "the campaign has no runs")

@@ -21,7 +21,7 @@ import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCHEMA = "sparkbench.iterations/1"
-# Ids below these are often special tokens; ids above are in every vocabulary that is in use.
+# Ids below the first are often special tokens; those below the second are in nearly every vocabulary.
 TOKEN_LOW, TOKEN_HIGH = 1000, 30000
 OUT_OF_MEMORY = ("out of memory", "outofmemory", "cannot allocate memory", "no available memory for the cache blocks")
 MEMINFO = ("MemTotal", "MemFree", "MemAvailable", "Buffers", "Cached", "SReclaimable", "Shmem", "SwapTotal", "SwapFree", "Dirty")
@@ -168,6 +168,10 @@ class Vllm:
             "batch": None,
         }
 
+    def vocabulary(self):
+        model = first(lambda: self.llm.llm_engine.vllm_config.model_config, lambda: self.llm.llm_engine.model_config)
+        return first(lambda: int(model.get_vocab_size()), lambda: int(model.hf_config.vocab_size))
+
     def figures(self):
         cache = first(lambda: self.llm.llm_engine.vllm_config.cache_config, lambda: self.llm.llm_engine.cache_config)
         return {"kv_cache_tokens": first(lambda: int(cache.num_gpu_blocks) * int(cache.block_size))}
@@ -242,6 +246,9 @@ class TensorRtLlm:
             ),
         }
 
+    def vocabulary(self):
+        return first(lambda: len(self.llm.tokenizer), lambda: int(self.llm.tokenizer.vocab_size))
+
     def figures(self):
         return {}
 
@@ -255,18 +262,24 @@ ENGINES = {"vllm": Vllm, "tensorrt-llm": TensorRtLlm}
 class Prompts:
     """Token ids from the seed. Each request of each iteration has its own; the same seed gives the same ones in every environment."""
 
-    def __init__(self, seed, shared_prefix):
-        self.seed, self.shared = seed, shared_prefix
+    def __init__(self, seed, shared_prefix, tokens):
+        self.seed, self.shared, self.tokens = seed, shared_prefix, tokens
 
     def batch(self, test, iteration, size, length):
         common = self.draw(f"{self.seed}/{test}/prefix", min(self.shared, length))
         return [common + self.draw(f"{self.seed}/{test}/{iteration}/{at}", length - len(common)) for at in range(size)]
 
-    @staticmethod
-    def draw(seed, count):
+    def draw(self, seed, count):
         # Seeding with text is the same in every version of Python from 3.2 on.
         source = random.Random(seed)
-        return [source.randrange(TOKEN_LOW, TOKEN_HIGH) for _ in range(count)]
+        return [source.randrange(*self.tokens) for _ in range(count)]
+
+
+def tokens_of(vocabulary):
+    """Ids to draw from: the usual ones, or those that a smaller vocabulary has, without the first eighth."""
+    if not vocabulary or vocabulary >= TOKEN_HIGH:
+        return TOKEN_LOW, TOKEN_HIGH
+    return min(TOKEN_LOW, vocabulary // 8), vocabulary
 
 
 def times_fit(answer, started, ended):
@@ -343,7 +356,7 @@ def run(settings):
         return 2
     LINES.write(
         schema=SCHEMA, kind="seen", seen={"engine": kind.name}, settings=settings, python=sys.version.split()[0],
-        clock="monotonic", tokens=[TOKEN_LOW, TOKEN_HIGH],
+        clock="monotonic",
     )
     memory("T0")
     freeze()
@@ -363,15 +376,16 @@ def run(settings):
     seen["machine"] = first(lambda: torch.cuda.get_device_name(0))
     total = first(lambda: torch.cuda.get_device_properties(0).total_memory)
     seen["device_memory_gib"] = total / 2**30 if total else None
+    tokens = tokens_of(engine.vocabulary())
     LINES.write(
-        kind="seen", seen={key: value for key, value in seen.items() if value is not None}, torch=first(lambda: torch.__version__),
+        kind="seen", seen={key: value for key, value in seen.items() if value is not None}, tokens=tokens, torch=first(lambda: torch.__version__),
         cuda=first(lambda: torch.version.cuda), options={key: str(value) for key, value in engine.options.items()},
     )
     for metric, value in engine.figures().items():
         if value is not None:
             LINES.write(kind="metric", metric=metric, value=value)
     memory("T2")
-    prompts = Prompts(settings["seed"], settings.get("shared_prefix", 0))
+    prompts = Prompts(settings["seed"], settings.get("shared_prefix", 0), tokens)
     status = 0
     for test in settings["tests"]:
         if attempt(engine, prompts, test, settings) != "done":

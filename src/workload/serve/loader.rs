@@ -57,6 +57,8 @@ pub struct Loaded {
     pub window: Option<WindowWire>,
     /// Why the run counts as failed.
     pub faults: Vec<String>,
+    /// Loads that failed by themselves, by name, with the reason. The others of the run stand.
+    pub failed: Vec<(String, String)>,
     /// What does not fail it and should be known, e.g. that the client was the limit.
     pub marks: Vec<String>,
     /// Promises held against what the server says, e.g. the cache contract.

@@ -233,7 +233,7 @@ impl Workload for Serve {
             .iter()
             .map(|(name, text)| Ok((name.clone(), text.fill_with(cell, work, &places)?)))
             .collect::<Result<_, Error>>()?;
-        Ok(Invocation { argv, env })
+        Ok(Invocation { argv, env, ..Invocation::default() })
     }
 
     fn beside(&self, cell: &Cell<'_>, host: &dyn Host) -> Result<Option<Box<dyn Beside>>, Error> {

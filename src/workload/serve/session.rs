@@ -13,10 +13,10 @@ use super::loader::{Job, Loaded, Loader};
 use crate::archive::manifest::WindowWire;
 use crate::error::{Error, Kind};
 use crate::load::calibrate::Calibration;
-use crate::load::session::{Live, Loaded as Done, Session, Watcher, gauge};
+use crate::load::session::{Live, Loaded as Done, PREEMPTED, Session, Watcher, gauge};
 use crate::load::settings::Settings;
 use crate::load::suite::{Planned, Role};
-use crate::load::summary::Summary;
+use crate::load::summary::{Summary, brief};
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -27,6 +27,9 @@ pub struct Sessions {
 
 /// Folder of the calibration below that of the run which was first.
 pub const CALIBRATION_FOLDER: &str = "calibration";
+
+/// Beginning of the folder of a pass to warm up; its number follows.
+pub const WARMUP_FOLDER: &str = "warmup-";
 
 impl Sessions {
     /// Nothing measured yet.
@@ -92,7 +95,7 @@ impl Loader for Sessions {
                         if matches!(load.role, Role::Cell { ends: true }) && done.summary.failed > 0 {
                             refused = Some(format!("requests failed at {} already", load.name));
                         }
-                        loaded.add(&of, &done.summary, done.window_s, load.role);
+                        loaded.add(&of, load, &done.summary, done.window_s);
                     }
                 }
                 // The others are measured all the same.
@@ -116,7 +119,7 @@ fn measured(
         // Prompts that no measured pass sends: they would be answered from the cache.
         let nonce = load.settings.nonce ^ u64::from(pass) << NONCE_PASS;
         let name = format!("{} warm-up {pass}", load.name);
-        let own = folder.join(format!("warmup-{pass}"));
+        let own = folder.join(format!("{WARMUP_FOLDER}{pass}"));
         make(&own)?;
         let done = session.load(&Settings { nonce, ..load.settings.clone() }, name.trim(), &own, None)?;
         if done.interrupted || job.stop.load(Ordering::Relaxed) {
@@ -166,16 +169,20 @@ fn alike(one: &Settings, other: &Settings) -> bool {
 }
 
 impl Loaded {
-    fn add(&mut self, of: &str, summary: &Summary, window_s: Option<(f64, f64)>, role: Role) {
+    fn add(&mut self, of: &str, load: &Planned, summary: &Summary, window_s: Option<(f64, f64)>) {
         if !summary.valid {
-            let said = format!("{of}{}", summary.invalid_because.join(", "));
-            // What a search or a row ends at is what it was made to find.
-            let limit = matches!(role, Role::Search(_) | Role::Cell { ends: true });
-            if limit { self.marks.push(said) } else { self.faults.push(said) }
+            let why = summary.invalid_because.join(", ");
+            match load.role {
+                // What a search or a row ends at is what it was made to find.
+                Role::Search(_) | Role::Cell { ends: true } => self.marks.push(format!("{of}{why}")),
+                _ if load.name.is_empty() => self.faults.push(why),
+                // The other loads of the run are as good as they are.
+                _ => self.failed.push((load.name.clone(), why)),
+            }
         }
         // The other notes are for whoever reads the summary.
-        let broken = summary.notes.iter().filter(|note| note.starts_with(CONTRACT));
-        self.marks.extend(broken.map(|note| format!("{of}{note}")));
+        let told = summary.notes.iter().filter(|note| note.starts_with(CONTRACT) || note.starts_with(PREEMPTED));
+        self.marks.extend(told.map(|note| format!("{of}{note}")));
         if summary.short > 0 {
             let (short, all) = (summary.short, summary.completed);
             self.marks.push(format!("{of}{short} of {all} answers are shorter than was asked for exactly"));
@@ -190,6 +197,9 @@ impl Loaded {
     }
 }
 
+/// Columns of what is said of a load whose files could not be written: nobody knows where it is read.
+const WIDTH: usize = 100;
+
 /// Passes on what the client says; moments are for a terminal of its own.
 struct Ear<'a>(&'a Job<'a>);
 
@@ -203,4 +213,9 @@ impl Watcher for Ear<'_> {
     }
 
     fn live(&self, _: &Live) {}
+
+    fn broken(&self, loaded: &Done) {
+        let text = brief(&loaded.summary, WIDTH, false);
+        text.lines().filter(|line| !line.is_empty()).for_each(|line| (self.0.say)(line));
+    }
 }

@@ -74,7 +74,9 @@ impl Work {
         done.outcome.checks.extend(self.engine_check(identity.engine));
         match self.pick(&models) {
             Ok((served, check)) => {
-                done.outcome.seen.model_id = Some(served.clone());
+                // A server that was given a folder may list the folder: what was seen is the model that lies there.
+                let by_folder = check.as_ref().and_then(|check| check.asked.clone());
+                done.outcome.seen.model_id = by_folder.or_else(|| Some(served.clone()));
                 done.outcome.checks.extend(check);
                 self.send(at, &served, &mut done);
             }
@@ -101,6 +103,7 @@ impl Work {
             Ok(loaded) => {
                 done.window = loaded.window;
                 done.outcome.faults.extend(loaded.faults);
+                done.outcome.failed.extend(loaded.failed);
                 done.outcome.marks.extend(loaded.marks);
                 done.outcome.checks.extend(loaded.checks);
             }

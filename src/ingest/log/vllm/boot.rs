@@ -26,6 +26,8 @@ pub const MARKS: &[&str] = &[
     "Loading weights took",
     "oading model weights took",
     "Model loading took",
+    "Initializing model took",
+    "GiB for KV cache on node",
     "GiB; non_torch_memory takes",
     "# GPU blocks:",
     "Maximum concurrency for",
@@ -58,6 +60,8 @@ pub struct Boot {
     pub setup: Setup,
     /// Process names of the engines that began.
     engines: Vec<String>,
+    /// Seconds of the parts of the loading, where no line says the whole: the model set up, and its weights read.
+    parts: [Option<(f64, u64)>; 2],
     /// Name of a figure and process, how often it was printed.
     printed: BTreeMap<(&'static str, String), u32>,
 }
@@ -143,8 +147,14 @@ impl Boot {
         if let Some(figure) = after(line, "Available KV cache memory:").and_then(gib) {
             self.found.of_rank("kv_cache_gib", who, figure, line_number);
         }
-        if let Some(figure) = number_after(line, "GPU KV cache size:") {
+        // `CPU KV cache size:` and, where the cache is set by hand, `Explicitly set (1.0/13.96) GiB for KV cache` of the processor build.
+        if let Some(figure) = number_after(line, "PU KV cache size:") {
             self.found.of_rank("kv_cache_tokens", who, figure, line_number);
+        }
+        if let Some(rest) = after(line, "Explicitly set (").filter(|rest| rest.contains("GiB for KV cache"))
+            && let Some(figure) = number(rest)
+        {
+            self.found.of_rank("kv_cache_gib", who, figure, line_number);
         }
         if let Some(rest) = after(line, "Maximum concurrency for")
             && let (Some(tokens), Some(times)) = (number(rest), number_after(rest, "per request:"))
@@ -196,6 +206,11 @@ impl Boot {
     fn times(&mut self, line_number: u64, line: &str) {
         if let Some(figure) = number_after(line, "Loading weights took") {
             self.repeated("loading_weights_s", "s", figure.value, line_number, line, BOTH);
+            self.part(1, figure.value, line_number);
+        }
+        if let Some(figure) = number_after(line, "Initializing model took") {
+            self.repeated("initializing_model_s", "s", figure.value, line_number, line, BOTH);
+            self.part(0, figure.value, line_number);
         }
         if let Some(rest) = after(line, "init engine (profile")
             && let Some(figure) = number_after(rest, "took")
@@ -215,6 +230,22 @@ impl Boot {
             && let Some(figure) = rest.rsplit_once(": ").and_then(|(_, rest)| number(rest))
         {
             self.repeated("download_weights_s", "s", figure.value, line_number, line, None);
+        }
+    }
+
+    /// One of two parts of the loading: those of the model itself, which come before those of a draft.
+    fn part(&mut self, which: usize, seconds: f64, line_number: u64) {
+        if let Some(part) = self.parts.get_mut(which) {
+            *part = part.or(Some((seconds, line_number)));
+        }
+    }
+
+    /// The whole of the loading from its parts, where no line said it: builds for a processor print none.
+    pub fn add_parts(&mut self) {
+        if let [Some((set_up, _)), Some((weights, line_number))] = self.parts
+            && !self.found.has("model_load_s")
+        {
+            self.found.derived("model_load_s", set_up + weights, line_number);
         }
     }
 

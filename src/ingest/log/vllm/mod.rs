@@ -8,7 +8,7 @@
 //!
 //! Windows of traffic and totals over the life of a server are kept as extra figures: warm-up, other clients and idle time are in them.
 //!
-//! Seen: vLLM 0.19 to 0.26; lines of 0.4 to 0.11 from their source and from reports.
+//! Seen: vLLM 0.19 to 0.32, the last built for a processor; lines of 0.4 to 0.11 from their source and from reports.
 
 mod boot;
 mod settings;
@@ -30,7 +30,7 @@ pub static VLLM: Kind = Kind {
     name: "vllm-server-log",
     about: About {
         tool: "vLLM",
-        versions: "0.4 to 0.26: memory of weights in GB, then GiB, then `GiB memory`; KV size and concurrency on one line or two",
+        versions: "0.4 to 0.32: memory of weights in GB, then GiB, then `GiB memory`; KV size and concurrency on one line or two",
         sign: "words of its engine core: its settings, its KV cache, its windows of throughput",
         reads: "weights, KV cache, tokens, concurrency, CUDA graphs, load times, settings, windows, speculation, preemptions, trouble",
     },
@@ -46,6 +46,7 @@ const SIGNS: &[&str] = &[
     "Initializing an LLM engine (v",
     "vLLM API server version",
     "GPU KV cache size:",
+    "CPU KV cache size:",
     "Available KV cache memory:",
     "Avg generation throughput:",
     "[gpu_model_runner.py:",
@@ -99,7 +100,8 @@ impl Reader for Log {
         if !self.ours {
             return None;
         }
-        let (boot, notes) = self.boots.finish(Boot::is_up);
+        let (mut boot, notes) = self.boots.finish(Boot::is_up);
+        boot.add_parts();
         let up = boot.is_up();
         let Boot { mut found, faults, traffic, setup, .. } = boot;
         traffic.into(&mut found);

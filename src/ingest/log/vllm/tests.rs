@@ -152,3 +152,23 @@ fn a_line_that_only_sounds_like_the_server_is_not_enough() {
     assert!(read(other).is_none());
     assert!(read("[bench] Model loading took 2.05 GiB and 0.349 seconds\n").is_none());
 }
+
+#[test]
+fn a_build_for_a_processor_says_its_cache_and_the_parts_of_its_loading() {
+    let text = format!(
+        "{}(Worker pid=2) INFO [base_loader.py:82] Initializing model took 0.269230 seconds\n\
+         (Worker pid=2) INFO [default_loader.py:501] Loading weights took 0.03 seconds\n\
+         (Worker pid=2) INFO [cpu_worker.py:260] Explicitly set (1.0/13.96) GiB for KV cache on node 0.\n\
+         (EngineCore pid=1) INFO [kv_cache_utils.py:2327] CPU KV cache size: 524,288 tokens, Maximum concurrency for 4,096 tokens per request: 128.00x\n\
+         (EngineCore pid=1) INFO [core.py:402] init engine (profile, create kv cache, warmup model) took 3.53 s\n\
+         (APIServer pid=3) INFO [loggers.py:335] Engine 000: Avg prompt throughput: 2.6 tokens/s, Avg generation throughput: 4.2 tokens/s, Running: 1 reqs, Waiting: 0 reqs, CPU KV cache usage: 2.5%, Prefix cache hit rate: 0.0%\n",
+        start("EngineCore", "/models/tiny")
+    );
+    let (piece, _) = read(&text).unwrap();
+    let figures = ["kv_cache_tokens", "kv_cache_gib", "model_load_s"].map(|name| value(&piece, name).unwrap());
+    assert_eq!(figures, [524_288.0, 1.0, 0.269_23 + 0.03]);
+    assert_eq!((extra(&piece, "init_engine_s"), extra(&piece, "maximum_concurrency")), (Some(3.53), Some(128.0)));
+    // A line that says the whole wins, wherever it stands.
+    let whole = "(Worker pid=2) INFO [x.py:1] Model loading took 7.43 GiB and 12.5 seconds\n";
+    assert_eq!(value(&read(&format!("{text}{whole}")).unwrap().0, "model_load_s"), Some(12.5));
+}

@@ -83,12 +83,16 @@ impl Traffic {
         }
         for (phrase, spread) in [
             ("Running:", &mut self.running),
-            // Before version 0.8 it reads `Pending`.
             ("Waiting:", &mut self.waiting),
             ("GPU KV cache usage:", &mut self.kv_usage),
         ] {
-            let value = value_after(rest, phrase);
-            if let Some(value) = value.or_else(|| value_after(rest, "Pending:").filter(|_| phrase == "Waiting:")) {
+            // Before 0.8 `Pending:`; on a processor the one cache is the CPU's. GPU builds before 0.8 print that one too, for swapping.
+            let other = match phrase {
+                "Waiting:" => "Pending:",
+                "GPU KV cache usage:" => "CPU KV cache usage:",
+                other => other,
+            };
+            if let Some(value) = value_after(rest, phrase).or_else(|| value_after(rest, other)) {
                 spread.add(value);
             }
         }

@@ -36,7 +36,7 @@ pub const END: [u8; 8] = [0; 8];
 /// Steps in which read lag is kept, nanoseconds: a tenth of a microsecond is far below what it is used for, and saves a byte a chunk.
 pub const LAG_STEP_NS: u32 = 100;
 /// Names of [`super::super::order::ChunkKind`], by number.
-pub const KINDS: [&str; 6] = ["empty", "content", "reasoning", "tool", "usage", "refusal"];
+pub const KINDS: [&str; 8] = ["empty", "content", "reasoning", "tool", "usage", "refusal", "silent", "closing"];
 
 /// Columns of a block in order: name, unit, meaning.
 pub const COLUMNS: [(&str, &str, &str); 6] = [
@@ -58,7 +58,7 @@ pub fn header(origin: Ns) -> String {
         block: [&'static str; 5],
         columns: Vec<ColumnLine>,
         modes: [&'static str; 4],
-        kinds: [&'static str; 6],
+        kinds: [&'static str; KINDS.len()],
     }
     #[derive(Serialize)]
     struct ColumnLine {

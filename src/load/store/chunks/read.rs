@@ -202,6 +202,8 @@ const fn kind_of(number: i64) -> Option<ChunkKind> {
         3 => ChunkKind::Tool,
         4 => ChunkKind::Usage,
         5 => ChunkKind::Refusal,
+        6 => ChunkKind::Silent,
+        7 => ChunkKind::Closing,
         _ => return None,
     })
 }

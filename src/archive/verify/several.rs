@@ -1,0 +1,92 @@
+//! A folder that holds archives, tables and files of other tools.
+//!
+//! In:  the folder.  Out: the findings of every archive below it, and what no hash covers.
+//! Not here: what a single archive is held against.
+
+use std::path::{Path, PathBuf};
+
+use walkdir::{DirEntry, WalkDir};
+
+use super::{Below, Flaw, Kind, Progressed, Runs, State, Verified, campaign, is_archive};
+use crate::archive::discover::{is_hidden, is_site};
+use crate::error::Error;
+
+/// Verifies every archive below a folder. Files outside an archive have no hash to hold them against: they are counted and named.
+///
+/// # Errors
+/// When an archive cannot be listed, or nothing at all lies in the folder.
+pub(super) fn verify(folder: &Path, progressed: Progressed<'_>) -> Result<Verified, Error> {
+    let mut all = Verified { state: State::Folder, ..Verified::default() };
+    let mut loose: Vec<String> = Vec::new();
+    let mut archives: Vec<PathBuf> = Vec::new();
+    let mut walker = WalkDir::new(folder).follow_links(false).follow_root_links(true).sort_by_file_name().into_iter();
+    while let Some(entry) = walker.next() {
+        match entry {
+            Ok(entry) if entry.depth() > 0 && passed_over(&entry) => {
+                if entry.file_type().is_dir() {
+                    walker.skip_current_dir();
+                }
+            }
+            Ok(entry) if entry.file_type().is_dir() => {
+                if is_archive(entry.path()) {
+                    archives.push(entry.into_path());
+                    walker.skip_current_dir();
+                }
+            }
+            Ok(entry) if entry.file_type().is_file() => loose.push(below(folder, entry.path())),
+            Ok(_) => {}
+            Err(cause) => {
+                let path = cause.path().map_or_else(String::new, |path| below(folder, path));
+                all.flaws.push(Flaw::new(path, Kind::Unreadable, cause.to_string()));
+            }
+        }
+    }
+    if archives.is_empty() && loose.is_empty() && all.flaws.is_empty() {
+        return Err(Error::archive(format!("'{}' holds no archive, no site and no file", folder.display())).hint(
+            "give the folder of a campaign, a folder of several, or the folder that `sparkbench analyse` wrote",
+        ));
+    }
+    for archive in archives {
+        let path = below(folder, &archive);
+        let mut verified = campaign::verify(&archive, progressed)?;
+        verified.flaws.sort();
+        verified.flaws.dedup();
+        all.files += verified.files;
+        all.bytes += verified.bytes;
+        all.runs = Some(verified.runs.into_iter().chain(all.runs).fold(Runs::default(), Runs::and));
+        all.flaws
+            .extend(verified.flaws.iter().map(|flaw| Flaw { path: format!("{path}/{}", flaw.path), ..flaw.clone() }));
+        all.notes.extend(verified.notes.iter().map(|note| format!("{path}: {note}")));
+        all.archives.push(Below { path, verified });
+    }
+    if let Some(first) = loose.first() {
+        all.notes.push(match loose.len() {
+            1 => format!("'{first}' is in no archive: it has no recorded hash, so nothing could be verified there"),
+            n => format!("{n} files are in no archive, '{first}' among them: they have no recorded hashes, so nothing could be verified there"),
+        });
+    }
+    Ok(all)
+}
+
+/// Hidden things, and sites, which are verified by themselves.
+fn passed_over(entry: &DirEntry) -> bool {
+    is_hidden(entry.file_name()) || is_site(entry)
+}
+
+fn below(folder: &Path, path: &Path) -> String {
+    path.strip_prefix(folder).unwrap_or(path).to_string_lossy().into_owned()
+}
+
+impl Runs {
+    /// Runs of two archives together.
+    fn and(self, other: Self) -> Self {
+        Self {
+            planned: self.planned + other.planned,
+            finished: self.finished + other.finished,
+            failed: self.failed + other.failed,
+            skipped: self.skipped + other.skipped,
+            left: self.left + other.left,
+            interrupted: self.interrupted + other.interrupted,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Where loads go beside the terminal: JSON, CSV, Markdown, a page.
+//!
+//! In:  options, names and summaries as JSON.  Out: files, standard output.
+//! Not here: what a row holds (see `load::summary::export`), what is said while a load runs (see `live`).
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::cli::print;
+use crate::error::Error;
+use crate::load::summary::export;
+
+/// See the module.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct Outputs {
+    /// Write the summary as JSON; - is standard output. Several loads give a list
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub json: Option<PathBuf>,
+    /// Write one row a load as CSV, named as in --json; - is standard output
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    csv: Option<PathBuf>,
+    /// Write a table in Markdown, for an issue or a comment; - is standard output
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    markdown: Option<PathBuf>,
+    /// Write one page that needs no other file: the figures of a load, or the table and the chart of a sweep
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    html: Option<PathBuf>,
+}
+
+fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+impl Outputs {
+    /// What cannot be written is said before anything is measured.
+    ///
+    /// # Errors
+    /// Of usage.
+    pub fn check(&self) -> Result<(), Error> {
+        let streams = [&self.json, &self.csv, &self.markdown].into_iter().flatten().filter(|path| is_stdout(path));
+        if streams.count() > 1 {
+            return Err(Error::usage("standard output takes one of --json, --csv and --markdown")
+                .hint("give the others a file"));
+        }
+        match &self.html {
+            Some(path) if is_stdout(path) => {
+                Err(Error::usage("--html writes a file, not standard output").hint("e.g. --html load.html"))
+            }
+            Some(_) if !cfg!(feature = "page") => Err(Error::usage("--html: this build has no pages")
+                .hint("build with the feature 'page' or 'analyse', or use --markdown FILE or --csv FILE")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether standard output belongs to a script.
+    pub fn for_scripts(&self) -> bool {
+        [&self.json, &self.csv, &self.markdown].into_iter().flatten().any(|path| is_stdout(path))
+    }
+
+    /// Files that are written, for whoever looks for them.
+    pub fn files(&self) -> Vec<&Path> {
+        let all = [&self.json, &self.csv, &self.markdown, &self.html];
+        all.into_iter().flatten().map(PathBuf::as_path).filter(|path| !is_stdout(path)).collect()
+    }
+
+    /// Writes the files; what belongs to standard output is for [`Outputs::stream`]. `texts` are the summaries as they are.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write(&self, loads: &[(String, Value)], texts: &[String]) -> Result<(), Error> {
+        let put = |path: &Option<PathBuf>, text: &dyn Fn() -> Result<String, Error>| match path {
+            Some(path) if !is_stdout(path) => crate::archive::write_atomic(path, text()?.as_bytes()),
+            _ => Ok(()),
+        };
+        put(&self.json, &|| Ok(json(texts)))?;
+        put(&self.csv, &|| Ok(export::csv(loads)))?;
+        put(&self.markdown, &|| Ok(export::markdown(loads)))?;
+        #[cfg(feature = "page")]
+        put(&self.html, &|| super::sheet::html(loads))?;
+        Ok(())
+    }
+
+    /// Writes what belongs to standard output.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn stream(&self, loads: &[(String, Value)], texts: &[String]) -> Result<(), Error> {
+        let asked = |path: &Option<PathBuf>| path.as_deref().is_some_and(is_stdout);
+        match loads {
+            [] => Ok(()),
+            _ if asked(&self.json) => print(&json(texts)),
+            _ if asked(&self.csv) => print(&export::csv(loads)),
+            _ if asked(&self.markdown) => print(&export::markdown(loads)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// One summary as it is, several as a list.
+fn json(summaries: &[String]) -> String {
+    match summaries {
+        [only] => only.clone(),
+        several => format!("[\n{}\n]\n", several.iter().map(|one| one.trim_end()).collect::<Vec<_>>().join(",\n")),
+    }
+}

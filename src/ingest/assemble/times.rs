@@ -1,0 +1,83 @@
+//! Whether telemetry was sampled while a run was made.
+//!
+//! In:  the samples and the run.  Out: the rule by which they belong to it, or the reason why not.
+//! Not here: which files lie beside each other (see `join`).
+
+use crate::ingest::Piece;
+use crate::model::Instant;
+
+/// For what has the name of the result.
+const NAME: &str = "it has the name of the result";
+/// Zones lie whole quarters of an hour apart.
+const ZONE_STEP_MIN: i64 = 15;
+/// The farthest zone from UTC. Programs print local times without their zone.
+const ZONE_MOST_MIN: i64 = 14 * 60;
+
+/// First and last moment of samples that have a date.
+pub(super) fn span(samples: &Piece) -> Option<(Instant, Instant)> {
+    let (first, last) = (samples.telemetry.first()?.at, samples.telemetry.last()?.at);
+    (!first.is_relative()).then_some((first, last))
+}
+
+/// The rule or the reason for a detail with the name of a run. Of telemetry the times decide where both are known.
+pub(super) fn of_name(run: &Piece, detail: &Piece) -> Result<String, String> {
+    let (Some((first, last)), Some((from, to))) = (span(detail), run.started.zip(run.ended)) else {
+        return Ok(NAME.to_owned());
+    };
+    // How long both were at it, with the clock of the samples set so far; below 0 they do not meet.
+    let shared_ms = |shift_min: i64| {
+        let shift = |at: Instant| at.0 + shift_min * 60_000;
+        to.0.min(shift(last)) - from.0.max(shift(first))
+    };
+    if shared_ms(0) >= 0 {
+        return Ok(format!("{NAME}, and their times agree"));
+    }
+    let steps = ZONE_MOST_MIN / ZONE_STEP_MIN;
+    let shifts = (-steps..=steps).map(|step| step * ZONE_STEP_MIN);
+    // Of zones that fit alike the nearest: it is the least that has to be assumed.
+    match shifts.max_by_key(|shift| (shared_ms(*shift), -shift.abs())).filter(|shift| shared_ms(*shift) >= 0) {
+        Some(shift) => {
+            let (hours, minutes) = (shift.abs() / 60, shift.abs() % 60);
+            Ok(format!("{NAME}, and their times agree if its clock is of a time zone {hours}:{minutes:02} h away"))
+        }
+        None => Err(format!(
+            "it was sampled from {} to {}, and the run of its name was made from {} to {}",
+            first.iso(),
+            last.iso(),
+            from.iso(),
+            to.iso()
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Sample;
+
+    fn piece(from: &str, to: &str) -> Piece {
+        Piece { started: Instant::parse(from), ended: Instant::parse(to), ..Piece::default() }
+    }
+
+    fn samples(from: &str, to: &str) -> Piece {
+        let at = |text| Sample::new(Instant::parse(text).unwrap());
+        Piece { telemetry: vec![at(from), at(to)], ..Piece::default() }
+    }
+
+    #[test]
+    fn telemetry_of_another_day_does_not_belong_to_the_run_of_its_name() {
+        let run = piece("2026-01-02T10:00:00Z", "2026-01-02T10:05:00Z");
+        for (from, to, rule) in [
+            ("2026-01-02T10:00:05Z", "2026-01-02T10:05:00Z", Some("and their times agree")),
+            ("2026-01-02T18:00:05Z", "2026-01-02T18:05:00Z", Some("of a time zone 8:00 h away")),
+            ("2026-01-01T10:00:05Z", "2026-01-01T10:05:00Z", None),
+        ] {
+            let found = of_name(&run, &samples(from, to));
+            match rule {
+                Some(rule) => assert!(found.as_ref().is_ok_and(|found| found.contains(rule)), "{found:?}"),
+                None => assert!(found.is_err(), "{found:?}"),
+            }
+        }
+        assert_eq!(of_name(&Piece::default(), &samples("2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z")).unwrap(), NAME);
+    }
+}

@@ -1,0 +1,229 @@
+//! The page of load clients that measured one server: how far apart they are, and what may be compared with what.
+//!
+//! In:  the tables of `verdict::across`.  Out: `agreement/index.html`, where a server was measured by two clients.
+//! Not here: any number, any rule.
+
+use askama::Template;
+
+use super::figure::FigureView;
+use super::index::{Link, Site, run_href};
+use super::kind::{AcrossRows, Draft, Drawn, Kind, Rows};
+use super::number::{self, ABSENT};
+use super::sheet::{self, Cell, Sheet, figures};
+use super::shell::Shell;
+use super::template_fault;
+use super::words::{self, Badge, metric};
+use crate::chart::bland_altman::{Level, Point};
+use crate::chart::{BlandAltman, Layouts};
+use crate::model::within;
+use crate::verdict::across::agreement::TRUTH;
+use crate::verdict::number::list;
+use crate::verdict::report::Interval;
+use crate::verdict::report::across::{AgreementMetric, AgreementPair, AgreementTable, Ranged};
+
+const ROOT: &str = "../";
+
+#[derive(Template)]
+#[template(path = "agreement.html")]
+struct Page {
+    shell: Shell,
+    lead: String,
+    tables: Vec<TableView>,
+}
+
+struct TableView {
+    id: String,
+    heading: String,
+    campaign: Link,
+    lead: String,
+    clients: Sheet,
+    metrics: Vec<MetricView>,
+}
+
+struct MetricView {
+    id: String,
+    heading: String,
+    sheet: Sheet,
+    verdicts: Vec<VerdictView>,
+    region: String,
+    figures: Vec<FigureView>,
+}
+
+struct VerdictView {
+    client: String,
+    against: String,
+    badge: Badge,
+    text: String,
+    definition: Option<String>,
+}
+
+/// The page, where a server was measured by two clients.
+pub struct Entry;
+
+impl Kind for Entry {
+    fn name(&self) -> &'static str {
+        "agreement"
+    }
+
+    fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
+        if site.analysis.across.agreements.is_empty() {
+            return Vec::new();
+        }
+        vec![Draft::new("agreement/index.html", |site| {
+            let agreements = site.analysis.across.agreements.iter().collect();
+            let across = AcrossRows { agreements, ..AcrossRows::default() };
+            Ok(Drawn::new(page(site).map_err(template_fault)?, Rows { across, ..Rows::default() }))
+        })]
+    }
+}
+
+fn page(site: &Site<'_>) -> Result<String, askama::Error> {
+    let tables = &site.analysis.across.agreements;
+    let mut clients: Vec<&str> =
+        tables.iter().flat_map(|table| table.clients.iter().map(|client| client.label.as_str())).collect();
+    clients.sort_unstable();
+    clients.dedup();
+    Page {
+        shell: Shell::new("agreement/index.html", "Agreement of clients – sparkbench", "agreement", site)
+            .described("Load clients that measured the same server: how far apart they are, and which figures may be compared."),
+        lead: format!(
+            "{} measured the same server. A difference between two of them is no difference of the server, so it bounds what may be compared across tools.",
+            list(&clients)
+        ),
+        tables: tables.iter().map(|found| table(site, found)).collect(),
+    }
+    .render()
+}
+
+fn table(site: &Site<'_>, found: &AgreementTable) -> TableView {
+    let path = format!("c/{}/index.html", found.campaign);
+    let title =
+        site.campaigns().into_iter().find(|report| report.name == found.campaign).map(|report| report.title.clone());
+    let title = title.unwrap_or_else(|| found.campaign.clone());
+    let server = match (&found.engine, &found.engine_version) {
+        (Some(engine), Some(version)) => format!("{engine} {version}"),
+        (Some(engine), None) => engine.clone(),
+        _ => "a server whose engine is not told".to_owned(),
+    };
+    let against = found.reference.as_ref().map_or_else(String::new, |name| format!(" The reference is {name}."));
+    let known = if found.metrics.iter().any(|metric| metric.truth.is_some()) {
+        " This server was told how fast to be, so the truth is known."
+    } else {
+        ""
+    };
+    TableView {
+        id: found.id.clone(),
+        heading: title.clone(),
+        campaign: Link { href: site.has(&path).then(|| format!("{ROOT}{path}")), text: found.campaign.clone() },
+        lead: format!("{server}, model {}.{against}{known}", found.model),
+        clients: clients(found, &title),
+        metrics: found.metrics.iter().map(|metric| view(found, metric, &title)).collect(),
+    }
+}
+
+fn clients(found: &AgreementTable, title: &str) -> Sheet {
+    let rows = (found.clients.iter())
+        .map(|client| {
+            let failed = if client.failed == 0 { String::new() } else { format!("{} failed", client.failed) };
+            vec![
+                Cell::text(client.label.as_str()).under(client.version.clone().unwrap_or_default()),
+                Cell::number(number::count(client.runs as u64)).under(failed),
+                Cell::estimate(client.isl.as_ref()),
+                Cell::estimate(client.osl.as_ref()),
+                Cell::estimate(client.cpu_s_per_1k_tok.as_ref()),
+            ]
+        })
+        .collect();
+    let columns = vec![
+        sheet::words("Client"),
+        figures("Runs", ""),
+        figures("Input", "tokens"),
+        figures("Output", "tokens"),
+        figures("Processor time", "s for 1,000 tokens"),
+    ];
+    Sheet::new("", "", &format!("Clients: {title}"), columns, rows)
+}
+
+fn view(found: &AgreementTable, of: &AgreementMetric, title: &str) -> MetricView {
+    let id = format!("{}-{}", found.id, of.metric.replace('_', "-"));
+    let rows = of.pairs.iter().map(row).collect();
+    let columns = vec![
+        sheet::words("Client"),
+        sheet::words("Against"),
+        figures("Pairs", "rounds"),
+        figures("Mean difference", "%"),
+        figures("Lower limit", "%"),
+        figures("Upper limit", "%"),
+    ];
+    let truth =
+        of.truth.map_or_else(String::new, |truth| format!("The truth is {}\u{a0}{}. ", number::plain(truth), of.unit));
+    let lead = format!("{truth}The margin is {}\u{a0}%.", number::plain(of.margin_pct));
+    MetricView {
+        heading: of.label.clone(),
+        sheet: Sheet::new("", "", &format!("{}: {title}", of.label), columns, rows).lead(lead),
+        region: format!("{} in words: {title}", of.label),
+        verdicts: (of.pairs.iter())
+            .map(|pair| VerdictView {
+                client: pair.client.clone(),
+                against: pair.against.clone(),
+                badge: words::agreeing(pair.kind),
+                text: pair.sentence.clone(),
+                definition: pair.definition.clone(),
+            })
+            .collect(),
+        figures: of.pairs.iter().enumerate().map(|(k, pair)| figure(&format!("{id}-{}", k + 1), of, pair)).collect(),
+        id,
+    }
+}
+
+fn row(pair: &AgreementPair) -> Vec<Cell> {
+    let ranged = |ranged: Option<Ranged>| {
+        ranged.map_or_else(
+            || Cell::number(ABSENT),
+            |found| {
+                let (value, ends) = number::estimate(found.value, Some(Interval { low: found.low, high: found.high }));
+                Cell::number(value).under(ends.replace(' ', "\u{a0}"))
+            },
+        )
+    };
+    let bias = match pair.bias {
+        Some(_) => ranged(pair.bias),
+        None => Cell::number(number::plain(pair.bias_pct)).under("one round"),
+    };
+    vec![
+        Cell::text(pair.client.as_str()),
+        Cell::text(pair.against.as_str()),
+        Cell::number(number::count(pair.pairs as u64)).under(number::count(pair.rounds as u64)),
+        bias,
+        ranged(pair.lower),
+        ranged(pair.upper),
+    ]
+}
+
+fn figure(id: &str, of: &AgreementMetric, pair: &AgreementPair) -> FigureView {
+    let level = |ranged: Ranged| Level { value: ranged.value, low: ranged.low, high: ranged.high };
+    let against = if pair.against == TRUTH { "the truth" } else { &pair.against };
+    let chart = BlandAltman {
+        title: format!("{} by {} against {against}", metric(&of.metric), pair.client),
+        finding: Some(pair.sentence.clone()),
+        axis: within(&of.label),
+        unit: of.unit.to_owned(),
+        against: against.to_owned(),
+        margin: Some(of.margin_pct),
+        bias: pair.bias.map(level),
+        lower: pair.lower.map(level),
+        upper: pair.upper.map(level),
+        points: pair
+            .points
+            .iter()
+            .map(|point| Point {
+                group: point.workload.clone(),
+                label: point.run.clone(),
+                mean: point.mean,
+                difference: point.difference_pct,
+                href: Some(run_href(ROOT, &point.run)),
+            })
+            .collect(),
+    };
+    FigureView::compact(id, chart.draw_as(id, Layouts::Narrow))
+}

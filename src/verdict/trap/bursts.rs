@@ -1,0 +1,127 @@
+//! Answers that were made token by token and handed over at once.
+//!
+//! In:  TPOT of each request, or the median and the mean of the gaps between tokens.  Out: one finding a question.
+//! Not here: why (a server without a core for its sender, a proxy that buffers, a client that was not scheduled).
+
+use super::finding::{or_missing, place, read, seen};
+use super::{Finding, Trap};
+use crate::model::Run;
+use crate::verdict::case::Case;
+use crate::verdict::number::{count, significant};
+use crate::verdict::report::{Evidence, Severity, Subject};
+
+/// No engine makes a token in less: 10,000 tokens a second for one stream, milliseconds.
+const FASTEST_TOKEN_MS: f64 = 0.1;
+/// Share of the answers of a run that came whole from which on it counts.
+const WHOLE_SHARE: f64 = 0.05;
+/// The median gap is below this share of the mean one where tokens come in bursts. Of gaps from an exponential distribution it is 0.69.
+const MEDIAN_SHARE: f64 = 0.05;
+
+/// Times of the handing over that pass for times of the engine.
+pub struct AnswersInBursts;
+
+impl Trap for AnswersInBursts {
+    fn id(&self) -> &'static str {
+        "answers-in-bursts"
+    }
+    fn title(&self) -> &'static str {
+        "Answers that arrive in bursts"
+    }
+    fn severity(&self) -> Severity {
+        Severity::Warning
+    }
+    fn about(&self) -> String {
+        format!(
+            "A server makes an answer token by token. If its sending process, a proxy or the client has to wait for a processor or fills a buffer, many tokens arrive at once. \
+             TTFT is then up to the time of the whole answer, and TPOT is near zero: both are times of the handing over. E2E latency and throughput hold. \
+             The check fires when {} % of the answers of a run have a TPOT below {FASTEST_TOKEN_MS} ms, which no engine reaches, or when half of the gaps between tokens are below {} % of their mean. \
+             To avoid the trap, give the server a core more than its engine keeps busy, turn off buffering in a proxy, and run the client on another machine.",
+            significant(100.0 * WHOLE_SHARE, 2),
+            significant(100.0 * MEDIAN_SHARE, 2)
+        )
+    }
+    fn undermines(&self) -> &'static str {
+        "TTFT, TPOT and ITL"
+    }
+    fn check(&self, case: &Case<'_>) -> Vec<Finding> {
+        let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
+        or_missing(findings, case, "the campaign has no runs")
+    }
+}
+
+/// What is wrong with the times of a run, `Some(None)` where nothing is; absent where nothing tells.
+fn bursts(run: &Run) -> Option<Option<Evidence>> {
+    let times = run.series.iter().find(|series| series.metric == "tpot_ms");
+    let times: Vec<f64> =
+        times.into_iter().flat_map(|series| &series.values).copied().filter(|v| v.is_finite()).collect();
+    let whole = times.iter().filter(|tpot| **tpot < FASTEST_TOKEN_MS).count();
+    if whole > 0 && whole as f64 >= WHOLE_SHARE * times.len() as f64 {
+        let text = format!("{whole} of {} came whole, at their end", count(times.len(), "answer"));
+        return Some(Some(seen(run, text)));
+    }
+    let gaps = run.value("itl_ms").zip(run.value("itl_ms_p50"));
+    match gaps {
+        Some((mean, half)) if half < MEDIAN_SHARE * mean => {
+            let (half, mean) = (significant(half, 3), significant(mean, 3));
+            Some(Some(read(
+                run,
+                "itl_ms_p50",
+                format!("half of the gaps are below {half} ms, their mean is {mean} ms"),
+            )))
+        }
+        Some(_) => Some(None),
+        None => (!times.is_empty()).then_some(None),
+    }
+}
+
+fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
+    let subject = Subject::question(case, model, workload);
+    let place = place(case, model, workload);
+    let (mut told, mut found) = (0, Vec::new());
+    for run in case.arms(model, workload).iter().flat_map(|cell| cell.runs.iter()) {
+        if let Some(evidence) = bursts(run) {
+            told += 1;
+            found.extend(evidence);
+        }
+    }
+    if told == 0 {
+        return Finding::not_evaluated(subject, format!("{place}: missing times of single tokens"));
+    }
+    if found.is_empty() {
+        return Finding::passed(subject, format!("{place}: tokens arrive one by one in {}", count(told, "run")));
+    }
+    let message = format!(
+        "{place}: in {} of {} answers arrive in bursts, so TTFT and TPOT are those of the handing over",
+        found.len(),
+        count(told, "run")
+    );
+    Finding::fired(subject, message).evidence(found).remedy(
+        "look at E2E latency and throughput; give the server a core more than its engine keeps busy, or move the client to another machine",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Series, Setup};
+    use crate::verdict::testing::{measured, reading};
+
+    fn with(values: &[f64]) -> Run {
+        let mut run = measured("a", Setup::default(), &[]);
+        let origin = reading("tpot_ms", 1.0).origin;
+        run.series.push(Series { metric: "tpot_ms".to_owned(), values: values.to_vec(), origin });
+        run
+    }
+
+    #[test]
+    fn answers_that_came_whole_and_gaps_in_bursts_are_seen_and_even_ones_are_not() {
+        let mut even = vec![4.0; 19];
+        assert!(matches!(bursts(&with(&even)), Some(None)));
+        even.push(0.01);
+        assert!(bursts(&with(&even)).unwrap().is_some(), "one in twenty");
+        let gaps = |half: f64| bursts(&measured("a", Setup::default(), &[("itl_ms", 4.0), ("itl_ms_p50", half)]));
+        assert!(matches!(gaps(3.0), Some(None)));
+        assert!(gaps(0.1).unwrap().is_some());
+        assert!(bursts(&measured("a", Setup::default(), &[("ttft_ms", 4.0)])).is_none());
+    }
+}
