@@ -300,6 +300,23 @@ fn tokens_without_text_a_key_two_names_and_a_cache_that_is_too_small() {
     let preempted = grown(&server, &before, "num_preemptions_total");
     assert!(preempted > 0.0, "{preempted} preemptions");
     assert!(crowded.to_string().contains("preempt"), "the summary says it: {:#}", crowded["notes"]);
+
+    // Points stand alone: those who wait for one of four places give up at 32 streams, and one stream is none the worse.
+    let archive = folder.path().join("points").display().to_string();
+    let points = ["--requests", "32", "--concurrency", "1,32", "--isl", "60", "--osl", "400", "--timeout", "4"];
+    let with = ["--api-key-env", "VLLM_KEY", "--model", "first", "--archive", &archive];
+    let (ending, _) = load(&server, &folder, &[&points[..], &with].concat(), &key);
+    assert_eq!(ending.code, Some(4), "{}", ending.err);
+    let states = states(&analysis(Path::new(&archive)));
+    let of = |load: &str| states.iter().find(|(name, _)| name.ends_with(load)).map(|(_, state)| state.as_str());
+    assert_eq!(of("c1"), Some("\"done\""), "{states:?}");
+    assert!(of("c32").is_some_and(|state| state.contains("failed")), "{states:?}");
+}
+
+/// The states of the runs of an analysis, by workload.
+fn states(analysis: &Value) -> std::collections::BTreeMap<String, String> {
+    let runs = analysis["runs"].as_array().unwrap();
+    runs.iter().map(|run| (run["workload"].as_str().unwrap().to_owned(), run["status"].to_string())).collect()
 }
 
 #[test]
@@ -328,18 +345,61 @@ fn reasoning_and_calls_of_tools_are_streams_of_tokens_too() {
     assert!(number(&calls, "/ttft_ms/mean") > 0.0, "{calls:#}");
 }
 
+/// Where the engine and its models lie, prepared where that is asked for.
+fn prepared() -> Option<std::path::PathBuf> {
+    let home = VLLM.home();
+    if !home.join("prepared").exists() {
+        // Says why, and prepares where that is asked for.
+        drop(RealServer::of(&VLLM, &[]));
+    }
+    home.join("prepared").exists().then_some(home)
+}
+
+#[test]
+fn the_driver_measures_all_six_tests_and_a_sweep_until_memory_is_short() {
+    let _alone = alone();
+    let Some(home) = prepared() else { return };
+    let folder = Folder::new("vllm-driver");
+    // 199 blocks of 128 tokens: 32 requests of 639 tokens need 160 of them, 64 need 320.
+    let suite = format!(
+        "schema = \"sparkbench.suite/1\"\nname = \"offline\"\nrepeats = 1\n\
+         [models.tiny]\npath = \"{home}/tiny\"\n\
+         [environments.native]\nkind = \"native\"\n\
+         env = {{ PATH = \"/usr/bin:/bin\", VLLM_TARGET_DEVICE = \"cpu\", VLLM_CPU_KVCACHE_SPACE = \"1\", HF_HUB_OFFLINE = \"1\", VLLM_NO_USAGE_STATS = \"1\" }}\n\
+         [workloads.offline]\nkind = \"python\"\nengine = \"vllm\"\nprogram = [\"{home}/venv/bin/python\"]\n\
+         tests = [\"T1\", \"T2\", \"T3\", \"T4\", \"T5\", \"T6\"]\nsweep = {{ from = 16, to = 128, isl = 512, osl = 128 }}\n\
+         iterations = 2\nwarmup = 1\neager = true\nmax_model_len = 4096\n\
+         engine_options = {{ num_gpu_blocks_override = 200, block_size = 128 }}\n\
+         [gates]\ngpu_required = false\ngpu_temp_max_c = false\ncooldown_min_s = 0\nhost_load_max_per_core = false\n\
+         memory_available_min_gib = 3\npage_cache = \"keep\"\n\
+         [watchdogs]\nmemory_floor_gib = 1\n[telemetry]\ngpu = \"off\"\n",
+        home = home.display()
+    );
+    folder.put("offline.toml", suite);
+    run_in(folder.path(), &["collect", "offline.toml"], &[]).expect(0);
+    let found = analysis(&folder.path().join("archive/offline"));
+    let states = states(&found);
+    let names: Vec<&str> = states.keys().map(String::as_str).collect();
+    let tests = ["B16", "B32", "T1", "T2", "T3", "T4", "T5", "T6"].map(|name| format!("offline-{name}"));
+    assert_eq!(names, tests, "the sweep ends before 64");
+    assert!(states.values().all(|state| state == "\"done\""), "{states:?}");
+    for metric in ["output_throughput_tok_s", "e2e_latency_ms", "ttft_ms", "tpot_ms", "model_load_s", "kv_cache_tokens"]
+    {
+        let values = values(&found, metric);
+        assert!(values.len() == 8 && values.iter().all(|value| *value > 0.0), "{metric}: {values:?}");
+    }
+    let marks =
+        std::fs::read_to_string(folder.path().join("archive/offline/runs/001-native-tiny-offline-r01/run.json"))
+            .unwrap();
+    assert!(marks.contains("the sweep ends there"), "{marks}");
+}
+
 #[test]
 fn the_offline_tools_of_the_same_version_are_run_and_read() {
     let _alone = alone();
     let folder = Folder::new("vllm-offline");
-    if !VLLM.home().join("prepared").exists() {
-        // Says why, and prepares where that is asked for.
-        drop(RealServer::of(&VLLM, &[]));
-    }
-    if !VLLM.home().join("prepared").exists() {
-        return;
-    }
-    let model = VLLM.home().join("tiny").display().to_string();
+    let Some(home) = prepared() else { return };
+    let model = home.join("tiny").display().to_string();
     let common = ["--model", &model, "--max-model-len", "1024", "--enforce-eager", "--output-json"];
     let latency = ["latency.json", "--input-len", "64", "--output-len", "16", "--batch-size", "4", "--num-iters", "5"];
     tool(folder.path(), &[&["bench", "latency"], &common[..], &latency, &["--num-iters-warmup", "1"]].concat());

@@ -121,6 +121,17 @@ fn a_good_run_has_its_reports_checks_and_marks_and_no_faults() {
 }
 
 #[test]
+fn a_command_that_names_this_program_is_given_it() {
+    let folder = beside();
+    let model = model();
+    let with = read("command", &suite("env = { SPARKBENCH = \"{program}\" }"), folder.path()).unwrap();
+    assert!(with.needs_own_program(), "it is then brought inside");
+    let at = Cell { own_program: Some(Path::new("/w/.program")), ..cell(&model) };
+    assert_eq!(with.measure(&at, Path::new("/w")).unwrap().env["SPARKBENCH"], "/w/.program");
+    assert!(!read("command", &suite(""), folder.path()).unwrap().needs_own_program());
+}
+
+#[test]
 fn lists_under_names_of_the_programs_own_are_counted_and_looked_at() {
     let folder = beside();
     let workload = read("command", &suite("expect = { iterations = 6 }"), folder.path()).unwrap();

@@ -182,6 +182,30 @@ fn a_sweep_ends_where_memory_ends_and_that_fails_nothing() {
 }
 
 #[test]
+fn a_sweep_ends_where_the_engine_would_let_requests_wait() {
+    // The stand-in has 1,000 blocks of 16 tokens; a request of 512 and 128 takes 40.
+    let suite = "engine = \"vllm\"\niterations = 1\nwarmup = 0\nsweep = { from = 8, to = 128, isl = 512, osl = 128 }\n";
+    let Some(ran) = drive("no-room", suite, &[]) else { return };
+    assert_eq!(ran.code, Some(0));
+    let outcome = ran.examine();
+    assert!(outcome.faults.is_empty(), "{:?}", outcome.faults);
+    let marked = "B32: needs 20480 tokens of KV cache and has 15984; the sweep ends there";
+    assert!(outcome.marks.iter().any(|mark| mark.contains(marked)), "{:?}", outcome.marks);
+    assert_eq!(checks(&outcome).iter().filter(|check| check.starts_with("batch")).count(), 2, "8 and 16");
+    // A test asked for by name is measured and marked.
+    let Some(ran) = drive("waiting", &SMALL.replace("\"T4\"", "\"T4\", \"T6\""), &[]) else { return };
+    let outcome = ran.examine();
+    assert!(outcome.faults.is_empty(), "{:?}", outcome.faults);
+    assert!(outcome.marks.iter().any(|mark| mark.contains("T6") && mark.contains("waited")), "{:?}", outcome.marks);
+    let Some(ran) = drive("places", &format!("{suite}max_batch_size = 8\n"), &[]) else { return };
+    assert!(
+        ran.examine().marks.iter().any(|mark| mark.contains("runs 8 requests at once")),
+        "{:?}",
+        ran.examine().marks
+    );
+}
+
+#[test]
 fn a_test_asked_for_by_name_that_runs_out_of_memory_fails_and_the_next_is_still_tried() {
     let suite = SMALL.replace("\"T1\", \"T4\"", "\"T4\", \"T1\"");
     let Some(ran) = drive("oom", &suite, &[("FAKE_OOM_BATCH", "4")]) else { return };

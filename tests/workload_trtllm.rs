@@ -147,6 +147,7 @@ fn faults_of_the_settings_are_named() {
     for (text, words) in [
         ("isl = 1\nosl = 1".to_owned(), "requests: is missing"),
         ("requests = 1".to_owned(), "isl: is missing"),
+        ("requests = 1\nisl = 1\nosl = 1\nenv = { OWN = \"{program}\" }".to_owned(), "env: names {program}"),
         (format!("{SUITE}mode = \"serve\""), "mode: is \"serve\""),
         (format!("{SUITE}mode = \"latency\"\nstreaming = true"), "that mode always streams"),
         (format!("{SUITE}kv_cache_fraction = 1.5"), "kv_cache_fraction: is 1.5"),

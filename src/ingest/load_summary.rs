@@ -80,6 +80,8 @@ fn piece(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Result<Pi
         workload: Some(WORKLOAD.to_owned()),
         started,
         setup: Setup {
+            tool: Some(Setup::OWN_CLIENT.to_owned()),
+            tool_version: version(root),
             model_id: model,
             model_served: served(root),
             requests: completed.zip(failed).map(|(completed, failed)| (completed + failed) as f64),
@@ -159,6 +161,13 @@ fn served(root: &At<'_>) -> Option<String> {
     names.next().filter(|_| names.next().is_none())
 }
 
+/// The version of this program that wrote it.
+fn version(root: &At<'_>) -> Option<String> {
+    let tool = root.get("tool")?;
+    let at = tool.get("version")?;
+    node_text(&at).map(str::to_owned)
+}
+
 /// A number at the end of a path, where there is one.
 fn figure_at(root: &At<'_>, path: &[&str]) -> Option<f64> {
     let [outer, inner] = path else { return None };
@@ -177,7 +186,7 @@ mod tests {
     #[test]
     fn a_figure_that_is_null_is_no_reading_and_a_limited_client_is_said() {
         let parsed = read(
-            "{\"schema\": \"sparkbench.load/1\", \"model\": \"m\", \"models_seen\": {\"org/m\": 3}, \"completed\": 3, \"failed\": 1,\n\
+            "{\"schema\": \"sparkbench.load/1\", \"tool\": {\"name\": \"sparkbench\", \"version\": \"0.1.0\"}, \"model\": \"m\", \"models_seen\": {\"org/m\": 3}, \"completed\": 3, \"failed\": 1,\n\
              \"started_utc\": \"2026-01-01T00:00:00Z\", \"output_throughput_tok_s\": null, \"request_throughput_req_s\": 2.5,\n\
              \"ttft_ms\": {\"mean\": 12.5, \"p50\": 12, \"p99\": null}, \"itl_ms\": {\"mean\": \"soon\"},\n\
              \"client\": {\"limited\": true, \"because\": [\"its thread was busy\"]}}",
@@ -187,6 +196,10 @@ mod tests {
         let found: Vec<(&str, f64)> = piece.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
         assert_eq!(found, [("request_throughput_req_s", 2.5), ("ttft_ms", 12.5), ("ttft_ms_p50", 12.0)]);
         assert_eq!((piece.setup.requests, piece.setup.model_served.as_deref()), (Some(4.0), Some("org/m")));
+        assert_eq!(
+            (piece.setup.tool.as_deref(), piece.setup.tool_version.as_deref()),
+            (Some(Setup::OWN_CLIENT), Some("0.1.0"))
+        );
         assert_eq!((&piece.status, piece.started.is_some()), (&Some(Status::Done), true));
         assert_eq!(parsed.notes.len(), 2);
         assert!(parsed.left_out[0].to_string().contains("/itl_ms/mean"), "{}", parsed.left_out[0]);

@@ -103,6 +103,8 @@ struct Window {
     e2e: Vec<f64>,
     decode: Vec<f64>,
     short: usize,
+    /// Lines of a load of ours, which says by itself when a run failed.
+    ours: bool,
     spans: Vec<Span>,
 }
 
@@ -126,6 +128,7 @@ impl Window {
         self.answered += 1;
         self.short += usize::from(request.status == RequestWire::SHORT);
         let ours = request.phase.is_some();
+        self.ours |= ours;
         let sent = request.intended_s.filter(|_| ours).or(request.sent_s);
         let (first, last) = (request.first_token_s, request.last_token_s());
         self.last_token = match (self.last_token, last) {
@@ -174,6 +177,8 @@ impl Window {
             piece.status = Some(Status::Failed(format!("all {} requests failed", self.failed)));
             return piece;
         }
+        // Where the server stood already no program ended, so no exit code says that the run is done.
+        piece.status = self.ours.then_some(Status::Done);
         for (metric, values) in [
             ("ttft_ms", self.ttft),
             ("tpot_ms", self.tpot),
@@ -250,7 +255,7 @@ mod tests {
             (rates["request_throughput_req_s"], rates["output_throughput_tok_s"], rates["total_throughput_tok_s"]),
             (0.5, 1.0, 4.5)
         );
-        assert_eq!((piece.setup.requests, parsed.notes.len()), (Some(3.0), 1));
+        assert_eq!((piece.setup.requests, parsed.notes.len(), &piece.status), (Some(3.0), 1, &None));
     }
 
     #[test]
@@ -271,7 +276,7 @@ mod tests {
         assert_eq!(series["ttft_ms"], [1000.0]);
         assert_eq!(series["e2e_latency_ms"], [3000.0]);
         assert_eq!((series["tpot_ms"], series["decode_tok_s"]), (&[500.0][..], &[2.0][..]));
-        assert_eq!(piece.setup.requests, Some(2.0));
+        assert_eq!((piece.setup.requests, &piece.status), (Some(2.0), &Some(Status::Done)));
         assert_eq!(
             parsed.notes,
             [

@@ -165,6 +165,11 @@ impl Sample {
     }
 }
 
+impl Setup {
+    /// This program among the clients that [`Setup::tool`] names.
+    pub const OWN_CLIENT: &'static str = "sparkbench-load";
+}
+
 /// What was set, and what is known of the launch, as far as the files say.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Setup {

@@ -19,7 +19,7 @@ use crate::model::within;
 use crate::verdict::across::agreement::TRUTH;
 use crate::verdict::number::list;
 use crate::verdict::report::Interval;
-use crate::verdict::report::across::{AgreementMetric, AgreementPair, AgreementTable, Ranged};
+use crate::verdict::report::across::{Agreeing, AgreementMetric, AgreementPair, AgreementTable, Ranged};
 
 const ROOT: &str = "../";
 
@@ -36,6 +36,8 @@ struct TableView {
     heading: String,
     campaign: Link,
     lead: String,
+    said: Vec<String>,
+    short: Vec<Sheet>,
     clients: Sheet,
     metrics: Vec<MetricView>,
 }
@@ -101,9 +103,9 @@ fn table(site: &Site<'_>, found: &AgreementTable) -> TableView {
         site.campaigns().into_iter().find(|report| report.name == found.campaign).map(|report| report.title.clone());
     let title = title.unwrap_or_else(|| found.campaign.clone());
     let server = match (&found.engine, &found.engine_version) {
-        (Some(engine), Some(version)) => format!("{engine} {version}"),
-        (Some(engine), None) => engine.clone(),
-        _ => "a server whose engine is not told".to_owned(),
+        (Some(engine), Some(version)) => format!("{engine} {version}, model {}.", found.model),
+        (Some(engine), None) => format!("{engine}, model {}.", found.model),
+        _ => format!("Model {}.", found.model),
     };
     let against = found.reference.as_ref().map_or_else(String::new, |name| format!(" The reference is {name}."));
     let known = if found.metrics.iter().any(|metric| metric.truth.is_some()) {
@@ -115,10 +117,61 @@ fn table(site: &Site<'_>, found: &AgreementTable) -> TableView {
         id: found.id.clone(),
         heading: title.clone(),
         campaign: Link { href: site.has(&path).then(|| format!("{ROOT}{path}")), text: found.campaign.clone() },
-        lead: format!("{server}, model {}.{against}{known}", found.model),
+        lead: format!("{server}{against}{known}"),
+        said: found.said.clone(),
+        short: [Some(TRUTH), found.reference.as_deref()]
+            .into_iter()
+            .flatten()
+            .filter_map(|one| short(found, one, &title))
+            .collect(),
         clients: clients(found, &title),
         metrics: found.metrics.iter().map(|metric| view(found, metric, &title)).collect(),
     }
+}
+
+/// Every client against one, metric by metric, at a glance.
+fn short(found: &AgreementTable, against: &str, title: &str) -> Option<Sheet> {
+    let shown: Vec<&AgreementMetric> =
+        found.metrics.iter().filter(|metric| metric.pairs.iter().any(|pair| pair.against == against)).collect();
+    let rows: Vec<Vec<Cell>> = (found.clients.iter())
+        .filter(|client| client.label != against)
+        .map(|client| {
+            let cell = |metric: &&AgreementMetric| {
+                let pair = metric.pairs.iter().find(|pair| pair.client == client.label && pair.against == against);
+                pair.map_or_else(
+                    || Cell::number(ABSENT),
+                    |pair| {
+                        let to = format!("#{}", metric_id(found, metric));
+                        let interval = pair.bias.map(|found| Interval { low: found.low, high: found.high });
+                        let shown = number::estimate(pair.bias_pct, interval).0;
+                        Cell::number(shown).under(standing(pair)).to(Some(to))
+                    },
+                )
+            };
+            std::iter::once(Cell::text(client.label.as_str())).chain(shown.iter().map(cell)).collect()
+        })
+        .collect();
+    let whom = if against == TRUTH { "the truth" } else { against };
+    let columns = std::iter::once(sheet::words("Client"))
+        .chain(shown.iter().map(|metric| figures(metric.label.as_str(), "%")))
+        .collect();
+    let caption = format!("Mean difference from {whom}: {title}");
+    let lead = format!("Mean difference from {whom}, per cent:");
+    (!shown.is_empty()).then(|| Sheet::new("", "", &caption, columns, rows).lead(lead))
+}
+
+/// What a client is to the other, or to the truth, in a word or two.
+fn standing(pair: &AgreementPair) -> &'static str {
+    match pair.kind {
+        Agreeing::Interchangeable if pair.against == TRUTH => "right",
+        Agreeing::OnAverage if pair.against == TRUTH => "right on average",
+        Agreeing::Apart if pair.against == TRUTH => "off",
+        kind => words::agreeing(kind).word,
+    }
+}
+
+fn metric_id(found: &AgreementTable, of: &AgreementMetric) -> String {
+    format!("{}-{}", found.id, of.metric.replace('_', "-"))
 }
 
 fn clients(found: &AgreementTable, title: &str) -> Sheet {
@@ -145,7 +198,7 @@ fn clients(found: &AgreementTable, title: &str) -> Sheet {
 }
 
 fn view(found: &AgreementTable, of: &AgreementMetric, title: &str) -> MetricView {
-    let id = format!("{}-{}", found.id, of.metric.replace('_', "-"));
+    let id = metric_id(found, of);
     let rows = of.pairs.iter().map(row).collect();
     let columns = vec![
         sheet::words("Client"),

@@ -219,9 +219,14 @@ pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
     let heading = heading(site);
     let intro = (!single).then(|| {
         format!(
-            "{} with {}, the newest first. Every verdict follows from fixed rules; what could mislead is named beside it.",
+            "{} with {}, the newest first{}. Every verdict follows from fixed rules; what could mislead is named beside it.",
             counted(campaigns.len(), "campaign", "campaigns"),
             counted(site.analysis.runs.len(), "run", "runs"),
+            if campaigns.iter().any(|campaign| site.analysis.is_about_clients(campaign)) {
+                ", those about load clients last"
+            } else {
+                ""
+            },
         )
     });
     let description = campaigns
@@ -286,13 +291,15 @@ fn card(site: &Site<'_>, campaign: &CampaignReport) -> Card {
         hypotheses: hypotheses(site, "", campaign),
         singles: singles(campaign, &shown),
         alone: Alone::of(site, "", campaign, &format!("{id}-measured"), MOST_MEASURED),
-        // Two campaigns may share the title of their chart; the box around its numbers needs a name of its own.
-        forest: figure::forest(&format!("{id}-forest"), &forest_title(campaign), campaign, &shown, "").map(
-            |mut figure| {
+        // Two campaigns may share the title of their chart; the box around its numbers needs a name of its own. Clients are no arms of which
+        // one is faster: their page has the tables.
+        forest: (!site.analysis.is_about_clients(campaign))
+            .then(|| figure::forest(&format!("{id}-forest"), &forest_title(campaign), campaign, &shown, ""))
+            .flatten()
+            .map(|mut figure| {
                 figure.region = format!("{}, campaign {}", figure.title, campaign.name);
                 figure
-            },
-        ),
+            }),
         strip: strip("", &site.traps(&campaign.name)),
         provenance: provenance(site, campaign),
         id,

@@ -202,7 +202,7 @@ impl<'a> Site<'a> {
         self.paths.iter().map(String::as_str)
     }
 
-    /// Campaigns, the newest first, those without any start time last.
+    /// Campaigns, the newest first, those without any start time and those about load clients last.
     pub fn campaigns(&self) -> Vec<&'a CampaignReport> {
         self.analysis.newest_first()
     }
@@ -317,6 +317,10 @@ impl<'a> Site<'a> {
         };
         if let Some(text) = part {
             return Link { href: Some(format!("{root}c/{campaign}/index.html#{id}")), text: text.into() };
+        }
+        if let Some(table) = id.strip_prefix("agreement#") {
+            let href = format!("{root}agreement/index.html#{table}");
+            return Link { href: Some(href), text: "agreement of clients".into() };
         }
         let key: Vec<&str> = id.split('|').collect();
         if let [model, workload, metric, ..] = key[..] {

@@ -89,8 +89,8 @@ pub struct Rows<'a> {
     /// Campaigns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub campaigns: Vec<&'a CampaignReport>,
-    /// Runs.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// Runs. Their further figures stand beside the page of each run, and not again beside pages of many.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "rows_of_runs")]
     pub runs: Vec<&'a RunReport>,
     /// Groups.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -163,6 +163,13 @@ struct Beside<'a> {
     page: &'a str,
     #[serde(flatten)]
     rows: &'a Rows<'a>,
+}
+
+fn rows_of_runs<S: serde::Serializer>(runs: &[&RunReport], serializer: S) -> Result<S::Ok, S::Error> {
+    match runs {
+        [_] => serializer.collect_seq(runs),
+        _ => serializer.collect_seq(runs.iter().map(|run| run.without_extras())),
+    }
 }
 
 /// Schema of `index.json`.

@@ -11,7 +11,7 @@ use super::number::{self, ABSENT, plain_or};
 use super::shell::Shell;
 use super::template_fault;
 use super::words::{self, Badge};
-use crate::model::{Extra, ExtraValue, Metric, Origin, Source, Status};
+use crate::model::{Extra, ExtraValue, Metric, Origin, Setup, Source, Status};
 use crate::verdict::derive;
 use crate::verdict::mark::{self, Marker};
 use crate::verdict::report::RunReport;
@@ -224,7 +224,8 @@ fn files(site: &Site<'_>, run: &RunReport) -> Vec<FileRow> {
 
 /// Figures and words that are no metric. A run with requests has hundreds of them, which stand in the files to download.
 fn said(site: &Site<'_>, run: &RunReport) -> Vec<SaidRow> {
-    let shows = run.requests.is_empty() && run.setup.tool.is_none();
+    let own = run.setup.tool.as_deref().is_none_or(|tool| tool == Setup::OWN_CLIENT);
+    let shows = run.requests.is_empty() && own;
     let extras = run.extras.iter().take(if shows { SAID_MOST } else { 0 });
     let row = |extra: &Extra| SaidRow {
         name: extra.name.clone(),

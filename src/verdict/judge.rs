@@ -143,6 +143,7 @@ fn round(study: &Study, cells: &[CellValues], round: &Round<'_>, step: &(dyn Fn(
     }
     analysis.to_compare = next::to_compare(study, !analysis.comparisons.is_empty());
     analysis.across = across::report(&cases, round);
+    across::agreement::lead(&mut analysis.campaigns, &analysis.across.agreements);
     for case in &cases {
         let name = &case.campaign.name;
         let report = analysis.campaigns.iter_mut().find(|report| report.name == *name);

@@ -106,6 +106,11 @@ pub fn lacks<'a>(templates: impl Iterator<Item = &'a Template>, model: &Model) -
     missing.into_iter().map(str::to_owned).collect()
 }
 
+/// Whether one of them names this program, which is then brought inside.
+pub fn name_own_program<'a>(mut templates: impl Iterator<Item = &'a Template>) -> bool {
+    templates.any(|template| template.names("program"))
+}
+
 impl Workload for Command {
     fn kind(&self) -> &'static str {
         "command"
@@ -113,6 +118,10 @@ impl Workload for Command {
 
     fn needs_gpu(&self) -> bool {
         self.needs_gpu
+    }
+
+    fn needs_own_program(&self) -> bool {
+        name_own_program(self.argv.iter().chain(self.env.values()))
     }
 
     fn expected_s(&self) -> Option<f64> {

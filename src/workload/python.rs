@@ -272,6 +272,10 @@ impl Workload for Python {
         true
     }
 
+    fn needs_own_program(&self) -> bool {
+        command::name_own_program(self.program.iter().chain(self.env.values()))
+    }
+
     fn expected_s(&self) -> Option<f64> {
         self.expected_s
     }

@@ -135,6 +135,17 @@ impl Kind for TrtllmBenchKind {
             extra: Template::list(settings, "extra"),
         };
         let env = command::env(settings);
+        for (key, mut templates) in [
+            ("program", vec![&wanted.program]),
+            ("prepare", wanted.prepare.iter().collect()),
+            ("extra", wanted.extra.iter().collect()),
+            ("env", env.values().collect()),
+        ] {
+            templates.retain(|template| template.names("program"));
+            if !templates.is_empty() {
+                settings.fault(key, "names {program}", "this kind runs trtllm-bench alone: take the place out");
+            }
+        }
         let expected_s = settings.number_within("expected_s", 0.0, EXPECTED_MAX_S);
         Some(Box::new(TrtllmBench { wanted, assets, env, backend, batch, expected_s }))
     }

@@ -27,8 +27,9 @@ vllm-bench)
 sglang)
     # Most of what it needs is in the environment of vLLM.
     PYTHONPATH=$(echo "$CLIENTS"/sglang/lib/python3*/site-packages) "$VENV/bin/python" -m sglang.benchmark.serving \
-        --backend sglang-oai-chat --base-url "$SERVER" --model "$MODEL_PATH" --served-model-name "$MODEL" \
-        --tokenizer "$MODEL_PATH" --dataset-name random-ids --random-input-len "$isl" --random-output-len "$osl" --random-range-ratio 1 --num-prompts "$requests" --max-concurrency "$concurrency" \
+        --backend vllm-chat --base-url "$SERVER" --model "$MODEL_PATH" --served-model-name "$MODEL" \
+        --tokenizer "$MODEL_PATH" --dataset-name random-ids --random-input-len "$isl" --random-output-len "$osl" --random-range-ratio 1 \
+        --num-prompts "$requests" --max-concurrency "$concurrency" \
         --warmup-requests "$warmup" --seed "$seed" --output-details --output-file result.json
     ;;
 guidellm)
@@ -38,11 +39,12 @@ guidellm)
         --output kind=json,path=result.json --disable-progress
     ;;
 aiperf)
-    # Offline it looks for a name of the hub only; online it takes a folder and asks nobody.
+    # Offline it looks for a name of the hub only; online it takes a folder and asks nobody. It counts tokens with the tokenizer again,
+    # which cannot be right for random weights and a made text, unless told to take the server's count.
     unset HF_HUB_OFFLINE TRANSFORMERS_OFFLINE
     in_venv aiperf profile --url "$SERVER" --model "$MODEL" --tokenizer "$MODEL_PATH" --endpoint-type chat --streaming \
         --concurrency "$concurrency" --request-count "$requests" --warmup-request-count "$warmup" --isl "$isl" --isl-stddev 0 \
-        --osl "$osl" --osl-stddev 0 --extra-inputs ignore_eos:true --extra-inputs "min_tokens:$osl" --random-seed "$seed" \
+        --osl "$osl" --osl-stddev 0 --use-server-token-count --extra-inputs ignore_eos:true --extra-inputs "min_tokens:$osl" --random-seed "$seed" \
         --artifact-dir out --ui none
     cp out/profile_export_aiperf.json result.json
     ;;

@@ -3,7 +3,8 @@
 //! In:  JSON lines.  Out: one piece a test, or one for the whole file where it names no tests.
 //! Not here: percentiles.
 //!
-//! The first line has the `schema`; `kind` tells the lines apart: `seen`, `metric`, `test`, `iteration`, `out_of_memory`, `failed`, `end`.
+//! The first line has the `schema`; `kind` tells the lines apart: `seen`, `metric`, `test`, `iteration`,
+//! `no_room`, `out_of_memory`, `failed`, `end`.
 //! Other kinds are kept in the file and not read. An iteration is one batch: its latency, end less start, is that of every
 //! sequence in it. Throughput is the tokens of the measured iterations over the sum of their times: pauses between them do not count.
 //! Time per output token is (end-to-end - TTFT) / (tokens a sequence - 1).
@@ -96,6 +97,8 @@ struct Test {
     sweep: bool,
     failure: Option<String>,
     out_of_memory: bool,
+    /// Why not all of a batch runs at once.
+    no_room: Option<String>,
     readings: Vec<Reading>,
     first_line: Option<u64>,
     measured: u64,
@@ -209,6 +212,9 @@ impl Test {
                 self.readings.push(Reading { metric: name, value, decimals: None, origin });
             }
             "out_of_memory" => self.out_of_memory = true,
+            "no_room" => {
+                self.no_room = Some(line.error.as_deref().map_or_else(|| "it does not fit".to_owned(), excerpt))
+            }
             "failed" => self.failure = Some(line.error.as_deref().map_or_else(|| "failed".to_owned(), excerpt)),
             "iteration" if !line.warmup => return self.iteration(&line, &origin),
             _ => {}
@@ -266,6 +272,14 @@ fn pieces(file: &SourceFile<'_>, tests: Vec<Test>, seen: &Setup, parsed: &mut Pa
                 .notes
                 .push(format!("{}: out of memory after {done} iterations; the sweep ends there", excerpt(name)));
             continue;
+        }
+        if let Some(why) = &test.no_room {
+            let name = excerpt(test.name.as_deref().unwrap_or_default());
+            if test.sweep {
+                parsed.notes.push(format!("{name}: {why}; the sweep ends there"));
+                continue;
+            }
+            parsed.notes.push(format!("{name}: {why}; some of the batch waited for others"));
         }
         let status = match (&test.failure, test.planned) {
             _ if test.out_of_memory => Some(Status::Failed("out of memory".to_owned())),

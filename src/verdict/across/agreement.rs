@@ -17,8 +17,9 @@ use crate::verdict::definitions::{self, Held};
 use crate::verdict::memory::Round;
 use crate::verdict::number::{decimals, fixed, list, signed};
 use crate::verdict::report::across::{
-    Agreeing, AgreementClient, AgreementMetric, AgreementPair, AgreementPoint, AgreementTable, Ranged,
+    Agreeing, AgreementClient, AgreementMetric, AgreementPair, AgreementPoint, AgreementTable, Place, Ranged,
 };
+use crate::verdict::report::{CampaignReport, Sentence};
 use crate::verdict::{estimate, pairing};
 
 /// Metrics that clients are held against each other by.
@@ -54,6 +55,33 @@ pub(in crate::verdict) fn tables(spots: &[Spot<'_, '_>], round: &Round<'_>) -> V
         .into_values()
         .filter(|spots| spots.iter().filter_map(|spot| tool(spot)).collect::<BTreeSet<_>>().len() >= 2);
     tables.filter_map(|spots| table(&spots, &mut taken, round)).collect()
+}
+
+/// Puts what the tables say into the answers of their campaigns. Where the arms are the clients themselves that is the whole answer: what
+/// is said arm by arm follows on the page of the campaign.
+pub(in crate::verdict) fn lead(campaigns: &mut [CampaignReport], tables: &[AgreementTable]) {
+    for campaign in campaigns {
+        let own: Vec<&AgreementTable> = tables.iter().filter(|table| table.campaign == campaign.name).collect();
+        let sentences: Vec<Sentence> = own
+            .iter()
+            .flat_map(|table| table.said.iter().map(|text| (text, format!("agreement#{}", table.id))))
+            .map(|(text, id)| Sentence { text: text.clone(), caveats: Vec::new(), because: vec![id] })
+            .collect();
+        let first = campaign.hypotheses.len().min(campaign.headline.len());
+        if !sentences.is_empty() && own.iter().all(|table| arms_are_clients(campaign, table)) {
+            let moved = campaign.headline.split_off(first);
+            let new = moved.into_iter().filter(|sentence| !campaign.supported.contains(sentence)).collect::<Vec<_>>();
+            campaign.supported.extend(new);
+        }
+        campaign.headline.splice(first..first, sentences);
+    }
+}
+
+/// Each environment is one client, and no client stands in two.
+fn arms_are_clients(campaign: &CampaignReport, table: &AgreementTable) -> bool {
+    let own: BTreeSet<&str> = table.clients.iter().map(|client| client.environment.as_str()).collect();
+    let plain = |client: &AgreementClient| !client.label.ends_with(&format!(", {}", client.environment));
+    own.len() == table.clients.len() && own.len() == campaign.environments.len() && table.clients.iter().all(plain)
 }
 
 /// The client of a cell; absent where its runs name none or several.
@@ -126,12 +154,23 @@ fn table(spots: &[&Spot<'_, '_>], taken: &mut BTreeSet<String>, round: &Round<'_
         model: place.cell.model.clone(),
         machine: place.machine.clone(),
         machine_title: place.machine_title.clone(),
-        engine: spots.iter().find_map(|spot| spot.place.engine.clone()),
-        engine_version: spots.iter().find_map(|spot| spot.place.engine_version.clone()),
-        reference,
+        engine: all_say(&clients, |place| place.engine.as_deref()),
+        engine_version: all_say(&clients, |place| place.engine_version.as_deref()),
         clients: clients.iter().map(|(label, own)| client(label, own, round)).collect(),
+        said: [Some(TRUTH), reference.as_deref()].into_iter().flatten().filter_map(|one| said(one, &metrics)).collect(),
+        reference,
         metrics,
     })
+}
+
+/// What every client says alike. Some clients name as engine whose protocol they were told to speak, whatever serves it.
+fn all_say<'a>(
+    clients: &'a BTreeMap<String, Vec<&Spot<'_, '_>>>,
+    what: impl Fn(&'a Place) -> Option<&'a str>,
+) -> Option<String> {
+    let mut said = clients.values().flatten().map(|spot| what(&spot.place));
+    let first = said.next()??;
+    said.all(|other| other == Some(first)).then(|| first.to_owned())
 }
 
 /// The client that others are held against: the baseline of the campaign where that is one, else the one that comes with the engine.
@@ -170,9 +209,14 @@ fn loads(spots: &[&Spot<'_, '_>]) -> BTreeMap<(String, String), usize> {
     found
 }
 
-/// The round of a run: its block, else which of its cell it is.
-fn round_of(run: &Run, place: usize) -> u32 {
+/// What a run shares with the run that it is paired with: its block, else which of its cell it is.
+fn block_of(run: &Run, place: usize) -> u32 {
     run.block.or(run.repeat).unwrap_or_else(|| u32::try_from(place + 1).unwrap_or(u32::MAX))
+}
+
+/// The round of a run over all loads: which of its cell it is. A block of a plan holds one load, so a round is a block of each.
+fn round_of(run: &Run, place: usize) -> u32 {
+    run.repeat.unwrap_or_else(|| block_of(run, place))
 }
 
 /// Every run of a client with the run of the reference in the same round and under the same load, or with the truth.
@@ -190,7 +234,7 @@ fn pairs<'a>(
     for spot in base.unwrap_or_default() {
         for (place, run) in spot.cell.runs.iter().copied().enumerate().filter(|(_, run)| usable(run)) {
             if let Some(load) = load(spot) {
-                known.entry((load, round_of(run, place))).or_insert(run);
+                known.entry((load, block_of(run, place))).or_insert(run);
             }
         }
     }
@@ -198,13 +242,12 @@ fn pairs<'a>(
     for spot in own {
         let Some(load) = load(spot) else { continue };
         for (place, run) in spot.cell.runs.iter().copied().enumerate().filter(|(_, run)| usable(run)) {
-            let round = round_of(run, place);
-            let beside = known.get(&(load, round)).copied();
+            let beside = known.get(&(load, block_of(run, place))).copied();
             let from = truth.or_else(|| beside?.value(metric));
             if let Some((from, to)) = from.zip(run.value(metric)).filter(|(from, to)| *from > 0.0 && *to > 0.0) {
                 found.push(Pair {
                     workload: spot.cell.workload,
-                    round,
+                    round: round_of(run, place),
                     a: beside.filter(|_| truth.is_none()),
                     b: run,
                     from,
@@ -287,7 +330,7 @@ fn pair(
             .collect(),
     };
     told.kind = kind(&told, margin_pct);
-    told.sentence = sentence(&told, margin_pct);
+    told.sentence = if against == TRUTH { off_by(&told, margin_pct) } else { sentence(&told, margin_pct) };
     Some(told)
 }
 
@@ -334,6 +377,77 @@ fn sentence(pair: &AgreementPair, margin_pct: f64) -> String {
     }
 }
 
+/// A client against the truth.
+fn off_by(pair: &AgreementPair, margin_pct: f64) -> String {
+    let client = &pair.client;
+    let margin = fixed(margin_pct, usize::from(margin_pct.fract() != 0.0));
+    let Some(((bias, lower), upper)) = pair.bias.zip(pair.lower).zip(pair.upper) else {
+        let shown = signed(pair.bias_pct, 1);
+        return format!(
+            "{client} is off by {shown} %, in one round. A single round does not show how much rounds differ."
+        );
+    };
+    let range = |low: f64, high: f64| {
+        let digits = decimals(low, high);
+        format!("{} to {} %", signed(low, digits), signed(high, digits))
+    };
+    let (mean, single) = (range(bias.low, bias.high), range(lower.value, upper.value));
+    match pair.kind {
+        Agreeing::Interchangeable => {
+            format!("{client} is right: 95 of 100 single runs are off by {single}, within the margin of {margin} %.")
+        }
+        Agreeing::OnAverage => format!(
+            "{client} is right on average: off by {mean}. Single runs are not: 95 of 100 are off by {single}, and the margin is {margin} %."
+        ),
+        Agreeing::Apart => format!("{client} is off by {mean} on average, more than the margin of {margin} %."),
+        Agreeing::Undecided => {
+            format!(
+                "Whether {client} is right is undecided: it is off by {mean} on average, and the margin is {margin} %."
+            )
+        }
+    }
+}
+
+/// All pairs against one in short: how many agree, and which is farthest away.
+fn said(against: &str, metrics: &[AgreementMetric]) -> Option<String> {
+    let all: Vec<(&AgreementMetric, &AgreementPair)> = metrics
+        .iter()
+        .flat_map(|metric| metric.pairs.iter().map(move |pair| (metric, pair)))
+        .filter(|(_, pair)| pair.against == against)
+        .collect();
+    let (metric, farthest) = all.iter().max_by(|a, b| {
+        let far = |pair: &AgreementPair| (1.0 + pair.bias_pct / 100.0).ln().abs();
+        far(a.1).total_cmp(&far(b.1))
+    })?;
+    let named = |kind: Agreeing, words: &str| {
+        let count = all.iter().filter(|(_, pair)| pair.kind == kind).count();
+        (count > 0).then(|| format!("{count} {} {words}", if count == 1 { "is" } else { "are" }))
+    };
+    let (stand, average, apart) = match against {
+        TRUTH => ("right in single runs", "right on average", "off by more than the margin"),
+        _ => ("interchangeable", "the same on average", "apart by more than the margin"),
+    };
+    let parts: Vec<String> = [
+        named(Agreeing::Interchangeable, stand),
+        named(Agreeing::OnAverage, average),
+        named(Agreeing::Apart, apart),
+        named(Agreeing::Undecided, "undecided"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let whom = if against == TRUTH { "the truth" } else { against };
+    let far = signed(farthest.bias_pct, usize::from(farthest.bias_pct.abs() < 10.0));
+    Some(format!(
+        "{} figures of {} load clients were held against {whom}: {}. Farthest from it: {} by {}, {far} %.",
+        all.len(),
+        all.iter().map(|(_, pair)| pair.client.as_str()).collect::<BTreeSet<_>>().len(),
+        list(&parts),
+        crate::model::within(&metric.label),
+        farthest.client
+    ))
+}
+
 /// What is known of a client itself.
 fn client(label: &str, own: &[&Spot<'_, '_>], round: &Round<'_>) -> AgreementClient {
     let confidence = round.settings.confidence;
@@ -352,14 +466,23 @@ fn client(label: &str, own: &[&Spot<'_, '_>], round: &Round<'_>) -> AgreementCli
         failed: runs.iter().filter(|run| matches!(run.status, Status::Failed(_))).count(),
         isl: of(&|run| run.setup.isl),
         osl: of(&|run| run.setup.osl),
-        cpu_s_per_1k_tok: of(&cpu_per_1k),
+        cpu_s_per_1k_tok: estimate::of(&cpu_per_1k(own), confidence),
     }
 }
 
-/// Processor time of the client's processes for 1,000 output tokens, seconds; absent where the run also holds the server, or names no
-/// number of tokens.
-fn cpu_per_1k(run: &Run) -> Option<f64> {
-    let spent = known_extra::number(run, &[known_extra::PROCESSOR_S])?;
-    let tokens = run.setup.requests? * run.setup.osl?;
-    (tokens > 0.0).then(|| 1000.0 * spent / tokens)
+/// Processor time of the client's processes for 1,000 output tokens, seconds, in each round over all loads: a mean over runs would let
+/// the run with the fewest tokens weigh most. A run that also holds the server, or names no number of tokens, is left out.
+fn cpu_per_1k(own: &[&Spot<'_, '_>]) -> Vec<f64> {
+    let mut rounds: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+    for spot in own {
+        for (place, run) in spot.cell.runs.iter().enumerate() {
+            let spent = known_extra::number(run, &[known_extra::PROCESSOR_S]);
+            let tokens = run.setup.requests.zip(run.setup.osl).map(|(requests, osl)| requests * osl);
+            if let Some((spent, tokens)) = spent.zip(tokens.filter(|tokens| *tokens > 0.0)) {
+                let sums = rounds.entry(round_of(run, place)).or_default();
+                *sums = (sums.0 + spent, sums.1 + tokens);
+            }
+        }
+    }
+    rounds.into_values().map(|(spent, tokens)| 1000.0 * spent / tokens).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::frontier::front;
 use super::{clusters, labels, report, slug};
-use crate::model::{Campaign, Facts, Run, Setup, Status};
+use crate::model::{Campaign, Extra, ExtraValue, Facts, Origin, Run, Setup, Status, known_extra};
 use crate::verdict::Settings;
 use crate::verdict::case::Case;
 use crate::verdict::memory::Memory;
@@ -254,7 +254,8 @@ fn clients(of: impl Fn(&str, f64, u32) -> f64) -> Vec<Run> {
                 own.setup.tool = Some(tool.to_owned());
                 own.environment = tool.to_owned();
                 own.setup.requests = Some(10.0);
-                own.block = Some(round);
+                own.repeat = Some(round);
+                own.block = Some(2 * round + u32::from(load > 1.0));
                 runs.push(own);
             }
         }
@@ -292,6 +293,37 @@ fn clients_of_one_server_are_held_against_the_reference_round_by_round() {
     assert_eq!(long.by_load.iter().map(|(load, _)| load.as_str()).collect::<Vec<_>>(), ["c1", "c8"]);
     assert_eq!(long.points[0].reference_run.as_deref(), Some("plain-1-1"));
     assert!(long.sentence.contains("may not be compared with plain"), "{}", long.sentence);
+    assert_eq!(
+        table.said,
+        [
+            "2 figures of 2 load clients were held against plain: 1 is interchangeable and 1 is apart by more than the margin. Farthest from it: time to first token by long, +20 %."
+        ]
+    );
+}
+
+#[test]
+fn a_client_costs_its_processor_time_over_all_loads_of_a_round_and_the_engine_is_what_all_name() {
+    let mut runs = clients(|_, load, round| wobble(load, round));
+    for run in &mut runs {
+        // One second a run, whatever it sends: mostly its start.
+        run.setup.requests = run.setup.batch.map(|batch| 10.0 * batch);
+        run.extras.push(Extra {
+            name: known_extra::PROCESSOR_S.into(),
+            unit: "s".into(),
+            value: ExtraValue::Number(1.0),
+            why: None,
+            origin: Origin { file: String::new(), line: None, field: None, rule: "test" },
+        });
+    }
+    let campaign = Campaign { name: "c".into(), baseline: Some("plain".into()), ..Campaign::default() };
+    let table = &agreeing(&runs, &campaign).agreements[0];
+    let cost = table.clients[0].cpu_s_per_1k_tok.as_ref().unwrap();
+    assert_eq!((cost.n, (cost.mean * 64.0 * 90.0 / 2000.0 - 1.0).abs() < 1e-9), (10, true), "{cost:?}");
+    assert_eq!(table.engine.as_deref(), Some("vLLM"));
+    for run in runs.iter_mut().filter(|run| run.environment == "long") {
+        run.setup.engine = None;
+    }
+    assert_eq!(agreeing(&runs, &campaign).agreements[0].engine, None);
 }
 
 #[test]
@@ -305,6 +337,9 @@ fn a_server_that_was_told_how_fast_to_be_is_the_truth_for_every_client() {
     assert_eq!(names, [("long", "truth"), ("plain", "truth"), ("same", "truth"), ("long", "plain"), ("same", "plain")]);
     assert_eq!((pairs[1].bias_pct, pairs[1].kind), (0.0, Agreeing::Interchangeable));
     assert!(pairs[1].points.iter().all(|point| point.reference_run.is_none()));
+    assert!(pairs[1].sentence.starts_with("plain is right: "), "{}", pairs[1].sentence);
+    assert!(pairs[0].sentence.contains("off by"), "{}", pairs[0].sentence);
+    assert_eq!(across.agreements[0].said.len(), 2);
 }
 
 #[test]
@@ -315,7 +350,7 @@ fn a_failed_run_is_in_no_pair_and_one_round_or_one_client_decides_nothing() {
     let pairs = &agreeing(&runs, &campaign).agreements[0].metrics[0].pairs;
     assert!(pairs.iter().all(|pair| pair.pairs == 19), "the pair of that run is gone");
     let one: Vec<Run> =
-        clients(|_, load, round| wobble(load, round)).into_iter().filter(|run| run.block == Some(1)).collect();
+        clients(|_, load, round| wobble(load, round)).into_iter().filter(|run| run.repeat == Some(1)).collect();
     let pair = &agreeing(&one, &campaign).agreements[0].metrics[0].pairs[0];
     assert_eq!((pair.kind, pair.bias), (Agreeing::Undecided, None));
     assert!(pair.sentence.contains("single round"), "{}", pair.sentence);

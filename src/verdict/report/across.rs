@@ -429,6 +429,8 @@ pub struct AgreementTable {
     pub clients: Vec<AgreementClient>,
     /// Metric by metric, how far apart they are.
     pub metrics: Vec<AgreementMetric>,
+    /// All of it in a sentence or two for each of the truth and the reference.
+    pub said: Vec<String>,
 }
 
 /// One client of a table.

@@ -119,7 +119,7 @@ pub struct Sentence {
     /// What qualifies it, each on its own; shown after it or where somebody asks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<String>,
-    /// Ids it rests on: trap ids, or `model|workload|metric` of comparisons.
+    /// Ids it rests on: trap ids, `model|workload|metric` of comparisons, or `agreement#` with the id of a table of clients.
     pub because: Vec<String>,
 }
 

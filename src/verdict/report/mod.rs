@@ -95,11 +95,21 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// Campaigns, the newest first, those without any start time last.
+    /// Campaigns, the newest first, those without any start time last. Those about load clients follow those about machines.
     pub fn newest_first(&self) -> Vec<&CampaignReport> {
         let mut campaigns: Vec<_> = self.campaigns.iter().collect();
-        campaigns.sort_by(|a, b| b.last_started_utc.cmp(&a.last_started_utc).then_with(|| a.name.cmp(&b.name)));
+        let about = |campaign: &CampaignReport| self.is_about_clients(campaign);
+        campaigns.sort_by(|a, b| {
+            let newer = || b.last_started_utc.cmp(&a.last_started_utc);
+            about(a).cmp(&about(b)).then_with(newer).then_with(|| a.name.cmp(&b.name))
+        });
         campaigns
+    }
+
+    /// Whether its answer is how far load clients agree, and none about a machine.
+    pub fn is_about_clients(&self, campaign: &CampaignReport) -> bool {
+        let first = campaign.headline.get(campaign.hypotheses.len().min(campaign.headline.len()));
+        first.is_some_and(|sentence| sentence.because.iter().any(|id| id.starts_with("agreement#")))
     }
 }
 

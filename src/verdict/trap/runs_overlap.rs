@@ -43,8 +43,8 @@ impl Trap for RunsOverlap {
     fn about(&self) -> String {
         format!(
             "Two runs at once share the memory bandwidth, and neither measures what it says. The check puts all launches of a campaign in order and fires when one starts more than {STAMP_S} s \
-             before the one before it ended, or when the time between two starts is shorter than the stated pause plus the time that the earlier launch's work takes at its own reported rate \
-             (requests x output tokens / rate, less {:.0} %). Workloads of one launch share their times by right and count as one. When it passes, its evidence lists the median time \
+             before the one before it ended, or when the time between two starts is shorter than the stated pause plus, where no end is recorded, the time that the earlier launch's work takes \
+             at its own reported rate (requests x output tokens / rate, less {:.0} %). Workloads of one launch share their times by right and count as one. When it passes, its evidence lists the median time \
              from start to start of each model and environment: a cycle that is longer in one of them is time that no table of rates contains. To avoid the trap, lock the machine for the whole campaign.",
             100.0 * WORK_TOLERANCE
         )
@@ -101,9 +101,10 @@ fn work(launch: &Launch<'_>) -> f64 {
     launch.runs.iter().filter_map(of).sum()
 }
 
-/// Least time from this start to the next.
+/// Least time from this start to the next. A recorded end says more than a rate, which may be that of something else than the whole run.
 fn needed(case: &Case<'_>, launch: &Launch<'_>) -> f64 {
-    case.campaign.cooldown_s.unwrap_or(0.0).max(0.0) + work(launch) * (1.0 - WORK_TOLERANCE)
+    let work = if launch.ended.is_some() { 0.0 } else { work(launch) * (1.0 - WORK_TOLERANCE) };
+    case.campaign.cooldown_s.unwrap_or(0.0).max(0.0) + work
 }
 
 /// Pairs of launches that cannot both be true, with the sentence.

@@ -176,6 +176,22 @@ class Vllm:
         cache = first(lambda: self.llm.llm_engine.vllm_config.cache_config, lambda: self.llm.llm_engine.cache_config)
         return {"kv_cache_tokens": first(lambda: int(cache.num_gpu_blocks) * int(cache.block_size))}
 
+    def lacks_room(self, batch, isl, osl):
+        """Why not all of a batch runs at once: vLLM then lets requests wait and fails nothing."""
+        config = first(lambda: self.llm.llm_engine.vllm_config)
+        most = first(lambda: int(config.scheduler_config.max_num_seqs))
+        if most and batch > most:
+            return f"the engine runs {most} requests at once"
+        blocks = first(lambda: int(config.cache_config.num_gpu_blocks))
+        size = first(lambda: int(config.cache_config.block_size))
+        if not blocks or not size:
+            return None
+        # The last token of an answer is not kept, and one block stands for none.
+        each = -(-(isl + osl - 1) // size)
+        if batch * each > blocks - 1:
+            return f"needs {batch * each * size} tokens of KV cache and has {(blocks - 1) * size}"
+        return None
+
     def close(self):
         first(lambda: self.llm.llm_engine.engine_core.shutdown())
 
@@ -252,6 +268,9 @@ class TensorRtLlm:
     def figures(self):
         return {}
 
+    def lacks_room(self, batch, isl, osl):
+        return None
+
     def close(self):
         first(lambda: self.llm.shutdown())
 
@@ -327,11 +346,17 @@ def sweep_tests(sweep):
 
 
 def attempt(engine, prompts, test, settings):
-    """Measures one test and writes how it ended: `done`, `out_of_memory` or `failed`."""
+    """Measures one test and writes how it ended: `done`, `no_room`, `out_of_memory` or `failed`."""
     LINES.write(
         kind="test", test=test["name"], batch=test["batch"], isl=test["isl"], osl=test["osl"], planned=settings["iterations"],
         sweep=test.get("sweep", False),
     )
+    why = engine.lacks_room(test["batch"], test["isl"], test["osl"])
+    if why:
+        LINES.write(kind="no_room", test=test["name"], error=why)
+        # A batch of which some wait is none: a sweep is over, a test asked for by name is marked.
+        if test.get("sweep", False):
+            return "no_room"
     try:
         measure(engine, prompts, test, settings)
         return "done"
@@ -393,7 +418,7 @@ def run(settings):
     if settings.get("sweep"):
         for test in sweep_tests(settings["sweep"]):
             end = attempt(engine, prompts, test, settings)
-            if end == "out_of_memory":
+            if end in ("out_of_memory", "no_room"):
                 break
             if end == "failed":
                 status = 1

@@ -194,7 +194,7 @@ impl Workload for Serve {
     }
 
     fn needs_own_program(&self) -> bool {
-        self.argv.iter().chain(self.env.values()).any(|template| template.names("program"))
+        command::name_own_program(self.argv.iter().chain(self.env.values()))
     }
 
     fn expected_s(&self) -> Option<f64> {
