@@ -433,6 +433,11 @@ pub fn provenance(site: &Site<'_>, campaign: &CampaignReport) -> Vec<Fact> {
             Some(r.setup.engine_version.as_ref().map_or(engine.clone(), |version| format!("{engine} {version}")))
         })
         .collect();
+    if site.analysis.is_about_clients(campaign) {
+        // One client of several may name the protocol that it was told to speak.
+        let tables = site.analysis.across.agreements.iter().filter(|table| table.campaign == campaign.name);
+        engines = tables.filter_map(|table| table.engine.clone()).collect();
+    }
     engines.sort();
     engines.dedup();
     if !engines.is_empty() {
