@@ -1,14 +1,16 @@
 #!/bin/sh
-# Builds sparkbench for aarch64, the processor of a DGX Spark, and runs it under emulation: the site that it makes of data/ must be the
-# same, bit for bit, as the one that the build of this machine made.
+# Builds sparkbench for aarch64, the processor of a DGX Spark, and runs it under emulation: the site that it makes must be the same, bit
+# for bit, as the one that the build of this machine made.
 #
-#   sh tests/aarch64.sh SITE     SITE is what `sparkbench analyse` of this machine made of data/
+#   sh tests/aarch64.sh SITE [PATH...]     SITE is what `sparkbench analyse PATH...` of this machine made, of data/ where no path is given
 #
+# Emulation takes many times as long, so a landing gives it the campaigns with few files.
 # Needs root, Debian or Ubuntu on x86-64, debootstrap, qemu-user-static, about 4 GB and 10 minutes on two cores. The compiler is that of
 # Debian testing, since it comes with a standard library for arm64. It lies in a tree of its own, SPARKBENCH_AARCH64_TREE, and is kept.
 set -eu
 
-site=$(realpath -- "${1:?give the site that this machine made of data/}")
+site=$(realpath -- "${1:?give the site that this machine made}")
+shift
 here=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 tree=${SPARKBENCH_AARCH64_TREE:-${TMPDIR:-/tmp}/sparkbench-aarch64}
 mirror=${SPARKBENCH_SMOKE_MIRROR:-http://deb.debian.org/debian}
@@ -48,6 +50,6 @@ say "making the site under emulation"
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 qemu-aarch64-static -L "$tree/usr/aarch64-linux-gnu" "$program" --version
-(cd "$here" && quietly qemu-aarch64-static -L "$tree/usr/aarch64-linux-gnu" "$program" analyse --quiet --site "$made/site")
+(cd "$here" && quietly qemu-aarch64-static -L "$tree/usr/aarch64-linux-gnu" "$program" analyse "$@" --quiet --site "$made/site")
 diff -r "$site" "$made/site"
 say "the site is the same, bit for bit: $(find "$site" -type f | wc -l) files"
