@@ -224,7 +224,12 @@ fn view(found: &AgreementTable, of: &AgreementMetric, title: &str) -> MetricView
                 definition: pair.definition.clone(),
             })
             .collect(),
-        figures: of.pairs.iter().enumerate().map(|(k, pair)| figure(&format!("{id}-{}", k + 1), of, pair)).collect(),
+        figures: of
+            .pairs
+            .iter()
+            .enumerate()
+            .map(|(k, pair)| figure(&format!("{id}-{}", k + 1), of, pair, title))
+            .collect(),
         id,
     }
 }
@@ -253,7 +258,7 @@ fn row(pair: &AgreementPair) -> Vec<Cell> {
     ]
 }
 
-fn figure(id: &str, of: &AgreementMetric, pair: &AgreementPair) -> FigureView {
+fn figure(id: &str, of: &AgreementMetric, pair: &AgreementPair, title: &str) -> FigureView {
     let level = |ranged: Ranged| Level { value: ranged.value, low: ranged.low, high: ranged.high };
     let against = if pair.against == TRUTH { "the truth" } else { &pair.against };
     let chart = BlandAltman {
@@ -278,5 +283,8 @@ fn figure(id: &str, of: &AgreementMetric, pair: &AgreementPair) -> FigureView {
             })
             .collect(),
     };
-    FigureView::compact(id, chart.draw_as(id, Layouts::Narrow))
+    let mut view = FigureView::compact(id, chart.draw_as(id, Layouts::Narrow));
+    // Two campaigns have the same charts; the box around the numbers of each needs a name of its own.
+    view.region = format!("{}, {title}", view.title);
+    view
 }
