@@ -32,13 +32,21 @@ CUT = """[...document.querySelectorAll('body *')].filter(e => {
   return cut && !e.closest('.sr') && e.innerText?.trim();
 }).map(e => `${e.tagName.toLowerCase()}.${e.className}: ${e.innerText.trim().slice(0, 60)}`)"""
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+# Bytes above which a frozen version is passed over.
+LARGE = 3_000_000
 # The browser of this process.
 CHROMIUM = None
 
 
 def main():
     sites, flags = arguments(__doc__, ("--all",))
-    tasks = [(site, path) for site in sites for path in pages(site, "--all" in flags)]
+    # A large report as one file has the parts of the other pages over and over: minutes a look. Those of small sites are looked at.
+    tasks = [
+        (site, path)
+        for site in sites
+        for path in pages(site, "--all" in flags)
+        if not (path.relative_to(site).parts[0] == "v" and path.stat().st_size > LARGE)
+    ]
     checked = 0
     # A browser draws a page on one core: as many of them as there are cores.
     with ProcessPoolExecutor(initializer=begin) as pool:
