@@ -16,8 +16,8 @@ use crate::model::{Origin, within};
 use crate::verdict::Shelf;
 use crate::verdict::mark::Marker;
 use crate::verdict::report::{
-    Analysis, CampaignCourse, CampaignReport, Comparison, CourseReport, Group, Input, RunReport, Severity, TrapReport,
-    TrapStatus,
+    Analysis, CampaignCourse, CampaignReport, Comparison, CourseReport, Group, Input, RunReport, Sentence, Severity,
+    TrapReport, TrapStatus,
 };
 
 /// A link, or text where there is nowhere to go.
@@ -318,7 +318,7 @@ impl<'a> Site<'a> {
         if let Some(text) = part {
             return Link { href: Some(format!("{root}c/{campaign}/index.html#{id}")), text: text.into() };
         }
-        if let Some(table) = id.strip_prefix("agreement#") {
+        if let Some(table) = id.strip_prefix(Sentence::AGREEMENT) {
             let href = format!("{root}agreement/index.html#{table}");
             return Link { href: Some(href), text: "agreement of clients".into() };
         }

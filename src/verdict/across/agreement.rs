@@ -64,7 +64,7 @@ pub(in crate::verdict) fn lead(campaigns: &mut [CampaignReport], tables: &[Agree
         let own: Vec<&AgreementTable> = tables.iter().filter(|table| table.campaign == campaign.name).collect();
         let sentences: Vec<Sentence> = own
             .iter()
-            .flat_map(|table| table.said.iter().map(|text| (text, format!("agreement#{}", table.id))))
+            .flat_map(|table| table.said.iter().map(|text| (text, format!("{}{}", Sentence::AGREEMENT, table.id))))
             .map(|(text, id)| Sentence { text: text.clone(), caveats: Vec::new(), because: vec![id] })
             .collect();
         let first = campaign.hypotheses.len().min(campaign.headline.len());
@@ -348,6 +348,11 @@ fn kind(pair: &AgreementPair, margin_pct: f64) -> Agreeing {
     }
 }
 
+fn range(low: f64, high: f64) -> String {
+    let digits = decimals(low, high);
+    format!("{} to {} %", signed(low, digits), signed(high, digits))
+}
+
 fn sentence(pair: &AgreementPair, margin_pct: f64) -> String {
     let AgreementPair { client, against, .. } = pair;
     let margin = fixed(margin_pct, usize::from(margin_pct.fract() != 0.0));
@@ -357,10 +362,7 @@ fn sentence(pair: &AgreementPair, margin_pct: f64) -> String {
             "{client} differs from {against} by {shown} %, in one round. A single round does not show how much rounds differ."
         );
     };
-    let digits = decimals(bias.low, bias.high);
-    let shown = format!("{} to {} %", signed(bias.low, digits), signed(bias.high, digits));
-    let digits = decimals(lower.value, upper.value);
-    let single = format!("{} to {} %", signed(lower.value, digits), signed(upper.value, digits));
+    let (shown, single) = (range(bias.low, bias.high), range(lower.value, upper.value));
     match pair.kind {
         Agreeing::Interchangeable => format!(
             "{client} and {against} can stand for each other: 95 of 100 single runs differ by {single}, within the margin of {margin} %."
@@ -386,10 +388,6 @@ fn off_by(pair: &AgreementPair, margin_pct: f64) -> String {
         return format!(
             "{client} is off by {shown} %, in one round. A single round does not show how much rounds differ."
         );
-    };
-    let range = |low: f64, high: f64| {
-        let digits = decimals(low, high);
-        format!("{} to {} %", signed(low, digits), signed(high, digits))
     };
     let (mean, single) = (range(bias.low, bias.high), range(lower.value, upper.value));
     match pair.kind {

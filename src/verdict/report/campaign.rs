@@ -123,6 +123,11 @@ pub struct Sentence {
     pub because: Vec<String>,
 }
 
+impl Sentence {
+    /// What an id begins with that leads to a table of clients.
+    pub const AGREEMENT: &'static str = "agreement#";
+}
+
 /// Order of the arms of one question (statistics contract 6.4).
 #[derive(Debug, Clone, Serialize)]
 pub struct OrderReport {

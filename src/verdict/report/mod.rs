@@ -109,7 +109,7 @@ impl Analysis {
     /// Whether its answer is how far load clients agree, and none about a machine.
     pub fn is_about_clients(&self, campaign: &CampaignReport) -> bool {
         let first = campaign.headline.get(campaign.hypotheses.len().min(campaign.headline.len()));
-        first.is_some_and(|sentence| sentence.because.iter().any(|id| id.starts_with("agreement#")))
+        first.is_some_and(|sentence| sentence.because.iter().any(|id| id.starts_with(Sentence::AGREEMENT)))
     }
 }
 
