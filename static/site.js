@@ -126,12 +126,10 @@ function sortable(table) {
   });
 }
 
-// A box above a table of many rows; a row stays when it holds every word.
-var MANY = 12;
+// A box above a table of many rows, which its page marks; a row stays when it holds every word.
 var boxes = 0;
 function filterable(scroll) {
   var table = scroll.querySelector("table");
-  if (!table || table.tBodies.length !== 1 || table.tBodies[0].rows.length <= MANY) { return; }
   var rows = list(table.tBodies[0].rows);
   var id = "filter-" + (boxes += 1);
   var bar = make("div", { "class": "filter" });
@@ -316,7 +314,7 @@ window.addEventListener("afterprint", function () {
 document.addEventListener("DOMContentLoaded", function () {
   themes();
   list(document.querySelectorAll("table")).forEach(sortable);
-  list(document.querySelectorAll(".scroll")).forEach(filterable);
+  list(document.querySelectorAll(".many")).forEach(filterable);
   list(document.querySelectorAll(".chart-box")).forEach(readable);
   arrive();
   window.addEventListener("hashchange", arrive);

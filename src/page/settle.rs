@@ -1,6 +1,7 @@
 //! Pages that do not move while they arrive.
 //!
-//! In:  a finished page.  Out: the same page, whose first paint waits for the tables that begin in its first screen.
+//! In:  a finished page.  Out: the same page, whose first paint waits for the tables that begin in its first screen, and whose
+//!      long tables are marked.
 //! Not here: what a page says.
 //!
 //! A table finds the widths of its columns from its rows, so one that is painted half arrived moves with every further
@@ -12,6 +13,10 @@
 /// How far into `main` a table may begin and still be seen in the first screen of a large window, in bytes of markup.
 const FIRST_SCREEN: usize = 6_000;
 
+/// Body rows from which the script sets a filter above a table. The style keeps its place free from the first paint on, by the mark:
+/// a rule that counted the rows would move the table when the row that decides arrives.
+const MANY: usize = 13;
+
 /// How long a table may be and still be waited for: longer ones fill the screen with their first rows.
 const LONGEST: usize = 60_000;
 
@@ -21,8 +26,9 @@ const BOX: &str = "<div class=\"scroll";
 /// What stands behind the last of these tables.
 const END: &str = "<span id=\"first-tables\" hidden></span>";
 
-/// Marks the end of the last table that begins in the first screen, and asks the browser to wait for it.
+/// Marks long tables and the end of the last table that begins in the first screen, and asks the browser to wait for that.
 pub fn page(html: String) -> String {
+    let html = mark_long_tables(html);
     let Some(main) = html.find("<main ") else { return html };
     let Some(style) = html.find("<style>") else { return html };
     let screen = &html[main..];
@@ -40,6 +46,27 @@ pub fn page(html: String) -> String {
         &html[style..end],
         &html[end..]
     )
+}
+
+/// The same page, whose boxes of tables with many rows say so.
+fn mark_long_tables(html: String) -> String {
+    let mut marked = String::new();
+    let mut done = 0;
+    for (at, _) in html.match_indices(BOX) {
+        let table = html[at..].split("</table>").next().unwrap_or_default();
+        let (_, body) = table.split_once("<tbody").unwrap_or_default();
+        if body.match_indices("<tr").nth(MANY - 1).is_some() && !body.contains("<tbody") {
+            let named = at + BOX.len();
+            marked.push_str(&html[done..named]);
+            marked.push_str(" many");
+            done = named;
+        }
+    }
+    if done == 0 {
+        return html;
+    }
+    marked.push_str(&html[done..]);
+    marked
 }
 
 /// Whether what follows `before` is inside of something folded.
@@ -71,6 +98,18 @@ mod tests {
         assert!(html.starts_with("<link rel=\"expect\" href=\"#first-tables\" blocking=\"render\">\n<style>"));
         assert!(html.contains("</table></div><span id=\"first-tables\" hidden></span>"), "{html}");
         assert_eq!(page(html.clone()), html, "once is enough");
+    }
+
+    #[test]
+    fn a_table_of_many_rows_is_marked_before_they_arrive() {
+        let table = |rows: usize| {
+            format!("<div class=\"scroll tall\"><table><tbody>{}</tbody></table></div>", "<tr></tr>".repeat(rows))
+        };
+        let both = page(format!("{}<p>x</p>{}", table(MANY), table(MANY - 1)));
+        assert!(both.starts_with("<div class=\"scroll many tall\">"), "{both}");
+        assert!(both.ends_with(&table(MANY - 1)), "{both}");
+        let two = table(MANY).replacen("<tr>", "</tbody><tbody><tr>", 1);
+        assert_eq!(page(two.clone()), two, "no filter stands above groups of rows");
     }
 
     #[test]
