@@ -220,6 +220,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("cudarc", &["host/"]),
     ("rustls", &["host/"]),
     ("ureq", &["host/"]),
+    ("tokio::", &["host/"]),
+    ("ring::", &["host/"]),
     ("std::net::Tcp", &["host/"]),
     ("tokenizers::", &["load/tokens"]),
     ("httparse", &["load/wire", "mock/"]),

@@ -11,6 +11,7 @@ mod live;
 mod outputs;
 mod plan;
 mod points;
+mod ranks;
 mod read;
 #[cfg(feature = "page")]
 mod sheet;
@@ -45,7 +46,8 @@ use crate::load::summary;
     sparkbench load --url http://localhost:8000 --rate 1,2,4 --duration 60 --html load.html --csv load.csv\n  \
     sparkbench load --url http://localhost:8000 --matrix standard --archive archive/my-server\n  \
     sparkbench load --url localhost:8000 --request-rate inf --max-concurrency 8 --num-prompts 80 --goodput ttft:500 tpot:50\n  \
-    sparkbench load --url http://localhost:8000 --input-file sharegpt.json --num-clients 8\n\n\
+    sparkbench load --url http://localhost:8000 --input-file sharegpt.json --num-clients 8\n  \
+    mpirun -n 8 sparkbench load --url http://localhost:8000 --concurrency 4096 --requests 1000000\n\n\
     Exit codes: 0 done, 2 usage (no such model, lengths beyond the server's), 3 the machine or the server cannot take it,\n\
     4 a load is not valid, the server broke or the load was stopped (what was measured by then is printed), 5 a file could not be read or written.")]
 pub struct Load {
@@ -71,23 +73,39 @@ pub struct Load {
 pub fn run(args: &Load, talk: &Talk) -> Result<Outcome, Error> {
     args.outputs.check()?;
     let plan = plan::Loads::read(&args.load)?;
-    if args.dry_run {
-        return plan.print(talk);
-    }
     let host: Arc<dyn Host> = Arc::new(Machine::new()?);
-    if let Some(folder) = &args.archive {
-        return archive::collect(args, &plan, folder, &host, talk);
+    let place = ranks::place(&args.load, host.as_ref())?;
+    if args.dry_run {
+        // The plan is the same for all.
+        return if place.is_some_and(|place| place.share.rank > 0) { Ok(Outcome::Done) } else { plan.print(talk) };
     }
-    let points = Points::new(talk, args.outputs.clone(), &plan);
+    let Some(place) = place else { return load(args, &plan, &host, talk) };
+    let ranks = ranks::meet(&place, &args.load, &host, talk)?;
+    if !ranks.is_head() {
+        return ranks::follow(&ranks, &args.load, &plan, &host, talk).map(|()| Outcome::Done);
+    }
+    crate::load::ranks::join(Arc::clone(&ranks));
+    let done = load(args, &plan, &host, talk);
+    ranks.end();
+    done
+}
+
+/// The loads, as the only client or as rank 0.
+fn load(args: &Load, plan: &plan::Loads, host: &Arc<dyn Host>, talk: &Talk) -> Result<Outcome, Error> {
+    if let Some(folder) = &args.archive {
+        return archive::collect(args, plan, folder, host, talk);
+    }
+    let points = Points::new(talk, args.outputs.clone(), plan);
     let speaker = Speaker::showing(talk, &points);
     let stop = Arc::new(AtomicBool::new(false));
-    let session = Session::open(&host, &args.load.url, &plan.settings, &speaker, Arc::clone(&stop))?;
+    let session = Session::open(host, &args.load.url, &plan.settings, &speaker, Arc::clone(&stop))?
+        .with(crate::load::ranks::joined());
     let folder = Scratch::new()?;
-    let measured = plan.measure(&host, &session, &folder.0, &speaker, &stop);
+    let measured = plan.measure(host, &session, &folder.0, &speaker, &stop);
     drop(session);
     drop(speaker);
     let broken = match measured {
-        Ok(searched) => report(&searched, &points, &plan, talk).err(),
+        Ok(searched) => report(&searched, &points, plan, talk).err(),
         Err(error) => Some(error),
     };
     points.finish(broken, plan.seeks_limits())?;

@@ -37,6 +37,10 @@ pub mod load_chat;
 mod logs;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 pub mod mock;
+#[cfg(all(feature = "collect", target_os = "linux"))]
+pub mod node;
+#[cfg(all(feature = "collect", target_os = "linux"))]
+pub mod nodes;
 #[cfg(feature = "analyse")]
 pub mod privacy;
 #[cfg(feature = "analyse")]
@@ -110,6 +114,10 @@ enum Verb {
     GpuProbe(gpu_probe::GpuProbe),
     #[cfg(all(feature = "collect", target_os = "linux"))]
     Mock(Box<mock::Mock>),
+    #[cfg(all(feature = "collect", target_os = "linux"))]
+    Nodes(nodes::Nodes),
+    #[cfg(all(feature = "collect", target_os = "linux"))]
+    Node(node::Node),
     Completions(shell::Completions),
     Man(shell::Man),
     #[cfg(all(feature = "collect", target_os = "linux"))]
@@ -166,6 +174,10 @@ pub fn main() -> ExitCode {
         Verb::Guard(args) => guard::run(args).map(|()| Outcome::Done),
         #[cfg(all(feature = "collect", target_os = "linux"))]
         Verb::Mock(args) => mock::run(args, &talk).map(|()| Outcome::Done),
+        #[cfg(all(feature = "collect", target_os = "linux"))]
+        Verb::Nodes(args) => nodes::run(args, &talk),
+        #[cfg(all(feature = "collect", target_os = "linux"))]
+        Verb::Node(args) => node::run(args),
         Verb::Completions(args) => shell::completions(args, &mut Cli::command()).map(|()| Outcome::Done),
         Verb::Man(args) => shell::man(args, Cli::command(), &talk).map(|()| Outcome::Done),
         Verb::Verify(args) => verify::run(args, &talk).map(|()| Outcome::Done),

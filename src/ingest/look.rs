@@ -327,14 +327,14 @@ fn summary(path: &str, bytes: u64, input: impl BufRead, test: Option<&str>) -> L
         for record in &mut parsed.records {
             if let Record::Piece(piece) = record {
                 // What was asked for is in no request of its own. Without it no two cells of a matrix can be told apart.
-                let (isl, osl) = (piece.setup.isl, piece.setup.osl);
+                let Setup { batch, isl, osl, .. } = piece.setup;
                 let gaps =
                     std::mem::take(&mut piece.readings).into_iter().filter(|reading| reading.metric.starts_with(GAPS));
                 **piece = Piece {
                     standing: Standing::Detail,
                     part: test.map(str::to_owned),
                     readings: gaps.collect(),
-                    setup: Setup { isl, osl, ..Setup::default() },
+                    setup: Setup { batch, isl, osl, ..Setup::default() },
                     ..Piece::default()
                 };
             }

@@ -35,7 +35,7 @@ const LOOK: Duration = Duration::from_millis(5);
 const GRACE_S: f64 = 10.0;
 
 /// An error, ms: what the client says less what the server did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// Mean.
     pub mean: Option<f64>,
@@ -59,7 +59,7 @@ impl Spread {
 }
 
 /// See the module.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// Requests wanted in flight; null in an open loop.
     pub streams: Option<f64>,

@@ -7,7 +7,7 @@
 //! put on trial by rules that know nothing of the server. Each has a constant with a reason, and says its numbers when it fires. A
 //! verdict of `limited` does not change a figure; it says that the figure may be ours.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::calibrate::Calibration;
 use super::summary::Metric;
@@ -37,7 +37,7 @@ pub const CONCURRENCY_SHARE: f64 = 0.98;
 pub const CONCURRENCY_S: f64 = 1.0;
 
 /// p50, p99 and largest of a delay of ours, ms. A p99 of fewer than 100 values is null.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Lags {
     /// Median.
     pub p50: Option<f64>,
@@ -111,16 +111,16 @@ pub struct Evidence {
 }
 
 /// The `client` of `sparkbench.load/1`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Client {
     /// Whether the figures may be the client's own.
     pub limited: bool,
     /// Why: one sentence for each rule that fired.
     pub because: Vec<String>,
     /// Ids of these rules.
-    pub rules: Vec<&'static str>,
+    pub rules: Vec<String>,
     /// `kernel` or `user`: whose time is in the figures.
-    pub clock: &'static str,
+    pub clock: String,
     /// Processor time of the process, seconds.
     pub cpu_s: f64,
     /// Of one core, over the load.
@@ -154,7 +154,7 @@ pub struct Client {
 }
 
 /// Stretches of the engine longer than [`STALL_MS`].
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stalls {
     /// What counts, ms.
     pub over_ms: f64,
@@ -238,9 +238,9 @@ pub fn judge(evidence: &Evidence, calibration: Option<Calibration>) -> Client {
         RULES.iter().filter_map(|(id, rule)| Some((*id, rule(evidence)?))).collect();
     Client {
         limited: !fired.is_empty(),
-        rules: fired.iter().map(|(id, _)| *id).collect(),
+        rules: fired.iter().map(|(id, _)| (*id).to_owned()).collect(),
         because: fired.into_iter().map(|(_, why)| why).collect(),
-        clock: if evidence.kernel_clock { "kernel" } else { "user" },
+        clock: if evidence.kernel_clock { "kernel" } else { "user" }.to_owned(),
         cpu_s: evidence.cpu_s,
         cpu_share: (evidence.wall_s > 0.0).then(|| evidence.cpu_s / evidence.wall_s),
         engine_cpu_s: evidence.engine_cpu_s,
@@ -261,6 +261,63 @@ pub fn judge(evidence: &Evidence, calibration: Option<Calibration>) -> Client {
         descriptors_limit: evidence.descriptors_limit,
         dropped: evidence.dropped,
         calibration,
+    }
+}
+
+/// The certificate of several clients that made one load: one that is limited limits all. `schedule` and `read` are the lags over all
+/// requests; `steady` is what was wanted in flight and what was, where it is a closed loop.
+pub fn together(
+    clients: &[(u32, &Client)],
+    schedule: Option<Lags>,
+    read: Option<Lags>,
+    wall_s: f64,
+    steady: Option<(f64, f64)>,
+) -> Client {
+    let sum = |of: fn(&Client) -> f64| clients.iter().map(|(_, client)| of(client)).sum::<f64>();
+    let count = |of: fn(&Client) -> u64| clients.iter().map(|(_, client)| of(client)).sum::<u64>();
+    let known = |of: fn(&Client) -> Option<f64>| clients.iter().filter_map(move |(_, client)| of(client));
+    let mut rules: Vec<String> = Vec::new();
+    let mut because: Vec<String> = Vec::new();
+    for (rank, client) in clients {
+        because.extend(client.because.iter().map(|why| format!("rank {rank}: {why}")));
+        rules.extend(client.rules.iter().filter(|rule| !rules.contains(rule)).cloned().collect::<Vec<_>>());
+    }
+    // Each rank may hold its own places and all together not the whole: they began and ended apart.
+    let apart = Evidence { wall_s, concurrency: steady, ..Evidence::default() };
+    if let Some((id, why)) =
+        RULES.iter().find(|(id, _)| *id == "concurrency").and_then(|(id, rule)| Some((id, rule(&apart)?)))
+    {
+        because.push(why);
+        if !rules.iter().any(|rule| rule == id) {
+            rules.push((*id).to_owned());
+        }
+    }
+    let kernel = !clients.is_empty() && clients.iter().all(|(_, client)| client.clock == "kernel");
+    Client {
+        limited: !rules.is_empty(),
+        because,
+        rules,
+        clock: if kernel { "kernel" } else { "user" }.to_owned(),
+        cpu_s: sum(|client| client.cpu_s),
+        cpu_share: known(|client| client.cpu_share).reduce(|a, b| a + b),
+        engine_cpu_s: known(|client| client.engine_cpu_s).reduce(|a, b| a + b),
+        busy_share: known(|client| client.busy_share).reduce(f64::max),
+        run_queue_s: known(|client| client.run_queue_s).reduce(|a, b| a + b),
+        involuntary_switches: clients.iter().filter_map(|(_, client)| client.involuntary_switches).reduce(|a, b| a + b),
+        peak_rss_mib: sum(|client| client.peak_rss_mib),
+        schedule_lag_ms: schedule,
+        read_lag_ms: read,
+        stalls: Stalls {
+            over_ms: STALL_MS,
+            n: count(|client| client.stalls.n),
+            sum_s: sum(|client| client.stalls.sum_s),
+            longest_ms: known(|client| client.stalls.longest_ms).reduce(f64::max),
+        },
+        store_waits: count(|client| client.store_waits),
+        descriptors: clients.iter().filter_map(|(_, client)| client.descriptors).max(),
+        descriptors_limit: clients.iter().filter_map(|(_, client)| client.descriptors_limit).min(),
+        dropped: count(|client| client.dropped),
+        calibration: clients.first().and_then(|(_, client)| client.calibration.clone()),
     }
 }
 
@@ -296,7 +353,7 @@ mod tests {
     fn a_client_within_every_limit_is_not_the_limit() {
         let client = judge(&good(), None);
         assert_eq!(
-            (client.limited, client.because.len(), client.clock, client.cpu_share),
+            (client.limited, client.because.len(), client.clock.as_str(), client.cpu_share),
             (false, 0, "kernel", Some(0.2))
         );
         // Nothing known, nothing claimed.
@@ -336,5 +393,20 @@ mod tests {
         let few = Lags { p50: Some(0.1), p99: None, max: Some(60.0), n: 5 };
         evidence.read_lag_ms = Some(few);
         assert_eq!(judge(&evidence, None).rules, ["read-lag"]);
+    }
+
+    #[test]
+    fn one_limited_client_limits_the_load_and_says_which_it_is() {
+        let good = judge(&good(), None);
+        let busy = judge(&Evidence { busy: Some(0.9), ..self::good() }, None);
+        let all = together(&[(0, &good), (3, &busy)], lags(0.5), None, 10.0, Some((100.0, 99.0)));
+        assert!(all.limited);
+        assert_eq!(all.rules, ["busy"]);
+        assert!(all.because[0].starts_with("rank 3: its thread was busy"), "{:?}", all.because);
+        assert_eq!((all.cpu_s, all.busy_share, all.clock.as_str()), (4.0, Some(0.9), "kernel"));
+        let none = together(&[(0, &good), (1, &good)], None, None, 10.0, Some((100.0, 99.0)));
+        assert!(!none.limited);
+        let apart = together(&[(0, &good), (1, &good)], None, None, 10.0, Some((100.0, 90.0)));
+        assert_eq!(apart.rules, ["concurrency"]);
     }
 }

@@ -20,6 +20,7 @@ pub mod engine;
 pub mod matrix;
 pub mod order;
 pub mod plan;
+pub mod ranks;
 pub mod schedule;
 pub mod server;
 pub mod session;

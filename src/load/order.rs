@@ -87,6 +87,13 @@ pub trait Source {
     fn ended(&mut self, now: Ns, record: &Record, text: Option<Vec<u8>>);
 }
 
+/// Says when a part of a load begins, where several clients make one load. Asked on the engine's thread.
+pub trait Gate: Send {
+    /// Everything before `phase` is over here. Gives the moment at which all clients begin it; nothing while that is not known, and the
+    /// poller is woken when it is.
+    fn pass(&mut self, phase: Phase) -> Option<Ns>;
+}
+
 /// Takes what was seen. Called on the engine's thread: no call may take long or wait.
 pub trait Sink {
     /// Chunks of a request in order; `first` is the number of the first of them. A long answer comes in several parts.

@@ -16,7 +16,7 @@ use serde_json::Value as Json;
 
 use super::settings::{
     Arrival, Cache, ConversationInput, Conversations, Endpoint, Exact, Lengths, Prefix, Ramp, Sampling, Settings,
-    Shape, Slos, Work,
+    Shape, Share, Slos, Work,
 };
 use crate::error::Error;
 use crate::plan::Reader;
@@ -98,6 +98,7 @@ pub fn read(keys: &mut Reader<'_>, folder: &Path) -> Vec<Planned> {
         token_ids: keys.switch("token_ids").unwrap_or(false),
         continuous_usage: keys.switch("continuous_usage").unwrap_or(false),
         slos: slos(keys),
+        share: share(keys),
         insecure: keys.switch("insecure").unwrap_or(false),
         ca_file: file(keys, "ca_file", folder),
         ..defaults
@@ -287,6 +288,16 @@ fn slos(keys: &mut Reader<'_>) -> Slos {
     let slos = Slos { ttft_ms: limit("ttft_ms"), tpot_ms: limit("tpot_ms"), e2e_ms: limit("e2e_ms") };
     below.finish();
     slos
+}
+
+/// One client of several that load apart.
+fn share(keys: &mut Reader<'_>) -> Share {
+    let most = i64::from(u32::MAX);
+    let (rank, world) = (small(keys, "rank", 0, most).unwrap_or(0), small(keys, "world", 1, most).unwrap_or(1));
+    if rank >= world {
+        keys.fault("rank", format!("is {rank} of {world}"), "ranks count from 0; world says how many there are");
+    }
+    Share { rank, world }
 }
 
 fn headers(keys: &mut Reader<'_>) -> BTreeMap<String, String> {

@@ -343,7 +343,10 @@ impl<'a> Site<'a> {
     /// Labels of models, workloads and environments: names that keep their spelling at the head of a sentence.
     pub fn names(&self) -> BTreeSet<&'a str> {
         let campaigns = self.analysis.campaigns.iter();
-        campaigns.flat_map(|c| c.models.iter().chain(&c.workloads).chain(&c.environments)).map(String::as_str).collect()
+        let own =
+            campaigns.flat_map(|c| c.models.iter().chain(&c.workloads).chain(&c.environments)).map(String::as_str);
+        let engines = self.analysis.across.engines.iter().flat_map(|table| &table.rows).map(|row| row.engine.as_str());
+        own.chain(engines).collect()
     }
 
     /// True when naming the workload would say nothing.

@@ -8,6 +8,7 @@ pub mod campaign;
 mod company;
 pub mod experiment;
 pub mod gates;
+pub mod nodes;
 mod once;
 mod one;
 pub mod privacy;

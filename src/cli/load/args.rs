@@ -154,12 +154,18 @@ pub struct LoadArgs {
     /// Do not check the certificate of the server
     #[arg(long, help_heading = "Connection", conflicts_with = "ca_file")]
     pub insecure: bool,
-    /// Number of this client among several, from 0: it takes every n-th entry of the one plan
-    #[arg(long, value_name = "I", default_value_t = 0, requires = "world", help_heading = "Connection")]
-    pub rank: u32,
-    /// Clients in all
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Connection")]
-    pub world: u32,
+    /// Number of this client among several, from 0: it takes every n-th entry of the one plan. mpirun, srun and the like say it themselves
+    #[arg(long, value_name = "I", requires = "world", help_heading = "Several clients")]
+    pub rank: Option<u32>,
+    /// Clients in all; 1 is a load of its own, whatever started it
+    #[arg(long, value_name = "N", help_heading = "Several clients")]
+    pub world: Option<u32>,
+    /// Machine of rank 0, where the clients meet and become one load
+    ///
+    /// Its address on the link that they are to use. Without it mpirun -n on one machine and srun know where; clients that were only
+    /// given --rank and --world load apart, each its share
+    #[arg(long, value_name = "HOST[:PORT]", help_heading = "Several clients")]
+    pub meet: Option<String>,
 }
 
 /// `--endpoint`.

@@ -117,13 +117,14 @@ impl LoadArgs {
             token_ids: self.token_ids,
             continuous_usage: self.continuous_usage,
             slos: self.slos()?,
-            share: Share { rank: self.rank, world: self.world },
+            share: Share { rank: self.rank.unwrap_or(0), world: self.world.unwrap_or(1) },
             insecure: self.insecure,
             ca_file: self.ca_file.clone(),
             shape,
         };
         if settings.share.world == 0 || settings.share.rank >= settings.share.world {
-            return Err(Error::usage(format!("there is no client {} among {}", self.rank, self.world))
+            let Share { rank, world } = settings.share;
+            return Err(Error::usage(format!("there is no client {rank} among {world}"))
                 .hint("ranks count from 0: --rank 0 --world 2 and --rank 1 --world 2"));
         }
         if self.token_ids && settings.endpoint != Endpoint::Completions {

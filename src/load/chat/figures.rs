@@ -7,7 +7,7 @@
 //! here count from the moment a turn was really sent, also where a rate gave it an intended one: what a client waited for its own earlier
 //! answer is no property of the cache. Means and deviations are kept as they come, so nothing grows with the length of a load.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::log::Ended;
 use crate::host::net::Ns;
@@ -17,7 +17,7 @@ use crate::load::order::Phase;
 pub const TURNS_LISTED: usize = 32;
 
 /// Mean and spread of values that are not kept.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// Values.
     pub n: u64,
@@ -45,10 +45,26 @@ impl Spread {
         self.min = Some(self.min.map_or(value, |least| least.min(value)));
         self.max = Some(self.max.map_or(value, |most| most.max(value)));
     }
+
+    /// Adds the values of another (Chan, Golub and LeVeque 1979).
+    pub fn join(&mut self, other: &Self) {
+        let Some((theirs, (least, most))) = other.mean.zip(other.min.zip(other.max)) else { return };
+        let (n, m) = (self.n as f64, other.n as f64);
+        let ours = self.mean.unwrap_or(theirs);
+        let away = theirs - ours;
+        // What was read from JSON has its deviation alone.
+        let squares = |spread: &Self| spread.sd.map_or(0.0, |sd| sd * sd * (spread.n.saturating_sub(1)) as f64);
+        self.squares = squares(self) + squares(other) + away * away * n * m / (n + m);
+        self.n += other.n;
+        self.mean = Some(ours + away * m / (n + m));
+        self.sd = (self.n > 1).then(|| (self.squares / (self.n - 1) as f64).sqrt());
+        self.min = Some(self.min.map_or(least, |min| min.min(least)));
+        self.max = Some(self.max.map_or(most, |max| max.max(most)));
+    }
 }
 
 /// How conversations ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConversationCounts {
     /// Opened, in the warm-up step or in the measured part.
     pub begun: u64,
@@ -61,7 +77,7 @@ pub struct ConversationCounts {
 }
 
 /// What became of turns of the user.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnCounts {
     /// Sent in the warm-up step.
     pub warmup: u64,
@@ -76,7 +92,7 @@ pub struct TurnCounts {
 }
 
 /// The turns with one number.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct TurnFigures {
     /// From 1. The last may stand for it and all later ones.
     pub turn: u32,
@@ -91,7 +107,7 @@ pub struct TurnFigures {
 }
 
 /// One client.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClientFigures {
     /// Number over all machines.
     pub client: u32,
@@ -108,7 +124,7 @@ pub struct ClientFigures {
 }
 
 /// See the module.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// Conversations.
     pub conversations: ConversationCounts,
@@ -127,15 +143,54 @@ pub struct Figures {
     /// Answers that were no UTF-8 and were repaired before they were carried over.
     pub answers_repaired: u64,
     /// `counted` by the model's tokenizer or `estimated`: what lengths that the plan asks for stand on.
+    #[serde(skip_deserializing)]
     pub lengths: &'static str,
     /// Definition of the times here.
+    #[serde(skip_deserializing)]
     pub definition: &'static str,
 }
 
 /// What TTFT means here.
 pub const DEFINITION: &str = "sent to first generated piece, answered measured turns";
 
+impl TurnFigures {
+    fn join(&mut self, other: &Self) {
+        self.turn = self.turn.max(other.turn);
+        self.ttft_ms.join(&other.ttft_ms);
+        self.input_tokens.join(&other.input_tokens);
+        self.cached_tokens.join(&other.cached_tokens);
+        self.output_tokens.join(&other.output_tokens);
+    }
+}
+
 impl Figures {
+    /// Adds what another rank of the same load saw: its clients and conversations are others.
+    pub fn join(&mut self, other: &Self) {
+        let (own, theirs) = (&mut self.conversations, &other.conversations);
+        own.begun += theirs.begun;
+        own.done += theirs.done;
+        own.failed += theirs.failed;
+        own.cut += theirs.cut;
+        let (own, theirs) = (&mut self.turns, &other.turns);
+        own.warmup += theirs.warmup;
+        own.measured += theirs.measured;
+        own.answered += theirs.answered;
+        own.failed += theirs.failed;
+        own.not_sent += theirs.not_sent;
+        self.first_turn.join(&other.first_turn);
+        self.later_turns.join(&other.later_turns);
+        for (at, theirs) in other.by_turn.iter().enumerate() {
+            match self.by_turn.get_mut(at) {
+                Some(own) => own.join(theirs),
+                None => self.by_turn.push(*theirs),
+            }
+        }
+        self.clients.extend(&other.clients);
+        self.clients.sort_by_key(|client| client.client);
+        self.built_late_ms.join(&other.built_late_ms);
+        self.answers_repaired += other.answers_repaired;
+    }
+
     /// A turn ended.
     pub fn add(&mut self, ended: &Ended) {
         if ended.phase != Phase::Measured {
@@ -206,6 +261,26 @@ mod tests {
         }
         assert_eq!((spread.n, spread.mean, spread.min, spread.max), (8, Some(5.0), Some(2.0), Some(9.0)));
         assert!((spread.sd.unwrap() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn spreads_that_were_taken_apart_join_to_that_of_all() {
+        let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
+        let of = |values: &[f64]| {
+            let mut spread = Spread::default();
+            values.iter().for_each(|value| spread.add(*value));
+            spread
+        };
+        for cut in 0..=values.len() {
+            let (left, right) = values.split_at(cut);
+            let mut joined = of(left);
+            // As it comes from another machine.
+            let sent = serde_json::to_string(&of(right)).unwrap();
+            joined.join(&serde_json::from_str(&sent).unwrap());
+            let all = of(&values);
+            assert_eq!((joined.n, joined.min, joined.max), (all.n, all.min, all.max));
+            assert!((joined.mean.unwrap() - 5.0).abs() < 1e-12 && (joined.sd.unwrap() - all.sd.unwrap()).abs() < 1e-12);
+        }
     }
 
     #[test]

@@ -12,13 +12,15 @@
 //! concurrency an open loop waits like a closed one; how many had to wait is reported, since from some share on the rate is no longer
 //! what it is called.
 //!
+//! Where several clients make one load, a phase begins on all of them at one moment ([`Gate`]).
+//!
 //! Time and randomness come from outside: everything here can be driven with told times.
 
 pub mod gaps;
 
 use std::sync::Arc;
 
-use super::order::{Asked, Next, Order, Phase, Record, Source, Status};
+use super::order::{Asked, Gate, Next, Order, Phase, Record, Source, Status};
 use super::plan::arrivals::Growth;
 use super::plan::{Entry, Plan};
 use super::settings::{Settings, Shape, Share};
@@ -79,6 +81,8 @@ pub struct Scheduler {
     head_waited: bool,
     ended: bool,
     fault: Option<Error>,
+    /// Of several clients; without it a phase begins when everything before has been answered.
+    gate: Option<Box<dyn Gate>>,
     start: Option<Ns>,
     /// Asked in vain since the last order.
     hungry: bool,
@@ -144,12 +148,18 @@ impl Scheduler {
             head_waited: false,
             ended: false,
             fault: None,
+            gate: None,
             start: None,
             hungry: false,
             fed: false,
             unsent: 0,
             counts: Counts::default(),
         }
+    }
+
+    /// Phases begin when this says so.
+    pub fn begin_by(&mut self, gate: Box<dyn Gate>) {
+        self.gate = Some(gate);
     }
 
     /// When the measured part began; absent before.
@@ -304,9 +314,17 @@ impl Source for Scheduler {
             if in_flight > 0 {
                 return Next::Wait;
             }
+            let from = match &mut self.gate {
+                None => now,
+                Some(gate) => match gate.pass(phase) {
+                    None => return Next::Wait,
+                    Some(from) if from > now => return Next::At(from),
+                    Some(from) => from,
+                },
+            };
             self.phase = phase;
             if phase == Phase::Measured {
-                self.start = Some(now);
+                self.start = Some(from);
             }
         }
         let Some(start) = self.start.filter(|_| phase == Phase::Measured) else {

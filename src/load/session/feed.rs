@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::host::net::{Ns, Waker, now};
 use crate::load::build::{self, Form, Maker};
 use crate::load::chat::{ChatSource, Figures, Frame, Library, Parts};
-use crate::load::order::{Phase, Sink, Source};
+use crate::load::order::{Gate, Phase, Sink, Source};
 use crate::load::plan::{Plan, PlanInput};
 use crate::load::schedule::{self, Scheduler};
 use crate::load::settings::{Exact, Settings, Work};
@@ -144,6 +144,22 @@ impl Feed {
         }
     }
 
+    /// Before the engine starts: parts of the load begin when this says so.
+    pub fn begin_by(&mut self, gate: Box<dyn Gate>) {
+        match self {
+            Self::Plan { kept, .. } => kept.scheduler().begin_by(gate),
+            Self::Chat { source, .. } => source.begin_by(gate),
+        }
+    }
+
+    /// What the plan depends on: the same on every client of one load. Conversations have no plan; what they depend on is in the settings.
+    pub fn digest(&self) -> String {
+        match self {
+            Self::Plan { plan, .. } => plan.to_string(),
+            Self::Chat { made, .. } => made.join("; "),
+        }
+    }
+
     /// After the engine's end, on its thread: what was due and never sent goes into the records.
     pub fn give_back(&mut self, sink: &mut dyn Sink) {
         if let Self::Plan { kept, report, .. } = self {
@@ -159,6 +175,14 @@ impl Feed {
     pub fn planned(&self) -> Option<u64> {
         match self {
             Self::Plan { plan, .. } => plan.own(Phase::Measured),
+            Self::Chat { .. } => None,
+        }
+    }
+
+    /// Measured requests of all clients.
+    pub fn planned_by_all(&self) -> Option<u64> {
+        match self {
+            Self::Plan { plan, .. } => plan.count(Phase::Measured),
             Self::Chat { .. } => None,
         }
     }

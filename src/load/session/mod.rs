@@ -7,6 +7,7 @@
 //! of a sweep or matrix then builds on the same answers, so that no point of it differs from another by what was found out.
 
 mod feed;
+pub mod follow;
 pub mod gauge;
 mod known;
 mod lengths;
@@ -19,10 +20,12 @@ mod words;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
+pub use feed::CONVERSATIONS_FILE;
 pub use known::{Known, headers};
 pub use one::{Loaded, PREEMPTED, SUMMARY_FILE};
 
 use super::plan::lengths::LONGEST;
+use super::ranks::Ranks;
 use super::settings::Settings;
 use super::target::Target;
 use super::tokens::Recipe;
@@ -96,6 +99,8 @@ pub struct Session<'a> {
     stop: Arc<AtomicBool>,
     /// How prompts of a wanted length are made, once it has been found out.
     recipe: Mutex<Option<Recipe>>,
+    /// The other clients of the same loads.
+    ranks: Option<Arc<Ranks>>,
 }
 
 impl<'a> Session<'a> {
@@ -113,7 +118,13 @@ impl<'a> Session<'a> {
     ) -> Result<Self, Error> {
         let target = Target::parse(url)?;
         let known = Known::ask(host.as_ref(), &target, settings, watcher)?;
-        Ok(Self { host: Arc::clone(host), target, watcher, known, stop, recipe: Mutex::new(None) })
+        Ok(Self { host: Arc::clone(host), target, watcher, known, stop, recipe: Mutex::new(None), ranks: None })
+    }
+
+    /// Loads together with other clients.
+    #[must_use]
+    pub fn with(self, ranks: Option<Arc<Ranks>>) -> Self {
+        Self { ranks, ..self }
     }
 
     /// What the server said.

@@ -16,9 +16,10 @@ use crate::host::net::{Ns, now, usage};
 use crate::load::calibrate::Calibration;
 use crate::load::certificate::{self, Evidence, STALL_MS};
 use crate::load::engine::{Control, Engine, EngineReport, Options, Progress};
+use crate::load::ranks::{Report, Whole};
 use crate::load::server::cache::Kept;
 use crate::load::server::{CacheCheck, Scraped, Scraper, scrape};
-use crate::load::settings::{Cache, Settings, Shape, Work};
+use crate::load::settings::{Cache, Settings, Shape, Share, Work};
 use crate::load::store::{Store, Stored};
 use crate::load::summary::{Facts, Summary};
 
@@ -69,39 +70,92 @@ impl Session<'_> {
         folder: &Path,
         calibration: Option<Calibration>,
     ) -> Result<Loaded, Error> {
+        let Some(ranks) = &self.ranks else { return self.one(settings, name, folder, calibration) };
+        let done = ranks
+            .call(name, settings, &|| self.interrupted())
+            .and_then(|()| self.one(&Settings { share: ranks.share(), ..settings.clone() }, name, folder, calibration));
+        if let Err(error) = &done {
+            ranks.failed(&error.in_short());
+        }
+        done
+    }
+
+    fn one(
+        &self,
+        settings: &Settings,
+        name: &str,
+        folder: &Path,
+        calibration: Option<Calibration>,
+    ) -> Result<Loaded, Error> {
         let engine = Engine::new(&self.target, &self.options(settings))?;
-        let feed = Feed::new(self, settings, &engine.waker(), folder)?;
-        let scraper =
-            Scraper::start(&self.known.web, self.known.identity.engine, &folder.join("metrics"), scrape::EVERY)?;
+        let mut feed = Feed::new(self, settings, &engine.waker(), folder)?;
+        // Of several clients one is enough to ask for the server's own counts.
+        let scraper = if self.ranks.as_ref().is_none_or(|ranks| ranks.is_head()) {
+            let (web, engine) = (&self.known.web, self.known.identity.engine);
+            Some(Scraper::start(web, engine, &folder.join("metrics"), scrape::EVERY)?)
+        } else {
+            None
+        };
+        let origin = match &self.ranks {
+            None => now(),
+            Some(ranks) => {
+                feed.begin_by(ranks.gate());
+                ranks.agree(&feed.digest(), folder, &engine.waker(), &|| self.interrupted())?
+            }
+        };
         let started_utc = self.host.utc().iso();
-        let origin = now();
         let ran = self.run(engine, feed, settings, name, folder, origin)?;
-        let (scraped, unscraped) = apart(scraper.stop());
+        let (scraped, unscraped) = apart(scraper.map_or_else(|| Ok(Scraped::default()), Scraper::stop));
         let interrupted = self.interrupted();
-        let mut facts = Facts::of(settings);
-        facts.url = self.target.shown();
-        facts.model = Some(self.known.model.id.clone());
-        facts.started_utc = started_utc;
-        facts.settings = words::settings(settings, &self.known, &ran.feed);
-        facts.planned = ran.feed.planned();
-        facts.notes = self.known.notes.clone();
-        facts.notes.extend(ran.feed.notes());
+        let facts = |settings: &Settings, planned| {
+            let mut facts = Facts::of(settings);
+            facts.url = self.target.shown();
+            facts.model = Some(self.known.model.id.clone());
+            facts.started_utc.clone_from(&started_utc);
+            facts.settings = words::settings(settings, &self.known, &ran.feed);
+            facts.planned = planned;
+            facts.notes.clone_from(&self.known.notes);
+            facts.notes.extend(ran.feed.notes());
+            facts
+        };
+        let own_facts = facts(settings, ran.feed.planned());
+        let shared = self.ranks.as_ref().filter(|ranks| ranks.is_head());
+        let all_facts = shared.map(|ranks| {
+            let mut facts = facts(&Settings { share: Share::default(), ..settings.clone() }, ran.feed.planned_by_all());
+            if let Some(settings) = facts.settings.as_object_mut() {
+                settings.insert("world".to_owned(), ranks.share().world.into());
+            }
+            facts
+        });
         let Ran { report, mut stored, feed } = ran;
         let (fed, unfed) = apart(feed.finish());
         let mut failure = stored.failure.take().or(unfed).or(unscraped);
-        let counted = Summary::count(facts, &mut stored)?;
+        let counted = Summary::count(own_facts, &mut stored)?;
         let evidence = evidence(&report, &stored, &counted, &fed, settings);
         let client = certificate::judge(&evidence, calibration);
-        let window_s = counted.span.map(|(from, to)| (seconds(from), seconds(to)));
+        let mut window_s = counted.span.map(|(from, to)| (seconds(from), seconds(to)));
+        let first_late_ns = match &self.ranks {
+            Some(ranks) => first_late(&mut stored, ranks.opened())?,
+            None => None,
+        };
         let mut summary = counted.certified(client);
-        summary.notes.extend(kept_cache(settings, &scraped, summary.completed, summary.input_tokens));
-        summary.notes.extend(preempted(&scraped));
-        summary.notes.extend(fed.audit);
         summary.conversations = fed.figures;
         if interrupted {
             summary.valid = false;
             summary.invalid_because.push("stopped before the end".to_owned());
         }
+        if let Some(ranks) = &self.ranks {
+            let report = Report::of(&summary, &stored, first_late_ns, failure.as_ref());
+            if let Some(facts) = all_facts {
+                let whole = ranks.gather(&mut stored, folder, report, &|| self.interrupted())?;
+                (summary, window_s) = count_all(facts, &mut stored, whole, evidence.wall_s, summary)?;
+            } else {
+                ranks.hand_in(&mut stored, folder, report)?;
+            }
+        }
+        summary.notes.extend(kept_cache(settings, &scraped, summary.completed, summary.input_tokens));
+        summary.notes.extend(preempted(&scraped));
+        summary.notes.extend(fed.audit);
         if let Some(failure) = &failure {
             summary.valid = false;
             summary.invalid_because.push(failure.in_short());
@@ -148,24 +202,40 @@ impl Session<'_> {
             });
             let thread = thread.map_err(|cause| Error::new(Kind::Preflight, "cannot start a thread").because(cause))?;
             let mut view = View { began: origin, past: VecDeque::new(), name, planned, settings };
+            let mut told = origin;
             while !thread.is_finished() {
                 self.host.pause(LOOK);
-                if self.interrupted() || store.failed() {
+                if self.interrupted()
+                    && let Some(ranks) = &self.ranks
+                {
+                    ranks.stop("stopped before the end");
+                }
+                if self.interrupted() || store.failed() || self.ranks.as_ref().is_some_and(|ranks| ranks.stopped()) {
                     control.stop.store(true, Relaxed);
                     waker.wake();
                     // A pause ends at once from here on, and the engine needs a moment.
                     std::thread::sleep(Duration::from_millis(5));
                 }
-                self.watcher.live(&view.look(&control.progress, false));
+                let mut live = view.look(&control.progress, false);
+                if let Some(ranks) = &self.ranks {
+                    if live_is_due(&mut told) {
+                        ranks.tell(&live);
+                    }
+                    live = ranks.together(live);
+                }
+                self.watcher.live(&live);
             }
             self.watcher.live(&view.look(&control.progress, true));
+            if let Some(ranks) = &self.ranks {
+                ranks.over();
+            }
             thread.join().map_err(|_| Error::new(Kind::Workload, "the thread that sends and reads broke off"))
         })?;
         let stored = store.finish(sink)?;
         Ok(Ran { report: report?, stored, feed })
     }
 
-    fn interrupted(&self) -> bool {
+    pub(super) fn interrupted(&self) -> bool {
         self.host.interrupted() || self.stop.load(Relaxed)
     }
 
@@ -194,6 +264,62 @@ impl Session<'_> {
             ..Options::default()
         }
     }
+}
+
+/// Between two words of a rank on how far it is.
+const TOLD_EVERY: Ns = 1_000_000_000;
+
+/// Whether a second has gone by since `told`, which then is now.
+fn live_is_due(told: &mut Ns) -> bool {
+    let at = now();
+    let due = at.saturating_sub(*told) >= TOLD_EVERY;
+    if due {
+        *told = at;
+    }
+    due
+}
+
+/// How long after its time the first measured request was sent, ns; in a closed loop its time is the beginning of the measured part.
+fn first_late(stored: &mut Stored, opened: Option<Ns>) -> Result<Option<i64>, Error> {
+    let mut first: Option<(Ns, Option<Ns>)> = None;
+    stored.rows.each(|row| {
+        if let Some(sent) = row.sent.filter(|sent| first.is_none_or(|(earliest, _)| *sent < earliest)) {
+            first = Some((sent, row.intended));
+        }
+    })?;
+    Ok(first.and_then(|(sent, intended)| Some(sent.wrapping_sub(intended.or(opened)?).cast_signed())))
+}
+
+/// The summary of all clients, from what all of them stored. `own` is that of this client's share.
+fn count_all(
+    facts: Facts,
+    stored: &mut Stored,
+    whole: Whole,
+    wall_s: f64,
+    own: Summary,
+) -> Result<(Summary, Option<(f64, f64)>), Error> {
+    let counted = Summary::count(facts, stored)?;
+    let window_s = counted.span.map(|(from, to)| (seconds(from), seconds(to)));
+    let clients: Vec<_> = whole.reports.iter().map(|(rank, report)| (*rank, &report.client)).collect();
+    let steady = counted.summary.steady.as_ref().and_then(|steady| Some((steady.target?, steady.concurrency_mean)));
+    let (schedule, read) = (counted.schedule_lag_ms, counted.read_lag_ms);
+    let mut summary = counted.certified(certificate::together(&clients, schedule, read, wall_s, steady));
+    summary.conversations = own.conversations;
+    for (rank, report) in &whole.reports {
+        if let (1.., Some(theirs)) = (rank, &report.figures) {
+            summary.conversations.get_or_insert_default().join(theirs);
+        }
+        if let Some(why) = &report.failure {
+            summary.valid = false;
+            summary.invalid_because.push(format!("rank {rank}: {why}"));
+        }
+    }
+    if let Some(why) = &whole.broken {
+        summary.valid = false;
+        summary.invalid_because.push(why.clone());
+    }
+    summary.ranks = whole.lines;
+    Ok((summary, window_s))
 }
 
 /// What is there, and why not all of it: a file that cannot be written is no reason to lose the figures.

@@ -281,7 +281,7 @@ pub struct Stored {
     /// Measured requests, one row each.
     pub rows: Rows,
     /// The chunks, to be read from the front.
-    pub(super) file: File,
+    pub(in crate::load) file: File,
     /// Blocks behind the file that the disk did not take.
     pub(super) unwritten: Vec<u8>,
     /// Why not everything was written. Requests that ended later are in no row.

@@ -102,6 +102,23 @@ impl Row {
         self.intended.or(self.sent)
     }
 
+    /// The same request, with its times on another clock.
+    #[must_use]
+    pub fn moved(&self, by: &impl Fn(Ns) -> Ns) -> Self {
+        Self {
+            intended: self.intended.map(by),
+            sent: self.sent.map(by),
+            connected: self.connected.map(by),
+            first_event: self.first_event.map(by),
+            first_token: self.first_token.map(by),
+            first_token_read: self.first_token_read.map(by),
+            first_content: self.first_content.map(by),
+            last_token: self.last_token.map(by),
+            end: self.end.map(by),
+            ..*self
+        }
+    }
+
     fn write(&self, out: &mut Vec<u8>) {
         let begin = out.len();
         out.extend_from_slice(&self.index.to_le_bytes());
@@ -251,6 +268,34 @@ impl Rows {
         Ok(())
     }
 
+    /// All of them as bytes, for [`Rows::take_from`].
+    ///
+    /// # Errors
+    /// When the file cannot be read, or `out` not be written.
+    pub fn copy_to(&mut self, out: &mut impl io::Write) -> Result<(), Error> {
+        if let Some(file) = &mut self.file {
+            file.rewind().map_err(failed)?;
+            io::copy(file, out).map_err(failed)?;
+            file.seek(SeekFrom::End(0)).map_err(failed)?;
+        }
+        out.write_all(&self.kept).map_err(failed)
+    }
+
+    /// Adds what [`Rows::copy_to`] wrote, its times moved.
+    ///
+    /// # Errors
+    /// When `from` cannot be read, or the file not be written.
+    pub fn take_from(&mut self, from: &mut impl io::Read, moved: impl Fn(Ns) -> Ns) -> Result<(), Error> {
+        let mut bytes = [0; SIZE];
+        loop {
+            match from.read_exact(&mut bytes) {
+                Ok(()) => self.add(&Row::read(&bytes).moved(&moved))?,
+                Err(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+                Err(cause) => return Err(failed(cause)),
+            }
+        }
+    }
+
     /// Each row in order.
     ///
     /// # Errors
@@ -322,6 +367,22 @@ mod tests {
         for (number, status) in (0_u8..12).map(|n| (n, status(n))) {
             assert_eq!(status as u8, number);
         }
+    }
+
+    #[test]
+    fn rows_of_another_clock_join_those_of_this_one() {
+        let none = || Rows::new(|| unreachable!("few rows stay in memory"));
+        let (mut own, mut other) = (none(), none());
+        own.add(&row(1)).unwrap();
+        other.add(&row(2)).unwrap();
+        other.add(&Row { sent: None, ..row(3) }).unwrap();
+        let mut sent = Vec::new();
+        other.copy_to(&mut sent).unwrap();
+        own.take_from(&mut sent.as_slice(), |at| at + 100).unwrap();
+        let mut found = Vec::new();
+        own.each(|row| found.push((row.index, row.sent))).unwrap();
+        assert_eq!(found, [(1, Some(3)), (2, Some(106)), (3, None)]);
+        assert_eq!(own.len(), 3);
     }
 
     #[test]

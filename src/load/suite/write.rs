@@ -58,6 +58,10 @@ pub fn write(settings: &Settings) -> Table {
         }
         Work::Conversations(chat) => drop(out.0.insert("conversations".to_owned(), Value::Table(conversations(chat)))),
     }
+    if settings.share.world > 1 {
+        out.whole("rank", settings.share.rank.into());
+        out.whole("world", settings.share.world.into());
+    }
     out.maybe_whole("requests", settings.requests);
     out.maybe_number("duration_s", settings.duration_s);
     out.maybe_number("drain_s", Some(settings.drain_s).filter(|s| *s != plain.drain_s));

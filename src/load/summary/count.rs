@@ -167,6 +167,7 @@ pub fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error> {
         lengths,
         notes,
         client: Client::default(),
+        ranks: Vec::new(),
         errors: totals.errors,
         url: facts.url,
         model: facts.model,

@@ -28,6 +28,7 @@ pub use self::text::{brief, text};
 pub use self::window::{REACHED, Window};
 use super::certificate::{Client, Lags};
 use super::chat::Figures;
+use super::ranks::RankLine;
 use super::schedule::gaps::Fit;
 use super::settings::{Arrival, Settings, Shape, Slos};
 use super::store::Stored;
@@ -263,8 +264,11 @@ pub struct Summary {
     /// For people.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// The client's certificate.
+    /// The client's certificate; of several clients that of all together.
     pub client: Client,
+    /// The clients of a load that several made together.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<RankLine>,
 }
 
 /// Program and version.

@@ -306,7 +306,7 @@ fn client(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
     } else {
         line(out, &format!("client limited: {}", ink.good("no")));
     }
-    let mut words = vec![format!("{} clock", if client.clock.is_empty() { "no" } else { client.clock })];
+    let mut words = vec![format!("{} clock", if client.clock.is_empty() { "no" } else { &client.clock })];
     for (name, lags) in [("read lag", &client.read_lag_ms), ("schedule lag", &client.schedule_lag_ms)] {
         if let Some(lags) = lags {
             let (what, tail) = if lags.p99.is_some() { ("p99", lags.p99) } else { ("max", lags.max) };

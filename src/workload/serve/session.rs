@@ -13,6 +13,7 @@ use super::loader::{Job, Loaded, Loader};
 use crate::archive::manifest::WindowWire;
 use crate::error::{Error, Kind};
 use crate::load::calibrate::Calibration;
+use crate::load::ranks;
 use crate::load::session::{Live, Loaded as Done, PREEMPTED, Session, Watcher, gauge};
 use crate::load::settings::Settings;
 use crate::load::suite::{Planned, Role};
@@ -69,7 +70,9 @@ impl Loader for Sessions {
             }
             let session = match open.take().filter(|(settings, _)| alike(settings, &load.settings)) {
                 Some((_, session)) => session,
-                None => Session::open(job.host, job.url, &load.settings, &ear, Arc::clone(job.stop))?,
+                None => {
+                    Session::open(job.host, job.url, &load.settings, &ear, Arc::clone(job.stop))?.with(ranks::joined())
+                }
             };
             if let Some(why) = refused.clone().or_else(|| load.too_long(session.known().most_tokens())) {
                 loaded.marks.push(format!("{} is passed over: {why}", load.name));

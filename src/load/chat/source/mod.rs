@@ -40,7 +40,7 @@ use super::log::{Ended, Why};
 use super::texts::Texts;
 use crate::error::{Error, Kind};
 use crate::host::net::{Ns, Waker};
-use crate::load::order::{Next, Phase, Record, Source};
+use crate::load::order::{Gate, Next, Phase, Record, Source};
 use crate::load::settings::{Sampling, Settings, Work};
 
 /// Wait of a client after its first failed turn in a row; twice as long after each further one.
@@ -60,6 +60,8 @@ pub struct ChatSource {
     phase: Phase,
     started: bool,
     over: bool,
+    /// Of several clients of one load; without it a phase begins when everything before has been answered.
+    gate: Option<Box<dyn Gate>>,
     origin: Option<Ns>,
     deadline: Option<Ns>,
     measured_from: Option<Ns>,
@@ -138,6 +140,7 @@ impl ChatSource {
             phase: if chat.warmup_step { Phase::Warmup } else { Phase::Measured },
             started: false,
             over: false,
+            gate: None,
             origin: None,
             deadline: None,
             measured_from: None,
@@ -167,6 +170,19 @@ impl ChatSource {
         self.origin = Some(origin);
     }
 
+    /// Phases begin when this says so. To be called before the first [`Source::next`].
+    pub fn begin_by(&mut self, gate: Box<dyn Gate>) {
+        self.gate = Some(gate);
+    }
+
+    /// What is to be answered while a phase may not begin yet.
+    fn shut(&mut self, phase: Phase, now: Ns) -> Option<Next> {
+        match self.gate.as_mut()?.pass(phase) {
+            None => Some(Next::Wait),
+            Some(from) => (from > now).then_some(Next::At(from)),
+        }
+    }
+
     /// When the measured part began; absent before it did.
     pub fn measured_from(&self) -> Option<Ns> {
         self.measured_from
@@ -193,6 +209,9 @@ impl ChatSource {
 impl Source for ChatSource {
     fn next(&mut self, now: Ns, _in_flight: usize) -> Next {
         if !self.started {
+            if let Some(shut) = self.shut(self.phase, now) {
+                return shut;
+            }
             self.start(now);
         }
         loop {
@@ -233,6 +252,9 @@ impl Source for ChatSource {
             if self.phase == Phase::Measured {
                 self.over = true;
             } else {
+                if let Some(shut) = self.shut(Phase::Measured, now) {
+                    return shut;
+                }
                 self.phase = Phase::Measured;
                 self.begin(now);
             }

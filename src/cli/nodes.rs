@@ -1,0 +1,301 @@
+//! `sparkbench nodes`: the machines of a cluster, and what each is.
+//!
+//! In:  a hosts file, names, Slurm or Avahi.  Out: a table, JSON, a hosts file; exit code 3 where one cannot be reached.
+//! Not here: asking them (see `run::nodes`).
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::node::about;
+use super::talk::Talk;
+use super::{Outcome, print};
+use crate::error::{Error, Kind};
+use crate::host::machine::Machine;
+use crate::host::{Host, Question};
+use crate::run::nodes::about::Range;
+use crate::run::nodes::{Asked, Entry, Node, ask_all, list};
+
+/// List the machines of a cluster: reachable, GPU, driver, memory, version, link and clock of each
+///
+/// The machines come from --hosts, from --hostfile, from Slurm inside a job, or from --discover, which asks Avahi for machines that offer
+/// ssh on a wired device. Each is asked through ssh, without a password, where sparkbench must be installed. Nothing is changed there.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  sparkbench nodes --hosts spark-1,spark-2\n  \
+    sparkbench nodes --hostfile hosts --link 192.168.177.0/24\n  \
+    sparkbench nodes --discover --write-hosts hosts\n  \
+    sparkbench nodes --hostfile hosts --json | jq '.nodes[] | .about.driver'\n\n\
+    Exit codes: 0 all were reached, 2 usage, 3 one was not reached or is of another version, 5 a file could not be read or written.")]
+pub struct Nodes {
+    /// Names or addresses, with commas
+    #[arg(long, value_name = "HOST,...", group = "source")]
+    hosts: Option<String>,
+    /// File with one host a line, as Open MPI reads it
+    #[arg(long, value_name = "FILE", group = "source")]
+    hostfile: Option<PathBuf>,
+    /// Ask Avahi which machines offer ssh on a wired device
+    #[arg(long, group = "source")]
+    discover: bool,
+    /// Device on which machines are discovered, e.g. enp1s0f1np1 [default: every wired one]
+    #[arg(long, value_name = "DEVICE", requires = "discover")]
+    device: Option<String>,
+    /// Addresses of the fast link, e.g. 192.168.177.0/24: its device is shown [default: the device that ssh came in by]
+    #[arg(long, value_name = "RANGE")]
+    link: Option<Range>,
+    /// Write the machines that were reached into a hosts file for mpirun
+    #[arg(long, value_name = "FILE")]
+    write_hosts: Option<PathBuf>,
+    /// Where sparkbench lies on the machines
+    #[arg(long, value_name = "PATH", default_value = "sparkbench")]
+    program: String,
+    /// How machines are reached: words before the name
+    #[arg(long, value_name = "COMMAND", default_value = "ssh -o BatchMode=yes -o ConnectTimeout=5")]
+    ssh: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Version of what `--json` prints.
+const SCHEMA: &str = "sparkbench.nodes/1";
+/// How long Avahi listens.
+const LISTEN: Duration = Duration::from_secs(20);
+/// Devices without a wire, and those of containers: no link of a cluster.
+const NOT_WIRED: &[&str] = &["wl", "docker", "br-", "veth", "tailscale", "wg", "tun"];
+
+/// Runs the verb.
+///
+/// # Errors
+/// Of usage without a list of machines, of pre-flight when one does not answer.
+pub fn run(args: &Nodes, talk: &Talk) -> Result<Outcome, Error> {
+    let host: Arc<dyn Host> = Arc::new(Machine::new()?);
+    let entries = entries(args, host.as_ref())?;
+    if entries.is_empty() {
+        return Err(Error::new(Kind::Preflight, "no machine is listed").hint(
+            "with --discover each machine must run avahi-daemon and offer ssh; else name them: --hosts spark-1,spark-2",
+        ));
+    }
+    let own = about(&host);
+    let addresses = own.links.iter().flat_map(|link| link.addresses.clone());
+    let asked = Asked {
+        ssh: args.ssh.split_whitespace().map(str::to_owned).collect(),
+        program: args.program.clone(),
+        own: addresses.chain([own.host.clone(), "localhost".to_owned(), "127.0.0.1".to_owned()]).collect(),
+        own_program: host.own_program().map_or_else(|_| args.program.clone(), |path| path.display().to_string()),
+    };
+    let bar = talk.spinner();
+    bar.set_message(format!("asking {} machines", entries.len()));
+    let nodes = ask_all(&entries, &asked);
+    bar.finish_and_clear();
+    if args.json {
+        print(&format!("{:#}\n", as_json(&nodes, args.link.as_ref())))?;
+    } else {
+        print(&table(&nodes, args.link.as_ref()))?;
+    }
+    if let Some(path) = &args.write_hosts {
+        write_hosts(path, &nodes, args.link.as_ref(), talk)?;
+    }
+    verdict(&nodes, &own.version)
+}
+
+/// Which machines there are.
+fn entries(args: &Nodes, host: &dyn Host) -> Result<Vec<Entry>, Error> {
+    if let Some(text) = &args.hosts {
+        return Ok(list::names(text));
+    }
+    if let Some(path) = &args.hostfile {
+        let text = std::fs::read_to_string(path)
+            .map_err(|cause| Error::archive(format!("cannot read '{}'", path.display())).because(cause))?;
+        return list::hosts_file(&text);
+    }
+    if args.discover {
+        let words = ["avahi-browse", "--parsable", "--resolve", "--terminate", "_ssh._tcp"];
+        let text = printed(host, &words, "install avahi-utils, or name the machines: --hosts spark-1,spark-2")?;
+        let wanted = |device: &str| match &args.device {
+            Some(wanted) => device == wanted,
+            None => device != "lo" && !NOT_WIRED.iter().any(|start| device.starts_with(start)),
+        };
+        return Ok(list::avahi(&text, &wanted));
+    }
+    match host.variable("SLURM_JOB_NODELIST") {
+        Some(nodes) => {
+            let hint = "name the machines: --hosts spark-1,spark-2";
+            Ok(list::slurm(&printed(host, &["scontrol", "show", "hostnames", &nodes], hint)?))
+        }
+        None => Err(Error::usage("nothing says which machines there are")
+            .hint("--hosts spark-1,spark-2, --hostfile FILE, or --discover")),
+    }
+}
+
+/// What a program prints.
+fn printed(host: &dyn Host, words: &[&str], hint: &str) -> Result<String, Error> {
+    let program = words.first().copied().unwrap_or_default();
+    let failed = |why: String| Error::new(Kind::Preflight, format!("'{program}' fails: {why}")).hint(hint);
+    let question = Question::new(words.iter().copied()).within(LISTEN);
+    match host.ask(&question) {
+        Ok(answer) if answer.ok() => Ok(answer.text()),
+        Ok(answer) => Err(failed(answer.complaint())),
+        Err(cause) => Err(failed(cause.to_string())),
+    }
+}
+
+const COLUMNS: [&str; 8] = ["machine", "address", "GPU", "driver", "memory", "version", "link", "clock"];
+
+/// A line each; what is wrong with one stands behind its name.
+fn table(nodes: &[Node], fast: Option<&Range>) -> String {
+    let unknown = || "-".to_owned();
+    let rows: Vec<Vec<String>> = nodes
+        .iter()
+        .map(|node| match &node.about {
+            Err(_) => vec![node.entry.name.clone().unwrap_or_else(unknown), node.entry.host.clone()],
+            Ok(about) => {
+                let gpu = about.gpu.clone().unwrap_or_else(|| "none".to_owned());
+                let several = about.gpus.filter(|count| *count > 1.0).map(|count| format!("{count} x "));
+                vec![
+                    about.host.clone(),
+                    node.entry.host.clone(),
+                    format!("{}{gpu}", several.unwrap_or_default()),
+                    about.driver.clone().unwrap_or_else(unknown),
+                    about.memory_gib.map_or_else(unknown, |gib| format!("{gib:.0} GiB")),
+                    about.version.clone(),
+                    about.link(&node.entry.host, fast).map_or_else(unknown, link_words),
+                    node.clock.map_or_else(
+                        || "this one".to_owned(),
+                        |clock| format!("{:+.1} ms ±{:.1}", clock.ahead_ms, clock.bound_ms),
+                    ),
+                ]
+            }
+        })
+        .collect();
+    let width = |at: usize| {
+        let cells = rows.iter().filter(|row| row.len() == COLUMNS.len()).filter_map(|row| row.get(at));
+        cells.map(|cell| cell.chars().count()).chain(COLUMNS.get(at).map(|title| title.len())).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..COLUMNS.len()).map(width).collect();
+    let mut out = String::new();
+    let mut line = |cells: &[String]| {
+        let padded: Vec<String> = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        let _ = writeln!(out, "{}", padded.join("  ").trim_end());
+    };
+    line(&COLUMNS.map(str::to_owned));
+    for (node, row) in nodes.iter().zip(&rows) {
+        match &node.about {
+            Ok(_) => line(row),
+            Err(why) => {
+                let mut row = row.clone();
+                row.push(format!("not reached: {why}"));
+                line(&row);
+            }
+        }
+    }
+    out
+}
+
+/// `enp1s0f1np1 200 Gbit/s RDMA`
+fn link_words(link: &crate::run::nodes::Link) -> String {
+    let mut words = vec![link.device.clone()];
+    words.extend(
+        link.speed_mbit_s.map(|speed| {
+            if speed >= 1000.0 { format!("{} Gbit/s", speed / 1000.0) } else { format!("{speed} Mbit/s") }
+        }),
+    );
+    words.extend(link.rdma.as_ref().map(|_| "RDMA".to_owned()));
+    words.join(" ")
+}
+
+fn as_json(nodes: &[Node], fast: Option<&Range>) -> Value {
+    let nodes: Vec<Value> = nodes
+        .iter()
+        .map(|node| {
+            let link = node.about.as_ref().ok().and_then(|about| about.link(&node.entry.host, fast));
+            json!({
+                "host": node.entry.host, "slots": node.entry.slots, "name": node.entry.name,
+                "reached": node.about.is_ok(), "error": node.about.as_ref().err(), "about": node.about.as_ref().ok(),
+                "link": link, "clock": node.clock,
+            })
+        })
+        .collect();
+    json!({ "schema": SCHEMA, "nodes": nodes })
+}
+
+/// Those that were reached, by their address on the fast link where one is named.
+fn write_hosts(path: &PathBuf, nodes: &[Node], fast: Option<&Range>, talk: &Talk) -> Result<(), Error> {
+    let reached = nodes.iter().filter_map(|node| {
+        let about = node.about.as_ref().ok()?;
+        let on_link = |range: &Range| {
+            about.link(&node.entry.host, fast)?.addresses.iter().find(|address| range.holds(address)).cloned()
+        };
+        let host = fast.and_then(on_link).unwrap_or_else(|| node.entry.host.clone());
+        Some(Entry { host, ..node.entry.clone() })
+    });
+    let reached: Vec<Entry> = reached.collect();
+    std::fs::write(path, list::written(&reached))
+        .map_err(|cause| Error::archive(format!("cannot write '{}'", path.display())).because(cause))?;
+    talk.say(&format!("{} machines written to {}", reached.len(), path.display()));
+    Ok(())
+}
+
+fn verdict(nodes: &[Node], own_version: &str) -> Result<Outcome, Error> {
+    let missing = nodes.iter().filter(|node| node.about.is_err()).count();
+    if missing > 0 {
+        return Err(Error::new(Kind::Preflight, format!("{missing} of {} machines were not reached", nodes.len()))
+            .hint("ssh must get in without a password (ssh-copy-id), and sparkbench be in its PATH there, or --program PATH"));
+    }
+    let other = nodes.iter().find_map(|node| {
+        let about = node.about.as_ref().ok()?;
+        (about.version != own_version).then(|| format!("{} has version {}", about.host, about.version))
+    });
+    match other {
+        Some(other) => Err(Error::new(Kind::Preflight, format!("{other}, this machine has {own_version}"))
+            .hint("one load needs one version on all machines")),
+        None => Ok(Outcome::Done),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::nodes::about::Offset;
+    use crate::run::nodes::{About, Link};
+
+    #[test]
+    fn the_table_has_a_line_a_machine_and_says_why_one_is_missing() {
+        let about = About {
+            host: "spark-a".into(),
+            version: "0.1.0".into(),
+            gpu: Some("NVIDIA GB10".into()),
+            driver: Some("580.95".into()),
+            memory_gib: Some(119.7),
+            links: vec![Link {
+                device: "enp1s0f1np1".into(),
+                addresses: vec!["169.254.1.2".into()],
+                speed_mbit_s: Some(200_000.0),
+                rdma: Some("rocep1s0f1".into()),
+                ..Link::default()
+            }],
+            ..About::default()
+        };
+        let entry = |host: &str| list::names(host).remove(0);
+        let nodes = [
+            Node {
+                entry: entry("169.254.1.2"),
+                about: Ok(about),
+                clock: Some(Offset { ahead_ms: -0.34, bound_ms: 0.21 }),
+            },
+            Node { entry: entry("169.254.1.3"), about: Err("Permission denied (publickey).".into()), clock: None },
+        ];
+        let lines = table(&nodes, None);
+        let lines: Vec<&str> = lines.lines().collect();
+        assert_eq!(
+            lines[1],
+            "spark-a  169.254.1.2  NVIDIA GB10  580.95  120 GiB  0.1.0    enp1s0f1np1 200 Gbit/s RDMA  -0.3 ms ±0.2"
+        );
+        assert_eq!(lines[2], "-        169.254.1.3  not reached: Permission denied (publickey).");
+        assert!(verdict(&nodes, "0.1.0").is_err());
+        assert!(verdict(&nodes[..1], "0.2.0").unwrap_err().to_string().contains("has version 0.1.0"));
+        assert!(verdict(&nodes[..1], "0.1.0").is_ok());
+    }
+}

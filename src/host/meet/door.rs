@@ -1,0 +1,215 @@
+//! Rank 0's side: who comes in.
+//!
+//! In:  an address, the secret, how many there are.  Out: [`Door`]: what is said to each of the others.
+//! Not here: a connection that stands (see `converse`).
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use ring::rand::{SecureRandom as _, SystemRandom};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, oneshot};
+use tokio::time::timeout;
+
+use super::converse::{Keys, Out, Outbox, converse, thread};
+use super::frame::{DRAWN, Frame, Greeting, MAGIC, Secret, Side, TAG};
+use super::{Ear, Event, GREETING};
+use crate::error::{Error, Kind};
+
+/// Greetings under way at a time: others wait before they are accepted.
+const GREETINGS: usize = 64;
+
+/// Outboxes of those who are there.
+type Boxes = Arc<Mutex<BTreeMap<u32, Outbox>>>;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Door {
+    boxes: Boxes,
+    address: SocketAddr,
+    /// Ends the thread, until it has been ended.
+    open: Mutex<Option<(oneshot::Sender<()>, JoinHandle<()>)>>,
+}
+
+/// What a greeting is held against.
+#[derive(Clone)]
+struct House {
+    secret: Secret,
+    world: u32,
+    boxes: Boxes,
+    ear: Ear,
+}
+
+impl Door {
+    /// Listens at this address and no other.
+    ///
+    /// # Errors
+    /// When the address is not this machine's, or is taken.
+    pub fn open(address: SocketAddr, secret: Secret, world: u32, ear: Ear) -> Result<Self, Error> {
+        let failed = |cause: io::Error| {
+            let taken = cause.kind() == io::ErrorKind::AddrInUse;
+            Error::new(Kind::Preflight, format!("rank 0 cannot listen at {address}"))
+                .hint(if taken {
+                    "another job listens there; give each its own port: --meet HOST:PORT"
+                } else {
+                    "--meet names an address of the machine that rank 0 runs on"
+                })
+                .because(cause)
+        };
+        let listener = std::net::TcpListener::bind(address).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let boxes = Boxes::default();
+        let house = House { secret, world, boxes: Arc::clone(&boxes), ear };
+        let (close, closed) = oneshot::channel();
+        let thread = thread("ranks", async move {
+            tokio::select! {
+                _ = closed => {}
+                () = receive(listener, house.clone()) => {}
+            }
+            // Those who are there are told the end and heard to theirs.
+            let gone = async {
+                while !house.boxes.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+                    tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+                }
+            };
+            let _ = timeout(GREETING, gone).await;
+        })
+        .map_err(failed)?;
+        Ok(Self { boxes, address, open: Mutex::new(Some((close, thread))) })
+    }
+
+    /// Where it listens.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Says something to one of them.
+    pub fn say(&self, rank: u32, value: Value) {
+        self.out(rank, Out::Frame(Frame::Said(value)));
+    }
+
+    /// Asks for the clock of one of them; the answer is an [`Event::Clock`].
+    pub fn ask_clock(&self, rank: u32) {
+        self.out(rank, Out::Clock);
+    }
+
+    fn out(&self, rank: u32, out: Out) {
+        if let Some(outbox) = self.boxes.lock().unwrap_or_else(PoisonError::into_inner).get(&rank) {
+            outbox.say(out);
+        }
+    }
+
+    /// Ends every connection when all before was sent.
+    pub fn close(&self) {
+        let Some((close, thread)) = self.open.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        for outbox in self.boxes.lock().unwrap_or_else(PoisonError::into_inner).values() {
+            outbox.say(Out::End);
+        }
+        drop(close);
+        let _ = thread.join();
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+async fn receive(listener: std::net::TcpListener, house: House) {
+    let Ok(listener) = TcpListener::from_std(listener) else { return };
+    let greetings = Arc::new(Semaphore::new(GREETINGS));
+    loop {
+        let Ok(permit) = Arc::clone(&greetings).acquire_owned().await else { return };
+        let Ok((stream, from)) = listener.accept().await else {
+            // Without descriptors: those who have some may give one back.
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            continue;
+        };
+        let house = house.clone();
+        tokio::spawn(async move {
+            let greeted = timeout(GREETING, greet(stream, &house)).await;
+            drop(permit);
+            match greeted {
+                Ok(Ok((stream, greeting))) => seat(stream, greeting, house).await,
+                Ok(Err(why)) => (house.ear)(Event::Refused(format!("{from}: {why}"))),
+                Err(_) => (house.ear)(Event::Refused(format!("{from}: it did not say who it is"))),
+            }
+        });
+    }
+}
+
+/// Both sides show that they know the secret.
+async fn greet(mut stream: TcpStream, house: &House) -> Result<(TcpStream, Greeting), String> {
+    let gone = |cause: io::Error| format!("it left in the greeting ({cause})");
+    stream.set_nodelay(true).map_err(gone)?;
+    let mut greeting = Greeting { head: drawn()?, member: [0; DRAWN], rank: 0, world: 0 };
+    stream.write_all(MAGIC).await.map_err(gone)?;
+    stream.write_all(&greeting.head).await.map_err(gone)?;
+    let mut magic = [0; MAGIC.len()];
+    stream.read_exact(&mut magic).await.map_err(gone)?;
+    if magic != *MAGIC {
+        return Err("it is no sparkbench of this version".to_owned());
+    }
+    stream.read_exact(&mut greeting.member).await.map_err(gone)?;
+    greeting.rank = stream.read_u32().await.map_err(gone)?;
+    greeting.world = stream.read_u32().await.map_err(gone)?;
+    let mut proof = [0; TAG];
+    stream.read_exact(&mut proof).await.map_err(gone)?;
+    if !greeting.holds(&house.secret, Side::Member, &proof) {
+        return Err("it does not know the token".to_owned());
+    }
+    stream.write_all(greeting.proof(&house.secret, Side::Head).as_ref()).await.map_err(gone)?;
+    Ok((stream, greeting))
+}
+
+/// Bytes that nobody can foresee.
+pub fn drawn() -> Result<[u8; DRAWN], String> {
+    let mut bytes = [0; DRAWN];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| "the machine has no random numbers".to_owned())?;
+    Ok(bytes)
+}
+
+async fn seat(stream: TcpStream, greeting: Greeting, house: House) {
+    let rank = greeting.rank;
+    let keys =
+        Keys { ours: greeting.key(&house.secret, Side::Head), theirs: greeting.key(&house.secret, Side::Member) };
+    let (outbox, inbox) = Outbox::new();
+    let refused = {
+        let mut boxes = house.boxes.lock().unwrap_or_else(PoisonError::into_inner);
+        if greeting.world != house.world {
+            Some(format!("rank {rank} believes that there are {} ranks, and there are {}", greeting.world, house.world))
+        } else if rank == 0 || rank >= house.world {
+            Some(format!("there is no rank {rank} to join: they go from 1 to {}", house.world.saturating_sub(1)))
+        } else {
+            match boxes.entry(rank) {
+                Entry::Occupied(_) => Some(format!("rank {rank} is there already")),
+                Entry::Vacant(seat) => {
+                    seat.insert(outbox.clone());
+                    None
+                }
+            }
+        }
+    };
+    if let Some(why) = refused {
+        outbox.say(Out::Frame(Frame::Said(json!({ "refused": why }))));
+        outbox.say(Out::End);
+        (house.ear)(Event::Refused(why));
+        let nobody: Ear = Arc::new(|_| ());
+        let _ = converse(stream, keys, (rank, Side::Head), inbox, nobody).await;
+        return;
+    }
+    (house.ear)(Event::Joined(rank));
+    let ended = converse(stream, keys, (rank, Side::Head), inbox, Arc::clone(&house.ear)).await;
+    house.boxes.lock().unwrap_or_else(PoisonError::into_inner).remove(&rank);
+    if let Some(why) = ended {
+        (house.ear)(Event::Left(rank, why));
+    }
+}

@@ -1,0 +1,26 @@
+//! When a part of the load begins.
+//!
+//! In:  the ranks.  Out: [`Gates`], asked by whatever sends.
+//! Not here: who decides (see `state`).
+
+use std::sync::Arc;
+
+use super::Ranks;
+use super::state::level;
+use crate::host::net::Ns;
+use crate::load::order::{Gate, Phase};
+
+/// See the module.
+pub struct Gates(Arc<Ranks>);
+
+impl Gates {
+    pub const fn new(ranks: Arc<Ranks>) -> Self {
+        Self(ranks)
+    }
+}
+
+impl Gate for Gates {
+    fn pass(&mut self, phase: Phase) -> Option<Ns> {
+        self.0.pass(level(phase))
+    }
+}

@@ -1,0 +1,147 @@
+//! The shares of all ranks put together.
+//!
+//! In:  what each rank handed in.  Out: one [`Stored`] and one set of files, as one client would have left them.
+//! Not here: figures (see `load::summary`).
+//!
+//! Files of every rank count from the same moment, each on its own clock, so their lines and blocks go together as they are. Rows have
+//! absolute times and are moved by the difference of the two origins.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+
+use super::incoming::Part;
+use super::report::{RankLine, Report};
+use super::{Ranks, Share};
+use crate::archive::manifest::REQUESTS_FILE;
+use crate::error::Error;
+use crate::host::meet::Clock;
+use crate::load::session::CONVERSATIONS_FILE;
+use crate::load::store::{Stored, chunks};
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Whole {
+    /// Every rank, in order.
+    pub lines: Vec<RankLine>,
+    /// What those said who handed something in, in order of their ranks.
+    pub reports: Vec<(u32, Report)>,
+    /// Why it is not the whole load.
+    pub broken: Option<String>,
+}
+
+impl Whole {
+    /// Of one rank alone.
+    pub fn of(share: Share, own: Report) -> Self {
+        Self { lines: Vec::new(), reports: vec![(share.rank, own)], broken: None }
+    }
+}
+
+/// Puts them together; `before` are the clocks before the load.
+pub fn merge(
+    ranks: &Ranks,
+    stored: &mut Stored,
+    folder: &Path,
+    own: Report,
+    before: &BTreeMap<u32, Clock>,
+) -> Result<Whole, Error> {
+    let mut whole = Whole::default();
+    let own_host = ranks.state.with(|inner| inner.own_host.clone());
+    whole.lines.push(line(0, own_host, &own));
+    whole.reports.push((0, own));
+    for rank in 1..ranks.share.world {
+        let Some((host, report, unable, mut incoming, after)) = ranks.state.with(|inner| {
+            let peer = inner.peers.get_mut(&rank)?;
+            let incoming = std::mem::take(&mut peer.incoming);
+            Some((peer.host.clone(), peer.report.take(), peer.unable.clone(), incoming, peer.clock))
+        }) else {
+            continue;
+        };
+        let Some(report) = report else {
+            let why = unable.unwrap_or_else(|| "it is gone".to_owned());
+            whole.lines.push(RankLine { rank, host, missing: Some(why), ..RankLine::default() });
+            continue;
+        };
+        take_in(stored, folder, &mut incoming, &report)?;
+        let clock = before.get(&rank).copied();
+        let milliseconds = |ns: f64| ns / 1e6;
+        whole.lines.push(RankLine {
+            clock_bound_ms: clock.map(|clock| milliseconds(clock.bound_ns as f64)),
+            clock_drift_ms: clock
+                .zip(after)
+                .map(|(before, after)| milliseconds((after.ahead_ns - before.ahead_ns) as f64)),
+            ..line(rank, host, &report)
+        });
+        whole.reports.push((rank, *report));
+    }
+    whole.broken = ranks.broken().or_else(|| ranks.state.with(|inner| inner.stopped.clone()));
+    Ok(whole)
+}
+
+fn line(rank: u32, host: String, report: &Report) -> RankLine {
+    RankLine {
+        rank,
+        host,
+        planned: report.planned,
+        completed: report.completed,
+        failed: report.failed,
+        cancelled: report.cancelled,
+        first_late_ms: report.first_late_ns.map(|ns| ns as f64 / 1e6),
+        client: Some(report.client.clone()),
+        ..RankLine::default()
+    }
+}
+
+fn take_in(
+    stored: &mut Stored,
+    folder: &Path,
+    incoming: &mut super::incoming::Incoming,
+    report: &Report,
+) -> Result<(), Error> {
+    let unread = |cause: io::Error| Error::archive("cannot put together what the ranks measured").because(cause);
+    if let Some(mut rows) = incoming.file(Part::Rows)? {
+        rows.rewind().map_err(unread)?;
+        let moved = stored.origin.wrapping_sub(report.origin);
+        stored.rows.take_from(&mut BufReader::with_capacity(1 << 18, rows), |at| at.wrapping_add(moved))?;
+    }
+    for (part, name) in [(Part::Requests, REQUESTS_FILE), (Part::Conversations, CONVERSATIONS_FILE)] {
+        if let Some(file) = incoming.file(part)? {
+            let mut ours = OpenOptions::new().append(true).create(true).open(folder.join(name)).map_err(unread)?;
+            append(file, &mut ours, 0).map_err(unread)?;
+        }
+    }
+    if let Some(file) = incoming.file(Part::Chunks)? {
+        stored.take_blocks(file, report.failure.is_none())?;
+    }
+    report.tally.add_to(stored);
+    Ok(())
+}
+
+/// What is in `from` behind `skipped` bytes goes to the end of `to`.
+fn append(mut from: File, to: &mut File, skipped: u64) -> io::Result<u64> {
+    from.seek(SeekFrom::Start(skipped))?;
+    io::copy(&mut from, to)
+}
+
+impl Stored {
+    /// Blocks of another rank's `chunks.sbc`, behind the own ones. `whole`: the file was written to its end.
+    fn take_blocks(&mut self, mut from: File, whole: bool) -> Result<(), Error> {
+        let unread = |cause: io::Error| Error::archive("cannot put together the chunks of the ranks").because(cause);
+        from.rewind().map_err(unread)?;
+        let head = BufReader::new(&from).read_until(b'\n', &mut Vec::new()).map_err(unread)? as u64;
+        let own = self.file.metadata().map_err(unread)?.len();
+        // The mark of the end moves back.
+        let kept = own.saturating_sub(chunks::END.len() as u64);
+        self.file.set_len(kept).map_err(unread)?;
+        self.file.seek(SeekFrom::End(0)).map_err(unread)?;
+        let length = from.metadata().map_err(unread)?.len();
+        let end = if whole { chunks::END.len() as u64 } else { 0 };
+        from.seek(SeekFrom::Start(head)).map_err(unread)?;
+        let taken = length.saturating_sub(head + end);
+        io::copy(&mut (&from).take(taken), &mut self.file).map_err(unread)?;
+        self.file.write_all(&chunks::END).map_err(unread)?;
+        self.chunk_bytes += taken;
+        Ok(())
+    }
+}

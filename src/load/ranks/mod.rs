@@ -1,0 +1,442 @@
+//! Several clients as one load: started by `mpirun`, `srun` or a cluster's scheduler, each a rank of one plan.
+//!
+//! In:  [`Place`], an address, a secret; loads as rank 0 is given them.  Out: [`Ranks`]: one plan, one start, one result.
+//! Not here: which loads there are (see `session`), connections (see `host::meet`).
+//!
+//! ```text
+//! rank 0:  call ─▶ agree ─▶ gate … gate ─▶ gather ─▶ merge        what is measured, and when each part of it begins
+//! others:  next ─▶ agree ─▶ gate … gate ─▶ hand in                the same load, their share of the plan
+//! ```
+//!
+//! Rank 0 says what is done; the others do it with their share. A part of a load (warm-up, priming, the measured part) begins when it is
+//! over everywhere what came before, at one moment that rank 0 gives on each rank's own clock. What the others saw comes to rank 0 raw:
+//! rows, lines, chunks. The figures are counted from them as from those of one client, so no percentile is ever averaged.
+//!
+//! The launcher places, starts and ends the processes. MPI itself is not linked: a barrier of it says that all have come, and not when to
+//! begin, and the library would have to be the one of the machine (docs/design/0015).
+
+mod gate;
+mod incoming;
+mod merge;
+pub mod place;
+mod report;
+mod say;
+mod state;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+pub use self::merge::Whole;
+pub use self::place::Place;
+pub use self::report::{RankLine, Report};
+use self::say::{ToHead, ToMember};
+use self::state::{Inner, OVER, State};
+use super::order::Gate;
+use super::session::Live;
+use super::settings::{Settings, Share};
+use super::store::Stored;
+use super::suite;
+use crate::error::{Error, Kind};
+use crate::host::meet::{Door, Seat, Secret};
+use crate::host::net::{Ns, Waker, now, resolve};
+
+/// How long the ranks wait for each other to come: a launcher starts some hundreds in that time.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two looks whether someone asked us to stop.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Whoever was told to stop gets so long to hand in what was measured by then, ns.
+const SETTLE_NS: Ns = 10_000_000_000;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Ranks {
+    share: Share,
+    state: Arc<State>,
+    side: Side,
+}
+
+#[derive(Debug)]
+enum Side {
+    Head(Arc<Door>),
+    Member(Seat),
+}
+
+/// The ranks that this process is one of. A process is one rank of one load for as long as it lives, as in MPI.
+static JOINED: OnceLock<Arc<Ranks>> = OnceLock::new();
+
+/// From here on sessions of this process load together with the others. Only the first call counts.
+pub fn join(ranks: Arc<Ranks>) {
+    let _ = JOINED.set(ranks);
+}
+
+/// The others, where there are any.
+pub fn joined() -> Option<Arc<Ranks>> {
+    JOINED.get().cloned()
+}
+
+/// What a load is to be, as rank 0 says it.
+#[derive(Debug)]
+pub struct Called {
+    /// Its name.
+    pub name: String,
+    /// Its settings as a table of a suite.
+    pub table: String,
+    /// [`Settings::nonce`].
+    pub nonce: u64,
+}
+
+impl Ranks {
+    /// Waits until all ranks are there: rank 0 for the others, the others for rank 0.
+    ///
+    /// # Errors
+    /// When someone does not come within [`PATIENCE`], or does not know the secret.
+    pub fn meet(
+        share: Share,
+        (host, port): (&str, u16),
+        secret: Secret,
+        own_host: &str,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Self, Error> {
+        let addresses = resolve(host, port).map_err(|cause| {
+            Error::new(Kind::Preflight, format!("the host '{host}' of rank 0 has no address"))
+                .hint("--meet names the machine of rank 0")
+                .because(cause)
+        })?;
+        let state = Arc::new(State::default());
+        if share.rank > 0 {
+            let ear = State::member_ear(&state);
+            let seat = Seat::take(addresses, secret, (share.rank, share.world), PATIENCE, ear)?;
+            let hello = ToHead::Hello { host: own_host.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
+            seat.say(hello.value());
+            return Ok(Self { share, state, side: Side::Member(seat) });
+        }
+        let Some(address) = addresses.first() else {
+            return Err(Error::new(Kind::Preflight, format!("the host '{host}' of rank 0 has no address")));
+        };
+        let door = Arc::new(Door::open(*address, secret, share.world, State::head_ear(&state))?);
+        state.at_door(&door);
+        let ranks = Self { share, state, side: Side::Head(door) };
+        ranks.wait_for_all(own_host, interrupted)?;
+        Ok(ranks)
+    }
+
+    fn wait_for_all(&self, own_host: &str, interrupted: &dyn Fn() -> bool) -> Result<(), Error> {
+        self.state.with(|inner| inner.own_host = own_host.to_owned());
+        let until = now().saturating_add(u64::try_from(PATIENCE.as_nanos()).unwrap_or(u64::MAX));
+        let all = self.share.world as usize - 1;
+        let mut refused = Vec::new();
+        self.state.wait(LOOK, |inner| {
+            refused.clone_from(&inner.refused);
+            (inner.greeted() == all || inner.broken.is_some() || now() > until || interrupted()).then_some(())
+        });
+        let missing: Vec<u32> =
+            self.state.with(|inner| (1..self.share.world).filter(|rank| !inner.has_greeted(*rank)).collect());
+        if missing.is_empty() {
+            return self.same_version();
+        }
+        if interrupted() {
+            return Err(Error::new(Kind::Workload, "stopped while the ranks met"));
+        }
+        if let Some(why) = self.broken() {
+            return Err(Error::new(Kind::Workload, why));
+        }
+        let error =
+            Error::new(Kind::Preflight, format!("{} did not come within {} s", named(&missing), PATIENCE.as_secs()))
+                .hint("each rank runs the same command; see what it says on standard error");
+        Err(if refused.is_empty() { error } else { error.detail(refused.join("; ")) })
+    }
+
+    fn same_version(&self) -> Result<(), Error> {
+        let own = env!("CARGO_PKG_VERSION");
+        let other = self.state.with(|inner| {
+            let mut peers = inner.peers.iter();
+            peers.find(|(_, peer)| peer.version != own).map(|(rank, peer)| (*rank, peer.version.clone()))
+        });
+        other.map_or(Ok(()), |(rank, version)| {
+            Err(Error::new(Kind::Preflight, format!("rank {rank} is version {version}, rank 0 is {own}"))
+                .hint("one load needs one version on all machines"))
+        })
+    }
+
+    /// This process's part.
+    pub const fn share(&self) -> Share {
+        self.share
+    }
+
+    /// Whether it says what is done.
+    pub const fn is_head(&self) -> bool {
+        matches!(self.side, Side::Head(_))
+    }
+
+    /// `8 ranks: 4 on spark-a, 4 on spark-b`.
+    pub fn words(&self) -> String {
+        let mut machines: BTreeMap<String, u32> = BTreeMap::new();
+        self.state.with(|inner| {
+            let others = inner.peers.values().map(|peer| peer.host.clone());
+            others.chain([inner.own_host.clone()]).for_each(|host| *machines.entry(host).or_default() += 1);
+        });
+        let each: Vec<String> = machines.iter().map(|(host, ranks)| format!("{ranks} on {host}")).collect();
+        format!("{} ranks: {}", self.share.world, each.join(", "))
+    }
+
+    /// Why the ranks no longer are one load, if one of them is gone.
+    pub fn broken(&self) -> Option<String> {
+        self.state.with(|inner| inner.broken.clone())
+    }
+
+    /// Whether the load under way is to end now.
+    pub fn stopped(&self) -> bool {
+        self.state.with(|inner| inner.broken.is_some() || inner.stopped.is_some())
+    }
+
+    /// Rank 0: all are to do this load. Clocks are read before it.
+    ///
+    /// # Errors
+    /// When a rank is gone.
+    pub fn call(&self, name: &str, settings: &Settings, interrupted: &dyn Fn() -> bool) -> Result<(), Error> {
+        let Side::Head(door) = &self.side else { return Ok(()) };
+        let number = self.state.with(Inner::new_load);
+        self.read_clocks(door, interrupted)?;
+        let table = toml::to_string(&suite::write(settings))
+            .map_err(|cause| Error::usage("the load cannot be written down for the other ranks").because(cause))?;
+        let load = ToMember::Load { number, name: name.to_owned(), table, nonce: settings.nonce };
+        self.tell_all(door, &load);
+        Ok(())
+    }
+
+    fn read_clocks(&self, door: &Door, interrupted: &dyn Fn() -> bool) -> Result<(), Error> {
+        let ranks = self.state.with(|inner| {
+            inner.peers.values_mut().for_each(|peer| peer.clock = None);
+            inner.peers.keys().copied().collect::<Vec<_>>()
+        });
+        ranks.iter().for_each(|rank| door.ask_clock(*rank));
+        self.state.wait(LOOK, |inner| {
+            let known = inner.peers.values().all(|peer| peer.clock.is_some() || peer.gone);
+            (known || inner.broken.is_some() || interrupted()).then_some(())
+        });
+        self.broken().map_or(Ok(()), |why| Err(Error::new(Kind::Workload, why)))
+    }
+
+    /// The others: what rank 0 wants done next; nothing at the end.
+    ///
+    /// # Errors
+    /// When rank 0 is gone.
+    pub fn next(&self, interrupted: &dyn Fn() -> bool) -> Result<Option<Called>, Error> {
+        self.state.wait(LOOK, |inner| {
+            if let Some(called) = inner.called.take() {
+                return Some(Ok(Some(called)));
+            }
+            if inner.ended || interrupted() {
+                return Some(Ok(None));
+            }
+            inner.broken.clone().map(|why| Err(Error::new(Kind::Workload, why)))
+        })
+    }
+
+    /// All have made their plan and it is the same: gives the moment from which all files count, on the own clock. `digest` says what
+    /// the plan depends on; what the others hand in later lies in `folder` until then.
+    ///
+    /// # Errors
+    /// When a rank cannot do the load, has another plan, or is gone.
+    pub fn agree(
+        &self,
+        digest: &str,
+        folder: &Path,
+        waker: &Waker,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Ns, Error> {
+        self.state.with(|inner| inner.waker = Some(waker.clone()));
+        match &self.side {
+            Side::Head(door) => self.agree_as_head(door, digest, folder, interrupted),
+            Side::Member(seat) => {
+                let number = self.state.with(|inner| inner.number);
+                seat.say(ToHead::Ready { number, digest: digest.to_owned() }.value());
+                self.state.wait(LOOK, |inner| {
+                    if let Some(origin) = inner.origin {
+                        return Some(Ok(origin));
+                    }
+                    let why = inner.broken.clone().or_else(|| inner.stopped.clone());
+                    let why = why.or_else(|| interrupted().then(|| "stopped before the load began".to_owned()));
+                    why.map(|why| Err(Error::new(Kind::Workload, why)))
+                })
+            }
+        }
+    }
+
+    fn agree_as_head(
+        &self,
+        door: &Door,
+        digest: &str,
+        folder: &Path,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Ns, Error> {
+        self.state.wait(LOOK, |inner| {
+            let all = inner.peers.values().all(|peer| peer.ready.is_some() || peer.gone);
+            (all || inner.broken.is_some() || interrupted()).then_some(())
+        });
+        if let Some(why) = self.broken() {
+            return Err(Error::new(Kind::Workload, why));
+        }
+        if interrupted() {
+            return Err(Error::new(Kind::Workload, "stopped before the load began"));
+        }
+        let fault = self.state.with(|inner| {
+            inner.peers.iter().find_map(|(rank, peer)| match &peer.ready {
+                Some(Ok(theirs)) if theirs == digest => None,
+                Some(Ok(theirs)) => Some(
+                    Error::new(Kind::Workload, format!("rank {rank} on {} has another plan", peer.host))
+                        .detail(format!("rank 0: {digest}; rank {rank}: {theirs}"))
+                        .hint("files that the load names must be the same on all machines"),
+                ),
+                Some(Err(why)) => {
+                    Some(Error::new(Kind::Workload, format!("rank {rank} on {} cannot do the load: {why}", peer.host)))
+                }
+                None => None,
+            })
+        });
+        if let Some(fault) = fault {
+            return Err(fault);
+        }
+        let origin = now();
+        let there = self.state.with(|inner| {
+            inner.folder = folder.to_owned();
+            let peers = inner.peers.iter();
+            peers.map(|(rank, peer)| (*rank, peer.clock.unwrap_or_default().there(origin))).collect::<BTreeMap<_, _>>()
+        });
+        let number = self.state.with(|inner| inner.number);
+        for (rank, origin) in there {
+            door.say(rank, ToMember::Go { number, origin }.value());
+        }
+        Ok(origin)
+    }
+
+    /// When parts of the load under way begin.
+    pub fn gate(self: &Arc<Self>) -> Box<dyn Gate> {
+        Box::new(gate::Gates::new(Arc::clone(self)))
+    }
+
+    /// The moment at which the measured part began, on the own clock.
+    pub fn opened(&self) -> Option<Ns> {
+        self.state.with(|inner| inner.opened.last().copied().flatten())
+    }
+
+    /// Everything before `level` is over here. Gives the moment at which it begins, once it is known.
+    fn pass(&self, level: u8) -> Option<Ns> {
+        let (number, new) = self.state.with(|inner| (inner.number, std::mem::replace(&mut inner.level, level) < level));
+        match &self.side {
+            Side::Head(_) if new => self.state.open_what_may(),
+            Side::Member(seat) if new => seat.say(ToHead::Level { number, level }.value()),
+            _ => {}
+        }
+        self.state.with(|inner| inner.opened.get(usize::from(level)).copied().flatten())
+    }
+
+    /// Everything is over here.
+    pub fn over(&self) {
+        self.pass(OVER);
+    }
+
+    /// The others: how far the load is, for whoever watches at rank 0.
+    pub fn tell(&self, live: &Live) {
+        if let Side::Member(seat) = &self.side {
+            let number = self.state.with(|inner| inner.number);
+            seat.say(ToHead::Beat { number, beat: say::Beat::of(live) }.value());
+        }
+    }
+
+    /// Rank 0: what is seen of all ranks together, own part included.
+    pub fn together(&self, live: Live) -> Live {
+        self.state.with(|inner| inner.peers.values().fold(live, |live, peer| peer.beat.added_to(live)))
+    }
+
+    /// The load cannot be done here, or not to its end.
+    pub fn failed(&self, why: &str) {
+        let number = self.state.with(|inner| inner.number);
+        match &self.side {
+            Side::Head(door) => self.tell_all(door, &ToMember::Stop { number, why: why.to_owned() }),
+            Side::Member(seat) => seat.say(ToHead::Unable { number, why: why.to_owned() }.value()),
+        }
+    }
+
+    /// The others: what was measured here, raw, and what it adds up to.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or rank 0 is gone.
+    pub fn hand_in(&self, stored: &mut Stored, folder: &Path, report: Report) -> Result<(), Error> {
+        let Side::Member(seat) = &self.side else { return Ok(()) };
+        incoming::send(seat, stored, folder)?;
+        let number = self.state.with(|inner| inner.number);
+        let heard = seat.say_behind(ToHead::Report { number, report: Box::new(report) }.value());
+        if heard { Ok(()) } else { Err(Error::new(Kind::Workload, "rank 0 is gone")) }
+    }
+
+    /// Rank 0: waits for what the others measured, reads their clocks once more, and puts everything together. The own part is `stored`
+    /// with `own` about it; the files in `folder` become those of all.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn gather(
+        &self,
+        stored: &mut Stored,
+        folder: &Path,
+        own: Report,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Whole, Error> {
+        let Side::Head(door) = &self.side else { return Ok(Whole::of(self.share, own)) };
+        let mut until = None;
+        self.state.wait(LOOK, |inner| {
+            let all = inner.peers.values().all(|peer| peer.report.is_some() || peer.gone || peer.unable.is_some());
+            if interrupted() {
+                until.get_or_insert(now().saturating_add(SETTLE_NS));
+            }
+            (all || until.is_some_and(|until| now() > until)).then_some(())
+        });
+        let before = self.state.with(|inner| inner.clocks());
+        // A rank that has gone since keeps what was known of its clock.
+        let _ = self.read_clocks(door, interrupted);
+        merge::merge(self, stored, folder, own, &before)
+    }
+
+    /// Rank 0: ends the load under way everywhere, because someone asked for it.
+    pub fn stop(&self, why: &str) {
+        let new = self.state.with(|inner| inner.stopped.replace(why.to_owned()).is_none());
+        if let (Side::Head(door), true) = (&self.side, new) {
+            let number = self.state.with(|inner| inner.number);
+            self.tell_all(door, &ToMember::Stop { number, why: why.to_owned() });
+        }
+    }
+
+    fn tell_all(&self, door: &Door, message: &ToMember) {
+        let ranks: Vec<u32> = self.state.with(|inner| inner.peers.keys().copied().collect());
+        ranks.into_iter().for_each(|rank| door.say(rank, message.value()));
+    }
+
+    /// No further load: the others end too.
+    pub fn end(&self) {
+        self.state.with(|inner| inner.ended = true);
+        match &self.side {
+            Side::Head(door) => {
+                self.tell_all(door, &ToMember::End);
+                door.close();
+            }
+            Side::Member(seat) => seat.leave(),
+        }
+    }
+}
+
+/// `rank 3`, `ranks 3, 5 and 7`, or the first few of many.
+fn named(ranks: &[u32]) -> String {
+    const SHOWN: usize = 8;
+    let shown: Vec<String> = ranks.iter().take(SHOWN).map(u32::to_string).collect();
+    match (shown.as_slice(), ranks.len().saturating_sub(SHOWN)) {
+        ([one], 0) => format!("rank {one}"),
+        ([all @ .., last], 0) => format!("ranks {} and {last}", all.join(", ")),
+        (some, more) => format!("ranks {} and {more} more", some.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

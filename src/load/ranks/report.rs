@@ -1,0 +1,138 @@
+//! What a rank says of its share of a load, beside the raw files.
+//!
+//! In:  the rank's own summary.  Out: [`Report`] for rank 0, [`RankLine`] for the summary of all.
+//! Not here: figures of the whole load (see `load::summary`).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::host::net::Ns;
+use crate::load::certificate::Client;
+use crate::load::chat::Figures;
+use crate::load::store::Stored;
+use crate::load::summary::Summary;
+
+/// See the module.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// From where its files count, on its own clock.
+    pub origin: Ns,
+    /// Counts of what was stored.
+    pub tally: Tally,
+    /// Measured requests of its share, where they have a number.
+    pub planned: Option<u64>,
+    /// Answered.
+    pub completed: u64,
+    /// Not answered.
+    pub failed: u64,
+    /// In flight when it was stopped.
+    pub cancelled: u64,
+    /// First measured request: sent so long after its time, ns.
+    pub first_late_ns: Option<i64>,
+    /// Its certificate.
+    pub client: Client,
+    /// Of conversations.
+    pub figures: Option<Figures>,
+    /// Why not all of it could be written.
+    pub failure: Option<String>,
+}
+
+impl Report {
+    /// Of the summary of a share.
+    pub fn of(summary: &Summary, stored: &Stored, first_late_ns: Option<i64>, failure: Option<&Error>) -> Self {
+        Self {
+            origin: stored.origin,
+            tally: Tally::of(stored),
+            planned: Some(summary.planned),
+            completed: summary.completed,
+            failed: summary.failed,
+            cancelled: summary.cancelled,
+            first_late_ns,
+            client: summary.client.clone(),
+            figures: summary.conversations.clone(),
+            failure: failure.map(Error::in_short),
+        }
+    }
+}
+
+/// What [`Stored`] counts beside its rows.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tally {
+    /// [`Stored::requests`].
+    pub requests: u64,
+    /// [`Stored::chunks`].
+    pub chunks: u64,
+    /// [`Stored::before`].
+    pub before: (u64, u64),
+    /// [`Stored::retry_after`].
+    pub retry_after: BTreeMap<String, u64>,
+    /// [`Stored::said`].
+    pub said: BTreeMap<String, u64>,
+    /// [`Stored::http`].
+    pub http: BTreeMap<u16, u64>,
+    /// [`Stored::models`].
+    pub models: BTreeMap<String, u64>,
+}
+
+impl Tally {
+    /// Of what was stored.
+    pub fn of(stored: &Stored) -> Self {
+        Self {
+            requests: stored.requests,
+            chunks: stored.chunks,
+            before: stored.before,
+            retry_after: stored.retry_after.clone(),
+            said: stored.said.clone(),
+            http: stored.http.clone(),
+            models: stored.models.clone(),
+        }
+    }
+
+    /// Adds it to what is stored here.
+    pub fn add_to(&self, stored: &mut Stored) {
+        stored.requests += self.requests;
+        stored.chunks += self.chunks;
+        stored.before.0 += self.before.0;
+        stored.before.1 += self.before.1;
+        add(&mut stored.retry_after, &self.retry_after);
+        add(&mut stored.said, &self.said);
+        add(&mut stored.http, &self.http);
+        add(&mut stored.models, &self.models);
+    }
+}
+
+fn add<K: Clone + Ord>(sum: &mut BTreeMap<K, u64>, more: &BTreeMap<K, u64>) {
+    for (word, count) in more {
+        *sum.entry(word.clone()).or_default() += count;
+    }
+}
+
+/// A rank in the summary of all: `ranks` of `sparkbench.load/1`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct RankLine {
+    /// From 0.
+    pub rank: u32,
+    /// Name of its machine.
+    pub host: String,
+    /// Measured requests of its share, where they have a number.
+    pub planned: Option<u64>,
+    /// Answered.
+    pub completed: u64,
+    /// Not answered.
+    pub failed: u64,
+    /// In flight when it was stopped.
+    pub cancelled: u64,
+    /// Its first measured request was sent so long after its time.
+    pub first_late_ms: Option<f64>,
+    /// The most by which its clock may be wrong against that of rank 0; null for rank 0.
+    pub clock_bound_ms: Option<f64>,
+    /// How much its clock went away from that of rank 0 during the load; null for rank 0.
+    pub clock_drift_ms: Option<f64>,
+    /// Why nothing of it is in the figures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+    /// Its certificate; null where it handed nothing in.
+    pub client: Option<Client>,
+}

@@ -1,0 +1,94 @@
+//! What rank 0 and the others say to each other.
+//!
+//! In:  words.  Out: JSON, and back.
+//! Not here: what follows from them.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::report::Report;
+use crate::host::net::Ns;
+use crate::load::session::Live;
+
+/// From rank 0.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ToMember {
+    /// Do this load.
+    Load { number: u64, name: String, table: String, nonce: u64 },
+    /// All have the same plan; files count from this moment of your clock.
+    Go { number: u64, origin: Ns },
+    /// This part begins at this moment of your clock.
+    Open { number: u64, level: u8, at: Ns },
+    /// End it.
+    Stop { number: u64, why: String },
+    /// There is no further load.
+    End,
+    /// You cannot be one of us.
+    #[serde(rename = "refused")]
+    Refused(String),
+}
+
+/// To rank 0.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ToHead {
+    /// Who I am.
+    Hello { host: String, version: String },
+    /// My plan is made; this is what it depends on.
+    Ready { number: u64, digest: String },
+    /// I cannot do this load, or not to its end.
+    Unable { number: u64, why: String },
+    /// What comes before this part is over here.
+    Level { number: u64, level: u8 },
+    /// How far I am.
+    Beat { number: u64, beat: Beat },
+    /// All my files were sent, and this is about them.
+    Report { number: u64, report: Box<Report> },
+}
+
+/// A load at one moment, on one rank.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Beat {
+    planned: Option<u64>,
+    ended: u64,
+    in_flight: u64,
+    failed: u64,
+    pieces_s: f64,
+    tokens_s: Option<f64>,
+}
+
+impl Beat {
+    pub fn of(live: &Live) -> Self {
+        let Live { planned, ended, in_flight, failed, pieces_s, tokens_s, .. } = *live;
+        Self { planned, ended, in_flight, failed, pieces_s, tokens_s }
+    }
+
+    /// With what another rank sees.
+    pub fn added_to(self, live: Live) -> Live {
+        Live {
+            planned: live.planned.map(|planned| planned + self.planned.unwrap_or(0)),
+            ended: live.ended + self.ended,
+            in_flight: live.in_flight + self.in_flight,
+            failed: live.failed + self.failed,
+            pieces_s: live.pieces_s + self.pieces_s,
+            tokens_s: live.tokens_s.map(|rate| rate + self.tokens_s.unwrap_or(0.0)),
+            ..live
+        }
+    }
+}
+
+impl ToMember {
+    /// As it is sent.
+    pub fn value(&self) -> Value {
+        // Plain values with plain keys cannot fail to become JSON.
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+impl ToHead {
+    /// As it is sent.
+    pub fn value(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
