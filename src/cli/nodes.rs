@@ -164,7 +164,7 @@ fn table(nodes: &[Node], fast: Option<&Range>) -> String {
                     about.link(&node.entry.host, fast).map_or_else(unknown, link_words),
                     node.clock.map_or_else(
                         || "this one".to_owned(),
-                        |clock| format!("{:+.1} ms ±{:.1}", clock.ahead_ms, clock.bound_ms),
+                        |clock| format!("{:+.2} ms ±{:.2}", clock.ahead_ms, clock.bound_ms),
                     ),
                 ]
             }
@@ -291,7 +291,7 @@ mod tests {
         let lines: Vec<&str> = lines.lines().collect();
         assert_eq!(
             lines[1],
-            "spark-a  169.254.1.2  NVIDIA GB10  580.95  120 GiB  0.1.0    enp1s0f1np1 200 Gbit/s RDMA  -0.3 ms ±0.2"
+            "spark-a  169.254.1.2  NVIDIA GB10  580.95  120 GiB  0.1.0    enp1s0f1np1 200 Gbit/s RDMA  -0.34 ms ±0.21"
         );
         assert_eq!(lines[2], "-        169.254.1.3  not reached: Permission denied (publickey).");
         assert!(verdict(&nodes, "0.1.0").is_err());

@@ -85,7 +85,9 @@ fn piece(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Result<Pi
             model_id: model,
             model_served: served(root),
             requests: completed.zip(failed).map(|(completed, failed)| (completed + failed) as f64),
-            batch: figure_at(root, &["settings", "concurrency"]),
+            // Of conversations each client has one turn in flight; what stood beside it as concurrency was once a default.
+            batch: figure_at(root, &["settings", "num_clients"])
+                .or_else(|| figure_at(root, &["settings", "concurrency"])),
             // The setting, where there is one: what came of it may differ from run to run.
             isl: length("isl"),
             osl: length("osl"),

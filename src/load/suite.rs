@@ -111,6 +111,10 @@ pub fn read(keys: &mut Reader<'_>, folder: &Path) -> Vec<Planned> {
         );
     }
     let (Some(shapes), Some(work)) = (shapes, work) else { return Vec::new() };
+    let shapes = match &work {
+        Work::Conversations(chat) => vec![(String::new(), clients(keys, &shapes, chat.clients))],
+        _ => shapes,
+    };
     settings.work = work;
     set.planned(keys, shapes, &settings, seed.is_some())
 }
@@ -201,6 +205,18 @@ fn shapes(keys: &mut Reader<'_>, folder: &Path) -> Option<Vec<(String, Shape)>> 
             None
         }
     }
+}
+
+/// The shape of conversations: each client waits for its answer, so it is a closed loop of as many.
+fn clients(keys: &mut Reader<'_>, shapes: &[(String, Shape)], clients: u32) -> Shape {
+    let shape = Shape::Closed { concurrency: clients };
+    for key in ["concurrency", "rate", "trace"] {
+        if keys.has(key) && !matches!(shapes, [(_, given)] if *given == shape) {
+            let why = "does not go with conversations, whose clients say what is sent when";
+            keys.fault(key, why, "num_clients of the conversations says how many send at a time; leave this out");
+        }
+    }
+    shape
 }
 
 fn ramp(keys: &mut Reader<'_>) -> Option<Ramp> {

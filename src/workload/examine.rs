@@ -7,12 +7,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Read as _;
+use std::io::BufReader;
 use std::path::Path;
 
 use super::expect::{Expect, ReportSetting};
 use super::{Outcome, WORK_FOLDER};
-use crate::archive::WHOLE_LIMIT;
 use crate::archive::manifest::{CheckWire, SeenWire};
 use crate::ingest::reports::{self, Part, Report};
 use crate::model::Metric;
@@ -72,14 +71,14 @@ impl Outcome {
                 continue;
             }
             let wire = setting.wire();
-            let mut bytes = Vec::new();
-            // One byte above the limit is enough for the parser to refuse it.
-            let taken = fs::File::open(&path).and_then(|file| file.take(WHOLE_LIMIT + 1).read_to_end(&mut bytes));
-            if let Err(cause) = taken {
-                self.faults.push(format!("the report '{}' cannot be read: {cause}", setting.path));
-                continue;
-            }
-            match reports::report(&setting.path, &bytes, &wire) {
+            let mut file = match fs::File::open(&path) {
+                Ok(file) => BufReader::new(file),
+                Err(cause) => {
+                    self.faults.push(format!("the report '{}' cannot be read: {cause}", setting.path));
+                    continue;
+                }
+            };
+            match reports::report_from(&setting.path, meta.len(), &mut file, &wire) {
                 Ok(report) => {
                     self.left_out(setting, &report);
                     self.reports.push(wire);
@@ -312,4 +311,33 @@ fn far_off(part: Option<&str>, metric: &str, values: &[f64]) -> Option<String> {
         outlier::MODIFIED_Z,
         places.join(", ")
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn every_request_of_a_long_load_counts_however_large_its_file_is() {
+        let folder = std::env::temp_dir().join(format!("sparkbench-examine-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let mut file = std::io::BufWriter::new(fs::File::create(folder.join("requests.jsonl")).unwrap());
+        // Long lines, so that few of them make more than what is ever held whole.
+        let (lines, filler) = (300, "x".repeat(500_000));
+        for index in 0..lines {
+            let times = r#""phase":"measured","sent_s":1.0,"first_token_s":1.5,"last_token_s":2.0,"output_tokens":3,"status":"ok""#;
+            writeln!(file, r#"{{"index":{index},{times},"request_id":"{filler}"}}"#).unwrap();
+        }
+        drop(file);
+        assert!(fs::metadata(folder.join("requests.jsonl")).unwrap().len() > crate::archive::WHOLE_LIMIT);
+        let setting = ReportSetting { required: true, ..ReportSetting::inside("requests.jsonl", "requests") };
+        let setting = ReportSetting { path: "requests.jsonl".to_owned(), ..setting };
+        let mut outcome = Outcome::default();
+        let read = outcome.read(&folder, &[setting]);
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!((outcome.faults, outcome.seen.requests), (Vec::<String>::new(), Some(f64::from(lines))));
+        assert_eq!(read.len(), 1);
+    }
 }

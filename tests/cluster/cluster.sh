@@ -48,6 +48,8 @@ END
     ip link add "$bridge" type bridge
     ip addr add "10.77.$net.254/24" dev "$bridge"
     ip link set "$bridge" up
+    # Docker has the kernel drop what goes from one port of a bridge to another, unless it is allowed.
+    if command -v iptables >/dev/null; then iptables -I FORWARD -i "$bridge" -o "$bridge" -j ACCEPT; fi
     : >"$folder/hosts"
     : >"$folder/pids"
     for k in $(seq "$count"); do
@@ -81,9 +83,11 @@ cut)
 down)
     for space in $(ip netns list | awk '{ print $1 }' | grep "^$name-[0-9]*$" || true); do
         ip netns pids "$space" | xargs -r kill -KILL 2>/dev/null || true
+        ip link del "$name-v${space#"$name"-}" 2>/dev/null || true
         ip netns del "$space" || true
     done
     ip link del "$bridge" 2>/dev/null || true
+    if command -v iptables >/dev/null; then iptables -D FORWARD -i "$bridge" -o "$bridge" -j ACCEPT 2>/dev/null || true; fi
     ;;
 *)
     sed -n '2,12p' "$0" >&2

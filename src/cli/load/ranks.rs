@@ -45,7 +45,7 @@ pub fn meet(place: &Place, args: &LoadArgs, host: &Arc<dyn Host>, talk: &Talk) -
     let own = host.read(Path::new("/proc/sys/kernel/hostname")).unwrap_or_default();
     let ranks = Ranks::meet(place.share, (&at, port), secret, own.trim(), &|| host.interrupted())?;
     if ranks.is_head() {
-        talk.say(&format!("{} make one load: {}", place.launcher, ranks.words()));
+        talk.say(&format!("one load of {} (started by {})", ranks.words(), place.launcher));
     }
     Ok(Arc::new(ranks))
 }

@@ -15,6 +15,7 @@ mod trtllm_json;
 mod trtllm_requests;
 
 use std::collections::BTreeMap;
+use std::io::BufRead;
 
 use super::{Format, Parsed, Piece, Record, SourceFile, Standing, log, requests};
 use crate::archive::manifest::{ReportWire, SeenWire};
@@ -251,7 +252,15 @@ impl From<Parsed> for Report {
 /// As [`parse`].
 pub fn report(path: &str, bytes: &[u8], entry: &ReportWire) -> Result<Report, Error> {
     let mut input = bytes;
-    parse(&mut SourceFile::new(path, bytes.len() as u64, &mut input), entry).map(Report::from)
+    report_from(path, bytes.len() as u64, &mut input, entry)
+}
+
+/// As [`report`], of a file of so many bytes behind a reader: one with a line a request may be of any size.
+///
+/// # Errors
+/// As [`parse`].
+pub fn report_from(path: &str, bytes: u64, input: &mut dyn BufRead, entry: &ReportWire) -> Result<Report, Error> {
+    parse(&mut SourceFile::new(path, bytes, input), entry).map(Report::from)
 }
 
 fn seen(setup: Setup) -> SeenWire {

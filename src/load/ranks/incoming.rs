@@ -109,7 +109,7 @@ pub fn send(seat: &Seat, stored: &mut Stored, folder: &Path) -> Result<(), Error
     Ok(())
 }
 
-/// Each write is a piece.
+/// Each write is a piece, of a bounded length.
 struct Pieces<'a> {
     seat: &'a Seat,
     part: Part,
@@ -117,6 +117,8 @@ struct Pieces<'a> {
 
 impl Write for Pieces<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // What does not fit into a message is taken the next time.
+        let bytes = bytes.get(..PIECE).unwrap_or(bytes);
         let mut piece = Vec::with_capacity(bytes.len() + 1);
         piece.push(self.part as u8);
         piece.extend_from_slice(bytes);

@@ -316,7 +316,8 @@ fn count_all(
     }
     if let Some(why) = &whole.broken {
         summary.valid = false;
-        summary.invalid_because.push(why.clone());
+        // What was cancelled was cancelled for this.
+        summary.invalid_because.insert(0, why.clone());
     }
     summary.ranks = whole.lines;
     Ok((summary, window_s))

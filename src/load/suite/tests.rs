@@ -107,6 +107,7 @@ fn conversations_go_by_the_names_of_the_known_scripts() {
          max_num_requests = 100\nmax_turns = 6\nwarmup_step = true\nlimit_min_tokens = 8\nlimit_max_tokens = 64\n\
          conversation_sampling = 'random'\nprint_content = true\nearly_stop = true\nrecorded_answers = true\nturns = '3-5'\nisl = 100\ncommon_prefix = 512\nown_prefix = '10-20'",
     );
+    assert_eq!(planned[0].settings.shape, Shape::Closed { concurrency: 4 }, "each client has one turn in flight");
     let Work::Conversations(found) = &planned[0].settings.work else { panic!("conversations were asked for") };
     let expected = Conversations {
         input: ConversationInput::Synthetic,
@@ -215,6 +216,8 @@ fn sets_that_contradict_other_keys_are_faults() {
         ("matrix = 'huge'", "matrix"),
         ("saturation = true\ntrace = 'Cargo.toml'", "saturation"),
         ("saturation = true\nconversations = { num_clients = 2 }", "saturation"),
+        ("concurrency = 4\nconversations = { num_clients = 2 }", "concurrency"),
+        ("rate = 4\nconversations = {}", "rate"),
     ] {
         let (planned, faults) = table(text);
         assert!(faults.iter().any(|fault| fault.contains(key)), "{text}: {faults:?} {planned:?}");
