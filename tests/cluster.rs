@@ -165,6 +165,32 @@ fn the_machines_of_a_cluster_are_listed_and_written_down() {
 }
 
 #[test]
+fn the_link_between_two_machines_is_measured_each_way() {
+    let Some(cluster) = Cluster::new("link", 2) else { return };
+    let hosts = cluster.at("hosts").display().to_string();
+    let ssh = cluster.ssh();
+    let shared = ["link-probe", "--hostfile", &hosts, "--ssh", &ssh, "--program", PROGRAM];
+    let more = ["--seconds", "0.5", "--streams", "1,2", "--json"];
+    let probed = run_in(cluster.folder.path(), &[&shared[..], &more].concat(), &[]).expect(0);
+    let found: Value = serde_json::from_str(&probed.out).unwrap();
+    let ways = found["ways"].as_array().unwrap();
+    assert_eq!(ways.len(), 2);
+    for way in ways {
+        let rtt = way["measured"]["rtt_p50_us"].as_f64().unwrap();
+        assert!(rtt > 1.0 && rtt < 20_000.0, "{way}");
+        let carried = way["measured"]["bandwidth"].as_array().unwrap();
+        assert_eq!(carried.len(), 2);
+        assert!(carried.iter().all(|one| one["gbit_s"].as_f64().unwrap() > 0.001), "{way}");
+    }
+    let range = cluster.own().replace(".254", ".0/24");
+    let link = ["--link", range.as_str(), "--seconds", "0.2", "--streams", "1"];
+    let table = run_in(cluster.folder.path(), &[&shared[..], &link].concat(), &[]).expect(0);
+    assert!(table.out.contains("link-1") && table.out.contains("Gbit/s"), "{}", table.out);
+    let none = ["--link", "192.0.2.0/24"];
+    run_in(cluster.folder.path(), &[&shared[..], &none].concat(), &[]).expect(3).complains(&["--link names the range"]);
+}
+
+#[test]
 fn mpirun_over_two_machines_is_one_load() {
     let Some(cluster) = Cluster::new("mpi", 2) else { return };
     let running = cluster.server();

@@ -147,6 +147,31 @@ fn what_the_ranks_saw_lies_in_one_archive() {
 }
 
 #[test]
+#[cfg(feature = "analyse")]
+fn shares_of_clients_that_loaded_apart_are_put_together_by_the_analysis() {
+    let folder = Folder::new("ranks-apart");
+    let running = server(5);
+    let apart = |rank: &str, archive: &str, seed: &str| {
+        let options = ["--concurrency", "4", "--requests", "41", "--warmup", "3", "--seed", seed];
+        let which = ["--rank", rank, "--world", "2", "--archive", archive];
+        run_in(folder.path(), &load(&running, &[&options[..], &which].concat()), &[]).expect(0)
+    };
+    apart("0", "all/a", "1");
+    apart("1", "all/b", "1");
+    let analysed = run_in(folder.path(), &["analyse", "all", "--site", "s", "--resamples", "999"], &[]).expect(0);
+    let analysis = json(&std::fs::read_to_string(folder.path().join("s/data/analysis.json")).unwrap());
+    let runs = analysis["runs"].as_array().unwrap();
+    assert_eq!((runs.len(), &runs[0]["setup"]["requests"]), (1, &Value::from(41.0)), "{}", analysed.err);
+    assert_eq!((analysis["campaigns"].as_array().unwrap().len(), &runs[0]["status"]), (1, &Value::from("done")));
+    // A share of another plan is no share of this one.
+    apart("1", "other/b", "2");
+    std::fs::rename(folder.path().join("all/a"), folder.path().join("other/a")).unwrap();
+    let analysed = run_in(folder.path(), &["analyse", "other", "--site", "t", "--resamples", "999"], &[]).expect(0);
+    analysed.complains(&["one client's share of a load by 2"]);
+    running.stop().unwrap();
+}
+
+#[test]
 fn an_open_loop_and_conversations_are_shared_too() {
     let folder = Folder::new("ranks-open");
     let running = server(2);

@@ -122,8 +122,7 @@ fn every_command_and_option_that_the_program_recommends_is_in_the_help() {
         let own = match stem {
             "load_chat" => Some("load"),
             _ if name.starts_with("load/") => Some("load"),
-            "gpu_probe" => Some("gpu-probe"),
-            _ => helps.keys().map(String::as_str).find(|verb| *verb == stem),
+            _ => helps.keys().map(String::as_str).find(|verb| verb.replace('-', "_") == stem),
         };
         for text in advice::texts(&std::fs::read_to_string(&file).unwrap()) {
             let mut spoken_for = Vec::new();

@@ -30,6 +30,8 @@ pub mod inspect;
 #[cfg(feature = "analyse")]
 pub mod intake;
 #[cfg(all(feature = "collect", target_os = "linux"))]
+pub mod link_probe;
+#[cfg(all(feature = "collect", target_os = "linux"))]
 pub mod load;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 pub mod load_chat;
@@ -117,6 +119,8 @@ enum Verb {
     #[cfg(all(feature = "collect", target_os = "linux"))]
     Nodes(nodes::Nodes),
     #[cfg(all(feature = "collect", target_os = "linux"))]
+    LinkProbe(link_probe::LinkProbe),
+    #[cfg(all(feature = "collect", target_os = "linux"))]
     Node(node::Node),
     Completions(shell::Completions),
     Man(shell::Man),
@@ -176,6 +180,8 @@ pub fn main() -> ExitCode {
         Verb::Mock(args) => mock::run(args, &talk).map(|()| Outcome::Done),
         #[cfg(all(feature = "collect", target_os = "linux"))]
         Verb::Nodes(args) => nodes::run(args, &talk),
+        #[cfg(all(feature = "collect", target_os = "linux"))]
+        Verb::LinkProbe(args) => link_probe::run(args, &talk),
         #[cfg(all(feature = "collect", target_os = "linux"))]
         Verb::Node(args) => node::run(args),
         Verb::Completions(args) => shell::completions(args, &mut Cli::command()).map(|()| Outcome::Done),

@@ -17,7 +17,7 @@ use crate::error::{Error, Kind};
 use crate::host::machine::Machine;
 use crate::host::{Host, Question};
 use crate::run::nodes::about::Range;
-use crate::run::nodes::{Asked, Entry, Node, ask_all, list};
+use crate::run::nodes::{About, Asked, Entry, Link, Node, ask_all, list};
 
 /// List the machines of a cluster: reachable, GPU, driver, memory, version, link and clock of each
 ///
@@ -30,6 +30,19 @@ use crate::run::nodes::{Asked, Entry, Node, ask_all, list};
     sparkbench nodes --hostfile hosts --json | jq '.nodes[] | .about.driver'\n\n\
     Exit codes: 0 all were reached, 2 usage, 3 one was not reached or is of another version, 5 a file could not be read or written.")]
 pub struct Nodes {
+    #[command(flatten)]
+    machines: Machines,
+    /// Write the machines that were reached into a hosts file for mpirun
+    #[arg(long, value_name = "FILE")]
+    write_hosts: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Which machines, and how they are reached.
+#[derive(Debug, clap::Args)]
+pub struct Machines {
     /// Names or addresses, with commas
     #[arg(long, value_name = "HOST,...", group = "source")]
     hosts: Option<String>,
@@ -42,21 +55,15 @@ pub struct Nodes {
     /// Device on which machines are discovered, e.g. enp1s0f1np1 [default: every wired one]
     #[arg(long, value_name = "DEVICE", requires = "discover")]
     device: Option<String>,
-    /// Addresses of the fast link, e.g. 192.168.177.0/24: its device is shown [default: the device that ssh came in by]
+    /// Addresses of the fast link, e.g. 192.168.177.0/24 [default: the device that ssh comes in by]
     #[arg(long, value_name = "RANGE")]
-    link: Option<Range>,
-    /// Write the machines that were reached into a hosts file for mpirun
-    #[arg(long, value_name = "FILE")]
-    write_hosts: Option<PathBuf>,
+    pub link: Option<Range>,
     /// Where sparkbench lies on the machines
     #[arg(long, value_name = "PATH", default_value = "sparkbench")]
     program: String,
     /// How machines are reached: words before the name
     #[arg(long, value_name = "COMMAND", default_value = "ssh -o BatchMode=yes -o ConnectTimeout=5")]
     ssh: String,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// Version of what `--json` prints.
@@ -72,61 +79,76 @@ const NOT_WIRED: &[&str] = &["wl", "docker", "br-", "veth", "tailscale", "wg", "
 /// Of usage without a list of machines, of pre-flight when one does not answer.
 pub fn run(args: &Nodes, talk: &Talk) -> Result<Outcome, Error> {
     let host: Arc<dyn Host> = Arc::new(Machine::new()?);
-    let entries = entries(args, host.as_ref())?;
-    if entries.is_empty() {
-        return Err(Error::new(Kind::Preflight, "no machine is listed").hint(
-            "with --discover each machine must run avahi-daemon and offer ssh; else name them: --hosts spark-1,spark-2",
-        ));
-    }
+    let entries = args.machines.entries(host.as_ref())?;
     let own = about(&host);
-    let addresses = own.links.iter().flat_map(|link| link.addresses.clone());
-    let asked = Asked {
-        ssh: args.ssh.split_whitespace().map(str::to_owned).collect(),
-        program: args.program.clone(),
-        own: addresses.chain([own.host.clone(), "localhost".to_owned(), "127.0.0.1".to_owned()]).collect(),
-        own_program: host.own_program().map_or_else(|_| args.program.clone(), |path| path.display().to_string()),
-    };
+    let asked = args.machines.asked(host.as_ref(), &own);
     let bar = talk.spinner();
     bar.set_message(format!("asking {} machines", entries.len()));
     let nodes = ask_all(&entries, &asked);
     bar.finish_and_clear();
     if args.json {
-        print(&format!("{:#}\n", as_json(&nodes, args.link.as_ref())))?;
+        print(&format!("{:#}\n", as_json(&nodes, args.machines.link.as_ref())))?;
     } else {
-        print(&table(&nodes, args.link.as_ref()))?;
+        print(&table(&nodes, args.machines.link.as_ref()))?;
     }
     if let Some(path) = &args.write_hosts {
-        write_hosts(path, &nodes, args.link.as_ref(), talk)?;
+        write_hosts(path, &nodes, args.machines.link.as_ref(), talk)?;
     }
     verdict(&nodes, &own.version)
 }
 
-/// Which machines there are.
-fn entries(args: &Nodes, host: &dyn Host) -> Result<Vec<Entry>, Error> {
-    if let Some(text) = &args.hosts {
-        return Ok(list::names(text));
-    }
-    if let Some(path) = &args.hostfile {
-        let text = std::fs::read_to_string(path)
-            .map_err(|cause| Error::archive(format!("cannot read '{}'", path.display())).because(cause))?;
-        return list::hosts_file(&text);
-    }
-    if args.discover {
-        let words = ["avahi-browse", "--parsable", "--resolve", "--terminate", "_ssh._tcp"];
-        let text = printed(host, &words, "install avahi-utils, or name the machines: --hosts spark-1,spark-2")?;
-        let wanted = |device: &str| match &args.device {
-            Some(wanted) => device == wanted,
-            None => device != "lo" && !NOT_WIRED.iter().any(|start| device.starts_with(start)),
-        };
-        return Ok(list::avahi(&text, &wanted));
-    }
-    match host.variable("SLURM_JOB_NODELIST") {
-        Some(nodes) => {
-            let hint = "name the machines: --hosts spark-1,spark-2";
-            Ok(list::slurm(&printed(host, &["scontrol", "show", "hostnames", &nodes], hint)?))
+impl Machines {
+    /// Which machines there are.
+    ///
+    /// # Errors
+    /// Of usage without a list, of pre-flight when it is empty.
+    pub fn entries(&self, host: &dyn Host) -> Result<Vec<Entry>, Error> {
+        let entries = self.listed(host)?;
+        if entries.is_empty() {
+            return Err(Error::new(Kind::Preflight, "no machine is listed").hint(
+                "with --discover each machine must run avahi-daemon and offer ssh; else name them: --hosts spark-1,spark-2",
+            ));
         }
-        None => Err(Error::usage("nothing says which machines there are")
-            .hint("--hosts spark-1,spark-2, --hostfile FILE, or --discover")),
+        Ok(entries)
+    }
+
+    fn listed(&self, host: &dyn Host) -> Result<Vec<Entry>, Error> {
+        if let Some(text) = &self.hosts {
+            return Ok(list::names(text));
+        }
+        if let Some(path) = &self.hostfile {
+            let text = std::fs::read_to_string(path)
+                .map_err(|cause| Error::archive(format!("cannot read '{}'", path.display())).because(cause))?;
+            return list::hosts_file(&text);
+        }
+        if self.discover {
+            let words = ["avahi-browse", "--parsable", "--resolve", "--terminate", "_ssh._tcp"];
+            let text = printed(host, &words, "install avahi-utils, or name the machines: --hosts spark-1,spark-2")?;
+            let wanted = |device: &str| match &self.device {
+                Some(wanted) => device == wanted,
+                None => device != "lo" && !NOT_WIRED.iter().any(|start| device.starts_with(start)),
+            };
+            return Ok(list::avahi(&text, &wanted));
+        }
+        match host.variable("SLURM_JOB_NODELIST") {
+            Some(nodes) => {
+                let hint = "name the machines: --hosts spark-1,spark-2";
+                Ok(list::slurm(&printed(host, &["scontrol", "show", "hostnames", &nodes], hint)?))
+            }
+            None => Err(Error::usage("nothing says which machines there are")
+                .hint("--hosts spark-1,spark-2, --hostfile FILE, or --discover")),
+        }
+    }
+
+    /// How they are asked; `own` is this machine.
+    pub fn asked(&self, host: &dyn Host, own: &About) -> Asked {
+        let addresses = own.links.iter().flat_map(|link| link.addresses.clone());
+        Asked {
+            ssh: self.ssh.split_whitespace().map(str::to_owned).collect(),
+            program: self.program.clone(),
+            own: addresses.chain([own.host.clone(), "localhost".to_owned(), "127.0.0.1".to_owned()]).collect(),
+            own_program: host.own_program().map_or_else(|_| self.program.clone(), |path| path.display().to_string()),
+        }
     }
 }
 
@@ -195,7 +217,7 @@ fn table(nodes: &[Node], fast: Option<&Range>) -> String {
 }
 
 /// `enp1s0f1np1 200 Gbit/s RDMA`
-fn link_words(link: &crate::run::nodes::Link) -> String {
+pub fn link_words(link: &Link) -> String {
     let mut words = vec![link.device.clone()];
     words.extend(
         link.speed_mbit_s.map(|speed| {
@@ -242,7 +264,9 @@ fn verdict(nodes: &[Node], own_version: &str) -> Result<Outcome, Error> {
     let missing = nodes.iter().filter(|node| node.about.is_err()).count();
     if missing > 0 {
         return Err(Error::new(Kind::Preflight, format!("{missing} of {} machines were not reached", nodes.len()))
-            .hint("ssh must get in without a password (ssh-copy-id), and sparkbench be in its PATH there, or --program PATH"));
+            .hint(
+                "ssh must get in without a password (ssh-copy-id); --program PATH says where this program lies there",
+            ));
     }
     let other = nodes.iter().find_map(|node| {
         let about = node.about.as_ref().ok()?;
@@ -259,7 +283,6 @@ fn verdict(nodes: &[Node], own_version: &str) -> Result<Outcome, Error> {
 mod tests {
     use super::*;
     use crate::run::nodes::about::Offset;
-    use crate::run::nodes::{About, Link};
 
     #[test]
     fn the_table_has_a_line_a_machine_and_says_why_one_is_missing() {

@@ -14,6 +14,7 @@ pub mod gpu;
 pub mod guard;
 pub mod hwmon;
 mod kernel;
+pub mod link;
 pub mod machine;
 pub mod meet;
 pub mod memory;

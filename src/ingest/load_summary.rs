@@ -7,7 +7,7 @@
 
 use super::at::At;
 use super::h200_ab::unknown_schema;
-use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing, json};
+use super::{About, Format, Head, Parsed, Piece, Record, Share, SourceFile, Standing, json};
 use crate::error::Error;
 use crate::model::{Extra, ExtraValue, Instant, Setup, Status, known_extra};
 
@@ -95,6 +95,7 @@ fn piece(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Result<Pi
         },
         ..Piece::default()
     };
+    piece.share = share(root, started);
     piece.status = match (completed, failed) {
         (Some(0), Some(failed)) => Some(Status::Failed(format!("all {failed} requests failed"))),
         (Some(_), Some(_)) => Some(Status::Done),
@@ -137,6 +138,14 @@ fn piece(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Result<Pi
         }
     }
     Ok(piece)
+}
+
+/// Which part of a plan it is, where a client of several loaded apart. One that met the others says how many they were and no rank.
+fn share(root: &At<'_>, started: Option<Instant>) -> Option<Share> {
+    let settings = root.get("settings")?;
+    let number = |name: &str| -> Option<u32> { u32::try_from(settings.get(name)?.whole().ok()??).ok() };
+    let plan = settings.get("plan_sha256").and_then(|at| node_text(&at).map(str::to_owned))?;
+    Some(Share { rank: number("rank")?, world: number("world").filter(|world| *world > 1)?, plan, started })
 }
 
 /// The text of a place, for as long as the document lives.

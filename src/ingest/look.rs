@@ -328,6 +328,7 @@ fn summary(path: &str, bytes: u64, input: impl BufRead, test: Option<&str>) -> L
             if let Record::Piece(piece) = record {
                 // What was asked for is in no request of its own. Without it no two cells of a matrix can be told apart.
                 let Setup { batch, isl, osl, .. } = piece.setup;
+                let share = piece.share.take();
                 let gaps =
                     std::mem::take(&mut piece.readings).into_iter().filter(|reading| reading.metric.starts_with(GAPS));
                 **piece = Piece {
@@ -335,6 +336,7 @@ fn summary(path: &str, bytes: u64, input: impl BufRead, test: Option<&str>) -> L
                     part: test.map(str::to_owned),
                     readings: gaps.collect(),
                     setup: Setup { batch, isl, osl, ..Setup::default() },
+                    share,
                     ..Piece::default()
                 };
             }

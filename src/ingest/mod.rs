@@ -298,6 +298,21 @@ pub struct Piece {
     /// What is the same in every copy of this run (a summary that repeats the runs of a sweep, a console block beside the JSON of the same
     /// run): of runs of one campaign with one mark only the fullest is kept, the others are said to be copies. Two with different starts are two.
     pub fingerprint: Option<String>,
+    /// Which part of a plan it is, where several clients loaded apart.
+    pub share: Option<Share>,
+}
+
+/// One client's part of a plan.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Share {
+    /// Number of the client, from 0.
+    pub rank: u32,
+    /// Clients in all.
+    pub world: u32,
+    /// Hash of the plan.
+    pub plan: String,
+    /// From when the times of its requests count.
+    pub started: Option<crate::model::Instant>,
 }
 
 /// What the person who asks adds to the files.

@@ -324,6 +324,16 @@ pub struct Settings {
     pub ca_file: Option<PathBuf>,
 }
 
+impl Settings {
+    /// Measured requests of this client's share, where they have a number.
+    pub fn own_requests(&self) -> Option<u64> {
+        let requests = self.requests?;
+        // As the plan goes: warm-up, priming, measured part.
+        let before = self.warmup + if self.cache == Cache::Primed { requests } else { 0 };
+        Some(self.share.first(before + requests) - self.share.first(before))
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {

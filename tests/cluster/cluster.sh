@@ -1,9 +1,9 @@
 #!/bin/sh
 # Machines of a cluster on one machine: network namespaces, each with its own name and its own sshd, on one bridge.
 #
-#   cluster.sh up FOLDER NAME COUNT [DELAY_MS]    makes NAME-1 ... NAME-COUNT; their addresses are in FOLDER/hosts
-#   cluster.sh cut FOLDER NAME NUMBER             takes the cable out of one of them
-#   cluster.sh down FOLDER NAME                   ends all of it
+#   cluster.sh up FOLDER NAME COUNT      makes NAME-1 ... NAME-COUNT; their addresses are in FOLDER/hosts
+#   cluster.sh cut FOLDER NAME NUMBER    takes the cable out of one of them
+#   cluster.sh down FOLDER NAME          ends all of it
 #
 # FOLDER/ssh_config lets ssh in without a password and without touching anyone's keys. NAME has at most eight letters, and its hash
 # chooses the network, so that two clusters do not meet. Needs root, iproute2, openssh-server and util-linux.
@@ -15,7 +15,7 @@ bridge="$name-br"
 
 case $act in
 up)
-    count=$4 delay=${5:-0}
+    count=$4
     mkdir -p "$folder" /run/sshd
     [ -e "$folder/key" ] || ssh-keygen -q -t ed25519 -N '' -f "$folder/key"
     [ -e "$folder/host_key" ] || ssh-keygen -q -t ed25519 -N '' -f "$folder/host_key"
@@ -60,7 +60,6 @@ END
         ip -n "$space" addr add "10.77.$net.$k/24" dev eth0
         ip -n "$space" link set lo up
         ip -n "$space" link set eth0 up
-        if [ "$delay" != 0 ]; then ip netns exec "$space" tc qdisc add dev eth0 root netem delay "${delay}ms"; fi
         # A name of its own: in a namespace of names.
         setsid ip netns exec "$space" unshare --uts sh -c "hostname $space && exec /usr/sbin/sshd -D -e -f '$folder/sshd_config'" \
             >"$folder/$space.log" 2>&1 &

@@ -156,7 +156,7 @@ async fn greet(mut stream: TcpStream, house: &House) -> Result<(TcpStream, Greet
     let mut magic = [0; MAGIC.len()];
     stream.read_exact(&mut magic).await.map_err(gone)?;
     if magic != *MAGIC {
-        return Err("it is no sparkbench of this version".to_owned());
+        return Err("it is no rank of this version".to_owned());
     }
     stream.read_exact(&mut greeting.member).await.map_err(gone)?;
     greeting.rank = stream.read_u32().await.map_err(gone)?;

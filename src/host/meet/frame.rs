@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::host::net::Ns;
 
 /// First word of both sides. The number goes up when an older side would no longer understand.
-pub const MAGIC: &[u8; 20] = b"sparkbench ranks 1\r\n";
+pub const MAGIC: &[u8; 20] = b"sparkbench-ranks 1\r\n";
 /// Bytes that a side draws for a connection.
 pub const DRAWN: usize = 32;
 /// Bytes of a tag.

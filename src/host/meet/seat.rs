@@ -141,7 +141,7 @@ async fn greet(
     let mut magic = [0; MAGIC.len()];
     stream.read_exact(&mut magic).await.map_err(gone)?;
     if magic != *MAGIC {
-        return Err("what listens there is no sparkbench of this version".to_owned());
+        return Err("what listens there is no rank of this version".to_owned());
     }
     let mut head = [0; DRAWN];
     stream.read_exact(&mut head).await.map_err(gone)?;

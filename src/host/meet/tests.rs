@@ -64,7 +64,7 @@ fn who_does_not_know_the_secret_stays_outside() {
     use std::io::Write as _;
     let mut other = std::net::TcpStream::connect(door.address()).unwrap();
     other.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
-    assert!(matches!(next(&at_door), Event::Refused(why) if why.contains("no sparkbench")));
+    assert!(matches!(next(&at_door), Event::Refused(why) if why.contains("no rank of this version")));
 }
 
 #[test]

@@ -37,6 +37,9 @@ pub(super) fn merge(run: &mut Piece, detail: &Piece) -> Vec<(&'static str, Strin
           device_memory_gib, model_memory_gib, start_temp_c, end_temp_c, exit_code,
           tool, tool_version, request_rate, max_model_len, memory_utilisation, kv_dtype, speculative, prefix_cache, parallel);
     // An engine that was given a folder names that folder. The collector knows which model of the suite lies there.
+    if run.share.is_none() {
+        run.share.clone_from(&detail.share);
+    }
     let folder = |name: &Option<String>| name.as_ref().is_some_and(|name| name.starts_with('/'));
     if detail.standing == Standing::Base && folder(&run.setup.model_served) && detail.setup.model_served.is_some() {
         run.setup.model_served.clone_from(&detail.setup.model_served);

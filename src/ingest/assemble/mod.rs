@@ -12,6 +12,7 @@ mod join;
 mod merge;
 mod place;
 mod server;
+mod shards;
 mod times;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -132,7 +133,8 @@ pub(super) fn assemble(
         belong.owner(number).map_or_else(|| key_of(&file.path, &run_folders), |owner| format!("{owner}/"))
     };
     let keys: Vec<String> = found.files.iter().enumerate().map(key).collect();
-    let mut drafts = join(found, pieces, &keys, &places, &mut report);
+    let drafts = join(found, pieces, &keys, &places, &mut report);
+    let mut drafts = shards::gather(drafts, &mut homes, &mut report);
     if options.arms_by_folder {
         folders::name_arms(found, &mut drafts, &mut report);
     }

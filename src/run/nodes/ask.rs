@@ -36,6 +36,12 @@ pub struct Asked {
     pub own_program: String,
 }
 
+impl Asked {
+    fn is_here(&self, entry: &Entry) -> bool {
+        self.own.contains(&entry.host)
+    }
+}
+
 /// Asks them all; what one does not answer holds nobody up for longer than that.
 pub fn ask_all(entries: &[Entry], asked: &Asked) -> Vec<Node> {
     let mut nodes = Vec::new();
@@ -57,25 +63,29 @@ pub fn ask_all(entries: &[Entry], asked: &Asked) -> Vec<Node> {
 }
 
 fn ask(entry: &Entry, asked: &Asked) -> Node {
-    let here = asked.own.contains(&entry.host);
-    let argv: Vec<String> = if here {
+    match open(entry, asked) {
+        Ok((mut there, about)) => {
+            let clock = if asked.is_here(entry) { None } else { offset(&mut there) };
+            Node { entry: entry.clone(), about: Ok(about), clock }
+        }
+        Err(why) => Node { entry: entry.clone(), about: Err(why.to_string()), clock: None },
+    }
+}
+
+/// Starts the program on a machine; it answers until what is given here is dropped.
+pub(super) fn open(entry: &Entry, asked: &Asked) -> io::Result<(Remote, About)> {
+    let argv: Vec<String> = if asked.is_here(entry) {
         vec![asked.own_program.clone(), "node".to_owned()]
     } else {
         asked.ssh.iter().cloned().chain([entry.host.clone(), asked.program.clone(), "node".to_owned()]).collect()
     };
-    let answer = || -> io::Result<(About, Option<Offset>)> {
-        let mut there = Remote::start(&argv)?;
-        let (line, _) = there.hear(LOOK)?;
-        let about: About = serde_json::from_str(&line)
-            .ok()
-            .filter(|about: &About| about.schema == SCHEMA)
-            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("it answered \"{}\"", short(&line))))?;
-        Ok((about, if here { None } else { offset(&mut there) }))
-    };
-    match answer() {
-        Ok((about, clock)) => Node { entry: entry.clone(), about: Ok(about), clock },
-        Err(why) => Node { entry: entry.clone(), about: Err(why.to_string()), clock: None },
-    }
+    let mut there = Remote::start(&argv)?;
+    let (line, _) = there.hear(LOOK)?;
+    let about: About = serde_json::from_str(&line)
+        .ok()
+        .filter(|about: &About| about.schema == SCHEMA)
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("it answered \"{}\"", short(&line))))?;
+    Ok((there, about))
 }
 
 fn short(line: &str) -> String {

@@ -8,6 +8,7 @@
 
 pub mod about;
 mod ask;
+pub mod link;
 pub mod list;
 
 pub use self::about::{About, Link};

@@ -280,7 +280,7 @@ impl Workload for Serve {
 
     fn asked(&self, cell: &Cell<'_>) -> SeenWire {
         let only = match self.loads.as_slice() {
-            [only] => only.settings.requests.filter(|_| only.settings.duration_s.is_none()),
+            [only] => only.settings.own_requests().filter(|_| only.settings.duration_s.is_none()),
             _ => None,
         };
         SeenWire {

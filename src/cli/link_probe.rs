@@ -1,0 +1,169 @@
+//! `sparkbench link-probe`: round trip and bandwidth between the machines of a cluster.
+//!
+//! In:  a list of machines.  Out: a table, or JSON; exit code 3 where a machine or a way fails.
+//! Not here: which machines (see `nodes`), the measurement (see `host::link`).
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::node::about;
+use super::nodes::{Machines, link_words};
+use super::talk::Talk;
+use super::{Outcome, print};
+use crate::error::{Error, Kind};
+use crate::host::Host;
+use crate::host::machine::Machine;
+use crate::run::nodes::link::{Settings, Way, probe};
+
+/// Measure the link between the machines of a cluster: round trip and bandwidth over TCP, each way
+///
+/// Machines are named and reached as by `sparkbench nodes`. Each way is measured by itself, one after the other: 2,000 round trips of 64
+/// bytes, then the bandwidth with one connection and with several. Bandwidth is what the other side has received. TCP on one processor
+/// core does not fill a fast link, and what RDMA would carry is not shown.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  sparkbench link-probe --hosts spark-1,spark-2\n  \
+    sparkbench link-probe --hostfile hosts --link 192.168.177.0/24 --streams 1,4,8 --seconds 5\n  \
+    sparkbench link-probe --hosts spark-1,spark-2 --json | jq '.ways[].measured.rtt_p50_us'\n\n\
+    Exit codes: 0 measured, 2 usage, 3 a machine was not reached or a way could not be measured.")]
+pub struct LinkProbe {
+    #[command(flatten)]
+    machines: Machines,
+    /// Numbers of connections at a time
+    #[arg(long, value_name = "N,...", default_value = "1,4", value_delimiter = ',')]
+    streams: Vec<usize>,
+    /// Seconds for each of them
+    #[arg(long, value_name = "S", default_value_t = 3.0)]
+    seconds: f64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Version of what `--json` prints.
+const SCHEMA: &str = "sparkbench.link-probe/1";
+/// More connections than this fill no link better.
+const STREAMS_MAX: usize = 64;
+
+/// Runs the verb.
+///
+/// # Errors
+/// Of usage, or of pre-flight when a machine is not reached or a way fails.
+pub fn run(args: &LinkProbe, talk: &Talk) -> Result<Outcome, Error> {
+    if !(args.seconds > 0.0 && args.seconds <= 600.0) {
+        return Err(Error::usage("--seconds is not above 0 and at most 600"));
+    }
+    if args.streams.iter().any(|streams| *streams == 0 || *streams > STREAMS_MAX) {
+        return Err(Error::usage(format!("--streams takes numbers from 1 to {STREAMS_MAX}")).hint("e.g. --streams 1,4"));
+    }
+    let host: Arc<dyn Host> = Arc::new(Machine::new()?);
+    let entries = args.machines.entries(host.as_ref())?;
+    if entries.len() < 2 {
+        return Err(Error::usage("a link has two ends, and one machine is named").hint("--hosts spark-1,spark-2"));
+    }
+    let asked = args.machines.asked(host.as_ref(), &about(&host));
+    let settings = Settings { fast: args.machines.link, streams: args.streams.clone(), seconds: args.seconds };
+    let bar = talk.spinner();
+    let ways = probe(&entries, &asked, &settings, &|what| {
+        bar.set_message(what.to_owned());
+        bar.tick();
+    });
+    bar.finish_and_clear();
+    let ways = ways.map_err(|(machine, why)| {
+        Error::new(Kind::Preflight, format!("{machine} was not reached: {why}"))
+            .hint("see what is wrong with each machine: sparkbench nodes, with the same options")
+    })?;
+    if args.json {
+        print(&format!("{:#}\n", json!({ "schema": SCHEMA, "ways": ways })))?;
+    } else {
+        print(&table(&ways, &args.streams))?;
+    }
+    match ways.iter().find_map(|way| Some((way, way.error.as_ref()?))) {
+        Some((way, why)) => {
+            Err(Error::new(Kind::Preflight, format!("{} to {} was not measured: {why}", way.from, way.to))
+                .hint("a firewall between the machines must let TCP through on every port"))
+        }
+        None => Ok(Outcome::Done),
+    }
+}
+
+fn table(ways: &[Way], streams: &[usize]) -> String {
+    let mut rows = vec![["from", "to", "address", "link", "round trip p50", "p99"].map(str::to_owned).to_vec()];
+    if let Some(head) = rows.first_mut() {
+        head.extend(
+            streams.iter().map(|count| if *count == 1 { "1 stream".to_owned() } else { format!("{count} streams") }),
+        );
+    }
+    for way in ways {
+        let mut row = vec![
+            way.from.clone(),
+            way.to.clone(),
+            way.address.clone(),
+            way.link.as_ref().map_or_else(|| "-".to_owned(), link_words),
+        ];
+        match &way.measured {
+            Some(found) => {
+                row.push(microseconds(found.rtt_p50_us));
+                row.push(found.rtt_p99_us.map_or_else(|| "-".to_owned(), microseconds));
+                row.extend(found.bandwidth.iter().map(|one| {
+                    let speed = way.link.as_ref().and_then(|link| link.speed_mbit_s);
+                    let share = speed.map(|speed| format!(" ({:.0} %)", one.gbit_s * 100_000.0 / speed));
+                    format!("{:.2} Gbit/s{}", one.gbit_s, share.unwrap_or_default())
+                }));
+            }
+            None => row.push("not measured".to_owned()),
+        }
+        rows.push(row);
+    }
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width =
+        |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut out = String::new();
+    for row in &rows {
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        let _ = writeln!(out, "{}", cells.join("  ").trim_end());
+    }
+    out
+}
+
+/// `46.2 µs`, or ms from a thousand of them.
+fn microseconds(us: f64) -> String {
+    if us >= 1000.0 { format!("{:.2} ms", us / 1000.0) } else { format!("{us:.1} µs") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::link::{Bandwidth, Measured};
+    use crate::run::nodes::Link;
+
+    #[test]
+    fn each_way_has_a_line_with_its_share_of_what_the_link_promises() {
+        let link = Link { device: "enp1s0f1np1".into(), speed_mbit_s: Some(200_000.0), ..Link::default() };
+        let way = |from: &str, to: &str, measured| Way {
+            from: from.into(),
+            to: to.into(),
+            address: "192.168.177.12".into(),
+            link: Some(link.clone()),
+            measured,
+            error: None,
+        };
+        let one = |streams, gbit_s| Bandwidth { streams, gbit_s, seconds: 3.0 };
+        let found = Measured {
+            trips: 2000,
+            rtt_p50_us: 46.24,
+            rtt_p99_us: Some(1200.0),
+            rtt_min_us: 40.0,
+            bandwidth: vec![one(1, 23.456), one(4, 92.0)],
+        };
+        let text = table(&[way("a", "b", Some(found)), way("b", "a", None)], &[1, 4]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[1],
+            "a     b   192.168.177.12  enp1s0f1np1 200 Gbit/s  46.2 µs         1.20 ms  23.46 Gbit/s (12 %)  92.00 Gbit/s (46 %)"
+        );
+        assert!(lines[2].ends_with("not measured"), "{text}");
+    }
+}

@@ -1,0 +1,134 @@
+//! The links between the machines of a cluster, each way.
+//!
+//! In:  [`Entry`]s, the range of the fast link.  Out: [`Way`] for each ordered pair, one after the other.
+//! Not here: the measurement itself (see `host::link`).
+
+use std::io;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::about::{About, Link, Range};
+use super::ask::open;
+use super::{Asked, Entry};
+use crate::host::link::Measured;
+use crate::host::net::resolve;
+use crate::host::remote::Remote;
+
+/// Beside what is measured a machine may take so long.
+const BESIDE: Duration = Duration::from_secs(45);
+
+/// How it is measured.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Addresses of the fast link; absent takes those that the machines are listed or reached by.
+    pub fast: Option<Range>,
+    /// Numbers of connections at a time.
+    pub streams: Vec<usize>,
+    /// For each of them, seconds.
+    pub seconds: f64,
+}
+
+/// From one machine to another.
+#[derive(Debug, Clone, Serialize)]
+pub struct Way {
+    /// Name of the machine that sends.
+    pub from: String,
+    /// Of the one that receives.
+    pub to: String,
+    /// Its address on the link.
+    pub address: String,
+    /// The receiver's device with that address.
+    pub link: Option<Link>,
+    /// What was measured.
+    pub measured: Option<Measured>,
+    /// Why nothing was.
+    pub error: Option<String>,
+}
+
+/// A machine that answers.
+struct There {
+    entry: Entry,
+    about: About,
+    remote: Remote,
+}
+
+/// Measures every way, one at a time: two at once would share what they measure. `tell` hears of each before it begins.
+///
+/// # Errors
+/// When a machine cannot be reached: its name and why.
+pub fn probe(
+    entries: &[Entry],
+    asked: &Asked,
+    settings: &Settings,
+    tell: &dyn Fn(&str),
+) -> Result<Vec<Way>, (String, String)> {
+    let mut machines = Vec::new();
+    for entry in entries {
+        let (remote, about) = open(entry, asked).map_err(|why| (entry.host.clone(), why.to_string()))?;
+        machines.push(There { entry: entry.clone(), about, remote });
+    }
+    let mut ways = Vec::new();
+    for from in 0..machines.len() {
+        for to in (0..machines.len()).filter(|to| *to != from) {
+            let Ok([sender, receiver]) = machines.get_disjoint_mut([from, to]) else { continue };
+            tell(&format!("{} to {}", sender.about.host, receiver.about.host));
+            ways.push(way(sender, receiver, settings));
+        }
+    }
+    Ok(ways)
+}
+
+fn way(from: &mut There, to: &mut There, settings: &Settings) -> Way {
+    let link = to.about.link(&to.entry.host, settings.fast.as_ref()).cloned();
+    let on_link = |range: &Range| link.as_ref()?.addresses.iter().find(|address| range.holds(address)).cloned();
+    let address = match &settings.fast {
+        Some(range) => on_link(range),
+        None => to.about.reached_at.clone().or_else(|| named(&to.entry.host)),
+    };
+    let mut way = Way {
+        from: from.about.host.clone(),
+        to: to.about.host.clone(),
+        address: address.clone().unwrap_or_default(),
+        link,
+        measured: None,
+        error: None,
+    };
+    let found = match address {
+        Some(address) => measure(from, to, &address, settings),
+        None => Err(io::Error::other("it has no address there; --link names the range of addresses of the link")),
+    };
+    match found {
+        Ok(measured) => way.measured = Some(measured),
+        Err(why) => way.error = Some(why.to_string()),
+    }
+    way
+}
+
+/// The address of a machine that was not reached by ssh, which is this one; the loopback leads nowhere.
+fn named(host: &str) -> Option<String> {
+    let found = resolve(host, 0).ok()?.into_iter().map(|address| address.ip());
+    found.filter(|address| !address.is_loopback()).map(|address| address.to_string()).next()
+}
+
+fn measure(from: &mut There, to: &mut There, address: &str, settings: &Settings) -> io::Result<Measured> {
+    let listening = question(&mut to.remote, &format!("listen {address}"), BESIDE)?;
+    let port = listening["port"].as_u64().ok_or_else(|| io::Error::other("it does not say where it listens"))?;
+    let streams: Vec<String> = settings.streams.iter().map(usize::to_string).collect();
+    let words = format!("measure {address} {port} {} {}", settings.seconds, streams.join(","));
+    let limit = BESIDE + Duration::from_secs_f64(settings.seconds * settings.streams.len() as f64);
+    let found = question(&mut from.remote, &words, limit)?;
+    serde_json::from_value(found["measured"].clone()).map_err(io::Error::other)
+}
+
+/// Says a line and hears the answer.
+fn question(remote: &mut Remote, words: &str, limit: Duration) -> io::Result<Value> {
+    remote.say(words)?;
+    let (line, _) = remote.hear(limit)?;
+    let answer: Value = serde_json::from_str(&line)?;
+    match answer["error"].as_str() {
+        Some(why) => Err(io::Error::other(why.to_owned())),
+        None => Ok(answer),
+    }
+}
