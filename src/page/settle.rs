@@ -10,15 +10,16 @@
 //! what is named is an empty one behind the table. Waiting for a whole page would be simpler, and was measured:
 //! the answer then comes up to five times later.
 
-/// How far into `main` a table may begin and still be seen in the first screen of a large window, in bytes of markup.
+/// How far into `main` a table may begin and still be seen in the first screen of a large window, in bytes of markup without drawings: a
+/// chart of a few bars has as many bytes as a page of prose.
 const FIRST_SCREEN: usize = 6_000;
 
 /// Body rows from which the script sets a filter above a table. The style keeps its place free from the first paint on, by the mark:
 /// a rule that counted the rows would move the table when the row that decides arrives.
 const MANY: usize = 13;
 
-/// How long a table may be and still be waited for: longer ones fill the screen with their first rows.
-const LONGEST: usize = 60_000;
+/// How long a table may be and still be waited for. Its rows are alike, so a tenth of this comes over the line.
+const LONGEST: usize = 120_000;
 
 /// The box every table stands in, as the templates write it.
 const BOX: &str = "<div class=\"scroll";
@@ -32,7 +33,8 @@ pub fn page(html: String) -> String {
     let Some(main) = html.find("<main ") else { return html };
     let Some(style) = html.find("<style>") else { return html };
     let screen = &html[main..];
-    let seen = screen.match_indices(BOX).map(|(at, _)| at).take_while(|at| *at <= FIRST_SCREEN);
+    let boxes = screen.match_indices(BOX).map(|(at, _)| at);
+    let seen = boxes.take_while(|at| at - drawn(&screen[..*at]) <= FIRST_SCREEN);
     let Some(end) = seen.filter(|at| !is_folded(&screen[..*at])).map_while(|at| end_of_table(screen, at)).last() else {
         return html;
     };
@@ -67,6 +69,12 @@ fn mark_long_tables(html: String) -> String {
     }
     marked.push_str(&html[done..]);
     marked
+}
+
+/// Bytes of the drawings in a piece of a page.
+fn drawn(piece: &str) -> usize {
+    let drawings = piece.match_indices("<svg").map(|(at, _)| piece[at..].find("</svg>").unwrap_or(piece.len() - at));
+    drawings.sum()
 }
 
 /// Whether what follows `before` is inside of something folded.
@@ -113,6 +121,13 @@ mod tests {
     }
 
     #[test]
+    fn a_table_below_a_drawing_is_in_the_first_screen_too() {
+        let drawing = format!("<svg>{}</svg>", "x".repeat(FIRST_SCREEN));
+        assert!(made(&drawing, 3).contains("expect"));
+        assert!(!made(&drawing.repeat(2).replace("svg", "div"), 3).contains("expect"));
+    }
+
+    #[test]
     fn the_last_of_several_in_the_first_screen_is_waited_for() {
         let one = "<div class=\"scroll\"><table></table></div>";
         let far = "x".repeat(FIRST_SCREEN);
@@ -122,7 +137,7 @@ mod tests {
 
     #[test]
     fn one_that_is_folded_far_down_or_very_long_is_not() {
-        for (between, rows) in [("<details>".to_owned(), 3), ("x".repeat(FIRST_SCREEN + 1), 3), (String::new(), 7_000)]
+        for (between, rows) in [("<details>".to_owned(), 3), ("x".repeat(FIRST_SCREEN + 1), 3), (String::new(), 14_000)]
         {
             assert!(!made(&between, rows).contains("expect"));
         }
