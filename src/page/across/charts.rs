@@ -26,7 +26,9 @@ const fn ends(estimate: &Estimate) -> Option<(f64, f64)> {
 fn sweep_name(sweep: &Sweep) -> String {
     let machine = several(sweep.machine_title.as_deref().unwrap_or(NOT_NAMED), sweep.devices);
     let lengths = lengths(sweep.isl, sweep.osl);
-    joined([Some(machine.as_str()), sweep.quantisation.as_deref(), Some(lengths.as_str())])
+    // Machines that nothing names are one within a campaign only, so its name tells their sweeps apart.
+    let campaign = sweep.lines.first().map(|line| line.campaign.as_str()).filter(|_| sweep.machine_title.is_none());
+    joined([Some(machine.as_str()), campaign, sweep.quantisation.as_deref(), Some(lengths.as_str())])
 }
 
 fn load_axis(sweep: &Sweep) -> &'static str {
