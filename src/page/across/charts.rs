@@ -140,7 +140,9 @@ pub fn grid_figure(site: &Site<'_>, cells: &Cells<'_>, root: &str, id: &str, fou
             href: cells.href(site, root, &cell),
         }
     });
-    let what = joined([found.quantisation.as_deref(), found.engine.as_deref(), Some(found.environment.as_str())]);
+    let campaign = Some(found.campaign.as_str()).filter(|_| found.machine_title.is_none());
+    let what =
+        joined([campaign, found.quantisation.as_deref(), found.engine.as_deref(), Some(found.environment.as_str())]);
     let chart = Heatmap {
         title: format!("Output throughput of {} by lengths: {what}", found.model),
         finding: Some(found.finding.clone()),
