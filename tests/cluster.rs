@@ -18,7 +18,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use folder::Folder;
-use program::{Ending, fair_start, finished, repository, run_in};
+use program::{Ending, fair_start, repository, run_in};
 use serde_json::Value;
 use sparkbench::mock::{self, Settings};
 
@@ -125,15 +125,6 @@ impl Drop for Cluster {
     }
 }
 
-fn ending(child: Child) -> Ending {
-    let output = finished(child);
-    Ending {
-        code: output.status.code(),
-        out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
-    }
-}
-
 fn json(path: &Path) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
@@ -211,7 +202,7 @@ fn mpirun_over_two_machines_is_one_load() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    ending(child).expect(0).complains(&["one load of 4 ranks", "2 on mpi-1, 2 on mpi-2"]);
+    Ending::of(child).expect(0).complains(&["one load of 4 ranks", "2 on mpi-1, 2 on mpi-2"]);
     let summary = json(&cluster.at("j.json"));
     assert_eq!((&summary["completed"], &summary["valid"]), (&Value::from(200), &Value::Bool(true)));
     let hosts: Vec<&str> = summary["ranks"].as_array().unwrap().iter().filter_map(|r| r["host"].as_str()).collect();
@@ -258,7 +249,7 @@ fn the_tasks_of_a_slurm_step_are_one_load() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        ending(child)
+        Ending::of(child)
     };
     let met = step(&["--meet", "127.0.0.1"]);
     script(&["down"]);
@@ -279,8 +270,8 @@ fn a_clock_of_another_start_changes_nothing() {
     // The machine of rank 1 started 11 days earlier, and 50 ms.
     let other = cluster.rank(1, "unshare --time --fork --monotonic 1000000", &load);
     let head = cluster.rank(0, "", &load);
-    ending(head).expect(0);
-    ending(other).expect(0);
+    Ending::of(head).expect(0);
+    Ending::of(other).expect(0);
     let summary = json(&cluster.at("j.json"));
     assert_eq!((&summary["completed"], &summary["valid"]), (&Value::from(80), &Value::Bool(true)));
     let duration = summary["duration_s"].as_f64().unwrap();
@@ -305,7 +296,7 @@ fn a_cut_link_is_told_within_seconds_and_leaves_nothing_running() {
     std::thread::sleep(Duration::from_secs(5));
     let began = Instant::now();
     cluster.script(&["cut"], &["2"]);
-    let told = ending(head);
+    let told = Ending::of(head);
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     assert_eq!(told.code, Some(4), "{}", told.err);
     told.complains(&["rank 1 on cut-2 is gone", "nothing was heard of it"]);

@@ -18,7 +18,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use folder::Folder;
-use program::{Ending, fair_start, finished, run_in};
+use program::{Ending, fair_start, run_in};
 use serde_json::Value;
 use sparkbench::mock::{self, Settings};
 
@@ -49,20 +49,11 @@ fn start(folder: &Path, token: &str, rank: usize, world: usize, arguments: &[Str
         .expect("the program starts")
 }
 
-fn ending(child: Child) -> Ending {
-    let output = finished(child);
-    Ending {
-        code: output.status.code(),
-        out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
-    }
-}
-
 /// All ranks of one load, in order. Tests run beside each other, so each has a token, and with it a port, of its own.
 fn ranks(folder: &Folder, world: usize, arguments: &[String]) -> Vec<Ending> {
     let token = format!("{}", folder.path().display());
     let children: Vec<Child> = (0..world).map(|rank| start(folder.path(), &token, rank, world, arguments)).collect();
-    children.into_iter().map(ending).collect()
+    children.into_iter().map(Ending::of).collect()
 }
 
 fn load(running: &mock::Running, more: &[&str]) -> Vec<String> {
@@ -201,7 +192,7 @@ fn a_dead_rank_is_named_at_once_and_the_load_is_not_valid() {
     std::thread::sleep(Duration::from_secs(4));
     let began = std::time::Instant::now();
     children[2].kill().unwrap();
-    let endings: Vec<Ending> = children.into_iter().map(ending).collect();
+    let endings: Vec<Ending> = children.into_iter().map(Ending::of).collect();
     assert!(began.elapsed() < Duration::from_secs(20), "nobody waits for the end of the minute");
     assert_eq!(endings[0].code, Some(4), "{}", endings[0].err);
     endings[0].complains(&["rank 2"]);
@@ -222,7 +213,7 @@ fn without_rank_0_the_others_end() {
     let mut children: Vec<Child> = (0..3).map(|rank| start(folder.path(), "headless", rank, 3, &arguments)).collect();
     std::thread::sleep(Duration::from_secs(4));
     children[0].kill().unwrap();
-    for ending in children.into_iter().map(ending).skip(1) {
+    for ending in children.into_iter().map(Ending::of).skip(1) {
         assert_eq!(ending.code, Some(4), "{}", ending.err);
         ending.complains(&["rank 0 is gone"]);
     }
@@ -242,7 +233,7 @@ fn a_rank_with_other_files_or_another_token_is_refused() {
     let arguments: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     let at = |rank: usize| folder.path().join(rank.to_string());
     let children: Vec<Child> = (0..2).map(|rank| start(&at(rank), "other files", rank, 2, &arguments)).collect();
-    let endings: Vec<Ending> = children.into_iter().map(ending).collect();
+    let endings: Vec<Ending> = children.into_iter().map(Ending::of).collect();
     assert_eq!(endings[0].code, Some(4), "{}", endings[0].err);
     endings[0].complains(&["rank 1", "another plan"]);
 
@@ -322,7 +313,7 @@ fn mpirun_makes_one_load_of_its_processes() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let ended = ending(child).expect(0);
+    let ended = Ending::of(child).expect(0);
     ended.complains(&["one load of 4 ranks"]);
     let summary = json(&std::fs::read_to_string(folder.path().join("j.json")).unwrap());
     assert_eq!((&summary["completed"], &summary["settings"]["world"]), (&Value::from(80), &Value::from(4)));

@@ -3,7 +3,6 @@
 //! In:  a list of machines.  Out: a table, or JSON; exit code 3 where a machine or a way fails.
 //! Not here: which machines (see `nodes`), the measurement (see `host::link`).
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -11,7 +10,7 @@ use serde_json::json;
 use super::node::about;
 use super::nodes::{Machines, link_words};
 use super::talk::Talk;
-use super::{Outcome, print};
+use super::{Outcome, columns, print};
 use crate::error::{Error, Kind};
 use crate::host::Host;
 use crate::host::machine::Machine;
@@ -116,16 +115,7 @@ fn table(ways: &[Way], streams: &[usize]) -> String {
         }
         rows.push(row);
     }
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width =
-        |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let mut out = String::new();
-    for row in &rows {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        let _ = writeln!(out, "{}", cells.join("  ").trim_end());
-    }
-    out
+    columns(&rows)
 }
 
 /// `46.2 µs`, or ms from a thousand of them.

@@ -3,7 +3,6 @@
 //! In:  a hosts file, names, Slurm or Avahi.  Out: a table, JSON, a hosts file; exit code 3 where one cannot be reached.
 //! Not here: asking them (see `run::nodes`).
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::node::about;
 use super::talk::Talk;
-use super::{Outcome, print};
+use super::{Outcome, columns, print};
 use crate::error::{Error, Kind};
 use crate::host::machine::Machine;
 use crate::host::{Host, Question};
@@ -166,54 +165,36 @@ fn printed(host: &dyn Host, words: &[&str], hint: &str) -> Result<String, Error>
 
 const COLUMNS: [&str; 8] = ["machine", "address", "GPU", "driver", "memory", "version", "link", "clock"];
 
-/// A line each; what is wrong with one stands behind its name.
+/// A line each; what is wrong with one stands behind its address.
 fn table(nodes: &[Node], fast: Option<&Range>) -> String {
     let unknown = || "-".to_owned();
-    let rows: Vec<Vec<String>> = nodes
-        .iter()
-        .map(|node| match &node.about {
-            Err(_) => vec![node.entry.name.clone().unwrap_or_else(unknown), node.entry.host.clone()],
-            Ok(about) => {
-                let gpu = about.gpu.clone().unwrap_or_else(|| "none".to_owned());
-                let several = about.gpus.filter(|count| *count > 1.0).map(|count| format!("{count} x "));
-                vec![
-                    about.host.clone(),
-                    node.entry.host.clone(),
-                    format!("{}{gpu}", several.unwrap_or_default()),
-                    about.driver.clone().unwrap_or_else(unknown),
-                    about.memory_gib.map_or_else(unknown, |gib| format!("{gib:.0} GiB")),
-                    about.version.clone(),
-                    about.link(&node.entry.host, fast).map_or_else(unknown, link_words),
-                    node.clock.map_or_else(
-                        || "this one".to_owned(),
-                        |clock| format!("{:+.2} ms ±{:.2}", clock.ahead_ms, clock.bound_ms),
-                    ),
-                ]
-            }
-        })
-        .collect();
-    let width = |at: usize| {
-        let cells = rows.iter().filter(|row| row.len() == COLUMNS.len()).filter_map(|row| row.get(at));
-        cells.map(|cell| cell.chars().count()).chain(COLUMNS.get(at).map(|title| title.len())).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..COLUMNS.len()).map(width).collect();
-    let mut out = String::new();
-    let mut line = |cells: &[String]| {
-        let padded: Vec<String> = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        let _ = writeln!(out, "{}", padded.join("  ").trim_end());
-    };
-    line(&COLUMNS.map(str::to_owned));
-    for (node, row) in nodes.iter().zip(&rows) {
-        match &node.about {
-            Ok(_) => line(row),
-            Err(why) => {
-                let mut row = row.clone();
-                row.push(format!("not reached: {why}"));
-                line(&row);
-            }
+    let row = |node: &Node| match &node.about {
+        Err(why) => vec![
+            node.entry.name.clone().unwrap_or_else(unknown),
+            node.entry.host.clone(),
+            format!("not reached: {why}"),
+        ],
+        Ok(about) => {
+            let gpu = about.gpu.clone().unwrap_or_else(|| "none".to_owned());
+            let several = about.gpus.filter(|count| *count > 1.0).map(|count| format!("{count} x "));
+            vec![
+                about.host.clone(),
+                node.entry.host.clone(),
+                format!("{}{gpu}", several.unwrap_or_default()),
+                about.driver.clone().unwrap_or_else(unknown),
+                about.memory_gib.map_or_else(unknown, |gib| format!("{gib:.0} GiB")),
+                about.version.clone(),
+                about.link(&node.entry.host, fast).map_or_else(unknown, link_words),
+                node.clock.map_or_else(
+                    || "this one".to_owned(),
+                    |clock| format!("{:+.2} ms ±{:.2}", clock.ahead_ms, clock.bound_ms),
+                ),
+            ]
         }
-    }
-    out
+    };
+    let rows: Vec<Vec<String>> =
+        std::iter::once(COLUMNS.map(str::to_owned).to_vec()).chain(nodes.iter().map(row)).collect();
+    columns(&rows)
 }
 
 /// `enp1s0f1np1 200 Gbit/s RDMA`

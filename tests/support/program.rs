@@ -25,6 +25,17 @@ pub struct Ending {
 }
 
 impl Ending {
+    /// Of a child whose output is piped, when it has ended.
+    #[track_caller]
+    pub fn of(child: std::process::Child) -> Self {
+        let Output { status, stdout, stderr } = finished(child);
+        Self {
+            code: status.code(),
+            out: String::from_utf8(stdout).expect("results are UTF-8"),
+            err: String::from_utf8(stderr).expect("talk is UTF-8"),
+        }
+    }
+
     /// Demands an exit code, with the talk of the program in the message when it was another.
     #[track_caller]
     pub fn expect(self, code: i32) -> Self {
@@ -60,10 +71,5 @@ pub fn run_in<S: AsRef<std::ffi::OsStr>>(folder: &Path, arguments: &[S], variabl
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program starts");
-    let Output { status, stdout, stderr } = finished(child);
-    Ending {
-        code: status.code(),
-        out: String::from_utf8(stdout).expect("results are UTF-8"),
-        err: String::from_utf8(stderr).expect("talk is UTF-8"),
-    }
+    Ending::of(child)
 }

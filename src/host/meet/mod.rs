@@ -1,6 +1,6 @@
 //! Processes of one job that talk to each other: connections between rank 0 and the others, and how far their clocks are apart.
 //!
-//! In:  an address, a [`Secret`], ranks.  Out: [`Event`]s to an [`Ear`]; [`Clock`]s.
+//! In:  an address, a [`Secret`], ranks.  Out: [`Event`]s to a [`Handler`]; [`Clock`]s.
 //! Not here: what is said and what follows from it (see `load::ranks`).
 //!
 //! Rank 0 listens at the one address that it is given. Whoever connects must show that it knows the secret, and is shown the same. Each
@@ -8,10 +8,10 @@
 //!
 //! All of it runs on one thread beside the measurement, which is asleep but for a message now and then.
 
-mod converse;
-mod door;
+mod client;
+mod connection;
 pub mod frame;
-mod seat;
+mod server;
 #[cfg(test)]
 mod tests;
 
@@ -20,9 +20,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-pub use self::door::Door;
+pub use self::client::Client;
 pub use self::frame::Secret;
-pub use self::seat::Seat;
+pub use self::server::Server;
 use super::net::Ns;
 
 /// After so long without a word the other side counts as gone: a cut link says nothing.
@@ -52,7 +52,7 @@ pub enum Event {
 }
 
 /// Told on the thread of the connections: no call may take long.
-pub type Ear = Arc<dyn Fn(Event) + Send + Sync>;
+pub type Handler = Arc<dyn Fn(Event) + Send + Sync>;
 
 /// How far a clock is from ours.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -11,20 +11,25 @@ use crate::host::net::now;
 
 const LONG: Duration = Duration::from_secs(10);
 
-fn ear() -> (Ear, Receiver<Event>) {
+fn handler() -> (Handler, Receiver<Event>) {
     let (tell, told) = channel();
     let tell = Mutex::new(tell);
     (Arc::new(move |event| drop(tell.lock().unwrap().send(event))), told)
 }
 
-fn door(world: u32) -> (Door, Receiver<Event>) {
-    let (ear, heard) = ear();
-    (Door::open("127.0.0.1:0".parse().unwrap(), Secret::new("secret"), world, ear).unwrap(), heard)
+fn server(world: u32) -> (Server, Receiver<Event>) {
+    let (handler, heard) = handler();
+    (Server::open("127.0.0.1:0".parse().unwrap(), Secret::new("secret"), world, handler).unwrap(), heard)
 }
 
-fn seat(door: &Door, secret: &str, rank: u32, world: u32) -> (Result<Seat, crate::error::Error>, Receiver<Event>) {
-    let (ear, heard) = ear();
-    (Seat::take(vec![door.address()], Secret::new(secret), (rank, world), LONG, ear), heard)
+fn client(
+    server: &Server,
+    secret: &str,
+    rank: u32,
+    world: u32,
+) -> (Result<Client, crate::error::Error>, Receiver<Event>) {
+    let (handler, heard) = handler();
+    (Client::connect(vec![server.address()], Secret::new(secret), (rank, world), LONG, handler), heard)
 }
 
 fn next(heard: &Receiver<Event>) -> Event {
@@ -33,59 +38,59 @@ fn next(heard: &Receiver<Event>) -> Event {
 
 #[test]
 fn both_sides_hear_what_the_other_says_in_order() {
-    let (door, at_door) = door(2);
-    let (seat, at_seat) = seat(&door, "secret", 1, 2);
-    let seat = seat.unwrap();
-    assert!(matches!(next(&at_door), Event::Joined(1)));
-    assert!(matches!(next(&at_seat), Event::Joined(0)));
-    door.say(1, json!({ "n": 1 }));
-    assert!(matches!(next(&at_seat), Event::Said(0, value) if value == json!({ "n": 1 })));
+    let (server, at_server) = server(2);
+    let (client, at_client) = client(&server, "secret", 1, 2);
+    let client = client.unwrap();
+    assert!(matches!(next(&at_server), Event::Joined(1)));
+    assert!(matches!(next(&at_client), Event::Joined(0)));
+    server.say(1, json!({ "n": 1 }));
+    assert!(matches!(next(&at_client), Event::Said(0, value) if value == json!({ "n": 1 })));
     // More than may wait at once, and what is said behind it comes behind it.
     for number in 0..50_u8 {
-        assert!(seat.part(vec![number; 100_000]));
+        assert!(client.part(vec![number; 100_000]));
     }
-    assert!(seat.say_behind(json!("all")));
+    assert!(client.say_behind(json!("all")));
     for number in 0..50_u8 {
-        assert!(matches!(next(&at_door), Event::Bytes(1, bytes) if bytes == vec![number; 100_000]));
+        assert!(matches!(next(&at_server), Event::Bytes(1, bytes) if bytes == vec![number; 100_000]));
     }
-    assert!(matches!(next(&at_door), Event::Said(1, value) if value == json!("all")));
-    seat.leave();
-    assert!(matches!(next(&at_door), Event::Left(1, _)));
+    assert!(matches!(next(&at_server), Event::Said(1, value) if value == json!("all")));
+    client.close();
+    assert!(matches!(next(&at_server), Event::Left(1, _)));
 }
 
 #[test]
 fn who_does_not_know_the_secret_stays_outside() {
-    let (door, at_door) = door(2);
-    let (stranger, _) = seat(&door, "another", 1, 2);
+    let (server, at_server) = server(2);
+    let (stranger, _) = client(&server, "another", 1, 2);
     let error = stranger.unwrap_err().to_string();
     assert!(error.contains("the token is another one"), "{error}");
-    assert!(matches!(next(&at_door), Event::Refused(why) if why.contains("does not know the token")));
+    assert!(matches!(next(&at_server), Event::Refused(why) if why.contains("does not know the token")));
     // A program of another kind is no rank.
     use std::io::Write as _;
-    let mut other = std::net::TcpStream::connect(door.address()).unwrap();
+    let mut other = std::net::TcpStream::connect(server.address()).unwrap();
     other.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
-    assert!(matches!(next(&at_door), Event::Refused(why) if why.contains("no rank of this version")));
+    assert!(matches!(next(&at_server), Event::Refused(why) if why.contains("no rank of this version")));
 }
 
 #[test]
 fn a_rank_that_is_there_or_cannot_be_is_refused_with_the_reason() {
-    let (door, at_door) = door(2);
-    let (_first, _) = seat(&door, "secret", 1, 2);
-    assert!(matches!(next(&at_door), Event::Joined(1)));
+    let (server, at_server) = server(2);
+    let (_first, _) = client(&server, "secret", 1, 2);
+    assert!(matches!(next(&at_server), Event::Joined(1)));
     for (rank, world, why) in [(1, 2, "there already"), (5, 2, "no rank 5"), (1, 3, "3 ranks")] {
-        let (_seat, at_seat) = seat(&door, "secret", rank, world);
-        assert!(matches!(next(&at_seat), Event::Joined(0)));
-        assert!(matches!(next(&at_seat), Event::Said(0, said) if said["refused"].as_str().unwrap().contains(why)));
+        let (_seat, at_client) = client(&server, "secret", rank, world);
+        assert!(matches!(next(&at_client), Event::Joined(0)));
+        assert!(matches!(next(&at_client), Event::Said(0, said) if said["refused"].as_str().unwrap().contains(why)));
     }
 }
 
 #[test]
 fn the_clock_of_another_process_of_this_machine_is_ours() {
-    let (door, at_door) = door(2);
-    let (_seat, _) = seat(&door, "secret", 1, 2);
-    assert!(matches!(next(&at_door), Event::Joined(1)));
-    door.ask_clock(1);
-    let Event::Clock(1, clock) = next(&at_door) else { panic!("no clock") };
+    let (server, at_server) = server(2);
+    let (_seat, _) = client(&server, "secret", 1, 2);
+    assert!(matches!(next(&at_server), Event::Joined(1)));
+    server.ask_clock(1);
+    let Event::Clock(1, clock) = next(&at_server) else { panic!("no clock") };
     assert!(clock.ahead_ns.unsigned_abs() <= clock.bound_ns, "{clock:?}: the truth is 0, and within the bound");
     assert!(clock.bound_ns > 0 && clock.bound_ns < 50_000_000, "{clock:?}");
 }
@@ -103,9 +108,9 @@ fn the_shortest_of_several_round_trips_says_most() {
 #[test]
 fn whoever_says_nothing_for_long_is_gone() {
     use std::io::{Read as _, Write as _};
-    let (door, at_door) = door(2);
+    let (server, at_server) = server(2);
     // It greets, and then answers nothing more: a machine whose link was cut.
-    let mut link = std::net::TcpStream::connect(door.address()).unwrap();
+    let mut link = std::net::TcpStream::connect(server.address()).unwrap();
     let mut drawn = [0; frame::MAGIC.len() + frame::DRAWN];
     link.read_exact(&mut drawn).unwrap();
     let head = drawn[frame::MAGIC.len()..].try_into().unwrap();
@@ -114,19 +119,19 @@ fn whoever_says_nothing_for_long_is_gone() {
     let parts: [&[u8]; 5] =
         [frame::MAGIC, &greeting.member, &1_u32.to_be_bytes(), &2_u32.to_be_bytes(), proof.as_ref()];
     link.write_all(&parts.concat()).unwrap();
-    assert!(matches!(next(&at_door), Event::Joined(1)));
+    assert!(matches!(next(&at_server), Event::Joined(1)));
     let began = now();
-    let Event::Left(1, why) = next(&at_door) else { panic!("it is not missed") };
+    let Event::Left(1, why) = next(&at_server) else { panic!("it is not missed") };
     assert!(why.contains("nothing was heard"), "{why}");
     assert!(now() - began < 8_000_000_000);
 }
 
 #[test]
 fn an_address_that_is_taken_or_not_ours_is_named() {
-    let (door, _) = door(2);
-    let (ear, _) = ear();
-    let taken = Door::open(door.address(), Secret::new("s"), 2, Arc::clone(&ear)).unwrap_err();
+    let (server, _) = server(2);
+    let (handler, _) = handler();
+    let taken = Server::open(server.address(), Secret::new("s"), 2, Arc::clone(&handler)).unwrap_err();
     assert!(taken.to_string().contains("cannot listen"), "{taken}");
-    let foreign = Door::open("192.0.2.1:1".parse().unwrap(), Secret::new("s"), 2, ear).unwrap_err();
+    let foreign = Server::open("192.0.2.1:1".parse().unwrap(), Secret::new("s"), 2, handler).unwrap_err();
     assert!(foreign.to_string().contains("192.0.2.1"), "{foreign}");
 }

@@ -4,12 +4,12 @@
 //! Not here: what becomes of them (see `merge`).
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Read as _, Write};
+use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
 
 use crate::archive::manifest::REQUESTS_FILE;
 use crate::error::{Error, Kind};
-use crate::host::meet::Seat;
+use crate::host::meet::Client;
 use crate::load::session::CONVERSATIONS_FILE;
 use crate::load::store::{Stored, chunks};
 
@@ -79,14 +79,21 @@ fn unnamed(folder: &Path, rank: u32, which: u8) -> io::Result<File> {
     Ok(file)
 }
 
-/// Sends all of them.
+/// A piece as it came, without the number of its load; nothing where that is another one.
+pub fn of_load(number: u64, piece: &[u8]) -> Option<&[u8]> {
+    let (said, piece) = piece.split_first_chunk()?;
+    (u64::from_be_bytes(*said) == number).then_some(piece)
+}
+
+/// Sends all files of a load, by its number.
 ///
 /// # Errors
 /// When one cannot be read, or rank 0 is gone.
-pub fn send(seat: &Seat, stored: &mut Stored, folder: &Path) -> Result<(), Error> {
-    let mut pieces = BufWriter::with_capacity(PIECE, Pieces { seat, part: Part::Rows });
-    stored.rows.copy_to(&mut pieces)?;
-    pieces.into_inner().map_err(|_| Error::new(Kind::Workload, "rank 0 is gone"))?;
+pub fn send(client: &Client, number: u64, stored: &mut Stored, folder: &Path) -> Result<(), Error> {
+    let pieces = |part| Pieces { client, number, part };
+    let mut rows = BufWriter::with_capacity(PIECE, pieces(Part::Rows));
+    stored.rows.copy_to(&mut rows)?;
+    rows.into_inner().map_err(|_| Error::new(Kind::Workload, "rank 0 is gone"))?;
     for (part, name) in
         [(Part::Requests, REQUESTS_FILE), (Part::Chunks, chunks::FILE), (Part::Conversations, CONVERSATIONS_FILE)]
     {
@@ -95,23 +102,16 @@ pub fn send(seat: &Seat, stored: &mut Stored, folder: &Path) -> Result<(), Error
             continue;
         }
         let failed = |cause| Error::archive(format!("cannot send '{}' to rank 0", path.display())).because(cause);
-        let mut file = File::open(&path).map_err(failed)?;
-        let mut piece = vec![0; PIECE];
-        loop {
-            let read = file.read(&mut piece).map_err(failed)?;
-            if read == 0 {
-                break;
-            }
-            let pieces = &mut Pieces { seat, part };
-            pieces.write_all(piece.get(..read).unwrap_or_default()).map_err(failed)?;
-        }
+        let mut file = BufReader::with_capacity(PIECE, File::open(&path).map_err(failed)?);
+        io::copy(&mut file, &mut pieces(part)).map_err(failed)?;
     }
     Ok(())
 }
 
 /// Each write is a piece, of a bounded length.
 struct Pieces<'a> {
-    seat: &'a Seat,
+    client: &'a Client,
+    number: u64,
     part: Part,
 }
 
@@ -119,10 +119,11 @@ impl Write for Pieces<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // What does not fit into a message is taken the next time.
         let bytes = bytes.get(..PIECE).unwrap_or(bytes);
-        let mut piece = Vec::with_capacity(bytes.len() + 1);
+        let mut piece = Vec::with_capacity(bytes.len() + 9);
+        piece.extend_from_slice(&self.number.to_be_bytes());
         piece.push(self.part as u8);
         piece.extend_from_slice(bytes);
-        if self.seat.part(piece) {
+        if self.client.part(piece) {
             Ok(bytes.len())
         } else {
             Err(io::Error::new(io::ErrorKind::BrokenPipe, "rank 0 is gone"))
@@ -131,5 +132,38 @@ impl Write for Pieces<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_of_another_load_is_none_of_this_one() {
+        let piece = [&7_u64.to_be_bytes()[..], &[Part::Chunks as u8], b"bytes"].concat();
+        assert_eq!(of_load(7, &piece), Some(&[2, b'b', b'y', b't', b'e', b's'][..]));
+        assert_eq!(of_load(8, &piece), None);
+        assert_eq!(of_load(7, &piece[..5]), None);
+    }
+
+    #[test]
+    fn pieces_come_together_to_the_files_that_they_are_of() {
+        let folder = std::env::temp_dir().join(format!("sparkbench-incoming-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut incoming = Incoming::default();
+        for piece in [&b"\x01one "[..], b"\x00rows", b"\x01file", b"", b"\x09nothing"] {
+            incoming.take(&folder, 3, piece);
+        }
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "files without a name");
+        std::fs::remove_dir_all(&folder).unwrap();
+        let mut text = String::new();
+        let mut file = incoming.file(Part::Requests).unwrap().unwrap();
+        std::io::Seek::rewind(&mut file).unwrap();
+        std::io::Read::read_to_string(&mut file, &mut text).unwrap();
+        assert_eq!(text, "one file");
+        assert!(incoming.file(Part::Conversations).unwrap().is_none());
+        incoming.take(Path::new("/nonexistent"), 3, b"\x02chunks");
+        assert!(incoming.file(Part::Chunks).unwrap_err().to_string().contains("cannot keep"), "it is said once");
     }
 }

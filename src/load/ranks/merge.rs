@@ -7,18 +7,18 @@
 //! absolute times and are moved by the difference of the two origins.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::fs::OpenOptions;
+use std::io::{self, BufReader, Seek as _};
 use std::path::Path;
 
-use super::incoming::Part;
+use super::Ranks;
+use super::incoming::{Incoming, Part};
 use super::report::{RankLine, Report};
-use super::{Ranks, Share};
 use crate::archive::manifest::REQUESTS_FILE;
 use crate::error::Error;
 use crate::host::meet::Clock;
 use crate::load::session::CONVERSATIONS_FILE;
-use crate::load::store::{Stored, chunks};
+use crate::load::store::Stored;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -29,13 +29,6 @@ pub struct Whole {
     pub reports: Vec<(u32, Report)>,
     /// Why it is not the whole load.
     pub broken: Option<String>,
-}
-
-impl Whole {
-    /// Of one rank alone.
-    pub fn of(share: Share, own: Report) -> Self {
-        Self { lines: Vec::new(), reports: vec![(share.rank, own)], broken: None }
-    }
 }
 
 /// Puts them together; `before` are the clocks before the load.
@@ -93,12 +86,7 @@ fn line(rank: u32, host: String, report: &Report) -> RankLine {
     }
 }
 
-fn take_in(
-    stored: &mut Stored,
-    folder: &Path,
-    incoming: &mut super::incoming::Incoming,
-    report: &Report,
-) -> Result<(), Error> {
+fn take_in(stored: &mut Stored, folder: &Path, incoming: &mut Incoming, report: &Report) -> Result<(), Error> {
     let unread = |cause: io::Error| Error::archive("cannot put together what the ranks measured").because(cause);
     if let Some(mut rows) = incoming.file(Part::Rows)? {
         rows.rewind().map_err(unread)?;
@@ -106,9 +94,9 @@ fn take_in(
         stored.rows.take_from(&mut BufReader::with_capacity(1 << 18, rows), |at| at.wrapping_add(moved))?;
     }
     for (part, name) in [(Part::Requests, REQUESTS_FILE), (Part::Conversations, CONVERSATIONS_FILE)] {
-        if let Some(file) = incoming.file(part)? {
+        if let Some(mut file) = incoming.file(part)? {
             let mut ours = OpenOptions::new().append(true).create(true).open(folder.join(name)).map_err(unread)?;
-            append(file, &mut ours, 0).map_err(unread)?;
+            file.rewind().and_then(|()| io::copy(&mut file, &mut ours)).map_err(unread)?;
         }
     }
     if let Some(file) = incoming.file(Part::Chunks)? {
@@ -116,32 +104,4 @@ fn take_in(
     }
     report.tally.add_to(stored);
     Ok(())
-}
-
-/// What is in `from` behind `skipped` bytes goes to the end of `to`.
-fn append(mut from: File, to: &mut File, skipped: u64) -> io::Result<u64> {
-    from.seek(SeekFrom::Start(skipped))?;
-    io::copy(&mut from, to)
-}
-
-impl Stored {
-    /// Blocks of another rank's `chunks.sbc`, behind the own ones. `whole`: the file was written to its end.
-    fn take_blocks(&mut self, mut from: File, whole: bool) -> Result<(), Error> {
-        let unread = |cause: io::Error| Error::archive("cannot put together the chunks of the ranks").because(cause);
-        from.rewind().map_err(unread)?;
-        let head = BufReader::new(&from).read_until(b'\n', &mut Vec::new()).map_err(unread)? as u64;
-        let own = self.file.metadata().map_err(unread)?.len();
-        // The mark of the end moves back.
-        let kept = own.saturating_sub(chunks::END.len() as u64);
-        self.file.set_len(kept).map_err(unread)?;
-        self.file.seek(SeekFrom::End(0)).map_err(unread)?;
-        let length = from.metadata().map_err(unread)?.len();
-        let end = if whole { chunks::END.len() as u64 } else { 0 };
-        from.seek(SeekFrom::Start(head)).map_err(unread)?;
-        let taken = length.saturating_sub(head + end);
-        io::copy(&mut (&from).take(taken), &mut self.file).map_err(unread)?;
-        self.file.write_all(&chunks::END).map_err(unread)?;
-        self.chunk_bytes += taken;
-        Ok(())
-    }
 }

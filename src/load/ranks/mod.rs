@@ -39,7 +39,7 @@ use super::settings::{Settings, Share};
 use super::store::Stored;
 use super::suite;
 use crate::error::{Error, Kind};
-use crate::host::meet::{Door, Seat, Secret};
+use crate::host::meet::{Client, Secret, Server};
 use crate::host::net::{Ns, Waker, now, resolve};
 
 /// How long the ranks wait for each other to come: a launcher starts some hundreds in that time.
@@ -60,8 +60,8 @@ pub struct Ranks {
 
 #[derive(Debug)]
 enum Side {
-    Head(Arc<Door>),
-    Member(Seat),
+    Head(Arc<Server>),
+    Member(Client),
 }
 
 /// The ranks that this process is one of. A process is one rank of one load for as long as it lives, as in MPI.
@@ -107,18 +107,18 @@ impl Ranks {
         })?;
         let state = Arc::new(State::default());
         if share.rank > 0 {
-            let ear = State::member_ear(&state);
-            let seat = Seat::take(addresses, secret, (share.rank, share.world), PATIENCE, ear)?;
+            let handler = State::member_handler(&state);
+            let client = Client::connect(addresses, secret, (share.rank, share.world), PATIENCE, handler)?;
             let hello = ToHead::Hello { host: own_host.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
-            seat.say(hello.value());
-            return Ok(Self { share, state, side: Side::Member(seat) });
+            client.say(hello.value());
+            return Ok(Self { share, state, side: Side::Member(client) });
         }
         let Some(address) = addresses.first() else {
             return Err(Error::new(Kind::Preflight, format!("the host '{host}' of rank 0 has no address")));
         };
-        let door = Arc::new(Door::open(*address, secret, share.world, State::head_ear(&state))?);
-        state.at_door(&door);
-        let ranks = Self { share, state, side: Side::Head(door) };
+        let server = Arc::new(Server::open(*address, secret, share.world, State::head_handler(&state))?);
+        state.serve_by(&server);
+        let ranks = Self { share, state, side: Side::Head(server) };
         ranks.wait_for_all(own_host, interrupted)?;
         Ok(ranks)
     }
@@ -197,22 +197,22 @@ impl Ranks {
     /// # Errors
     /// When a rank is gone.
     pub fn call(&self, name: &str, settings: &Settings, interrupted: &dyn Fn() -> bool) -> Result<(), Error> {
-        let Side::Head(door) = &self.side else { return Ok(()) };
+        let Side::Head(server) = &self.side else { return Ok(()) };
         let number = self.state.with(Inner::new_load);
-        self.read_clocks(door, interrupted)?;
+        self.read_clocks(server, interrupted)?;
         let table = toml::to_string(&suite::write(settings))
             .map_err(|cause| Error::usage("the load cannot be written down for the other ranks").because(cause))?;
         let load = ToMember::Load { number, name: name.to_owned(), table, nonce: settings.nonce };
-        self.tell_all(door, &load);
+        self.tell_all(server, &load);
         Ok(())
     }
 
-    fn read_clocks(&self, door: &Door, interrupted: &dyn Fn() -> bool) -> Result<(), Error> {
+    fn read_clocks(&self, server: &Server, interrupted: &dyn Fn() -> bool) -> Result<(), Error> {
         let ranks = self.state.with(|inner| {
             inner.peers.values_mut().for_each(|peer| peer.clock = None);
             inner.peers.keys().copied().collect::<Vec<_>>()
         });
-        ranks.iter().for_each(|rank| door.ask_clock(*rank));
+        ranks.iter().for_each(|rank| server.ask_clock(*rank));
         self.state.wait(LOOK, |inner| {
             let known = inner.peers.values().all(|peer| peer.clock.is_some() || peer.gone);
             (known || inner.broken.is_some() || interrupted()).then_some(())
@@ -250,10 +250,10 @@ impl Ranks {
     ) -> Result<Ns, Error> {
         self.state.with(|inner| inner.waker = Some(waker.clone()));
         match &self.side {
-            Side::Head(door) => self.agree_as_head(door, digest, folder, interrupted),
-            Side::Member(seat) => {
+            Side::Head(server) => self.agree_as_head(server, digest, folder, interrupted),
+            Side::Member(client) => {
                 let number = self.state.with(|inner| inner.number);
-                seat.say(ToHead::Ready { number, digest: digest.to_owned() }.value());
+                client.say(ToHead::Ready { number, digest: digest.to_owned() }.value());
                 self.state.wait(LOOK, |inner| {
                     if let Some(origin) = inner.origin {
                         return Some(Ok(origin));
@@ -268,7 +268,7 @@ impl Ranks {
 
     fn agree_as_head(
         &self,
-        door: &Door,
+        server: &Server,
         digest: &str,
         folder: &Path,
         interrupted: &dyn Fn() -> bool,
@@ -308,7 +308,7 @@ impl Ranks {
         });
         let number = self.state.with(|inner| inner.number);
         for (rank, origin) in there {
-            door.say(rank, ToMember::Go { number, origin }.value());
+            server.say(rank, ToMember::Go { number, origin }.value());
         }
         Ok(origin)
     }
@@ -328,7 +328,7 @@ impl Ranks {
         let (number, new) = self.state.with(|inner| (inner.number, std::mem::replace(&mut inner.level, level) < level));
         match &self.side {
             Side::Head(_) if new => self.state.open_what_may(),
-            Side::Member(seat) if new => seat.say(ToHead::Level { number, level }.value()),
+            Side::Member(client) if new => client.say(ToHead::Level { number, level }.value()),
             _ => {}
         }
         self.state.with(|inner| inner.opened.get(usize::from(level)).copied().flatten())
@@ -341,9 +341,9 @@ impl Ranks {
 
     /// The others: how far the load is, for whoever watches at rank 0.
     pub fn tell(&self, live: &Live) {
-        if let Side::Member(seat) = &self.side {
+        if let Side::Member(client) = &self.side {
             let number = self.state.with(|inner| inner.number);
-            seat.say(ToHead::Beat { number, beat: say::Beat::of(live) }.value());
+            client.say(ToHead::Beat { number, beat: say::Beat::of(live) }.value());
         }
     }
 
@@ -356,8 +356,8 @@ impl Ranks {
     pub fn failed(&self, why: &str) {
         let number = self.state.with(|inner| inner.number);
         match &self.side {
-            Side::Head(door) => self.tell_all(door, &ToMember::Stop { number, why: why.to_owned() }),
-            Side::Member(seat) => seat.say(ToHead::Unable { number, why: why.to_owned() }.value()),
+            Side::Head(server) => self.tell_all(server, &ToMember::Stop { number, why: why.to_owned() }),
+            Side::Member(client) => client.say(ToHead::Unable { number, why: why.to_owned() }.value()),
         }
     }
 
@@ -366,10 +366,10 @@ impl Ranks {
     /// # Errors
     /// When a file cannot be read, or rank 0 is gone.
     pub fn hand_in(&self, stored: &mut Stored, folder: &Path, report: Report) -> Result<(), Error> {
-        let Side::Member(seat) = &self.side else { return Ok(()) };
-        incoming::send(seat, stored, folder)?;
+        let Side::Member(client) = &self.side else { return Ok(()) };
         let number = self.state.with(|inner| inner.number);
-        let heard = seat.say_behind(ToHead::Report { number, report: Box::new(report) }.value());
+        incoming::send(client, number, stored, folder)?;
+        let heard = client.say_behind(ToHead::Report { number, report: Box::new(report) }.value());
         if heard { Ok(()) } else { Err(Error::new(Kind::Workload, "rank 0 is gone")) }
     }
 
@@ -385,7 +385,7 @@ impl Ranks {
         own: Report,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Whole, Error> {
-        let Side::Head(door) = &self.side else { return Ok(Whole::of(self.share, own)) };
+        let Side::Head(server) = &self.side else { return Ok(Whole::default()) };
         let mut until = None;
         self.state.wait(LOOK, |inner| {
             let all = inner.peers.values().all(|peer| peer.report.is_some() || peer.gone || peer.unable.is_some());
@@ -396,33 +396,33 @@ impl Ranks {
         });
         let before = self.state.with(|inner| inner.clocks());
         // A rank that has gone since keeps what was known of its clock.
-        let _ = self.read_clocks(door, interrupted);
+        let _ = self.read_clocks(server, interrupted);
         merge::merge(self, stored, folder, own, &before)
     }
 
     /// Rank 0: ends the load under way everywhere, because someone asked for it.
     pub fn stop(&self, why: &str) {
         let new = self.state.with(|inner| inner.stopped.replace(why.to_owned()).is_none());
-        if let (Side::Head(door), true) = (&self.side, new) {
+        if let (Side::Head(server), true) = (&self.side, new) {
             let number = self.state.with(|inner| inner.number);
-            self.tell_all(door, &ToMember::Stop { number, why: why.to_owned() });
+            self.tell_all(server, &ToMember::Stop { number, why: why.to_owned() });
         }
     }
 
-    fn tell_all(&self, door: &Door, message: &ToMember) {
+    fn tell_all(&self, server: &Server, message: &ToMember) {
         let ranks: Vec<u32> = self.state.with(|inner| inner.peers.keys().copied().collect());
-        ranks.into_iter().for_each(|rank| door.say(rank, message.value()));
+        ranks.into_iter().for_each(|rank| server.say(rank, message.value()));
     }
 
     /// No further load: the others end too.
     pub fn end(&self) {
         self.state.with(|inner| inner.ended = true);
         match &self.side {
-            Side::Head(door) => {
-                self.tell_all(door, &ToMember::End);
-                door.close();
+            Side::Head(server) => {
+                self.tell_all(server, &ToMember::End);
+                server.close();
             }
-            Side::Member(seat) => seat.leave(),
+            Side::Member(client) => client.close(),
         }
     }
 }

@@ -9,10 +9,10 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use super::Called;
-use super::incoming::Incoming;
+use super::incoming::{self, Incoming};
 use super::report::Report;
 use super::say::{Beat, ToHead, ToMember};
-use crate::host::meet::{Clock, Door, Ear, Event};
+use crate::host::meet::{Clock, Event, Handler, Server};
 use crate::host::net::{Ns, Waker, now};
 use crate::load::order::Phase;
 
@@ -165,7 +165,7 @@ impl Inner {
 pub struct State {
     inner: Mutex<Inner>,
     changed: Condvar,
-    door: OnceLock<Weak<Door>>,
+    server: OnceLock<Weak<Server>>,
 }
 
 impl State {
@@ -190,8 +190,8 @@ impl State {
     }
 
     /// From here on the others can be told.
-    pub fn at_door(&self, door: &Arc<Door>) {
-        let _ = self.door.set(Arc::downgrade(door));
+    pub fn serve_by(&self, server: &Arc<Server>) {
+        let _ = self.server.set(Arc::downgrade(server));
     }
 
     /// Rank 0: tells the others which parts begin.
@@ -201,12 +201,12 @@ impl State {
     }
 
     fn tell(&self, messages: Vec<(u32, ToMember)>) {
-        let Some(door) = self.door.get().and_then(Weak::upgrade) else { return };
-        messages.into_iter().for_each(|(rank, message)| door.say(rank, message.value()));
+        let Some(server) = self.server.get().and_then(Weak::upgrade) else { return };
+        messages.into_iter().for_each(|(rank, message)| server.say(rank, message.value()));
     }
 
     /// What rank 0 hears.
-    pub fn head_ear(state: &Arc<Self>) -> Ear {
+    pub fn head_handler(state: &Arc<Self>) -> Handler {
         let state = Arc::downgrade(state);
         Arc::new(move |event| {
             let Some(state) = state.upgrade() else { return };
@@ -222,8 +222,10 @@ impl State {
                 }),
                 Event::Bytes(rank, bytes) => state.with(|inner| {
                     let folder = inner.folder.clone();
+                    // What was still on its way when the next load was called belongs to none.
+                    let Some(bytes) = incoming::of_load(inner.number, &bytes) else { return };
                     if let Some(peer) = inner.peers.get_mut(&rank) {
-                        peer.incoming.take(&folder, rank, &bytes);
+                        peer.incoming.take(&folder, rank, bytes);
                     }
                 }),
                 Event::Left(rank, why) => {
@@ -287,7 +289,7 @@ impl State {
     }
 
     /// What any other rank hears.
-    pub fn member_ear(state: &Arc<Self>) -> Ear {
+    pub fn member_handler(state: &Arc<Self>) -> Handler {
         let state = Arc::downgrade(state);
         Arc::new(move |event| {
             let Some(state) = state.upgrade() else { return };

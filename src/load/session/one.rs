@@ -74,7 +74,7 @@ impl Session<'_> {
         let done = ranks
             .call(name, settings, &|| self.interrupted())
             .and_then(|()| self.one(&Settings { share: ranks.share(), ..settings.clone() }, name, folder, calibration));
-        if let Err(error) = &done {
+        if let (Err(error), true) = (&done, ranks.is_head()) {
             ranks.failed(&error.in_short());
         }
         done
@@ -146,10 +146,14 @@ impl Session<'_> {
         }
         if let Some(ranks) = &self.ranks {
             let report = Report::of(&summary, &stored, first_late_ns, failure.as_ref());
-            if let Some(facts) = all_facts {
-                let whole = ranks.gather(&mut stored, folder, report, &|| self.interrupted())?;
-                (summary, window_s) = count_all(facts, &mut stored, whole, evidence.wall_s, summary)?;
-            } else {
+            if let Some(facts) = all_facts.filter(|_| failure.is_none()) {
+                let whole = ranks.gather(&mut stored, folder, report, &|| self.interrupted());
+                match whole.and_then(|whole| count_all(facts, &mut stored, whole, evidence.wall_s, &summary)) {
+                    Ok(all) => (summary, window_s) = all,
+                    // The figures of the own share are there all the same.
+                    Err(error) => failure = Some(error),
+                }
+            } else if !ranks.is_head() {
                 ranks.hand_in(&mut stored, folder, report)?;
             }
         }
@@ -296,7 +300,7 @@ fn count_all(
     stored: &mut Stored,
     whole: Whole,
     wall_s: f64,
-    own: Summary,
+    own: &Summary,
 ) -> Result<(Summary, Option<(f64, f64)>), Error> {
     let counted = Summary::count(facts, stored)?;
     let window_s = counted.span.map(|(from, to)| (seconds(from), seconds(to)));
@@ -304,7 +308,7 @@ fn count_all(
     let steady = counted.summary.steady.as_ref().and_then(|steady| Some((steady.target?, steady.concurrency_mean)));
     let (schedule, read) = (counted.schedule_lag_ms, counted.read_lag_ms);
     let mut summary = counted.certified(certificate::together(&clients, schedule, read, wall_s, steady));
-    summary.conversations = own.conversations;
+    summary.conversations.clone_from(&own.conversations);
     for (rank, report) in &whole.reports {
         if let (1.., Some(theirs)) = (rank, &report.figures) {
             summary.conversations.get_or_insert_default().join(theirs);

@@ -18,7 +18,7 @@ mod rows;
 mod thread;
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, BufRead as _, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -281,7 +281,7 @@ pub struct Stored {
     /// Measured requests, one row each.
     pub rows: Rows,
     /// The chunks, to be read from the front.
-    pub(in crate::load) file: File,
+    pub(super) file: File,
     /// Blocks behind the file that the disk did not take.
     pub(super) unwritten: Vec<u8>,
     /// Why not everything was written. Requests that ended later are in no row.
@@ -297,11 +297,33 @@ impl Stored {
     /// # Errors
     /// When the file cannot be read.
     pub fn chunks(&mut self) -> Result<chunks::Reader<Blocks<'_>>, Error> {
-        use std::io::{Read as _, Seek as _};
         self.file
             .rewind()
             .map_err(|cause| Error::archive("cannot read the chunks that were written").because(cause))?;
         chunks::Reader::new(io::BufReader::with_capacity(1 << 18, (&self.file).chain(self.unwritten.as_slice())))
+    }
+
+    /// Takes the blocks of another client's `chunks.sbc` behind the own ones. `whole`: that file was written to its end.
+    ///
+    /// # Errors
+    /// When one of the two cannot be read or written.
+    pub fn take_blocks(&mut self, mut from: File, whole: bool) -> Result<(), Error> {
+        let failed = |cause: io::Error| Error::archive("cannot put the chunks of two clients together").because(cause);
+        from.rewind().map_err(failed)?;
+        let head = io::BufReader::new(&from).read_until(b'\n', &mut Vec::new()).map_err(failed)? as u64;
+        let own = self.file.metadata().map_err(failed)?.len();
+        // The mark of the end moves back.
+        let kept = own.saturating_sub(chunks::END.len() as u64);
+        self.file.set_len(kept).map_err(failed)?;
+        self.file.seek(SeekFrom::End(0)).map_err(failed)?;
+        let length = from.metadata().map_err(failed)?.len();
+        let end = if whole { chunks::END.len() as u64 } else { 0 };
+        from.seek(SeekFrom::Start(head)).map_err(failed)?;
+        let taken = length.saturating_sub(head + end);
+        io::copy(&mut (&from).take(taken), &mut self.file).map_err(failed)?;
+        self.file.write_all(&chunks::END).map_err(failed)?;
+        self.chunk_bytes += taken;
+        Ok(())
     }
 }
 

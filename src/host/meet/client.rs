@@ -1,7 +1,7 @@
 //! The side of every other rank: a connection to rank 0.
 //!
-//! In:  addresses of rank 0, the secret, the own rank.  Out: [`Seat`].
-//! Not here: a connection that stands (see `converse`).
+//! In:  addresses of rank 0, the secret, the own rank.  Out: [`Client`].
+//! Not here: a connection that stands (see `connection`).
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,10 +14,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::converse::{Keys, Out, Outbox, converse, thread};
-use super::door::drawn;
+use super::connection::{Keys, Out, Outbox, connection, thread};
 use super::frame::{DRAWN, Frame, Greeting, MAGIC, Secret, Side, TAG};
-use super::{Ear, Event, GREETING};
+use super::server::drawn;
+use super::{Event, GREETING, Handler};
 use crate::error::{Error, Kind};
 
 /// Between two tries: rank 0 may start later than the others.
@@ -25,22 +25,22 @@ const AGAIN: Duration = Duration::from_millis(100);
 
 /// See the module.
 #[derive(Debug)]
-pub struct Seat {
+pub struct Client {
     outbox: Outbox,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl Seat {
+impl Client {
     /// Connects, as often as it takes within `patience`.
     ///
     /// # Errors
     /// When rank 0 cannot be reached, or the two do not know the same secret.
-    pub fn take(
+    pub fn connect(
         addresses: Vec<SocketAddr>,
         secret: Secret,
         (rank, world): (u32, u32),
         patience: Duration,
-        ear: Ear,
+        handler: Handler,
     ) -> Result<Self, Error> {
         let (outbox, inbox) = Outbox::new();
         let (told, tell) = mpsc::channel();
@@ -56,9 +56,9 @@ impl Seat {
             };
             let keys = Keys { ours: greeting.key(&secret, Side::Member), theirs: greeting.key(&secret, Side::Head) };
             let _ = told.send(Ok(()));
-            ear(Event::Joined(0));
-            if let Some(why) = converse(stream, keys, (0, Side::Member), inbox, Arc::clone(&ear)).await {
-                ear(Event::Left(0, why));
+            handler(Event::Joined(0));
+            if let Some(why) = connection(stream, keys, (0, Side::Member), inbox, Arc::clone(&handler)).await {
+                handler(Event::Left(0, why));
             }
         };
         let failed =
@@ -90,7 +90,7 @@ impl Seat {
     }
 
     /// Ends the connection when all before was sent.
-    pub fn leave(&self) {
+    pub fn close(&self) {
         if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
             self.outbox.end();
             let _ = thread.join();
@@ -98,9 +98,9 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for Client {
     fn drop(&mut self) {
-        self.leave();
+        self.close();
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rank 0's side: who comes in.
 //!
-//! In:  an address, the secret, how many there are.  Out: [`Door`]: what is said to each of the others.
-//! Not here: a connection that stands (see `converse`).
+//! In:  an address, the secret, how many there are.  Out: [`Server`]: what is said to each of the others.
+//! Not here: a connection that stands (see `connection`).
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -17,9 +17,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 
-use super::converse::{Keys, Out, Outbox, converse, thread};
+use super::connection::{Keys, Out, Outbox, connection, thread};
 use super::frame::{DRAWN, Frame, Greeting, MAGIC, Secret, Side, TAG};
-use super::{Ear, Event, GREETING};
+use super::{Event, GREETING, Handler};
 use crate::error::{Error, Kind};
 
 /// Greetings under way at a time: others wait before they are accepted.
@@ -30,7 +30,7 @@ type Boxes = Arc<Mutex<BTreeMap<u32, Outbox>>>;
 
 /// See the module.
 #[derive(Debug)]
-pub struct Door {
+pub struct Server {
     boxes: Boxes,
     address: SocketAddr,
     /// Ends the thread, until it has been ended.
@@ -39,19 +39,19 @@ pub struct Door {
 
 /// What a greeting is held against.
 #[derive(Clone)]
-struct House {
+struct Admission {
     secret: Secret,
     world: u32,
     boxes: Boxes,
-    ear: Ear,
+    handler: Handler,
 }
 
-impl Door {
+impl Server {
     /// Listens at this address and no other.
     ///
     /// # Errors
     /// When the address is not this machine's, or is taken.
-    pub fn open(address: SocketAddr, secret: Secret, world: u32, ear: Ear) -> Result<Self, Error> {
+    pub fn open(address: SocketAddr, secret: Secret, world: u32, handler: Handler) -> Result<Self, Error> {
         let failed = |cause: io::Error| {
             let taken = cause.kind() == io::ErrorKind::AddrInUse;
             Error::new(Kind::Preflight, format!("rank 0 cannot listen at {address}"))
@@ -66,16 +66,16 @@ impl Door {
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let boxes = Boxes::default();
-        let house = House { secret, world, boxes: Arc::clone(&boxes), ear };
+        let admission = Admission { secret, world, boxes: Arc::clone(&boxes), handler };
         let (close, closed) = oneshot::channel();
         let thread = thread("ranks", async move {
             tokio::select! {
                 _ = closed => {}
-                () = receive(listener, house.clone()) => {}
+                () = receive(listener, admission.clone()) => {}
             }
             // Those who are there are told the end and heard to theirs.
             let gone = async {
-                while !house.boxes.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+                while !admission.boxes.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
                     tokio::time::sleep(std::time::Duration::from_millis(2)).await;
                 }
             };
@@ -117,13 +117,13 @@ impl Door {
     }
 }
 
-impl Drop for Door {
+impl Drop for Server {
     fn drop(&mut self) {
         self.close();
     }
 }
 
-async fn receive(listener: std::net::TcpListener, house: House) {
+async fn receive(listener: std::net::TcpListener, admission: Admission) {
     let Ok(listener) = TcpListener::from_std(listener) else { return };
     let greetings = Arc::new(Semaphore::new(GREETINGS));
     loop {
@@ -133,21 +133,21 @@ async fn receive(listener: std::net::TcpListener, house: House) {
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
             continue;
         };
-        let house = house.clone();
+        let admission = admission.clone();
         tokio::spawn(async move {
-            let greeted = timeout(GREETING, greet(stream, &house)).await;
+            let greeted = timeout(GREETING, greet(stream, &admission)).await;
             drop(permit);
             match greeted {
-                Ok(Ok((stream, greeting))) => seat(stream, greeting, house).await,
-                Ok(Err(why)) => (house.ear)(Event::Refused(format!("{from}: {why}"))),
-                Err(_) => (house.ear)(Event::Refused(format!("{from}: it did not say who it is"))),
+                Ok(Ok((stream, greeting))) => admit(stream, greeting, admission).await,
+                Ok(Err(why)) => (admission.handler)(Event::Refused(format!("{from}: {why}"))),
+                Err(_) => (admission.handler)(Event::Refused(format!("{from}: it did not say who it is"))),
             }
         });
     }
 }
 
 /// Both sides show that they know the secret.
-async fn greet(mut stream: TcpStream, house: &House) -> Result<(TcpStream, Greeting), String> {
+async fn greet(mut stream: TcpStream, admission: &Admission) -> Result<(TcpStream, Greeting), String> {
     let gone = |cause: io::Error| format!("it left in the greeting ({cause})");
     stream.set_nodelay(true).map_err(gone)?;
     let mut greeting = Greeting { head: drawn()?, member: [0; DRAWN], rank: 0, world: 0 };
@@ -163,10 +163,10 @@ async fn greet(mut stream: TcpStream, house: &House) -> Result<(TcpStream, Greet
     greeting.world = stream.read_u32().await.map_err(gone)?;
     let mut proof = [0; TAG];
     stream.read_exact(&mut proof).await.map_err(gone)?;
-    if !greeting.holds(&house.secret, Side::Member, &proof) {
+    if !greeting.holds(&admission.secret, Side::Member, &proof) {
         return Err("it does not know the token".to_owned());
     }
-    stream.write_all(greeting.proof(&house.secret, Side::Head).as_ref()).await.map_err(gone)?;
+    stream.write_all(greeting.proof(&admission.secret, Side::Head).as_ref()).await.map_err(gone)?;
     Ok((stream, greeting))
 }
 
@@ -177,22 +177,27 @@ pub fn drawn() -> Result<[u8; DRAWN], String> {
     Ok(bytes)
 }
 
-async fn seat(stream: TcpStream, greeting: Greeting, house: House) {
+async fn admit(stream: TcpStream, greeting: Greeting, admission: Admission) {
     let rank = greeting.rank;
-    let keys =
-        Keys { ours: greeting.key(&house.secret, Side::Head), theirs: greeting.key(&house.secret, Side::Member) };
+    let keys = Keys {
+        ours: greeting.key(&admission.secret, Side::Head),
+        theirs: greeting.key(&admission.secret, Side::Member),
+    };
     let (outbox, inbox) = Outbox::new();
     let refused = {
-        let mut boxes = house.boxes.lock().unwrap_or_else(PoisonError::into_inner);
-        if greeting.world != house.world {
-            Some(format!("rank {rank} believes that there are {} ranks, and there are {}", greeting.world, house.world))
-        } else if rank == 0 || rank >= house.world {
-            Some(format!("there is no rank {rank} to join: they go from 1 to {}", house.world.saturating_sub(1)))
+        let mut boxes = admission.boxes.lock().unwrap_or_else(PoisonError::into_inner);
+        if greeting.world != admission.world {
+            Some(format!(
+                "rank {rank} believes that there are {} ranks, and there are {}",
+                greeting.world, admission.world
+            ))
+        } else if rank == 0 || rank >= admission.world {
+            Some(format!("there is no rank {rank} to join: they go from 1 to {}", admission.world.saturating_sub(1)))
         } else {
             match boxes.entry(rank) {
                 Entry::Occupied(_) => Some(format!("rank {rank} is there already")),
-                Entry::Vacant(seat) => {
-                    seat.insert(outbox.clone());
+                Entry::Vacant(free) => {
+                    free.insert(outbox.clone());
                     None
                 }
             }
@@ -201,15 +206,15 @@ async fn seat(stream: TcpStream, greeting: Greeting, house: House) {
     if let Some(why) = refused {
         outbox.say(Out::Frame(Frame::Said(json!({ "refused": why }))));
         outbox.say(Out::End);
-        (house.ear)(Event::Refused(why));
-        let nobody: Ear = Arc::new(|_| ());
-        let _ = converse(stream, keys, (rank, Side::Head), inbox, nobody).await;
+        (admission.handler)(Event::Refused(why));
+        let nobody: Handler = Arc::new(|_| ());
+        let _ = connection(stream, keys, (rank, Side::Head), inbox, nobody).await;
         return;
     }
-    (house.ear)(Event::Joined(rank));
-    let ended = converse(stream, keys, (rank, Side::Head), inbox, Arc::clone(&house.ear)).await;
-    house.boxes.lock().unwrap_or_else(PoisonError::into_inner).remove(&rank);
+    (admission.handler)(Event::Joined(rank));
+    let ended = connection(stream, keys, (rank, Side::Head), inbox, Arc::clone(&admission.handler)).await;
+    admission.boxes.lock().unwrap_or_else(PoisonError::into_inner).remove(&rank);
     if let Some(why) = ended {
-        (house.ear)(Event::Left(rank, why));
+        (admission.handler)(Event::Left(rank, why));
     }
 }

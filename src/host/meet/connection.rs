@@ -1,7 +1,7 @@
 //! One connection, from the greeting to its end.
 //!
-//! In:  a socket on which both sides have shown that they know the secret.  Out: frames to an [`Ear`]; what is to be sent, sent.
-//! Not here: who may talk (see `door` and `seat`).
+//! In:  a socket on which both sides have shown that they know the secret.  Out: frames to an [`Handler`]; what is to be sent, sent.
+//! Not here: who may talk (see `server` and `client`).
 
 use ring::hmac::Key;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -11,7 +11,7 @@ use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender, ch
 use tokio::time::{Instant, interval, timeout};
 
 use super::frame::{Frame, LONGEST, NUMBER, Side, TAG};
-use super::{Clock, Ear, Event, SILENCE, TRIPS, WORD};
+use super::{Clock, Event, Handler, SILENCE, TRIPS, WORD};
 use crate::host::net::{Ns, now};
 
 /// Parts of files that may wait to be sent: whoever sends waits for the link.
@@ -74,17 +74,17 @@ pub struct Keys {
 }
 
 /// Talks until one side ends it. `rank` is the other side's, `side` ours. Gives the reason of the end; nothing where we ended it.
-pub async fn converse(
+pub async fn connection(
     stream: TcpStream,
     keys: Keys,
     (rank, side): (u32, Side),
     inbox: Inbox,
-    ear: Ear,
+    handler: Handler,
 ) -> Option<String> {
     let (reading, writing) = stream.into_split();
     let (heard, answers) = unbounded_channel();
     let reader = tokio::spawn(read(reading, keys.theirs, heard));
-    let ended = write(Writer { writing, key: keys.ours, number: 0 }, (rank, side), inbox, answers, &ear).await;
+    let ended = write(Writer { writing, key: keys.ours, number: 0 }, (rank, side), inbox, answers, &handler).await;
     reader.abort();
     ended
 }
@@ -151,7 +151,7 @@ async fn write(
     (rank, side): (u32, Side),
     mut inbox: Inbox,
     mut answers: UnboundedReceiver<Heard>,
-    ear: &Ear,
+    handler: &Handler,
 ) -> Option<String> {
     let mut trips = Trips::default();
     let mut word = interval(WORD);
@@ -165,8 +165,8 @@ async fn write(
                     return Some(heard.and_then(Result::err).unwrap_or_default());
                 };
                 match frame {
-                    Frame::Said(value) => ear(Event::Said(rank, value)),
-                    Frame::Bytes(bytes) => ear(Event::Bytes(rank, bytes)),
+                    Frame::Said(value) => handler(Event::Said(rank, value)),
+                    Frame::Bytes(bytes) => handler(Event::Bytes(rank, bytes)),
                     Frame::Ping(id) => {
                         let answer = Frame::Pong(id, now());
                         if let Err(why) = writer.send(&answer).await {
@@ -178,7 +178,7 @@ async fn write(
                         trips.best = Some(trips.best.map_or(clock, |best| best.better(clock)));
                         trips.left -= 1;
                         if trips.left == 0 {
-                            ear(Event::Clock(rank, trips.best.take().unwrap_or_default()));
+                            handler(Event::Clock(rank, trips.best.take().unwrap_or_default()));
                         } else if let Err(why) = ask(&mut writer, &mut trips).await {
                             return Some(why);
                         }
