@@ -224,6 +224,27 @@ fn a_study_that_cannot_be_used_ends_the_analysis_with_its_line() {
 }
 
 #[test]
+fn campaigns_that_name_no_machine_may_be_of_two_and_no_step_between_them_is_judged() {
+    let folder = Folder::new("publish-nowhere");
+    for (name, share, day) in [("old", 1.0, "2026-01-01"), ("new", 0.5, "2026-02-02")] {
+        let nowhere = table(share, day).replace("Machine X", "");
+        folder.put(&format!("in/{name}/runs.csv"), nowhere);
+    }
+    analyse(&folder, &[]).expect(0);
+    let files = site(&folder);
+    let analysis: Value = serde_json::from_slice(&files["data/analysis.json"]).expect("JSON");
+    let steps =
+        analysis["history"].as_array().expect("a list").iter().flat_map(|cell| cell["steps"].as_array().unwrap());
+    let comparisons: Vec<&Value> = steps.flat_map(|step| step["comparisons"].as_array().unwrap()).collect();
+    assert!(!comparisons.is_empty());
+    for comparison in comparisons {
+        assert_eq!(comparison["verdict"]["kind"], "not_comparable", "{comparison}");
+        assert!(comparison["verdict"].to_string().contains("names the machine of either campaign"), "{comparison}");
+    }
+    assert!(text(&files, "history/index.html").contains("names the machine of either campaign"));
+}
+
+#[test]
 fn a_cell_of_two_campaigns_has_a_history_with_a_verdict_and_the_version_that_changed() {
     let folder = Folder::new("publish-history");
     write(&folder, "old", 1.0, "2026-01-01");
