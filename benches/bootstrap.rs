@@ -17,7 +17,7 @@ const AT_LEAST: usize = 3;
 const ENOUGH_MS: f64 = 300.0;
 
 fn main() {
-    // `cargo bench` passes `--bench`; anything else selects cases by a part of their name.
+    // `cargo bench` passes `--bench`. Anything else selects cases by a part of their name.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
     let all = std::thread::available_parallelism().map_or(1, |n| n.get());
     let measure = |name: &str, algorithm: &str, run: &dyn Fn(usize)| {
@@ -57,7 +57,7 @@ fn main() {
     });
     let runs: Vec<Vec<f64>> = (0..30).map(|r| sample(1_000).iter().map(|v| v + f64::from(r)).collect()).collect();
     measure("hierarchical-p99 30x1000", "every index drawn, selection among pooled ranks", &|threads| {
-        black_box(hierarchical::percentile(&runs, 0.99, &job(threads)));
+        black_box(hierarchical::percentiles(&runs, &[0.99], &job(threads)));
     });
     measure("hierarchical-p50+p95+p99 30x1000", "the same draws, three percentiles from one pass", &|threads| {
         black_box(hierarchical::percentiles(&runs, &[0.5, 0.95, 0.99], &job(threads)));

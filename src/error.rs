@@ -41,8 +41,6 @@ pub enum Place {
     Field(String),
     /// A field on a line.
     LineField(u64, String),
-    /// The identifier of a run.
-    Run(String),
 }
 
 impl fmt::Display for Place {
@@ -51,7 +49,6 @@ impl fmt::Display for Place {
             Self::Line(line) => write!(f, "line {line}"),
             Self::Field(field) => write!(f, "field '{field}'"),
             Self::LineField(line, field) => write!(f, "line {line}, field '{field}'"),
-            Self::Run(id) => write!(f, "run '{id}'"),
         }
     }
 }
@@ -73,7 +70,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error with its sentence; the rest is added by the builder methods.
+    /// An error with its sentence. The rest is added by the builder methods.
     pub fn new(kind: Kind, what: impl Into<String>) -> Self {
         Self { kind, what: what.into(), place: None, detail: None, hint: None, source: None }
     }
@@ -114,7 +111,7 @@ impl Error {
         self.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// What went wrong and why, on one line; what to do is said elsewhere.
+    /// What went wrong and why, on one line. The remedy is separate.
     pub fn in_short(&self) -> String {
         let detail = self.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
         let cause = self.source.as_ref().map(|cause| format!(" ({cause})")).unwrap_or_default();

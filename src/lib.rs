@@ -13,14 +13,15 @@
 //! | [`cli`] | one file per verb |
 //! | `plan` | suites: read, checked whole, expanded and shuffled by their seed |
 //! | `run` | gates, telemetry, watchdogs, the loop over the plan |
-//! | `host` | the only door out: clocks, programs, GPUs, behind one trait with a replaying fake |
+//! | `host` | the only way out: clocks, programs, GPUs, behind one trait with a replaying fake |
 //! | `env` | native, chroot, Docker, systemd-nspawn: how a command line is wrapped |
 //! | `workload` | what is run, and what raw files it leaves |
 //! | `load` | streaming load: plan, engine, records, summary, the client's certificate |
 //! | `mock` | a server with known emission times, for calibration and tests |
 //! | [`model`] | the words: runs, metrics, campaigns, facts |
-//! | [`archive`] | what lies on disk: discovery, bounded reading, hashing, atomic writing |
+//! | [`archive`] | what is on disk: discovery, bounded reading, hashing, atomic writing |
 //! | [`ingest`] | one pure parser per format: bytes in, runs out |
+//! | [`formula`] | expressions that define a metric: names, units, one figure of a run |
 //! | `frame` | polars: records to frames, group-bys, CSV and Parquet |
 //! | [`stats`] | formulas over `&[f64]` |
 //! | [`verdict`] | estimates and thresholds to judgements, traps and sentences |
@@ -40,4 +41,4 @@ pub use sparkbench_collect::{env, host, load, mock, run, workload};
 pub use sparkbench_core::{archive, error, model, stats, verdict};
 #[cfg(feature = "page")]
 pub use sparkbench_pages::{chart, page};
-pub use sparkbench_read::{ingest, plan};
+pub use sparkbench_read::{formula, ingest, plan};

@@ -1,7 +1,7 @@
 //! The rooms that draw and write the site. See `lib.rs` for the map.
 //!
 //! In: `sparkbench_core` and `sparkbench_read`. Out: the crate `sparkbench_pages`, which `lib.rs` shows again under the names of its rooms.
-//! Not here: any number that a page shows; `verdict` makes them.
+//! Not here: the numbers that a page shows (see `verdict`).
 
 pub mod chart;
 pub mod page;

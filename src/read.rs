@@ -1,8 +1,9 @@
 //! The rooms that read what others wrote: result files and suites. See `lib.rs` for the map.
 //!
 //! In: `sparkbench_core`. Out: the crate `sparkbench_read`, which `lib.rs` shows again under the names of its rooms.
-//! Not here: what is made of the records (`core.rs`), measuring (`collect.rs`), pages (`pages.rs`).
+//! Not here: judging the records (`core.rs`), measuring (`collect.rs`), pages (`pages.rs`).
 
+pub mod formula;
 pub mod ingest;
 pub mod plan;
 

@@ -18,7 +18,7 @@ fn read(folder: &Folder) -> Intake {
     ingest::all(&archive::discover(&[folder.path().to_owned()]).unwrap(), &Options::default()).unwrap()
 }
 
-/// Reads the files beside a good table; gives the line on the first of them, and how many runs there are beyond the good two.
+/// Reads the files beside a good table. Gives the line on the first of them, and how many runs there are beyond the good two.
 fn beside_good(test: &str, files: &[(&str, &[u8])]) -> (Input, usize) {
     let folder = Folder::new(test);
     folder.put("good/runs.csv", GOOD);
@@ -41,7 +41,7 @@ fn each_bad_file_is_named_with_the_field_and_the_rest_is_analysed() {
     let (run_cut, run_type) = (run("\"repeat\":").replace('}', ""), run("\"repeat\":\"one\""));
     // Name, content, runs that come of it all the same, the message.
     let cases: &[(&str, &[u8], usize, &str)] = &[
-        ("b/empty.json", b"", 0, "'b/empty.json' is empty; try: the program that wrote it may have stopped early"),
+        ("b/empty.json", b"", 0, "'b/empty.json' is empty. Try: the program that wrote it may have stopped early"),
         (
             "b/cut.json",
             b"{\"a\": [1, 2",
@@ -78,7 +78,7 @@ fn each_bad_file_is_named_with_the_field_and_the_rest_is_analysed() {
             br#"{"schema":"sparkbench.run/7","environment":"a"}"#,
             0,
             "cannot read 'b/new/run.json' as run: unknown schema, field 'schema': expected 'sparkbench.run/1', \
-             found \"sparkbench.run/7\"; try: a newer version of this program may read it",
+             found \"sparkbench.run/7\". Try: a newer version of this program may read it",
         ),
         (
             "b/labels.toml",
@@ -98,21 +98,21 @@ fn each_bad_file_is_named_with_the_field_and_the_rest_is_analysed() {
             "b/semicolons.csv",
             b"environment;model;ttft_ms\na;m;1,5\n",
             0,
-            "cannot read 'b/semicolons.csv' as table: cells are not parted by commas, line 1: expected ',', found ';'; \
-             try: save the table as CSV with commas, and with a point as the decimal sign",
+            "cannot read 'b/semicolons.csv' as table: cells are not parted by commas, line 1: expected ',', found ';'. \
+             Try: save the table as CSV with commas, and with a point as the decimal sign",
         ),
         (
             "b/other.csv",
             b"when,what\n1,2\n",
             0,
-            "no known format looks like 'b/other.csv', line 1: \"when,what\"; \
-             try: a table of runs has a header with 'environment', 'model' and metric names",
+            "no known format looks like 'b/other.csv', line 1: \"when,what\". \
+             Try: a table of runs has a header with 'environment', 'model' and metric names",
         ),
         (
             "b/junk.bin",
             &[0, 159, 146, 150, 0, 1, 2, 255],
             0,
-            "'b/junk.bin' is no text: it holds zero bytes in its first lines; try: results are read from JSON, CSV, TOML and logs",
+            "'b/junk.bin' is not text: it holds zero bytes in its first lines. Try: give a file in JSON, CSV or TOML, or a log",
         ),
         (
             "b/junk.json",
@@ -224,7 +224,7 @@ fn two_runs_with_one_id_are_both_kept_and_said_to_be() {
     let ids: Vec<&str> = intake.runs.iter().map(|run| run.id.as_str()).collect();
     assert_eq!(ids, ["r1", "r1-2"]);
     let reason = intake.inputs[0].reason.as_deref();
-    assert_eq!(reason, Some("two runs have the id 'r1'; both are kept, the later one as 'r1-2'"));
+    assert_eq!(reason, Some("two runs have the id 'r1'. Both are kept, the later one as 'r1-2'"));
 }
 
 #[test]
@@ -257,10 +257,7 @@ fn an_empty_input_is_exit_code_5_and_says_what_was_expected() {
         assert!(error.hint.as_deref().unwrap().contains("folder"), "{error}");
     }
     let error = archive::discover(&[folder.path().to_owned()]).unwrap_err().to_string();
-    assert!(
-        error.contains("expected a folder with a table (runs.csv), a campaign (campaign.json and runs/)"),
-        "{error}"
-    );
+    assert!(error.contains("give a folder with a table (runs.csv), a campaign (campaign.json and runs/)"), "{error}");
 }
 
 #[test]
@@ -324,7 +321,7 @@ fn links_sockets_and_unreadable_files_are_listed_and_never_followed() {
         assert!(input.skipped);
     }
     let input = intake.inputs.iter().find(|input| input.path == "good/secret.csv").unwrap();
-    // A privileged user may read everything; then there is nothing to complain about.
+    // A privileged user may read everything. Then there is nothing to complain about.
     if std::fs::File::open(&secret).is_ok() {
         assert!(!input.skipped);
     } else {

@@ -1,6 +1,6 @@
 //! Intervals that claim 95 % hold the truth about as often as theory says: not only that formulas were copied well.
 //!
-//! The full table is printed by `examples/bootstrap_coverage.rs`; here a few cells are bounded.
+//! The full table is printed by `examples/bootstrap_coverage.rs`. Here a few cells are bounded.
 
 use sparkbench::stats::bootstrap::{Job, Limits, Statistic, one_sample};
 use sparkbench::stats::random::{Stream, job_base};
@@ -27,7 +27,7 @@ fn shares(n: usize) -> [f64; 4] {
 
 #[test]
 fn at_two_hundred_values_every_interval_keeps_its_word() {
-    // Four standard errors of a share of 1,000 at 95 % are 2.8 points; theory allows about one point below.
+    // Four standard errors of a share of 1,000 at 95 % are 2.8 points. Theory allows about one point below.
     let shares = shares(200);
     assert!(shares.iter().all(|share| (0.912..=0.978).contains(share)), "{shares:?}");
 }

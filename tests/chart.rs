@@ -45,7 +45,7 @@ fn every_chart_draws_its_golden_drawing() {
         for (suffix, svg) in [("", &figure.svg), ("-narrow", &figure.narrow)] {
             let path = here(&format!("golden/chart/{name}{suffix}.svg"));
             let file = chart::standalone(svg);
-            // The stylesheet is one file and reviewed there; the golden drawing holds the drawing.
+            // The stylesheet is one file and reviewed there. The golden drawing holds the drawing.
             let drawing = file.replace(STYLE, "");
             if rewrite {
                 fs::write(&path, &drawing).expect("golden drawing written");
@@ -57,6 +57,28 @@ fn every_chart_draws_its_golden_drawing() {
             );
         }
     }
+}
+
+#[test]
+fn the_picture_of_the_manual_is_the_drawing_of_its_fixture() {
+    let path = here("../docs/sequential.svg");
+    let file = chart::standalone(&fixture("looks").svg);
+    if std::env::var_os("SPARKBENCH_GOLDEN").is_some() {
+        fs::write(&path, &file).expect("picture written");
+    }
+    assert!(fs::read_to_string(&path).unwrap_or_default() == file, "SPARKBENCH_GOLDEN=1 rewrites docs/sequential.svg");
+}
+
+#[test]
+fn a_chart_of_looks_has_a_mark_and_a_row_for_each_and_one_diamond() {
+    let figure = fixture("looks");
+    assert_eq!(figure.table.rows.len(), 4);
+    assert_eq!(figure.table.rows[3].cells.last().map(String::as_str), Some("slower"));
+    assert!(
+        figure.desc.contains("4 looks, of a plan of 30 blocks") && figure.desc.contains(", slower"),
+        "{}",
+        figure.desc
+    );
 }
 
 #[test]
@@ -385,7 +407,7 @@ fn however_much_there_is_a_drawing_stays_small() {
 #[test]
 fn a_drawing_of_its_own_carries_style_and_namespace_and_fetches_nothing() {
     for (name, figure) in drawn() {
-        let file = figure.download();
+        let file = chart::standalone(&figure.svg);
         elements(&file.replace(STYLE, ""));
         assert!(
             file.contains("xmlns=\"http://www.w3.org/2000/svg\"") && file.contains("prefers-color-scheme"),

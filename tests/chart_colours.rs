@@ -1,7 +1,7 @@
 //! The declared colours of the charts: contrast against the page and distance from each other, also for eyes that see fewer colours.
 //!
-//! Sources: WCAG 2.2, relative luminance and contrast ratio; Sharma, Wu and Dalal, "The CIEDE2000 color-difference formula" (2005),
-//! with a row of its test data; Machado, Oliveira and Fernandes (2009), simulation matrices at full severity.
+//! Sources: WCAG 2.2, relative luminance and contrast ratio. Sharma, Wu and Dalal, "The CIEDE2000 color-difference formula" (2005),
+//! with a row of its test data. Machado, Oliveira and Fernandes (2009), simulation matrices at full severity.
 #![cfg(feature = "page")]
 
 use std::collections::BTreeMap;
@@ -169,7 +169,7 @@ fn sequential_colours_go_one_way_in_lightness_and_neighbours_differ_for_every_ey
 
 #[test]
 fn the_first_series_differ_for_every_eye() {
-    // Shape and dash tell all six apart; colour alone must do so for the first four, which is as many as comparisons here have.
+    // Shape and dash tell all six apart. Colour alone must do so for the first four, which is as many as comparisons here have.
     for (theme, colours) in themes() {
         for (eye, matrix) in &EYES {
             for a in 0..4 {

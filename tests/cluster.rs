@@ -6,6 +6,8 @@
 
 #![cfg(all(feature = "collect", target_os = "linux"))]
 
+#[path = "cluster/campaign.rs"]
+mod campaign;
 #[allow(dead_code)]
 #[path = "support/folder.rs"]
 mod folder;
@@ -18,7 +20,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use folder::Folder;
-use program::{Ending, fair_start, repository, run_in};
+use program::{Ending, FEW, fair_start, repository, run_in};
 use serde_json::Value;
 use sparkbench::mock::{self, Settings};
 
@@ -32,7 +34,7 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Makes them; nothing where that cannot be done here.
+    /// Makes them. Nothing where that cannot be done here.
     fn new(name: &'static str, machines: usize) -> Option<Self> {
         let works = |program: &str, argument: &str| Command::new(program).arg(argument).output().is_ok();
         let root = nix::unistd::geteuid().is_root();
@@ -94,7 +96,7 @@ impl Cluster {
         mock::start(Settings { address: format!("{}:0", self.own()).parse().unwrap(), ..settings }).unwrap()
     }
 
-    /// A rank of two, started on its machine by ssh as a launcher does; `before` are words before the program.
+    /// A rank of two, started on its machine by ssh as a launcher does. `before` are words before the program.
     fn rank(&self, rank: usize, before: &str, load: &str) -> Child {
         fair_start();
         let variables = format!(
@@ -178,7 +180,7 @@ fn the_link_between_two_machines_is_measured_each_way() {
     let table = run_in(cluster.folder.path(), &[&shared[..], &link].concat(), &[]).expect(0);
     assert!(table.out.contains("link-1") && table.out.contains("Gbit/s"), "{}", table.out);
     let none = ["--link", "192.0.2.0/24"];
-    run_in(cluster.folder.path(), &[&shared[..], &none].concat(), &[]).expect(3).complains(&["--link names the range"]);
+    run_in(cluster.folder.path(), &[&shared[..], &none].concat(), &[]).expect(3).complains(&["in the range of --link"]);
 }
 
 #[test]
@@ -252,7 +254,10 @@ fn the_tasks_of_a_slurm_step_are_one_load() {
         Ending::of(child)
     };
     let met = step(&["--meet", "127.0.0.1"]);
+    let campaign = campaign::inside_slurm(folder.path());
     script(&["down"]);
+    campaign.expect(0).complains(&["by srun"]);
+    run_in(folder.path(), &["verify", "archive"], &[]).expect(0);
     met.expect(0).complains(&["one load of 4 ranks", "started by Slurm"]);
     let summary = json(&folder.path().join("j.json"));
     assert_eq!((&summary["completed"], &summary["settings"]["world"]), (&Value::from(80), &Value::from(4)));
@@ -299,7 +304,7 @@ fn a_cut_link_is_told_within_seconds_and_leaves_nothing_running() {
     let told = Ending::of(head);
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     assert_eq!(told.code, Some(4), "{}", told.err);
-    told.complains(&["rank 1 on cut-2 is gone", "nothing was heard of it"]);
+    told.complains(&["rank 1 on cut-2 left the load", "nothing was heard of it"]);
     let summary = json(&cluster.at("j.json"));
     assert_eq!(summary["valid"], false);
     assert!(summary["completed"].as_u64().unwrap() > 0);

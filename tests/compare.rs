@@ -1,4 +1,4 @@
-//! The verb `compare` as a gate in CI meets it: two folders in; exit code, words and Markdown out.
+//! The verb `compare` as a gate in CI meets it: two folders in. Exit code, words and Markdown out.
 
 #![cfg(feature = "analyse")]
 
@@ -38,7 +38,7 @@ fn compare(folder: &Folder, arguments: &[&str]) -> Ending {
 fn the_exit_code_is_the_gate() {
     const LATENCY: &str = "e2e_latency_ms";
     const RATE: &str = "output_throughput_tok_s";
-    // Metric, centre and spread of the candidate against 100 and 0.5, runs; what is said, and the exit code.
+    // Metric, centre and spread of the candidate against 100 and 0.5, runs. What is said, and the exit code.
     for (k, (metric, centre, spread, runs, word, code)) in [
         (LATENCY, 100.0, 0.5, 12, "equivalent", 0),
         (LATENCY, 110.0, 0.5, 12, "slower", 1),
@@ -103,7 +103,7 @@ fn an_environment_that_is_not_there_is_a_usage_error_that_names_the_known_ones()
     for (arguments, words) in [
         (
             ["main#nativ", "branch#docker"],
-            &["'main' has no environment 'nativ'", "environments there: native", "main#native"][..],
+            &["'main' has no environment 'nativ'", "its environments are: native", "main#native"][..],
         ),
         (["main", "branch#dcker"], &["'branch' has no environment 'dcker'", "docker, nspawn"]),
         (["main", "branch"], &["'branch' holds several environments", "docker, nspawn", "branch#docker"]),
@@ -133,7 +133,7 @@ fn what_cannot_be_read_or_has_nothing_in_common_is_exit_code_5() {
 fn the_same_runs_on_both_sides_are_a_usage_error() {
     let folder = put("compare-itself", &table("native", "m", "ttft_ms", 10.0, 0.1, 5), "");
     for sides in [["main", "main"], ["main#native", "main"], ["main#native", "main#native"]] {
-        compare(&folder, &sides).expect(2).complains(&["is on both sides"]);
+        compare(&folder, &sides).expect(2).complains(&["is both BASE and CANDIDATE"]);
     }
 }
 

@@ -102,7 +102,7 @@ fn a_container_that_someone_removes_is_a_fault_and_not_an_answer() {
     let run = stage.finish(place, launched, &invocation, ended);
     assert_eq!(run.check("arguments"), ["unknown"]);
     assert_eq!(run.check("image_digest"), ["unknown"]);
-    assert!(run.examined.faults[0].contains("is gone"), "{:?}", run.examined.faults);
+    assert!(run.examined.faults[0].contains("was removed while it ran"), "{:?}", run.examined.faults);
 }
 
 #[test]

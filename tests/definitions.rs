@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::Value;
-use sparkbench::model::{Definition, Likeness, Metric, definition};
+use sparkbench::model::{Definition, DefinitionMatch, Metric, definition};
 
 /// Rules of sources that do not say how they measured.
 const NOT_SAID: &[&str] = &[
@@ -25,12 +25,12 @@ fn table() -> String {
         String::from("| metric | tool | class | measured as | against ours | source |\n|---|---|---|---|---|---|\n");
     let mut all: Vec<Definition> = Definition::all().collect();
     let rank = |d: &Definition| Metric::find(d.metric).map_or(usize::MAX, |metric| metric.rank());
-    all.sort_by_key(|d| (rank(d), d.likeness == Likeness::Other, d.class, d.family));
+    all.sort_by_key(|d| (rank(d), d.likeness == DefinitionMatch::Other, d.class, d.family));
     for d in all {
         let against = match d.likeness {
-            Likeness::Same => "the same".to_owned(),
-            Likeness::Like(how) => format!("like it: {how}"),
-            Likeness::Other => "**not comparable**".to_owned(),
+            DefinitionMatch::Same => "the same".to_owned(),
+            DefinitionMatch::Like(how) => format!("like it: {how}"),
+            DefinitionMatch::Other => "**not comparable**".to_owned(),
         };
         let _ = writeln!(
             text,

@@ -22,7 +22,7 @@ use tree::{eventually, shell, text, with_word};
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// A number of seconds nobody else sleeps, to find a process by; `salt` tells the tests apart.
+/// A number of seconds nobody else sleeps, to find a process by. `salt` tells the tests apart.
 fn unique(salt: u32) -> String {
     format!("{}.{:05}", 5000 + salt, std::process::id() % 100_000)
 }

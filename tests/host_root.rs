@@ -58,7 +58,7 @@ fn run(job: &Job) -> (Ended, String, String) {
     (ended, text(&job.stdout), text(&job.stderr))
 }
 
-/// Mounts that this test can see of its own folder; other tests mount in theirs meanwhile.
+/// Mounts that this test can see of its own folder. Other tests mount in theirs meanwhile.
 fn own_mounts(folder: &Folder) -> Vec<String> {
     let own = folder.path().to_str().unwrap();
     text(Path::new("/proc/self/mountinfo")).lines().filter(|line| line.contains(own)).map(str::to_owned).collect()
@@ -87,8 +87,9 @@ fn mounts_are_there_inside_and_nowhere_else_and_nothing_stays() {
             optional: true,
         },
     ];
+    // The shell would become a program that came last.
     let script = "pwd; cat /deep/er/data/file '/etc/one file'; echo new > /deep/er/data/new; touch /tmp/x; ls /; \
-                  touch /sys/kernel/x 2>/dev/null || echo shut; cat /proc/self/mounts >&2; ls /dev/pts /dev/shm > /dev/null && echo deep; sleep 0.5";
+                  touch /sys/kernel/x 2>/dev/null || echo shut; cat /proc/self/mounts >&2; ls /dev/pts /dev/shm > /dev/null && echo deep; sleep 0.5; :";
     let job = job(&folder, "bbbbbbbbbb01/r", script, mounts);
     let (outside, before) = (own_mounts(&folder), everything(&folder.path().join("root")));
     let (ended, out, err) = run(&job);
@@ -183,7 +184,7 @@ fn programs_that_stop_and_clean_are_those_of_the_machine() {
     let mut job = job(&folder, "bbbbbbbbbb05/r", "echo ready; sleep 7777", vec![]);
     job.cgroup = true;
     job.cwd = Some("/bin".into());
-    // perl and python are not in the root; touch with a path of the machine would not be found there either.
+    // perl and python are not in the root. Touch with a path of the machine would not be found there either.
     job.stop = vec![vec!["/usr/bin/touch".into(), stop.display().to_string()]];
     job.after = vec![vec!["/usr/bin/touch".into(), after.display().to_string()]];
     let mut program = machine().launch(&job).unwrap();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use sparkbench::archive;
 use sparkbench::ingest::{self, Intake, Options};
 use sparkbench::model::{ExtraValue, Instant, Run, Status};
-use sparkbench::verdict::telemetry;
+use sparkbench::verdict::Memory;
 
 fn read(path: &Path) -> Intake {
     ingest::all(&archive::discover(&[path.to_owned()]).unwrap(), &Options::default()).unwrap()
@@ -129,7 +129,7 @@ fn what_describes_the_machine_is_recognised_and_is_no_run() {
 #[test]
 fn power_of_a_launch_is_that_of_its_rows_and_no_figure_of_one_of_its_workloads() {
     let mut intake = read(&data("h200-chroot"));
-    telemetry::of_all(&mut intake.runs);
+    Memory::none().derive(&mut intake.runs);
     let run = intake.runs.iter().find(|run| run.id == "native_llama1b_iter1_20261120_234334_t1").unwrap();
     assert_eq!(run.value("power_w"), None, "three workloads share the launch");
     let power = run.extras.iter().find(|extra| extra.name == "power_w of the launch").unwrap();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use sparkbench::archive::{self, manifest};
-use sparkbench::ingest::{self, FORMATS, Intake, KINDS, Options, Piece, Record};
+use sparkbench::ingest::{self, FORMATS, Intake, KINDS, Options, PartialRun, Record};
 use sparkbench::model::{ExtraValue, Instant, Run, Status};
 
 fn fixtures() -> PathBuf {
@@ -50,9 +50,9 @@ fn a_campaign_of_our_own_layout_is_one_run_with_everything_in_its_folder() {
         ("small", Some(1), Some("native"))
     );
     assert_eq!((campaign.margins_pct["ttft_ms"], campaign.cooldown_s), (5.0, Some(60.0)));
-    let [unmade] = campaign.unmade.as_slice() else { panic!("{:?}", campaign.unmade) };
+    let [missing_runs] = campaign.missing_runs.as_slice() else { panic!("{:?}", campaign.missing_runs) };
     assert_eq!(
-        (unmade.id.as_str(), unmade.gone.words(), unmade.why.as_str()),
+        (missing_runs.id.as_str(), missing_runs.gone.words(), missing_runs.why.as_str()),
         ("b1-docker-m-chat", "skipped", "no daemon answers")
     );
     let [run] = intake.runs.as_slice() else { panic!("{:?}", intake.runs) };
@@ -72,14 +72,14 @@ fn a_campaign_of_our_own_layout_is_one_run_with_everything_in_its_folder() {
     assert_eq!((run.setup.model_id.as_deref(), run.setup.quantisation.as_deref()), (Some("org/m"), Some("bf16")));
     assert_eq!(run.ended.unwrap().seconds_since(run.started.unwrap()), 4.5);
     let requests = intake.inputs.iter().find(|input| input.path.ends_with("requests.jsonl")).unwrap();
-    assert_eq!(requests.reason.as_deref(), Some("1 of 3 requests failed; they enter no latency"));
+    assert_eq!(requests.reason.as_deref(), Some("1 of 3 requests failed. They are excluded from latencies"));
 }
 
 #[test]
 fn a_collected_run_is_read_by_the_parsers_that_it_names_and_by_nobody_else() {
     let intake = read("collected");
     let [campaign] = intake.campaigns.as_slice() else { panic!("{:?}", intake.campaigns) };
-    assert_eq!(campaign.name, "collected", "what a program left in its folder is no campaign");
+    assert_eq!(campaign.name, "collected", "what a program left in its folder is not a campaign");
     let [t1, t2] = intake.runs.as_slice() else { panic!("{:?}", intake.runs) };
     assert_eq!((t1.workload.as_str(), t1.id.as_str()), ("matrix-T1", "b1-native-m-matrix_matrix-t1"));
     assert_eq!((t2.workload.as_str(), t2.launch.as_deref()), ("matrix-T2", Some("b1-native-m-matrix")));
@@ -89,7 +89,7 @@ fn a_collected_run_is_read_by_the_parsers_that_it_names_and_by_nobody_else() {
     );
     assert_eq!(series(t1, "e2e_latency_ms"), [500.0, 500.0]);
     assert_eq!((series(t1, "ttft_ms"), series(t2, "ttft_ms")), (&[250.0][..], &[500.0, 750.0][..]));
-    // Six tokens in one second of work; the pause between the iterations of T1 counts for nothing.
+    // Six tokens in one second of work. The pause between the iterations of T1 counts for nothing.
     assert_eq!((t1.value("output_throughput_tok_s"), t2.value("output_throughput_tok_s")), (Some(6.0), Some(6.0)));
     for run in [t1, t2] {
         assert_eq!((run.value("model_load_s"), run.value("kv_cache_tokens")), (Some(2.5), Some(1_009_696.0)));
@@ -314,17 +314,17 @@ fn logs_of_a_real_llama_server_are_read_at_every_verbosity() {
     let of = |file: &str| {
         let bytes = std::fs::read(fixtures().join("formats/llama-server-log").join(file)).unwrap();
         let parsed = ingest::read(file, bytes.len() as u64, bytes.as_slice()).outcome.unwrap();
-        let [Record::Piece(piece)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
-        ((**piece).clone(), parsed.notes)
+        let [Record::Run(partial)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
+        ((**partial).clone(), parsed.notes)
     };
     let (default, notes) = of("default.log");
     assert_eq!((default.model.as_deref(), default.setup.max_model_len), (Some("model.gguf"), Some(4096.0)));
     assert_eq!((default.series[0].values.len(), notes.len()), (4, 0), "one of five answers has one token");
-    let metric = |piece: &Piece, name: &str| {
-        piece.readings.iter().find(|r| r.metric == name).map(|r| (r.value, r.origin.line.unwrap()))
+    let metric = |partial: &PartialRun, name: &str| {
+        partial.readings.iter().find(|r| r.metric == name).map(|r| (r.value, r.origin.line.unwrap()))
     };
-    let extra = |piece: &Piece, name: &str| {
-        piece.extras.iter().find(|extra| extra.name == name).map(|extra| extra.value.clone())
+    let extra = |partial: &PartialRun, name: &str| {
+        partial.extras.iter().find(|extra| extra.name == name).map(|extra| extra.value.clone())
     };
     let (twice, notes) = of("twice.log");
     assert_eq!(metric(&twice, "kv_cache_tokens"), Some((8192.0, 137)));

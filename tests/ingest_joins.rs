@@ -26,7 +26,7 @@ fn fixture(name: &str) -> String {
     std::fs::read_to_string(repository().join("tests/fixtures/ingest/formats").join(name)).unwrap()
 }
 
-/// Analyses `in` of the folder; gives what was said and the text of a page.
+/// Analyses `in` of the folder. Gives what was said and the text of a page.
 fn analyse(folder: &Folder) -> (String, impl Fn(&str) -> String) {
     let done = run_in(folder.path(), &[&["analyse", "in", "--site", "site"][..], &FEW].concat(), &[]).expect(0);
     let site = folder.path().join("site");
@@ -157,7 +157,7 @@ fn a_folder_is_inspected_with_one_line_a_file_and_the_same_in_json() {
         "  1 file: the model is the same\n      a/meta.json to result.json\n",
         "  1 file: no result lies in the same folder or below it\n",
         "something left out\n",
-        "4 files: 1 run in 1 of them, 1 joined to runs, 1 joined to none, 1 with something left out\n",
+        "4 files: 1 run in 1 of them. Files joined to a run: 1, to no run: 1, with something left out: 1\n",
     ] {
         assert!(listed.contains(words), "{words}: {listed}");
     }

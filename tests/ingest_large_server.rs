@@ -64,14 +64,14 @@ fn is_read_in_bounded_memory(mib: u64) {
     let parsed = read(rounds);
     let after = peak_mib();
     assert!(parsed.kinds.contains(&"vllm-server-log"), "{:?}", parsed.kinds);
-    let piece = parsed.records.iter().find_map(|record| match record {
-        Record::Piece(piece) if piece.setup.engine.as_deref() == Some("vLLM") => Some(piece),
+    let partial = parsed.records.iter().find_map(|record| match record {
+        Record::Run(partial) if partial.setup.engine.as_deref() == Some("vLLM") => Some(partial),
         _ => None,
     });
-    let piece = piece.unwrap();
-    let extra = |name: &str| piece.extras.iter().find(|extra| extra.name == name).map(|extra| extra.value.clone());
+    let partial = partial.unwrap();
+    let extra = |name: &str| partial.extras.iter().find(|extra| extra.name == name).map(|extra| extra.value.clone());
     assert_eq!(
-        piece.readings.iter().find(|reading| reading.metric == "kv_cache_gib").map(|reading| reading.value),
+        partial.readings.iter().find(|reading| reading.metric == "kv_cache_gib").map(|reading| reading.value),
         Some(40.61)
     );
     assert_eq!(extra("windows"), Some(ExtraValue::Number(rounds as f64)));

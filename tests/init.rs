@@ -58,7 +58,7 @@ fn the_workflow_installs_from_the_source_that_was_given() {
     let workflow = fs::read_to_string(folder.0.join(".github/workflows/pages.yml")).unwrap();
     assert!(workflow.contains(&format!("SPARKBENCH: \"{given}\"\n")), "{workflow}");
     let none = init(&folder.0, &["--force", "--source", ""]);
-    assert!(text(&none.stderr).contains("at SPARKBENCH, where to install the program from"), "{none:?}");
+    assert!(text(&none.stderr).contains("set SPARKBENCH to the source to install from"), "{none:?}");
     for hostile in ["a\"b", "a\nb", "a\\b"] {
         assert_eq!(init(&folder.0, &["--force", "--source", hostile]).status.code(), Some(2), "{hostile:?}");
     }
@@ -72,7 +72,7 @@ fn nothing_is_overwritten_without_being_asked_for() {
     let out = init(&folder.0, &[]);
     assert_eq!(out.status.code(), Some(2));
     let said = text(&out.stderr);
-    assert!(said.contains("suite.toml' is there already") && said.contains("--force"), "{said}");
+    assert!(said.contains("suite.toml' is already there") && said.contains("--force"), "{said}");
     assert_eq!(fs::read_to_string(&suite).unwrap(), "mine");
     assert!(!folder.0.join(".github").exists(), "all or nothing");
     assert!(init(&folder.0, &["--force"]).status.success());

@@ -60,7 +60,7 @@ fn what_nobody_says_is_asked_once_and_the_filled_file_answers() {
     );
     let file = folder.with_extension("toml");
     std::fs::write(&file, &ask.labels).expect("a file can be written");
-    assert!(read(&folder, Some(file.clone())).ask.is_some(), "an empty value is no label");
+    assert!(read(&folder, Some(file.clone())).ask.is_some(), "an empty value is not a label");
     let filled = ask.labels.replacen("environment = \"\"", "environment = \"docker\"", 2);
     let filled = filled.replacen("environment = \"\"", "environment = \"native\"", 1);
     std::fs::write(&file, &filled).expect("a file can be written");
@@ -153,7 +153,7 @@ fn labels_that_cannot_be_read_are_an_error_and_unused_ones_are_reported() {
     let (code, said) = analyse();
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("labels.toml: the pattern 'gone/*' fits no file with a run"), "{said}");
-    // The other spelling is read in tables and in labels; what the file says comes first.
+    // The other spelling is read in tables and in labels. What the file says comes first.
     let intake = read(&folder, None);
     assert!(
         intake.runs.iter().all(|run| run.setup.quantisation.as_deref() == Some("fp8")),

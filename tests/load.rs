@@ -207,7 +207,7 @@ fn a_sweep_gives_a_list_and_an_interrupt_what_was_measured_so_far() {
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    // Questions before the load are over when it says what the server is; then many requests' time.
+    // Questions before the load are over when it says what the server is. Then many requests' time.
     let mut said = std::io::BufReader::new(child.stderr.take().unwrap());
     std::io::BufRead::read_line(&mut said, &mut String::new()).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(5000));
@@ -316,7 +316,7 @@ fn options_of_other_clients_mean_what_they_mean_there() {
         run_in(folder.path(), &all, &[]).expect(2).complains(&[words]);
     }
     let both = ["load", "--url", "localhost:1", "--request-rate", "5", "--rate", "5"];
-    run_in(folder.path(), &both, &[]).expect(2).complains(&["--request-rate stands beside --rate"]);
+    run_in(folder.path(), &both, &[]).expect(2).complains(&["--request-rate cannot be combined with --rate"]);
 }
 
 /// `--dataset-name` and `--dataset-path` of vLLM's and SGLang's clients.
@@ -381,7 +381,7 @@ fn a_dry_run_ends_where_the_duration_does() {
     let counted = plan(&["--rate", "10", "--arrival", "constant", "--duration", "2", "--requests", "5"]);
     assert_eq!(counted.out.lines().count() - 1, 5);
     // A closed loop has no times: its plan says so.
-    plan(&["--concurrency", "2", "--duration", "2"]).complains(&["the server's speed says how many"]);
+    plan(&["--concurrency", "2", "--duration", "2"]).complains(&["the speed of the server decides how many"]);
 }
 
 /// Issue 15: twenty gaps of a Poisson process often give quite another rate.
@@ -399,7 +399,7 @@ fn a_drawn_rate_far_from_the_one_asked_for_is_the_first_note() {
     assert!(off.abs() > 5.0, "the seed draws a rate far off: {off}");
     let first = drawn["notes"][0].as_str().unwrap();
     assert!(first.contains("than the 20 asked for") && first.contains("20 arrivals"), "{first}");
-    assert!(!run("constant")["notes"].to_string().contains("gaps drawn"));
+    assert!(!run("constant")["notes"].to_string().contains("random gaps"));
     running.stop().unwrap();
 }
 
@@ -574,9 +574,52 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     found
 }
 
+/// What became of an option of the script.
+enum Here {
+    /// It exists under this name.
+    Same,
+    /// This option does it.
+    As(&'static str),
+    /// There is nothing to ask for: why.
+    Not(&'static str),
+}
+
+/// Every option of `benchmark_serving_multi_turn.py` (vLLM, `benchmarks/multi_turn`, read in 2026), and the two that forks of it add.
+const SCRIPT_OPTIONS: &[(&str, Here)] = &[
+    ("input-file", Here::Same),
+    ("num-clients", Here::Same),
+    ("max-active-conversations", Here::Same),
+    ("request-rate", Here::Same),
+    ("max-num-requests", Here::Same),
+    ("max-turns", Here::Same),
+    ("max-time-sec", Here::Same),
+    ("warmup-step", Here::Same),
+    ("limit-min-tokens", Here::Same),
+    ("limit-max-tokens", Here::Same),
+    ("conversation-sampling", Here::Same),
+    ("request-timeout-sec", Here::Same),
+    ("print-content", Here::Same),
+    ("no-early-stop", Here::Same),
+    ("seed", Here::Same),
+    ("model", Here::Same),
+    ("url", Here::Same),
+    ("header", Here::Same),
+    ("served-model-name", Here::As("model")),
+    ("api-key", Here::As("api-key-env")),
+    ("max-retries", Here::As("retries")),
+    ("output-file", Here::As("archive")),
+    ("stats-json-output", Here::As("json")),
+    ("excel-output", Here::Not("sparkbench analyse writes a workbook")),
+    ("verify-output", Here::Not("conversations.jsonl holds every answer to compare")),
+    ("warmup-percentages", Here::Not("the archive holds every request, so any share can be left out afterwards")),
+    ("no-stream", Here::Not("without a stream there is no time to the first token")),
+    ("send-conversation-id", Here::Not("the x-request-id of each turn names its conversation")),
+    ("trust-remote-code", Here::Not("no code of a model is ever run")),
+    ("verbose", Here::Not("conversations.jsonl says what each client did")),
+];
+
 #[test]
 fn every_option_of_the_known_multi_turn_script_is_there_or_says_why_not() {
-    use sparkbench::cli::load_chat::{Here, SCRIPT_OPTIONS};
     let folder = Folder::new("load-script-options");
     let help = run_in(folder.path(), &["load", "--help"], &[]).expect(0).out;
     let there = |name: &str| help.contains(&format!("--{name} ")) || help.contains(&format!("--{name}\n"));
@@ -596,7 +639,7 @@ fn answers_are_recounted_where_a_tokenizer_is_given() {
     let tokenizer = program::repository().join("tests/fixtures/load/llama-server/tokenizer.json");
     let ending = load(&folder, &url(&running), &["--tokenizer", &tokenizer.display().to_string()]).expect(0);
     let notes = summary(&ending)["notes"].to_string();
-    assert!(notes.contains("audit by the tokenizer given: of 4 answers"), "{notes}");
+    assert!(notes.contains("check by the given tokenizer: of 4 answers"), "{notes}");
     assert!(notes.contains("tokens more in a prompt than were sent as text"), "{notes}");
     running.stop().unwrap();
 }

@@ -15,7 +15,7 @@ use machine::machine;
 use sparkbench::error::Error;
 use sparkbench::host::net::{self, Ns};
 use sparkbench::load::calibrate::{self, Like};
-use sparkbench::load::engine::{self, Control, Options};
+use sparkbench::load::engine::{Control, Engine, Options};
 use sparkbench::load::order::{Asked, Next, Order, Record, Source};
 use sparkbench::load::settings::{Settings, Shape};
 use sparkbench::load::store::{Store, Stored};
@@ -63,7 +63,7 @@ impl Source for Equal {
 fn load(url: &str, folder: &Path, shape: &'static str) -> Result<Stored, Error> {
     let (mut sink, handle) = Store::begin(folder, net::now())?;
     let target = Target::parse(url)?;
-    engine::run(&target, &Options::default(), &mut Equal { next: 0, shape }, &mut sink, &Control::default())?;
+    Engine::new(&target, &Options::default())?.run(&mut Equal { next: 0, shape }, &mut sink, &Control::default())?;
     handle.finish(sink)
 }
 
@@ -106,7 +106,7 @@ fn every_token_of_the_mock_is_counted_and_its_times_are_those_it_wrote_down() {
     }
 }
 
-/// Whoever else uses the machine may hold the server up between writing a moment down and writing the bytes; that is no error of ours. One
+/// Whoever else uses the machine may hold the server up between writing a moment down and writing the bytes. That is no error of ours. One
 /// undisturbed measurement of several is asked for.
 #[test]
 fn the_stated_read_lag_agrees_with_the_true_delay_within_a_factor_of_two() {

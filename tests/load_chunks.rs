@@ -77,7 +77,7 @@ fn a_torn_file_is_printed_up_to_the_tear_and_said_to_be_torn() {
     std::fs::write(&path, &bytes[..bytes.len() - 100]).unwrap();
     let (csv, said) = verb(&[path.to_str().unwrap(), "--csv"]);
     assert!((600..900).contains(&csv.lines().count()), "{}", csv.lines().count());
-    assert!(said.contains("is torn after byte") && said.contains("a block is cut short"), "{said}");
+    assert!(said.contains("is cut off after byte") && said.contains("a block is cut short"), "{said}");
 }
 
 #[test]

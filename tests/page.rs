@@ -239,6 +239,7 @@ fn a_campaign_without_numbers_says_so_and_nothing_else_breaks() {
         r.started_utc = None;
     }
     for c in &mut analysis.campaigns {
+        c.answer = None;
         c.headline.clear();
         c.question = None;
         c.last_started_utc = None;
@@ -247,7 +248,9 @@ fn a_campaign_without_numbers_says_so_and_nothing_else_breaks() {
     let pages = page::render(&analysis, &sample_analysis::extras()).unwrap();
     let faults = site_check::faults(&files(&pages));
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    for page in pages.iter().filter(|page| page.path.ends_with(".html")) {
+    // The manual says what becomes of it.
+    let of_numbers = |page: &&Page| page.path.ends_with(".html") && !page.path.starts_with("docs/");
+    for page in pages.iter().filter(of_numbers) {
         let html = String::from_utf8(page.bytes.clone()).unwrap();
         assert!(!html.contains("NaN"), "{}", page.path);
     }

@@ -111,7 +111,7 @@ fn engines_stand_side_by_side_where_the_rules_allow_it_and_the_reason_is_cited_w
     let baseline = &table.rows[0];
     assert!(
         table.comparisons.iter().all(|c| !c.candidate.starts_with(&baseline.engine)),
-        "one engine is no comparison of engines"
+        "one engine is not a comparison of engines"
     );
     let drawn = html.split_once("<svg").unwrap().1.split_once("</svg>").unwrap().0;
     assert!(

@@ -34,8 +34,8 @@ fn shown(text: &str) -> String {
     let pages = pages(text);
     let page = pages.iter().find(|page| page.path == "c/phase1/index.html").unwrap();
     let html = String::from_utf8(page.bytes.clone()).unwrap();
-    let (_, rest) = html.split_once("<section class=\"prose\">").unwrap();
-    rest.split_once("<section>").unwrap().0.to_owned()
+    let (_, rest) = html.split_once("<details class=\"chapter prose\">").unwrap();
+    rest.split_once("<details class=\"chapter\">").unwrap().0.to_owned()
 }
 
 fn fault(text: &str) -> sparkbench::error::Error {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use sparkbench::archive;
-use sparkbench::ingest::{self, Intake, Options, Parsed, Piece, Record};
+use sparkbench::ingest::{self, Intake, Options, Parsed, PartialRun, Record};
 use sparkbench::model::ExtraValue;
 
 fn peers(name: &str) -> Option<PathBuf> {
@@ -26,16 +26,16 @@ fn read(path: &Path) -> (&'static str, Parsed) {
     (kind.or(look.format).unwrap(), parsed)
 }
 
-fn pieces(parsed: &Parsed) -> Vec<&Piece> {
-    parsed.records.iter().map(|record| if let Record::Piece(piece) = record { &**piece } else { panic!() }).collect()
+fn partials(parsed: &Parsed) -> Vec<&PartialRun> {
+    parsed.records.iter().map(|record| if let Record::Run(partial) = record { &**partial } else { panic!() }).collect()
 }
 
-fn metric(piece: &Piece, name: &str) -> f64 {
-    piece.readings.iter().find(|reading| reading.metric == name).unwrap_or_else(|| panic!("{name}")).value
+fn metric(partial: &PartialRun, name: &str) -> f64 {
+    partial.readings.iter().find(|reading| reading.metric == name).unwrap_or_else(|| panic!("{name}")).value
 }
 
-fn extra(piece: &Piece, name: &str) -> f64 {
-    let found = piece.extras.iter().find(|extra| extra.name == name).unwrap_or_else(|| panic!("{name}"));
+fn extra(partial: &PartialRun, name: &str) -> f64 {
+    let found = partial.extras.iter().find(|extra| extra.name == name).unwrap_or_else(|| panic!("{name}"));
     if let ExtraValue::Number(value) = found.value { value } else { panic!("{found:?}") }
 }
 
@@ -62,13 +62,14 @@ fn lost(path: &Path, ignored: impl Fn(&Value, &str) -> bool) -> Vec<String> {
     let (_, parsed) = read(path);
     let mut pointers = std::collections::BTreeSet::new();
     let mut values: Vec<f64> = Vec::new();
-    for piece in pieces(&parsed) {
-        let origins = piece.readings.iter().map(|reading| &reading.origin);
-        pointers.extend(origins.chain(piece.extras.iter().map(|extra| &extra.origin)).filter_map(|o| o.field.clone()));
+    for partial in partials(&parsed) {
+        let origins = partial.readings.iter().map(|reading| &reading.origin);
+        pointers
+            .extend(origins.chain(partial.extras.iter().map(|extra| &extra.origin)).filter_map(|o| o.field.clone()));
         // A metric may be in another unit than the figure.
-        values.extend(piece.series.iter().flat_map(|series| &series.values).flat_map(|v| [*v, v / 1000.0, v * 1e6]));
-        values.extend(piece.setup.more.values().filter_map(|word| word.parse::<f64>().ok()));
-        let setup = &piece.setup;
+        values.extend(partial.series.iter().flat_map(|series| &series.values).flat_map(|v| [*v, v / 1000.0, v * 1e6]));
+        values.extend(partial.setup.more.values().filter_map(|word| word.parse::<f64>().ok()));
+        let setup = &partial.setup;
         values.extend([setup.batch, setup.isl, setup.osl, setup.requests, setup.parameters].into_iter().flatten());
     }
     values.extend(parsed.lists.iter().flat_map(|list| list.values.iter().copied()));
@@ -102,7 +103,7 @@ fn not_of_guidellm(document: &Value, pointer: &str) -> bool {
     let category = document.pointer(&parts[..=place].join("/")).unwrap();
     let good = document.pointer(&format!("{}/successful", parts[..place].join("/"))).unwrap();
     let count = |spread: &Value| spread["count"].as_f64().unwrap_or(1.0);
-    // Filled with zeros; or the same once more; or the sums from which throughput is computed.
+    // Filled with zeros. Or the same once more. Or the sums from which throughput is computed.
     count(category) <= 0.0 || (parts[place] == "total" && category == good)
 }
 
@@ -140,7 +141,7 @@ fn guidellm_is_read_as_a_person_reads_it() {
         return;
     };
     let (format, parsed) = read(&path);
-    let [run] = pieces(&parsed)[..] else { panic!() };
+    let [run] = partials(&parsed)[..] else { panic!() };
     assert_eq!(
         (format, run.model.as_deref(), run.workload.as_deref()),
         ("guidellm", Some("example_model"), Some("synthetic-256-128-c1"))
@@ -156,7 +157,7 @@ fn guidellm_is_read_as_a_person_reads_it() {
     assert_eq!((run.setup.batch, run.setup.requests, run.series.len()), (Some(1.0), Some(47.0), 0));
     let Some(path) = peers("guidellm/llm-d__llm-d-benchmark/tests__fixtures__guidellm_report_v2.json") else { return };
     let (_, parsed) = read(&path);
-    let [slow, fast] = pieces(&parsed)[..] else { panic!() };
+    let [slow, fast] = partials(&parsed)[..] else { panic!() };
     assert_eq!((slow.setup.request_rate, fast.setup.request_rate), (Some(2.0), Some(4.0)));
     assert_eq!((metric(slow, "tpot_ms"), metric(slow, "e2e_latency_ms")), (1.1508464813232422, 19.78909969329834));
     assert_eq!(
@@ -231,7 +232,7 @@ fn llama_bench_is_read_from_json_and_from_its_table() {
 #[test]
 fn a_console_and_a_report_with_one_table_are_counted_once() {
     let Some(intake) = all("llama_benchy/djangodevreng__dgx-spark-benchmarks") else { return };
-    // Three passes of one file, twelve of the next, one of the last; each stands in a log and in a report.
+    // Three passes of one file, twelve of the next, one of the last. Each stands in a log and in a report.
     assert_eq!((intake.runs.len(), intake.skipped()), (16, 0), "{:?}", intake.inputs);
     let run = intake.runs.iter().find(|run| run.workload == "pp1024-tg1024-c10").unwrap();
     assert_eq!(
@@ -242,7 +243,7 @@ fn a_console_and_a_report_with_one_table_are_counted_once() {
     assert!(run.source.path.ends_with(".log"), "the log says more: {:?}", run.source);
     let Some(path) = peers("llama_benchy/eugr__llama-benchy/schemas__sample.json") else { return };
     let (format, parsed) = read(&path);
-    let [one, two] = pieces(&parsed)[..] else { panic!() };
+    let [one, two] = partials(&parsed)[..] else { panic!() };
     assert_eq!((format, two.workload.as_deref()), ("llama-benchy", Some("pp2048-tg32-c2")));
     assert_eq!(
         (metric(one, "ttft_ms"), metric(two, "output_throughput_tok_s")),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use sparkbench::archive;
-use sparkbench::ingest::{self, Options, Parsed, Piece, Record};
+use sparkbench::ingest::{self, Options, Parsed, PartialRun, Record};
 use sparkbench::model::{ExtraValue, Status};
 
 fn peers() -> Option<PathBuf> {
@@ -21,34 +21,34 @@ fn read(path: &Path) -> (Option<&'static str>, Parsed) {
     (look.format, look.outcome.unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 
-fn pieces(parsed: &Parsed) -> Vec<&Piece> {
-    let pieces = parsed.records.iter().map(|record| match record {
-        Record::Piece(piece) => &**piece,
+fn partials(parsed: &Parsed) -> Vec<&PartialRun> {
+    let partials = parsed.records.iter().map(|record| match record {
+        Record::Run(partial) => &**partial,
         other => panic!("{other:?}"),
     });
-    pieces.collect()
+    partials.collect()
 }
 
 /// A metric, or an extra figure.
-fn value(piece: &Piece, name: &str) -> Option<f64> {
-    let reading = piece.readings.iter().find(|reading| reading.metric == name).map(|reading| reading.value);
+fn value(partial: &PartialRun, name: &str) -> Option<f64> {
+    let reading = partial.readings.iter().find(|reading| reading.metric == name).map(|reading| reading.value);
     reading.or_else(|| {
-        piece.extras.iter().find(|extra| extra.name == name).and_then(|extra| match extra.value {
+        partial.extras.iter().find(|extra| extra.name == name).and_then(|extra| match extra.value {
             ExtraValue::Number(value) => Some(value),
             ExtraValue::Text(_) => None,
         })
     })
 }
 
-fn check(path: &Path, kind: &str, expected: &[(&str, f64)]) -> Piece {
+fn check(path: &Path, kind: &str, expected: &[(&str, f64)]) -> PartialRun {
     let (_, parsed) = read(path);
     assert_eq!(parsed.kinds, [kind], "{}", path.display());
     assert!(parsed.left_out.is_empty(), "{:?}", parsed.left_out);
-    let [piece] = pieces(&parsed)[..] else { panic!("{} runs", parsed.records.len()) };
+    let [partial] = partials(&parsed)[..] else { panic!("{} runs", parsed.records.len()) };
     for (name, figure) in expected {
-        assert_eq!(value(piece, name), Some(*figure), "{name} of {}", path.display());
+        assert_eq!(value(partial, name), Some(*figure), "{name} of {}", path.display());
     }
-    piece.clone()
+    partial.clone()
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn consoles_of_trtllm_bench_say_what_stands_in_them() {
     let Some(peers) = peers() else { return };
     let folder = peers.join("trtllm_bench");
     let wayne = folder.join("waynehacking8__trtllm-triton-serving");
-    let piece = check(
+    let partial = check(
         &wayne.join("results__waterfall__W0a_kv090.txt"),
         "trtllm-bench-console",
         &[
@@ -79,19 +79,22 @@ fn consoles_of_trtllm_bench_say_what_stands_in_them() {
             ("dataset sequence length p99", 256.0),
         ],
     );
-    assert_eq!((piece.status, piece.setup.kv_dtype.as_deref()), (Some(Status::Done), Some("FP8")));
-    assert_eq!((piece.workload.as_deref(), piece.setup.parallel.as_deref()), (Some("128-128"), Some("tp1 pp1")));
+    assert_eq!((partial.status, partial.setup.kv_dtype.as_deref()), (Some(Status::Done), Some("FP8")));
+    assert_eq!((partial.workload.as_deref(), partial.setup.parallel.as_deref()), (Some("128-128"), Some("tp1 pp1")));
     for (name, output, requests, wall) in
         [("1024_1024_3000", 10893.8728, 10.6385, 281993.3779), ("128_128_30000", 14389.7989, 112.4203, 266855.71)]
     {
         let path = folder.join(format!("shaamil101-etched__trtllm-benchmarks/results__result_{name}.txt"));
         let expected =
             [("output_throughput_tok_s", output), ("request_throughput_req_s", requests), ("total_latency_ms", wall)];
-        let piece = check(&path, "trtllm-bench-console", &expected);
-        assert_eq!((value(&piece, "kv_cache_gib"), value(&piece, "kv_cache_tokens")), (Some(52.08), Some(2_730_752.0)));
-        assert_eq!(piece.extras.iter().filter(|extra| extra.name.starts_with("kv_cache_gib of process")).count(), 8);
-        assert_eq!(value(&piece, "model_memory_gib"), Some(8727.0 / 1024.0));
-        assert_eq!(value(&piece, "total_throughput_tok_s"), None, "this version does not print it");
+        let partial = check(&path, "trtllm-bench-console", &expected);
+        assert_eq!(
+            (value(&partial, "kv_cache_gib"), value(&partial, "kv_cache_tokens")),
+            (Some(52.08), Some(2_730_752.0))
+        );
+        assert_eq!(partial.extras.iter().filter(|extra| extra.name.starts_with("kv_cache_gib of process")).count(), 8);
+        assert_eq!(value(&partial, "model_memory_gib"), Some(8727.0 / 1024.0));
+        assert_eq!(value(&partial, "total_throughput_tok_s"), None, "this version does not print it");
     }
 }
 
@@ -129,16 +132,16 @@ fn every_number_of_a_report_is_taken_from_where_it_stands() {
         let path = wayne.join(format!("results__waterfall__{name}.report.json"));
         let (format, parsed) = read(&path);
         assert_eq!(format, Some("trtllm-bench-report"));
-        let piece = pieces(&parsed)[0];
+        let partial = partials(&parsed)[0];
         let json: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
         let (mut all, mut taken) = (BTreeSet::new(), BTreeSet::new());
         numbers(&json, "", &mut all);
-        for reading in &piece.readings {
+        for reading in &partial.readings {
             let at = reading.origin.field.clone().unwrap();
             assert_eq!(json.pointer(&at).and_then(serde_json::Value::as_f64), Some(reading.value), "{at}");
             taken.insert(at);
         }
-        for extra in &piece.extras {
+        for extra in &partial.extras {
             let at = extra.origin.field.clone().unwrap();
             assert_eq!(extra.value, ExtraValue::Number(json.pointer(&at).unwrap().as_f64().unwrap()), "{at}");
             taken.insert(at);
@@ -146,11 +149,11 @@ fn every_number_of_a_report_is_taken_from_where_it_stands() {
         let missing: Vec<&String> = all.difference(&taken).filter(|at| !SETTINGS.contains(&at.as_str())).collect();
         assert!(missing.is_empty(), "{name}: {missing:?}");
         let per_cent = json["world_info"]["kv_cache_percentage"].as_f64().unwrap();
-        assert_eq!(piece.setup.memory_utilisation, Some(per_cent / 100.0));
-        assert_eq!(piece.setup.requests, json["request_info"]["num_requests"].as_f64());
+        assert_eq!(partial.setup.memory_utilisation, Some(per_cent / 100.0));
+        assert_eq!(partial.setup.requests, json["request_info"]["num_requests"].as_f64());
         // The console of the same run is known as its copy.
         let (_, console) = read(&wayne.join(format!("results__waterfall__{name}.txt")));
-        assert_eq!(pieces(&console)[0].fingerprint, piece.fingerprint, "{name}");
+        assert_eq!(partials(&console)[0].fingerprint, partial.fingerprint, "{name}");
     }
 }
 
@@ -242,12 +245,15 @@ fn server_logs_of_the_other_engines_say_what_stands_in_them() {
         ("results__sglang_qwen_fp4kv_autosafe_server_20260608.log", 5_537_976.0, 41.6, 3.27, 23.39),
     ] {
         let expected = [("kv_cache_tokens", tokens), ("model_memory_gib", memory), ("model_load_s", load)];
-        let piece = check(&jethac.join(name), "sglang-server-log", &expected);
-        assert!((value(&piece, "kv_cache_gib").unwrap() - gib).abs() < 1e-9, "keys and values together");
-        assert_eq!((piece.setup.max_model_len, piece.model.as_deref()), (Some(32768.0), Some("Qwen2.5-1.5B-Instruct")));
-        assert_eq!(piece.setup.engine_version.as_deref(), Some("0.5.11+05fb6a52"));
+        let partial = check(&jethac.join(name), "sglang-server-log", &expected);
+        assert!((value(&partial, "kv_cache_gib").unwrap() - gib).abs() < 1e-9, "keys and values together");
+        assert_eq!(
+            (partial.setup.max_model_len, partial.model.as_deref()),
+            (Some(32768.0), Some("Qwen2.5-1.5B-Instruct"))
+        );
+        assert_eq!(partial.setup.engine_version.as_deref(), Some("0.5.11+05fb6a52"));
     }
-    let piece = check(
+    let partial = check(
         &logs.join("SRO-SA__trtllm-qwen-benchmark/server.log"),
         "trtllm-server-log",
         &[
@@ -260,8 +266,8 @@ fn server_logs_of_the_other_engines_say_what_stands_in_them() {
             ("peak_memory_gib", 5.13),
         ],
     );
-    assert_eq!(piece.setup.device_memory_gib, Some(47.37));
-    let Some(Status::Failed(why)) = &piece.status else { panic!("{:?}", piece.status) };
+    assert_eq!(partial.setup.device_memory_gib, Some(47.37));
+    let Some(Status::Failed(why)) = &partial.status else { panic!("{:?}", partial.status) };
     assert!(why.starts_with("segmentation fault"), "{why}");
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use sparkbench::ingest::{Parsed, Piece, Record, inspect};
+use sparkbench::ingest::{Parsed, PartialRun, Record, inspect};
 use sparkbench::model::{ExtraValue, Status};
 
 /// The folder of files, where it is there.
@@ -37,23 +37,23 @@ fn read(path: &Path, format: &str) -> Parsed {
     parsed
 }
 
-fn pieces(parsed: &Parsed) -> Vec<&Piece> {
+fn partials(parsed: &Parsed) -> Vec<&PartialRun> {
     parsed
         .records
         .iter()
         .filter_map(|record| match record {
-            Record::Piece(piece) => Some(&**piece),
+            Record::Run(partial) => Some(&**partial),
             _ => None,
         })
         .collect()
 }
 
-fn value(piece: &Piece, metric: &str) -> Option<f64> {
-    piece.readings.iter().find(|reading| reading.metric == metric).map(|reading| reading.value)
+fn value(partial: &PartialRun, metric: &str) -> Option<f64> {
+    partial.readings.iter().find(|reading| reading.metric == metric).map(|reading| reading.value)
 }
 
-fn extra(piece: &Piece, name: &str) -> Option<f64> {
-    piece.extras.iter().find(|extra| extra.name == name).and_then(|extra| match extra.value {
+fn extra(partial: &PartialRun, name: &str) -> Option<f64> {
+    partial.extras.iter().find(|extra| extra.name == name).and_then(|extra| match extra.value {
         ExtraValue::Number(value) => Some(value),
         ExtraValue::Text(_) => None,
     })
@@ -77,17 +77,17 @@ fn numbers(value: &Value, pointer: &str, found: &mut Vec<(String, f64)>) {
 
 /// Asserts that every number of each document in the file became a reading, an extra, part of a series or list, or a setting.
 fn nothing_is_lost(path: &Path, parsed: &Parsed, lines: bool, passed_over: &dyn Fn(&str) -> bool) {
-    let pieces = pieces(parsed);
+    let partials = partials(parsed);
     let mut places: BTreeSet<(u64, &str)> = BTreeSet::new();
     let mut lists: Vec<&str> = Vec::new();
     let mut settings: BTreeSet<String> = BTreeSet::new();
-    for piece in &pieces {
-        let origins = piece.readings.iter().map(|r| &r.origin).chain(piece.extras.iter().map(|e| &e.origin));
+    for partial in &partials {
+        let origins = partial.readings.iter().map(|r| &r.origin).chain(partial.extras.iter().map(|e| &e.origin));
         for origin in origins {
             places.insert((if lines { origin.line.unwrap() } else { 0 }, origin.field.as_deref().unwrap()));
         }
-        lists.extend(piece.series.iter().filter_map(|series| series.origin.field.as_deref()));
-        let setup = &piece.setup;
+        lists.extend(partial.series.iter().filter_map(|series| series.origin.field.as_deref()));
+        let setup = &partial.setup;
         for typed in [
             setup.batch,
             setup.isl,
@@ -124,7 +124,7 @@ fn nothing_is_lost(path: &Path, parsed: &Parsed, lines: bool, passed_over: &dyn 
 
 #[test]
 fn every_run_of_sglang_is_read_and_no_figure_is_lost() {
-    // Launch arguments: those that change a figure are settings, the others are passed over; every state of a server repeats them.
+    // Launch arguments: those that change a figure are settings, the others are passed over. Every state of a server repeats them.
     let arguments = |pointer: &str| {
         pointer.starts_with("/server_info/") && !pointer.contains("memory_usage") && !pointer.ends_with("last_gen_throughput")
             // The top level of parted servers repeats a decode state.
@@ -144,7 +144,7 @@ fn figures_of_sglang_are_those_that_a_person_reads() {
     let Some(folder) = peers("sglang_bench_serving") else { return };
     let parsed =
         read(&folder.join("TonyLi15__sglang-benchmark/benchmarks__results__agg_local.jsonl"), "sglang-bench-serving");
-    let [piece] = pieces(&parsed)[..] else { panic!() };
+    let [partial] = partials(&parsed)[..] else { panic!() };
     for (metric, expected) in [
         ("request_throughput_req_s", 112.7500110348843),
         ("total_throughput_tok_s", 36913.789862765945),
@@ -156,46 +156,46 @@ fn figures_of_sglang_are_those_that_a_person_reads() {
         ("kv_cache_gib", 79.02),
         ("kv_cache_tokens", 2_301_748.0),
     ] {
-        assert_eq!(value(piece, metric), Some(expected), "{metric}");
+        assert_eq!(value(partial, metric), Some(expected), "{metric}");
     }
     assert_eq!(
-        (piece.model.as_deref(), piece.setup.engine_version.as_deref()),
+        (partial.model.as_deref(), partial.setup.engine_version.as_deref()),
         (Some("Qwen2.5-3B-Instruct"), Some("0.5.5.post3"))
     );
-    assert_eq!((piece.setup.batch, piece.setup.request_rate), (Some(200.0), Some(f64::INFINITY)));
-    assert_eq!((piece.setup.prefix_cache, piece.setup.memory_utilisation), (Some(true), Some(0.9)));
-    assert_eq!(piece.workload.as_deref(), Some("random-512-128-c200"));
-    assert_eq!(extra(piece, "internal_states.0.memory_usage.graph"), Some(0.62));
+    assert_eq!((partial.setup.batch, partial.setup.request_rate), (Some(200.0), Some(f64::INFINITY)));
+    assert_eq!((partial.setup.prefix_cache, partial.setup.memory_utilisation), (Some(true), Some(0.9)));
+    assert_eq!(partial.workload.as_deref(), Some("random-512-128-c200"));
+    assert_eq!(extra(partial, "internal_states.0.memory_usage.graph"), Some(0.62));
 
     let parsed = read(
         &folder.join("TonyLi15__sglang-benchmark/benchmarks__results__pd_1p2d_n100_in512_out128_c64.jsonl"),
         "sglang-bench-serving",
     );
-    let [piece] = pieces(&parsed)[..] else { panic!() };
-    assert_eq!((value(piece, "kv_cache_gib"), value(piece, "kv_cache_tokens")), (Some(64.99), Some(1_893_103.0)));
-    assert_eq!(extra(piece, "prefill.0.internal_states.0.memory_usage.kvcache"), Some(79.02));
-    assert!(piece.extras.iter().all(|extra| !extra.name.starts_with("internal_states")));
+    let [partial] = partials(&parsed)[..] else { panic!() };
+    assert_eq!((value(partial, "kv_cache_gib"), value(partial, "kv_cache_tokens")), (Some(64.99), Some(1_893_103.0)));
+    assert_eq!(extra(partial, "prefill.0.internal_states.0.memory_usage.kvcache"), Some(79.02));
+    assert!(partial.extras.iter().all(|extra| !extra.name.starts_with("internal_states")));
 
     let detailed = files("sglang_bench_serving", "_38769a.jsonl");
     let parsed = read(&detailed[0], "sglang-bench-serving");
-    let [piece] = pieces(&parsed)[..] else { panic!() };
-    let series = |metric: &str| &piece.series.iter().find(|series| series.metric == metric).unwrap().values;
+    let [partial] = partials(&parsed)[..] else { panic!() };
+    let series = |metric: &str| &partial.series.iter().find(|series| series.metric == metric).unwrap().values;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     assert_eq!((series("ttft_ms").len(), series("e2e_latency_ms").len()), (100, 100));
     // The tool's own means over the same requests.
     assert!((mean(series("ttft_ms")) - 4037.9629086377104).abs() < 1e-6);
     assert!((mean(series("itl_ms")) - 44.462098162305026).abs() < 1e-6);
-    // The tool counts end-to-end to the end of the stream, TPOT with it; the gaps end with the last chunk.
+    // The tool counts end-to-end to the end of the stream, TPOT with it. The gaps end with the last chunk.
     assert!((mean(series("e2e_latency_ms")) / 6709.251890541054 - 1.0).abs() < 0.01);
-    assert_eq!(piece.setup.parallel.as_deref(), Some("tp4 pp1 dp2 ep1"));
-    assert_eq!(piece.setup.model_id.as_deref(), Some("gpt-oss-120b"), "a folder of the server is nobody's business");
+    assert_eq!(partial.setup.parallel.as_deref(), Some("tp4 pp1 dp2 ep1"));
+    assert_eq!(partial.setup.model_id.as_deref(), Some("gpt-oss-120b"), "a folder of the server is nobody's business");
     assert!(!format!("{parsed:?}").contains("/workspace"));
 
     let parsed = read(
         &folder.join("datacrunch-research__h200-benchmarks/sglang__outputs__llama_3_3_70b_online_output.jsonl"),
         "sglang-bench-serving",
     );
-    let runs = pieces(&parsed);
+    let runs = partials(&parsed);
     assert_eq!(runs.len(), 7);
     assert_eq!((value(runs[0], "ttft_ms_p50"), value(runs[0], "ttft_ms")), (Some(85.74514742940664), None));
     assert_eq!(value(runs[0], "request_throughput_req_s"), Some(300.0 / 298.3675805060193));
@@ -220,15 +220,18 @@ fn genai_bench_is_read_in_its_unit_and_no_figure_is_lost() {
         let parsed = read(&path, "genai-bench");
         runs += parsed.records.len();
         nothing_is_lost(&path, &parsed, false, &|_| false);
-        let [piece] = pieces(&parsed)[..] else { panic!() };
-        assert_eq!((piece.setup.isl, piece.setup.batch, &piece.status), (Some(100.0), Some(1.0), &Some(Status::Done)));
+        let [partial] = partials(&parsed)[..] else { panic!() };
+        assert_eq!(
+            (partial.setup.isl, partial.setup.batch, &partial.status),
+            (Some(100.0), Some(1.0), &Some(Status::Done))
+        );
         if name.contains("main_branch") {
-            assert_eq!(value(piece, "output_throughput_tok_s"), Some(94.40343401932063));
-            assert_eq!(value(piece, "ttft_ms_p99"), Some(0.3468936604980627 * 1000.0));
-            assert_eq!(piece.series[0].values[0], 0.3500749579980038 * 1000.0);
+            assert_eq!(value(partial, "output_throughput_tok_s"), Some(94.40343401932063));
+            assert_eq!(value(partial, "ttft_ms_p99"), Some(0.3468936604980627 * 1000.0));
+            assert_eq!(partial.series[0].values[0], 0.3500749579980038 * 1000.0);
         }
         if name.contains("mock") {
-            assert_eq!(value(piece, "request_throughput_req_s"), Some(31.9995250891596 / 60.0));
+            assert_eq!(value(partial, "request_throughput_req_s"), Some(31.9995250891596 / 60.0));
         }
     }
     assert!(runs == 0 || runs == 3, "{runs}");
@@ -239,13 +242,13 @@ fn inference_perf_is_read_in_seconds_and_no_figure_is_lost() {
     for path in files("inference_perf", ".json") {
         let parsed = read(&path, "inference-perf");
         nothing_is_lost(&path, &parsed, false, &|_| false);
-        let [piece] = pieces(&parsed)[..] else { panic!() };
+        let [partial] = partials(&parsed)[..] else { panic!() };
         if path.to_str().unwrap().contains("stage_0") {
-            assert_eq!(value(piece, "ttft_ms"), Some(0.03331898592878133 * 1000.0));
-            assert_eq!(value(piece, "tpot_ms_p50"), Some(0.0034682437246881946 * 1000.0));
-            assert_eq!(value(piece, "itl_ms_max"), Some(0.008944935980252922 * 1000.0));
-            assert_eq!(value(piece, "output_throughput_tok_s"), Some(62.15363932698074));
-            assert_eq!((piece.setup.request_rate, piece.setup.requests), (Some(1.0), Some(60.0)));
+            assert_eq!(value(partial, "ttft_ms"), Some(0.03331898592878133 * 1000.0));
+            assert_eq!(value(partial, "tpot_ms_p50"), Some(0.0034682437246881946 * 1000.0));
+            assert_eq!(value(partial, "itl_ms_max"), Some(0.008944935980252922 * 1000.0));
+            assert_eq!(value(partial, "output_throughput_tok_s"), Some(62.15363932698074));
+            assert_eq!((partial.setup.request_rate, partial.setup.requests), (Some(1.0), Some(60.0)));
         }
     }
 }
@@ -255,11 +258,14 @@ fn inferencex_is_read_in_seconds_and_no_figure_is_lost() {
     for path in files("inferencemax_serving", ".json") {
         let parsed = read(&path, "inferencex");
         nothing_is_lost(&path, &parsed, false, &|_| false);
-        let [piece] = pieces(&parsed)[..] else { panic!() };
-        assert_eq!(value(piece, "ttft_ms_p50"), Some(0.42862243112176657 * 1000.0));
-        assert_eq!(value(piece, "total_throughput_tok_s"), Some(5186.142072360132 + 648.2677590450165));
-        assert_eq!((piece.setup.isl, piece.setup.osl, piece.setup.batch), (Some(1024.0), Some(128.0), Some(32.0)));
-        assert_eq!(piece.model.as_deref(), Some("GLM-5-FP8"));
+        let [partial] = partials(&parsed)[..] else { panic!() };
+        assert_eq!(value(partial, "ttft_ms_p50"), Some(0.42862243112176657 * 1000.0));
+        assert_eq!(value(partial, "total_throughput_tok_s"), Some(5186.142072360132 + 648.2677590450165));
+        assert_eq!(
+            (partial.setup.isl, partial.setup.osl, partial.setup.batch),
+            (Some(1024.0), Some(128.0), Some(32.0))
+        );
+        assert_eq!(partial.model.as_deref(), Some("GLM-5-FP8"));
     }
 }
 
@@ -269,7 +275,7 @@ fn bench_full_has_a_run_a_cell_and_no_figure_is_lost() {
         let parsed = read(&path, "bench-full");
         // The matrix stands again in each result.
         nothing_is_lost(&path, &parsed, false, &|pointer| pointer.starts_with("/test_matrix/"));
-        let runs = pieces(&parsed);
+        let runs = partials(&parsed);
         assert_eq!(runs.len(), 14);
         assert_eq!((value(runs[0], "ttft_ms"), value(runs[0], "ttft_ms_max")), (Some(11482.6), Some(18942.0)));
         assert_eq!(
@@ -286,7 +292,7 @@ fn bench_full_has_a_run_a_cell_and_no_figure_is_lost() {
 fn dgx_spark_bench_has_a_run_a_point_and_zeros_of_failed_requests_are_nothing() {
     for path in files("dgx_spark_bench_json", ".json") {
         let parsed = read(&path, "dgx-spark-bench");
-        let runs = pieces(&parsed);
+        let runs = partials(&parsed);
         if path.to_str().unwrap().contains("dual") {
             nothing_is_lost(&path, &parsed, false, &|_| false);
             assert_eq!(runs.len(), 5);

@@ -1,4 +1,4 @@
-//! Real files of vLLM's benchmarks, made by other people's runs, read as a person reads them. They lie beside the repository; where they
+//! Real files of vLLM's benchmarks, made by other people's runs, read as a person reads them. They lie beside the repository. Where they
 //! do not, there is nothing to check.
 
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use sparkbench::archive;
-use sparkbench::ingest::{self, Intake, Options, Piece, Record};
+use sparkbench::ingest::{self, Intake, Options, PartialRun, Record};
 use sparkbench::model::{ExtraValue, Run, Status};
 
 /// Keys whose numbers are not taken, and why.
@@ -39,25 +39,25 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     found
 }
 
-fn pieces(path: &Path, format: &str) -> Vec<Piece> {
+fn partials(path: &Path, format: &str) -> Vec<PartialRun> {
     let look = ingest::inspect(path).unwrap();
     let parsed = look.outcome.unwrap();
     let kinds = if parsed.kinds.is_empty() { vec![look.format.unwrap()] } else { parsed.kinds.clone() };
     assert!(kinds.contains(&format), "{}: {kinds:?}", path.display());
     assert!(parsed.left_out.is_empty() && parsed.not_understood.is_empty(), "{}: {parsed:?}", path.display());
-    let pieces = parsed.records.into_iter().filter_map(|record| match record {
-        Record::Piece(piece) => Some(*piece),
+    let partials = parsed.records.into_iter().filter_map(|record| match record {
+        Record::Run(partial) => Some(*partial),
         _ => None,
     });
-    pieces.collect()
+    partials.collect()
 }
 
 /// Every figure that was taken, whatever it was taken for.
-fn taken(piece: &Piece) -> Vec<f64> {
-    let setup = &piece.setup;
-    let mut all: Vec<f64> = piece.readings.iter().map(|reading| reading.value).collect();
-    all.extend(piece.series.iter().flat_map(|series| series.values.iter().copied()));
-    all.extend(piece.extras.iter().filter_map(|extra| match extra.value {
+fn taken(partial: &PartialRun) -> Vec<f64> {
+    let setup = &partial.setup;
+    let mut all: Vec<f64> = partial.readings.iter().map(|reading| reading.value).collect();
+    all.extend(partial.series.iter().flat_map(|series| series.values.iter().copied()));
+    all.extend(partial.extras.iter().filter_map(|extra| match extra.value {
         ExtraValue::Number(value) => Some(value),
         ExtraValue::Text(_) => None,
     }));
@@ -87,11 +87,11 @@ fn leaves(key: &str, value: &Value, found: &mut Vec<(String, f64)>) {
     }
 }
 
-fn every_number_is_there(path: &Path, piece: &Piece, scale: f64) {
+fn every_number_is_there(path: &Path, partial: &PartialRun, scale: f64) {
     let value: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let mut found = Vec::new();
     leaves("", &value, &mut found);
-    let taken = taken(piece);
+    let taken = taken(partial);
     for (key, number) in found {
         let near = |value: &f64| *value == number || (value - number * scale).abs() <= 1e-12 * value.abs();
         let ignored = IGNORED.iter().any(|(name, _)| key.starts_with(name));
@@ -113,15 +113,15 @@ fn every_result_is_recognised_and_no_number_of_it_is_lost() {
     let mut count = 0;
     for path in files(&folder, ".json") {
         if path.to_string_lossy().ends_with("meta.json") {
-            let pieces = pieces(&path, "sidecar-meta");
-            every_number_is_there(&path, &pieces[0], 1.0);
+            let partials = partials(&path, "sidecar-meta");
+            every_number_is_there(&path, &partials[0], 1.0);
             continue;
         }
-        let pieces = pieces(&path, "vllm-bench-serve");
-        let [piece] = pieces.as_slice() else { panic!("{}", path.display()) };
-        assert!(piece.status == Some(Status::Done) && piece.model.is_some() && piece.workload.is_some());
-        assert!(piece.fingerprint.is_some() && piece.ended.is_some());
-        every_number_is_there(&path, piece, 1.0);
+        let partials = partials(&path, "vllm-bench-serve");
+        let [partial] = partials.as_slice() else { panic!("{}", path.display()) };
+        assert!(partial.status == Some(Status::Done) && partial.model.is_some() && partial.workload.is_some());
+        assert!(partial.fingerprint.is_some() && partial.ended.is_some());
+        every_number_is_there(&path, partial, 1.0);
         count += 1;
     }
     assert!(count >= 20, "{count}");
@@ -133,14 +133,14 @@ fn every_console_is_the_run_of_the_json_beside_it() {
     let mut beside = 0;
     for ending in [".log", ".txt", ".md"] {
         for path in files(&folder, ending).into_iter().filter(|path| !path.ends_with("PROVENANCE.md")) {
-            let pieces = pieces(&path, "vllm-bench-serve-console");
-            let [console] = pieces.as_slice() else { panic!("{}", path.display()) };
+            let partials = partials(&path, "vllm-bench-serve-console");
+            let [console] = partials.as_slice() else { panic!("{}", path.display()) };
             let json = path.with_extension("json");
             if !json.is_file() {
                 continue;
             }
             beside += 1;
-            let result = &self::pieces(&json, "vllm-bench-serve")[0];
+            let result = &self::partials(&json, "vllm-bench-serve")[0];
             assert_eq!(console.fingerprint, result.fingerprint, "{}", path.display());
             assert_eq!(console.workload, result.workload, "{}", path.display());
             assert_eq!(console.readings.len(), result.readings.len(), "{}", path.display());
@@ -198,12 +198,13 @@ fn offline_results_keep_their_seconds_and_their_meaning() {
     let Some(folder) = peers("vllm_bench_offline") else { return };
     for path in files(&folder, ".json") {
         let latency = path.to_string_lossy().contains("latency");
-        let pieces = pieces(&path, if latency { "vllm-bench-latency" } else { "vllm-bench-throughput" });
-        let value = |metric: &str| pieces[0].readings.iter().find(|reading| reading.metric == metric).map(|r| r.value);
-        every_number_is_there(&path, &pieces[0], 1000.0);
+        let partials = partials(&path, if latency { "vllm-bench-latency" } else { "vllm-bench-throughput" });
+        let value =
+            |metric: &str| partials[0].readings.iter().find(|reading| reading.metric == metric).map(|r| r.value);
+        every_number_is_there(&path, &partials[0], 1000.0);
         if latency {
             assert_eq!(value("e2e_latency_ms_p99"), Some(7.734547998122871 * 1000.0));
-            assert_eq!(pieces[0].series[0].values.len(), 15);
+            assert_eq!(partials[0].series[0].values.len(), 15);
         } else {
             assert_eq!(
                 (value("total_throughput_tok_s"), value("output_throughput_tok_s")),
@@ -217,14 +218,14 @@ fn offline_results_keep_their_seconds_and_their_meaning() {
 fn the_table_of_conversations_is_read_cell_by_cell() {
     let Some(folder) = peers("vllm_multi_turn") else { return };
     for path in files(&folder, ".txt") {
-        let pieces = pieces(&path, "vllm-multi-turn-console");
-        let [piece] = pieces.as_slice() else { panic!("{pieces:?}") };
+        let partials = partials(&path, "vllm-multi-turn-console");
+        let [partial] = partials.as_slice() else { panic!("{partials:?}") };
         let text = std::fs::read_to_string(&path).unwrap();
-        let taken = taken(piece);
+        let taken = taken(partial);
         for word in text.split_whitespace().filter_map(|word| word.parse::<f64>().ok()) {
             assert!(taken.contains(&word), "{word} is lost");
         }
-        let value = |metric: &str| piece.readings.iter().find(|reading| reading.metric == metric).map(|r| r.value);
+        let value = |metric: &str| partial.readings.iter().find(|reading| reading.metric == metric).map(|r| r.value);
         assert_eq!((value("ttft_ms_p99"), value("e2e_latency_ms_max")), (Some(353.18), Some(3862.94)));
         assert_eq!(value("output_throughput_tok_s"), Some(166.0 * 100.01 / 215.81));
     }
@@ -234,18 +235,18 @@ fn the_table_of_conversations_is_read_cell_by_cell() {
 fn a_console_of_sglang_is_told_from_one_of_vllm() {
     let Some(folder) = peers("sglang_bench_serving") else { return };
     for path in files(&folder, ".txt") {
-        let pieces = pieces(&path, "sglang-bench-serving-console");
-        let [piece] = pieces.as_slice() else { panic!("{pieces:?}") };
-        let value = |metric: &str| piece.readings.iter().find(|reading| reading.metric == metric).map(|r| r.value);
+        let partials = partials(&path, "sglang-bench-serving-console");
+        let [partial] = partials.as_slice() else { panic!("{partials:?}") };
+        let value = |metric: &str| partial.readings.iter().find(|reading| reading.metric == metric).map(|r| r.value);
         assert_eq!(
             (value("e2e_latency_ms_p90"), value("itl_ms_max"), value("tpot_ms_p99")),
             (Some(8046.13), Some(3322.13), Some(431.83))
         );
-        assert_eq!(piece.workload.as_deref(), Some("random-1024-128-c100"));
-        assert_eq!((piece.setup.batch, piece.setup.engine.as_deref()), (Some(100.0), Some("SGLang")));
+        assert_eq!(partial.workload.as_deref(), Some("random-1024-128-c100"));
+        assert_eq!((partial.setup.batch, partial.setup.engine.as_deref()), (Some(100.0), Some("SGLang")));
         let text = std::fs::read_to_string(&path).unwrap();
         let (_, block) = text.split_once("= Serving Benchmark Result =").unwrap();
-        let taken = taken(piece);
+        let taken = taken(partial);
         for word in block.split_whitespace().filter_map(|word| word.parse::<f64>().ok()) {
             assert!(taken.contains(&word), "{word} is lost");
         }

@@ -108,7 +108,7 @@ fn fp8_or_bf16_is_answered_from_the_names_of_the_models() {
     for option in ["quantisation", "quantization"] {
         let ending = sparkbench(&folder, &["analyse", "results", "--site", "site", "--compare-by", option]).expect(0);
         ending.complains(&[RATIO, "A single run does not show how much runs differ by themselves."]);
-        assert!(!ending.err.contains("cannot be"), "what is compared is no reason: {}", ending.err);
+        assert!(!ending.err.contains("cannot be"), "what is compared is not a reason: {}", ending.err);
     }
     let page = words(&front(&folder));
     for said in [RATIO, "Metric bf16 fp8 Ratio Change Output throughput tok/s 121 188 1.55 +55"] {
@@ -118,7 +118,7 @@ fn fp8_or_bf16_is_answered_from_the_names_of_the_models() {
     let analysis = analysis(&folder);
     let comparison = throughput(&analysis);
     assert_eq!((&comparison["baseline"], &comparison["candidate"]), (&"bf16".into(), &"fp8".into()));
-    assert_eq!(comparison["verdict"]["kind"], "not_comparable", "one run each is no verdict");
+    assert_eq!(comparison["verdict"]["kind"], "not_comparable", "one run each is not a verdict");
     assert_eq!(comparison["verdict"]["reasons"][0], "N1");
     let ratio = comparison["ratio"].as_f64().expect("a ratio");
     assert!((ratio - 188.0 / 121.0).abs() < 1e-12, "{ratio}");
@@ -249,7 +249,7 @@ fn a_rate_that_rises_is_never_a_negative_overhead_on_any_page() {
         let kind = entry.extension().and_then(|e| e.to_str()).unwrap_or_default().to_owned();
         let named = entry.strip_prefix(&site).expect("below the site").display().to_string();
         // The manual on the site says what an overhead is, and versions stand twice.
-        let is_manual = ["method", "glossary", "v/"].iter().any(|start| named.starts_with(start));
+        let is_manual = ["docs/", "method", "glossary", "v/"].iter().any(|start| named.starts_with(start));
         if !matches!(kind.as_str(), "html" | "md" | "svg") || is_manual {
             continue;
         }
@@ -345,8 +345,37 @@ fn a_sentence_on_undecided_cells_alone_names_the_arms() {
         }
     }
     folder.put("in/runs.csv", table);
-    let ending = sparkbench(&folder, &["analyse", "in", "--site", "site", "--baseline", "native"]).expect(0);
-    ending.complains(&["Output throughput: all 8 cells are undecided between native and each of box and jail: "]);
+    let ending = sparkbench(&folder, &["analyse", "in", "--site", "site", "--baseline", "native", "-v"]).expect(0);
+    ending.complains(&[
+        "All 8 comparisons between native and box or jail are undecided: ",
+        "Output throughput: all 8 cells are undecided between native and each of box and jail: ",
+    ]);
+}
+
+#[test]
+fn an_answer_names_what_differs_most_and_every_other_once() {
+    let folder = Folder::new("questions-answer");
+    let table = |rates: &[(&str, f64)]| {
+        let mut table = String::from("environment,model,workload,started_utc,output_throughput_tok_s\n");
+        for workload in 0..2 {
+            for k in 0..6 {
+                for (place, (arm, rate)) in rates.iter().enumerate() {
+                    let rate = rate * (1.0 + 0.001 * f64::from(k % 3));
+                    table += &format!("{arm},m,w{workload},2026-01-01T1{k}:{workload}{place}:00Z,{rate}\n");
+                }
+            }
+        }
+        table
+    };
+    let answer = |rates: &[(&str, f64)]| {
+        folder.put("in/runs.csv", table(rates));
+        sparkbench(&folder, &["analyse", "in", "--site", "site", "--baseline", "native"]).expect(0);
+        analysis(&folder)["campaigns"][0]["answer"].as_str().expect("an answer").to_owned()
+    };
+    let said = answer(&[("native", 100.0), ("box", 60.0), ("jail", 80.0)]);
+    assert_eq!(said, "box has 40.0 % less output throughput than native in all 2 comparisons, and jail differs too.");
+    let said = answer(&[("native", 100.0), ("box", 100.0), ("jail", 100.0)]);
+    assert_eq!(said, "No difference between native and box or jail: all 4 comparisons agree within 2 %.");
 }
 
 /// Files of others, read where they are there and never committed.
@@ -438,7 +467,8 @@ fn what_was_expected_leads_the_site_with_what_was_found() {
     arm(&folder, "results/chroot", "org/Nano-30B-A3B-FP8", 13, 187.9);
     folder.put("results/campaign.json", EXPECTED);
     let told = "\u{201c}Docker costs a third of the throughput.\u{201d} This holds. Output throughput: docker is 0.64 times as fast as native";
-    sparkbench(&folder, &["analyse", "results", "--site", "site"]).expect(0).complains(&[told]);
+    let answer = "Output throughput: docker is 0.64 times as fast as native";
+    sparkbench(&folder, &["analyse", "results", "--site", "site", "-v"]).expect(0).complains(&[answer, told]);
     let campaign = &analysis(&folder)["campaigns"][0];
     assert!(campaign["headline"][0]["text"].as_str().unwrap().starts_with(told), "{}", campaign["headline"]);
     let outcomes: Vec<&Value> = campaign["hypotheses"].as_array().unwrap().iter().map(|h| &h["outcome"]).collect();
@@ -454,13 +484,18 @@ fn what_was_expected_leads_the_site_with_what_was_found() {
         .iter()
         .filter(|s| s["text"].as_str().unwrap().contains("docker is 0.64"));
     assert_eq!(again.count(), 1, "{}", campaign["headline"]);
-    for page in ["index.html", "c/costs/index.html"] {
+    let counted = "Of 3 expectations, 1 holds, 1 does not hold and 1 was not measured.";
+    assert!(
+        words(&front(&folder)).contains(counted),
+        "the front page counts, and the page of the campaign has the table"
+    );
+    for page in ["c/costs/index.html"] {
         let html = fs::read_to_string(folder.path().join("site").join(page)).expect(page);
         let (_, main) = html.split_once("<main").expect("a page");
         let text = words(main);
         let (mut from, mut rest) = (0, text.as_str());
         for said in [
-            told,
+            answer,
             "Claim Outcome Found Expected",
             "Docker costs a third of the throughput. \u{2713} holds",
             "docker slower than native in output throughput.",
@@ -483,20 +518,28 @@ fn traps_that_few_runs_trip_by_themselves_are_one_line_and_what_is_particular_co
     arm(&folder, "results/native", "org/Nano-30B-A3B-FP8", 0, 188.0);
     arm(&folder, "results/docker", "org/Nano-30B-A3B-FP8", 13, 121.0);
     sparkbench(&folder, &["analyse", "results", "--site", "site"]).expect(0);
-    for page in ["index.html", "c/results/index.html"] {
-        let html = fs::read_to_string(folder.path().join("site").join(page)).expect(page);
+    let page = |path: &str| {
+        let html = fs::read_to_string(folder.path().join("site").join(path)).expect(path);
         let (_, main) = html.split_once("<main").expect("a page");
-        let text = words(main);
-        let line = "3 more traps fired only because there are few runs, requests or machines (3 findings)";
-        let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("'{what}' is not on {page}"));
-        // The order of the arms is particular to these data, and nothing of the general ones is lost.
-        assert!(at("! warning Environments run one after the other") < at(line));
-        for general in ["Few runs", "Percentiles of too few requests", "An outlier rule that cannot fire"] {
-            assert!(text[at(line)..].contains(general), "{general} on {page}");
-            assert!(!text[at("What could mislead")..at(line)].contains(general), "{general} on {page}");
-        }
-        assert!(main.contains("traps/index.html#small-n"), "each leads to its place: {page}");
+        (words(main), main.to_owned())
+    };
+    let (text, main) = page("c/results/index.html");
+    let line = "3 more checks found only that there are few runs, requests or machines (3 findings)";
+    let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("'{what}' is not on the page"));
+    // The order of the arms is particular to these data, and nothing of the general ones is lost.
+    assert!(at("! warning Environments run one after the other") < at(line));
+    for general in ["Few runs", "Percentiles of too few requests", "An outlier rule that cannot fire"] {
+        assert!(text[at(line)..].contains(general), "{general}");
+        assert!(!text[at("What could mislead")..at(line)].contains(general), "{general}");
     }
+    assert!(main.contains("traps/index.html#small-n"), "each leads to its place");
+    // The front page has the three that could change the answer, the open cause first, and one line for all.
+    let (text, main) = page("index.html");
+    let (_, beware) = text.split_once("What could mislead").expect("the caveats");
+    let (beware, _) = beware.split_once("Which ones").expect("the line of all checks");
+    assert!(beware.trim_start().starts_with("! warning Environments run one after the other"), "{beware}");
+    assert!(beware.contains(" checks: ") && beware.contains(" found something, "), "{beware}");
+    assert!(main.matches("class=\"chip\"").count() <= 3, "{beware}");
 }
 
 /// The archive of the fixture, with a suite that names no model.

@@ -97,7 +97,7 @@ fn eight_ranks_are_one_load_whose_every_request_is_sent_once() {
         assert_eq!(line["planned"], 50);
         assert!(line["client"]["cpu_s"].as_f64().unwrap() > 0.0, "each keeps its certificate");
         assert_eq!(line["clock_bound_ms"].is_null(), rank == 0);
-        // They share a machine that may be busy; a millisecond is for a machine at rest.
+        // They share a machine that may be busy. A millisecond is for a machine at rest.
         assert!(line["first_late_ms"].as_f64().unwrap() < 500.0, "{line}");
     }
     // One client's plan, and one client's figures from it.
@@ -215,7 +215,7 @@ fn without_rank_0_the_others_end() {
     children[0].kill().unwrap();
     for ending in children.into_iter().map(Ending::of).skip(1) {
         assert_eq!(ending.code, Some(4), "{}", ending.err);
-        ending.complains(&["rank 0 is gone"]);
+        ending.complains(&["rank 0 left the load"]);
     }
     running.stop().unwrap();
 }

@@ -47,6 +47,9 @@ fn the_comparison_in_the_readme_is_what_compare_prints() {
     let text = readme();
     let shown = blocks(&text, "text").get(1).copied().unwrap_or_default();
     assert_eq!(printed, shown, "the README's second block is not what the program prints");
+    let tutorial = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/compare-two-folders.md");
+    let tutorial = std::fs::read_to_string(tutorial).expect("the tutorial is there");
+    assert_eq!(blocks(&tutorial, "text"), [shown], "the tutorial shows another comparison than the README");
 }
 
 #[test]
@@ -56,6 +59,8 @@ fn every_option_and_verb_the_readme_names_exists() {
         "chunks",
         "compare",
         "formats",
+        "history",
+        "metrics",
         "inspect",
         "stats",
         "init",

@@ -84,11 +84,11 @@ const OSL: u32 = 64;
 
 /// The client sees an answer's first and last token each a moment after the server's own clock did: the server hands each text from the
 /// thread that computes to one that writes, and that one has to get a processor. Measured on two cores with fifteen other programs
-/// wanting them: 8 ms in the mean of twelve answers; alone: 0.1 ms.
+/// wanting them: 8 ms in the mean of twelve answers. Alone: 0.1 ms.
 const HAND_OVER_MS: f64 = 10.0;
-/// Beside that they saw the same steps; measured under the same press: half a per cent apart.
+/// Beside that they saw the same steps. Measured under the same press: half a per cent apart.
 const STEP_SHARE: f64 = 0.03;
-/// Other tests may take the processors at the wrong moment; they do not do so each time.
+/// Other tests may take the processors at the wrong moment. They do not do so each time.
 const ATTEMPTS: usize = 10;
 
 /// Before the load the program learns from three requests of one token each what a word and the chat template come to.
@@ -162,7 +162,7 @@ fn times_agree_with_the_seconds_that_the_server_counts() {
     }
 }
 
-/// Measures times, and says how they are further from the server's than can be; nothing where they agree.
+/// Measures times, and says how they are further from the server's than can be. Nothing where they agree.
 fn apart(server: &RealServer, concurrency: &str) -> Option<String> {
     const REQUESTS: u32 = 12;
     let osl = 4 * OSL;
@@ -242,7 +242,7 @@ fn more_streams_than_the_server_has_places_wait_in_their_ttft() {
     measured.all_answered(48);
     assert_eq!(measured.number("/output_tokens"), f64::from(48 * OSL));
     assert_eq!(measured.made(), f64::from(48 * OSL) + PROBES);
-    // Twenty of the twenty-four wait for a place, and so for five answers in the mean; on a busy machine at least for one.
+    // Twenty of the twenty-four wait for a place, and so for five answers in the mean. On a busy machine at least for one.
     let ttft = measured.number("/ttft_ms/mean");
     let answer = measured.number("/e2e_latency_ms/mean") - ttft;
     assert!(ttft > answer, "TTFT {ttft} ms, from there to the last token {answer} ms");

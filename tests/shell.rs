@@ -132,7 +132,7 @@ fn every_command_and_option_that_the_program_recommends_is_in_the_help() {
                 }
                 seen.0 += 1;
                 if !helps.contains_key(&verb) {
-                    wrong.push(format!("{name}: 'sparkbench {verb}' is no command: {text}"));
+                    wrong.push(format!("{name}: 'sparkbench {verb}' is not a command: {text}"));
                 }
                 for option in advice::options(&line) {
                     seen.1 += 1;

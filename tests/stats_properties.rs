@@ -121,7 +121,7 @@ fn equivalence_is_the_ninety_per_cent_interval_inside_the_margin() {
     }
 }
 
-/// Printed, not assumed; the bands are what theory and the simulations of the literature allow, widened by four standard errors.
+/// Printed, not assumed. The bands are what theory and the simulations of the literature allow, widened by four standard errors.
 #[test]
 fn intervals_hold_the_truth_as_often_as_they_should() {
     const TRIALS: u64 = 2000;

@@ -25,7 +25,7 @@ fn reference() -> Reference {
     Reference { samples, all }
 }
 
-/// A number of the fixture; `null` is absent, `"inf"` infinite.
+/// A number of the fixture. `null` is absent, `"inf"` infinite.
 fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Null => None,

@@ -233,3 +233,112 @@ fn the_table_lines_up_and_says_what_is_absent() {
     assert_eq!(mean.split_whitespace().collect::<Vec<_>>(), ["descriptive", "mean", "3.75", "3"]);
     assert!(!text.contains("NaN"));
 }
+
+fn plain_json(args: &[&str]) -> Value {
+    let output = stats(args);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn boundaries_need_no_sample_and_agree_with_the_published_ones() {
+    for (spending, expected) in
+        [("obf", [4.8769, 3.3570, 2.6803, 2.2898, 2.0310]), ("pocock", [2.4380, 2.4268, 2.4102, 2.3966, 2.3860])]
+    {
+        let found = plain_json(&[
+            "--boundaries",
+            "--looks",
+            "1,2,3,4,5",
+            "--spending",
+            spending,
+            "--alpha",
+            "0.05",
+            "--sides",
+            "2",
+            "--json",
+        ]);
+        for (z, expected) in found["z"].as_array().unwrap().iter().zip(expected) {
+            assert!((z.as_f64().unwrap() - expected).abs() < 1e-4, "{spending}: {found}");
+        }
+        let last = found["nominal_p"][4].as_f64().unwrap();
+        assert!(last > 0.0 && last < 0.05, "{last}");
+    }
+    let table = String::from_utf8(stats(&["--boundaries", "--looks", "5,8,12,20,30", "--sides", "1"]).stdout).unwrap();
+    assert!(
+        table.contains("O'Brien-Fleming type spending, one-sided alpha 0.05") && table.contains("2.1509"),
+        "{table}"
+    );
+}
+
+#[test]
+fn two_samples_are_judged_look_by_look() {
+    let folder = Folder::new("looks");
+    let lines = |shift: f64, n: usize| {
+        (0..n).map(|k| format!("{}\n", 100.0 + shift + ((k * 37) % 13) as f64 / 13.0)).collect::<String>()
+    };
+    let (a, b, same) =
+        (folder.file("a", lines(0.0, 12)), folder.file("b", lines(30.0, 12)), folder.file("c", lines(0.1, 12)));
+    let looks = ["--sequential", "--looks", "5,8,12,20,30"];
+    let found = plain_json(&[&[a.as_str(), b.as_str(), "--json"], &looks[..]].concat());
+    assert_eq!(
+        (found["look"].as_u64(), found["n"].as_u64(), found["decision"].as_str()),
+        (Some(1), Some(5), Some("slower"))
+    );
+    assert_eq!(found["runs_saved_of_max"], 25);
+    for key in [
+        "look",
+        "n",
+        "information",
+        "z_boundary",
+        "nominal_p",
+        "decision",
+        "repeated_interval_pct",
+        "stagewise_p",
+        "median_unbiased_pct",
+        "runs_saved_of_max",
+    ] {
+        assert!(found.get(key).is_some_and(|value| !value.is_null()), "{key}: {found}");
+    }
+    let (low, high) = (&found["repeated_interval_pct"]["low"], &found["repeated_interval_pct"]["high"]);
+    assert!(low.as_f64().unwrap() > 0.0 && high.as_f64().unwrap() > 30.0, "{found}");
+    let rate =
+        plain_json(&[&[a.as_str(), b.as_str(), "--json", "--direction", "higher_is_better"], &looks[..]].concat());
+    assert_eq!(rate["decision"], "faster");
+    let bare = [a.as_str(), b.as_str(), "--direction", "difference_only"];
+    let table = String::from_utf8(stats(&[&bare, &looks[..]].concat()).stdout).unwrap();
+    assert!(table.contains("30.00") && table.contains("B is 30.0 more than A"), "{table}");
+    let found = plain_json(&[&[a.as_str(), same.as_str(), "--json", "--margin", "2"], &looks[..]].concat());
+    assert_eq!(found["decision"], "equivalent");
+    let without = plain_json(&[&[a.as_str(), same.as_str(), "--json"], &looks[..]].concat());
+    assert_eq!(
+        (without["decision"].as_str(), without["look"].as_u64()),
+        (Some("go_on"), Some(3)),
+        "no margin, no sameness"
+    );
+    let table = String::from_utf8(stats(&[&[a.as_str(), b.as_str()], &looks[..]].concat()).stdout).unwrap();
+    assert!(
+        table.contains("slower than A (repeated 95 % interval")
+            && table.contains("decided at look 1 of 5 with 5 of 30 blocks"),
+        "{table}"
+    );
+}
+
+#[test]
+fn looks_that_are_none_are_refused() {
+    let folder = Folder::new("no-looks");
+    let few = folder.file("few", "1\n2\n3\n");
+    for (args, words) in [
+        (vec![few.as_str(), few.as_str(), "--sequential"], "--looks"),
+        (vec![few.as_str(), few.as_str(), "--looks", "2,3"], "--looks needs --sequential or --boundaries"),
+        (vec![few.as_str(), few.as_str(), "--sequential", "--looks", "5,8"], "the first look needs 5"),
+        (vec![few.as_str(), few.as_str(), "--sequential", "--looks", "3,2"], "do not rise"),
+        (vec![few.as_str(), few.as_str(), "--sequential", "--looks", "1,2"], "begin before 2 blocks"),
+        (vec![few.as_str(), "--sequential", "--looks", "2,3"], "<B>"),
+        (vec!["--boundaries", "--looks", "2,2"], "do not rise"),
+        (vec!["--boundaries", "--looks", "2,3", "--spending", "x"], "expected obf, pocock or linear"),
+        (vec!["--boundaries", "--looks", "2,3", "--alpha", "0.9"], "at most 0.5"),
+    ] {
+        let said = refusal(&args, 2);
+        assert!(said.contains(words), "{args:?}: {said}");
+    }
+}

@@ -114,10 +114,10 @@ fn an_archive_is_followed_from_its_first_line_to_its_seal() {
     );
     let text = status(&archive, &[]).expect(0).out;
     for words in [
-        "smoke: running, 1 of 4 runs done, 1 failed, 1 left; b2-docker (docker, tiny, multiply, repeat 2)",
+        "smoke: running, 1 of 4 runs done, 1 failed, 1 left, now b2-docker (docker, tiny, multiply, repeat 2)",
         "GPU 57 C, 81.5 W, 99 %",
         "90.00 TFLOP/s (n 1)",
-        "preliminary, no verdict",
+        "preliminary and without verdict",
         "failed: b1-docker: exit status 1",
         "GPU 41 C -> 63 C in b1-",
         "not sealed",
@@ -131,7 +131,7 @@ fn an_archive_is_followed_from_its_first_line_to_its_seal() {
     let whole = std::fs::read(&journal).unwrap();
     std::fs::write(&journal, [&whole[..], b"{\"seq\":99,\"utc\":\"20"].concat()).unwrap();
     let text = status(&archive, &[]).expect(0).out;
-    for words in ["smoke: broken off", "broken off: b2-docker", "--resume", "torn"] {
+    for words in ["smoke: interrupted", "interrupted: b2-docker", "--resume", "incomplete after a crash"] {
         assert!(text.contains(words), "'{words}' is not in:\n{text}");
     }
 
@@ -158,8 +158,8 @@ fn an_archive_is_followed_from_its_first_line_to_its_seal() {
 #[test]
 fn folders_that_are_no_archive_are_refused_with_what_to_do() {
     let place = Folder::new("status-foreign");
-    status(&place.path().join("nothing"), &[]).expect(5).complains(&["is no folder", "try:"]);
-    status(place.path(), &[]).expect(5).complains(&["no archive of a campaign", "campaign.json", "try:"]);
+    status(&place.path().join("nothing"), &[]).expect(5).complains(&["is not a folder", "try:"]);
+    status(place.path(), &[]).expect(5).complains(&["not the archive of a campaign", "campaign.json", "try:"]);
     place.put("campaign.json", "{\"schema\": \"sparkbench.campaign/9\", \"name\": \"x\"}");
     status(place.path(), &[]).expect(5).complains(&["sparkbench.campaign/9"]);
     place.put("campaign.json", "{\"schema\": \"sparkb");
@@ -180,10 +180,10 @@ fn damage_is_survived_and_said() {
     std::fs::write(archive.join("runs/file"), "").unwrap();
     let seen = json_of(&archive);
     assert_eq!((&seen["runs"]["done"], &seen["state"]), (&json!(1), &json!("stopped")));
-    // A line that was changed after it had been written.
+    // A line that was changed after it was written.
     let journal = std::fs::read_to_string(archive.join("journal.jsonl")).unwrap();
     std::fs::write(archive.join("journal.jsonl"), journal.replacen("b1-native", "b9-native", 1)).unwrap();
-    assert!(json_of(&archive)["notes"].to_string().contains("was changed after it had been written"));
+    assert!(json_of(&archive)["notes"].to_string().contains("was changed after it was written"));
     // No journal at all.
     std::fs::remove_file(archive.join("journal.jsonl")).unwrap();
     assert!(json_of(&archive)["notes"].to_string().contains("no journal"));

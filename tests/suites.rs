@@ -12,6 +12,8 @@ use sparkbench::workload::{Common, WORKLOADS};
 
 /// What a shipped suite holds where a person has to put the digest of an image.
 const PLACEHOLDER: &str = "@sha256:<digest>";
+/// What scripts beside the suites make here (`suites/*-prepare.sh`) is there only for who has run them.
+const PREPARED: &str = "names \"/opt/sparkbench-";
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -83,6 +85,7 @@ fn every_shipped_suite_is_without_fault_but_for_digests_that_only_its_user_knows
         let faults: Vec<Fault> = read_kinds(&suite, path.parent().unwrap())
             .into_iter()
             .filter(|fault| !(fault.key.ends_with(".image") && text.contains(PLACEHOLDER)))
+            .filter(|fault| !fault.what.contains(PREPARED))
             .collect();
         assert_eq!(shown(&faults), "", "{name}");
         let restrictions = Restrictions::of(&suite);

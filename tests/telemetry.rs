@@ -168,7 +168,7 @@ fn a_child_that_dies_is_replaced_and_the_gap_is_told_inside() {
     let mut gpu = opened(&host, 20).gpu.unwrap();
     let begun = Instant::now();
     while !gpu.absent().contains_key("gpu_gaps") {
-        // Whether the end is met by a reading or between two of them is chance; the gap is told either way.
+        // Whether the end is met by a reading or between two of them is chance. The gap is told either way.
         let _ = gpu.sample();
         assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", gpu.absent());
         std::thread::sleep(Duration::from_millis(10));
@@ -191,7 +191,7 @@ fn every_recorded_reading_of_a_real_gpu_is_read_to_the_last_cell() {
         let header: Vec<&str> =
             text.lines().next().unwrap().split(", ").map(|cell| cell.split(" [").next().unwrap()).collect();
         let choice = choose(&names);
-        // The recording has further columns; ours are put into the order of a reading, its units left in.
+        // The recording has further columns. Ours are put into the order of a reading, its units left in.
         let columns: Vec<_> = choice.columns.into_iter().filter(|(_, name)| header.contains(&name.as_str())).collect();
         for line in text.lines().skip(1) {
             let cells: Vec<&str> = line.split(", ").collect();

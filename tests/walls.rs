@@ -152,7 +152,7 @@ const WALLS: &[(&str, &[&str])] = &[
             "crate::cli",
         ],
     ),
-    // Reads the files that settings name and writes those of a run, hence no ban on `std::fs`; has threads beside the engine's.
+    // Reads the files that settings name and writes those of a run, hence no ban on `std::fs`. Has threads beside the engine's.
     (
         "load",
         &[
@@ -200,6 +200,7 @@ const HOMES: &[(&str, &[&str])] = &[
         &[
             "host/",
             "main.rs",
+            "whole.rs",
             // The exit code of the program.
             "cli/mod.rs",
             // The own number alone: in the name of a file written aside, and in the lock. Nothing is started.

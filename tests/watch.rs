@@ -1,4 +1,4 @@
-//! `analyse --watch` as a person has it beside a campaign: files come, change and go; the site follows, and is at each rest what a fresh
+//! `analyse --watch` as a person has it beside a campaign: files come, change and go. The site follows, and is at each rest what a fresh
 //! analysis would write, byte for byte.
 
 #![cfg(all(feature = "analyse", unix))]
@@ -19,7 +19,7 @@ use program::{FEW, fair_start, repository, run_in};
 /// However busy the machine is, the site has followed by then.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The program while it watches; ended when the test ends.
+/// The program while it watches. Ended when the test ends.
 struct Watching {
     child: Child,
     folder: PathBuf,
@@ -121,7 +121,7 @@ fn unlike(site: &BTreeMap<String, Vec<u8>>, wanted: &BTreeMap<String, Vec<u8>>) 
     unlike
 }
 
-/// A run of ours with requests and telemetry, `k` of its environment; `pace` stretches its requests.
+/// A run of ours with requests and telemetry, `k` of its environment. `pace` stretches its requests.
 fn put_run(folder: &Folder, environment: &str, k: u32, pace: f64) {
     let id = format!("{environment}-m-chat-{k}");
     let home = format!("in/{id}.part/");
@@ -220,7 +220,7 @@ fn what_cannot_be_read_is_told_and_the_site_stays() {
     watching.follows("the first site");
     let before = files_below(&folder.path().join("site"));
     std::fs::remove_file(folder.path().join("in/runs.csv")).unwrap();
-    watching.until("nothing to read is told", || watching.said().contains("the site stays as it is"));
+    watching.until("nothing to read is told", || watching.said().contains("the site is kept as it was"));
     assert!(unlike(&files_below(&folder.path().join("site")), &before).is_empty(), "the site of before is gone");
     folder.put("in/runs.csv", table(10));
     watching.follows("files again");

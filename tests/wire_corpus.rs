@@ -16,7 +16,6 @@ const CORPUS_BYTES: usize = 300_000;
 /// What a target does with its bytes.
 type Holds = fn(&[u8]);
 
-/// The targets.
 const TARGETS: &[(&str, Holds)] =
     &[("event_stream", wire::event_stream_input), ("response", wire::response_input), ("delta", wire::delta_input)];
 

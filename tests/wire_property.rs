@@ -218,7 +218,7 @@ fn split_at_any_byte_a_stream_gives_the_same_events_whatever_its_line_ends() {
             assert_eq!(whole.fault, None);
             assert_eq!(whole.events.iter().map(|event| event.1.clone()).collect::<Vec<_>>(), data, "{name}, {end:?}");
             assert_eq!(read_events(cut(&bytes, || 2), LIMIT), whole, "{name} in pairs");
-            // A sample of the places; byte by byte, above, goes through all of them.
+            // A sample of the places. Byte by byte, above, goes through all of them.
             for at in (0..bytes.len()).step_by(if end == "\r\n" { 2 } else { 7 }) {
                 let (one, other) = bytes.split_at(at);
                 assert_eq!(read_events([one, other], LIMIT), whole, "{name}, {end:?}, split at {at}");

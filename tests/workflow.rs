@@ -180,7 +180,7 @@ fn fetch(folder: &std::path::Path, base: &str) -> std::process::Output {
     bash(folder, script).env("BASE_URL", base).output().expect("bash is there")
 }
 
-/// Whether a program is there; a landing must not go without.
+/// Whether a program is there. A landing must not go without.
 fn is_there(program: &str) -> bool {
     let there = std::process::Command::new(program).arg("--version").output().is_ok();
     assert!(there || std::env::var_os("SPARKBENCH_REQUIRE_ALL").is_none(), "{program} is not installed");

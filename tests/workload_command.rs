@@ -116,7 +116,7 @@ fn a_good_run_has_its_reports_checks_and_marks_and_no_faults() {
     );
     assert_eq!(
         outcome.marks,
-        ["e2e_latency_ms: 1 of 7 iterations lie far off (modified z above 3.5): 50 at iteration 7"]
+        ["e2e_latency_ms: 1 of 7 iterations are far off (modified z above 3.5): 50 at iteration 7"]
     );
 }
 
@@ -140,7 +140,7 @@ fn lists_under_names_of_the_programs_own_are_counted_and_looked_at() {
     folder.put("run/work/result.json", text);
     let outcome = workload.examine(&cell(&model), &folder.path().join("run"));
     assert!(outcome.faults.is_empty() && outcome.checks.is_empty(), "{outcome:?}");
-    assert_eq!(outcome.marks, ["gemm 2048: 1 of 6 iterations lie far off (modified z above 3.5): 9 at iteration 6"]);
+    assert_eq!(outcome.marks, ["gemm 2048: 1 of 6 iterations are far off (modified z above 3.5): 9 at iteration 6"]);
     folder.put("run/work/result.json", text.replace(",9]", "]"));
     let outcome = workload.examine(&cell(&model), &folder.path().join("run"));
     assert_eq!(outcome.faults, ["5 iterations, and at least 6 are expected"]);
@@ -195,7 +195,7 @@ fn what_is_missing_broken_or_too_little_fails_the_run() {
     std::fs::remove_file(run.join("work/result.json")).unwrap();
     std::fs::create_dir(run.join("work/result.json")).unwrap();
     let outcome = workload.examine(&cell(&model), &run);
-    assert_eq!(outcome.faults[0], "the report 'work/result.json' is no plain file");
+    assert_eq!(outcome.faults[0], "the report 'work/result.json' is not a plain file");
 }
 
 #[test]

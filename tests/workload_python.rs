@@ -55,7 +55,7 @@ fn has_python() -> bool {
     found
 }
 
-/// Runs the driver with stand-ins; nothing where there is no Python.
+/// Runs the driver with stand-ins. Nothing where there is no Python.
 fn drive(name: &str, suite: &str, variables: &[(&str, &str)]) -> Option<Ran> {
     if !has_python() {
         return None;
@@ -183,13 +183,13 @@ fn a_sweep_ends_where_memory_ends_and_that_fails_nothing() {
 
 #[test]
 fn a_sweep_ends_where_the_engine_would_let_requests_wait() {
-    // The stand-in has 1,000 blocks of 16 tokens; a request of 512 and 128 takes 40.
+    // The stand-in has 1,000 blocks of 16 tokens. A request of 512 and 128 takes 40.
     let suite = "engine = \"vllm\"\niterations = 1\nwarmup = 0\nsweep = { from = 8, to = 128, isl = 512, osl = 128 }\n";
     let Some(ran) = drive("no-room", suite, &[]) else { return };
     assert_eq!(ran.code, Some(0));
     let outcome = ran.examine();
     assert!(outcome.faults.is_empty(), "{:?}", outcome.faults);
-    let marked = "B32: needs 20480 tokens of KV cache and has 15984; the sweep ends there";
+    let marked = "B32: needs 20480 tokens of KV cache and has 15984. The sweep ends there";
     assert!(outcome.marks.iter().any(|mark| mark.contains(marked)), "{:?}", outcome.marks);
     assert_eq!(checks(&outcome).iter().filter(|check| check.starts_with("batch")).count(), 2, "8 and 16");
     // A test asked for by name is measured and marked.
@@ -227,7 +227,7 @@ fn a_crash_midway_keeps_every_line_that_was_written() {
     assert_eq!(ran.work("requests.jsonl").lines().count(), 6 + 4);
     let Some(early) = drive("crash-early", SMALL, &[("FAKE_CRASH_AT", "1")]) else { return };
     let outcome = early.examine();
-    assert_eq!(outcome.faults, ["T1: 0 of 6 iterations", "T4: was not begun"]);
+    assert_eq!(outcome.faults, ["T1: 0 of 6 iterations", "T4: was not started"]);
 }
 
 #[test]

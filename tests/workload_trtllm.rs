@@ -44,7 +44,7 @@ fn parsed(more: &str) -> Box<dyn Workload> {
     read("trtllm-bench", &format!("{SUITE}{more}"), Path::new(".")).unwrap()
 }
 
-/// The measured command line under the help text of a version, in one line; or the error.
+/// The measured command line under the help text of a version, in one line. Or the error.
 fn line(version: &str, more: &str) -> Result<String, String> {
     let (model, help, prepared) = (model(), help(version), made());
     let cell = Cell { probed: Some(&help), prepared: &prepared, ..cell(&model) };

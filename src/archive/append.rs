@@ -1,7 +1,7 @@
-//! Writes a text file line by line, each line out of our hands before the next.
+//! Writes a text file line by line. Each line leaves this process before the next is written.
 //!
-//! In:  a path, lines.  Out: a file that holds whole lines only, whatever happens to us.
-//! Not here: what the lines say; files written in one piece (see `write`).
+//! In:  a path, lines.  Out: a file that holds whole lines only, even after a crash.
+//! Not here: what the lines say, files written in one piece (see `write`).
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -19,7 +19,7 @@ pub struct Appender {
 }
 
 impl Appender {
-    /// A new file; nothing may stand there yet.
+    /// A new file. Nothing may be there yet.
     ///
     /// # Errors
     /// When it cannot be made.
@@ -53,8 +53,10 @@ impl Appender {
         self.file.sync_all().map_err(|cause| failed(&self.path, cause))
     }
 
-    /// For tests, here and in the crates above: a disk without room, which is the device that is always full, where the machine has it.
+    /// For tests, here and in the crates above: a disk without room, `/dev/full`, where the machine has it. It is the device `/dev/full`,
+    /// where the machine has it.
     #[doc(hidden)]
+    #[allow(dead_code, reason = "for tests, which meet a full disk with it")]
     pub fn on_full_device() -> Option<Self> {
         let path = Path::new("/dev/full");
         let file = OpenOptions::new().write(true).open(path).ok()?;
@@ -70,7 +72,7 @@ impl Appender {
 
 fn failed(path: &Path, cause: io::Error) -> Error {
     Error::archive(format!("cannot write '{}'", path.display()))
-        .hint("check that the folder exists, is writable and has room")
+        .hint("check that the folder exists, is writable and its disk has free space")
         .because(cause)
 }
 

@@ -1,7 +1,7 @@
 //! Walks the folders that were given and lists every file once, in a fixed order.
 //!
-//! In:  paths.  Out: [`Discovery`]: files by path below their root, and what could not be looked at, with the reason.
-//! Not here: opening a file for its content, apart from the marker of a site of ours.
+//! In:  paths.  Out: [`Discovery`]: files by path below their root, and what could not be examined, with the reason.
+//! Not here: opening a file for its content, apart from the marker of a site of this program.
 //!
 //! Links below a root are not followed, so loops cannot trap the walk and nothing outside the root is read. A root that is itself
 //! a link is taken at its word.
@@ -18,22 +18,22 @@ use walkdir::{DirEntry, WalkDir};
 use super::manifest::{CAMPAIGN_FILE, INTERRUPTED_FOLDER, PREPARED_FOLDER, PROBES_FOLDER};
 use crate::error::Error;
 
-/// Bytes of `data/analysis.json` that are read to tell a site of ours from a folder of that name.
+/// Bytes of `data/analysis.json` that are read to tell a site of this program from a folder of that name.
 const MARKER_BYTES: u64 = 256;
 
-/// What was found below the given paths.
+/// Findings below the given paths.
 #[derive(Debug, Clone, Default)]
 pub struct Discovery {
     /// Regular files, by path. Paths are unique.
     pub files: Vec<Found>,
-    /// What could not be looked at.
+    /// Unreadable paths.
     pub unread: Vec<Unread>,
 }
 
 /// One file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Below the folder that was given, with `/`, never absolute; starts with the root's name where several were given.
+    /// Below the folder that was given, with `/`, never absolute. Starts with the root's name where several were given.
     pub path: String,
     /// Name of the folder that was given, for files that lie directly in it.
     pub root: String,
@@ -43,14 +43,14 @@ pub struct Found {
     pub bytes: u64,
     /// When it was last written to, where the disk says so. Tells whether it has to be read again, and is shown nowhere.
     pub modified: Option<SystemTime>,
-    /// Where it lies on this machine; never shown.
+    /// Where it is on this machine. Never shown.
     pub disk: PathBuf,
 }
 
 /// Something the walk met and did not open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unread {
-    /// As [`Found::path`].
+    /// Like [`Found::path`].
     pub path: String,
     /// Why.
     pub reason: String,
@@ -69,7 +69,7 @@ impl Found {
         File::open(&self.disk)
     }
 
-    /// Folder part of the path, without the closing `/`; empty for files directly below a single root.
+    /// Folder part of the path, without the closing `/`. Empty for files directly below a single root.
     pub fn folder(&self) -> &str {
         self.path.rsplit_once('/').map_or("", |(folder, _)| folder)
     }
@@ -77,11 +77,11 @@ impl Found {
 
 /// Lists the files below `paths`, each of which may be a folder or a file.
 ///
-/// Hidden entries, folders that hold a site of ours, and what a campaign of ours keeps beside its runs (interrupted, probes, prepared)
-/// are passed over without a word: they hold no measurements.
+/// Passes over hidden entries and folders that hold a site of this program. Also passes over the parts of a campaign that hold no
+/// measurements (interrupted runs, probes, prepared files).
 ///
 /// # Errors
-/// When a path does not exist, or nothing at all lies below any of them.
+/// When a path does not exist, or when all of them are empty.
 pub fn discover(paths: &[PathBuf]) -> Result<Discovery, Error> {
     let mut found = Discovery::default();
     let mut bases = BTreeSet::new();
@@ -100,7 +100,7 @@ pub fn discover(paths: &[PathBuf]) -> Result<Discovery, Error> {
             Ok(_) => walk(path, &root, &base, &mut found),
             Err(cause) => {
                 return Err(Error::archive(format!("cannot open '{}'", path.display()))
-                    .hint("give a folder that holds results, or one result file")
+                    .hint("give a folder with results, or one result file")
                     .because(cause));
             }
         }
@@ -118,8 +118,8 @@ pub fn discover(paths: &[PathBuf]) -> Result<Discovery, Error> {
 fn nothing(paths: &[PathBuf], unread: &[Unread]) -> Error {
     let named: Vec<String> = paths.iter().map(|path| format!("'{}'", path.display())).collect();
     let error = Error::archive(format!("nothing to read in {}", named.join(", "))).hint(
-        "expected a folder with a table (runs.csv), a campaign (campaign.json and runs/), or result files of a benchmark; \
-         docs/archive.md describes them",
+        "give a folder with a table (runs.csv), a campaign (campaign.json and runs/), or result files of a benchmark \
+         (see docs/archive.md)",
     );
     match unread.first() {
         Some(first) => error.detail(format!("{}: {}", first.path, first.reason)),
@@ -169,7 +169,7 @@ fn walk(path: &Path, root: &str, base: &str, found: &mut Discovery) {
     }
 }
 
-/// A site of ours below the input: its numbers are derived, and reading them back would count every run twice.
+/// A site of this program below the input: its numbers are derived, and reading them back would count every run twice.
 pub(super) fn is_site(entry: &DirEntry) -> bool {
     if !entry.file_type().is_dir() {
         return false;
@@ -211,7 +211,7 @@ fn join(base: &str, rest: &str) -> String {
     }
 }
 
-/// Last component of a path; of the folder it stands for where it is `.`, `..` or a root.
+/// Last component of a path. Of the folder it stands for where it is `.`, `..` or a root.
 fn name_of(path: &Path) -> String {
     let named = path.file_name().map(clean).or_else(|| path.canonicalize().ok()?.file_name().map(clean));
     named.unwrap_or_else(|| "input".to_owned())

@@ -1,6 +1,6 @@
-//! What a writer asks of the file system: everything on disk before the next step, and plain words when that fails.
+//! Durable writes: everything is on disk before the next step, with plain words when that fails.
 //!
-//! In:  paths and bytes.  Out: synced files and folders, lists and hashes of what lies below a folder.
+//! In:  paths and bytes.  Out: synced files and folders, lists and hashes of the files below a folder.
 //! Not here: the layout of an archive.
 
 use std::fs::{self, File};
@@ -12,7 +12,7 @@ use walkdir::WalkDir;
 use super::read::Hashing;
 use crate::error::Error;
 
-/// Ends the names of files of ours that are still being written. Nothing of that name is ever kept.
+/// Ends the names of our own files that are still being written. Nothing of that name is ever kept.
 pub const ASIDE: &str = ".sparkbench-aside";
 
 /// Bytes that are read at once.
@@ -29,7 +29,7 @@ pub struct Tree {
     pub others: Vec<(String, String)>,
 }
 
-/// Lists what lies below a folder without following links.
+/// Lists everything below a folder without following links.
 pub fn tree(folder: &Path) -> io::Result<Tree> {
     let mut tree = Tree::default();
     for entry in WalkDir::new(folder).min_depth(1).sort_by_file_name() {
@@ -82,7 +82,7 @@ pub fn put(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     match written {
         Ok(()) => sync_folder(folder),
         Err(cause) => {
-            // A leftover is removed when the archive is next opened; the first failure is the one to report.
+            // A leftover is removed when the archive is next opened. The first failure is the one to report.
             let _ = fs::remove_file(&aside);
             Err(cause)
         }
@@ -112,22 +112,23 @@ pub fn trouble(doing: &str, path: &Path, safe: &str, cause: io::Error) -> Error 
 
 /// Adds in plain words what the file system refused, what is safe, and how to go on.
 pub fn explained(error: Error, kind: io::ErrorKind, safe: &str) -> Error {
-    let again = "go on with --resume";
+    let again = "continue with --resume";
     let (detail, hint) = match kind {
         io::ErrorKind::StorageFull => ("the disk is full", format!("free space, then {again}")),
         io::ErrorKind::QuotaExceeded => {
             ("the disk quota is used up", format!("free space or raise the quota, then {again}"))
         }
-        io::ErrorKind::ReadOnlyFilesystem => {
-            ("the file system is read-only", format!("mount it writable or choose another --archive, then {again}"))
-        }
+        io::ErrorKind::ReadOnlyFilesystem => (
+            "the file system is read-only",
+            format!("mount it writable or choose another folder with --archive, then {again}"),
+        ),
         io::ErrorKind::PermissionDenied => {
             ("permission is denied", format!("give this user write access to the archive, then {again}"))
         }
         io::ErrorKind::NotFound => {
-            ("it is no longer there", format!("bring the archive back to where it was, then {again}"))
+            ("it is no longer there", format!("move the archive back to its place, then {again}"))
         }
-        _ => ("the file system refused", format!("see to the disk, then {again}")),
+        _ => ("the file system refused", format!("check the disk, then {again}")),
     };
     error.detail(format!("{detail}; {safe}")).hint(hint)
 }

@@ -1,7 +1,7 @@
 //! One collector at a time: a lock on the archive's own folder, which leaves nothing behind.
 //!
 //! In:  the folder.  Out: [`Lock`], released by dropping it or by the death of the process.
-//! Not here: what is done under it.
+//! Not here: the work under the lock.
 //!
 //! The lock is advisory (`flock`) and belongs to the open folder, so the kernel lets go of it however the process ends. It is not passed
 //! on to programs that are started.
@@ -26,7 +26,7 @@ impl Lock {
     /// Takes the lock.
     ///
     /// # Errors
-    /// When another process holds it, named from the journal; when the file system knows no locks.
+    /// When another process holds it, named from the journal. When the file system knows no locks.
     pub fn take(folder: &Path) -> Result<Self, Error> {
         let failed = |cause| super::disk::trouble("lock", folder, "nothing was changed", cause);
         let file = File::open(folder).map_err(failed)?;
@@ -37,7 +37,7 @@ impl Lock {
                 Err(TryLockError::WouldBlock) => return Err(taken(folder)),
                 Err(TryLockError::Error(cause)) => {
                     return Err(Error::archive(format!("cannot lock '{}'", folder.display()))
-                        .detail("this file system gives no lock; two collectors could mix their runs in one archive")
+                        .detail("this file system has no locks, so two collectors could mix their runs in one archive")
                         .hint("put the archive on a local disk with --archive, and copy it afterwards")
                         .because(cause));
                 }
@@ -49,12 +49,12 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing the folder lets go of it as well; this is for a copy of it that a program just starting may still have.
+        // Closing the folder lets go of it as well. This is for a copy of it that a program just starting may still have.
         let _ = self.0.unlock();
     }
 }
 
-/// Whether a collector holds the archive now; absent where that cannot be told.
+/// Whether a collector holds the archive now. Absent where that cannot be told.
 pub fn held(folder: &Path) -> Option<bool> {
     match File::open(folder).ok()?.try_lock_shared() {
         Ok(()) => Some(false),

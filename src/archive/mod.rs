@@ -1,6 +1,6 @@
-//! What lies on disk: finding files, reading them within bounds, hashing; writing an archive, masking what goes into it, verifying it.
+//! Files on disk: finds, reads within limits and hashes them. Writes, masks and verifies an archive.
 //!
-//! In:  paths as a person typed them, runs as they were made.  Out: [`Discovery`], bounded readers, [`Writer`], [`Mask`].
+//! In:  paths as typed, runs one by one.  Out: [`Discovery`], bounded readers, [`Writer`], [`Mask`].
 //! Not here: what a file means (see `ingest`), clocks.
 
 mod append;

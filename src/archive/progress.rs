@@ -1,4 +1,4 @@
-//! How far a campaign has come, by its journal alone.
+//! The progress of a campaign, from its journal alone.
 //!
 //! In:  entries of a journal.  Out: [`Progress`].
 //! Not here: looking at the runs themselves.
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::journal::{Entry, Event};
 use super::manifest::PlannedRun;
 
-/// What the journal says of each run.
+/// Outcome of each run, from the journal.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Progress {
     /// Runs done, by id, with the SHA-256 of their `run.json`.
@@ -23,6 +23,10 @@ pub struct Progress {
     pub probed: BTreeMap<(String, String), String>,
     /// Folder below the archive, by label of workload and of model.
     pub prepared: BTreeMap<(String, String), String>,
+    /// The last look that was taken, from 1. 0 before the first.
+    pub looks: u32,
+    /// Why the campaign ended at its last look, where it did.
+    pub ended: Option<String>,
     /// The run that was begun last and has no outcome yet.
     pub in_flight: Option<String>,
     /// Every planned run is accounted for and nothing more will be written.
@@ -34,7 +38,6 @@ pub struct Progress {
 pub struct Failure {
     /// SHA-256 of its `run.json`.
     pub run_sha256: String,
-    /// Why.
     pub why: String,
 }
 
@@ -73,6 +76,10 @@ impl Progress {
             }
             Event::Prepared { workload, model, folder, .. } => {
                 self.prepared.insert((workload.clone(), model.clone()), folder.clone());
+            }
+            Event::Looked { look, end, .. } => {
+                self.looks = *look;
+                self.ended.clone_from(end);
             }
             Event::Closed { .. } => self.closed = true,
             Event::Created { .. }

@@ -1,4 +1,4 @@
-//! Reading within bounds: a hash on the way, lines of limited length, never more in memory than the limits say.
+//! Reads within limits: hashes on the way, limits the length of lines, and never exceeds its memory limit.
 //!
 //! In:  a reader.  Out: bytes and lines, the SHA-256 of everything that went through.
 //! Not here: meaning.
@@ -8,10 +8,10 @@ use std::io::{self, BufRead, Read};
 use sha2::{Digest as _, Sha256};
 
 /// Largest file that is held in memory as a whole. A structured file above it is left out with a reason.
-/// 128 MiB hold about 400,000 requests of the wordiest tool known; reading them as a tree takes some six times as much.
+/// 128 MiB hold about 400,000 requests of the wordiest tool known. Reading them as a tree takes some six times as much.
 pub const WHOLE_LIMIT: u64 = 128 << 20;
 
-/// Longest line that is looked at; the rest of a longer one is passed over. Lines of logs that carry a figure are below 1 KiB.
+/// Longest line that is read. The rest of a longer one is skipped. Lines of logs that carry a figure are below 1 KiB.
 pub const LINE_LIMIT: usize = 64 << 10;
 
 /// Bytes at the start of a file that decide its format.
@@ -63,7 +63,7 @@ impl<R: BufRead> BufRead for Hashing<R> {
     }
 
     fn consume(&mut self, amount: usize) {
-        // The buffer still holds what is about to be consumed; asking again neither reads nor fails.
+        // The buffer still holds what is about to be consumed. Asking again neither reads nor fails.
         if let Ok(buffer) = self.inner.fill_buf() {
             self.digest.update(buffer.get(..amount).unwrap_or(buffer));
         }
@@ -89,13 +89,13 @@ pub struct Line<'a> {
     pub number: u64,
     /// The bytes, at most the limit.
     pub bytes: &'a [u8],
-    /// True when the line was longer and its rest was passed over.
+    /// True when the line was longer and its rest was skipped.
     pub cut: bool,
 }
 
 /// Splits a reader into lines at CR, LF and CRLF alike, keeping at most one line of limited length in memory.
 ///
-/// Progress bars rewrite a line with a lone CR; taking that as an end keeps the last bar from hiding the line behind it.
+/// Progress bars rewrite a line with a lone CR. Taking that as an end keeps the last bar from hiding the line behind it.
 pub struct Lines<R> {
     input: R,
     line: Vec<u8>,
@@ -110,7 +110,7 @@ impl<R: BufRead> Lines<R> {
         Self { input, line: Vec::new(), limit, number: 0, after_cr: false }
     }
 
-    /// The next line; `None` at the end.
+    /// The next line. `None` at the end.
     ///
     /// # Errors
     /// Whatever the reader reports.

@@ -1,7 +1,7 @@
-//! What of a run's files is kept, and how: globs and a size above which only name, size and hash stay; globs of what is packed.
+//! Which files of a run are kept. Globs and a size limit decide whether a file stays or only its name, size and hash. Other globs pack.
 //!
-//! In:  a folder that nobody else writes to.  Out: the same folder with plain files and folders only; what was left out.
-//! Not here: masking, which comes between the two: what is packed is masked already.
+//! In:  a folder that nobody else writes to.  Out: the same folder with plain files and folders only, and what was left out.
+//! Not here: masking, which comes between the two. Packed files are already masked.
 
 use std::fs;
 use std::io;
@@ -17,7 +17,7 @@ use crate::error::Error;
 /// Ends the name of a file that was packed.
 const PACKED: &str = ".gz";
 
-/// What is not kept, and what is packed.
+/// Files that are dropped, and files that are packed.
 #[derive(Debug, Clone, Default)]
 pub struct Retention {
     drop: GlobSet,
@@ -27,7 +27,7 @@ pub struct Retention {
 }
 
 impl Retention {
-    /// Globs over paths below a run's folder, where `*` stays within a folder; sizes above `max_mib` MiB go too.
+    /// Globs over paths below a run's folder, where `*` stays within a folder. Sizes above `max_mib` MiB go too.
     ///
     /// # Errors
     /// When a glob does not make sense.
@@ -49,14 +49,14 @@ impl Retention {
             return Some(format!("the suite drops '{glob}'"));
         }
         let most = self.most_bytes.filter(|most| bytes > *most)?;
-        Some(format!("{} MiB are more than the {} MiB kept of one file", bytes.div_ceil(1 << 20), most >> 20))
+        Some(format!("{} MiB are more than the {} MiB that are kept of one file", bytes.div_ceil(1 << 20), most >> 20))
     }
 
-    /// Removes what is not kept, links and what else is no file, files that cannot be read, empty folders and files of ours that were
-    /// still being written. Says what it removed, but for the last two, which hold nothing.
+    /// Removes dropped files, links and other non-files, unreadable files, empty folders, and our own unfinished files. Says what it
+    /// removed, but for the last two, which hold nothing.
     ///
     /// # Errors
-    /// As the file system says; the call can be made again.
+    /// Errors of the file system. The call can be made again.
     pub fn apply(&self, folder: &Path) -> io::Result<Vec<DroppedWire>> {
         let mut dropped = Vec::new();
         let tree = disk::tree(folder)?;
@@ -96,7 +96,7 @@ impl Retention {
     /// Packs what is to be packed: the file `x` becomes `x.gz`. A name that is taken stays as it is.
     ///
     /// # Errors
-    /// As the file system says.
+    /// Errors of the file system.
     pub fn pack(&self, folder: &Path) -> io::Result<()> {
         for path in disk::tree(folder)?.files {
             let (file, packed) = (folder.join(&path), folder.join(format!("{path}{PACKED}")));
@@ -117,7 +117,7 @@ fn set_of(patterns: &[String]) -> Result<GlobSet, Error> {
     let mut globs = GlobSetBuilder::new();
     for text in patterns {
         let glob = GlobBuilder::new(text).literal_separator(true).build().map_err(|cause| {
-            Error::usage(format!("'{text}' is no pattern for files"))
+            Error::usage(format!("'{text}' is not a pattern for files"))
                 .hint("use `*` within a folder and `**` across folders, as in `work/**/*.bin`")
                 .because(cause)
         })?;

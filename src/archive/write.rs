@@ -9,14 +9,14 @@ use std::path::Path;
 
 use crate::error::Error;
 
-/// Puts `bytes` at `path`, making its folders; an older file of that name is replaced in one step.
+/// Puts `bytes` at `path`, making its folders. An older file of that name is replaced in one step.
 ///
 /// # Errors
-/// When a folder or the file cannot be written; nothing is left behind then.
+/// When a folder or the file cannot be written. Nothing is left behind then.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let failed = |cause: io::Error| {
         Error::archive(format!("cannot write '{}'", path.display()))
-            .hint("check that the folder exists, is writable and has room")
+            .hint("check that the folder exists, is writable and its disk has free space")
             .because(cause)
     };
     // A link stays a link, and a device or a pipe what it is: renamed over, `/dev/null` would be a file.
@@ -38,7 +38,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
         .and_then(|()| fs::rename(&aside, path));
     written.map_err(|cause| {
-        // The first failure is the one to report; a leftover that cannot be removed either is hidden and harmless.
+        // The first failure is the one to report. A leftover that cannot be removed either is hidden and harmless.
         let _ = fs::remove_file(&aside);
         failed(cause)
     })
@@ -55,7 +55,7 @@ mod tests {
         write_atomic(&path, b"one").unwrap();
         write_atomic(&path, b"two").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
-        // A folder stands where the file should go: the write fails, the folder stays, no leftover beside it.
+        // A folder is in the place of the file: the write fails, the folder stays, no leftover beside it.
         let error = write_atomic(&folder.join("deep"), b"three").unwrap_err();
         assert!(error.what.starts_with("cannot write"), "{error}");
         let names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();

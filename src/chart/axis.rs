@@ -26,7 +26,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Exactly these ends; equal or unusable ones are widened.
+    /// Exactly these ends. Equal or unusable ones are widened.
     pub fn exact(low: f64, high: f64) -> Self {
         if !(number::usable(low) && number::usable(high)) {
             return Self { low: 0.0, high: 1.0, log: false, twos: false, whole: false };
@@ -34,19 +34,19 @@ impl Axis {
         if low < high && (high - low) > low.abs().max(high.abs()) * 1e-9 {
             return Self { low, high, log: false, twos: false, whole: false };
         }
-        // All values equal: a window around them, one per cent either way, so that they stand in the middle.
+        // All values equal: a window around them, one per cent either way, so that they are in the middle.
         let half = if low == 0.0 { 1.0 } else { low.abs() * 0.01 };
         Self { low: low - half, high: high + half, log: false, twos: false, whole: false }
     }
 
-    /// Around usable values with a margin; `None` when there is none.
+    /// Around usable values with a margin. `None` when there is none.
     pub fn around(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let (low, high) = extent(values)?;
         let pad = (high - low) * MARGIN;
         Some(Self::exact(low - pad, high + pad))
     }
 
-    /// The same for numbers of things, between which nothing lies: no tick stands at a fraction.
+    /// The same for numbers of things, between which nothing lies: there is no tick at a fraction.
     pub fn around_whole(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         Some(Self { whole: true, ..Self::around(values)? })
     }
@@ -57,7 +57,7 @@ impl Axis {
         Some(Self::exact(low * (1.0 + MARGIN), if high > 0.0 { high * (1.0 + MARGIN) } else { 0.0 }))
     }
 
-    /// Logarithmic around usable values above zero; `None` when one is not.
+    /// Logarithmic around usable values above zero. `None` when one is not.
     pub fn log_around(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let (low, high) = extent(values)?;
         if low <= 0.0 {
@@ -82,7 +82,7 @@ impl Axis {
         self.high
     }
 
-    /// Place of a value between 0 and 1; beyond the ends it is held at the end.
+    /// Place of a value between 0 and 1. Beyond the ends it is held at the end.
     pub fn share(&self, value: f64) -> f64 {
         let at = |v: f64| if self.log { libm::log10(v.max(f64::MIN_POSITIVE)) } else { v };
         ((at(value) - at(self.low)) / (at(self.high) - at(self.low))).clamp(0.0, 1.0)
@@ -104,7 +104,7 @@ impl Axis {
             }
         }
         let mut step = round_step((self.high - self.low) / count.max(1) as f64);
-        // Two ticks at least make a scale; three where there is room.
+        // Two ticks at least make a scale. Three where there is room.
         let mut tries = 0;
         while tries < 4 && count >= 3 && libm::floor(self.high / step + 1e-9) - libm::ceil(self.low / step - 1e-9) < 2.0
         {

@@ -1,10 +1,10 @@
 //! A badge: two short texts side by side, for a README or a page of another project.
 //!
 //! In:  two texts and a tone.  Out: an SVG that stands alone and asks nothing of anybody.
-//! Not here: what it says.
+//! Not here: its text.
 //!
-//! It is shown as a picture on a page that we do not know, light or dark, so it brings its own grounds. White on each of them has a contrast of
-//! at least 4.5 (WCAG 2.2, 1.4.3), and the colour says nothing that the text does not.
+//! It is shown as a picture on a page that we do not know, light or dark, so it brings its own grounds. White on each of them has a contrast
+//! of at least 4.5 (WCAG 2.2, 1.4.3). The text says everything that the colour says.
 
 use super::text::{escape, fit, width};
 

@@ -13,7 +13,7 @@ use super::number;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Bars {
-    /// What is shown.
+    /// Title: the subject of the drawing.
     pub title: String,
     /// The conclusion, for the caption.
     pub finding: Option<String>,
@@ -21,7 +21,7 @@ pub struct Bars {
     pub axis: String,
     /// Unit of the value.
     pub unit: String,
-    /// For example one per model; all on one scale.
+    /// For example one per model. All on one scale.
     pub groups: Vec<Group>,
 }
 
@@ -39,9 +39,9 @@ pub struct Group {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Bar {
-    /// Environment; the same label has the same colour in every group.
+    /// Environment. The same label has the same colour in every group.
     pub label: String,
-    /// Mean; absent: the bar says `not reported`.
+    /// Mean. Absent: the bar says `not reported`.
     pub mean: Option<f64>,
     /// 95 % interval of the mean.
     pub interval: Option<(f64, f64)>,
@@ -74,7 +74,7 @@ impl Bar {
 }
 
 impl Bars {
-    /// Draws it; `id` is unique on the page.
+    /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
         Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
@@ -87,7 +87,7 @@ impl Bars {
         )
     }
 
-    /// Everything; gives the height.
+    /// Everything. Gives the height.
     fn sheet(&self, canvas: &Canvas, axis: Axis) -> f64 {
         let narrow = canvas.layout.narrow;
         let full = canvas.layout.width;
@@ -236,7 +236,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "Bars start at zero, so twice the length is twice the quantity; the whisker is the 95 % interval of the mean."
+        "Bars start at zero, so twice the length is twice the quantity. The whisker is the 95 % interval of the mean."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {

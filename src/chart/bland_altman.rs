@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::axis::{Axis, extent};
 use super::canvas::{Canvas, Frame};
-use super::element::{Anchor, Crowd, Shape};
+use super::element::{Anchor, MarkGroup, Shape};
 use super::figure::{Figure, Layouts, Sheet, Table, count, palette, place};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
@@ -16,15 +16,14 @@ const MARGINS_SHOWN: f64 = 1.2;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BlandAltman {
-    /// What is shown.
+    /// Title: the subject of the drawing.
     pub title: String,
     /// The conclusion, for the caption.
     pub finding: Option<String>,
-    /// What is measured, for example `time to first token`.
+    /// The measured quantity, for example `time to first token`.
     pub axis: String,
-    /// Its unit.
     pub unit: String,
-    /// What the difference is from, for example `vllm-bench-serve`.
+    /// Reference of the difference, for example `vllm-bench-serve`.
     pub against: String,
     /// Difference that does not matter, per cent: a band around zero.
     pub margin: Option<f64>,
@@ -34,7 +33,7 @@ pub struct BlandAltman {
     pub lower: Option<Level>,
     /// Upper limit of agreement, per cent.
     pub upper: Option<Level>,
-    /// Pairs; those that are not finite are left out and counted in the description.
+    /// Pairs. Those that are not finite are left out and counted in the description.
     pub points: Vec<Point>,
 }
 
@@ -42,7 +41,6 @@ pub struct BlandAltman {
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Level {
-    /// The value.
     pub value: f64,
     /// Lower end.
     pub low: f64,
@@ -74,7 +72,7 @@ impl Point {
 }
 
 impl BlandAltman {
-    /// Draws it; `id` is unique on the page.
+    /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
         self.draw_as(id, Layouts::Both)
     }
@@ -139,7 +137,7 @@ impl BlandAltman {
         };
         across(0.0, Hue::Axis, Pen::Line);
         for (k, (_, level)) in self.levels().enumerate() {
-            // The intervals of the three lines stand at the right edge, apart from each other and from the marks.
+            // The intervals of the three lines are at the right edge, apart from each other and from the marks.
             let at = frame.right() - 4.0 - 6.0 * k as f64;
             canvas.line(&[(at, frame.py(level.low)), (at, frame.py(level.high))], Hue::Ink, Pen::Thick);
             across(
@@ -153,7 +151,7 @@ impl BlandAltman {
             let of_group = self.drawn().filter(|point| place(&groups, &point.group) == k && point.group == *group);
             let at = of_group.map(|point| (point.mean, point.difference)).collect();
             let ink = Ink(Hue::Series(k), Pen::Solid);
-            canvas.put(&plane, &Crowd { at, shape: Shape::of_series(k), ink, radius: 3.5 });
+            canvas.put(&plane, &MarkGroup { at, shape: Shape::of_series(k), ink, radius: 3.5 });
         }
         let key = "Lines: mean difference, and the limits between which 95 of 100 differences lie; bars at the right: their 95 % intervals. Shaded: the margin.";
         canvas.paragraph(0.0, bottom + 4.0, key, "muted", full) + 4.0
@@ -212,7 +210,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "One mark per pair of runs: how far a client differs from another, or from the truth, against the mean of the two. The middle line is the mean difference, the outer ones are the limits between which 95 of 100 differences lie; marks that climb or fall from left to right mean that the difference depends on what is measured."
+        "One mark per pair of runs. It shows how far a client differs from another, or from the truth, against the mean of the two. The middle line is the mean difference. The outer lines are the limits between which 95 of 100 differences lie. Marks that climb or fall from left to right mean that the difference depends on what is measured."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {

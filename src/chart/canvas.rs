@@ -1,7 +1,7 @@
 //! The sheet a chart is drawn on: two layouts, text, axes, legends, and the frame with title and description.
 //!
 //! In:  places in pixels, y downwards, and frames with axes.  Out: an `<svg>` element.
-//! Not here: what a particular chart looks like.
+//! Not here: the design of a particular chart.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use plotters::drawing::{DrawingArea, IntoDrawingArea};
 use plotters::element::{Drawable, PathElement, PointCollection, Polygon, Rectangle};
 
 use super::axis::Axis;
-use super::element::{Anchor, Crowd, Label, Mark, Reading, Shape, Target};
+use super::element::{Anchor, Label, Mark, MarkGroup, Reading, Shape, Target};
 use super::ink::{Hue, Ink, Pen};
 use super::svg::{Document, STEPS, Svg};
 use super::text;
@@ -19,7 +19,7 @@ use super::text;
 /// A drawing area with a coordinate system.
 pub type Plane = DrawingArea<Svg, Cartesian2d<Axis, Axis>>;
 
-/// Tallest drawing; what lies below is not seen.
+/// Tallest drawing. What lies below is not seen.
 const TALLEST: f64 = 20_000.0;
 
 /// Bold letters are about this much wider.
@@ -32,7 +32,7 @@ pub struct Layout {
     pub width: f64,
     /// Font size.
     pub size: f64,
-    /// True where labels stand above their marks and not beside them.
+    /// True where labels are above their marks and not beside them.
     pub narrow: bool,
 }
 
@@ -94,7 +94,7 @@ impl Frame {
     }
 }
 
-/// What the drawing shows, for the frame around it.
+/// Description of the drawing, for the frame around it.
 #[derive(Debug, Clone, Copy)]
 pub struct Words<'a> {
     /// Unique on the page, already safe.
@@ -135,7 +135,7 @@ impl Canvas {
         for<'b> &'b E: PointCollection<'b, (f64, f64)>,
     {
         if plane.draw(element).is_err() {
-            // The backend cannot fail; should plotters refuse, the description says that something is missing.
+            // The backend cannot fail. Should plotters refuse, the description says that something is missing.
             self.document.borrow_mut().full = true;
         }
     }
@@ -169,7 +169,7 @@ impl Canvas {
     }
 
     /// Many marks in pixels.
-    pub fn crowd(&self, crowd: &Crowd) {
+    pub fn crowd(&self, crowd: &MarkGroup) {
         self.put(&self.sheet, crowd);
     }
 
@@ -213,7 +213,7 @@ impl Canvas {
         self.width_of(content) * BOLD + 1.0
     }
 
-    /// Text broken into lines from a top edge; gives the bottom edge.
+    /// Text broken into lines from a top edge. Gives the bottom edge.
     pub fn paragraph(&self, left: f64, top: f64, content: &str, class: &str, room: f64) -> f64 {
         let letters = if class.contains("strong") { self.layout.size * BOLD } else { self.layout.size };
         text::wrap(content, letters, room).iter().fold(top, |y, line| {
@@ -222,7 +222,7 @@ impl Canvas {
         })
     }
 
-    /// Grid, ticks and name of an x axis below a frame; gives the bottom edge.
+    /// Grid, ticks and name of an x axis below a frame. Gives the bottom edge.
     pub fn x_axis(&self, frame: &Frame, name: &str, grid: bool) -> f64 {
         let bottom = frame.bottom();
         let mut free = f64::NEG_INFINITY;
@@ -271,7 +271,7 @@ impl Canvas {
         }
     }
 
-    /// Names of series beside their marks, flowing over lines; gives the bottom edge. `lines` shows the dash as well.
+    /// Names of series beside their marks, flowing over lines. Gives the bottom edge. `lines` shows the dash as well.
     pub fn legend(&self, left: f64, top: f64, items: &[(usize, String)], lines: bool) -> f64 {
         let swatch = if lines { 30.0 } else { 16.0 };
         let (mut x, mut y) = (left, top);

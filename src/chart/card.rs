@@ -1,7 +1,7 @@
-//! The picture of a campaign for those who see only a link to it: question, answer, verdict.
+//! The preview picture of a link to a campaign: question, answer, verdict.
 //!
 //! In:  four texts and a tone.  Out: a PNG of 1,200 by 630 pixels, the size that previews of links are made for.
-//! Not here: what it says.
+//! Not here: its text.
 
 use super::badge::Tone;
 use super::raster::{Canvas, Colour, width, wrap};
@@ -16,12 +16,11 @@ const INK: Colour = [0x1a, 0x1d, 0x21];
 const SOFT: Colour = [0x56, 0x5d, 0x66];
 const MARK: Colour = [0x1d, 0x5a, 0x96];
 
-/// What a card says.
+/// Text of a card.
 #[derive(Debug)]
 pub struct Card<'a> {
     /// Which campaign it is, in one line.
     pub about: &'a str,
-    /// The question.
     pub question: &'a str,
     /// The answer in a sentence.
     pub answer: &'a str,
@@ -68,7 +67,7 @@ impl Card<'_> {
     }
 }
 
-/// The clauses of a sentence from the first that fit the lines; where not even the first fits, the whole, which is then cut.
+/// The clauses of a sentence from the first that fit the lines. Where not even the first fits, the whole, which is then cut.
 fn clauses(sentence: &str, size: f32, widest: f32, lines: usize) -> String {
     if sentence.is_empty() {
         return String::new();

@@ -17,7 +17,7 @@ pub const STEPS: usize = 512;
 /// Steps of all curves together, so that the drawing stays below 60 kB.
 const ALL_STEPS: usize = 1_800;
 
-/// Steps kept whole at each end of a thinned curve: the tails are what the curve is looked at for.
+/// Steps kept whole at each end of a thinned curve: the tails matter most in such a curve.
 const TAIL: usize = 40;
 
 /// Shares that the table reads off, in per cent.
@@ -30,7 +30,7 @@ const REACH: f64 = 5.0;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ecdf {
-    /// What is shown.
+    /// Title: the subject of the drawing.
     pub title: String,
     /// The conclusion, for the caption.
     pub finding: Option<String>,
@@ -38,7 +38,7 @@ pub struct Ecdf {
     pub axis: String,
     /// Unit of the value.
     pub unit: String,
-    /// Logarithmic x; taken as linear when a value is zero or less.
+    /// Logarithmic x. Taken as linear when a value is zero or less.
     pub log_x: bool,
     /// The baseline first.
     pub curves: Vec<Curve>,
@@ -50,7 +50,7 @@ pub struct Ecdf {
 pub struct Curve {
     /// Environment.
     pub label: String,
-    /// One per request, any order; in ascending order they are not copied.
+    /// One per request, any order. In ascending order they are not copied.
     pub values: Vec<f64>,
 }
 
@@ -79,7 +79,7 @@ fn kept(n: usize, most: usize) -> Vec<usize> {
     indices
 }
 
-/// Smallest value whose share is at least so many per cent: the curve read off, no interpolation.
+/// Smallest value whose share is at least a given per cent: the curve read off, no interpolation.
 fn read_off(sorted: &[f64], level: f64) -> Option<f64> {
     let rank = libm::ceil(level / 100.0 * sorted.len() as f64) as usize;
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
@@ -94,7 +94,7 @@ fn ends<'a>(sorted: &'a [Drawn<'_>]) -> impl Iterator<Item = f64> + 'a {
 }
 
 impl Ecdf {
-    /// Draws it; `id` is unique on the page.
+    /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
         self.draw_as(id, Layouts::Both)
     }
@@ -113,7 +113,7 @@ impl Ecdf {
         log.or_else(|| Axis::around(ends(sorted)))
     }
 
-    /// Everything; gives the height.
+    /// Everything. Gives the height.
     fn sheet(&self, canvas: &Canvas, x: Axis, sorted: &[Drawn<'_>]) -> f64 {
         let narrow = canvas.layout.narrow;
         let full = canvas.layout.width;
@@ -218,7 +218,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "The height of a curve over a value is the share of requests that took that value or less: a curve further left means smaller values throughout, and a long flat end is the tail."
+        "The height of a curve over a value is the share of requests that took that value or less. A curve further left means smaller values throughout. A long flat end is the tail."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {

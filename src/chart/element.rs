@@ -1,6 +1,6 @@
 //! Elements plotters does not have: marks with shape, ring, link and title, crowds of marks, and labels.
 //!
-//! In:  places in the coordinates of an area, and looks.  Out: calls on our backend.
+//! In:  places in the coordinates of an area, and styles.  Out: calls on our backend.
 
 use plotters::element::{Drawable, PointCollection};
 use plotters_backend::{BackendCoord, DrawingBackend, DrawingErrorKind};
@@ -16,13 +16,10 @@ type Fault = DrawingErrorKind<<Svg as DrawingBackend>::ErrorType>;
 /// Shape of a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// Circle.
     Circle,
-    /// Square.
     Square,
     /// Triangle, point up.
     Up,
-    /// Diamond.
     Diamond,
     /// Triangle, point down.
     Down,
@@ -35,12 +32,12 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// Shape of the n-th series; the first six differ.
+    /// Shape of the n-th series. The first six differ.
     pub fn of_series(n: usize) -> Self {
         [Self::Circle, Self::Square, Self::Up, Self::Diamond, Self::Down, Self::Cross][n % super::ink::SERIES]
     }
 
-    /// Closed path around a centre, in steps; areas are about equal for one radius.
+    /// Closed path around a centre, in steps. Areas are about equal for one radius.
     fn data(self, (x, y): BackendCoord, radius: f64) -> String {
         let r = |k: f64| libm::round(radius * STEPS * k) as i32;
         let at = |dx: i32, dy: i32| format!("M{} {}", pixels(x + dx), pixels(y + dy));
@@ -98,7 +95,6 @@ impl Shape {
 pub struct Mark<'a> {
     /// Place.
     pub at: (f64, f64),
-    /// Shape.
     pub shape: Shape,
     /// Colour and whether it is full or hollow.
     pub ink: Ink,
@@ -106,7 +102,7 @@ pub struct Mark<'a> {
     pub radius: f64,
     /// Set off by a ring.
     pub ringed: bool,
-    /// Name for the tooltip and for the link; empty for none.
+    /// Name for the tooltip and for the link. Empty for none.
     pub note: &'a str,
     /// Where it leads.
     pub href: Option<&'a str>,
@@ -156,7 +152,7 @@ impl Drawable<Svg> for Mark<'_> {
 
 /// Many marks of one look, as one path.
 #[derive(Debug, Clone)]
-pub struct Crowd {
+pub struct MarkGroup {
     /// Places.
     pub at: Vec<(f64, f64)>,
     /// Shape of all.
@@ -167,7 +163,7 @@ pub struct Crowd {
     pub radius: f64,
 }
 
-impl<'a> PointCollection<'a, (f64, f64)> for &'a Crowd {
+impl<'a> PointCollection<'a, (f64, f64)> for &'a MarkGroup {
     type Point = &'a (f64, f64);
     type IntoIter = std::slice::Iter<'a, (f64, f64)>;
     fn point_iter(self) -> Self::IntoIter {
@@ -175,7 +171,7 @@ impl<'a> PointCollection<'a, (f64, f64)> for &'a Crowd {
     }
 }
 
-impl Drawable<Svg> for Crowd {
+impl Drawable<Svg> for MarkGroup {
     fn draw<I: Iterator<Item = BackendCoord>>(&self, places: I, backend: &mut Svg, _: (u32, u32)) -> Result<(), Fault> {
         if self.shape == Shape::Circle {
             // Round caps on strokes of no length are circles at a third of the bytes.
@@ -197,7 +193,7 @@ impl Drawable<Svg> for Crowd {
     }
 }
 
-/// Where a text stands relative to its place.
+/// Position of a text relative to its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
     /// Begins there.
@@ -208,14 +204,14 @@ pub enum Anchor {
     End,
 }
 
-/// One line of text; its place is the baseline.
+/// One line of text. Its place is the baseline.
 #[derive(Debug, Clone)]
 pub struct Label<'a> {
     /// Place.
     pub at: (f64, f64),
     /// As shown, already cut to fit.
     pub text: &'a str,
-    /// The whole text where it was cut; empty otherwise.
+    /// The whole text where it was cut. Empty otherwise.
     pub whole: &'a str,
     /// Alignment.
     pub anchor: Anchor,
@@ -253,7 +249,7 @@ impl Drawable<Svg> for Label<'_> {
     }
 }
 
-/// What can be pointed at between two opposite corners; it has no look of its own.
+/// Target area between two opposite corners. It is invisible.
 fn hit(a: BackendCoord, b: BackendCoord) -> String {
     format!(
         "<rect class=\"hit\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
@@ -271,7 +267,6 @@ pub struct Target<'a> {
     pub corners: [(f64, f64); 2],
     /// Where it leads.
     pub href: &'a str,
-    /// Its name.
     pub note: &'a str,
 }
 
@@ -308,7 +303,7 @@ impl Drawable<Svg> for Target<'_> {
 pub struct Reading<'a> {
     /// Two opposite corners.
     pub corners: [(f64, f64); 2],
-    /// What is read there.
+    /// The value there.
     pub note: &'a str,
 }
 

@@ -1,4 +1,4 @@
-//! What a chart hands over: the drawing in two layouts, its words, and the table of what it shows.
+//! The result of a chart: the drawing in two layouts, its words, and the table of its values.
 //!
 //! In:  a closure that draws on a sheet.  Out: [`Figure`].
 
@@ -9,37 +9,37 @@ use super::text;
 /// Stylesheet of every chart: colours of both themes, dashes, print and forced colours. Embed once per page.
 pub const STYLE: &str = include_str!("../../static/chart.css");
 
-/// Most marks in one drawing; more are thinned out.
+/// Most marks in one drawing. More are thinned out.
 pub const MARKS: usize = 2_000;
 
-/// Most rows in one drawing; the table has all.
+/// Most rows in one drawing. The table has all.
 pub const ROWS: usize = 60;
 
 /// A drawn chart with everything a page needs to show it accessibly.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Figure {
-    /// `<svg>` element, 760 units wide, also the one to offer for download (see [`Figure::download`]).
+    /// `<svg>` element, 760 units wide, also the one to offer for download.
     pub svg: String,
     /// The same for narrow columns, 320 units wide.
     pub narrow: String,
-    /// What is shown; plain text, not escaped.
+    /// What is shown. Plain text, not escaped.
     pub title: String,
-    /// How to read it, how many, extremes; plain text, not escaped.
+    /// How to read it, how many, extremes. Plain text, not escaped.
     pub desc: String,
-    /// The conclusion, for the caption; plain text as the caller gave it.
+    /// The conclusion, for the caption. Plain text as the caller gave it.
     pub finding: Option<String>,
-    /// What is plotted, as text.
+    /// The plotted values, as text.
     pub table: Table,
 }
 
-/// The table beside a chart; all cells are plain text, not escaped.
+/// The table beside a chart. All cells are plain text, not escaped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Table {
     /// Says what the rows are, with the unit.
     pub caption: String,
-    /// Headings; the first column is the row heading.
+    /// Headings. The first column is the row heading.
     pub columns: Vec<String>,
-    /// As many cells as columns.
+    /// One cell for each column.
     pub rows: Vec<Row>,
 }
 
@@ -58,21 +58,16 @@ impl Table {
         Self { caption, columns: columns.map(str::to_owned).to_vec(), rows: Vec::new() }
     }
 
-    /// Adds a row; a link that is not allowed is left out.
+    /// Adds a row. A link that is not allowed is left out.
     pub fn row<const N: usize>(&mut self, cells: [String; N], href: Option<&str>) {
         self.rows.push(Row { cells: cells.to_vec(), href: href.and_then(text::link).map(str::to_owned) });
     }
 }
 
 impl Figure {
-    /// Both layouts in one element; [`STYLE`] shows the one that fits.
+    /// Both layouts in one element. [`STYLE`] shows the one that fits.
     pub fn inline(&self) -> String {
         format!("<div class=\"chart-box\">{}{}</div>", self.svg, self.narrow)
-    }
-
-    /// The wide layout as a file of its own.
-    pub fn download(&self) -> String {
-        standalone(&self.svg)
     }
 }
 
@@ -87,18 +82,18 @@ pub fn standalone(svg: &str) -> String {
     )
 }
 
-/// What all charts have in common.
+/// Shared data of all charts.
 #[derive(Debug)]
 pub struct Sheet<'a> {
     /// Unique on the page, as the caller gave it.
     pub id: &'a str,
-    /// What is shown.
+    /// Title: the subject of the drawing.
     pub title: &'a str,
     /// How to read it.
     pub desc: String,
     /// The conclusion.
     pub finding: &'a Option<String>,
-    /// What is plotted.
+    /// The plotted values.
     pub table: Table,
 }
 
@@ -107,7 +102,7 @@ pub struct Sheet<'a> {
 pub enum Layouts {
     /// One for wide windows and one for narrow ones.
     Both,
-    /// The narrow one alone, for drawings that stand beside others at every width. There is no file of such a drawing.
+    /// The narrow one alone, for drawings that are beside others at every width. There is no file of such a drawing.
     Narrow,
 }
 

@@ -1,4 +1,4 @@
-//! A trade-off: what a user sees against what the machine gives, with the points that nothing beats.
+//! A trade-off: latency for the user against throughput of the machine, with the points that nothing beats.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,26 +11,24 @@ use super::number;
 
 /// From this ratio of the largest to the smallest value the axis of what a user sees is logarithmic.
 const LOG_FROM: f64 = 20.0;
-/// An interval may stretch an axis to so many times the span of the means; a longer one is cut at the frame.
+/// An interval may extend an axis to this many times the span of the means. A longer one is cut at the frame.
 const STRETCH: f64 = 0.35;
 
 /// A trade-off.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Frontier {
-    /// What is shown.
+    /// Title: the subject of the drawing.
     pub title: String,
     /// The conclusion, for the caption.
     pub finding: Option<String>,
-    /// What a user sees.
+    /// Latency for the user.
     pub x_axis: String,
-    /// Its unit.
     pub x_unit: String,
     /// True where less of it is better.
     pub less_is_better: bool,
-    /// What the machine gives; more is better.
+    /// Throughput of the machine. More is better.
     pub axis: String,
-    /// Its unit.
     pub unit: String,
     /// One per environment and engine.
     pub lines: Vec<Line>,
@@ -40,7 +38,6 @@ pub struct Frontier {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Line {
-    /// Its name.
     pub label: String,
     /// By load.
     pub points: Vec<Point>,
@@ -52,15 +49,12 @@ pub struct Line {
 pub struct Point {
     /// The load in words.
     pub label: String,
-    /// What a user sees, mean.
+    /// Mean latency for the user.
     pub x: f64,
-    /// Its interval.
     pub x_interval: Option<(f64, f64)>,
-    /// What the machine gives, mean.
+    /// Mean throughput of the machine.
     pub y: f64,
-    /// Its interval.
     pub interval: Option<(f64, f64)>,
-    /// Runs.
     pub n: usize,
     /// Whether no other point beats it.
     pub best: bool,
@@ -103,7 +97,7 @@ const fn around((x, y): (f64, f64), reach: f64) -> Edges {
     (x - reach, y - reach, x + reach, y + reach)
 }
 
-/// Whether a line between two points passes through a box: the stretches of it within either pair of edges have a part in common.
+/// Whether a line between two points passes through a box. Its segments within the two pairs of edges must overlap.
 fn crosses(((ax, ay), (bx, by)): ((f64, f64), (f64, f64)), (left, top, right, bottom): Edges) -> bool {
     let (mut from, mut to) = (0.0_f64, 1.0_f64);
     for (start, length, low, high) in [(ax, bx - ax, left, right), (ay, by - ay, top, bottom)] {
@@ -120,7 +114,7 @@ fn crosses(((ax, ay), (bx, by)): ((f64, f64), (f64, f64)), (left, top, right, bo
     from <= to
 }
 
-/// The load beside its mark, where no line passes if there is such a place. Where other marks or labels stand on every side there is none:
+/// The load beside its mark, where no line passes if there is such a place. Where other marks or labels are on every side there is none:
 /// the tables and the names of the marks say it.
 fn label(canvas: &Canvas, frame: &Frame, point: &Point, taken: &mut Taken) {
     let (size, width) = (canvas.layout.size, canvas.width_of(&point.label));
@@ -162,7 +156,7 @@ fn label(canvas: &Canvas, frame: &Frame, point: &Point, taken: &mut Taken) {
 }
 
 impl Frontier {
-    /// Draws it; `id` is unique on the page.
+    /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
         Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
@@ -180,7 +174,7 @@ impl Frontier {
         )
     }
 
-    /// Everything; gives the height.
+    /// Everything. Gives the height.
     fn sheet(&self, canvas: &Canvas, x: Axis, y: Axis) -> f64 {
         let narrow = canvas.layout.narrow;
         let mut top = 0.0;
@@ -317,7 +311,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "What a user sees against what the machine gives, one mark per load: the cross is the 95 % interval each way, a ring marks a point with no other at least as good both ways and better one way, straight lines join the loads in their order, and a hollow mark is a single run."
+        "What a user sees against what the machine gives, one mark per load. The cross is the 95 % interval each way. A ring marks a point with no other at least as good both ways and better one way. Straight lines join the loads in their order. A hollow mark is a single run."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {

@@ -9,14 +9,14 @@ use super::figure::{Figure, Sheet, Table, count};
 use super::ink::{Hue, Pen, STEPS};
 use super::number;
 
-/// Most rows and columns of a drawing; the table has all.
+/// Most rows and columns of a drawing. The table has all.
 const MOST: usize = 24;
 
 /// Numbers by row and column.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Heatmap {
-    /// What is shown.
+    /// Title: the subject of the drawing.
     pub title: String,
     /// The conclusion, for the caption.
     pub finding: Option<String>,
@@ -46,18 +46,16 @@ pub struct Square {
     pub column: usize,
     /// Mean.
     pub value: f64,
-    /// Its interval.
     pub interval: Option<(f64, f64)>,
-    /// Runs.
     pub n: usize,
-    /// What else is said, for example the batch.
+    /// Further text, for example the batch.
     pub note: String,
     /// Where it leads.
     pub href: Option<String>,
 }
 
 impl Heatmap {
-    /// Draws it; `id` is unique on the page.
+    /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
         Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
@@ -72,7 +70,7 @@ impl Heatmap {
         self.squares.iter().filter(move |s| s.row < rows && s.column < columns && number::usable(s.value))
     }
 
-    /// Everything; gives the height.
+    /// Everything. Gives the height.
     fn sheet(&self, canvas: &Canvas, ends: (f64, f64)) -> f64 {
         let full = canvas.layout.width;
         let line = canvas.line_height();
@@ -94,7 +92,7 @@ impl Heatmap {
             "muted",
             full,
         ) + 4.0;
-        // As many columns as fit side by side; the others below, under their own heads.
+        // As many columns as fit side by side. The others below, under their own heads.
         let all: Vec<usize> = (0..columns).collect();
         for part in all.chunks(fitting) {
             for (k, column) in part.iter().enumerate() {
@@ -155,7 +153,7 @@ impl Heatmap {
         }
     }
 
-    /// The colours with their ends; gives the bottom.
+    /// The colours with their ends. Gives the bottom.
     fn key(&self, canvas: &Canvas, top: f64, (low, high): (f64, f64)) -> f64 {
         let size = canvas.layout.size;
         let start = number::significant(low, 3);
@@ -260,7 +258,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "A grid with the number printed in every square, n below it; the colour repeats the number in steps of equal ratio, a frame without filling is a single run, and a dash is a pair that was not measured."
+        "A grid with the number printed in every square, and n below it. The colour repeats the number in steps of equal ratio. A frame without filling is a single run. A dash is a pair that was not measured."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {

@@ -1,4 +1,4 @@
-//! Colours as meanings: what a mark is, not which red it has.
+//! Colours as meanings: the role of a mark instead of its red.
 //!
 //! In:  a hue and a pen.  Out: a sentinel colour that plotters carries through its elements, and the classes [`super::svg`]
 //! writes for it. The stylesheet alone knows what they look like, so one drawing serves every theme.
@@ -7,7 +7,7 @@ use plotters::style::{RGBColor, ShapeStyle};
 
 use super::forest::Kind;
 
-/// Series that can be told apart by colour, shape and dash. More than this repeat and should have been facets.
+/// Series that can be distinguished by colour, shape and dash. Further ones repeat and should have been facets.
 pub const SERIES: usize = 6;
 
 /// Steps of the sequential colours, from least to most.
@@ -16,7 +16,7 @@ pub const STEPS: usize = 7;
 /// First byte of every sentinel colour.
 const MARK: u8 = 0xC5;
 
-/// What is drawn.
+/// The drawn element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hue {
     /// Foreground.
@@ -27,11 +27,10 @@ pub enum Hue {
     Axis,
     /// Grid lines.
     Grid,
-    /// Shaded stretches.
+    /// Shaded segments.
     Band,
     /// The n-th series of a figure, counted from 0, repeating after [`SERIES`].
     Series(usize),
-    /// A verdict.
     Verdict(Kind),
     /// The n-th step of the sequential colours, counted from 0.
     Step(usize),
@@ -58,7 +57,7 @@ pub enum Pen {
     Hollow,
     /// Faint area.
     Tint,
-    /// First of four depths of an area; the last is [`Pen::Fill`].
+    /// First of four depths of an area. The last is [`Pen::Fill`].
     Faint,
     /// Second depth.
     Light,
@@ -94,7 +93,7 @@ impl Hue {
             Self::Axis => 2,
             Self::Grid => 3,
             Self::Band => 4,
-            // Below SERIES, so it fits; the remainder keeps any caller's count in the palette.
+            // Below SERIES, so it fits. The remainder keeps any caller's count in the palette.
             Self::Series(n) => 5 + (n % SERIES) as u8,
             Self::Verdict(Kind::Slower) => 11,
             Self::Verdict(Kind::Faster) => 12,
@@ -143,7 +142,7 @@ impl Ink {
     }
 }
 
-/// Classes behind a colour that came back from plotters; a colour of nobody's making is plain foreground.
+/// Classes behind a colour that came back from plotters. An unknown colour is plain foreground.
 pub fn classes(rgb: (u8, u8, u8)) -> (&'static str, &'static str) {
     let known =
         (rgb.0 == MARK).then(|| Some((*HUES.get(usize::from(rgb.1))?, *PENS.get(usize::from(rgb.2))?))).flatten();

@@ -9,14 +9,14 @@ use super::figure::{Figure, Sheet, Table, count, palette, place};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
 
-/// Most stacks of a drawing; the table has all.
+/// Most stacks of a drawing. The table has all.
 const STACKS: usize = 20;
 
 /// Stacks from zero.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemoryStack {
-    /// What is shown.
+    /// Title: the subject of the drawing.
     pub title: String,
     /// The conclusion, for the caption.
     pub finding: Option<String>,
@@ -32,17 +32,14 @@ pub struct MemoryStack {
 pub struct Bar {
     /// Environment.
     pub label: String,
-    /// Runs.
     pub n: usize,
     /// What the whole is: `peak`, `device`.
     pub whole_label: String,
-    /// The whole.
     pub whole: Option<f64>,
-    /// Its interval.
     pub interval: Option<(f64, f64)>,
     /// From zero upwards.
     pub parts: Vec<Part>,
-    /// What is absent or contradicts.
+    /// Absent or contradicting parts.
     pub notes: Vec<String>,
     /// Where it leads.
     pub href: Option<String>,
@@ -52,9 +49,9 @@ pub struct Bar {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Part {
-    /// Its name; the same name has the same look in every bar.
+    /// Its name. The same name has the same look in every bar.
     pub label: String,
-    /// Mean; absent: not drawn, the notes say why.
+    /// Mean. Absent: not drawn, the notes say why.
     pub value: Option<f64>,
 }
 
@@ -97,7 +94,7 @@ impl Bar {
 }
 
 impl MemoryStack {
-    /// Draws it; `id` is unique on the page.
+    /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
         Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
@@ -113,7 +110,7 @@ impl MemoryStack {
         )
     }
 
-    /// Everything; gives the height.
+    /// Everything. Gives the height.
     fn sheet(&self, canvas: &Canvas, axis: Axis) -> f64 {
         let full = canvas.layout.width;
         let line = canvas.line_height();
@@ -123,7 +120,7 @@ impl MemoryStack {
             let mut parts = self.bars.iter().take(STACKS).flat_map(|bar| &bar.parts);
             parts.any(|part| part.label == name && part.drawn().is_some())
         };
-        // Every name has its place in the palette, so that it looks the same in the next drawing; a part that is absent has no mark to explain.
+        // Every name has its place in the palette, so that it looks the same in the next drawing. A part that is absent has no mark to explain.
         let items: Vec<_> = (names.iter().enumerate())
             .filter(|(_, name)| is_drawn(name))
             .map(|(k, name)| (k, (*name).to_owned()))
@@ -252,7 +249,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "Parts of the memory of each environment stacked from zero; the upright line is the whole with its interval, parts that end short of it leave the rest untold, parts beyond it contradict it, and an absent part is named below its bar."
+        "Parts of the memory of each environment, stacked from zero. The upright line is the whole with its interval. Parts that end short of it leave the rest unexplained. Parts beyond it contradict it. An absent part is named below its bar."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {

@@ -1,20 +1,19 @@
 //! Charts: plain values in, SVG text and a table out.
 //!
 //! In:  numbers that `stats` and `verdict` have made, labels as they came (hostile until escaped here), and an id.
-//! Out: [`Figure`]: the drawing in two layouts, its title, description and the table of what it shows.
+//! Out: [`Figure`]: the drawing in two layouts, its title, description and the table of its values.
 //! Not here: frames, files, the making of any number that is published.
 //!
-//! plotters gives the coordinate systems, the drawing areas and the element machinery; its own SVG writer knows no
+//! plotters gives the coordinate systems, the drawing areas and the element machinery. Its own SVG writer knows no
 //! classes, links, titles or groups and bakes colours in, so `svg` is a small backend of ours. Colours, dashes and
 //! themes live in one stylesheet, [`STYLE`], which a page embeds once.
 //!
-//! Each figure is drawn twice, 760 and 320 units wide, and [`Figure::inline`] emits both; the stylesheet shows the one
+//! Each figure is drawn twice, 760 and 320 units wide, and [`Figure::inline`] emits both. The stylesheet shows the one
 //! that fits the container. One layout that only scales cannot keep text at 12 CSS px on a phone and use a desk screen.
 //!
-//! Accessibility: a drawing without links is `role="img"`, whose content assistive technology does not enter. A drawing
-//! with links must be entered, so it is `role="group"`, its axes and texts are `aria-hidden`, and what remains are the
-//! links, each named. Marks closer together than 24 CSS px cannot be full-size targets; the same links stand in the
-//! table ([`Row::href`]), which is the equivalent that WCAG 2.5.8 asks for.
+//! Accessibility: a drawing without links is `role="img"`, whose content assistive technology does not enter. A drawing with links must be
+//! entered, so it is `role="group"`. Its axes and texts are `aria-hidden`, and only the named links remain. Marks closer together than 24
+//! CSS px cannot be full-size targets. The same links are in the table ([`Row::href`]), which is the equivalent that WCAG 2.5.8 asks for.
 
 mod axis;
 pub mod badge;
@@ -29,6 +28,7 @@ pub mod forest;
 pub mod frontier;
 pub mod heatmap;
 mod ink;
+pub mod looks;
 pub mod memory_stack;
 mod number;
 mod raster;
@@ -53,6 +53,7 @@ pub use figure::{Figure, Layouts, Row, STYLE, Table, standalone};
 pub use forest::Forest;
 pub use frontier::Frontier;
 pub use heatmap::Heatmap;
+pub use looks::Looks;
 pub use memory_stack::MemoryStack;
 pub use request_timeline::RequestTimeline;
 pub use roofline::Roofline;
@@ -82,6 +83,7 @@ pub static CHARTS: &[&dyn Chart] = &[
     &forest::Entry,
     &run_order::Entry,
     &slope::Entry,
+    &looks::Entry,
     &spread::Entry,
     &ecdf::Entry,
     &shift::Entry,

@@ -12,12 +12,12 @@ pub fn usable_pair(pair: Option<(f64, f64)>) -> Option<(f64, f64)> {
     pair.filter(|(low, high)| usable(*low) && usable(*high) && low <= high)
 }
 
-/// `a to b` for a cell of a table, each end as `show` writes it; `none` without an interval that can be drawn.
+/// `a to b` for a cell of a table, each end as `show` writes it. `none` without an interval that can be drawn.
 pub fn ends(pair: Option<(f64, f64)>, show: impl Fn(f64) -> String) -> String {
     usable_pair(pair).map_or_else(|| "none".to_owned(), |(low, high)| format!("{} to {}", show(low), show(high)))
 }
 
-/// With a fixed number of decimals; never `−0`.
+/// With a fixed number of decimals. Never `−0`.
 pub fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return "not finite".to_owned();
@@ -90,7 +90,7 @@ pub fn p_value(p: f64) -> String {
     }
 }
 
-/// A value and its unit, which stay on one line; `%` and the like are set off by a narrow space, of which some fonts make almost nothing
+/// A value and its unit, which stay on one line. `%` and the like are set off by a narrow space, of which some fonts make almost nothing
 /// before letters.
 pub fn with_unit(number: &str, unit: &str) -> String {
     match unit.chars().next() {

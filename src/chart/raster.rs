@@ -1,11 +1,11 @@
 //! Pixels: outlines of letters filled with smooth edges, and a PNG of them.
 //!
 //! In:  text, rectangles, colours.  Out: the bytes of a PNG.
-//! Not here: what is drawn (see `card`).
+//! Not here: the design of the picture (see `card`).
 //!
-//! Previews of links show no SVG, so the one picture of the site that must be pixels is drawn here, from outlines that the program brings along:
-//! no font of the machine is read, and the same words give the same bytes. Coverage of a pixel is the exact area below each edge, summed
-//! along its row, the method of `font-rs` (Raph Levien, 2016).
+//! Previews of links show no SVG, so one picture of the site must be pixels. It is drawn from outlines that the program carries. No font of
+//! the machine is read, so the same words give the same bytes. Coverage of a pixel is the exact area below each edge, summed along its row,
+//! the method of `font-rs` (Raph Levien, 2016).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -71,7 +71,7 @@ fn contours(path: &str) -> Vec<Vec<(f32, f32)>> {
     all
 }
 
-/// The outline of a character; of one that is not among them, that of a question mark.
+/// The outline of a character. Of one that is not among them, that of a question mark.
 fn outline(c: char) -> Option<&'static Glyph> {
     GLYPHS.get(&c).or_else(|| GLYPHS.get(&'?'))
 }
@@ -81,7 +81,7 @@ pub fn width(text: &str, size: f32) -> f32 {
     text.chars().filter_map(outline).map(|glyph| glyph.advance).sum::<f32>() * size / 1000.0
 }
 
-/// Words in lines no wider than this; what does not fit the last line ends in an ellipsis.
+/// Words in lines no wider than this. What does not fit the last line ends in an ellipsis.
 pub fn wrap(text: &str, size: f32, widest: f32, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -187,7 +187,7 @@ impl Canvas {
         }
     }
 
-    /// As a PNG: a byte a pixel with a palette where that holds every colour, else a byte a channel; every row as it is.
+    /// As a PNG: a byte a pixel with a palette where that holds every colour, else a byte a channel. Every row as it is.
     pub fn png(&self) -> std::io::Result<Vec<u8>> {
         let colours: BTreeSet<&[u8]> = self.pixels.chunks(3).collect();
         let few = colours.len() <= 256;
@@ -223,7 +223,7 @@ impl Canvas {
     }
 }
 
-/// Signed area to the right of edges, a value a pixel.
+/// Signed area to the right of edges, one value for each pixel.
 struct Cover {
     wide: usize,
     high: usize,

@@ -1,4 +1,4 @@
-//! Requests of one run over time: when each was sent, waited for its first token, and ended; and how many were on their way at once.
+//! Requests of one run over time: sent, first token, end. Below them the number in flight.
 //!
 //! In:  times of requests and the steps of their number, as `verdict` made them.  Out: [`Figure`].
 //! Not here: counting.
@@ -17,7 +17,7 @@ use super::number;
 /// Most requests drawn: of more, every k-th in order of sending. Two areas a request stay below 60 kB.
 const BARS: usize = 400;
 
-/// Most steps of the number on their way; of more, the greatest of each stretch.
+/// Most steps of the number on their way. Of more, the greatest of each segment is drawn.
 const STEPS: usize = 240;
 
 /// Rows of the table.
@@ -27,7 +27,7 @@ const LISTED: usize = 40;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RequestTimeline {
-    /// What is shown.
+    /// Title: the subject of the drawing.
     pub title: String,
     /// The conclusion, for the caption.
     pub finding: Option<String>,
@@ -43,7 +43,6 @@ pub struct RequestTimeline {
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Bar {
-    /// Sent.
     pub sent: f64,
     /// First token.
     pub first: Option<f64>,
@@ -64,7 +63,7 @@ impl Bar {
 }
 
 impl RequestTimeline {
-    /// Draws it; `id` is unique on the page.
+    /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
         Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
@@ -222,7 +221,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "Every request of a run as a bar from sent to last token, in order of sending: the pale part waits for the first token, the full part receives. Below, how many were on their way at once; a flat top is the limit of the client or of the server."
+        "Every request of a run as a bar from sent to last token, in order of sending. The pale part waits for the first token, and the full part receives. The curve below shows how many requests were open at once. A flat top is the limit of the client or of the server."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {

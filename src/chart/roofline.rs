@@ -1,4 +1,4 @@
-//! A roofline: what memory and arithmetic allow, and where measured cells stand.
+//! A roofline: limits from memory and arithmetic, and the measured cells below them.
 //!
 //! Source: Williams, Waterman and Patterson, *Roofline* (CACM 52, 2009).
 
@@ -18,13 +18,13 @@ const GIGA_IN_TERA: f64 = 1e-3;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Roofline {
-    /// What is shown.
+    /// Title: the subject of the drawing.
     pub title: String,
     /// The conclusion, for the caption.
     pub finding: Option<String>,
-    /// What the machine can do.
+    /// Limits of the machine.
     pub ceilings: Vec<Ceiling>,
-    /// What was measured.
+    /// The measurements.
     pub points: Vec<Point>,
 }
 
@@ -54,16 +54,14 @@ pub struct Point {
     pub x: f64,
     /// TFLOP/s, mean.
     pub y: f64,
-    /// Its interval.
     pub interval: Option<(f64, f64)>,
-    /// Runs.
     pub n: usize,
     /// Where it leads.
     pub href: Option<String>,
 }
 
 impl Roofline {
-    /// Draws it; `id` is unique on the page.
+    /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
         Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
@@ -92,7 +90,7 @@ impl Roofline {
         })
     }
 
-    /// Everything; gives the height.
+    /// Everything. Gives the height.
     fn sheet(&self, canvas: &Canvas, x: Axis, y: Axis) -> f64 {
         let narrow = canvas.layout.narrow;
         let labels = palette(self.points.iter().map(|p| p.label.as_str()));
@@ -173,7 +171,7 @@ impl Roofline {
         canvas.paragraph(0.0, bottom, key, "muted", canvas.layout.width) + 4.0
     }
 
-    /// What each flat roof allows, at its right end; of two that lie close together the higher says it.
+    /// Label of each flat roof, at its right end. Of two close ones only the higher has a label.
     fn roofs(&self, canvas: &Canvas, frame: &Frame) {
         let mut flats: Vec<f64> = self.ceilings.iter().filter_map(|c| above(c.tflops)).collect();
         flats.sort_by(|a, b| b.total_cmp(a));
@@ -194,7 +192,8 @@ impl Roofline {
 
     fn desc(&self) -> String {
         let told: Vec<&str> = self.ceilings.iter().map(|c| c.label.as_str()).take(8).collect();
-        let mut text = format!("{} under these ceilings: {}. ", count(self.drawn().count(), "cell"), told.join("; "));
+        let mut text =
+            format!("{} under these ceilings: {}. ", count(self.drawn().count(), "cell"), told.join(" and "));
         for point in self.drawn().take(10) {
             text.push_str(&note(point));
             text.push_str(". ");
@@ -244,7 +243,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "What a machine allows a step of decoding: the slope is the bandwidth of its memory, the flat its arithmetic, solid from data sheets and dashed where a probe measured; a cell stands below the roof, and one above it is not what its label says."
+        "What a machine allows a step of decoding. The slope is the bandwidth of its memory, and the flat part its arithmetic. Solid lines come from data sheets, dashed ones from a probe. A cell belongs below the roof. One above it is not what its label says."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {

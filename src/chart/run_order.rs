@@ -1,22 +1,22 @@
-//! Runs in order of time: what drifts, what jumps, and whether the arms took turns.
+//! Runs in order of time: drifts, jumps, and whether the arms took turns.
 
 use serde::{Deserialize, Serialize};
 
 use super::axis::{Axis, extent};
 use super::canvas::{Canvas, Frame};
-use super::element::{Anchor, Crowd, Mark, Shape};
+use super::element::{Anchor, Mark, MarkGroup, Shape};
 use super::figure::{Figure, Layouts, MARKS, Sheet, Table, count};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
 
-/// Most runs that are drawn one by one with link and title; beyond it they are a crowd and the table holds the links.
+/// Most runs that are drawn one by one with link and title. Beyond it they are a crowd and the table holds the links.
 const LINKED: usize = 60;
 
 /// Values of one metric, one mark per run, in order of time.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunOrder {
-    /// What is shown.
+    /// Title: the subject of the drawing.
     pub title: String,
     /// The conclusion, for the caption.
     pub finding: Option<String>,
@@ -26,13 +26,13 @@ pub struct RunOrder {
     pub unit: String,
     /// Name of x, for example `position in the campaign` or `hours since the first run`.
     pub x_axis: String,
-    /// One unit of x in a word, for slopes: `run`, `hour`; `step` when empty.
+    /// One unit of x in a word, for slopes: `run`, `hour`. `step` when empty.
     pub x_step: String,
-    /// What one mark is, in a word, for the description: `run` when empty.
+    /// One mark in a word, for the description: `run` when empty.
     pub noun: String,
     /// True when the arms took turns: runs of one block are joined.
     pub interleaved: bool,
-    /// In order of palette; the baseline first.
+    /// In order of palette. The baseline first.
     pub arms: Vec<Arm>,
 }
 
@@ -42,7 +42,7 @@ pub struct RunOrder {
 pub struct Arm {
     /// Environment.
     pub label: String,
-    /// One per run; those that are not finite are left out and counted in the description.
+    /// One per run. Those that are not finite are left out and counted in the description.
     pub runs: Vec<Run>,
     /// Trend of the arm, where one was tested.
     pub drift: Option<Drift>,
@@ -56,7 +56,6 @@ pub struct Run {
     pub label: String,
     /// Position or time, in the unit of the x axis.
     pub x: f64,
-    /// Value.
     pub y: f64,
     /// Runs of one block are joined when the design is interleaved.
     pub block: Option<u32>,
@@ -109,7 +108,7 @@ impl Arm {
     }
 }
 
-/// Median, only to hang the trend line on; no published number.
+/// Median, only to hang the trend line on. No published number.
 fn middle(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut sorted: Vec<f64> = values.collect();
     sorted.sort_by(f64::total_cmp);
@@ -119,7 +118,7 @@ fn middle(values: impl Iterator<Item = f64>) -> Option<f64> {
 }
 
 impl RunOrder {
-    /// Draws it; `id` is unique on the page.
+    /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
         self.draw_as(id, Layouts::Both, self.table())
     }
@@ -138,7 +137,7 @@ impl RunOrder {
         )
     }
 
-    /// Everything; gives the height.
+    /// Everything. Gives the height.
     fn sheet(&self, canvas: &Canvas, x: Axis, y: Axis) -> f64 {
         let narrow = canvas.layout.narrow;
         let full = canvas.layout.width;
@@ -167,7 +166,7 @@ impl RunOrder {
             if total > LINKED {
                 let thin = total.div_ceil(MARKS);
                 let at = arm.drawn().step_by(thin).map(|run| (run.x, run.y)).collect();
-                canvas.put(&plane, &Crowd { at, shape, ink, radius: 2.5 });
+                canvas.put(&plane, &MarkGroup { at, shape, ink, radius: 2.5 });
             }
             for run in arm.drawn().filter(|run| total <= LINKED || run.flagged).take(LINKED) {
                 let note = self.note(arm, run);
@@ -192,7 +191,7 @@ impl RunOrder {
         canvas.paragraph(0.0, bottom + 4.0, &key.join(" "), "muted", full) + 4.0
     }
 
-    /// Thin lines between the runs of one block; whether there are any.
+    /// Thin lines between the runs of one block. Whether there are any.
     fn joins(&self, canvas: &Canvas, frame: &Frame) -> bool {
         let mut runs: Vec<&Run> = self.arms.iter().flat_map(Arm::drawn).filter(|run| run.block.is_some()).collect();
         runs.sort_by(|a, b| a.block.cmp(&b.block).then(a.x.total_cmp(&b.x)));
@@ -286,7 +285,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "One mark per run from left to right in order of time: a slope in one arm is drift, a step is a change of the machine, arms that do not overlap in time were not interleaved; rings are flagged outliers and the dashed or full line through an arm is Sen's slope."
+        "One mark per run, from left to right in order of time. A slope in one arm is drift, and a step is a change of the machine. Arms that do not overlap in time were not interleaved. Rings are flagged outliers. The dashed or full line through an arm is Sen's slope."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {

@@ -6,7 +6,7 @@ use plotters::element::PathElement;
 
 use super::axis::{Axis, extent};
 use super::canvas::{Canvas, Frame};
-use super::element::{Anchor, Crowd, Shape};
+use super::element::{Anchor, MarkGroup, Shape};
 use super::figure::{Figure, Sheet, Table, count, palette, place};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
@@ -18,13 +18,13 @@ const POINTS: usize = 2_400;
 /// Most tracks in one drawing.
 const TRACKS: usize = 12;
 
-/// Rows of the table per line; the points between are in the run's own files.
+/// Rows of the table per line. The points between are in the run's own files.
 const SAMPLES: usize = 24;
 
-/// Stretches of time that are read out, over the whole axis of a wide drawing.
+/// Number of time periods that are read out over the whole axis of a wide drawing.
 const SLICES: usize = 20;
 
-/// Most held stretches and events of one drawing; the page lists all.
+/// Most held periods and events of one drawing. The page lists all.
 const HELD: usize = 40;
 const EVENTS: usize = 16;
 
@@ -32,19 +32,19 @@ const EVENTS: usize = 16;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Series {
-    /// What is shown.
+    /// Title: the subject of the drawing.
     pub title: String,
     /// The conclusion, for the caption.
     pub finding: Option<String>,
     /// Name of x with its unit, for example `seconds since the run began`.
     pub x_axis: String,
-    /// Stretch that was measured, shaded.
+    /// Period that was measured, shaded.
     pub window: Option<(f64, f64)>,
     /// Moments that are marked through every track, in order of time.
     pub events: Vec<Event>,
-    /// Stretches in which the machine was held down, marked at the foot of every track.
+    /// Periods in which the machine was held down, marked at the foot of every track.
     pub held: Vec<Stretch>,
-    /// From top to bottom; those without any value say so.
+    /// From top to bottom. Those without any value say so.
     pub tracks: Vec<Track>,
 }
 
@@ -58,13 +58,12 @@ pub struct Event {
     pub label: String,
 }
 
-/// A stretch of time.
+/// A period of time.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Stretch {
     /// Beginning.
     pub from: f64,
-    /// End.
     pub to: f64,
     /// Why, in few words.
     pub label: String,
@@ -86,9 +85,9 @@ pub struct Track {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Line {
-    /// Device or run; empty when there is one line only.
+    /// Device or run. Empty when there is one line only.
     pub label: String,
-    /// Time and value in order of time; an absent value breaks the line.
+    /// Time and value in order of time. An absent value breaks the line.
     pub points: Vec<(f64, Option<f64>)>,
 }
 
@@ -101,7 +100,7 @@ impl Line {
             .filter(|(t, v)| number::usable(*t) && number::usable(*v))
     }
 
-    /// Unbroken stretches.
+    /// Unbroken periods.
     fn stretches(&self) -> Vec<Vec<(f64, f64)>> {
         let whole = |(t, v): &(f64, Option<f64>)| number::usable(*t) && v.is_some_and(number::usable);
         let parts = self.points.split(|point| !whole(point)).filter(|part| !part.is_empty());
@@ -122,14 +121,14 @@ impl Track {
 }
 
 impl Series {
-    /// Draws it; `id` is unique on the page.
+    /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
         Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
                 let times = self.tracks.iter().flat_map(|t| &t.lines).flat_map(Line::drawn).map(|(t, _)| t);
                 let (first, last) = extent(times)?;
                 let events = self.events.iter().map(|event| event.at).filter(|at| number::usable(*at));
-                // A mark far from the samples would press them into a corner; the table of the page has it all the same.
+                // A mark far from the samples would press them into a corner. The table of the page has it all the same.
                 let room = (last - first).max(1.0);
                 let near = events.filter(|at| *at > first - room && *at < last + room);
                 let (first, last) = extent(near.chain([first, last]))?;
@@ -138,7 +137,7 @@ impl Series {
         )
     }
 
-    /// Everything; gives the height.
+    /// Everything. Gives the height.
     fn sheet(&self, canvas: &Canvas, x: Axis) -> f64 {
         let full = canvas.layout.width;
         let labels = palette(self.tracks.iter().flat_map(|t| t.lines.iter().map(|l| l.label.as_str())));
@@ -186,13 +185,13 @@ impl Series {
         self.legend(canvas, y)
     }
 
-    /// What every track reads in stretches of time, one below another.
+    /// Readings of every track by time period, one below another.
     fn readings(&self, canvas: &Canvas, left: f64, x: Axis, (top, bottom): (f64, f64)) {
         let slices = if canvas.layout.narrow { 10 } else { SLICES };
         let (width, length) = (canvas.layout.width - left - 6.0, x.high() - x.low());
         for k in 0..slices {
             let at = |k: usize| x.low() + length * k as f64 / slices as f64;
-            // The last stretch has its end within.
+            // The last period has its end within.
             let within = |t: f64| t >= at(k) && (t < at(k + 1) || k + 1 == slices);
             let read = |track: &Track| {
                 let values = track.lines.iter().flat_map(Line::drawn).filter(|(t, _)| within(*t)).map(|(_, v)| v);
@@ -211,7 +210,7 @@ impl Series {
         }
     }
 
-    /// Events and held stretches of one track.
+    /// Events and held periods of one track.
     fn marks(&self, canvas: &Canvas, frame: &Frame) {
         for stretch in self.held.iter().take(HELD) {
             if let Some((from, to)) = number::usable_pair(Some((stretch.from, stretch.to))) {
@@ -235,7 +234,7 @@ impl Series {
         }
     }
 
-    /// What the marks mean; gives the bottom edge.
+    /// Legend of the marks. Returns the bottom edge.
     fn legend(&self, canvas: &Canvas, top: f64) -> f64 {
         let full = canvas.layout.width;
         let mut y = top;
@@ -268,7 +267,7 @@ impl Series {
         y
     }
 
-    /// Range of a track at the right of its heading; gives the room it takes.
+    /// Range of a track at the right of its heading. Gives the room it takes.
     fn span_text(&self, canvas: &Canvas, track: &Track, top: f64) -> f64 {
         let Some((low, high)) = track.extent() else {
             return 0.0;
@@ -288,7 +287,7 @@ impl Series {
         )
     }
 
-    /// Lines of one track; a lone point between gaps is a dot.
+    /// Lines of one track. A lone point between gaps is a dot.
     fn lines(&self, canvas: &Canvas, frame: &Frame, track: &Track, labels: &[&str], stretches: usize) {
         let plane = canvas.plane(frame);
         let total: usize = self.tracks.iter().flat_map(|t| &t.lines).map(|l| l.points.len()).sum();
@@ -297,7 +296,7 @@ impl Series {
             let parts = line.stretches();
             let mut lone = Vec::new();
             for part in parts {
-                // Its share of the points, so that long stretches keep more; never fewer than a handful.
+                // Its share of the points, so that long periods keep more. Never fewer than a handful.
                 let share = POINTS * part.len() / total.max(1);
                 let most =
                     if total <= POINTS { part.len() } else { share.max(POINTS / stretches.max(1)).clamp(4, POINTS) };
@@ -310,7 +309,7 @@ impl Series {
             }
             canvas.put(
                 &plane,
-                &Crowd { at: lone, shape: Shape::Circle, ink: Ink(Hue::Series(series), Pen::Solid), radius: 1.8 },
+                &MarkGroup { at: lone, shape: Shape::Circle, ink: Ink(Hue::Series(series), Pen::Solid), radius: 1.8 },
             );
         }
     }
@@ -384,7 +383,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "Quantities of the machine over time on one axis, one below the other; gaps are samples that were not taken or not reported, the shaded stretch is what was measured, bars at the foot are stretches in which the clock was held down, and upright lines are moments such as the readings of the gates."
+        "Quantities of the machine over time on one axis, one below the other. Gaps are samples that were not taken or not reported. The shaded part is what was measured. Bars at the foot show when the clock was held down. Upright lines are moments such as the readings of the gates."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {

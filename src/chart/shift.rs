@@ -9,14 +9,14 @@ use super::figure::{Figure, Sheet, Table};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
 
-/// Most deciles that are drawn; a caller's slip cannot make an endless drawing.
+/// Most deciles that are drawn. A caller's slip cannot make an endless drawing.
 const MOST: usize = 99;
 
 /// Differences by decile.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Shift {
-    /// What is shown.
+    /// Title: the subject of the drawing.
     pub title: String,
     /// The conclusion, for the caption.
     pub finding: Option<String>,
@@ -24,7 +24,6 @@ pub struct Shift {
     pub axis: String,
     /// Unit of the value.
     pub unit: String,
-    /// Baseline.
     pub baseline: String,
     /// The other environment.
     pub candidate: String,
@@ -38,9 +37,7 @@ pub struct Shift {
 pub struct Decile {
     /// Per cent of the requests at or below.
     pub percent: f64,
-    /// Of the baseline.
     pub baseline: f64,
-    /// Of the candidate.
     pub candidate: f64,
     /// Candidate - baseline, as published.
     pub difference: f64,
@@ -63,7 +60,7 @@ impl Decile {
 }
 
 impl Shift {
-    /// Draws it; `id` is unique on the page.
+    /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
         Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
@@ -80,7 +77,7 @@ impl Shift {
         self.deciles.iter().filter(|d| d.drawn()).take(MOST)
     }
 
-    /// Everything; gives the height.
+    /// Everything. Gives the height.
     fn sheet(&self, canvas: &Canvas, y: Axis) -> f64 {
         let narrow = canvas.layout.narrow;
         let full = canvas.layout.width;
@@ -120,7 +117,7 @@ impl Shift {
         canvas.paragraph(0.0, below + 10.0, &self.key(), "muted", full) + 4.0
     }
 
-    /// What the strokes mean.
+    /// Legend of the strokes.
     fn key(&self) -> String {
         let mut text = format!("Above 0: {} takes more. ", self.candidate);
         if self.drawn().any(|d| d.interval.is_some()) {
@@ -202,7 +199,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "One mark per decile of the requests: how much longer the other environment takes than the baseline at that share of the requests; a level line is the same shift for all, a line that climbs is a longer tail; the thick stroke is the 95 % interval of one decile, the thin one holds for all nine at once, both from resampling whole runs."
+        "One mark per decile of the requests. It shows how much longer the other environment takes than the baseline at that share of the requests. A level line is the same shift for all, and a line that climbs is a longer tail. The thick stroke is the 95 % interval of one decile. The thin one holds for all nine at once. Both come from resampling whole runs."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {

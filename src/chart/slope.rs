@@ -1,4 +1,4 @@
-//! Pairs of runs: where each pair goes from one environment to the other, and the differences with their mean.
+//! Pairs of runs: the change of each pair from one environment to the other, and the differences with their mean.
 
 use std::cmp::Ordering;
 
@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 
 use super::axis::{Axis, extent};
 use super::canvas::{Canvas, Frame};
-use super::element::{Anchor, Crowd, Mark, Shape};
+use super::element::{Anchor, Mark, MarkGroup, Shape};
 use super::figure::{Figure, Sheet, Table, count};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
 
-/// Most pairs whose runs are drawn one by one with link and title; beyond it they are a crowd and the table holds the links.
+/// Most pairs whose runs are drawn one by one with link and title. Beyond it they are a crowd and the table holds the links.
 const LINKED: usize = 40;
 
-/// Most pairs that are drawn; of more, every k-th, and the table has all.
+/// Most pairs that are drawn. Of more, every k-th, and the table has all.
 const DRAWN: usize = 400;
 
 /// Pairs of values of one metric.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Slope {
-    /// What is shown.
+    /// Title: the subject of the drawing.
     pub title: String,
     /// The conclusion, for the caption.
     pub finding: Option<String>,
@@ -67,7 +67,7 @@ impl Pair {
 }
 
 impl Slope {
-    /// Draws it; `id` is unique on the page.
+    /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
         Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
@@ -84,7 +84,7 @@ impl Slope {
         self.pairs.iter().filter(|pair| pair.drawn())
     }
 
-    /// Both panels: side by side, or one below the other; gives the height.
+    /// Both panels: side by side, or one below the other. Gives the height.
     fn sheet(&self, canvas: &Canvas, values: Axis, differences: Axis) -> f64 {
         let narrow = canvas.layout.narrow;
         let full = canvas.layout.width;
@@ -104,7 +104,7 @@ impl Slope {
         canvas.paragraph(0.0, bottom.max(end) + 4.0, words, "muted", full) + 4.0
     }
 
-    /// The left panel: one line a pair; gives the bottom edge.
+    /// The left panel: one line for each pair. Gives the bottom edge.
     fn slopes(&self, canvas: &Canvas, y: Axis, pairs: &[&Pair], (name, width, height): (&str, f64, f64)) -> f64 {
         canvas.text(0.0, canvas.layout.size, name, Anchor::Start, "muted", width);
         let top = canvas.line_height() + 8.0;
@@ -125,7 +125,7 @@ impl Slope {
             let value = |pair: &Pair| if series == 0 { pair.from } else { pair.to };
             if pairs.len() > LINKED {
                 let at = pairs.iter().map(|pair| (x, frame.py(value(pair)))).collect();
-                canvas.crowd(&Crowd { at, shape, ink, radius: 2.8 });
+                canvas.crowd(&MarkGroup { at, shape, ink, radius: 2.8 });
             } else {
                 for pair in pairs {
                     let shown = number::with_unit(&number::significant(value(pair), 5), &self.unit);
@@ -145,7 +145,7 @@ impl Slope {
         frame.bottom() + 8.0 + canvas.line_height()
     }
 
-    /// The right panel: the differences in order, their mean at the end; gives the bottom edge.
+    /// The right panel: the differences in order, their mean at the end. Gives the bottom edge.
     fn differences(
         &self,
         canvas: &Canvas,
@@ -170,7 +170,7 @@ impl Slope {
         {
             let of_side = |(_, pair): &(usize, &&Pair)| pair.difference.partial_cmp(&0.0) == Some(side);
             let at = pairs.iter().enumerate().filter(of_side).map(place).collect();
-            canvas.crowd(&Crowd { at, shape, ink: Ink(Hue::Series(1), Pen::Solid), radius });
+            canvas.crowd(&MarkGroup { at, shape, ink: Ink(Hue::Series(1), Pen::Solid), radius });
         }
         let end = frame.px(pairs.len() as f64 + 0.9);
         if let Some((low, high)) = number::usable_pair(self.interval) {
@@ -241,7 +241,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "Each line joins the two runs of one block, the baseline left and the other environment right: lines that mostly tilt one way suggest a difference, and the interval beside them tells whether there is one; beside them stand the differences in order of time, with their mean as a diamond and its 95 % interval against the line at zero."
+        "Each line joins the two runs of one block, the baseline left and the other environment right. Lines that mostly tilt one way suggest a difference. The interval beside them tells whether there is one. Beside the lines are the differences in order of time. The diamond is their mean, with its 95 % interval against the line at zero."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::axis::{Axis, extent};
 use super::canvas::{Canvas, Frame};
-use super::element::{Anchor, Crowd, Shape};
+use super::element::{Anchor, MarkGroup, Shape};
 use super::figure::{Figure, MARKS, ROWS, Sheet, Table, count, palette, place};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
@@ -22,7 +22,7 @@ const DOT: f64 = 3.2;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spread {
-    /// What is shown.
+    /// Title: the subject of the drawing.
     pub title: String,
     /// The conclusion, for the caption.
     pub finding: Option<String>,
@@ -30,7 +30,7 @@ pub struct Spread {
     pub axis: String,
     /// Unit of the value.
     pub unit: String,
-    /// For example one per model; each with a scale of its own. One with an empty heading for no facets.
+    /// For example one per model. Each with a scale of its own. One with an empty heading for no facets.
     pub facets: Vec<Facet>,
 }
 
@@ -48,7 +48,7 @@ pub struct Facet {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Arm {
-    /// Environment; the same label has the same colour in every facet.
+    /// Environment. The same label has the same colour in every facet.
     pub label: String,
     /// One per run.
     pub values: Vec<f64>,
@@ -56,7 +56,7 @@ pub struct Arm {
     pub mean: Option<f64>,
     /// Its 95 % interval.
     pub interval: Option<(f64, f64)>,
-    /// Lower quartile, median, upper quartile; a box is drawn when present and there are ten values or more.
+    /// Lower quartile, median, upper quartile. A box is drawn when present and there are ten values or more.
     pub quartiles: Option<(f64, f64, f64)>,
     /// Where the arm leads.
     pub href: Option<String>,
@@ -90,7 +90,7 @@ impl Facet {
 }
 
 impl Spread {
-    /// Draws it; `id` is unique on the page.
+    /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
         Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
@@ -114,7 +114,7 @@ impl Spread {
         )
     }
 
-    /// What the strokes mean.
+    /// Legend of the strokes.
     fn key(&self, canvas: &Canvas, top: f64) -> f64 {
         let arms = || self.facets.iter().flat_map(|f| &f.arms);
         let mut text = String::from("Each mark is one value. ");
@@ -192,7 +192,7 @@ impl Spread {
     }
 }
 
-/// Rows of one facet with their axis from a top edge; gives the bottom edge.
+/// Rows of one facet with their axis from a top edge. Gives the bottom edge.
 fn facet_rows(
     canvas: &Canvas,
     facet: &Facet,
@@ -256,7 +256,7 @@ fn dots(canvas: &Canvas, frame: &Frame, sorted: &[f64], thin: usize, (middle, se
         (x, middle + level * 5.2)
     });
     let ink = Ink(Hue::Series(series), Pen::Solid);
-    canvas.crowd(&Crowd { at: at.collect(), shape: Shape::of_series(series), ink, radius: DOT });
+    canvas.crowd(&MarkGroup { at: at.collect(), shape: Shape::of_series(series), ink, radius: DOT });
 }
 
 /// Mean with interval, or a box, on a line of its own below the dots.
@@ -291,7 +291,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "Each mark is one run; below the marks stands the mean as a diamond, up to nine runs on a thick line, which is its 95 % interval, and from ten on in a box of quartiles and median with Tukey's whiskers."
+        "Each mark is one run. The diamond below the marks is the mean. Up to nine runs it stands on a thick line, which is its 95 % interval. From ten runs on it stands in a box of quartiles and median with Tukey's whiskers."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::axis::Axis;
 use super::canvas::{Canvas, Layout};
 use super::canvas::{Frame, Words};
-use super::element::{Crowd, Shape};
+use super::element::{MarkGroup, Shape};
 use super::figure::{Figure, Table, count};
 use super::ink::{Hue, Ink, Pen};
 use super::{number, text};
@@ -13,20 +13,20 @@ use super::{number, text};
 /// Size of a strip in pixels.
 const SIZE: (f64, f64) = (96.0, 20.0);
 
-/// Most dots in a strip; more would only be a smear.
+/// Most dots in a strip. More would only be a smear.
 const DOTS: usize = 100;
 
 /// Values within a range.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Strip {
-    /// What the values are; read out, not shown.
+    /// Description of the values. Read out, not shown.
     pub title: String,
     /// Unit of the values.
     pub unit: String,
-    /// Left and right end; absent: the range of the values. Give the same to every strip of one column.
+    /// Left and right end. Absent: the range of the values. Give the same to every strip of one column.
     pub range: Option<(f64, f64)>,
-    /// Shaded stretch, for example an interval.
+    /// Shaded segment, for example an interval.
     pub band: Option<(f64, f64)>,
     /// Emphasised value, for example the mean.
     pub mark: Option<f64>,
@@ -37,7 +37,7 @@ pub struct Strip {
 }
 
 impl Strip {
-    /// Draws it; `id` is unique on the page. Both layouts of the figure are the same.
+    /// Draws it. `id` is unique on the page. Both layouts of the figure are the same.
     pub fn draw(&self, id: &str) -> Figure {
         let values: Vec<f64> = self.values.iter().copied().filter(|v| number::usable(*v)).collect();
         let canvas = Canvas::new(Layout { width: SIZE.0, size: 12.0, narrow: false });
@@ -67,7 +67,7 @@ impl Strip {
         let thin = values.len().div_ceil(DOTS).max(1);
         let at = values.iter().step_by(thin).map(|v| (frame.px(*v), middle)).collect();
         let ink = Ink(Hue::Series(self.series), Pen::Solid);
-        canvas.crowd(&Crowd { at, shape: Shape::of_series(self.series), ink, radius: 2.6 });
+        canvas.crowd(&MarkGroup { at, shape: Shape::of_series(self.series), ink, radius: 2.6 });
         if let Some(mark) = self.mark.filter(|m| number::usable(*m)) {
             let x = frame.px(mark);
             canvas.line(&[(x, 2.0), (x, SIZE.1 - 2.0)], Hue::Ink, Pen::Line);
@@ -96,7 +96,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "Dots of all runs between the ends of the column's common scale; the upright bar is the mean and the shade its interval."
+        "Dots of all runs between the ends of the column's common scale. The upright bar is the mean, and the shade its interval."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {

@@ -1,7 +1,7 @@
 //! Our SVG backend for plotters: classes instead of colours, links and titles around marks, compact numbers.
 //!
 //! In:  plotters' drawing calls, in tenths of a pixel (plotters counts in whole numbers), and our own elements' calls.
-//! Out: the inside of an `<svg>` element in two layers: what is looked at, and the links.
+//! Out: the inside of an `<svg>` element in two layers: the drawing, and the links.
 //! Not here: layout, and the frame around it (see [`super::canvas`]).
 //!
 //! Source: `plotters_backend::DrawingBackend`, version 0.3.
@@ -19,10 +19,10 @@ use super::{ink, text};
 /// Steps per pixel.
 pub const STEPS: f64 = 10.0;
 
-/// Bytes after which nothing more is drawn; the frame, title and description take the rest of 60 kB.
+/// Bytes after which nothing more is drawn. The frame, title and description take the rest of 60 kB.
 pub const BODY_LIMIT: usize = 55_000;
 
-/// What has been drawn.
+/// The drawing so far.
 #[derive(Debug, Default)]
 pub struct Document {
     /// Shapes and texts.
@@ -57,7 +57,7 @@ impl Document {
     }
 }
 
-/// The backend; clones of its document see what it draws.
+/// The backend. Clones of its document see what it draws.
 #[derive(Debug)]
 pub struct Svg {
     document: Rc<RefCell<Document>>,
@@ -68,7 +68,7 @@ pub struct Svg {
 pub type Drawn = Result<(), DrawingErrorKind<Infallible>>;
 
 impl Svg {
-    /// A backend of so many pixels that draws into the document.
+    /// A backend with a size in pixels that draws into the document.
     pub fn new(document: Rc<RefCell<Document>>, width: f64, height: f64) -> Self {
         let steps = |v: f64| libm::round(v.clamp(0.0, 1e6) * STEPS) as u32;
         Self { document, size: (steps(width), steps(height)) }

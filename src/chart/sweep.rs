@@ -9,17 +9,17 @@ use super::figure::{Figure, MARKS, Sheet, Table, count};
 use super::ink::{Hue, Ink, Pen, SERIES};
 use super::number;
 
-/// Panels of one drawing, one below the other, of as many lines as can be told apart.
+/// Panels of one drawing, one below the other, of as many lines as can be distinguished.
 const PANELS: usize = 4;
 
-/// An interval may stretch the axis to so many times the largest mean; a longer one is cut at the frame.
+/// An interval may extend the axis to this many times the largest mean. A longer one is cut at the frame.
 const STRETCH: f64 = 1.5;
 
 /// A rate against the load.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sweep {
-    /// What is shown.
+    /// Title: the subject of the drawing.
     pub title: String,
     /// The conclusion, for the caption.
     pub finding: Option<String>,
@@ -37,7 +37,6 @@ pub struct Sweep {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Line {
-    /// Its name.
     pub label: String,
     /// By load.
     pub points: Vec<Point>,
@@ -51,9 +50,7 @@ pub struct Point {
     pub x: f64,
     /// Mean.
     pub y: f64,
-    /// Its interval.
     pub interval: Option<(f64, f64)>,
-    /// Runs.
     pub n: usize,
     /// Where the point leads.
     pub href: Option<String>,
@@ -72,7 +69,7 @@ impl Line {
 }
 
 impl Sweep {
-    /// Draws it; `id` is unique on the page.
+    /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
         Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
@@ -87,7 +84,7 @@ impl Sweep {
         )
     }
 
-    /// Everything; gives the height.
+    /// Everything. Gives the height.
     fn sheet(&self, canvas: &Canvas, x: Axis, y: Axis) -> f64 {
         let narrow = canvas.layout.narrow;
         let left = canvas.y_room(y, 5);
@@ -171,7 +168,7 @@ impl Sweep {
         for line in &self.lines {
             let ends = (line.drawn().next(), line.drawn().last());
             if let (Some(first), Some(last)) = ends {
-                text.push_str(&format!("{}; {}. ", self.note(line, first), self.note(line, last)));
+                text.push_str(&format!("{}. {}. ", self.note(line, first), self.note(line, last)));
             }
         }
         let cut = if self.lines.len() > SERIES * PANELS {
@@ -179,7 +176,7 @@ impl Sweep {
         } else {
             String::new()
         };
-        format!("{text}{cut}Upwards from zero; to the right every step doubles the load.")
+        format!("{text}{cut}Upwards from zero. To the right every step doubles the load.")
     }
 
     fn table(&self) -> Table {
@@ -237,7 +234,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "A rate against the load, one line per environment and engine: every step to the right doubles the load, the rate starts at zero, the band is the 95 % interval of the mean between measured loads, and a hollow mark is a single run."
+        "A rate against the load, one line per environment and engine. Every step to the right doubles the load, and the rate starts at zero. The band is the 95 % interval of the mean between measured loads. A hollow mark is a single run."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {

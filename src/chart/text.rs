@@ -2,7 +2,7 @@
 //!
 //! In:  labels as they came.  Out: escaped text, widths in units of the font size, shortened labels.
 //!
-//! Widths are those of Helvetica's published font metrics, which Arial, Liberation Sans and Nimbus Sans share; the
+//! Widths are those of Helvetica's published font metrics, which Arial, Liberation Sans and Nimbus Sans share. The
 //! stylesheet asks for these families first. No font file is read, so the layout is the same on every machine.
 //!
 //! Source: Adobe Font Metrics for Helvetica (core 14 fonts), character widths in thousandths.
@@ -19,7 +19,7 @@ const WIDTHS: [u16; 95] = [
 /// Room for fonts that are a little wider than Helvetica.
 const SLACK: f64 = 1.04;
 
-/// Characters kept of a text that is shown or read out; a longer one is nobody's label.
+/// Characters kept of a text that is shown or read out. No real label is longer.
 pub const LONGEST: usize = 160;
 
 /// Characters kept of prose: keys and descriptions.
@@ -46,12 +46,12 @@ fn advance(c: char) -> u16 {
     }
 }
 
-/// Text without characters that XML forbids or that reorder what follows; runs of white space become one space.
+/// Text without characters that XML forbids or that reorder what follows. Runs of white space become one space.
 pub fn clean(text: &str) -> String {
     clean_to(text, LONGEST)
 }
 
-/// The same for prose, where more may stand.
+/// The same for prose, which may hold more.
 pub fn clean_to(text: &str, longest: usize) -> String {
     let mut out = String::with_capacity(text.len().min(longest.saturating_mul(4)));
     let mut gap = false;
@@ -131,8 +131,8 @@ pub fn fit_middle(text: &str, size: f64, room: f64) -> String {
     (0..letters.len()).rev().map(shown).find(|short| width(short, size) <= room).unwrap_or_default()
 }
 
-/// As [`fit`], unless another of `others` would be cut to the same text: then what differs between them stays, behind as much of the
-/// beginning as fits. Names of models differ at their ends.
+/// Like [`fit`], unless another of `others` would be cut to the same text. Then the difference stays, behind as much of the beginning as fits.
+/// Names of models differ at their ends.
 pub fn fit_apart(text: &str, others: &[&str], size: f64, room: f64) -> String {
     let whole = clean(text);
     let cut = fit(&whole, size, room);
@@ -154,7 +154,7 @@ pub fn fit_apart(text: &str, others: &[&str], size: f64, room: f64) -> String {
     fitting.next().unwrap_or_else(|| fit(&format!("…{tail}"), size, room))
 }
 
-/// Broken at spaces into lines that fit; a word that does not fit alone is cut.
+/// Broken at spaces into lines that fit. A word that does not fit alone is cut.
 pub fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
     let text = clean_to(text, PROSE);
     let mut lines: Vec<String> = Vec::new();
@@ -176,7 +176,7 @@ pub fn id(text: &str) -> String {
     format!("c-{}", text.chars().take(80).map(safe).collect::<String>())
 }
 
-/// A link that stays on the site or goes to the web; anything else (`javascript:`, `data:`) is no link.
+/// A link that stays on the site or goes to the web. Anything else (`javascript:`, `data:`) is no link.
 pub fn link(href: &str) -> Option<&str> {
     let scheme = href.split(['/', '?', '#']).next()?.split_once(':').map(|(scheme, _)| scheme);
     let allowed = scheme.is_none_or(|s| s.eq_ignore_ascii_case("https") || s.eq_ignore_ascii_case("http"));

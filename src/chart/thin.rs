@@ -1,14 +1,14 @@
-//! More points than a drawing bears: of every stretch the least and the greatest are kept, so that no peak and no dip is lost.
+//! Thins out points for a drawing. Of every segment the least and the greatest are kept, so that no peak and no dip is lost.
 //!
 //! In:  points in order, how many are drawn at most.  Out: some of these points, in their order.
 //! Not here: how many points a chart bears, or saying that some were left out.
 
-/// How many points in a row share two marks so that at most so many marks are drawn; 1 when all fit.
+/// How many consecutive points share two marks, to respect the limit of marks. 1 when all fit.
 pub fn stretch(n: usize, most: usize) -> usize {
     if n <= most { 1 } else { (2 * n).div_ceil(most) }
 }
 
-/// The least and the greatest of every stretch, in their order; everything for stretches of one.
+/// The least and the greatest of every segment, in their order. All points where segments have one point.
 pub fn extremes(points: &[(f64, f64)], stretch: usize) -> Vec<(f64, f64)> {
     if stretch <= 1 {
         return points.to_vec();

@@ -1,6 +1,6 @@
-//! A quantity over time for many runs: a row a run, a column a stretch of time.
+//! A quantity over time for many runs: one row for each run, one column for each time slice.
 //!
-//! In:  means by column, as `verdict` made them; absent where no sample is.  Out: [`Figure`].
+//! In:  means by column from `verdict`, absent where there is no sample.  Out: [`Figure`].
 //! Not here: putting samples into columns.
 //!
 //! A cell shows its value twice, by its height within the row and by its depth of colour, so that nothing rests on colour. A column
@@ -29,19 +29,18 @@ const DEPTHS: [Pen; 4] = [Pen::Faint, Pen::Light, Pen::Deep, Pen::Fill];
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TimelineHeatmap {
-    /// What is shown.
+    /// Title: the subject of the drawing.
     pub title: String,
     /// The conclusion, for the caption.
     pub finding: Option<String>,
     /// Name of the quantity.
     pub quantity: String,
-    /// Its unit.
     pub unit: String,
     /// Name of the time axis with its unit.
     pub x_axis: String,
     /// Length of a column on that axis.
     pub step: f64,
-    /// The value of a full cell; what is above is drawn as full.
+    /// The value of a full cell. What is above is drawn as full.
     pub full: f64,
     /// From top to bottom.
     pub rows: Vec<HeatRow>,
@@ -51,7 +50,6 @@ pub struct TimelineHeatmap {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HeatRow {
-    /// Its name.
     pub label: String,
     /// Where it leads.
     pub href: Option<String>,
@@ -90,7 +88,7 @@ fn step_of(value: f64, full: f64) -> usize {
 }
 
 impl TimelineHeatmap {
-    /// Draws it; `id` is unique on the page.
+    /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
         Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
@@ -143,7 +141,7 @@ impl TimelineHeatmap {
         canvas.x_axis(&Frame { height: y - frame.top, ..frame }, &self.x_axis, false) + 2.0
     }
 
-    /// What heights and depths mean; gives the bottom edge.
+    /// Legend of heights and depths. Returns the bottom edge.
     fn key(&self, canvas: &Canvas) -> f64 {
         let (size, step) = (canvas.layout.size, canvas.line_height());
         let mut x = 0.0;
@@ -191,7 +189,7 @@ impl TimelineHeatmap {
         text.trim_end().to_owned()
     }
 
-    /// Every cell; the name of a column is where it begins.
+    /// Every cell. The name of a column is where it begins.
     fn table(&self) -> Table {
         let known = self.shown().map(|row| row.values.len().min(COLUMNS)).max().unwrap_or(0);
         let columns = if number::usable(self.step) { known } else { 0 };
@@ -220,7 +218,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "One quantity over time for many runs: a row is a run, a column a stretch of time since its start. A higher and deeper cell is a greater value; where nothing is drawn, no sample was taken. Rows that end early are runs that ended early."
+        "One quantity over time for many runs. A row is a run, and a column is a part of the time since its start. A higher and deeper cell is a greater value. Where nothing is drawn, no sample was taken. Rows that end early are runs that ended early."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {

@@ -16,14 +16,14 @@ use crate::archive;
 use crate::error::Error;
 use crate::model::RawText;
 use crate::page::{self, Extras, Publication, Sheet};
-use crate::verdict::number::count;
+use crate::verdict::number::{count, list};
 use crate::verdict::report::{Severity, TrapStatus};
 use crate::verdict::trap::TRAPS;
 
-/// Turn archives and other tools' result files into a judged static site
+/// Turn archives and result files of other tools into a static site with verdicts
 ///
-/// Reads every file below each PATH, compares the environments of each campaign, looks for every known way in which a
-/// benchmark lies, and writes pages, analysis.json and tables. Measures nothing and changes no archive.
+/// Reads every file below each PATH and compares the environments of each campaign. Checks the figures for known errors of benchmarks
+/// (traps). Writes pages, analysis.json and tables. Measures nothing and changes no archive.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  sparkbench analyse\n  sparkbench analyse results/ --site public --baseline native\n  \
@@ -33,10 +33,10 @@ use crate::verdict::trap::TRAPS;
                         sparkbench analyse archive --watch --open     while `collect` is at work"
 )]
 pub struct Analyse {
-    /// Folders or files to search for results [default: data, or archive where there is no data]
+    /// Folders or files to search for results [default: data, or archive if there is no data]
     #[arg(value_name = "PATH", default_values_os_t = usual(), hide_default_value = true)]
     paths: Vec<PathBuf>,
-    /// Where the pages go
+    /// Folder for the pages
     #[arg(long, value_name = "DIR", default_value = "site")]
     site: PathBuf,
     #[command(flatten)]
@@ -44,22 +44,22 @@ pub struct Analyse {
     /// Write the whole report as one HTML file that opens from disk
     #[arg(long, value_name = "FILE")]
     single_file: Option<PathBuf>,
-    /// Write a labels.toml to fill in, with an empty value for each label that no file says
+    /// Write a labels.toml to fill in, with an empty value for each missing label
     #[arg(long, value_name = "FILE")]
     write_labels: Option<PathBuf>,
-    /// Publish names of users and hosts, addresses, serial numbers and secrets as the archive holds them
+    /// Publish names of users and hosts, addresses, serial numbers and secrets unchanged
     #[arg(long)]
     no_scrub: bool,
-    /// Leave the pages of raw files out; figures then name their line without leading to it
+    /// Leave out the pages of raw files. Figures then name their line without a link
     #[arg(long)]
     no_logs: bool,
-    /// Address that the site will have, such as `https://me.github.io/bench/`: for canonical links, the sitemap, feeds and link previews
+    /// Address that the site will have, such as `https://me.github.io/bench/`. It is used for canonical links, the sitemap, feeds and previews
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
     /// Exit with 1 when anything was left out
     #[arg(long, conflicts_with = "watch")]
     strict: bool,
-    /// Stay, and bring the site up to date whenever a file below a PATH changes; Ctrl-C ends
+    /// Update the site whenever a file below a PATH changes, until Ctrl-C
     #[arg(long)]
     watch: bool,
     /// Open the site in the browser when it is written
@@ -113,7 +113,7 @@ fn open(site: &Path, talk: &Talk) {
     // A browser takes a relative name for a search.
     let whole = front.canonicalize().unwrap_or_else(|_| front.clone());
     if let Err(cause) = ::open::that_detached(whole) {
-        talk.warn(&format!("no browser could be started ({cause}); open {} yourself", front.display()));
+        talk.warn(&format!("cannot start a browser ({cause}), please open {} yourself", front.display()));
     }
 }
 
@@ -124,15 +124,15 @@ fn publication(args: &Analyse) -> Result<Publication, Error> {
         .as_ref()
         .map(|text| {
             page::base_url(text).ok_or_else(|| {
-                Error::usage(format!("--base-url {text} is no address of a site"))
-                    .hint("write it whole and without a query, such as https://me.github.io/bench/")
+                Error::usage(format!("--base-url {text} is not the address of a site"))
+                    .hint("give the full address without a query, such as https://me.github.io/bench/")
             })
         })
         .transpose()?;
     Ok(Publication { base_url, earlier: page::earlier(&args.site)? })
 }
 
-/// What the pages show beyond the analysis itself. Downloads that hold every request take longest; those that were `kept` are taken as they are. Lists are
+/// What the pages show beyond the analysis itself. Downloads that hold every request take longest. Those that were `kept` are taken as they are. Lists are
 /// moved out of the study, not copied: they are most of what an analysis has in memory.
 fn extras(
     judged: &mut Judged,
@@ -219,48 +219,64 @@ fn command(args: &Analyse) -> String {
 fn summarise(judged: &Judged, args: &Analyse, pages: usize, left_out: usize, talk: &Talk) {
     let analysis = &judged.analysis;
     for campaign in analysis.newest_first() {
-        talk.say(&format!("{} ({} runs)", campaign.title, campaign.runs));
-        for sentence in &campaign.headline {
-            talk.say(&format!("  {}", sentence.text));
+        talk.say(&format!("{} ({})", campaign.title, count(campaign.runs, "run")));
+        if let Some(answer) = &campaign.answer {
+            talk.say(&format!("  {answer}"));
+        }
+        let further: Vec<_> = campaign.headline.iter().filter(|s| Some(&s.text) != campaign.answer.as_ref()).collect();
+        // Where there are no verdicts, the sentences are few and say what was measured.
+        let brief = analysis.has_verdicts(campaign);
+        for sentence in &further {
+            let text = format!("  {}", sentence.text);
+            if brief {
+                talk.detail(&text)
+            } else {
+                talk.say(&text)
+            }
             for caveat in &sentence.caveats {
                 talk.detail(&format!("    {caveat}"));
             }
         }
         let caveats: usize = campaign.headline.iter().map(|sentence| sentence.caveats.len()).sum();
-        if caveats > 0 && !talk.is_verbose() {
-            talk.say(&format!("  {}: -v lists {}", count(caveats, "caveat"), if caveats == 1 { "it" } else { "them" }));
+        let parts: Vec<String> = [(if brief { further.len() } else { 0 }, "further sentence"), (caveats, "caveat")]
+            .into_iter()
+            .filter(|(n, _)| *n > 0)
+            .map(|(n, what)| count(n, what))
+            .collect();
+        if !parts.is_empty() && !talk.is_verbose() {
+            talk.say(&format!("  {}, listed with -v", list(&parts)));
         }
     }
     let fired = |severity: Severity| {
         analysis.traps.iter().filter(|t| t.status == TrapStatus::Fired && t.severity == severity).count()
     };
     talk.say(&format!(
-        "traps fired: {} errors, {} warnings, {} notes; inputs left out: {left_out}",
-        fired(Severity::Error),
-        fired(Severity::Warning),
-        fired(Severity::Note),
+        "traps fired: {}, {}, {}. Inputs left out: {left_out}",
+        count(fired(Severity::Error), "error"),
+        count(fired(Severity::Warning), "warning"),
+        count(fired(Severity::Note), "note"),
     ));
     if let Some(scrubbed) = &judged.scrubbed {
         talk.say(&privacy::summary(&scrubbed.scrub.places()));
     }
     match (&judged.ask, &args.write_labels) {
         (Some(ask), Some(file)) => {
-            talk.warn(&format!("{}; fill in '{}' and give it with --labels", ask.message, file.display()))
+            talk.warn(&format!("{}. Fill in '{}' and give it with --labels", ask.message, file.display()))
         }
         (Some(ask), None) => {
             talk.warn(&format!(
-                "{}; --write-labels labels.toml writes a file to fill in, --labels reads it",
+                "{}. Write a file to fill in with --write-labels labels.toml, then give it with --labels",
                 ask.message
             ));
         }
-        (None, Some(_)) => talk.say("every run has its labels: nothing to fill in"),
+        (None, Some(_)) => talk.say("every run has its labels, there is nothing to fill in"),
         (None, None) => {}
     }
     if let Some(sentence) = &analysis.to_compare {
         talk.say(sentence);
     }
     talk.say(&format!(
-        "{pages} files in {}, begin with {}",
+        "{pages} files in {}, start with {}",
         args.site.display(),
         args.site.join("index.html").display()
     ));

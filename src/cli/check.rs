@@ -3,6 +3,7 @@
 //! In:  nothing, or a suite.  Out: a table on standard output, or JSON; exit code 3 when something refuses.
 //! Not here: the gates themselves (see `run::gates`), what an environment needs (see `env`).
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,23 +20,26 @@ use crate::host::machine::Machine;
 use crate::ingest::slug;
 use crate::model::{Finding, Level};
 use crate::plan::{Gates, PageCache, TelemetrySettings};
+use crate::run::Watcher;
+use crate::run::campaign::archive_id;
+use crate::run::cluster::Cluster;
 use crate::run::experiment::Experiment;
 use crate::run::gates::{self, Context};
 
-/// Look at this machine as a run would, and run nothing
+/// Check whether this machine is ready for a run, and run nothing
 ///
-/// Reads every gate once, without waiting and without changing anything: the GPU, memory, load, disk, clock, the kernel's log. With a
-/// suite: its limits, its environments and the suite itself. Every finding stands there at once, each with its remedy.
+/// Reads every gate once: GPU, memory, load, disk, clock and the kernel log. With a SUITE, also checks the suite itself, its limits, its
+/// environments and its other machines. Waits for nothing and changes nothing. Prints all findings at once, each with its remedy.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench check                    this machine, with the usual limits\n  \
                         sparkbench check suite.toml         what 'sparkbench collect suite.toml' would find\n  \
                         sparkbench check --json | jq '.findings[] | select(.level == \"refused\")'\n\n\
-                        Exit codes: 0 nothing refuses, 2 the suite cannot be run as written, 3 something refuses.")]
+                        Exit codes: 0 ready, 2 the suite cannot be run as written, 3 a gate refuses.")]
 pub struct Check {
-    /// Suite whose limits and environments are looked at as well
+    /// Suite whose limits and environments are checked too
     #[arg(value_name = "SUITE")]
     suite: Option<PathBuf>,
-    /// Where the archive would lie, for its disk [default: archive/NAME of the campaign]
+    /// Folder of the archive, to check the space on its disk [default: archive/NAME of the campaign]
     #[arg(long, value_name = "DIR")]
     archive: Option<PathBuf>,
     /// Print the findings as JSON
@@ -66,7 +70,10 @@ pub fn run(args: &Check, talk: &Talk) -> Result<Outcome, Error> {
         let name = experiment.as_ref().map(|found| slug(&found.suite.name)).unwrap_or_default();
         Path::new("archive").join(name)
     });
-    let sections = look(host.as_ref(), gpu.as_ref(), &no_gpu, experiment.as_ref(), &archive);
+    let mut sections = look(host.as_ref(), gpu.as_ref(), &no_gpu, experiment.as_ref(), &archive);
+    if let Some(found) = &experiment {
+        sections.extend(elsewhere(found, &host, talk)?);
+    }
     if args.json {
         print(&format!("{:#}\n", as_json(args.suite.as_deref(), &sections)))?;
     } else {
@@ -116,12 +123,45 @@ fn look(
         for (label, made) in &found.environments {
             let mut ready = made.ready(host);
             if ready.is_empty() {
-                ready.push(Finding::passed(made.kind(), "nothing has to be true beforehand"));
+                ready.push(Finding::passed(made.kind(), "this environment has no requirements"));
             }
             sections.push((format!("environment '{label}'"), ready));
         }
     }
     sections
+}
+
+/// What the other machines of the suite find. They are sent home again.
+fn elsewhere(experiment: &Experiment, host: &Arc<dyn Host>, talk: &Talk) -> Result<Sections, Error> {
+    let Some(cluster) = Cluster::start(experiment, host, &GateReporter(talk))? else { return Ok(Vec::new()) };
+    cluster.begin(experiment, &archive_id(host.as_ref())?, &BTreeMap::new(), host.as_ref())?;
+    let labels: Vec<String> = experiment.environments.iter().map(|(label, _)| label.clone()).collect();
+    let needs_gpu = experiment.workloads.iter().any(|(_, _, workload)| workload.needs_gpu());
+    let mut sections: Sections = Vec::new();
+    for (section, finding) in cluster.look(&labels, needs_gpu, host.as_ref())? {
+        match sections.iter_mut().find(|(title, _)| *title == section) {
+            Some((_, findings)) => findings.push(finding),
+            None => sections.push((section, vec![finding])),
+        }
+    }
+    Ok(sections)
+}
+
+/// Passes on what is said. Nothing is waited for.
+struct GateReporter<'a>(&'a Talk);
+
+impl Watcher for GateReporter<'_> {
+    fn say(&self, line: &str) {
+        self.0.say(line);
+    }
+
+    fn warn(&self, line: &str) {
+        self.0.warn(line);
+    }
+
+    fn waiting(&self, _: &Finding, _: f64, _: f64, _: bool) {}
+
+    fn progress(&self, _: usize, _: usize, _: &str, _: Option<f64>) {}
 }
 
 fn count(sections: &Sections, level: Level) -> usize {
@@ -149,8 +189,8 @@ fn verdict(sections: &Sections) -> Result<Outcome, Error> {
     if refused.is_empty() {
         return Ok(Outcome::Done);
     }
-    Err(Error::new(Kind::Preflight, format!("the pre-flight refuses: {}", refused.join(", ")))
-        .hint("the remedies stand beside the findings; what waits is waited for by 'collect', up to 'wait_max_s'"))
+    Err(Error::new(Kind::Preflight, format!("the pre-flight check refuses: {}", refused.join(", ")))
+        .hint("the remedy of each finding is listed above. 'collect' waits up to 'wait_max_s' for gates that can wait"))
 }
 
 fn as_json(suite: Option<&Path>, sections: &Sections) -> Value {
@@ -211,7 +251,7 @@ mod tests {
     fn what_refuses_is_named_with_exit_code_3() {
         let sections = sections(1 << 20);
         let error = verdict(&sections).unwrap_err();
-        assert_eq!((error.kind.exit_code(), error.what.as_str()), (3, "the pre-flight refuses: disk-space"));
+        assert_eq!((error.kind.exit_code(), error.what.as_str()), (3, "the pre-flight check refuses: disk-space"));
     }
 
     #[test]

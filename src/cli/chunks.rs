@@ -14,16 +14,16 @@ use crate::load::store::chunks::{Block, Ending, KINDS, Reader};
 
 /// Read the times of every chunk of a load
 ///
-/// A load keeps when each event of each stream arrived, in a column file beside its requests. Without --csv: what the file holds.
-/// A file that was torn by a crash is read up to the tear.
+/// A load keeps the arrival time of each event of each stream in a column file beside its requests. Without --csv, a summary of the file
+/// is printed. A file that a crash cut off is read up to the cut.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench chunks runs/r1/chunks.sbc\n  \
                         sparkbench chunks runs/r1/chunks.sbc --csv > chunks.csv")]
 pub struct Chunks {
-    /// The file
+    /// Column file of a load, such as runs/r1/chunks.sbc
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Print every chunk: request, chunk, at_s, lag_us, bytes, text_bytes, tokens, kind
+    /// Print every chunk as CSV: request, chunk, at_s, lag_us, bytes, text_bytes, tokens, kind
     #[arg(long)]
     csv: bool,
 }
@@ -31,11 +31,14 @@ pub struct Chunks {
 /// Reads it once from front to back.
 ///
 /// # Errors
-/// When it cannot be read or is none of ours; a tear is said and is no error.
+/// When it cannot be read or is none of ours. A tear is said and is no error.
 pub fn run(args: &Chunks, talk: &Talk) -> Result<(), Error> {
     let name = args.file.display();
-    let file =
-        File::open(&args.file).map_err(|cause| Error::archive(format!("cannot open '{name}'")).because(cause))?;
+    let file = File::open(&args.file).map_err(|cause| {
+        Error::archive(format!("cannot open '{name}'"))
+            .hint("give the file chunks.sbc of a run, in an archive of a load")
+            .because(cause)
+    })?;
     let mut reader = Reader::new(BufReader::with_capacity(1 << 18, file)).map_err(|mut error| {
         error.what = format!("cannot read '{name}': {}", error.what);
         error
@@ -50,7 +53,7 @@ pub fn run(args: &Chunks, talk: &Talk) -> Result<(), Error> {
         super::print(&account(&mut reader)?)?;
     }
     if let Ending::Torn { at, why } = reader.ending() {
-        talk.warn(&format!("'{name}' is torn after byte {at}: {why}; what stands before it was read"));
+        talk.warn(&format!("'{name}' is cut off after byte {at}: {why}. The chunks before it were read"));
     }
     Ok(())
 }

@@ -16,36 +16,36 @@ use crate::host::machine::Machine;
 use crate::ingest::slug;
 use crate::model::{Finding, Level};
 use crate::plan::about;
-use crate::run::Watcher;
 use crate::run::campaign::{self, Options, Summary};
 use crate::run::experiment::Experiment;
+use crate::run::{Judge, Watcher};
 
-/// Run a suite on this machine and archive everything raw
+/// Run a suite on this machine and archive the raw data
 ///
-/// Every run is gated before, sampled and watched during, and checked after: what ran is held against what was asked. A failed run is
-/// archived as a failed run, and the campaign goes on. Killing this program at any moment loses at most the run in flight.
+/// Gates are checked before every run. Telemetry and watchdogs follow it, and afterwards what ran is compared with the suite. A failed run is
+/// archived as failed, and the campaign continues. If this program is killed, at most the current run is lost.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench init                                   write a starter suite\n  \
                         sparkbench collect suite.toml --dry-run           what would run, in which order, and how long\n  \
                         sparkbench collect suite.toml                     into archive/<campaign>\n  \
-                        sparkbench collect suite.toml --resume            go on after a stop or a crash\n  \
+                        sparkbench collect suite.toml --resume            continue after a stop or a crash\n  \
                         sparkbench collect suite.toml --only 'docker/*'   some cells now, the rest later with --resume\n\n\
                         Exit codes: 0 done, 2 the suite cannot be run as written, 3 the pre-flight refused,\n\
-                        4 a run failed or we were stopped, 5 the archive could not be written.")]
+                        4 a run failed or the campaign was stopped, 5 the archive could not be written.")]
 pub struct Collect {
-    /// Suite file
+    /// Suite file, as `sparkbench init` writes one
     #[arg(value_name = "SUITE")]
     suite: PathBuf,
     /// Folder of the archive [default: archive/NAME of the campaign]
     #[arg(long, value_name = "DIR")]
     archive: Option<PathBuf>,
-    /// Go on with an archive that was begun with this suite; begin it where there is none
+    /// Continue an archive of this suite. If there is none, start it
     #[arg(long)]
     resume: bool,
     /// Print the expanded plan with an estimate of its duration, and run nothing
     #[arg(long)]
     dry_run: bool,
-    /// Only runs whose id, or whose environment/model/workload, matches; may be given more than once
+    /// Run only cells that match: the id of a run, or environment/model/workload. May be repeated
     #[arg(long, value_name = "GLOB")]
     only: Vec<String>,
 }
@@ -64,10 +64,18 @@ pub fn run(args: &Collect, talk: &Talk) -> Result<Outcome, Error> {
     let archive = folder(args, &experiment)?;
     let options = Options { archive: archive.clone(), resume: args.resume, only: args.only.clone() };
     let host: Arc<dyn Host> = Arc::new(Machine::new()?);
-    let watcher = Speaker::new(talk, experiment.plan.runs.len());
-    let summary = campaign::collect(&experiment, &host, &watcher, &options);
+    let watcher = ProgressReporter::new(talk, experiment.plan.runs.len());
+    let summary = campaign::collect_judged(&experiment, &host, &watcher, judge(), &options);
     watcher.clear();
     report(&summary?, &archive, &args.suite, talk)
+}
+
+/// Who judges the figures at the looks of a campaign that stops when it is decided. A build without the analysis has nobody.
+fn judge() -> Option<&'static dyn Judge> {
+    #[cfg(feature = "analyse")]
+    return Some(&super::looks::Analyst);
+    #[cfg(not(feature = "analyse"))]
+    None
 }
 
 /// Where the archive goes, absolute: programs inside an environment start in other folders.
@@ -79,26 +87,34 @@ fn folder(args: &Collect, experiment: &Experiment) -> Result<PathBuf, Error> {
 
 fn report(summary: &Summary, archive: &Path, suite: &Path, talk: &Talk) -> Result<Outcome, Error> {
     summary.replaced.iter().for_each(|line| talk.detail(line));
-    let state = if summary.sealed { "complete and sealed" } else { "to be gone on with by --resume" };
+    let state = if summary.sealed { "complete and sealed" } else { "continue with --resume" };
     talk.say(&format!(
-        "{}: {} runs done, {} failed, {} left; {state}",
+        "{}: {} runs done, {} failed, {} left, {state}",
         archive.display(),
         summary.finished,
         summary.failed.len(),
         summary.left
     ));
+    if let Some(why) = &summary.ended {
+        talk.say(&format!("{why}. {} of the plan were not needed", count(summary.saved)));
+    }
     let go_on = format!("sparkbench collect {} --archive {} --resume", typed(suite), typed(archive));
     if summary.interrupted {
-        return Err(Error::new(Kind::Workload, "stopped before the end; every finished run is safe").hint(go_on));
+        return Err(Error::new(Kind::Workload, "stopped before the end, every finished run is archived").hint(go_on));
     }
     if let Some((id, why)) = summary.failed.first() {
         let more = summary.failed.len() - 1;
         let others = if more == 0 { String::new() } else { format!(" (and {more} more)") };
         return Err(Error::new(Kind::Workload, format!("run '{id}' failed: {why}{others}"))
-            .hint(format!("its logs lie in '{}'", archive.join("runs").join(id).display())));
+            .hint(format!("read its logs in '{}'", archive.join("runs").join(id).display())));
     }
     talk.say(&format!("next: sparkbench analyse {}", typed(archive)));
     Ok(Outcome::Done)
+}
+
+/// `1 run`, `2 runs`.
+fn count(runs: usize) -> String {
+    if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") }
 }
 
 /// A path as it can be typed into a shell.
@@ -109,7 +125,7 @@ fn typed(path: &Path) -> String {
 }
 
 /// Says what happens: a bar on a terminal, plain lines otherwise.
-struct Speaker<'a> {
+struct ProgressReporter<'a> {
     talk: &'a Talk,
     bar: ProgressBar,
     /// What was last said about waiting, so that a log gets a line a minute and not a line a second.
@@ -119,7 +135,7 @@ struct Speaker<'a> {
 /// Seconds between two lines about the same wait where there is no terminal.
 const WAIT_LINE_S: f64 = 60.0;
 
-impl<'a> Speaker<'a> {
+impl<'a> ProgressReporter<'a> {
     fn new(talk: &'a Talk, runs: usize) -> Self {
         Self { talk, bar: talk.progress(runs as u64, "collecting"), said: Mutex::new(None) }
     }
@@ -129,7 +145,7 @@ impl<'a> Speaker<'a> {
     }
 }
 
-impl Watcher for Speaker<'_> {
+impl Watcher for ProgressReporter<'_> {
     fn say(&self, line: &str) {
         self.bar.suspend(|| self.talk.say(line));
     }
@@ -139,9 +155,11 @@ impl Watcher for Speaker<'_> {
     }
 
     fn waiting(&self, gate: &Finding, waited_s: f64, limit_s: f64, done: bool) {
-        let limit = gate.limit.as_deref().map(|limit| format!(", limit {limit}")).unwrap_or_default();
-        let line =
-            format!("waiting for {}: {}{limit}; {waited_s:.0} s of at most {limit_s:.0} s", gate.gate, gate.reading);
+        let limit = gate.limit.as_deref().map(|limit| format!(", needs {limit}")).unwrap_or_default();
+        let line = format!(
+            "waiting for {}: {}{limit} (waited {waited_s:.0} s, gives up after {limit_s:.0} s)",
+            gate.gate, gate.reading
+        );
         if !self.bar.is_hidden() {
             self.bar.set_message(if done { "collecting".to_owned() } else { line });
             return;
@@ -153,7 +171,7 @@ impl Watcher for Speaker<'_> {
         };
         if done {
             *said = None;
-            let now = if gate.level == Level::Refused { "still refuses" } else { "holds" };
+            let now = if gate.level == Level::Refused { "still refuses" } else { "passes" };
             self.talk.say(&format!("{} {now} after {waited_s:.0} s: {}", gate.gate, gate.reading));
         } else if due {
             *said = Some((gate.gate.clone(), waited_s));

@@ -1,14 +1,18 @@
 //! `sparkbench compare`: two archives, or two environments of one, in the terminal, as Markdown, and as a gate.
 
+mod history;
 mod machine;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::history::Following;
 use super::intake::{self, Judging};
 use super::talk::Talk;
 use super::{Outcome, print};
 use crate::archive;
 use crate::error::Error;
+use crate::ingest::history::TIME_COLUMN;
 use crate::ingest::{self, Intake};
 use crate::model::{Campaign, Run};
 use crate::page::{self, escape};
@@ -16,36 +20,42 @@ use crate::verdict::badge;
 use crate::verdict::number::{count, significant};
 use crate::verdict::report::{Analysis, Comparison, Essential, VerdictKind};
 
-/// Judge one set of runs against another, and say no when it is worse
+/// Compare one set of runs with another, and exit with 1 when it is worse
 ///
-/// BASE and CANDIDATE are folders or files of any tool, or one environment of them as PATH#ENVIRONMENT. Exit code 0: every primary metric
-/// is equivalent, better, or worse by less than its margin. 1: a primary metric is worse beyond its margin. 6: a primary metric
-/// is inconclusive or not comparable. Metrics without a winner (memory, power) are shown and never gate.
+/// BASE and CANDIDATE are folders or files of any tool, or one environment of them as PATH#ENVIRONMENT. Metrics without a better direction
+/// (memory, power) are shown and never decide the exit code.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench compare data/phase1#native data/phase1#container\n  \
                         sparkbench compare results/main results/branch --markdown comment.md --junit verdicts.xml\n  \
                         sparkbench compare model-bf16.json model-fp8.json    two files of any tool, one run each\n  \
-                        sparkbench compare x/vllm x/sglang --compare-by engine")]
+                        sparkbench compare x/vllm x/sglang --compare-by engine\n  \
+                        sparkbench compare archive --against history    the newest campaign against the stable period before it\n\n\
+                        Exit codes: 0 every primary metric is equivalent, better, or worse by less than its margin,\n\
+                        1 a primary metric is worse beyond its margin, 2 usage, 5 an input could not be read,\n\
+                        6 a primary metric is inconclusive or not comparable.")]
 pub struct Compare {
-    /// What to hold against
+    /// Baseline: a folder or a file, or PATH#ENVIRONMENT
     #[arg(value_name = "BASE")]
     base: String,
-    /// What to judge
-    #[arg(value_name = "CANDIDATE")]
-    candidate: String,
+    /// Candidate to judge: a folder or a file, or PATH#ENVIRONMENT
+    #[arg(value_name = "CANDIDATE", required_unless_present = "against")]
+    candidate: Option<String>,
+    /// Compare the newest campaign of BASE with the last stable period before it. BASE may be anything that `sparkbench history` reads
+    #[arg(long, value_name = "history", value_parser = ["history"], conflicts_with_all = ["candidate", "junit", "badge", "all"])]
+    against: Option<String>,
     /// Write the verdicts as Markdown, for a comment on a pull request
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
     /// Print the verdicts as one JSON object
     #[arg(long)]
     json: bool,
-    /// Write the verdicts as JUnit XML, a test for each
+    /// Write the verdicts as JUnit XML, one test per verdict
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Write the primary verdict that speaks most against the candidate as a badge (SVG)
+    /// Write a badge (SVG) with the primary verdict that is worst for the candidate
     #[arg(long, value_name = "FILE")]
     badge: Option<PathBuf>,
-    /// Show every metric, not only the primary ones
+    /// Show every metric, not only the primary metrics
     #[arg(long)]
     all: bool,
     #[command(flatten)]
@@ -55,7 +65,7 @@ pub struct Compare {
 /// Cells of a side that an error names.
 const MOST_CELLS: usize = 3;
 
-/// First line of the Markdown; shown by nobody.
+/// First line of the Markdown. Shown by nobody.
 const MARK: &str = "<!-- sparkbench compare -->";
 
 /// One side as typed.
@@ -77,25 +87,47 @@ impl Side {
     }
 }
 
+/// Takes out what both archives define under one name and mean differently: their figures are of two metrics.
+fn apart(one: &mut Intake, other: &mut Intake, talk: &Talk) {
+    let mut differ = BTreeSet::new();
+    let theirs: Vec<_> = other.campaigns.iter().flat_map(|campaign| &campaign.metrics).collect();
+    for (name, custom) in one.campaigns.iter().flat_map(|campaign| &campaign.metrics) {
+        if theirs.iter().any(|(known, theirs)| *known == name && !theirs.same_as(custom)) {
+            differ.insert(name.clone());
+        }
+    }
+    for name in &differ {
+        talk.warn(&format!("'{name}' is defined differently in the two arms and is not compared"));
+    }
+    for intake in [one, other] {
+        intake.runs.iter_mut().for_each(|run| run.readings.retain(|reading| !differ.contains(&reading.metric)));
+        intake.campaigns.iter_mut().for_each(|campaign| campaign.metrics.retain(|name, _| !differ.contains(name)));
+    }
+}
+
 /// Reads both sides, judges, prints, decides.
 pub fn run(args: &Compare, talk: &Talk) -> Result<Outcome, Error> {
-    let (base, candidate) = (Side::parse(&args.base), Side::parse(&args.candidate));
+    let Some(candidate) = &args.candidate else { return against_history(args, talk) };
+    let (base, candidate) = (Side::parse(&args.base), Side::parse(candidate));
     let mut runs = intake::runs_of(std::slice::from_ref(&base.path), &args.judging, talk)?;
     let names = if base.path == candidate.path {
         let names = (needed(&base, &runs.runs)?, needed(&candidate, &runs.runs)?);
         if names.0 == names.1 {
-            return Err(Error::usage(format!("'{}' is on both sides", args.base))
+            return Err(Error::usage(format!("'{}' is both BASE and CANDIDATE", args.base))
                 .hint("name another archive, or another environment of this one"));
         }
         runs.runs.retain(|run| run.environment == names.0 || run.environment == names.1);
         names
     } else {
         let mut other = intake::runs_of(std::slice::from_ref(&candidate.path), &args.judging, talk)?;
+        apart(&mut runs, &mut other, talk);
         let names = named(&args.judging, (&base, &runs.runs), (&candidate, &other.runs))?;
         relabel(&mut runs.runs, &base, &names.0)?;
         relabel(&mut other.runs, &candidate, &names.1)?;
-        // Ids may repeat between two archives; the side tells them apart.
+        // Ids may repeat between two archives. The side tells them apart.
         other.runs.iter_mut().for_each(|run| run.id = format!("{}.{}", names.1, run.id));
+        // Runs of two campaigns make no block of one: what either looked at says nothing of both together.
+        runs.campaigns.iter_mut().for_each(|campaign| campaign.design = None);
         runs.runs.append(&mut other.runs);
         runs.inputs.append(&mut other.inputs);
         runs.facts.extend(other.facts);
@@ -121,10 +153,12 @@ pub fn run(args: &Compare, talk: &Talk) -> Result<Outcome, Error> {
             format!("{}{more}", cells.join(", "))
         };
         return Err(Error::archive(format!("'{}' and '{}' have no model and workload in common", names.0, names.1))
-            .detail(format!("'{}' has {}; '{}' has {}", names.0, cells(&names.0), names.1, cells(&names.1)))
+            .detail(format!("'{}' has {}, and '{}' has {}", names.0, cells(&names.0), names.1, cells(&names.1)))
             .hint(match label {
-                Some(label) => format!("to compare them all the same, add --compare-by {label}"),
-                None => "compare runs of the same model and workload, or label them alike with --labels".to_owned(),
+                Some(label) => format!("add --compare-by {label} to compare them anyway"),
+                None => {
+                    "compare runs of the same model and workload, or give them the same labels with --labels".to_owned()
+                }
             }));
     }
     let decision = gate(&shown);
@@ -145,6 +179,23 @@ pub fn run(args: &Compare, talk: &Talk) -> Result<Outcome, Error> {
         archive::write_atomic(file, page::badge(&said).as_bytes())?;
     }
     Ok(decision)
+}
+
+/// The newest campaign against the last stable stretch.
+fn against_history(args: &Compare, talk: &Talk) -> Result<Outcome, Error> {
+    let asked = Following {
+        margins: args.judging.margins.clone(),
+        metrics: Vec::new(),
+        time_column: TIME_COLUMN.to_owned(),
+        labels: args.judging.labels.clone(),
+        seed: args.judging.seed,
+    };
+    let judged = history::judge(&[PathBuf::from(&args.base)], &asked, talk)?;
+    print(&if args.json { judged.json()? } else { judged.text() })?;
+    if let Some(file) = &args.markdown {
+        archive::write_atomic(file, judged.markdown().as_bytes())?;
+    }
+    Ok(judged.decision())
 }
 
 /// Names of the two sides: what they are asked for by, the values of the label that is compared, or the names of their folders.
@@ -195,8 +246,8 @@ fn needed(side: &Side, runs: &[Run]) -> Result<String, Error> {
     let ask = |what: String| {
         let example = known.first().copied().unwrap_or("native");
         Err(Error::usage(what)
-            .detail(format!("environments there: {}", known.join(", ")))
-            .hint(format!("name one, as {}#{example}", side.path.display())))
+            .detail(format!("its environments are: {}", known.join(", ")))
+            .hint(format!("name one, such as {}#{example}", side.path.display())))
     };
     match &side.environment {
         Some(name) if known.contains(&name.as_str()) => Ok(name.clone()),
@@ -223,7 +274,7 @@ fn relabel(runs: &mut Vec<Run>, side: &Side, name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Both sides become one campaign; the words of the first that has any are kept.
+/// Both sides become one campaign. The words of the first that has any are kept.
 fn one_campaign(campaigns: &mut Vec<Campaign>, runs: &mut [Run]) {
     campaigns.truncate(1);
     if let Some(campaign) = campaigns.first() {
@@ -281,7 +332,7 @@ fn terminal(shown: &[&Comparison], decision: Outcome, talk: &Talk) -> String {
         text.push_str(&format!("{first}\n"));
     }
     if caveats > 0 && !talk.is_verbose() {
-        text.push_str(&format!("{} and caveats: -v shows them\n", count(caveats, "reason")));
+        text.push_str(&format!("{} and caveats, shown with -v\n", count(caveats, "reason")));
     }
     let open = shown.iter().filter(|c| c.primary && is_open(c)).count();
     let primary = shown.iter().filter(|c| c.primary).count();

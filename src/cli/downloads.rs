@@ -26,7 +26,7 @@ fn late(judged: &Judged, elsewhere: &[(&str, Vec<String>)]) -> Result<Vec<Arc<Sh
     Ok(files.map(Sheet::new).to_vec())
 }
 
-/// Every file; those of [`LATE`] that were `kept` are taken as they are.
+/// Every file. Those of [`LATE`] that were `kept` are taken as they are.
 pub fn files(judged: &Judged, paths: &[PathBuf], kept: Option<&[Arc<Sheet>]>) -> Result<Vec<Arc<Sheet>>, Error> {
     let analysis = &judged.analysis;
     // Each is one long table, written by one thread.

@@ -10,9 +10,9 @@ use anstyle::{AnsiColor, Style};
 use super::talk::wrap;
 use crate::model::{Finding, Level};
 
-/// Narrowest column of a reading; below it every part gets a line of its own.
+/// Narrowest column of a reading. Below it every part gets a line of its own.
 const READING_MIN: usize = 24;
-/// Widest column of a limit; longer ones wrap.
+/// Widest column of a limit. Longer ones wrap.
 const LIMIT_MAX: usize = 30;
 /// Blanks between columns.
 const GAP: usize = 2;
@@ -85,7 +85,7 @@ fn paint(text: &str, style: &Style) -> String {
     }
 }
 
-/// Widths of the columns; `reading` is 0 where there is no room for columns.
+/// Widths of the columns. `reading` is 0 where there is no room for columns.
 struct Columns {
     gate: usize,
     level: usize,
@@ -141,7 +141,7 @@ impl Columns {
     }
 }
 
-/// Characters of a text; all of ours are one column wide but for names of foreign processes.
+/// Characters of a text. All of ours are one column wide but for names of foreign processes.
 fn length(text: &str) -> usize {
     text.chars().count()
 }
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_reading_without_a_limit_is_not_called_absent() {
-        let swap = Finding::not_available("swap", "0.50 GiB in use; no limit is set").value(0.5, "GiB");
+        let swap = Finding::not_available("swap", "0.50 GiB in use, no limit is set").value(0.5, "GiB");
         let none = Finding::not_available("huge-pages", "the kernel has none");
         let text = draw(&[("machine".to_owned(), vec![swap, none])], 80, false);
         assert!(text.contains("swap        no limit       0.50 GiB"), "{text}");

@@ -11,18 +11,19 @@ use super::print;
 use super::talk::Talk;
 use crate::error::Error;
 use crate::ingest::{About, FORMATS, KINDS};
-use crate::model::{Definition, Likeness, definition};
+use crate::model::{Definition, DefinitionMatch, definition};
 
-/// List every format that is read, a line each; with a word, how it is recognised and what is taken
+/// List every file format that sparkbench reads
 ///
-/// Files are recognised by what they hold, never by their name alone.
+/// One line per format. With a WORD, the list says how each matching format is recognised and what is read from it. Files are recognised by
+/// their content, never by their name alone.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench formats\n  sparkbench formats vllm\n  sparkbench formats --json")]
 pub struct Formats {
-    /// Everything about the formats whose name or tool holds this word; with --verbose about all
+    /// Word in the name or the tool of a format: its details are printed. --verbose prints those of all formats
     #[arg(value_name = "WORD")]
     word: Option<String>,
-    /// JSON instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }
@@ -40,7 +41,8 @@ pub fn run(args: &Formats, talk: &Talk) -> Result<(), Error> {
         .filter(|(name, _, about)| format!("{name} {}", about.tool).to_lowercase().contains(&word))
         .collect();
     if all.is_empty() {
-        return Err(Error::usage(format!("no format holds the word '{word}'")).hint("`sparkbench formats` lists all"));
+        return Err(Error::usage(format!("no format has the word '{word}' in its name or tool"))
+            .hint("list all formats with: sparkbench formats"));
     }
     if args.json {
         let list: Vec<Value> = all
@@ -58,7 +60,10 @@ pub fn run(args: &Formats, talk: &Talk) -> Result<(), Error> {
         for (name, _, about) in &all {
             let _ = writeln!(out, "{name:wide$}  {}", about.tool);
         }
-        talk.say(&format!("{} formats; details with a word of one of them, e.g. sparkbench formats vllm", all.len()));
+        talk.say(&format!(
+            "{} formats. Details of one: sparkbench formats WORD, e.g. sparkbench formats vllm",
+            all.len()
+        ));
         return print(&out);
     }
     for (name, kind, about) in all {
@@ -86,9 +91,9 @@ fn definitions(name: &str) -> Vec<Definition> {
 
 fn against(definition: &Definition) -> String {
     match definition.likeness {
-        Likeness::Same => "as ours".to_owned(),
-        Likeness::Like(how) => format!("like ours; {how}"),
-        Likeness::Other => "not comparable with ours".to_owned(),
+        DefinitionMatch::Same => "as ours".to_owned(),
+        DefinitionMatch::Like(how) => format!("like ours, {how}"),
+        DefinitionMatch::Other => "not comparable with ours".to_owned(),
     }
 }
 

@@ -15,8 +15,8 @@ use crate::host::Host;
 use crate::host::cuda::{self, Facts, Precision};
 use crate::host::gpu::{self, Gpu};
 use crate::host::machine::Machine;
-use crate::workload::gpu_probe::wish::{ITERATIONS, MOST_ITERATIONS, MOST_SIZE};
-use crate::workload::gpu_probe::{Around, Report, Wish, probe};
+use crate::workload::gpu_probe::plan::{ITERATIONS, MOST_ITERATIONS, MOST_SIZE};
+use crate::workload::gpu_probe::{ProbeContext, ProbePlan, Report, probe};
 
 /// Variables of these names, or beginning so, change what CUDA or cuBLAS do, and are archived with the figures.
 const VARIABLES: &[&str] = &[
@@ -33,52 +33,52 @@ const MOST_GPUS: u32 = 64;
 
 /// Measure how fast this GPU multiplies matrices and reads its memory
 ///
-/// The driver and cuBLAS are loaded while running. FP32 at 10,000 x 10,000, FP16 and BF16 from 2,048 to 16,384, a copy and two ways to read.
-/// Every result is checked against known answers. Exit code 3: no CUDA driver, no cuBLAS or no GPU. 4: a part failed.
+/// Multiplies FP32 matrices of 10,000 x 10,000, and FP16 and BF16 matrices from 2,048 to 16,384. Then it copies memory and reads it in two
+/// ways. Every result is checked against known answers. The CUDA driver and cuBLAS are loaded at run time.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  sparkbench gpu-probe                        everything, about 20 seconds on a DGX Spark\n  \
                         sparkbench gpu-probe --quick                a stuck clock or a healthy GPU, in seconds\n  \
-                        sparkbench gpu-probe --precisions bf16 --sizes 8192 --json probe.json"
+                        sparkbench gpu-probe --precisions bf16 --sizes 8192 --json probe.json\n\n\
+                        Exit codes: 0 measured, 2 usage, 3 no CUDA driver, no cuBLAS or no GPU, 4 a part failed."
 )]
 pub struct GpuProbe {
-    /// One BF16 product and one read, a second or two of work
+    /// Measure one BF16 product and one read, in one or two seconds
     #[arg(long, conflicts_with_all = ["sizes", "precisions", "iterations", "headline"])]
     quick: bool,
-    /// Which GPU, as CUDA counts
+    /// Number of the GPU, as CUDA counts
     #[arg(long, value_name = "N", default_value_t = 0)]
     device: u32,
-    /// Write the figures as JSON; `-` is standard output, and then no table is printed
+    /// Write the figures as JSON. `-` is standard output, without the table
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Sides of the matrices, for every precision [default: 10000 for fp32 and tf32; 2048,4096,8192,16384 for fp16 and bf16]
+    /// Sides of the matrices, for every precision [default: 10000 for fp32 and tf32, 2048,4096,8192,16384 for fp16 and bf16]
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     sizes: Vec<usize>,
     /// Number formats: fp32, tf32, fp16, bf16
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "fp32,fp16,bf16")]
     precisions: Vec<String>,
-    /// Timed intervals of each part
+    /// Number of timed intervals of each part
     #[arg(long, value_name = "N", default_value_t = ITERATIONS)]
     iterations: u32,
-    /// Number format whose largest product is `gemm_tflops`
+    /// Number format that `gemm_tflops` is measured with, at its largest size
     #[arg(long, value_name = "NAME", default_value = "bf16")]
     headline: String,
 }
 
 impl GpuProbe {
-    fn wish(&self) -> Result<Wish, Error> {
+    fn plan(&self) -> Result<ProbePlan, Error> {
         if self.quick {
-            return Ok(Wish::quick());
+            return Ok(ProbePlan::quick());
         }
         let precisions = self.precisions.iter().map(|name| precision(name)).collect::<Result<Vec<_>, _>>()?;
         if let Some(size) = self.sizes.iter().find(|size| !(1..=MOST_SIZE).contains(*size)) {
-            return Err(
-                Error::usage(format!("--sizes {size} is no side of a matrix")).hint(format!("give 1 to {MOST_SIZE}"))
-            );
+            return Err(Error::usage(format!("--sizes {size} is not a valid side of a matrix"))
+                .hint(format!("give 1 to {MOST_SIZE}")));
         }
         if !(1..=MOST_ITERATIONS).contains(&self.iterations) {
-            return Err(Error::usage(format!("--iterations {} makes no probe", self.iterations))
-                .hint(format!("give 1 to {MOST_ITERATIONS}; {ITERATIONS} is the default")));
+            return Err(Error::usage(format!("--iterations {} is out of range", self.iterations))
+                .hint(format!("give 1 to {MOST_ITERATIONS} (default {ITERATIONS})")));
         }
         // Without a product in it the headline stands for nothing that was asked for.
         let headline = precision(&self.headline)?;
@@ -88,32 +88,32 @@ impl GpuProbe {
             precisions.last().copied().unwrap_or(headline)
         } else {
             return Err(Error::usage(format!("--headline {} is not among --precisions", self.headline))
-                .hint("add it there, or name one that is"));
+                .hint("add it to --precisions, or name one of them"));
         };
-        Ok(Wish::full(&precisions, &self.sizes, self.iterations, headline))
+        Ok(ProbePlan::full(&precisions, &self.sizes, self.iterations, headline))
     }
 }
 
 fn precision(name: &str) -> Result<Precision, Error> {
     Precision::find(name.trim()).ok_or_else(|| {
         let known: Vec<&str> = Precision::ALL.iter().map(|precision| precision.name()).collect();
-        Error::usage(format!("\"{name}\" is no number format")).hint(format!("known: {}", known.join(", ")))
+        Error::usage(format!("\"{name}\" is not a known number format")).hint(format!("known: {}", known.join(", ")))
     })
 }
 
 /// Opens the GPU, measures, prints.
 pub fn run(args: &GpuProbe, talk: &Talk) -> Result<Outcome, Error> {
-    let wish = args.wish()?;
+    let plan = args.plan()?;
     let mut device = cuda::open(args.device)?;
     let host: Arc<dyn Host> = Arc::new(Machine::new()?);
     let (mut gpu, no_sample) = readings(&host, device.facts());
-    let mut around = Around {
+    let mut around = ProbeContext {
         sample: &mut || gpu.as_mut().and_then(|gpu| gpu.sample().ok()),
         available: &memory_available,
         stop: &|| host.interrupted(),
         news: &|name| talk.say(&format!("{name} ...")),
     };
-    let mut report = probe(device.as_mut(), &wish, &mut around);
+    let mut report = probe(device.as_mut(), &plan, &mut around);
     report.variables = variables();
     report.no_sample = no_sample;
     show(args.json.as_deref(), &report)?;
@@ -121,7 +121,7 @@ pub fn run(args: &GpuProbe, talk: &Talk) -> Result<Outcome, Error> {
         faults if faults.is_empty() => Ok(Outcome::Done),
         faults => Err(Error::new(Kind::Workload, "the probe failed")
             .detail(faults.join("; "))
-            .hint("look at the kernel log for Xid and NVRM lines, and at what else uses the GPU")),
+            .hint("check the kernel log for Xid and NVRM lines, and check what else uses the GPU")),
     }
 }
 
@@ -139,7 +139,7 @@ fn readings(host: &Arc<dyn Host>, facts: &Facts) -> (Option<Box<dyn Gpu>>, Optio
     // CUDA_VISIBLE_DEVICES and CUDA's own order make its numbers differ from the driver's.
     let count = gpu.identity().count.unwrap_or(0).min(MOST_GPUS);
     let found = (0..count).filter_map(|index| open(index).gpu).find(|gpu| same(gpu.as_ref()));
-    let why = found.is_none().then(|| "no GPU of the driver has the UUID of the one that CUDA opened".to_owned());
+    let why = found.is_none().then(|| "the driver lists no GPU with the UUID of the one that CUDA opened".to_owned());
     (found, why)
 }
 
@@ -180,7 +180,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::workload::gpu_probe::wish::Part;
+    use crate::workload::gpu_probe::plan::Part;
 
     #[derive(Parser)]
     struct Line {
@@ -188,35 +188,35 @@ mod tests {
         probe: GpuProbe,
     }
 
-    fn wish(line: &str) -> Result<Wish, Error> {
-        Line::try_parse_from(std::iter::once("x").chain(line.split_whitespace())).unwrap().probe.wish()
+    fn plan(line: &str) -> Result<ProbePlan, Error> {
+        Line::try_parse_from(std::iter::once("x").chain(line.split_whitespace())).unwrap().probe.plan()
     }
 
     #[test]
     fn without_options_the_studys_sanity_check_and_the_half_precisions_are_measured() {
-        let wish = wish("").unwrap();
-        assert_eq!((wish.iterations, wish.headline, wish.quick), (10, Precision::Bf16, false));
-        assert_eq!(wish.parts.len(), 1 + 4 + 4 + 3);
+        let plan = plan("").unwrap();
+        assert_eq!((plan.iterations, plan.headline, plan.quick), (10, Precision::Bf16, false));
+        assert_eq!(plan.parts.len(), 1 + 4 + 4 + 3);
     }
 
     #[test]
     fn sizes_hold_for_every_precision_and_the_headline_is_one_that_is_measured() {
-        let some = wish("--precisions fp32,tf32 --sizes 64,128 --iterations 3").unwrap();
+        let some = plan("--precisions fp32,tf32 --sizes 64,128 --iterations 3").unwrap();
         assert_eq!(some.parts[1], Part::Gemm { precision: Precision::Fp32, n: 128 });
         assert_eq!((some.parts.len(), some.headline), (4 + 3, Precision::Tf32));
-        assert_eq!(wish("--headline fp32").unwrap().headline, Precision::Fp32);
+        assert_eq!(plan("--headline fp32").unwrap().headline, Precision::Fp32);
     }
 
     #[test]
     fn what_makes_no_sense_is_said_with_what_would() {
         for (line, words) in [
-            ("--precisions fp8", "no number format"),
+            ("--precisions fp8", "not a known number format"),
             ("--sizes 0", "--sizes 0"),
             ("--sizes 1000000", "--sizes 1000000"),
             ("--iterations 0", "--iterations 0"),
             ("--headline tf32", "not among"),
         ] {
-            let error = wish(line).unwrap_err();
+            let error = plan(line).unwrap_err();
             assert!(error.what.contains(words) && error.hint.is_some() && error.kind == Kind::Usage, "{line}: {error}");
         }
     }
@@ -231,15 +231,22 @@ mod tests {
     #[test]
     fn the_options_are_those_that_the_workload_gives() {
         use crate::plan::{Faults, Model, Settings};
-        use crate::workload::{Cell, Kind as _, gpu_probe};
+        use crate::workload::{Cell, Kind as _, Placement, gpu_probe};
         let (model, program) = (Model::default(), Path::new("/w/sparkbench"));
         for text in ["", "quick = true", "precisions = [\"tf32\"]\nsizes = [64]"] {
             let table = toml::de::DeTable::parse(text).unwrap();
             let settings = Settings::from_toml("workloads.probe", 1, table.get_ref(), text);
             let mut faults = Faults::default();
             let workload = gpu_probe::GpuProbe.read(&mut settings.reader(&mut faults), Path::new(".")).unwrap();
-            let cell =
-                Cell { model: &model, probed: None, prepared: &[], repeat: 1, seed: 1, own_program: Some(program) };
+            let cell = Cell {
+                model: &model,
+                probed: None,
+                prepared: &[],
+                repeat: 1,
+                seed: 1,
+                own_program: Some(program),
+                placement: Placement::ALONE,
+            };
             let argv = workload.measure(&cell, Path::new("/w")).unwrap().argv;
             assert!(Line::try_parse_from(&argv[1..]).is_ok(), "{argv:?}");
         }

@@ -13,24 +13,24 @@ use crate::plan::starter;
 
 /// Write a commented starter suite, and a GitHub Pages workflow that publishes its results
 ///
-/// The suite compares Docker with the machine itself and runs once the path of a model is filled in. It explains every key. Files that are
-/// there already are left alone, unless --force is given.
+/// The suite compares Docker with the machine itself and explains every key. It needs the path of a model before it runs. Existing files
+/// are kept unless --force is given.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  sparkbench init                        suite.toml and .github/workflows/pages.yml, here\n  \
                         sparkbench init --stdout > mine.toml   the suite alone"
 )]
 pub struct Init {
-    /// Folder to write into; it is made where it is not there
+    /// Folder to write into. It is made if it does not exist
     #[arg(value_name = "DIR", default_value = ".")]
     folder: PathBuf,
-    /// Replace files that are there already
+    /// Replace existing files
     #[arg(long)]
     force: bool,
     /// Print the suite and write nothing
     #[arg(long, conflicts_with = "force")]
     stdout: bool,
-    /// Where the workflow installs sparkbench from: a Git address, or a packed release (.tar.gz) at an address or in the repository
+    /// Source that the workflow installs sparkbench from: a Git address, or a packed release (.tar.gz) at an address or in the repository
     #[arg(long, value_name = "SOURCE", default_value = env!("SPARKBENCH_SOURCE"), hide_default_value = env!("SPARKBENCH_SOURCE").is_empty())]
     source: String,
 }
@@ -62,8 +62,8 @@ pub fn run(args: &Init, talk: &Talk) -> Result<Outcome, Error> {
         .collect();
     if !there.is_empty() && !args.force {
         let verb = if there.len() == 1 { "is" } else { "are" };
-        return Err(Error::usage(format!("{} {verb} there already; nothing was written", there.join(" and ")))
-            .hint("name another folder, replace with --force, or print the suite with --stdout"));
+        return Err(Error::usage(format!("{} {verb} already there, nothing was written", there.join(" and ")))
+            .hint("name another folder, replace files with --force, or print the suite with --stdout"));
     }
     for (path, text) in &files {
         write_atomic(path, text.as_bytes())?;
@@ -71,7 +71,7 @@ pub fn run(args: &Init, talk: &Talk) -> Result<Outcome, Error> {
     }
     if args.source.is_empty() {
         talk.say(&format!(
-            "write into {WORKFLOW}, at SPARKBENCH, where to install the program from (or give --source)"
+            "next: in {WORKFLOW}, set SPARKBENCH to the source to install from (or run init again with --source)"
         ));
     }
     talk.say("next: fill in the path of a model in suite.toml, then: sparkbench collect suite.toml --dry-run");

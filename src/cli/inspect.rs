@@ -1,4 +1,4 @@
-//! `sparkbench inspect`: what is read in one file, from where, and what is not understood; of a folder, a line each file.
+//! `sparkbench inspect`: what is read in one file, from where, and what is not understood. Of a folder, a line each file.
 //!
 //! In:  files and folders.  Out: a text for people, or JSON that golden files rest on.
 //! Not here: reading (see `ingest`), judging.
@@ -14,26 +14,25 @@ use serde_json::{Map, Value, json};
 use super::talk::Talk;
 use super::{Outcome, print};
 use crate::error::Error;
-use crate::ingest::{self, List, Look, Piece, Record};
-use crate::model::{Extra, Origin, Setup};
+use crate::ingest::{self, List, Look, PartialRun, Record};
+use crate::model::{CustomMetric, Extra, Origin, Setup};
 
-/// Values of a list that are shown; the rest is counted.
+/// Values of a list that are shown. The rest is counted.
 const SHOWN: usize = 4;
 
-/// Show what is read in a file, from where, and what is not understood; of a folder, a line each file
+/// Show what sparkbench reads in a file, from where, and what it does not understand
 ///
-/// For a file, every figure stands with the line or the JSON pointer it was taken from and the name of the rule that took it. For a
-/// folder, each file stands with its format, tool, model and number of runs, and with what was joined to what and why. Nothing is
-/// judged and nothing is written.
+/// For a file, each figure is listed with its line or JSON pointer and the name of the rule that read it. For a folder, each file is listed
+/// with its format, tool, model and number of runs, and with the files it was joined to. Nothing is judged and nothing is written.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench inspect results/bench.json\n  sparkbench inspect results/\n  \
                         sparkbench inspect --json server.log\n\n\
-                        Exit codes: 0 read, 5 a file is of no known format or cannot be read, or a folder holds no file.")]
+                        Exit codes: 0 read, 2 usage, 5 a file has no known format or cannot be read, or a folder is empty.")]
 pub struct Inspect {
     /// Files of any format that `sparkbench formats` lists, or folders of them
     #[arg(required = true, value_name = "PATH")]
     files: Vec<PathBuf>,
-    /// JSON instead of text: one object for each path
+    /// Print JSON instead of text: one object per path
     #[arg(long)]
     json: bool,
 }
@@ -76,9 +75,13 @@ fn document(path: &str, look: &Look) -> Value {
     let Ok(parsed) = &look.outcome else { return Value::Null };
     for record in &parsed.records {
         match record {
-            Record::Piece(piece) => runs.push(run_of(piece)),
+            Record::Run(partial) => runs.push(run_of(partial)),
             Record::Campaign(campaign) => other.push(format!("campaign {}", campaign.name)),
             Record::Labels(_) => other.push("labels".to_owned()),
+            Record::Metrics(definitions) => {
+                let one = |(name, custom): (&String, &CustomMetric)| format!("metric {name}: {}", custom.definition());
+                other.extend(definitions.iter().map(one));
+            }
             Record::Facts(facts) => {
                 other.push(format!(
                     "facts of {} machines and {} models, {} prices, {} published figures",
@@ -119,43 +122,43 @@ fn document(path: &str, look: &Look) -> Value {
     Value::Object(root)
 }
 
-fn run_of(piece: &Piece) -> Value {
+fn run_of(partial: &PartialRun) -> Value {
     let mut run = Map::new();
-    run.insert("standing".into(), json!(piece.standing));
+    run.insert("standing".into(), json!(partial.join_role));
     for (name, text) in [
-        ("id", &piece.id),
-        ("campaign", &piece.campaign),
-        ("environment", &piece.environment),
-        ("model", &piece.model),
-        ("workload", &piece.workload),
-        ("part", &piece.part),
-        ("fingerprint", &piece.fingerprint),
+        ("id", &partial.id),
+        ("campaign", &partial.campaign),
+        ("environment", &partial.environment),
+        ("model", &partial.model),
+        ("workload", &partial.workload),
+        ("part", &partial.part),
+        ("fingerprint", &partial.fingerprint),
     ] {
         if let Some(text) = text {
             run.insert(name.into(), json!(text));
         }
     }
-    if let Some(repeat) = piece.repeat {
+    if let Some(repeat) = partial.repeat {
         run.insert("repeat".into(), json!(repeat));
     }
-    for (name, at) in [("started_utc", piece.started), ("ended_utc", piece.ended)] {
+    for (name, at) in [("started_utc", partial.started), ("ended_utc", partial.ended)] {
         if let Some(at) = at {
             run.insert(name.into(), json!(at));
         }
     }
-    if let Some(status) = &piece.status {
+    if let Some(status) = &partial.status {
         run.insert("status".into(), json!(status));
     }
-    let setup = setup_of(&piece.setup);
+    let setup = setup_of(&partial.setup);
     if !setup.is_empty() {
         run.insert("setup".into(), Value::Object(setup));
     }
-    let metrics: Vec<Value> = piece
+    let metrics: Vec<Value> = partial
         .readings
         .iter()
         .map(|reading| placed(json!({"metric": reading.metric, "value": number(reading.value)}), &reading.origin))
         .collect();
-    let series: Vec<Value> = piece
+    let series: Vec<Value> = partial
         .series
         .iter()
         .map(|series| {
@@ -163,18 +166,18 @@ fn run_of(piece: &Piece) -> Value {
             placed(json!({"metric": series.metric, "n": series.values.len(), "first": first}), &series.origin)
         })
         .collect();
-    let extras: Vec<Value> = piece.extras.iter().map(extra_of).collect();
+    let extras: Vec<Value> = partial.extras.iter().map(extra_of).collect();
     for (name, list) in [("metrics", metrics), ("series", series), ("extras", extras)] {
         if !list.is_empty() {
             run.insert(name.into(), Value::Array(list));
         }
     }
-    if let (Some(first), Some(last)) = (piece.telemetry.first(), piece.telemetry.last()) {
+    if let (Some(first), Some(last)) = (partial.telemetry.first(), partial.telemetry.last()) {
         // Seconds elapsed have no date.
         let span = if first.at.is_relative() {
-            json!({"samples": piece.telemetry.len(), "from_s": first.at.0 as f64 / 1000.0, "to_s": last.at.0 as f64 / 1000.0, "first": first})
+            json!({"samples": partial.telemetry.len(), "from_s": first.at.0 as f64 / 1000.0, "to_s": last.at.0 as f64 / 1000.0, "first": first})
         } else {
-            json!({"samples": piece.telemetry.len(), "from_utc": first.at, "to_utc": last.at, "first": first})
+            json!({"samples": partial.telemetry.len(), "from_utc": first.at, "to_utc": last.at, "first": first})
         };
         run.insert("telemetry".into(), span);
     }
@@ -264,8 +267,9 @@ fn text(document: &Value) -> String {
                     .filter_map(|(before, name)| Some(format!("{before}{}", word(entry.get(*name)?))))
                     .collect();
                 let unit = entry.get("unit").map_or_else(String::new, |unit| format!(" {}", word(unit)));
-                let why =
-                    entry.get("why_no_metric").map_or_else(String::new, |why| format!("; no metric: {}", word(why)));
+                let why = entry
+                    .get("why_no_metric")
+                    .map_or_else(String::new, |why| format!(". Not read as metrics: {}", word(why)));
                 let _ = writeln!(
                     out,
                     "    {:<32} {value}{unit}   ({}, {}{why})",
@@ -285,8 +289,13 @@ fn text(document: &Value) -> String {
     }
     for list in document["lists"].as_array().into_iter().flatten() {
         let part = list.get("part").map_or_else(String::new, |part| format!("{}: ", word(part)));
-        let _ =
-            writeln!(out, "  list, no metric: {part}{}   {} values, {}", word(&list["name"]), list["n"], list["first"]);
+        let _ = writeln!(
+            out,
+            "  list, not a metric: {part}{}   {} values, {}",
+            word(&list["name"]),
+            list["n"],
+            list["first"]
+        );
     }
     for (key, title) in
         [("also", "also"), ("notes", "note"), ("left_out", "left out"), ("not_understood", "not understood")]

@@ -32,29 +32,32 @@ pub const SEED: u64 = 42;
 /// Options shared by the verbs that judge.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Judging {
-    /// Environment that the others are held against [default: the campaign's, else `native`, else the first by name]
+    /// Environment that the others are compared with [default: the campaign's, else `native`, else the first by name]
     #[arg(long, value_name = "ENV")]
     pub baseline: Option<String>,
-    /// Equivalence margin of a metric in per cent of the baseline; may be given several times
+    /// Equivalence margin of a metric, in per cent of the baseline. May be repeated
     #[arg(long = "margin", value_name = "METRIC=PCT")]
     pub margins: Vec<String>,
-    /// Two-sided level of every interval
+    /// Confidence level of every interval, two-sided, above 0.5 and below 1
     #[arg(long, value_name = "LEVEL", default_value_t = CONFIDENCE)]
     pub confidence: f64,
-    /// Draws of each bootstrap
+    /// Number of draws of each bootstrap
     #[arg(long, value_name = "N", default_value_t = RESAMPLES)]
     pub resamples: usize,
-    /// Seed of every random draw; the same seed gives the same bytes
+    /// Seed of every random draw. The same seed gives the same bytes
     #[arg(long, value_name = "SEED", default_value_t = SEED)]
     pub seed: u64,
-    /// What files lack (environment, model, workload), by glob
+    /// File with labels that files lack (environment, model, workload), by glob
     #[arg(long, value_name = "FILE")]
     pub labels: Option<PathBuf>,
-    /// What is compared in place of environments: engine, model, quantisation, tool, engine_version, kv_dtype, parallel, prefix_cache or
-    /// speculative. Whatever follows from it may differ too
+    /// File with definitions of metrics for every campaign, in addition to its own
+    #[arg(long, value_name = "FILE")]
+    pub metrics: Option<PathBuf>,
+    /// Label to compare by instead of environment: engine, model, quantisation, tool, engine_version, kv_dtype, parallel, prefix_cache or
+    /// speculative. Settings that follow from it may differ too
     #[arg(long, value_name = "LABEL", value_parser = compared)]
     pub compare_by: Option<String>,
-    /// Compare folders: the first folder in which the paths of the files differ is the arm, whatever its name
+    /// Compare folders. The first folder in which the paths of the files differ names the arm
     #[arg(long)]
     pub arms_by_folder: bool,
 }
@@ -68,11 +71,28 @@ fn compared(text: &str) -> Result<String, String> {
     Err(format!("expected one of {}", Campaign::LABELS.join(", ")))
 }
 
+impl Default for Judging {
+    fn default() -> Self {
+        Self {
+            baseline: None,
+            margins: Vec::new(),
+            confidence: CONFIDENCE,
+            resamples: RESAMPLES,
+            seed: SEED,
+            labels: None,
+            metrics: None,
+            compare_by: None,
+            arms_by_folder: false,
+        }
+    }
+}
+
 impl Judging {
     /// What the person who asks adds to the files.
     pub fn reading(&self) -> ingest::Options {
         ingest::Options {
             labels: self.labels.clone(),
+            metrics: self.metrics.clone(),
             compare_by: self.compare_by.clone(),
             arms_by_folder: self.arms_by_folder,
         }
@@ -84,16 +104,16 @@ impl Judging {
     /// A level outside (0, 1), too few draws, a margin that names no metric or no positive number.
     pub fn settings(&self) -> Result<Settings, Error> {
         if !(self.confidence > 0.5 && self.confidence < 1.0) {
-            return Err(Error::usage(format!("--confidence {} is no level", self.confidence))
+            return Err(Error::usage(format!("--confidence {} is not a valid level", self.confidence))
                 .hint("give a number above 0.5 and below 1, such as 0.95"));
         }
         if self.resamples < LEAST_RESAMPLES {
             return Err(Error::usage(format!("--resamples {} is too few", self.resamples))
-                .hint(format!("give at least {LEAST_RESAMPLES}; 10000 is the default")));
+                .hint(format!("give at least {LEAST_RESAMPLES} (default 10000)")));
         }
         if self.resamples > MOST_RESAMPLES {
             return Err(Error::usage(format!("--resamples {} is too many", self.resamples))
-                .hint(format!("give at most {MOST_RESAMPLES}; 10000 is the default")));
+                .hint(format!("give at most {MOST_RESAMPLES} (default 10000)")));
         }
         let mut margins_pct = BTreeMap::new();
         for margin in &self.margins {
@@ -112,15 +132,16 @@ impl Judging {
 
 fn parse_margin(text: &str) -> Result<(String, f64), Error> {
     let wrong = |why: String| {
-        Err(Error::usage(format!("--margin {text}: {why}")).hint("write it as METRIC=PCT, such as ttft_ms=5"))
+        Err(Error::usage(format!("--margin {text}: {why}"))
+            .hint("write it as METRIC=PCT, such as ttft_ms=5. List the metrics with: sparkbench metrics"))
     };
-    let Some((metric, pct)) = text.split_once('=') else { return wrong("no '=' in it".to_owned()) };
+    let Some((metric, pct)) = text.split_once('=') else { return wrong("it has no '='".to_owned()) };
     if Metric::find(metric).is_none() {
-        return wrong(format!("'{metric}' is no metric; known are {}", Metric::names().collect::<Vec<_>>().join(", ")));
+        return wrong(format!("'{metric}' is not a metric"));
     }
     match pct.parse::<f64>() {
         Ok(value) if value.is_finite() && value > 0.0 => Ok((metric.to_owned(), value)),
-        _ => wrong(format!("'{pct}' is no positive number")),
+        _ => wrong(format!("'{pct}' is not a number above 0")),
     }
 }
 
@@ -151,6 +172,7 @@ pub fn judge(paths: &[PathBuf], judging: &Judging, scrub: bool, talk: &Talk) -> 
 /// Notes what was asked for, so that `verify` can make the same again.
 fn asked(mut judged: Judged, judging: &Judging, scrubbed: Option<Scrubbed>) -> Judged {
     judged.analysis.settings.asked.labels = judging.labels.is_some();
+    judged.analysis.settings.asked.metrics = judging.metrics.is_some();
     judged.analysis.settings.asked.compare_by = judging.compare_by.clone();
     judged.analysis.settings.asked.arms_by_folder = judging.arms_by_folder;
     judged.analysis.settings.asked.scrubbed = scrubbed.is_some();
@@ -204,15 +226,16 @@ pub fn runs_of(paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Inta
 }
 
 fn read(found: &Discovery, paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Intake, Error> {
-    talk.detail(&format!("{} files", found.files.len()));
+    talk.detail(&format!("{} found", verdict::number::count(found.files.len(), "file")));
     let intake = ingest::all(found, &judging.reading())?;
     intake.warnings.iter().for_each(|line| talk.warn(line));
     for input in intake.inputs.iter().filter(|input| input.skipped) {
-        if input.format.as_deref() == Some("labels") {
-            // Without them every judgement would be of other arms than the person named.
-            return Err(Error::archive(format!("cannot use '{}' as labels", input.path))
+        // Without them every judgement would be of other arms or metrics than the person named.
+        let written = [("labels", "labels", "archive.md"), ("metrics", "definitions of metrics", "metrics.md")];
+        if let Some((_, what, page)) = written.iter().find(|(format, ..)| input.format.as_deref() == Some(*format)) {
+            return Err(Error::archive(format!("cannot use '{}' as {what}", input.path))
                 .detail(input.reason.clone().unwrap_or_default())
-                .hint("mend it, or take the file away; docs/archive.md has its keys"));
+                .hint(format!("correct the file or remove it. docs/{page} explains its keys")));
         }
         talk.warn(&format!("{}: {}", input.path, input.reason.as_deref().unwrap_or("left out")));
     }
@@ -220,6 +243,25 @@ fn read(found: &Discovery, paths: &[PathBuf], judging: &Judging, talk: &Talk) ->
         return Err(nothing_to_judge(paths, intake.inputs.len()));
     }
     Ok(intake)
+}
+
+/// Runs that were read, with what is known of machines and models, and with every figure that follows from others.
+///
+/// # Errors
+/// Facts that come with the program and cannot be read.
+pub fn study_of(intake: Intake) -> Result<Study, Error> {
+    derived(intake, &mut verdict::Memory::none())
+}
+
+fn derived(intake: Intake, memory: &mut verdict::Memory) -> Result<Study, Error> {
+    let mut facts = verdict::facts::builtin()?;
+    facts.extend(intake.facts);
+    let mut runs: Vec<Run> = intake.runs;
+    memory.derive(&mut runs);
+    let mut campaigns = intake.campaigns;
+    verdict::derive::of_facts(&campaigns, &mut runs, &facts);
+    campaigns.iter_mut().for_each(|campaign| campaign.archive_sha256 = hash_of(&campaign.name, &runs));
+    Ok(Study { campaigns, runs, facts, inputs: intake.inputs })
 }
 
 /// Tabulates and judges runs that were read.
@@ -245,17 +287,11 @@ fn judge_by(
 ) -> Result<Judged, Error> {
     let settings = judging.settings()?;
     known_baseline(settings.baseline.as_deref(), &intake.runs)?;
-    let mut facts = verdict::facts::builtin()?;
-    facts.extend(intake.facts);
-    let mut runs: Vec<Run> = intake.runs;
-    memory.derive(&mut runs);
-    let mut campaigns = intake.campaigns;
-    verdict::derive::of_facts(&campaigns, &mut runs, &facts);
-    campaigns.iter_mut().for_each(|campaign| campaign.archive_sha256 = hash_of(&campaign.name, &runs));
-    let study = Study { campaigns, runs, facts, inputs: intake.inputs };
+    let ask = intake.ask.clone();
+    let study = derived(intake, memory)?;
     let frames = frame::build(&study.runs)?;
     let analysis = verdict::again(&study, &frames.cells()?, &settings, memory, step);
-    Ok(Judged { study, analysis, ask: intake.ask, scrubbed: None })
+    Ok(Judged { study, analysis, ask, scrubbed: None })
 }
 
 /// A baseline that no campaign has would be passed over in silence: most likely a slip of the pen.
@@ -264,7 +300,7 @@ fn known_baseline(asked: Option<&str>, runs: &[Run]) -> Result<(), Error> {
     match asked {
         Some(name) if !known.contains(name) => {
             Err(Error::usage(format!("--baseline {name}: no run has that environment"))
-                .detail(format!("environments there: {}", known.into_iter().collect::<Vec<_>>().join(", ")))
+                .detail(format!("the environments are: {}", known.into_iter().collect::<Vec<_>>().join(", ")))
                 .hint("name one of them"))
         }
         _ => Ok(()),
@@ -283,11 +319,11 @@ fn nothing_to_judge(paths: &[PathBuf], files: usize) -> Error {
     let names: Vec<String> = paths.iter().map(|p| format!("'{}'", p.display())).collect();
     Error::archive(format!("no run found in {}", names.join(", ")))
         .detail(match files {
-            1 => "1 file was looked at, and it holds no run".to_owned(),
-            _ => format!("{files} files were looked at, and none holds a run"),
+            1 => "1 file was read, and it holds no run".to_owned(),
+            _ => format!("{files} files were read, and none of them holds a run"),
         })
         .hint(
-            "give a folder with campaigns of sparkbench (campaign.json and runs/), a table with one row a run \
-             (runs.csv), or results of a tool that it reads",
+            "give a folder with campaigns of sparkbench (campaign.json and runs/), a table with one row per run \
+             (runs.csv), or results of another tool",
         )
 }

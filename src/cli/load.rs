@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use self::args::LoadArgs;
-use self::live::Speaker;
+use self::live::ProgressReporter;
 use self::outputs::Outputs;
 use self::points::Points;
 use super::Outcome;
@@ -33,35 +33,36 @@ use crate::load::session::Session;
 use crate::load::session::search::Searched;
 use crate::load::summary;
 
-/// Measure a server that speaks the OpenAI protocol: TTFT, TPOT, latency, throughput, and whether the client was the limit
+/// Measure a server with an OpenAI-compatible API: TTFT, TPOT, latency, throughput, and whether the client was the limit
 ///
-/// Requests are streamed with temperature 0, the usage asked for and the output length fixed where the server allows it. Times are
-/// taken where bytes arrive: the kernel's receive time where there is one, our own beside it. Nothing is retried unless asked, nothing
-/// is substituted, and every failure is counted.
+/// Requests are streamed with temperature 0. The output length is fixed if the server allows it. Times are taken when bytes arrive, by the
+/// kernel's clock if it gives receive times. Nothing is retried unless --retries is given, and every failure is counted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench load --url http://localhost:8000\n  \
     sparkbench load --url http://localhost:8000 --concurrency 32 --isl 1024 --osl 128 --requests 320 --warmup 32\n  \
     sparkbench load --url http://localhost:8000 --rate 4 --duration 120 --slo ttft=500 --slo tpot=50\n  \
     sparkbench load --url http://localhost:8000 --concurrency 1..128 --json sweep.json\n  \
     sparkbench load --url http://localhost:8000 --rate 1,2,4 --duration 60 --html load.html --csv load.csv\n  \
+    sparkbench load --url http://localhost:8000 --concurrency 8 --until ttft_p99=5% --duration 1800\n  \
     sparkbench load --url http://localhost:8000 --matrix standard --archive archive/my-server\n  \
     sparkbench load --url localhost:8000 --request-rate inf --max-concurrency 8 --num-prompts 80 --goodput ttft:500 tpot:50\n  \
     sparkbench load --url http://localhost:8000 --input-file sharegpt.json --num-clients 8\n  \
     mpirun -n 8 sparkbench load --url http://localhost:8000 --concurrency 4096 --requests 1000000\n\n\
     Exit codes: 0 done, 2 usage (no such model, lengths beyond the server's), 3 the machine or the server cannot take it,\n\
-    4 a load is not valid, the server broke or the load was stopped (what was measured by then is printed), 5 a file could not be read or written.")]
+    4 a load is not valid, the server broke or the load was stopped (figures up to then are printed),\n\
+    5 a file could not be read or written.")]
 pub struct Load {
     #[command(flatten)]
     load: LoadArgs,
-    /// Archive everything raw as a campaign: every request, every chunk, telemetry, the server's metrics
+    /// Archive the raw data as a campaign: every request, every chunk, telemetry and the metrics of the server
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     archive: Option<PathBuf>,
     #[command(flatten)]
     outputs: Outputs,
-    /// Attach the log of a running container to the archive
+    /// Container whose log is added to the archive
     #[arg(long, value_name = "NAME", requires = "archive", help_heading = "Output")]
     container: Option<String>,
-    /// Print the plan, one request a line, and send nothing: the same bytes for the same options and seed
+    /// Print the plan, one request a line, and send nothing. The same options and seed give the same bytes
     #[arg(long, help_heading = "Output")]
     dry_run: bool,
 }
@@ -75,6 +76,10 @@ pub fn run(args: &Load, talk: &Talk) -> Result<Outcome, Error> {
     let plan = plan::Loads::read(&args.load)?;
     let host: Arc<dyn Host> = Arc::new(Machine::new()?);
     let place = ranks::place(&args.load, host.as_ref())?;
+    if place.is_some() && args.load.until.is_some() {
+        return Err(Error::usage("--until works with one client: several clients would each end at a different time")
+            .hint("leave out --until, and give --requests or --duration"));
+    }
     if args.dry_run {
         // The plan is the same for all.
         return if place.is_some_and(|place| place.share.rank > 0) { Ok(Outcome::Done) } else { plan.print(talk) };
@@ -96,7 +101,7 @@ fn load(args: &Load, plan: &plan::Loads, host: &Arc<dyn Host>, talk: &Talk) -> R
         return archive::collect(args, plan, folder, host, talk);
     }
     let points = Points::new(talk, args.outputs.clone(), plan);
-    let speaker = Speaker::showing(talk, &points);
+    let speaker = ProgressReporter::showing(talk, &points);
     let stop = Arc::new(AtomicBool::new(false));
     let session = Session::open(host, &args.load.url, &plan.settings, &speaker, Arc::clone(&stop))?
         .with(crate::load::ranks::joined());
@@ -119,8 +124,8 @@ impl Scratch {
     fn new() -> Result<Self, Error> {
         let path = std::env::temp_dir().join(format!("sparkbench-load-{:x}", crate::host::net::now()));
         let failed = |cause| {
-            Error::archive(format!("cannot make '{}'", path.display()))
-                .hint("set TMPDIR to a folder with room, or archive the load: --archive DIR")
+            Error::archive(format!("cannot create '{}'", path.display()))
+                .hint("set TMPDIR to a folder with free space, or archive the load with --archive DIR")
                 .because(cause)
         };
         std::fs::create_dir_all(&path).map_err(failed)?;
@@ -151,7 +156,7 @@ fn report(
     found.iter().for_each(|found| points.tell(found));
     if loaded.iter().any(|loaded| loaded.interrupted) {
         return Err(
-            Error::new(Kind::Workload, "stopped before the end").hint("the figures are of what was measured by then")
+            Error::new(Kind::Workload, "stopped before the end").hint("the figures cover what was measured up to then")
         );
     }
     match loaded.iter().map(|loaded| &loaded.summary).find(|summary| summary.completed == 0) {

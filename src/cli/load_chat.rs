@@ -2,9 +2,6 @@
 //!
 //! In:  arguments as typed.  Out: [`Conversations`], where any of them asks for conversations.
 //! Not here: what they mean (see `load::chat`), options that every load has (see `cli::load`).
-//!
-//! [`SCRIPT_OPTIONS`] lists every option of vLLM's `benchmarks/multi_turn/benchmark_serving_multi_turn.py` and what it is here, so that a
-//! command line can be carried over without guessing.
 
 use std::path::PathBuf;
 
@@ -14,115 +11,70 @@ use crate::error::Error;
 use crate::load::chat;
 use crate::load::settings::{ConversationInput, Conversations, Lengths, Sampling, Settings};
 
-/// What became of an option of the script.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Here {
-    /// It exists under this name.
-    Same,
-    /// This option does it.
-    As(&'static str),
-    /// There is nothing to ask for: why.
-    Not(&'static str),
-}
-
-/// Every option of `benchmark_serving_multi_turn.py` (vLLM, `benchmarks/multi_turn`, read in 2026), and the two that forks of it add.
-pub const SCRIPT_OPTIONS: &[(&str, Here)] = &[
-    ("input-file", Here::Same),
-    ("num-clients", Here::Same),
-    ("max-active-conversations", Here::Same),
-    ("request-rate", Here::Same),
-    ("max-num-requests", Here::Same),
-    ("max-turns", Here::Same),
-    ("max-time-sec", Here::Same),
-    ("warmup-step", Here::Same),
-    ("limit-min-tokens", Here::Same),
-    ("limit-max-tokens", Here::Same),
-    ("conversation-sampling", Here::Same),
-    ("request-timeout-sec", Here::Same),
-    ("print-content", Here::Same),
-    ("no-early-stop", Here::Same),
-    ("seed", Here::Same),
-    ("model", Here::Same),
-    ("url", Here::Same),
-    ("header", Here::Same),
-    ("served-model-name", Here::As("model")),
-    ("api-key", Here::As("api-key-env")),
-    ("max-retries", Here::As("retries")),
-    ("output-file", Here::As("archive")),
-    ("stats-json-output", Here::As("json")),
-    ("excel-output", Here::Not("sparkbench analyse writes a workbook")),
-    ("verify-output", Here::Not("conversations.jsonl holds every answer to compare")),
-    ("warmup-percentages", Here::Not("the archive holds every request, so any share can be left out afterwards")),
-    ("no-stream", Here::Not("without a stream there is no time to the first token")),
-    ("send-conversation-id", Here::Not("the x-request-id of each turn names its conversation")),
-    ("trust-remote-code", Here::Not("no code of a model is ever run")),
-    ("verbose", Here::Not("conversations.jsonl says what each client did")),
-];
-
 /// See the module.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Conversations")]
 pub struct ChatArgs {
-    /// Multi-turn chat from a file: ShareGPT-like JSON, a generation file (generate_conversations), or a text that is cut into turns.
-    /// Several texts may be given
+    /// Multi-turn chat from a file: ShareGPT-like JSON, a generation file (generate_conversations), or a text that is cut into turns. May be
+    /// repeated for texts
     #[arg(long, value_name = "FILE")]
     pub input_file: Vec<PathBuf>,
-    /// Conversations to lead in all; of a file at most so many
+    /// Number of conversations in total. From a file, at most this many are taken
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub conversations: Option<u32>,
-    /// Clients, each of which waits for its answer before its next turn [default: 1]
+    /// Number of clients. Each waits for its answer before its next turn [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub num_clients: Option<u32>,
-    /// Conversations at any time, over all clients [default: 3 for each client]
+    /// Maximum number of conversations in progress, over all clients [default: 3 per client]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_active_conversations: Option<u32>,
-    /// Turns per second of each client, with exponential gaps; 0 sends the next turn at once [default: 0]. Without conversations the same
-    /// as --rate, and inf sends as many at once as --max-concurrency allows
+    /// Turns per second of each client, with exponential gaps. 0 sends the next turn at once. Without conversations it is the same as --rate,
+    /// and inf sends as many requests at once as --max-concurrency allows [default: 0]
     #[arg(long, value_name = "R", visible_alias = "client-rate")]
     pub request_rate: Option<f64>,
-    /// Measured turns over all clients
+    /// Number of measured turns, over all clients
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_num_requests: Option<u64>,
-    /// Cut conversations after so many turns; the user's and the assistant's both count
+    /// Maximum number of turns of a conversation. Turns of the user and of the assistant both count
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_turns: Option<u32>,
-    /// Measured time, seconds; as --duration
+    /// Measured time, in seconds. The same as --duration
     #[arg(long, value_name = "S")]
     pub max_time_sec: Option<f64>,
-    /// A turn may take so long, seconds; as --timeout
+    /// Timeout of one turn, in seconds. The same as --timeout
     #[arg(long, value_name = "S")]
     pub request_timeout_sec: Option<f64>,
     /// Send the first turn of every conversation as a warm-up, then measure from the second on
     #[arg(long)]
     pub warmup_step: bool,
-    /// Least output tokens; 0 is the length of the input's own answer, below 0 no limit [default: 0]
+    /// Minimum number of output tokens. 0 takes the length of the recorded answer, a negative number sets no limit [default: 0]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub limit_min_tokens: Option<i64>,
-    /// Most output tokens; 0 is the length of the input's own answer, below 0 no limit [default: 0]
+    /// Maximum number of output tokens. 0 takes the length of the recorded answer, a negative number sets no limit [default: 0]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub limit_max_tokens: Option<i64>,
-    /// Which of its conversations a client goes on with [default: round_robin]
+    /// Order in which a client continues its conversations [default: round_robin]
     #[arg(long, value_enum, value_name = "HOW")]
     pub conversation_sampling: Option<SamplingWord>,
-    /// Print each turn's prompt and answer when it ends
+    /// Print the prompt and the answer of each turn when it ends
     #[arg(long)]
     pub print_content: bool,
-    /// End with the first client that has no conversation left
+    /// End when the first client has no conversation left
     #[arg(long, conflicts_with = "no_early_stop")]
     pub early_stop: bool,
-    /// Lead every conversation to its end; always so without --early-stop
+    /// Finish every conversation. This is the default, unless --early-stop is given
     #[arg(long)]
     pub no_early_stop: bool,
-    /// Carry the recorded answers of the file over instead of the live ones
+    /// Continue conversations with the recorded answers of the file instead of the live ones
     #[arg(long)]
     pub recorded_answers: bool,
-    /// Turns of the user in a made conversation, in the forms of --isl [default: 4]
+    /// Number of user turns in a generated conversation, in the forms of --isl [default: 4]
     #[arg(long, value_name = "TURNS")]
     pub turns: Option<String>,
-    /// Tokens that all made conversations begin with [default: 0]
+    /// Number of tokens that all generated conversations begin with [default: 0]
     #[arg(long, value_name = "TOKENS")]
     pub common_prefix: Option<String>,
-    /// Tokens at the head of each made conversation [default: 0]
+    /// Number of further tokens at the start of each generated conversation, different in each [default: 0]
     #[arg(long, value_name = "TOKENS")]
     pub own_prefix: Option<String>,
 }
@@ -130,10 +82,10 @@ pub struct ChatArgs {
 /// `--conversation-sampling`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SamplingWord {
-    /// One after the other
+    /// One after another
     #[value(name = "round_robin", alias = "round-robin")]
     RoundRobin,
-    /// Any of them, by the seed
+    /// At random, by the seed
     Random,
 }
 
@@ -160,7 +112,7 @@ impl ChatArgs {
             || self.own_prefix.is_some()
     }
 
-    /// What is to be led, with the lengths of `--isl` and `--osl`; absent where nothing asks for conversations.
+    /// What is to be led, with the lengths of `--isl` and `--osl`. Absent where nothing asks for conversations.
     ///
     /// # Errors
     /// Of usage.
@@ -177,7 +129,7 @@ impl ChatArgs {
         };
         let request_rate = match self.request_rate {
             Some(rate) if !(rate.is_finite() && rate >= 0.0) => {
-                return Err(Error::usage(format!("--request-rate is {rate}"))
+                return Err(Error::usage(format!("--request-rate {rate} is not a valid rate"))
                     .hint("give turns per second of each client, or 0 to send at once"));
             }
             rate => rate.filter(|rate| *rate > 0.0),
@@ -215,8 +167,9 @@ impl ChatArgs {
     pub fn bound(&self, settings: &mut Settings) -> Result<(), Error> {
         let seconds = |option: &str, value: f64| {
             let fits = value > 0.0 && value.is_finite();
-            fits.then_some(value)
-                .ok_or_else(|| Error::usage(format!("{option} is {value}")).hint("give seconds, above 0"))
+            fits.then_some(value).ok_or_else(|| {
+                Error::usage(format!("{option} {value} is not a valid time")).hint("give seconds above 0")
+            })
         };
         if let Some(value) = self.max_time_sec {
             settings.duration_s = Some(seconds("--max-time-sec", value)?);
@@ -235,10 +188,10 @@ impl ChatArgs {
                 for path in several {
                     if !matches!(chat::recognise(path)?, ConversationInput::Texts(_)) {
                         return Err(Error::usage(format!(
-                            "'{}' is no text, and several files are given",
+                            "'{}' is not a text file, and several files are given",
                             path.display()
                         ))
-                        .hint("give one file of conversations, one generation file, or texts alone"));
+                        .hint("give one file of conversations, one generation file, or only text files"));
                     }
                 }
                 Ok(ConversationInput::Texts(several.to_vec()))
@@ -250,7 +203,7 @@ impl ChatArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::{CommandFactory as _, Parser};
+    use clap::Parser;
 
     #[derive(Debug, Parser)]
     struct Alone {
@@ -260,20 +213,6 @@ mod tests {
 
     fn typed(line: &str) -> ChatArgs {
         Alone::try_parse_from(std::iter::once("load").chain(line.split_whitespace())).unwrap().chat
-    }
-
-    /// Options that other parts of the load have.
-    const ELSEWHERE: &[&str] = &["seed", "model", "url", "header"];
-
-    #[test]
-    fn every_option_of_the_script_is_here_under_its_name_or_said_to_be_elsewhere() {
-        let command = Alone::command();
-        let known: Vec<_> = command.get_arguments().filter_map(|arg| arg.get_long()).collect();
-        for (option, here) in SCRIPT_OPTIONS {
-            if *here == Here::Same && !ELSEWHERE.contains(option) {
-                assert!(known.contains(option), "--{option} does not exist");
-            }
-        }
     }
 
     #[test]

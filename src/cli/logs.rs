@@ -30,7 +30,7 @@ const LOGS: &[&str] = &[".log", ".out", ".err", ".log.gz"];
 
 /// A file that will be shown.
 #[derive(Default)]
-struct Wish {
+struct LogRequest {
     run: String,
     /// Path on disk, where that is not the published one.
     disk: Option<String>,
@@ -41,12 +41,12 @@ struct Wish {
     of_failed: bool,
 }
 
-/// Reads every raw file of the runs, each once; files that are no text are left out.
+/// Reads every raw file of the runs, each once. Files that are no text are left out.
 ///
 /// Where names and secrets were replaced in what the runs say, they are replaced in these texts too.
 pub fn read(found: &Discovery, runs: &[RunReport], scrubbed: Option<&Scrubbed>) -> Vec<Arc<RawText>> {
     let (wishes, room) = wishes(found, runs, scrubbed);
-    let text = |(path, wish): (String, Wish)| {
+    let text = |(path, wish): (String, LogRequest)| {
         let mut text = one(found, &path, &wish, room)?;
         replace(&mut text, scrubbed);
         Some(Arc::new(text))
@@ -58,7 +58,7 @@ pub fn read(found: &Discovery, runs: &[RunReport], scrubbed: Option<&Scrubbed>) 
 #[derive(Debug, Default)]
 pub struct Memory(BTreeMap<String, (Reason, Option<Arc<RawText>>, Tally)>);
 
-/// A text with what was replaced in it, and the path and the reason under which it is kept; without these where nothing tells whether the
+/// A text with what was replaced in it, and the path and the reason under which it is kept. Without these where nothing tells whether the
 /// file has changed.
 type Looked = (Option<(String, Reason)>, Option<Arc<RawText>>, Tally);
 
@@ -78,12 +78,12 @@ impl Memory {
             inputs.iter().filter_map(|input| Some((input.path.as_str(), input.sha256.as_deref()?))).collect();
         let (wishes, room) = wishes(found, runs, scrubbed);
         let names = scrubbed.map_or_else(String::new, |scrubbed| scrubbed.scrub.mark());
-        let fresh = |path: &str, wish: &Wish| {
+        let fresh = |path: &str, wish: &LogRequest| {
             let mut text = one(found, path, wish, room);
             let tally = text.as_mut().map_or_else(Tally::new, |text| replace(text, scrubbed));
             (text.map(Arc::new), tally)
         };
-        let read = |(path, wish): (String, Wish)| -> Looked {
+        let read = |(path, wish): (String, LogRequest)| -> Looked {
             let Some(hash) = hashes.get(path.as_str()) else {
                 let (text, tally) = fresh(&path, &wish);
                 return (None, text, tally);
@@ -107,21 +107,21 @@ impl Memory {
     }
 }
 
-fn one(found: &Discovery, path: &str, wish: &Wish, room: usize) -> Option<RawText> {
+fn one(found: &Discovery, path: &str, wish: &LogRequest, room: usize) -> Option<RawText> {
     let file = found.get(wish.disk.as_deref().unwrap_or(path)).filter(|file| file.bytes > 0)?;
     let input = BufReader::with_capacity(HEAD_BYTES, file.open().ok()?);
     raw::read(path, &wish.run, file.bytes, input, &wish.named, room)
 }
 
-/// With pseudonyms where there are to be any; gives how often something was replaced.
+/// With pseudonyms where there are to be any. Gives how often something was replaced.
 fn replace(text: &mut RawText, scrubbed: Option<&Scrubbed>) -> Tally {
     let Some(scrubbed) = scrubbed else { return Tally::new() };
     scrubbed.scrub.rows(privacy::LOGS, text.rows.iter_mut().map(|row| &mut row.text).collect())
 }
 
 /// The files that will be shown, by published path, and the room of each.
-fn wishes(found: &Discovery, runs: &[RunReport], scrubbed: Option<&Scrubbed>) -> (Vec<(String, Wish)>, usize) {
-    let mut wishes: BTreeMap<String, Wish> = BTreeMap::new();
+fn wishes(found: &Discovery, runs: &[RunReport], scrubbed: Option<&Scrubbed>) -> (Vec<(String, LogRequest)>, usize) {
+    let mut wishes: BTreeMap<String, LogRequest> = BTreeMap::new();
     for run in runs {
         wish(found, run, scrubbed, &mut wishes);
     }
@@ -135,22 +135,22 @@ fn wishes(found: &Discovery, runs: &[RunReport], scrubbed: Option<&Scrubbed>) ->
     (wishes.into_iter().collect(), room)
 }
 
-fn wish(found: &Discovery, run: &RunReport, scrubbed: Option<&Scrubbed>, wishes: &mut BTreeMap<String, Wish>) {
+fn wish(found: &Discovery, run: &RunReport, scrubbed: Option<&Scrubbed>, wishes: &mut BTreeMap<String, LogRequest>) {
     let failed = matches!(run.status.0, Status::Failed(_));
     let on_disk = |path: &str| scrubbed.map_or_else(|| path.to_owned(), |scrubbed| scrubbed.on_disk(path).to_owned());
     let published = |path: &str| scrubbed.map_or_else(|| path.to_owned(), |scrubbed| scrubbed.path(path));
     let fresh = |path: &str| {
         let disk = on_disk(path);
-        Wish { run: run.id.clone(), disk: (disk != path).then_some(disk), ..Wish::default() }
+        LogRequest { run: run.id.clone(), disk: (disk != path).then_some(disk), ..LogRequest::default() }
     };
     let own = std::iter::once(&run.source).chain(&run.files).map(|file| file.path.as_str());
-    let mut paths: BTreeMap<String, Wish> = own.clone().map(|path| (path.to_owned(), fresh(path))).collect();
+    let mut paths: BTreeMap<String, LogRequest> = own.clone().map(|path| (path.to_owned(), fresh(path))).collect();
     for path in own.map(on_disk) {
         if let Some(folder) = path.strip_suffix(RUN_FILE).filter(|folder| folder.ends_with('/')) {
             for log in below(found, folder).filter(|path| LOGS.iter().any(|ending| path.ends_with(ending))) {
                 let shown = published(log);
                 let disk = (shown != log).then(|| log.to_owned());
-                paths.entry(shown).or_insert(Wish { run: run.id.clone(), disk, ..Wish::default() });
+                paths.entry(shown).or_insert(LogRequest { run: run.id.clone(), disk, ..LogRequest::default() });
             }
         }
     }
@@ -165,7 +165,7 @@ fn wish(found: &Discovery, run: &RunReport, scrubbed: Option<&Scrubbed>, wishes:
     }
 }
 
-/// Files below a folder, which ends in `/`; files are listed by path.
+/// Files below a folder, which ends in `/`. Files are listed by path.
 fn below<'a>(found: &'a Discovery, folder: &'a str) -> impl Iterator<Item = &'a str> {
     let first = found.files.partition_point(|file| file.path.as_str() < folder);
     let rest = found.files.get(first..).unwrap_or_default();

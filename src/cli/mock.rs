@@ -19,100 +19,100 @@ use super::talk::Talk;
 /// How often we look whether we are to end.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Serve answers at known times, in any shape
+/// Serve answers at known times, in any shape of stream
 ///
-/// Prints its address on standard output when it listens. Ends on SIGINT, SIGTERM or after --for-s, and says on standard error what
-/// it did and how late its own writes were. Token k of an answer is due at the request's last byte + TTFT + k x ITL; with both 0,
-/// answers come as fast as possible, a write a token.
+/// Prints its address on standard output when it listens. Ends on SIGINT, on SIGTERM or after --for-s. Then it says on standard error what
+/// it did and how late its own writes were. Token k of an answer is due at the request's last byte + TTFT + k x ITL. With both 0, answers
+/// come as fast as possible, with one write per token.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     sparkbench mock --port 8000 --ttft-ms 50 --itl-ms 10   a server that takes 50 ms to the first token, then 10 ms a token\n  \
     sparkbench load --url localhost:8000 --requests 20     in another terminal: measure it\n  \
     sparkbench mock --shapes                               every shape of stream that it can send")]
 pub struct Mock {
-    /// Print every stream shape, and what a right client reports of it, and end
+    /// Print every stream shape, with what a correct client reports of it, and end
     #[arg(long)]
     shapes: bool,
     /// Address to listen on
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     host: String,
-    /// Port; 0 is any that is free
+    /// Port to listen on. 0 takes any free port
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// Name of the model
+    /// Name of the served model
     #[arg(long, value_name = "NAME", default_value = "mock")]
     model: String,
-    /// Longest request: input and output tokens together
+    /// Longest request, in tokens of input and output together
     #[arg(long, value_name = "N", default_value_t = 131_072)]
     max_model_len: u32,
-    /// From the request's last byte to the first token
+    /// Time from the request's last byte to the first token, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 0.0)]
     ttft_ms: f64,
-    /// Between tokens
+    /// Time between two tokens, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 0.0)]
     itl_ms: f64,
-    /// Added to the time to the first token, for each input token that is not cached
+    /// Time added before the first token for each input token that is not cached, in microseconds
     #[arg(long, value_name = "US", default_value_t = 0.0)]
     ttft_per_input_token_us: f64,
-    /// Largest random delay of a token
+    /// Largest random delay of a token, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 0.0)]
     jitter_ms: f64,
-    /// Seed of what is random
+    /// Seed of every random draw
     #[arg(long, default_value_t = 42)]
     seed: u64,
-    /// Tokens of an answer, where a request gives no max_tokens
+    /// Number of tokens of an answer to a request without max_tokens
     #[arg(long, value_name = "N", default_value_t = 128)]
     tokens: u32,
-    /// Tokens after which the model ends an answer by itself
+    /// Number of tokens after which the model ends an answer by itself [default: never]
     #[arg(long, value_name = "N")]
     natural_tokens: Option<u32>,
-    /// Tokens in each chunk
+    /// Number of tokens in each chunk
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     tokens_per_chunk: u32,
-    /// Requests answered at the same time; others wait in order
+    /// Maximum number of requests answered at the same time. Others wait in order [default: no limit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_running: Option<u32>,
-    /// The whole response in one write, when its last token is due
+    /// Send the whole response in one write when its last token is due
     #[arg(long)]
     whole: bool,
-    /// Requests for an exact length that are honoured: ignore_eos, min_tokens, min_new_tokens, none
+    /// Ways to ask for an exact length that are honoured: ignore_eos, min_tokens, min_new_tokens or none
     #[arg(long, value_name = "WORDS", default_value = "ignore_eos,min_tokens")]
     honours: String,
-    /// Shape of answers whose request names none
+    /// Stream shape of answers to requests that name none
     #[arg(long, value_name = "NAME", default_value = "plain")]
     shape: String,
-    /// Tokens before the fault, in shapes that have one [default: half of the answer]
+    /// Number of tokens before the fault, in shapes that have one [default: half of the answer]
     #[arg(long, value_name = "N")]
     after: Option<u32>,
-    /// Tokens of reasoning, in shapes that reason [default: a third of the answer]
+    /// Number of reasoning tokens, in shapes that reason [default: a third of the answer]
     #[arg(long, value_name = "N")]
     reasoning_tokens: Option<u32>,
-    /// Member that carries reasoning
+    /// JSON member that carries the reasoning
     #[arg(long, value_name = "NAME", default_value = "reasoning_content")]
     #[arg(value_parser = ["reasoning_content", "reasoning", "both"])]
     reasoning_key: String,
-    /// Key that a client must give
+    /// API key that a client must send [default: none]
     #[arg(long, value_name = "KEY")]
     api_key: Option<String>,
-    /// Close connections without a request for so long
+    /// Time after which a connection without a request is closed, in milliseconds [default: never]
     #[arg(long, value_name = "MS")]
     close_idle_ms: Option<f64>,
-    /// Tokens in a block of the prefix cache; 0 is no cache
+    /// Number of tokens in a block of the prefix cache. 0 turns the cache off
     #[arg(long, value_name = "N", default_value_t = 16)]
     block_tokens: u32,
-    /// Write what was done with each request, a JSON line each, times in nanoseconds of the monotonic clock
+    /// Write one JSON line per request with what was sent when, in nanoseconds of the monotonic clock
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
-    /// Write the time of every chunk, not of the first and the last alone
+    /// Write the time of every chunk, not only of the first and the last
     #[arg(long, requires = "truth")]
     truth_chunks: bool,
     /// Write the totals as JSON
     #[arg(long, value_name = "FILE")]
     summary: Option<PathBuf>,
-    /// Stay awake for so long before a due moment: more exact, and costs processor time
+    /// Busy-wait for this long before each due time, in microseconds. Times are more exact and cost processor time
     #[arg(long, value_name = "US", default_value_t = 0.0)]
     spin_us: f64,
-    /// End after so many seconds
+    /// Time after which the server ends, in seconds [default: never]
     #[arg(long, value_name = "S")]
     for_s: Option<f64>,
 }
@@ -143,16 +143,19 @@ pub fn run(args: &Mock, talk: &Talk) -> Result<(), Error> {
 impl Mock {
     fn settings(&self) -> Result<Settings, Error> {
         let time = |name: &str, ms: f64| {
-            from_ms(ms).ok_or_else(|| Error::usage(format!("{name}: {ms} is no time")).hint("give a number from 0 on"))
+            from_ms(ms).ok_or_else(|| {
+                Error::usage(format!("{name} {ms} is not a valid time")).hint("give a number of at least 0")
+            })
         };
         let shape = shape::find(&self.shape).ok_or_else(|| {
-            Error::usage(format!("there is no stream shape '{}'", self.shape)).hint("see `sparkbench mock --shapes`")
+            Error::usage(format!("there is no stream shape '{}'", self.shape))
+                .hint("list the shapes with: sparkbench mock --shapes")
         })?;
         let honours = Honours::parse(&self.honours).map_err(|word| {
-            Error::usage(format!("--honours: '{word}' is not known"))
-                .hint("give ignore_eos, min_tokens, min_new_tokens, with commas between, or none")
+            Error::usage(format!("--honours '{word}' is not known"))
+                .hint("give ignore_eos, min_tokens and min_new_tokens, separated by commas, or none")
         })?;
-        let unknown = || Error::usage(format!("--host: '{}' is no address of this machine", self.host));
+        let unknown = || Error::usage(format!("--host '{}' is not an address of this machine", self.host));
         let addresses = resolve(&self.host, self.port).map_err(|cause| unknown().because(cause))?;
         let address = addresses.first().copied().ok_or_else(unknown)?;
         Ok(Settings {
@@ -193,12 +196,12 @@ impl Mock {
 fn said(totals: &Totals) -> String {
     let late = match (totals.late_p50_us, totals.late_p99_us, totals.late_max_us) {
         (Some(p50), Some(p99), Some(max)) => {
-            format!("; {} timed writes late by p50 {p50:.0} us, p99 {p99:.0} us, max {max:.0} us", totals.timed_writes)
+            format!(", {} timed writes late by p50 {p50:.0} us, p99 {p99:.0} us, max {max:.0} us", totals.timed_writes)
         }
         _ => String::new(),
     };
     format!(
-        "mock: {} requests, {} of them to the model, on {} connections; {} tokens; at most {} at the same time{late}",
+        "mock: {} requests, {} of them to the model, on {} connections, {} tokens, at most {} at the same time{late}",
         totals.requests, totals.asks, totals.connections, totals.tokens, totals.most_running
     )
 }

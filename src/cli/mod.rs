@@ -24,6 +24,8 @@ pub mod formats;
 pub mod gpu_probe;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 pub mod guard;
+#[cfg(feature = "analyse")]
+pub mod history;
 #[cfg(feature = "collect")]
 pub mod init;
 pub mod inspect;
@@ -37,6 +39,10 @@ pub mod load;
 pub mod load_chat;
 #[cfg(feature = "analyse")]
 mod logs;
+#[cfg(all(feature = "analyse", feature = "collect", target_os = "linux"))]
+mod looks;
+#[cfg(feature = "analyse")]
+pub mod metrics;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 pub mod mock;
 #[cfg(all(feature = "collect", target_os = "linux"))]
@@ -64,26 +70,26 @@ use clap::{ColorChoice, CommandFactory as _, Parser, Subcommand};
 
 use crate::error::Error;
 
-/// Benchmarks of language models on DGX Spark and other CUDA machines, judged with their uncertainty
+/// Benchmark language models on DGX Spark and other CUDA machines, and judge the results with their uncertainty
 ///
-/// Reads archives and other tools' result files, and says what they support and what they do not.
+/// Runs suites and load tests, archives the raw data, and reads result files of other tools. Writes a static site with verdicts.
 #[derive(Debug, Parser)]
 #[command(name = "sparkbench", version, propagate_version = true, arg_required_else_help = true)]
 #[command(
-    after_help = "Examples:\n  sparkbench analyse                     judge everything in data/ and write site/\n  \
+    after_help = "Examples:\n  sparkbench analyse                     analyse everything in data/ and write site/\n  \
                         sparkbench compare data/phase1#native data/phase1#container\n  \
                         sparkbench stats a.txt b.txt           every statistic of two columns of numbers\n\n\
-                        Exit codes: 0 done, 1 a gate said no, 2 usage, 3 pre-flight refused, 4 a workload failed,\n\
+                        Exit codes: 0 done, 1 worse, or with --strict something left out, 2 usage, 3 pre-flight refused, 4 a workload failed,\n\
                         5 an input could not be read, 6 inconclusive or not comparable."
 )]
 struct Cli {
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(long, short, global = true, conflicts_with = "verbose", help_heading = "Global options")]
     quiet: bool,
-    /// Say what is being done, file by file
+    /// Print each step, file by file
     #[arg(long, short, global = true, help_heading = "Global options")]
     verbose: bool,
-    /// Colour of the talk on standard error
+    /// Colour of messages on standard error
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Global options")]
     color: ColorChoice,
     #[command(subcommand)]
@@ -106,9 +112,13 @@ enum Verb {
     Analyse(analyse::Analyse),
     #[cfg(feature = "analyse")]
     Compare(compare::Compare),
+    #[cfg(feature = "analyse")]
+    History(history::History),
     Verify(verify::Verify),
     Inspect(inspect::Inspect),
     Formats(formats::Formats),
+    #[cfg(feature = "analyse")]
+    Metrics(metrics::Metrics),
     Stats(stats::Stats),
     #[cfg(all(feature = "collect", target_os = "linux"))]
     Chunks(chunks::Chunks),
@@ -165,6 +175,8 @@ pub fn main() -> ExitCode {
         Verb::Collect(args) => collect::run(args, &talk),
         #[cfg(feature = "analyse")]
         Verb::Compare(args) => compare::run(args, &talk),
+        #[cfg(feature = "analyse")]
+        Verb::History(args) => history::run(args, &talk),
         #[cfg(all(feature = "collect", target_os = "linux"))]
         Verb::GpuProbe(args) => gpu_probe::run(args, &talk),
         #[cfg(feature = "collect")]
@@ -173,6 +185,8 @@ pub fn main() -> ExitCode {
         Verb::Load(args) => load::run(args, &talk),
         Verb::Inspect(args) => inspect::run(args, &talk),
         Verb::Formats(args) => formats::run(args, &talk).map(|()| Outcome::Done),
+        #[cfg(feature = "analyse")]
+        Verb::Metrics(args) => metrics::run(args, &talk).map(|()| Outcome::Done),
         Verb::Stats(args) => stats::run(args, &talk).map(|()| Outcome::Done),
         #[cfg(all(feature = "collect", target_os = "linux"))]
         Verb::Guard(args) => guard::run(args).map(|()| Outcome::Done),

@@ -3,25 +3,24 @@
 //! In:  a hosts file, names, Slurm or Avahi.  Out: a table, JSON, a hosts file; exit code 3 where one cannot be reached.
 //! Not here: asking them (see `run::nodes`).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::node::about;
 use super::talk::Talk;
 use super::{Outcome, columns, print};
 use crate::error::{Error, Kind};
+use crate::host::Host;
 use crate::host::machine::Machine;
-use crate::host::{Host, Question};
+use crate::plan::suite::NodeSource;
 use crate::run::nodes::about::Range;
-use crate::run::nodes::{About, Asked, Entry, Link, Node, ask_all, list};
+use crate::run::nodes::{About, Asked, Entry, Link, Node, ask_all, here, list, source};
 
-/// List the machines of a cluster: reachable, GPU, driver, memory, version, link and clock of each
+/// List the machines of a cluster, with the GPU, driver, memory, version, link and clock of each
 ///
-/// The machines come from --hosts, from --hostfile, from Slurm inside a job, or from --discover, which asks Avahi for machines that offer
-/// ssh on a wired device. Each is asked through ssh, without a password, where sparkbench must be installed. Nothing is changed there.
+/// The machines come from --hosts, from --hostfile, from Slurm inside a job, or from --discover. Each is asked through ssh, without a
+/// password. sparkbench must be installed there. Nothing is changed on any machine.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench nodes --hosts spark-1,spark-2\n  \
     sparkbench nodes --hostfile hosts --link 192.168.177.0/24\n  \
@@ -31,7 +30,7 @@ use crate::run::nodes::{About, Asked, Entry, Link, Node, ask_all, list};
 pub struct Nodes {
     #[command(flatten)]
     machines: Machines,
-    /// Write the machines that were reached into a hosts file for mpirun
+    /// Write a hosts file for mpirun with the machines that were reached
     #[arg(long, value_name = "FILE")]
     write_hosts: Option<PathBuf>,
     /// Print JSON
@@ -42,36 +41,31 @@ pub struct Nodes {
 /// Which machines, and how they are reached.
 #[derive(Debug, clap::Args)]
 pub struct Machines {
-    /// Names or addresses, with commas
+    /// Names or addresses, separated by commas
     #[arg(long, value_name = "HOST,...", group = "source")]
     hosts: Option<String>,
-    /// File with one host a line, as Open MPI reads it
+    /// File with one host a line, in the form of Open MPI
     #[arg(long, value_name = "FILE", group = "source")]
-    hostfile: Option<PathBuf>,
-    /// Ask Avahi which machines offer ssh on a wired device
+    hostfile: Option<String>,
+    /// Find machines that offer ssh on a wired device, by asking Avahi
     #[arg(long, group = "source")]
     discover: bool,
-    /// Device on which machines are discovered, e.g. enp1s0f1np1 [default: every wired one]
+    /// Network device to discover machines on, e.g. enp1s0f1np1 [default: every wired device]
     #[arg(long, value_name = "DEVICE", requires = "discover")]
     device: Option<String>,
-    /// Addresses of the fast link, e.g. 192.168.177.0/24 [default: the device that ssh comes in by]
+    /// Address range of the fast link, e.g. 192.168.177.0/24 [default: the device that ssh uses]
     #[arg(long, value_name = "RANGE")]
     pub link: Option<Range>,
-    /// Where sparkbench lies on the machines
+    /// Path of sparkbench on the machines
     #[arg(long, value_name = "PATH", default_value = "sparkbench")]
     program: String,
-    /// How machines are reached: words before the name
+    /// Command that reaches a machine. The name of the machine is added to it
     #[arg(long, value_name = "COMMAND", default_value = "ssh -o BatchMode=yes -o ConnectTimeout=5")]
     ssh: String,
 }
 
 /// Version of what `--json` prints.
 const SCHEMA: &str = "sparkbench.nodes/1";
-/// How long Avahi listens.
-const LISTEN: Duration = Duration::from_secs(20);
-/// Devices without a wire, and those of containers: no link of a cluster.
-const NOT_WIRED: &[&str] = &["wl", "docker", "br-", "veth", "tailscale", "wg", "tun"];
-
 /// Runs the verb.
 ///
 /// # Errors
@@ -79,7 +73,7 @@ const NOT_WIRED: &[&str] = &["wl", "docker", "br-", "veth", "tailscale", "wg", "
 pub fn run(args: &Nodes, talk: &Talk) -> Result<Outcome, Error> {
     let host: Arc<dyn Host> = Arc::new(Machine::new()?);
     let entries = args.machines.entries(host.as_ref())?;
-    let own = about(&host);
+    let own = here::about(&host);
     let asked = args.machines.asked(host.as_ref(), &own);
     let bar = talk.spinner();
     bar.set_message(format!("asking {} machines", entries.len()));
@@ -102,70 +96,31 @@ impl Machines {
     /// # Errors
     /// Of usage without a list, of pre-flight when it is empty.
     pub fn entries(&self, host: &dyn Host) -> Result<Vec<Entry>, Error> {
-        let entries = self.listed(host)?;
-        if entries.is_empty() {
-            return Err(Error::new(Kind::Preflight, "no machine is listed").hint(
-                "with --discover each machine must run avahi-daemon and offer ssh; else name them: --hosts spark-1,spark-2",
-            ));
-        }
-        Ok(entries)
+        source::entries(&self.source(), Path::new(""), host)
     }
 
-    fn listed(&self, host: &dyn Host) -> Result<Vec<Entry>, Error> {
+    fn source(&self) -> NodeSource {
         if let Some(text) = &self.hosts {
-            return Ok(list::names(text));
-        }
-        if let Some(path) = &self.hostfile {
-            let text = std::fs::read_to_string(path)
-                .map_err(|cause| Error::archive(format!("cannot read '{}'", path.display())).because(cause))?;
-            return list::hosts_file(&text);
-        }
-        if self.discover {
-            let words = ["avahi-browse", "--parsable", "--resolve", "--terminate", "_ssh._tcp"];
-            let text = printed(host, &words, "install avahi-utils, or name the machines: --hosts spark-1,spark-2")?;
-            let wanted = |device: &str| match &self.device {
-                Some(wanted) => device == wanted,
-                None => device != "lo" && !NOT_WIRED.iter().any(|start| device.starts_with(start)),
-            };
-            return Ok(list::avahi(&text, &wanted));
-        }
-        match host.variable("SLURM_JOB_NODELIST") {
-            Some(nodes) => {
-                let hint = "name the machines: --hosts spark-1,spark-2";
-                Ok(list::slurm(&printed(host, &["scontrol", "show", "hostnames", &nodes], hint)?))
-            }
-            None => Err(Error::usage("nothing says which machines there are")
-                .hint("--hosts spark-1,spark-2, --hostfile FILE, or --discover")),
+            NodeSource::Hosts(vec![text.clone()])
+        } else if let Some(path) = &self.hostfile {
+            NodeSource::Hostfile(path.clone())
+        } else if self.discover {
+            NodeSource::Discover(self.device.clone())
+        } else {
+            NodeSource::Slurm
         }
     }
 
-    /// How they are asked; `own` is this machine.
+    /// How they are asked. `own` is this machine.
     pub fn asked(&self, host: &dyn Host, own: &About) -> Asked {
-        let addresses = own.links.iter().flat_map(|link| link.addresses.clone());
-        Asked {
-            ssh: self.ssh.split_whitespace().map(str::to_owned).collect(),
-            program: self.program.clone(),
-            own: addresses.chain([own.host.clone(), "localhost".to_owned(), "127.0.0.1".to_owned()]).collect(),
-            own_program: host.own_program().map_or_else(|_| self.program.clone(), |path| path.display().to_string()),
-        }
-    }
-}
-
-/// What a program prints.
-fn printed(host: &dyn Host, words: &[&str], hint: &str) -> Result<String, Error> {
-    let program = words.first().copied().unwrap_or_default();
-    let failed = |why: String| Error::new(Kind::Preflight, format!("'{program}' fails: {why}")).hint(hint);
-    let question = Question::new(words.iter().copied()).within(LISTEN);
-    match host.ask(&question) {
-        Ok(answer) if answer.ok() => Ok(answer.text()),
-        Ok(answer) => Err(failed(answer.complaint())),
-        Err(cause) => Err(failed(cause.to_string())),
+        let ssh: Vec<String> = self.ssh.split_whitespace().map(str::to_owned).collect();
+        source::asked(&ssh, &self.program, own, host)
     }
 }
 
 const COLUMNS: [&str; 8] = ["machine", "address", "GPU", "driver", "memory", "version", "link", "clock"];
 
-/// A line each; what is wrong with one stands behind its address.
+/// A line each. What is wrong with one stands behind its address.
 fn table(nodes: &[Node], fast: Option<&Range>) -> String {
     let unknown = || "-".to_owned();
     let row = |node: &Node| match &node.about {
@@ -246,7 +201,7 @@ fn verdict(nodes: &[Node], own_version: &str) -> Result<Outcome, Error> {
     if missing > 0 {
         return Err(Error::new(Kind::Preflight, format!("{missing} of {} machines were not reached", nodes.len()))
             .hint(
-                "ssh must get in without a password (ssh-copy-id); --program PATH says where this program lies there",
+                "set up ssh without a password (ssh-copy-id), and give the path of the program there with --program PATH",
             ));
     }
     let other = nodes.iter().find_map(|node| {
@@ -255,7 +210,7 @@ fn verdict(nodes: &[Node], own_version: &str) -> Result<Outcome, Error> {
     });
     match other {
         Some(other) => Err(Error::new(Kind::Preflight, format!("{other}, this machine has {own_version}"))
-            .hint("one load needs one version on all machines")),
+            .hint("install the same version on all machines")),
         None => Ok(Outcome::Done),
     }
 }

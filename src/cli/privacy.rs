@@ -22,7 +22,7 @@ mod place {
     pub const CAMPAIGN: &str = "words of campaigns";
     pub const RUN: &str = "names of runs and labels";
     pub const SETTING: &str = "settings";
-    pub const FIGURE: &str = "figures that are no metric";
+    pub const FIGURE: &str = "figures that are not metrics";
     pub const GATE: &str = "readings of gates and watchdogs";
     pub const PATH: &str = "paths of files";
     pub const INPUT: &str = "what was left out and why";
@@ -104,7 +104,7 @@ fn salt(found: &Discovery) -> String {
         .unwrap_or_default();
     let mut bytes = b"sparkbench publish\0".to_vec();
     for file in chosen {
-        // A file that cannot be read adds nothing; the intake says so.
+        // A file that cannot be read adds nothing. The intake says so.
         if let Ok(open) = file.open() {
             let _ = open.take(HEAD).read_to_end(&mut bytes);
         }
@@ -127,7 +127,7 @@ fn keep_ids_plain(intake: &mut Intake) {
     }
     for campaign in &mut intake.campaigns {
         campaign.name = plain(&campaign.name);
-        campaign.unmade.iter_mut().for_each(|run| run.id = plain(&run.id));
+        campaign.missing_runs.iter_mut().for_each(|run| run.id = plain(&run.id));
     }
 }
 
@@ -162,7 +162,7 @@ fn of_campaign(campaign: &mut Campaign, visit: &mut Visit<'_>) {
         stated,
         published,
         provenance,
-        unmade,
+        missing_runs,
         hypotheses,
         ..
     } = campaign;
@@ -198,7 +198,7 @@ fn of_campaign(campaign: &mut Campaign, visit: &mut Visit<'_>) {
         visit(place::CAMPAIGN, None, &mut cell.source);
     }
     provenance.iter_mut().for_each(|line| visit(place::CAMPAIGN, None, line));
-    for run in unmade {
+    for run in missing_runs {
         for text in [&mut run.id, &mut run.environment, &mut run.model, &mut run.workload] {
             visit(place::RUN, None, text);
         }
@@ -223,10 +223,15 @@ fn of_run(run: &mut Run, visit: &mut Visit<'_>) {
         visit(place::FIGURE, None, &mut extra.name);
         of_origin(&mut extra.origin, visit);
     }
-    for finding in run.course.gates.iter_mut().chain(&mut run.course.watched) {
+    let nodes = run.course.nodes.iter_mut();
+    let there = nodes.flat_map(|node| node.gates.iter_mut().chain(&mut node.watched));
+    for finding in run.course.gates.iter_mut().chain(&mut run.course.watched).chain(there) {
         visit(place::GATE, None, &mut finding.reading);
         let words = finding.limit.iter_mut().chain(&mut finding.remedy);
         words.for_each(|text| visit(place::GATE, None, text));
+    }
+    for node in &mut run.course.nodes {
+        node.command.iter_mut().chain(&mut node.failure).for_each(|text| visit(place::GATE, None, text));
     }
     of_setup(&mut run.setup, visit);
     of_source(&mut run.source, visit);
@@ -285,14 +290,14 @@ fn of_origin(origin: &mut Origin, visit: &mut Visit<'_>) {
 pub fn report(places: Option<&Places>) -> String {
     let mut out = String::from("# Privacy\n\n");
     let Some(places) = places else {
-        out.push_str("This site was made with `--no-scrub`: names, addresses and secrets stand in it as the archive holds them.\n");
+        out.push_str("This site was made with `--no-scrub`: names, addresses and secrets are published as the archive holds them.\n");
         return out;
     };
     out.push_str(
-        "Before anything was judged or drawn, the texts of the archive went through a scrub. Names of users and hosts, home folders, \
-         network and hardware addresses, serial numbers, UUIDs and mail addresses became pseudonyms such as `user-1a2b3c`; the same name has \
-         the same pseudonym everywhere on this site. Tokens, keys and passwords became `<masked:kind>`. The hashes of files are those of the \
-         files as they are, unscrubbed: whoever holds them can prove where the numbers come from.\n\n",
+        "Names and secrets in the texts of the archive were replaced before the analysis. Names of users and hosts, home folders, network and \
+         hardware addresses, serial numbers, UUIDs and mail addresses became pseudonyms such as `user-1a2b3c`. The same name has the same \
+         pseudonym everywhere on this site. Tokens, keys and passwords became `<masked:kind>`. The hashes are those of the original files: \
+         whoever has these files can prove where the numbers come from.\n\n",
     );
     if places.is_empty() {
         out.push_str("Nothing had to be replaced.\n");
@@ -306,8 +311,8 @@ pub fn report(places: Option<&Places>) -> String {
         }
     }
     out.push_str(
-        "\nNot seen: names that nothing gives away (a user name that stands in no path and behind no name of a field), secrets of no known shape \
-         behind no telling name, and whatever the authors wrote on purpose in words of their own.\n",
+        "\nThis cannot find everything. It misses a user name that is in no path and in no field for names. It misses secrets of unknown form, \
+         and what the authors wrote on purpose in their own words.\n",
     );
     out
 }

@@ -13,12 +13,12 @@ use serde_json::Value;
 
 use super::intake::{self, Judging};
 use super::talk::Talk;
-use crate::archive::verify::{Flaw, Kind};
+use crate::archive::verify::{Kind, Mismatch};
 use crate::error::Error;
 use crate::page;
 
 const ANALYSIS: &str = "data/analysis.json";
-/// Differences that are listed; of more, the number is said.
+/// Differences that are listed. Of more, the number is said.
 const LISTED: usize = 200;
 /// Longest text of a value that is shown.
 const SHOWN: usize = 80;
@@ -27,36 +27,50 @@ const SHOWN: usize = 80;
 #[derive(Debug, Default)]
 pub struct Recomputed {
     /// What differs.
-    pub flaws: Vec<Flaw>,
+    pub flaws: Vec<Mismatch>,
     /// What is worth knowing.
     pub notes: Vec<String>,
+}
+
+/// Files beside the archive that the site was made with.
+#[derive(Debug, Clone, Copy)]
+pub struct Given<'a> {
+    pub labels: Option<&'a Path>,
+    /// Definitions of metrics.
+    pub metrics: Option<&'a Path>,
 }
 
 /// Makes the analysis again and holds it against what the site says.
 ///
 /// # Errors
 /// When the site's analysis cannot be read or the archive cannot be judged.
-pub fn recompute(site: &Path, archive: &[PathBuf], labels: Option<&Path>, talk: &Talk) -> Result<Recomputed, Error> {
+pub fn recompute(site: &Path, archive: &[PathBuf], given: &Given<'_>, talk: &Talk) -> Result<Recomputed, Error> {
     let file = site.join(ANALYSIS);
     let unread = |what: &str| Error::archive(format!("{what}, '{}'", file.display()));
     let bytes = std::fs::read(&file).map_err(|cause| unread("cannot read the analysis of the site").because(cause))?;
-    let said: Value =
-        serde_json::from_slice(&bytes).map_err(|cause| unread("the analysis of the site is no JSON").because(cause))?;
+    let said: Value = serde_json::from_slice(&bytes)
+        .map_err(|cause| unread("the analysis of the site is not JSON").because(cause))?;
     let Some(settings) = said.get("settings") else {
-        let note = "not recomputed: the analysis of the site does not say with which settings it was made".to_owned();
+        let note = "not recomputed: the analysis of the site does not name its settings".to_owned();
         return Ok(Recomputed { notes: vec![note], ..Recomputed::default() });
     };
-    let (judging, scrubbed) = judging(settings, labels);
+    let (judging, scrubbed) = judging(settings, given);
     let mut done = Recomputed::default();
-    if settings.pointer("/asked/labels") == Some(&Value::Bool(true)) && labels.is_none() {
-        done.notes.push("the site was made with --labels; give the same file to verify".to_owned());
+    for (option, file) in [("labels", given.labels), ("metrics", given.metrics)] {
+        if settings.pointer(&format!("/asked/{option}")) == Some(&Value::Bool(true)) && file.is_none() {
+            done.notes.push(format!("the site was made with --{option}: give verify the same file"));
+        }
     }
     let judged = intake::judge(archive, &judging, scrubbed, talk)?;
     let again: Value = serde_json::from_slice(&page::analysis_json(&judged.analysis)?.bytes)
-        .map_err(|cause| Error::archive("the analysis that was made again is no JSON").because(cause))?;
+        .map_err(|cause| Error::archive("the repeated analysis is not JSON").because(cause))?;
     let version = |value: &Value| value.pointer("/tool/version").and_then(Value::as_str).unwrap_or_default().to_owned();
     if version(&said) != version(&again) {
-        done.notes.push(format!("made by version {}, made again by version {}", version(&said), version(&again)));
+        done.notes.push(format!(
+            "the site was made by version {}, the repeated analysis by version {}",
+            version(&said),
+            version(&again)
+        ));
     }
     let mut found = Vec::new();
     differences("", &said, &again, &mut found);
@@ -66,7 +80,7 @@ pub fn recompute(site: &Path, archive: &[PathBuf], labels: Option<&Path>, talk: 
         1 => "recomputed with the settings of the site: 1 value differs".to_owned(),
         n => format!("recomputed with the settings of the site: {n} values differ"),
     });
-    let flaw = |what: String| Flaw { path: ANALYSIS.to_owned(), kind: Kind::Differs, what };
+    let flaw = |what: String| Mismatch { path: ANALYSIS.to_owned(), kind: Kind::Differs, what };
     done.flaws = found.into_iter().take(LISTED).map(flaw).collect();
     if all > LISTED {
         done.flaws.push(flaw(format!("and {} more", all - LISTED)));
@@ -75,7 +89,7 @@ pub fn recompute(site: &Path, archive: &[PathBuf], labels: Option<&Path>, talk: 
 }
 
 /// The settings as options. A site of an older version, which does not say what was asked for, says the settings in force.
-fn judging(settings: &Value, labels: Option<&Path>) -> (Judging, bool) {
+fn judging(settings: &Value, given: &Given<'_>) -> (Judging, bool) {
     let asked = settings.get("asked");
     let from = asked.unwrap_or(settings);
     let margins = from.get("margins_pct").and_then(Value::as_object).into_iter().flatten();
@@ -93,7 +107,8 @@ fn judging(settings: &Value, labels: Option<&Path>) -> (Judging, bool) {
             .and_then(|n| usize::try_from(n).ok())
             .unwrap_or(intake::RESAMPLES),
         seed: settings.get("seed").and_then(Value::as_u64).unwrap_or(intake::SEED),
-        labels: labels.map(Path::to_owned),
+        labels: given.labels.map(Path::to_owned),
+        metrics: given.metrics.map(Path::to_owned),
         compare_by: from.get("compare_by").and_then(Value::as_str).map(str::to_owned),
         arms_by_folder: from.get("arms_by_folder").and_then(Value::as_bool).unwrap_or(false),
     };
@@ -109,7 +124,7 @@ fn numbers(value: &Value) -> usize {
     }
 }
 
-/// Every leaf that differs, as `/path: the site says X, the archive gives Y`.
+/// Every leaf that differs, as `/path: the site has X, the repeated analysis Y`.
 fn differences(path: &str, said: &Value, again: &Value, found: &mut Vec<String>) {
     match (said, again) {
         (Value::Object(old), Value::Object(new)) => {
@@ -125,12 +140,14 @@ fn differences(path: &str, said: &Value, again: &Value, found: &mut Vec<String>)
                 for (subject, value) in &old {
                     match new.get(subject) {
                         Some(now) => differences(&format!("{path}[{subject}]"), value, now, found),
-                        None => found.push(format!("{path}[{subject}]: the site has it, the archive does not give it")),
+                        None => {
+                            found.push(format!("{path}[{subject}]: only the site has it, not the repeated analysis"))
+                        }
                     }
                 }
                 let more = new.keys().filter(|subject| !old.contains_key(*subject));
                 found.extend(
-                    more.map(|subject| format!("{path}[{subject}]: the archive gives it, the site does not have it")),
+                    more.map(|subject| format!("{path}[{subject}]: only the repeated analysis has it, not the site")),
                 );
             }
             _ => {
@@ -138,16 +155,20 @@ fn differences(path: &str, said: &Value, again: &Value, found: &mut Vec<String>)
                     differences(&format!("{path}[{k}]"), value, new.get(k).unwrap_or(&Value::Null), found);
                 }
                 if old.len() != new.len() {
-                    found.push(format!("{path}: the site has {} of them, the archive gives {}", old.len(), new.len()));
+                    found.push(format!(
+                        "{path}: the site has {} entries, the repeated analysis {}",
+                        old.len(),
+                        new.len()
+                    ));
                 }
             }
         },
         (old, new) if old == new => {}
-        (old, new) => found.push(format!("{path}: the site says {}, the archive gives {}", shown(old), shown(new))),
+        (old, new) => found.push(format!("{path}: the site has {}, the repeated analysis {}", shown(old), shown(new))),
     }
 }
 
-/// Rows by what they are about; nothing where they do not say it or two say the same.
+/// Rows by what they are about. Nothing where they do not say it or two say the same.
 fn by_subject(items: &[Value]) -> Option<BTreeMap<String, &Value>> {
     const KEYS: &[&str] = &[
         "id",
@@ -204,7 +225,7 @@ mod tests {
     fn a_changed_number_is_told_with_its_place_and_both_values() {
         let old = json!({"runs": [{"id": "a", "v": 1.5}, {"id": "b", "v": 2}]});
         let new = json!({"runs": [{"id": "b", "v": 2}, {"id": "a", "v": 1.25}]});
-        assert_eq!(found(old.clone(), new), ["/runs[a]/v: the site says 1.5, the archive gives 1.25"]);
+        assert_eq!(found(old.clone(), new), ["/runs[a]/v: the site has 1.5, the repeated analysis 1.25"]);
         assert_eq!(found(old.clone(), old), [""; 0]);
     }
 
@@ -215,16 +236,19 @@ mod tests {
         assert_eq!(
             found(old, new),
             [
-                "/runs[a]: the site has it, the archive does not give it",
-                "/runs[c]: the archive gives it, the site does not have it",
-                "/n: the site has 2 of them, the archive gives 3"
+                "/runs[a]: only the site has it, not the repeated analysis",
+                "/runs[c]: only the repeated analysis has it, not the site",
+                "/n: the site has 2 entries, the repeated analysis 3"
             ]
         );
     }
 
     #[test]
     fn what_is_there_on_one_side_only_is_a_difference() {
-        assert_eq!(found(json!({"a": null}), json!({"a": 1})), ["/a: the site says nothing, the archive gives 1"]);
-        assert_eq!(found(json!({}), json!({"a": [1]})), ["/a: the site says nothing, the archive gives a list of 1"]);
+        assert_eq!(found(json!({"a": null}), json!({"a": 1})), ["/a: the site has nothing, the repeated analysis 1"]);
+        assert_eq!(
+            found(json!({}), json!({"a": [1]})),
+            ["/a: the site has nothing, the repeated analysis a list of 1"]
+        );
     }
 }

@@ -19,7 +19,7 @@ use crate::error::Error;
     sparkbench completions zsh > ~/.zfunc/_sparkbench\n  \
     sparkbench completions fish > ~/.config/fish/completions/sparkbench.fish")]
 pub struct Completions {
-    /// Shell that the script is for
+    /// Shell to write the script for
     shell: Shell,
 }
 
@@ -27,7 +27,7 @@ pub struct Completions {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench man ~/.local/share/man/man1\n  man sparkbench-load")]
 pub struct Man {
-    /// Folder for the pages, made where it is missing
+    /// Folder for the pages. It is made if it does not exist
     #[arg(value_name = "DIR", default_value = "man")]
     folder: PathBuf,
 }
@@ -63,6 +63,6 @@ pub fn man(args: &Man, mut command: Command, talk: &Talk) -> Result<(), Error> {
         clap_mangen::Man::new(command.clone()).render(&mut page).map_err(failed)?;
         crate::archive::write_atomic(&args.folder.join(format!("{name}.1")), &page)?;
     }
-    talk.say(&format!("{} manual pages in {folder}; read one with: man {folder}/sparkbench.1", pages.len()));
+    talk.say(&format!("{} manual pages in {folder}, read one with: man {folder}/sparkbench.1", pages.len()));
     Ok(())
 }

@@ -7,6 +7,7 @@ mod arm;
 mod comparison;
 mod input;
 mod json;
+mod sequential;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -29,59 +30,63 @@ const MANY_DRAWS: f64 = 1e10;
 
 /// Print every statistic of one or two samples
 ///
-/// A and B hold one number a line in order of time (empty, null, NaN: missing; inf: infinite), or a JSON array, or a table
-/// with --column. `-` is standard input. A is the baseline: differences are B minus A.
+/// A and B are files with one number a line in time order, JSON arrays, or tables with --column. Empty, null and NaN mean missing, and inf
+/// means infinite. `-` is standard input. A is the baseline: differences are B minus A.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench stats native.txt container.txt --direction higher_is_better\n  \
                         sparkbench stats runs.csv --column ttft_ms --json\n  \
                         sparkbench stats a.txt b.txt --paired --order order.txt --margin 2\n  \
-                        sparkbench stats p.txt --p-values")]
+                        sparkbench stats p.txt --p-values\n  \
+                        sparkbench stats a.txt b.txt --sequential --looks 5,8,12,20,30 --margin 2   one line per block\n  \
+                        sparkbench stats --boundaries --looks 5,8,12,20,30 --spending pocock        no sample needed")]
 pub struct Stats {
-    /// Baseline sample, or with --p-values the p-values
-    #[arg(value_name = "A")]
-    a: PathBuf,
+    /// Baseline sample. With --p-values, the p-values
+    #[arg(value_name = "A", required_unless_present = "boundaries")]
+    a: Option<PathBuf>,
     /// Candidate sample
     #[arg(value_name = "B", conflicts_with_all = ["nested", "p_values"])]
     b: Option<PathBuf>,
     /// Column of a table with a header line
     #[arg(long, value_name = "NAME", conflicts_with = "nested")]
     column: Option<String>,
-    /// Which way is better: lower_is_better, higher_is_better, neutral, difference_only
+    /// Direction that is better: lower_is_better, higher_is_better, neutral or difference_only
     #[arg(long, value_name = "DIRECTION", default_value = "lower_is_better", value_parser = direction)]
     direction: Direction,
-    /// Line i of A belongs to line i of B
+    /// Pair line i of A with line i of B
     #[arg(long, requires = "b")]
     paired: bool,
-    /// Order in which the runs were made: one `a` or `b` a line
+    /// File with the order of the runs: one `a` or `b` a line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["nested", "p_values"])]
     order: Option<PathBuf>,
-    /// One run a line, its requests separated by commas: percentiles over requests, resampled by run
+    /// Read one run a line, its requests separated by commas. Percentiles are taken over requests and resampled by run
     #[arg(long, conflicts_with = "p_values")]
     nested: bool,
-    /// A holds p-values of one family: adjust them
+    /// Adjust p-values: A holds those of one family
     #[arg(long)]
     p_values: bool,
-    /// Equivalence margin, per cent of the mean of A; repeatable
-    #[arg(long = "margin", value_name = "PCT", default_values_t = [1.0, 2.0, 5.0], value_parser = margin)]
+    /// Equivalence margin, in per cent of the mean of A. May be repeated [default: 1, 2 and 5, or none with --sequential]
+    #[arg(long = "margin", value_name = "PCT", value_parser = margin)]
     margins: Vec<f64>,
-    /// Resamples of each bootstrap
+    /// Number of resamples of each bootstrap
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(MIN_RESAMPLES..=100_000_000))]
     resamples: u64,
     /// Seed of every random draw
     #[arg(long, default_value_t = 42)]
     seed: u64,
-    /// Two-sided level of every interval
+    /// Confidence level of every interval, two-sided, between 0 and 1
     #[arg(long, value_name = "LEVEL", default_value_t = 0.95, value_parser = confidence)]
     confidence: f64,
-    /// Threads, 0 for all; the numbers do not depend on it
+    /// Number of threads, 0 for one per core. The figures do not depend on it
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
+    #[command(flatten)]
+    design: sequential::Typed,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// What was asked for; what does not apply is left out.
+/// What was asked for. What does not apply is left out.
 #[derive(Debug, Default, Serialize)]
 struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -115,6 +120,16 @@ struct Settings {
 
 /// Reads, computes, prints.
 pub fn run(args: &Stats, talk: &Talk) -> Result<(), Error> {
+    if args.design.boundaries {
+        return super::print(&sequential::boundaries(args)?);
+    }
+    if args.design.sequential {
+        return super::print(&sequential::samples(args, talk)?);
+    }
+    if !args.design.looks.is_empty() {
+        return Err(Error::usage("--looks needs --sequential or --boundaries")
+            .hint("add --sequential to judge A and B, or --boundaries to print only the boundaries"));
+    }
     let mut report = if args.p_values {
         adjusted(args)?
     } else if args.nested {
@@ -131,10 +146,11 @@ pub fn run(args: &Stats, talk: &Talk) -> Result<(), Error> {
 
 fn samples(args: &Stats, talk: &Talk) -> Result<Report, Error> {
     let format = args.column.as_deref().map_or(Format::Plain, Format::Column);
-    if args.b.as_deref() == Some(Path::new("-")) && args.a == Path::new("-") {
-        return Err(Error::usage("standard input can be A or B, not both"));
+    let path = args.baseline()?;
+    if args.b.as_deref() == Some(Path::new("-")) && path == Path::new("-") {
+        return Err(Error::usage("standard input cannot be both A and B"));
     }
-    let a = input::numbers(&args.a, format)?;
+    let a = input::numbers(path, format)?;
     let b = args.b.as_deref().map(|path| input::numbers(path, format)).transpose()?;
     let labels = args.order.as_deref().map(|path| input::order(path, &a, b.as_deref())).transpose()?;
     warn_of_many_draws(args, a.len() + b.as_ref().map_or(0, Vec::len), talk);
@@ -154,7 +170,7 @@ fn samples(args: &Stats, talk: &Talk) -> Result<Report, Error> {
 }
 
 fn adjusted(args: &Stats) -> Result<Report, Error> {
-    let p = input::p_values(&args.a, args.column.as_deref().map_or(Format::Plain, Format::Column))?;
+    let p = input::p_values(args.baseline()?, args.column.as_deref().map_or(Format::Plain, Format::Column))?;
     Ok(Report {
         bonferroni: Some(stats::bonferroni(&p)),
         holm: Some(stats::holm(&p)),
@@ -164,7 +180,7 @@ fn adjusted(args: &Stats) -> Result<Report, Error> {
 }
 
 fn nested(args: &Stats) -> Result<Report, Error> {
-    let runs = input::nested(&args.a)?;
+    let runs = input::nested(args.baseline()?)?;
     let levels = [0.5, 0.95, 0.99];
     let found = hierarchical::percentiles(&runs, &levels, &args.job("a|request_percentiles"));
     let mut found = found.into_iter().flatten();
@@ -173,8 +189,23 @@ fn nested(args: &Stats) -> Result<Report, Error> {
     Ok(Report { hierarchical_percentile: Some(percentiles), ..Report::default() })
 }
 
+/// Margins of equivalence where none is named, per cent.
+const MARGINS: [f64; 3] = [1.0, 2.0, 5.0];
+
 impl Stats {
-    /// A job of this analysis; `what` is the arm and the statistic.
+    /// The file of A. The command line demands it wherever a sample is read.
+    fn baseline(&self) -> Result<&Path, Error> {
+        self.a
+            .as_deref()
+            .ok_or_else(|| Error::usage("no sample is given").hint("name a file of numbers, or - for standard input"))
+    }
+
+    /// Margins of equivalence, per cent.
+    fn margins(&self) -> &[f64] {
+        if self.margins.is_empty() { &MARGINS } else { &self.margins }
+    }
+
+    /// A job of this analysis. `what` is the arm and the statistic.
     fn job(&self, what: &str) -> Job {
         Job {
             seed: self.seed,
@@ -190,7 +221,7 @@ impl Stats {
 fn warn_of_many_draws(args: &Stats, values: usize, talk: &Talk) {
     let draws = values as f64 * args.resamples as f64;
     if draws > MANY_DRAWS {
-        talk.warn(&format!("{draws:.1e} random draws for the bootstrap of the means; fewer with --resamples"));
+        talk.warn(&format!("the bootstrap of the means makes {draws:.1e} random draws, use --resamples for fewer"));
     }
 }
 
@@ -205,7 +236,7 @@ fn direction(text: &str) -> Result<Direction, String> {
 }
 
 fn margin(text: &str) -> Result<f64, String> {
-    positive(text).ok_or_else(|| "expected a per cent above 0".into())
+    positive(text).ok_or_else(|| "expected a percentage above 0".into())
 }
 
 fn confidence(text: &str) -> Result<f64, String> {

@@ -21,22 +21,22 @@ use view::View;
 /// Between two looks: a campaign takes hours, and a look reads little more than the journal.
 const BETWEEN: Duration = Duration::from_secs(2);
 
-/// Say how far a campaign has come, what runs now, and how long the rest will take
+/// Show how far a campaign is, which run is in progress, and how long the rest will take
 ///
-/// Reads the archive and writes nothing, so it may be called at any time, also while `collect` is at work. Figures are means of the runs
-/// done so far: preliminary, and no verdict. `sparkbench analyse` judges.
+/// Reads the archive and writes nothing, so it can be called at any time, even while `collect` runs. Figures are means of the runs done so
+/// far. They are preliminary: `sparkbench analyse` gives the verdicts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench status archive/smoke\n  \
-                        sparkbench status archive/smoke --watch       look again every 2 seconds until it is complete\n  \
+                        sparkbench status archive/smoke --watch       refresh every 2 seconds until it is complete\n  \
                         sparkbench status archive/smoke --json | jq .runs")]
 pub struct Status {
-    /// Folder that `collect` writes
+    /// Archive folder that `collect` writes
     #[arg(value_name = "ARCHIVE")]
     archive: PathBuf,
-    /// Look again every 2 seconds until the campaign is complete or Ctrl-C; elsewhere than on a terminal one line a change
+    /// Refresh every 2 seconds until the campaign is complete or Ctrl-C. Without a terminal, print one line per change
     #[arg(long)]
     watch: bool,
-    /// As JSON; with --watch one object a line
+    /// Print JSON. With --watch, one object a line
     #[arg(long)]
     json: bool,
 }
@@ -52,7 +52,7 @@ pub fn run(args: &Status, talk: &Talk) -> Result<Outcome, Error> {
             print(&if args.json { format!("{:#}\n", view.json()) } else { text::table(&view) })?;
             return Ok(Outcome::Done);
         }
-        // Seconds pass at every look; a line is worth printing when something else has changed.
+        // Seconds pass at every look. A line is worth printing when something else has changed.
         let steady = text::line(&view);
         match (args.json, terminal) {
             (false, true) => redraw(&text::table(&view))?,
@@ -69,7 +69,7 @@ pub fn run(args: &Status, talk: &Talk) -> Result<Outcome, Error> {
     }
 }
 
-/// Puts a text at the top of the terminal in place of what was there; what is longer than the terminal scrolls.
+/// Puts a text at the top of the terminal in place of what was there. What is longer than the terminal scrolls.
 fn redraw(text: &str) -> Result<(), Error> {
     let mut out = std::io::stdout().lock();
     let frame = format!("\x1b[H\x1b[J{text}");

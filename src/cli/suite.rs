@@ -21,7 +21,7 @@ pub fn load(path: &Path) -> Result<Experiment, Error> {
     let name = path.display().to_string();
     let failed = |cause| {
         Error::usage(format!("cannot read the suite '{name}'"))
-            .hint("'sparkbench init' writes a suite to start from; suites/ holds the experiments of the field")
+            .hint("write a suite to start from with 'sparkbench init', or take one of those in suites/")
             .because(cause)
     };
     let mut bytes = Vec::new();

@@ -94,7 +94,7 @@ impl Talk {
         bar
     }
 
-    /// One line that changes, on a terminal; nothing elsewhere.
+    /// One line that changes, on a terminal. Nothing elsewhere.
     pub fn spinner(&self) -> ProgressBar {
         if self.quiet || !self.terminal {
             return ProgressBar::hidden();
@@ -123,7 +123,7 @@ impl Talk {
     }
 }
 
-/// Lines of at most so many characters, broken between words; a word that is longer stays whole, so that paths can be copied. At least
+/// Lines of at most so many characters, broken between words. A word that is longer stays whole, so that paths can be copied. At least
 /// one line. Control characters from names do not reach the terminal.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];

@@ -8,31 +8,36 @@ use serde::Serialize;
 use super::print;
 use super::talk::Talk;
 #[cfg(feature = "analyse")]
-use crate::archive::verify::Flaw;
+use crate::archive::verify::Mismatch;
 use crate::archive::verify::{Kind, Runs, State, Verified, verify};
 use crate::error::Error;
 
-/// Hold every byte of archives or a site against its hashes
+/// Check every byte of an archive or a site against its hashes
 ///
-/// Finds any changed, missing or extra byte: in the journal by its chain, in every run by its list of hashes, in the whole by the
-/// seal. A site is held against its own list, and with --archive against the files it was made from; the analysis is then made again
-/// from them with the settings that the site names, and every value that differs is told. In a folder of archives each is verified. Tables and
-/// files of other tools have no recorded hashes: they are counted. Exit code 0: everything matches.
-/// 5: something does not, or cannot be read. An archive in the middle of a campaign matches too, and the summary says so.
+/// Finds any changed, missing or extra byte in the journal, in every run and in the sealed whole. In a folder of archives, each is checked.
+/// An unfinished campaign can match too, and the summary says that it is unfinished. Files of other tools have no recorded hashes: they are
+/// counted.
+///
+/// A site is checked against its own list of hashes. With --archive it is also checked against the files it was made from. The analysis is
+/// then repeated with the settings of the site, and every value that differs is printed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench verify archive/my-campaign\n  \
                         sparkbench verify archive                  every archive in it\n  \
-                        sparkbench verify site --archive data      the site, that data is what it was made from,\n                                             and that it gives the same numbers")]
+                        sparkbench verify site --archive data      the site, the data it was made from,\n                                             and the numbers that they give\n\n\
+                        Exit codes: 0 everything matches, 2 usage, 5 something does not match or cannot be read.")]
 pub struct Verify {
     /// Folder of an archive, of several archives, or of a site
     #[arg(value_name = "PATH")]
     path: PathBuf,
-    /// What a site was made from, as it was given to `analyse` (repeatable, in the same order)
+    /// Archive that the site was made from, as given to `analyse`. May be repeated, in the same order
     #[arg(long, value_name = "DIR")]
     archive: Vec<PathBuf>,
-    /// The labels that the site was made with, where it was made with --labels
+    /// Labels file that the site was made with
     #[arg(long, value_name = "FILE", requires = "archive")]
     labels: Option<PathBuf>,
+    /// Metrics file that the site was made with
+    #[arg(long, value_name = "FILE", requires = "archive")]
+    metrics: Option<PathBuf>,
     /// Print the findings as JSON
     #[arg(long)]
     json: bool,
@@ -69,7 +74,7 @@ pub fn run(args: &Verify, talk: &Talk) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::archive(format!("'{shown}' does not verify: {}", kinds(&verified)))
-        .hint("bring back what was changed from a copy; runs whose files are as they were can still be trusted"))
+        .hint("restore the changed files from a copy. Runs whose files match can still be trusted"))
 }
 
 /// The analysis made again, where it was asked for and this build can.
@@ -79,23 +84,26 @@ fn again(args: &Verify, talk: &Talk, verified: &mut Verified) {
     }
     #[cfg(feature = "analyse")]
     {
-        match super::recompute::recompute(&args.path, &args.archive, args.labels.as_deref(), talk) {
+        let given = super::recompute::Given { labels: args.labels.as_deref(), metrics: args.metrics.as_deref() };
+        match super::recompute::recompute(&args.path, &args.archive, &given, talk) {
             Ok(recomputed) => {
                 verified.flaws.extend(recomputed.flaws);
                 verified.notes.extend(recomputed.notes);
             }
             // What the hashes found stands beside it.
-            Err(cause) => verified.flaws.push(Flaw {
+            Err(cause) => verified.flaws.push(Mismatch {
                 path: "data/analysis.json".to_owned(),
                 kind: Kind::Unreadable,
-                what: format!("cannot be made again: {}", crate::ingest::one_line(&cause)),
+                what: format!("cannot repeat the analysis: {}", crate::ingest::one_line(&cause)),
             }),
         }
     }
     #[cfg(not(feature = "analyse"))]
     {
         let _ = talk;
-        verified.notes.push("hashes only: this build has no analysis and cannot make the numbers again".to_owned());
+        verified
+            .notes
+            .push("only hashes were checked: this build has no analysis and cannot repeat the numbers".to_owned());
     }
 }
 
@@ -147,32 +155,26 @@ fn summary(path: &str, verified: &Verified) -> String {
             counted.as_str()
         }
         State::Sealed => "a sealed campaign",
-        State::Open => "a campaign that is not complete",
-        State::Running => "a campaign in the making",
+        State::Open => "an incomplete campaign",
+        State::Running => "a campaign in progress",
         State::Site => "a site",
     };
-    let runs = verified.runs.map(|runs| format!("; {}", of_runs(&runs))).unwrap_or_default();
+    let runs = verified.runs.map(|runs| format!(", {}", of_runs(&runs))).unwrap_or_default();
     let fits = match verified.flaws.len() {
         0 if verified.files == 0 => "nothing to verify".to_owned(),
         0 => "all match".to_owned(),
         1 => "1 finding".to_owned(),
         n => format!("{n} findings"),
     };
-    format!("{path}, {state}{runs}; {} files, {size}: {fits}", verified.files)
+    format!("{path}: {state}{runs}. {} files, {size}: {fits}", verified.files)
 }
 
 fn of_runs(runs: &Runs) -> String {
-    let parts = [
-        (runs.finished, "done"),
-        (runs.failed, "failed"),
-        (runs.skipped, "left out"),
-        (runs.left, "to be made"),
-        (runs.interrupted, "interrupted"),
-    ];
-    let said: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
-    format!(
-        "of {} planned runs {}",
-        runs.planned,
-        if said.is_empty() { "none is done".to_owned() } else { said.join(", ") }
-    )
+    let parts =
+        [(runs.failed, "failed"), (runs.skipped, "skipped"), (runs.left, "left"), (runs.interrupted, "interrupted")];
+    let mut text = format!("{} of {} planned runs done", runs.finished, runs.planned);
+    for (n, word) in parts.iter().filter(|(n, _)| *n > 0) {
+        let _ = write!(text, ", {n} {word}");
+    }
+    text
 }

@@ -53,7 +53,7 @@ const LONGEST: usize = 200;
 pub fn markdown(analysis: &Analysis, paths: &[PathBuf], scrub: Option<&Scrub>) -> String {
     let mut out = String::from("# Versions\n\n");
     let settings = &analysis.settings;
-    // Writing to a string does not fail; the results of `writeln!` are let go throughout.
+    // Writing to a string does not fail. The results of `writeln!` are let go throughout.
     let _ = writeln!(
         out,
         "Analysis: {} {}, schema {}, {} bootstrap draws, seed {}. The same version gives the same bytes from the same files.\n",

@@ -1,6 +1,6 @@
-//! What was asked for against what ran, for every environment alike.
+//! Compares the requested program with the one that ran, in the same way for every environment.
 //!
-//! In:  what was asked, what was seen and where.  Out: [`CheckWire`].
+//! In:  the request, the observation and its source.  Out: [`CheckWire`].
 //! Not here: what follows from a mismatch (see `run`).
 //!
 //! The published study measured one model under three names, because a script dropped its arguments on the way. So the arguments are
@@ -13,9 +13,9 @@ pub const CMDLINE: &str = "/proc/<pid>/cmdline just after the start";
 
 /// Item name of [`arguments`].
 pub const ARGUMENTS: &str = "arguments";
-/// Item name of an image held against the one asked for.
+/// Item name of an image compared with the one asked for.
 pub const IMAGE: &str = "image_digest";
-/// Item name of a root file system held against what it was at the start of the campaign.
+/// Item name of a root file system compared with what it was at the start of the campaign.
 pub const ROOT: &str = "root_contents";
 
 /// A word for both being known and equal.
@@ -35,31 +35,31 @@ pub fn equal(item: &str, asked: Option<&str>, ran: Option<&str>, source: &str) -
     wire(item, asked.map(str::to_owned), ran.map(str::to_owned), source, result)
 }
 
-/// Arguments of the program against those that the kernel or the engine showed. Both are written as JSON lists, so that blanks, quotes
+/// Compares the requested arguments with those that the kernel or the engine showed. Both are written as JSON lists, so that blanks, quotes
 /// and empty arguments stay visible.
 ///
-/// The kernel shows what a process runs at the moment, which need not be what it was started as:
-/// - a script is shown as its interpreter, at most one argument of the `#!` line, the path at which the script was found, and then the
-///   script's own arguments: a match;
-/// - a program may be shown by another path of the same name: a match;
-/// - a process may have turned into another program (`exec` at the end of a script): nothing follows from that, so it is not known.
+/// The kernel shows what a process runs now, which may differ from its start.
 ///
-/// `source` says which of these it was.
+/// - A script is shown as its interpreter, at most one argument of the `#!` line, the script's path and its arguments. This is a match.
+/// - A program may be shown by another path with the same file name. This is a match.
+/// - A process may have turned into another program (`exec` at the end of a script). Then the result is unknown.
+///
+/// `source` names the case.
 pub fn arguments(asked: &[String], seen: Option<&[String]>, source: &str) -> CheckWire {
     let (result, rule) = match seen {
         None => (UNKNOWN, ""),
         Some(seen) if seen == asked => (MATCH, ""),
         Some(seen) => match likeness(asked, seen) {
-            Likeness::Script => (MATCH, " (a script: its interpreter stands before it)"),
-            Likeness::Path => (MATCH, " (found by another path)"),
-            Likeness::Same => (MISMATCH, ""),
-            Likeness::None => (UNKNOWN, " (the process had turned into another program by then)"),
+            CommandMatch::Script => (MATCH, " (a script, run by its interpreter)"),
+            CommandMatch::Path => (MATCH, " (found by another path)"),
+            CommandMatch::Same => (MISMATCH, ""),
+            CommandMatch::None => (UNKNOWN, " (the process had turned into another program by then)"),
         },
     };
     wire(ARGUMENTS, Some(list(asked)), seen.map(list), &format!("{source}{rule}"), result)
 }
 
-enum Likeness {
+enum CommandMatch {
     /// `[interpreter, (its one argument,) script, arguments ...]`.
     Script,
     /// The same arguments behind another path of the program.
@@ -70,22 +70,22 @@ enum Likeness {
     None,
 }
 
-fn likeness(asked: &[String], seen: &[String]) -> Likeness {
+fn likeness(asked: &[String], seen: &[String]) -> CommandMatch {
     let (Some((program, rest)), Some((first, behind))) = (asked.split_first(), seen.split_first()) else {
-        return Likeness::Same;
+        return CommandMatch::Same;
     };
     if last_name(first) == last_name(program) && (first.contains('/') || program.contains('/')) && behind == rest {
-        return Likeness::Path;
+        return CommandMatch::Path;
     }
-    // Where the script stands: second, or third behind the one argument that a `#!` line can hold.
+    // Where the script is: second, or third behind the one argument that a `#!` line can hold.
     let found_as =
         |word: &String| word == program || (!program.contains('/') && word.ends_with(&format!("/{program}")));
     let script = (1..=2).find(|at| seen.get(*at).is_some_and(found_as));
     match script {
-        Some(at) if seen[at + 1..] == *rest => Likeness::Script,
-        Some(_) => Likeness::Same,
-        None if last_name(first) == last_name(program) => Likeness::Same,
-        None => Likeness::None,
+        Some(at) if seen[at + 1..] == *rest => CommandMatch::Script,
+        Some(_) => CommandMatch::Same,
+        None if last_name(first) == last_name(program) => CommandMatch::Same,
+        None => CommandMatch::None,
     }
 }
 

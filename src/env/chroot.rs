@@ -42,8 +42,8 @@ struct Entered {
 }
 
 impl Entered {
-    /// In the order in which they are made: kernel file systems, the driver, the suite's binds, and the run's own folder last, so that
-    /// no bind of the suite can hide it.
+    /// Mounts in order: kernel file systems, the driver, the suite's binds, and the run's own folder. It comes last so that no bind of the
+    /// suite can hide it.
     fn mounts(&self, host: &dyn Host, place: &Place) -> Vec<Mount> {
         let tree = |path: &str| Mount::Bind {
             from: PathBuf::from(path),
@@ -139,13 +139,13 @@ impl Environment for Entered {
     }
 
     fn sweep(&self, host: &dyn Host, _: &str) -> Result<Vec<String>, Error> {
-        // Mounts live in the namespace of the processes and vanish with the last of them (see `Host::end_marked`); what they
+        // Mounts live in the namespace of the processes and vanish with the last of them (see `Host::end_marked`). What they
         // were mounted on stays when the guard was killed as well.
         self.points.sweep(host)
     }
 }
 
-/// What [`RootFolder::describe`] said of its contents, inside a description of an environment.
+/// Contents from [`RootFolder::describe`], inside a description of an environment.
 pub fn contents_at_start(described: &Value) -> Option<String> {
     described.pointer("/root_file_system/contents_sha256").and_then(Value::as_str).map(str::to_owned)
 }

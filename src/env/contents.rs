@@ -1,7 +1,7 @@
-//! What a root file system is made of: release, packages, Python packages, and one hash over them.
+//! Contents of a root file system: release, packages, Python packages, and one hash over them.
 //!
 //! In:  the folder of a root.  Out: [`Contents`].
-//! Not here: reading every file of it; the hash tells one state of a root from another as its package lists do.
+//! Not here: reading every file. The hash distinguishes states of a root by its package lists.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,12 +12,12 @@ use sha2::{Digest, Sha256};
 use super::below;
 use crate::host::Host;
 
-/// What tells one state of a root from another without reading all of it.
+/// Distinguishes one state of a root from another without reading all of it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Contents {
     /// Fields of `os-release`.
     pub release: BTreeMap<String, String>,
-    /// Version by name; absent where the root has no package list of a form we read (dpkg, apk).
+    /// Version by name. Absent where the root has no package list of a form we read (dpkg, apk).
     pub packages: Option<BTreeMap<String, String>>,
     /// `name version`.
     pub python: Vec<String>,
@@ -74,7 +74,7 @@ fn python(host: &dyn Host, root: &Path) -> Vec<String> {
     found
 }
 
-/// Version by name of the installed packages of a dpkg status file; of two architectures of one package both are kept.
+/// Version by name of the installed packages of a dpkg status file. Of two architectures of one package both are kept.
 fn dpkg(text: &str) -> BTreeMap<String, String> {
     let mut packages = BTreeMap::new();
     for paragraph in text.split("\n\n") {

@@ -1,7 +1,7 @@
-//! What a killed systemd-nspawn leaves: lock files beside the root and in `/run/systemd/nspawn/locks`, empty folders in
+//! Leftovers of a killed systemd-nspawn: lock files beside the root and in `/run/systemd/nspawn/locks`, empty folders in
 //! `/run/systemd/nspawn/propagate`.
 //!
-//! In:  the root, the archive's name.  Out: what was removed.
+//! In:  the root, the archive's name.  Out: the removed items.
 //! Not here: processes (see `Host::end_marked`).
 //!
 //! systemd 252, killed with SIGKILL, leaves all three. A lock file without a holder does not keep anybody out, but it is not ours to leave.
@@ -17,12 +17,11 @@ const PROPAGATE: &str = "/run/systemd/nspawn/propagate";
 /// Where nspawn keeps a lock for each root, named after its device and inode.
 const LOCKS: &str = "/run/systemd/nspawn/locks";
 
-/// A program for the end of a run in any case. It removes
-/// - the folder of the machine, which nspawn itself leaves where `/run` is no file system in memory (`rmdir` takes nothing that is not
-///   empty);
-/// - the groups that nspawn makes in systemd's own tree of the older layout, beside the run's group (likewise; groups of others may vanish while it looks,
-///   which is no fault);
-/// - locks of the root that nobody holds any more: one that `/proc/locks` shows stays.
+/// A program that runs after every run, also after a failed one. It removes
+/// - the folder of the machine, which nspawn itself leaves where `/run` is no file system in memory. `rmdir` removes only empty folders.
+/// - the groups that nspawn makes in systemd's own tree of the older layout, beside the run's group. `rmdir` again removes only empty ones.
+///   Groups of others may vanish during the search, which is not an error.
+/// - locks of the root that nobody holds any more. A lock that `/proc/locks` shows stays.
 pub fn after(host: &dyn Host, place: &Place, machine: &str, root: &Path) -> Vec<String> {
     const SCRIPT: &str = "folder=$1 group=$2; shift 2; [ ! -d \"$folder\" ] || rmdir \"$folder\" || exit; \
         [ ! -d /sys/fs/cgroup/systemd ] || find /sys/fs/cgroup/systemd -depth -type d \
@@ -35,7 +34,7 @@ pub fn after(host: &dyn Host, place: &Place, machine: &str, root: &Path) -> Vec<
     argv
 }
 
-/// Name of the run's control group as a pattern: whatever a group's name may not hold stands there as `?`.
+/// Name of the run's control group as a pattern: whatever a group's name may not hold is there as `?`.
 fn group_pattern(place: &Place) -> String {
     let name = place.container();
     name.chars()
@@ -80,7 +79,7 @@ fn run(host: &dyn Host, program: &str, path: &Path) -> Result<(), Error> {
     let shown = path.display().to_string();
     let failed = |why: String| {
         Error::new(Kind::Preflight, format!("cannot remove '{shown}', which a killed systemd-nspawn left: {why}"))
-            .hint("remove it by hand, then go on")
+            .hint("remove it by hand, then continue")
     };
     match host.ask(&Question::new([program, "--", shown.as_str()])) {
         Ok(answer) if answer.ok() => Ok(()),
@@ -117,7 +116,7 @@ fn stat(host: &dyn Host, path: &Path, format: &str) -> Option<String> {
 }
 
 /// Inodes of files on which somebody holds a lock, of `/proc/locks`: `1: OFDLCK ADVISORY WRITE -1 fe:00:918328 0 EOF`. The device is left
-/// out: on some file systems the kernel shows another one there than `stat` does, and keeping a lock too many does no harm.
+/// out, because on some file systems the kernel shows another one than `stat`. Keeping one lock too many does no harm.
 fn held_inodes(host: &dyn Host) -> Vec<String> {
     let text = host.read(Path::new("/proc/locks")).unwrap_or_default();
     text.lines()

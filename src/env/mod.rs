@@ -1,7 +1,7 @@
-//! Where a program runs: how its command line is wrapped, what must be true first, what really ran.
+//! Environments of a program: wrapping its command line, checking requirements, recording what really ran.
 //!
 //! In:  settings of a suite, an [`Invocation`].  Out: a [`Job`] for the host, and the environment's own word on it afterwards.
-//! Not here: what is run (see `workload`), statistics.
+//! Not here: the program (see `workload`), statistics.
 //!
 //! An environment is one file below this folder and one line in [`ENVIRONMENTS`].
 
@@ -35,7 +35,7 @@ pub static ENVIRONMENTS: &[&dyn Kind] =
 pub trait Kind: Sync {
     /// Name in suites: `native`, `chroot`, `docker`, `podman`, `nspawn`.
     fn name(&self) -> &'static str;
-    /// Reads its settings; faults go to the reader. The caller has taken `kind` and calls [`Reader::finish`].
+    /// Reads its settings. Faults go to the reader. The caller has taken `kind` and calls [`Reader::finish`].
     /// `folder` is where the suite lies: root file systems and binds are named relative to it.
     fn read(&self, settings: &mut Reader<'_>, folder: &Path) -> Option<Box<dyn Environment>>;
 }
@@ -44,16 +44,16 @@ pub trait Kind: Sync {
 pub trait Environment: Send + Sync {
     /// Name of its kind.
     fn kind(&self) -> &'static str;
-    /// What must be true before the first run, every finding at once: the engine answers, the image is there and fixed by digest,
-    /// the root file system is one, we may do it.
+    /// Checks what must be true before the first run and returns every finding at once. The engine answers, the image exists and is pinned
+    /// by digest, the root file system is valid, and we have the rights.
     fn ready(&self, host: &dyn Host) -> Vec<Finding>;
     /// What it is made of, for the archive: digest, flags as written, release and packages of the root file system.
     ///
     /// # Errors
-    /// When the environment cannot be looked at.
+    /// When the environment cannot be examined.
     fn describe(&self, host: &dyn Host) -> Result<serde_json::Value, Error>;
     /// Told once before the first run what [`Environment::describe`] said when the campaign began (on `--resume`: as `campaign.json`
-    /// keeps it). Every run is held against that, so that an image or a root which changes half-way is a mismatch and not a drift.
+    /// keeps it). Every run is compared with that, so that an image or a root which changes half-way is a mismatch and not a drift.
     fn hold_to(&self, described: &serde_json::Value) {
         let _ = described;
     }
@@ -66,16 +66,16 @@ pub trait Environment: Send + Sync {
     /// Makes ready what the run needs (a created container, files copied into it) and wraps the command line.
     ///
     /// # Errors
-    /// When it cannot be made ready. What was made by then is taken away again.
+    /// When it cannot be made ready. What was made by then is removed again.
     fn wrap(&self, host: &dyn Host, invocation: &Invocation, place: &Place) -> Result<Job, Error>;
-    /// Host pid of the first process inside, once there is one; for telemetry of its tree and control group.
+    /// Host pid of the first process inside, once there is one. For telemetry of its tree and control group.
     fn main_pid(&self, host: &dyn Host, place: &Place, launched: &dyn Launched) -> Option<u32>;
     /// Called about once a sample while the program runs: a few reads of small kernel files at most, never a program.
     fn while_running(&self, host: &dyn Host, place: &Place, launched: &dyn Launched) {
         let _ = (host, place, launched);
     }
-    /// After the program ended and before the tree is closed: brings the run's own folder back to [`Place::work`], and says what
-    /// really ran, with the raw files (inspect output, control group figures) that show it.
+    /// Runs after the program has ended and before the tree is closed. Brings the run's own folder back to [`Place::work`] and reports what
+    /// really ran. The raw files that prove it (inspect output, control group figures) come with it.
     ///
     /// # Errors
     /// When the environment cannot be asked.
@@ -93,10 +93,10 @@ pub trait Environment: Send + Sync {
     fn sweep(&self, host: &dyn Host, archive_id: &str) -> Result<Vec<String>, Error>;
 }
 
-/// What a workload wants run, as seen from inside.
+/// Job of a workload, as seen from inside.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Invocation {
-    /// Program and arguments; `{work}` is already the path inside.
+    /// Program and arguments. `{work}` is already the path inside.
     pub argv: Vec<String>,
     /// Variables that the workload sets, beside those of the environment.
     pub env: BTreeMap<String, String>,
@@ -109,11 +109,10 @@ pub struct Invocation {
 pub struct Place {
     /// Random name of the archive.
     pub archive_id: String,
-    /// Id of the run.
     pub run_id: String,
     /// The run's folder, not yet under its final name. Absolute.
     pub folder: PathBuf,
-    /// Folder below it that travels into the environment and back; holds assets beforehand and reports afterwards.
+    /// Folder below it that travels into the environment and back. Holds assets beforehand and reports afterwards.
     pub work: PathBuf,
     /// Time between the polite end and SIGKILL, seconds.
     pub grace_s: f64,
@@ -146,18 +145,18 @@ impl Place {
     }
 }
 
-/// What an environment knows of a run that has ended.
+/// Report of an environment on a run that has ended.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Examined {
-    /// What was asked for against what ran: arguments, image digest.
+    /// Comparison of the request with what ran: arguments, image digest.
     pub checks: Vec<CheckWire>,
     /// The environment's own state, for `run.json`.
     pub state: serde_json::Value,
     /// Exit status of the program inside, where the wrapper's own may differ.
     pub code: Option<i32>,
-    /// The program inside was ended for want of memory.
+    /// The program inside was ended for lack of memory.
     pub out_of_memory: bool,
-    /// Raw files for the run's folder, by name; the caller masks secrets and writes them.
+    /// Raw files for the run's folder, by name. The caller masks secrets and writes them.
     pub files: BTreeMap<String, Vec<u8>>,
     /// The program's own variables, where [`Job::env`] is that of a wrapper.
     pub variables: Option<BTreeMap<String, String>>,
@@ -173,7 +172,7 @@ pub fn below(root: &Path, inside: &Path) -> PathBuf {
     root.join(inside.strip_prefix("/").unwrap_or(inside))
 }
 
-/// What the job of a run has in every environment; the rest is empty.
+/// Parts of a job that every environment has. The rest is empty.
 fn job_of(place: &Place) -> Job {
     Job {
         marker: place.marker(),

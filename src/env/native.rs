@@ -48,8 +48,8 @@ impl Environment for Machine {
         match &self.cwd {
             Some(cwd) if !host.exists(cwd) => vec![Finding::refused(
                 "working-folder",
-                format!("'{}' is not there", cwd.display()),
-                "make the folder, or leave `cwd` out: each run then starts in a folder of its own",
+                format!("'{}' does not exist", cwd.display()),
+                "make the folder, or leave out `cwd`: each run then starts in its own folder",
             )],
             _ => Vec::new(),
         }

@@ -1,10 +1,10 @@
-//! Mount points that a root does not have by itself. They are made for each run, and taken away again: a root is given back as it was.
+//! Mount points that a root lacks. They are made for each run and removed afterwards, so that the root is left unchanged.
 //!
-//! In:  the root and what is mounted in it.  Out: names for `campaign.json`; a program that removes them.
+//! In:  the root and its mounts.  Out: names for `campaign.json`, and a program that removes the mount points.
 //! Not here: mounting.
 //!
-//! The list is made before the first run and kept with the campaign. So a mount point is known for ours also after collector and guard
-//! were both killed, and one that was there before us is never touched.
+//! The list is made before the first run and kept with the campaign. So a mount point of ours is recognised even after collector and guard
+//! were both killed. One that existed before us is never touched.
 
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
@@ -42,7 +42,7 @@ impl Points {
             names.filter(plain).map(|name| below(root, Path::new(name))).collect();
     }
 
-    /// A program that takes them away; nothing where the root has all of them by itself.
+    /// A program that takes them away. Nothing where the root has all of them by itself.
     pub fn after(&self) -> Option<Vec<String>> {
         let points = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let words = ["sh", "-c", REMOVE, "sh"].into_iter().map(str::to_owned);
@@ -73,7 +73,7 @@ impl Points {
     }
 }
 
-/// What is missing of mount points inside a root, as seen from inside.
+/// Missing mount points inside a root, as seen from inside.
 pub fn missing(host: &dyn Host, root: &Path, at: impl IntoIterator<Item = PathBuf>) -> Value {
     let mut found: Vec<String> = Vec::new();
     for at in KERNEL.iter().map(PathBuf::from).chain(at) {

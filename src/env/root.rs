@@ -40,7 +40,7 @@ pub struct RootFolder {
     pub binds: Vec<Bind>,
     /// Libraries of the driver.
     pub libraries: Libraries,
-    /// Working folder inside; absent is the run's own.
+    /// Working folder inside. Absent is the run's own.
     pub cwd: Option<PathBuf>,
     /// Where the root comes from, in the suite's words, e.g. the digest of the image it was exported from.
     from: Option<String>,
@@ -73,7 +73,7 @@ impl RootFolder {
         host.exists(&beside).then_some(beside)
     }
 
-    /// Variables of a program inside: the image's, or a path for programs where there are none; over them those of the suite.
+    /// Variables of a program inside: the image's, or a path for programs where there are none. Over them those of the suite.
     ///
     /// # Errors
     /// When the file with the image's variables cannot be read as such.
@@ -88,22 +88,20 @@ impl RootFolder {
             image = variables::image(&text).map_err(|line| {
                 Error::new(Kind::Preflight, format!("cannot read '{}' as variables", path.display()))
                     .at(crate::error::Place::Line(line as u64))
-                    .hint(
-                        "each line is NAME=value; take out a variable whose value has a line break and set it in `env`",
-                    )
+                    .hint("write each line as NAME=value. Set a variable with a line break in `env` instead")
             })?;
         }
         image.entry("PATH".to_owned()).or_insert_with(|| variables::DEFAULT_PATH.to_owned());
         Ok(variables::merged(&[&image, &self.env]))
     }
 
-    /// What must be true of it before the first run.
+    /// Checks its requirements before the first run.
     pub fn ready(&self, host: &dyn Host) -> Vec<Finding> {
         let shown = self.path.display();
         if !host.exists(&self.path) {
             let remedy =
                 "make it with debootstrap, or with: docker create IMAGE; docker export CONTAINER | tar -x -C ROOT";
-            return vec![Finding::refused("root", format!("'{shown}' is not there"), remedy)];
+            return vec![Finding::refused("root", format!("'{shown}' does not exist"), remedy)];
         }
         let mut findings = Vec::new();
         if ["usr/bin", "bin"].iter().all(|name| !host.exists(&self.path.join(name))) {
@@ -118,7 +116,7 @@ impl RootFolder {
         match self.variables(host) {
             Ok(_) if self.image_env(host).is_none() => findings.push(Finding::passed(
                 "image-variables",
-                "no file with an image's variables; the program gets a default PATH and what `env` declares",
+                "no file with variables of an image, so the program gets a default PATH and the variables in `env`",
             )),
             Ok(variables) => {
                 findings.push(Finding::passed("image-variables", format!("{} variables", variables.len())));
@@ -126,22 +124,22 @@ impl RootFolder {
             Err(error) => findings.push(Finding::refused(
                 "image-variables",
                 error.what.clone(),
-                error.hint.unwrap_or_else(|| "mend the file".to_owned()),
+                error.hint.unwrap_or_else(|| "correct the file".to_owned()),
             )),
         }
         for bind in self.binds.iter().filter(|bind| !host.exists(&bind.from)) {
             findings.push(Finding::refused(
                 "bind",
-                format!("'{}' is not there", bind.from.display()),
-                "make it, or take it out of `binds`",
+                format!("'{}' does not exist", bind.from.display()),
+                "make it, or remove it from `binds`",
             ));
         }
         let found = self.libraries.find(host);
         for file in found.files.iter().filter(|file| self.libraries != Libraries::Auto && !host.exists(&file.from)) {
             findings.push(Finding::refused(
                 "driver-libraries",
-                format!("'{}' is not there", file.from.display()),
-                "take it out of `driver_libraries`",
+                format!("'{}' does not exist", file.from.display()),
+                "remove it from `driver_libraries`",
             ));
         }
         findings.push(Finding::passed("driver-libraries", format!("{} files: {}", found.files.len(), found.source)));
@@ -159,7 +157,7 @@ impl RootFolder {
         files.chain(self.binds.iter().map(|bind| bind.at.clone())).chain([PathBuf::from(WORK_INSIDE)]).collect()
     }
 
-    /// What it is made of.
+    /// Its contents.
     pub fn describe(&self, host: &dyn Host) -> Result<Value, Error> {
         let found = self.libraries.find(host);
         let contents = Contents::of(host, &self.path);
@@ -210,7 +208,7 @@ fn binds(settings: &mut Reader<'_>, folder: &Path) -> Vec<Bind> {
             None => settings.fault(
                 "binds",
                 format!("holds \"{text}\""),
-                "write FROM:AT or FROM:AT:ro, AT from / on; neither may hold a colon",
+                "write FROM:AT or FROM:AT:ro, with AT from / on and without further colons",
             ),
         }
     }

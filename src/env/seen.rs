@@ -1,6 +1,6 @@
-//! What the kernel shows of a program while it runs: arguments, variables, parent, control groups.
+//! The kernel's view of a running program: arguments, variables, parent, control groups.
 //!
-//! In:  a pid.  Out: plain values; absent when the program has ended or may not be looked at.
+//! In:  a pid.  Out: plain values, absent when the program has ended or may not be read.
 //! Not here: what follows from them.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::variables;
 use crate::host::Host;
 
-/// What was seen of one program.
+/// Observation of one program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Its arguments.
@@ -32,7 +32,7 @@ impl Seen {
     }
 }
 
-/// Arguments of a program; absent once it has ended (the kernel then shows none).
+/// Arguments of a program. Absent once it has ended (the kernel then shows none).
 pub fn argv(host: &dyn Host, pid: u32) -> Option<Vec<String>> {
     let text = read(host, pid, "cmdline")?;
     let whole = text.strip_suffix('\0').unwrap_or(&text);
@@ -46,10 +46,10 @@ pub fn parent(host: &dyn Host, pid: u32) -> Option<u32> {
     text.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Folders of the control groups of a process by controller (`unified` for the one tree of version 2), as they stand below `/sys/fs/cgroup`.
+/// Folders of the control groups of a process by controller (`unified` for the one tree of version 2), unchanged below `/sys/fs/cgroup`.
 pub fn cgroups(host: &dyn Host, pid: u32) -> BTreeMap<String, PathBuf> {
     let text = read(host, pid, "cgroup").unwrap_or_default();
-    // With both versions mounted, the tree of version 2 stands beside the others.
+    // With both versions mounted, the tree of version 2 is beside the others.
     let hybrid = host.exists(Path::new("/sys/fs/cgroup/unified"));
     let mut folders = BTreeMap::new();
     for line in text.lines() {

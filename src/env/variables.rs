@@ -1,4 +1,4 @@
-//! Variables of a program: taken from ours, from an image, from the suite, from the workload, and nothing else.
+//! Variables of a program: only from our own, from an image, from the suite, and from the workload.
 //!
 //! In:  patterns, the lines of an image's environment, tables.  Out: one table.
 //! Not here: reading files, masking secrets (see `run`).
@@ -10,15 +10,15 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use crate::host::Host;
 use crate::plan::Reader;
 
-/// What a native program gets of our own variables unless `inherit` says otherwise: where programs and libraries are found, who the
-/// user is, in which language programs speak, and the variables that decide what CUDA, the driver and the model hub do. Everything
-/// else (a terminal's settings, a session's leftovers, proxies) differs from one login to the next and would be measured with it.
+/// Variables that a native program gets from our own environment, unless `inherit` says otherwise. They set where programs and libraries are
+/// found, who the user is, and the language of programs. Others control CUDA, the driver and the model hub. Everything else (a terminal's
+/// settings, a session's leftovers, proxies) differs from one login to the next and would be measured with it.
 pub const INHERITED: &[&str] = &["PATH", "HOME", "USER", "LANG", "LD_LIBRARY_PATH", "CUDA_*", "NVIDIA_*", "HF_*"];
 
 /// Where programs are looked for in a root or a container that declares nothing: the path of Debian and of most images.
 pub const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Takes the table `env`; a name that no system accepts is a fault.
+/// Takes the table `env`. A name that no system accepts is a fault.
 pub fn declared(settings: &mut Reader<'_>) -> BTreeMap<String, String> {
     let table = settings.text_table("env");
     for (name, value) in &table {
@@ -26,7 +26,7 @@ pub fn declared(settings: &mut Reader<'_>) -> BTreeMap<String, String> {
             settings.fault(
                 "env",
                 format!("names the variable \"{}\"", name.escape_debug()),
-                "a name holds letters, digits and _, and does not begin with a digit; a value holds no zero byte",
+                "use letters, digits and _ in a name, no digit first, and no zero byte in a value",
             );
         }
     }
@@ -49,7 +49,7 @@ pub struct Inherit {
 }
 
 impl Inherit {
-    /// Takes the list `inherit`; absent is [`INHERITED`], an empty list is nothing at all.
+    /// Takes the list `inherit`. Absent is [`INHERITED`], an empty list is nothing at all.
     pub fn read(settings: &mut Reader<'_>) -> Self {
         let patterns = if settings.has("inherit") {
             settings.texts("inherit")
@@ -79,10 +79,10 @@ impl Inherit {
 }
 
 /// Reads `NAME=value` lines, as `docker inspect -f '{{range .Config.Env}}{{println .}}{{end}}' IMAGE` prints them. Empty lines and lines
-/// that begin with `#` count for nothing.
+/// that begin with `#` are ignored.
 ///
 /// # Errors
-/// The number of the first line that is neither, from 1: a value with a line break cannot be told from damage, so it is not guessed.
+/// The number (from 1) of the first line that is neither. A value with a line break looks the same as damage, so it is not guessed.
 pub fn image(text: &str) -> Result<BTreeMap<String, String>, usize> {
     let mut variables = BTreeMap::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -147,16 +147,16 @@ pub fn client(host: &dyn Host) -> BTreeMap<String, String> {
 }
 
 /// A program's variables on their way through a client: arguments that name them, and the client's own environment that holds their
-/// values. A value stands on the command line (where every user of the machine can read it) only when the client itself obeys the name.
+/// values. A value is on the command line (where every user of the machine can read it) only when the client itself obeys the name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Passage {
+pub struct PassedVariables {
     /// One for each variable: `NAME`, or `NAME=value` where the client obeys the name.
     pub words: Vec<String>,
     /// The client's environment.
     pub client: BTreeMap<String, String>,
 }
 
-impl Passage {
+impl PassedVariables {
     /// Sends `variables` through a client whose own variables are `client`.
     pub fn new(variables: &BTreeMap<String, String>, mut client: BTreeMap<String, String>) -> Self {
         let mut words = Vec::new();
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_secret_does_not_stand_on_the_clients_command_line() {
-        let passage = Passage::new(
+        let passage = PassedVariables::new(
             &table(&[("HF_TOKEN", "hf_x"), ("PATH", "/opt/bin"), ("https_proxy", "p")]),
             table(&[("PATH", "/usr/bin")]),
         );

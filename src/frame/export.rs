@@ -1,11 +1,11 @@
-//! The tables people download: runs as CSV and Parquet, comparisons and requests as Parquet, and the units of their columns.
+//! Tables for download: runs as CSV and Parquet, comparisons and requests as Parquet, and the units of their columns.
 //!
 //! In:  the finished analysis, the frames.  Out: bytes.
-//! Not here: any new number; what a column means (see `model::column`).
+//! Not here: any new number, what a column means (see `model::column`).
 //!
-//! A Parquet file has no place of its own for a unit. The writer of polars gives columns no metadata either, so each file carries
-//! `sparkbench.columns` as JSON among its key-value metadata: for each column its unit, which way is better, and what it is; a file with
-//! rows of several metrics carries the same for these as `sparkbench.metrics`.
+//! A Parquet file has no place of its own for a unit, and the writer of polars gives columns no metadata. So each file carries
+//! `sparkbench.columns` as JSON among its key-value metadata. It states for each column the unit, which way is better, and the meaning. A
+//! file with rows of several metrics carries the same for metrics as `sparkbench.metrics`.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ pub fn neutral(text: &str) -> String {
     if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() }
 }
 
-/// One row a run, the columns of the table format, then every metric by catalogue order. Absent is empty.
+/// One row for each run, the columns of the table format, then every metric by catalogue order. Absent is empty.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -81,7 +81,7 @@ pub fn runs_csv(runs: &[RunReport]) -> Result<Vec<u8>, Error> {
     writer.into_inner().map_err(|cause| Error::archive("the runs cannot be written as CSV").detail(cause.to_string()))
 }
 
-/// Every request value, one row a request and metric.
+/// Every request value, one row for each request and metric.
 ///
 /// # Errors
 /// When the file cannot be written.

@@ -1,9 +1,9 @@
-//! The lists of the analysis as flat tables: one row an entry, one column a field, nested fields under their path.
+//! The lists of the analysis as flat tables: one row for each entry, one column for each field, nested fields under their path.
 //!
 //! In:  the finished analysis.  Out: [`Flat`], whose columns are named as `analysis.json` names them.
-//! Not here: any new number; what a column means (see `model::column`).
+//! Not here: any new number, what a column means (see `model::column`).
 //!
-//! A table is made from what would be written as JSON, so that a field that is added to the report is a column here without a change.
+//! A table is made from the JSON form of a report, so a new field of the report becomes a column without a change here.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -20,7 +20,7 @@ pub struct Flat {
     pub name: &'static str,
     /// Names of the columns.
     pub columns: Vec<String>,
-    /// As many cells as columns.
+    /// One cell for each column.
     pub rows: Vec<Vec<Cell>>,
 }
 
@@ -29,9 +29,7 @@ pub struct Flat {
 pub enum Cell {
     /// Absent.
     Empty,
-    /// Words.
     Text(String),
-    /// A number.
     Number(f64),
     /// True or false.
     Flag(bool),
@@ -48,6 +46,7 @@ const NESTED: &[&str] = &[
     "stability",
     "stability_panel",
     "shift",
+    "looks",
     "pairs",
     "run_ids",
     "values",
@@ -86,7 +85,7 @@ fn flatten<T: Serialize>(name: &'static str, items: &[T]) -> Result<Flat, Error>
         rows.push(cells);
     }
     let mut order: Vec<usize> = (0..seen.len()).collect();
-    // Metrics last and as tables show them; everything else as it comes.
+    // Metrics last and as tables show them. Everything else as it comes.
     order.sort_by_key(|place| {
         let metric = seen.get(*place).and_then(|name| Metric::find(name));
         metric.map_or((0, *place), |metric| (1, metric.rank()))
@@ -112,7 +111,7 @@ fn flatten<T: Serialize>(name: &'static str, items: &[T]) -> Result<Flat, Error>
     Ok(flat)
 }
 
-/// Every leaf with its path; a list of words as one text.
+/// Every leaf with its path. A list of words as one text.
 fn leaves(path: &str, value: &Value, visit: &mut dyn FnMut(&str, Cell)) {
     match value {
         Value::Object(fields) => {
@@ -148,7 +147,7 @@ impl Flat {
         }
     }
 
-    /// What each column means. What its cells are is taken from them, where there are any: a column of numbers may hold a word.
+    /// Meaning of each column. The type comes from its cells where there are any, because a column of numbers may hold a word.
     pub fn meanings(&self) -> Vec<Meaning> {
         let of = |(place, name): (usize, &String)| {
             let own = self.kind_of(place);
@@ -171,7 +170,7 @@ impl Flat {
         self.rows.iter().map(move |row| row.get(place).unwrap_or(&Cell::Empty))
     }
 
-    /// What the cells of a column are; absent where all are empty.
+    /// Type of the cells of a column. Absent where all are empty.
     fn kind_of(&self, place: usize) -> Option<Kind> {
         let mut kind = None;
         for cell in self.column(place) {

@@ -17,20 +17,20 @@ pub struct Frames {
     ids: Vec<String>,
 }
 
-/// `campaign, run, metric, index, value`, in the order of the source: the rows of a run stand together. No judgement reads it, only
-/// downloads are made of it, and it is the largest table there is: it is laid out for them and let go.
+/// `campaign, run, metric, index, value`, in the order of the source: the rows of a run are adjacent. No judgement reads it, only downloads
+/// are made of it. It is the largest table, so it is laid out for them and then dropped.
 #[derive(Debug)]
 pub struct Requests(pub(super) DataFrame);
 
 /// The metric of the gaps between tokens.
 const GAPS: &str = "itl_ms";
 
-/// Wraps what polars reports; it can only fail here on shapes that this file builds itself.
+/// Wraps what polars reports. It can only fail here on shapes that this file builds itself.
 pub(super) fn broken(cause: PolarsError) -> Error {
     Error::archive("cannot build a table").because(cause)
 }
 
-/// Lays runs out as a frame. `runs` must be in the order in which values of a cell are to stand.
+/// Lays runs out as a frame. `runs` must be in the wanted order of a cell's values.
 ///
 /// # Errors
 /// When polars cannot build it.
@@ -67,7 +67,6 @@ pub fn build(runs: &[Run]) -> Result<Frames, Error> {
     Ok(Frames { measures, ids: runs.iter().map(|run| run.id.clone()).collect() })
 }
 
-/// The columns of [`Requests`].
 pub const REQUEST_COLUMNS: [&str; 5] = ["campaign", "run", "metric", "index", "value"];
 
 /// Series of a run with a value for each request.
@@ -75,15 +74,15 @@ pub(super) fn listed(run: &Run) -> impl Iterator<Item = &Series> {
     run.series.iter().filter(|series| series.metric != GAPS)
 }
 
-/// One row a request and metric. Gaps between tokens are not of that kind: a run has as many as it has tokens, no row number leads back to a
-/// request, and at sixty bytes a row they would be most of the memory of an analysis.
+/// One row for each request and metric. Gaps between tokens are left out: a run has as many gaps as tokens, and no row number leads back to
+/// a request. At sixty bytes a row they would take most of the memory of an analysis.
 ///
 /// # Errors
 /// When polars cannot build it.
 pub fn requests(runs: &[Run]) -> Result<Requests, Error> {
     let rows = runs.iter().flat_map(listed).map(|series| series.values.len()).sum();
     let (mut index, mut values) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
-    // The names stand once a series, and each row points at them: copied for each they would be most of the table.
+    // Each series stores the names once, and each row points at them. A copy in each row would be most of the table.
     let (mut campaigns, mut run_ids, mut metrics) = (Vec::new(), Vec::new(), Vec::new());
     let mut of_series: Vec<IdxSize> = Vec::with_capacity(rows);
     for run in runs {
@@ -113,7 +112,7 @@ pub fn requests(runs: &[Run]) -> Result<Requests, Error> {
 }
 
 impl Frames {
-    /// Values by campaign, model, workload, environment and metric; within a cell in the order of the runs.
+    /// Values by campaign, model, workload, environment and metric. Within a cell in the order of the runs.
     pub fn cells(&self) -> Result<Vec<CellValues>, Error> {
         const KEYS: [&str; 5] = ["campaign", "model", "workload", "environment", "metric"];
         if self.measures.height() == 0 {

@@ -1,6 +1,6 @@
 //! Records as frames: schemas, group-bys, and the tables people download. The only room that says `polars`.
 //!
-//! In:  runs as plain values.  Out: groups of values by cell; CSV, Parquet and workbook bytes.
+//! In:  runs as plain values.  Out: groups of values by cell, and bytes of CSV, Parquet and workbooks.
 //! Not here: formulas beyond counting and grouping.
 
 mod export;

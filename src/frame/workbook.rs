@@ -1,11 +1,11 @@
-//! `report.xlsx`: the report for those who live in a spreadsheet.
+//! `report.xlsx`: the report for people who work in a spreadsheet.
 //!
 //! In:  the finished analysis, the frames.  Out: bytes that are the same for the same input.
-//! Not here: any new number; what a column means (see `model::column`).
+//! Not here: any new number, what a column means (see `model::column`).
 //!
-//! Numbers are numbers with every digit, moments are moments, absent is an empty cell. Text is text: a cell that a spreadsheet could take
-//! for a formula is stored as a string and marked as one, so that it stays a string when it is edited. Names of columns are the paths of
-//! `analysis.json`; the second row has the units.
+//! Numbers are numbers with every digit, times are times, and absent is an empty cell. Text that a spreadsheet could take for a formula is
+//! stored as a string and marked as one. So it stays a string when it is edited. Names of columns are the paths of `analysis.json`. The
+//! second row has the units.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,8 +20,8 @@ use crate::model::column::{Kind, Meaning, meaning};
 use crate::model::{Instant, Metric, Run};
 use crate::verdict::report::Analysis;
 
-/// Rows of requests in the workbook. The format ends at 1,048,576 rows, but a sheet is built in memory cell by cell: at this number the
-/// whole workbook takes about 200 MB to build and a few seconds to open. All requests are in `requests.parquet`.
+/// Limit for rows of requests in the workbook. The format ends at 1,048,576 rows, but a sheet is built in memory cell by cell. At this limit
+/// the whole workbook takes about 200 MB to build and a few seconds to open. All requests are in `requests.parquet`.
 pub const REQUEST_ROWS: usize = 100_000;
 
 /// Rows of the other sheets: the end of the format, less two rows of headings.
@@ -33,7 +33,7 @@ const CHARACTERS: usize = 32_766;
 /// Widths of columns, in characters.
 const NARROWEST: usize = 9;
 const WIDEST: usize = 44;
-/// Rows that are looked at for the width.
+/// Rows that are read for the width.
 const WIDTH_ROWS: usize = 200;
 
 /// Formats of cells.
@@ -71,7 +71,7 @@ pub fn report_xlsx(analysis: &Analysis, runs: &[Run]) -> Result<Vec<u8>, Error> 
         sheet.set_name(title).map_err(odd)?;
         table(sheet, &flat, &styles, title == "summary").map_err(odd)?;
         if flat.rows.len() > ROWS {
-            left_out.push(format!("{title}: {} of {} rows; all are in analysis.json", ROWS, flat.rows.len()));
+            left_out.push(format!("{title}: {} of {} rows, all are in analysis.json", ROWS, flat.rows.len()));
         }
     }
     let sheet = workbook.add_worksheet();
@@ -83,7 +83,7 @@ pub fn report_xlsx(analysis: &Analysis, runs: &[Run]) -> Result<Vec<u8>, Error> 
     workbook.save_to_buffer().map_err(odd)
 }
 
-/// Who made it; when is the last start of a run, for no clock is asked.
+/// Who made it. When is the last start of a run, for no clock is asked.
 fn properties(analysis: &Analysis) -> DocProperties {
     let last = analysis.campaigns.iter().filter_map(|campaign| campaign.last_started_utc).max();
     let made = last.and_then(moment).or_else(|| ExcelDateTime::from_ymd(2000, 1, 1).ok());
@@ -96,7 +96,7 @@ fn properties(analysis: &Analysis) -> DocProperties {
     }
 }
 
-/// A moment as a spreadsheet has it, in UTC; absent outside its calendar.
+/// A moment as a spreadsheet has it, in UTC. Absent outside its calendar.
 fn moment(at: Instant) -> Option<ExcelDateTime> {
     (!at.is_relative()).then(|| ExcelDateTime::parse_from_str(at.iso().trim_end_matches('Z')).ok()).flatten()
 }
@@ -162,7 +162,7 @@ fn heading(
     Ok(())
 }
 
-/// Writes a cell; gives its width in characters.
+/// Writes a cell. Gives its width in characters.
 fn write(
     sheet: &mut Worksheet,
     row: u32,
@@ -193,7 +193,7 @@ fn at_is(kind: Kind) -> bool {
     kind == Kind::Moment
 }
 
-/// Text that stays text; what is too long for a cell is cut with a sign.
+/// Text that stays text. What is too long for a cell is cut with a sign.
 fn words(sheet: &mut Worksheet, row: u32, column: u16, text: &str, styles: &Styles) -> Result<(), XlsxError> {
     // The limit of the format counts UTF-16 units.
     let mut left = CHARACTERS;
@@ -214,7 +214,7 @@ fn words(sheet: &mut Worksheet, row: u32, column: u16, text: &str, styles: &Styl
     Ok(())
 }
 
-/// One row a request, metrics as columns; what is left out is said.
+/// One row for each request, metrics as columns. A note states what is left out.
 fn requests(sheet: &mut Worksheet, runs: &[Run], styles: &Styles) -> Result<Vec<String>, Error> {
     let mut names: Vec<&str> = runs
         .iter()
@@ -259,12 +259,12 @@ fn requests(sheet: &mut Worksheet, runs: &[Run], styles: &Styles) -> Result<Vec<
     }
     let mut said = vec!["requests: gaps between tokens are not listed one by one".to_owned()];
     if left_out {
-        said.push(format!("requests: the first {} rows; all requests are in requests.parquet", known));
+        said.push(format!("requests: the first {} rows, all are in requests.parquet", known));
     }
     Ok(said)
 }
 
-/// What the numbers rest on.
+/// Basis of the numbers.
 fn metadata(sheet: &mut Worksheet, analysis: &Analysis, left_out: &[String], styles: &Styles) -> Result<(), XlsxError> {
     let settings = &analysis.settings;
     let mut rows: Vec<(String, Cell)> = vec![

@@ -1,4 +1,4 @@
-//! Short programs: run to their end or to their limit, with what they print.
+//! Short programs: run to their end or to their time limit, with their output.
 //!
 //! In:  a [`Question`].  Out: an [`Answer`].
 //! Not here: programs of a run, which have a guard.
@@ -16,7 +16,7 @@ use nix::unistd::Pid;
 
 use super::{Answer, Question};
 
-/// Most that is kept of each stream; the rest is read and dropped, so that the program does not stand still.
+/// Most that is kept of each stream. The rest is read and dropped, so that the program does not stand still.
 pub const KEPT: usize = 16 << 20;
 
 /// How long the streams may stay open after the program has ended: something it started in the background may hold them.
@@ -49,14 +49,14 @@ pub fn ask(question: &Question) -> io::Result<Answer> {
     let mut child = start(question, piped)?;
     if let Some(mut stdin) = child.stdin.take() {
         let input = question.input.clone();
-        // Of its own thread: a program may print before it reads. One that does not read is none of our business.
+        // Of its own thread: a program may print before it reads. One that does not read is ignored.
         std::thread::spawn(move || stdin.write_all(&input));
     }
     let stdout = child.stdout.take().map(collect);
     let stderr = child.stderr.take().map(collect);
     let ended = ended(&child);
     let timed_out = ended.recv_timeout(question.limit).is_err();
-    // Also after a natural end: what is left in its group would hold the streams, and is nobody's.
+    // Also after a natural end: leftovers in its group would hold the streams.
     end_group(&child);
     let status = child.wait()?;
     let enough = Instant::now() + STREAMS;
@@ -102,7 +102,7 @@ fn collect(mut stream: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
             };
             let part = &buffer[..count.min(KEPT - kept)];
             kept += part.len();
-            // Read on when nobody listens: the program must not stand still, and its group ends with it.
+            // Read on without a receiver, because the program must not block. Its group ends with it.
             if !part.is_empty() {
                 let _ = sender.send(part.to_vec());
             }

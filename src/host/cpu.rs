@@ -40,7 +40,7 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// Takes the reading; the first one has nothing to be compared with and stays absent.
+    /// Takes the reading. The first one has nothing to be compared with and stays absent.
     pub fn read(&mut self, host: &dyn Host, sample: &mut HostSample) {
         let now = host.read(Path::new(STAT)).ok().and_then(|text| ticks(&text));
         sample.cpu_busy_pct = self.last.zip(now).and_then(|(last, now)| share(last, now));
@@ -48,7 +48,7 @@ impl Busy {
     }
 }
 
-/// The first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal; guest time is already in user and nice.
+/// The first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal. Guest time is already in user and nice.
 fn ticks(text: &str) -> Option<Ticks> {
     let figures: Option<Vec<u64>> =
         text.lines().next()?.strip_prefix("cpu ")?.split_whitespace().take(8).map(|word| word.parse().ok()).collect();
@@ -80,11 +80,6 @@ impl Clocks {
         Self { files: files.filter(|file| host.exists(file)).collect() }
     }
 
-    /// Where the clocks come from.
-    pub fn source(&self) -> &'static str {
-        if self.files.is_empty() { CPUINFO } else { CPUFREQ }
-    }
-
     /// Takes the reading.
     pub fn read(&self, host: &dyn Host, sample: &mut HostSample) {
         let clocks: Vec<f64> = if self.files.is_empty() {
@@ -98,7 +93,7 @@ impl Clocks {
     }
 }
 
-/// Clocks in `/proc/cpuinfo`, MHz, in its order; none on machines that print none.
+/// Clocks in `/proc/cpuinfo`, MHz, in its order. None on machines that print none.
 fn cpuinfo(text: &str) -> Vec<f64> {
     let value = |line: &str| line.strip_prefix("cpu MHz")?.trim_start().strip_prefix(':')?.trim().parse().ok();
     text.lines().filter_map(value).collect()
@@ -141,7 +136,6 @@ mod tests {
         let mut sample = HostSample::default();
         clocks.read(&spark, &mut sample);
         assert_eq!((sample.cpu_clock_min_mhz, sample.cpu_clock_max_mhz), (Some(2808.0), Some(3900.0)));
-        assert_eq!(clocks.source(), CPUFREQ);
 
         let x86 = Replay::new().file(CPUINFO, include_str!("../../tests/fixtures/proc/cpuinfo-x86.txt"));
         Clocks::find(&x86).read(&x86, &mut sample);

@@ -1,7 +1,7 @@
-//! Files of the machine, read within bounds.
+//! Files of the machine, read with a size limit.
 //!
 //! In:  paths.  Out: text, names.
-//! Not here: what a file means; files of the archive.
+//! Not here: what a file means, files of the archive.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -10,10 +10,10 @@ use std::path::Path;
 
 use nix::fcntl::OFlag;
 
-/// More than any file of `/proc` or `/sys` holds; an image's package list comes nearest, with a few MiB.
+/// More than any file of `/proc` or `/sys` holds. An image's package list comes nearest, with a few MiB.
 pub const LIMIT: u64 = 8 << 20;
 
-/// What one call has room for at first: arguments and variables of nearly every program.
+/// Initial room of one call: arguments and variables of nearly every program.
 const ONE_CALL: usize = 64 << 10;
 
 /// A file as text, invalid bytes replaced, cut off at [`LIMIT`].
@@ -23,7 +23,7 @@ pub fn read(path: &Path) -> io::Result<String> {
 
 /// A file as bytes, cut off at [`LIMIT`].
 pub fn bytes(path: &Path) -> io::Result<Vec<u8>> {
-    // Not blocking: a named pipe in an image has nobody at its other end.
+    // Not blocking, because a named pipe in an image has no other end.
     let mut file = File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
     // Of a process that ends between two calls the kernel shows a beginning and then nothing, as if that were the whole.
     // So what does not fit into the room of one call is read from its beginning with more.

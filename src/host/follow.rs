@@ -1,6 +1,6 @@
-//! Programs that print lines for as long as they are wanted.
+//! Programs that print lines until they are stopped.
 //!
-//! In:  a [`Question`].  Out: [`Lines`]; dropping it ends the program.
+//! In:  a [`Question`].  Out: [`Lines`]. Dropping it ends the program.
 //! Not here: what the lines say.
 
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ use super::{Lines, Question, ask, process};
 /// Lines that may wait to be taken. Then the program has to: it is not wanted as urgently as it speaks.
 const WAITING: usize = 4096;
 
-/// A longer line is cut: it is none.
+/// A longer line is cut.
 const LINE: u64 = 1 << 20;
 
 /// Longest wait for what a program that has ended wrote to standard error.
@@ -60,7 +60,7 @@ pub fn follow(question: &Question) -> io::Result<Box<dyn Lines>> {
     Ok(Box::new(Following { child, name, lines, complaints, complaining }))
 }
 
-/// Gives each line away until nobody takes it.
+/// Passes each line on until the receiver has gone.
 fn each_line(stream: impl io::Read, mut take: impl FnMut(String) -> bool) {
     let mut stream = BufReader::new(stream);
     let mut bytes = Vec::new();

@@ -3,7 +3,7 @@
 //! In:  a host.  Out: readings by name, `<chip>_<label>_<unit>`, in degrees Celsius, watts, volts, amperes, revolutions a minute.
 //! Not here: which of them matter.
 //!
-//! A DGX Spark offers little by itself (acpitz, nvme, network); an out-of-tree driver adds the rails of its power supply. So whatever is
+//! A DGX Spark offers little by itself (acpitz, nvme, network). An out-of-tree driver adds the rails of its power supply. So whatever is
 //! found is read, under the name it gives itself.
 //! Source: Linux, `Documentation/hwmon/sysfs-interface.rst` and `Documentation/driver-api/thermal/sysfs-api.rst`.
 
@@ -30,7 +30,6 @@ const KINDS: &[(&str, &str, f64, &str)] = &[
     ("fan", "_input", 1.0, "rpm"),
 ];
 
-/// A sensor.
 #[derive(Debug, Clone, PartialEq)]
 struct Sensor {
     name: String,
@@ -42,7 +41,6 @@ struct Sensor {
 #[derive(Debug, Clone, Default)]
 pub struct Sensors {
     found: Vec<Sensor>,
-    left_out: usize,
 }
 
 impl Sensors {
@@ -58,9 +56,8 @@ impl Sensors {
         }
         found.retain(|sensor| sensor.read(host).is_some());
         unlike_names(&mut found);
-        let left_out = found.len().saturating_sub(MOST);
         found.truncate(MOST);
-        Self { found, left_out }
+        Self { found }
     }
 
     /// Names, in the order in which they are read.
@@ -68,12 +65,7 @@ impl Sensors {
         self.found.iter().map(|sensor| sensor.name.clone()).collect()
     }
 
-    /// Sensors beyond [`MOST`].
-    pub fn left_out(&self) -> usize {
-        self.left_out
-    }
-
-    /// Takes the readings; a sensor that does not answer is left out of this one.
+    /// Takes the readings. A sensor that does not answer is left out of this one.
     pub fn read(&self, host: &dyn Host) -> BTreeMap<String, f64> {
         self.found.iter().filter_map(|sensor| Some((sensor.name.clone(), sensor.read(host)?))).collect()
     }
@@ -198,6 +190,6 @@ mod tests {
             host = host.file(format!("/sys/class/hwmon/hwmon0/in{channel}_input"), "1000\n");
         }
         let sensors = Sensors::find(&host);
-        assert_eq!((sensors.names().len(), sensors.left_out()), (MOST, 6));
+        assert_eq!(sensors.names().len(), MOST);
     }
 }

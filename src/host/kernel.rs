@@ -15,12 +15,12 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::{Lines, Question, ask, follow};
 
-/// One record never exceeds this; a smaller buffer would be refused.
+/// One record never exceeds this. A smaller buffer would be refused.
 ///
 /// Source: Linux kernel, `include/linux/printk.h`, `PRINTK_MESSAGE_MAX` and the record's header.
 const RECORD: usize = 8192;
 
-/// The journal, for members of the group that may read it without being root. It ends by itself when nobody hears it any more.
+/// The journal, for members of the group that may read it without being root. It ends by itself when nothing reads it any more.
 const JOURNAL: [&str; 5] = ["journalctl", "--dmesg", "--output=cat", "--quiet", "--no-pager"];
 
 /// Opens the log at its end.
@@ -29,7 +29,7 @@ pub fn log() -> io::Result<Box<dyn Lines>> {
         Ok(log) => return Ok(Box::new(log)),
         Err(cause) => cause,
     };
-    // Who may not see the kernel's messages is shown an empty journal, not an error; silence must not pass for good news. A kernel
+    // Who may not see the kernel's messages is shown an empty journal, not an error. Silence must not pass for good news. A kernel
     // that has started has said something.
     let seen = ask::ask(&Question::new(JOURNAL.into_iter().chain(["--lines=1"])));
     if seen.is_ok_and(|answer| answer.ok() && !answer.stdout.is_empty()) {
@@ -85,10 +85,10 @@ impl Lines for Kmsg {
     }
 }
 
-/// Text of a record of the kernel itself; nothing for one that a program has written.
+/// Text of a record of the kernel itself. Nothing for one that a program has written.
 ///
 /// Source: Linux kernel documentation, `ABI/testing/dev-kmsg`: `prio,sequence,microseconds,flags;text`, then lines of a dictionary
-/// that begin with a blank. The facility is in the upper bits of `prio`; 0 is the kernel.
+/// that begin with a blank. The facility is in the upper bits of `prio`. 0 is the kernel.
 fn text(record: &str) -> Option<String> {
     let (head, rest) = record.split_once(';')?;
     let priority: u32 = head.split(',').next()?.parse().ok()?;

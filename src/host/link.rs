@@ -3,9 +3,9 @@
 //! In:  an address of the other machine on that link.  Out: [`Measured`].
 //! Not here: which machines (see `run::nodes`), RDMA.
 //!
-//! One side listens and gives back what it is sent, or swallows it and says how much it was. The other side counts. A round trip is one
-//! small message and its echo, on a connection without Nagle's delay. Bandwidth is what the other side has swallowed, over the time from the
-//! first byte to its word that it has all of them: what still lies in a buffer of ours is not counted.
+//! One side listens. It echoes what it receives, or discards it and reports the amount. The other side counts. A round trip is one small
+//! message and its echo, on a connection without Nagle's delay. Bandwidth is the received amount over the time from the first byte to the
+//! report of the other side that it has everything. So bytes in a buffer of ours do not count.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -33,14 +33,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const ECHO: u8 = b'e';
 const SWALLOW: u8 = b's';
 
-/// What was measured between two machines.
+/// Measurement between two machines.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// Round trips that counted.
     pub trips: usize,
     /// Median round trip of 64 bytes, µs.
     pub rtt_p50_us: f64,
-    /// 99th percentile, µs; absent below 100 trips.
+    /// 99th percentile, µs. Absent below 100 trips.
     pub rtt_p99_us: Option<f64>,
     /// Shortest, µs.
     pub rtt_min_us: f64,
@@ -48,14 +48,14 @@ pub struct Measured {
     pub bandwidth: Vec<Bandwidth>,
 }
 
-/// What so many connections carried together.
+/// Throughput of a number of connections together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bandwidth {
     /// Connections at a time.
     pub streams: usize,
     /// Of what the other side has received, Gbit/s.
     pub gbit_s: f64,
-    /// Over so long, seconds.
+    /// Duration, seconds.
     pub seconds: f64,
 }
 
@@ -71,7 +71,7 @@ impl Listening {
     /// Listens at an address of this machine, on a port that is free.
     ///
     /// # Errors
-    /// As the kernel says.
+    /// Errors of the kernel.
     pub fn start(address: IpAddr) -> io::Result<Self> {
         let listener = TcpListener::bind((address, 0))?;
         let address = listener.local_addr()?;
@@ -178,7 +178,7 @@ fn carry(to: SocketAddr, streams: usize, seconds: f64) -> io::Result<Bandwidth> 
     let until = began.saturating_add((seconds * 1e9) as u64);
     let each: Vec<io::Result<u64>> = std::thread::scope(|scope| {
         let threads: Vec<_> = connections.into_iter().map(|stream| scope.spawn(move || fill(stream, until))).collect();
-        let broke = || Err(io::Error::other("a thread of the measurement broke off"));
+        let broke = || Err(io::Error::other("a thread of the measurement stopped unexpectedly"));
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| broke())).collect()
     });
     let bytes = each.into_iter().sum::<io::Result<u64>>()?;
@@ -186,7 +186,7 @@ fn carry(to: SocketAddr, streams: usize, seconds: f64) -> io::Result<Bandwidth> 
     Ok(Bandwidth { streams, gbit_s: bytes as f64 * 8.0 / seconds / 1e9, seconds })
 }
 
-/// Sends until then; gives what the other side says to have received.
+/// Sends until then. Gives what the other side says to have received.
 fn fill(mut stream: TcpStream, until: u64) -> io::Result<u64> {
     let block = vec![0x5a; BLOCK];
     while now() < until {

@@ -1,6 +1,6 @@
 //! The real machine.
 //!
-//! In:  questions.  Out: [`Machine`], the [`Host`] that really looks.
+//! In:  queries.  Out: [`Machine`], the [`Host`] of the real machine.
 //! Not here: the parts that need more than a call (programs, the guard, the kernel's log: see the files beside this one).
 
 use std::collections::BTreeMap;
@@ -49,6 +49,7 @@ impl Machine {
 
     /// Another executable of this program, for callers that are not it themselves.
     #[must_use]
+    #[allow(dead_code, reason = "for tests, whose own program is not the one to run")]
     pub fn with_program(mut self, path: impl Into<PathBuf>) -> Self {
         self.program = Some(path.into());
         self

@@ -1,7 +1,7 @@
 //! Memory, swap and load of the machine, from `/proc/meminfo`, `/proc/vmstat` and `/proc/loadavg`.
 //!
-//! In:  a host.  Out: the memory fields of a [`HostSample`]; what the kernel does not print is absent.
-//! Not here: limits, what counts as free on a GPU with unified memory (see `run::gates`).
+//! In:  a host.  Out: the memory fields of a [`HostSample`]. What the kernel does not print is absent.
+//! Not here: limits, which memory counts as free on a GPU with unified memory (see `run::gates`).
 //!
 //! `MemAvailable` counts page cache that can be given back, `MemFree` does not. On a GPU with unified memory `cudaMemGetInfo` follows
 //! `MemFree`, so both are kept.

@@ -1,9 +1,9 @@
-//! The only door out: clocks, the machine's own files, programs, GPUs, behind one trait with a fake that replays recordings.
+//! The only way out: clocks, the machine's own files, programs, GPUs, behind one trait with a fake that replays recordings.
 //!
-//! In:  questions.  Out: [`Host`] and what it answers; [`Job`], a program started under a guard that ends its whole tree.
+//! In:  queries.  Out: [`Host`] and its answers, and [`Job`], a program under a guard that ends its whole tree.
 //! Not here: what an answer means, what to start, when to stop.
 //!
-//! The archive writes its own files; everything else that leaves this program or enters it while collecting goes through here.
+//! The archive writes its own files. Everything else that leaves this program or enters it while collecting goes through here.
 
 mod ask;
 pub mod cpu;
@@ -21,8 +21,10 @@ pub mod memory;
 pub mod net;
 pub mod pressure;
 pub mod process;
+pub mod rdma;
 pub mod reader;
 pub mod remote;
+#[allow(dead_code, reason = "for tests of this room and of others; no machine is measured with it")]
 pub mod replay;
 pub mod sample;
 pub mod signals;
@@ -47,7 +49,7 @@ pub const MARKER: &str = "SPARKBENCH_RUN";
 pub trait Host: Send + Sync {
     /// Wall clock.
     fn utc(&self) -> Instant;
-    /// `CLOCK_MONOTONIC`: the same for every process of the machine; only differences mean anything.
+    /// `CLOCK_MONOTONIC`: the same for every process of the machine. Only differences mean anything.
     fn monotonic(&self) -> Duration;
     /// Waits, and returns early when [`Host::interrupted`] turns true.
     fn pause(&self, time: Duration);
@@ -56,29 +58,29 @@ pub trait Host: Send + Sync {
     /// A file of the machine (`/proc`, `/sys`, `/etc`, an image's own files), as text, invalid bytes replaced, bounded.
     ///
     /// # Errors
-    /// As the file system says.
+    /// Errors of the file system.
     fn read(&self, path: &Path) -> io::Result<String>;
     /// Names in a folder, sorted.
     ///
     /// # Errors
-    /// As the file system says.
+    /// Errors of the file system.
     fn list(&self, path: &Path) -> io::Result<Vec<String>>;
     /// Where a link points.
     ///
     /// # Errors
-    /// As the file system says.
+    /// Errors of the file system.
     fn link(&self, path: &Path) -> io::Result<PathBuf>;
-    /// Whether anything stands at a path, following links.
+    /// Whether anything exists at a path, following links.
     fn exists(&self, path: &Path) -> bool;
     /// Writes to a file of the kernel (`drop_caches`, a control group), never to a file of data.
     ///
     /// # Errors
-    /// As the file system says.
+    /// Errors of the file system.
     fn write(&self, path: &Path, text: &str) -> io::Result<()>;
     /// Bytes that an ordinary user can still write below a path.
     ///
     /// # Errors
-    /// As the file system says.
+    /// Errors of the file system.
     fn disk_free(&self, path: &Path) -> io::Result<u64>;
     /// Runs a short program to its end or to its limit, and takes what it prints.
     ///
@@ -100,8 +102,8 @@ pub trait Host: Send + Sync {
     /// # Errors
     /// When the log may not be read.
     fn kernel_log(&self) -> io::Result<Box<dyn Lines>>;
-    /// Ends every process that carries the marker of an archive (see [`MARKER`]), guards included, removes control groups of that
-    /// archive, and says what it ended. For what a crash of ours left.
+    /// Ends every process that carries the marker of an archive (see [`MARKER`]), guards included. Removes its control groups and reports
+    /// what was ended. For what a crash of ours left.
     ///
     /// # Errors
     /// When something cannot be ended.
@@ -117,7 +119,7 @@ pub trait Host: Send + Sync {
     /// Where this program itself lies, to be run inside an environment.
     ///
     /// # Errors
-    /// As the system says.
+    /// Errors of the system.
     fn own_program(&self) -> io::Result<PathBuf>;
 }
 
@@ -126,9 +128,9 @@ pub trait Host: Send + Sync {
 pub struct Question {
     /// Program and arguments.
     pub argv: Vec<String>,
-    /// Its whole environment; absent is ours.
+    /// Its whole environment. Absent is ours.
     pub env: Option<BTreeMap<String, String>>,
-    /// What it reads.
+    /// The read data.
     pub input: Vec<u8>,
     /// Ended after this time.
     pub limit: Duration,
@@ -151,10 +153,10 @@ impl Question {
     }
 }
 
-/// What a short program printed.
+/// Output of a short program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// Exit status; absent after a signal or the limit.
+    /// Exit status. Absent after a signal or the limit.
     pub code: Option<i32>,
     /// Ran into the limit and was ended.
     pub timed_out: bool,
@@ -189,7 +191,7 @@ impl Answer {
 
 /// Lines as they come. Dropping it ends the program behind it.
 pub trait Lines: Send {
-    /// The next line, waiting at most `limit`; nothing when none came in time.
+    /// The next line, waiting at most `limit`. Nothing when none came in time.
     ///
     /// # Errors
     /// At the end of the stream, with what is known of its cause.
@@ -198,11 +200,11 @@ pub trait Lines: Send {
     fn cpu(&self) -> Option<Duration>;
 }
 
-/// A program to be started under a guard: a small process of ours that outlives a crash of the collector just long enough to end
+/// A program to be started under a guard. The guard is a small process of ours. It outlives a crash of the collector just long enough to end
 /// the whole tree and run `after`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// `<archive id>/<run id>`; put into the environment as [`MARKER`].
+    /// `<archive id>/<run id>`. Put into the environment as [`MARKER`].
     pub marker: String,
     /// Program and arguments as seen from inside `root`.
     pub argv: Vec<String>,
@@ -212,9 +214,9 @@ pub struct Job {
     pub cwd: Option<PathBuf>,
     /// Root file system to enter, in a mount namespace of its own.
     pub root: Option<Root>,
-    /// File for standard output, on the host; created.
+    /// File for standard output, on the host. Created.
     pub stdout: PathBuf,
-    /// File for standard error, on the host; created.
+    /// File for standard error, on the host. Created.
     pub stderr: PathBuf,
     /// Programs of the host that end the tree politely (`docker stop`), before SIGTERM to what is left.
     pub stop: Vec<Vec<String>>,
@@ -235,7 +237,7 @@ pub struct Root {
     pub mounts: Vec<Mount>,
 }
 
-/// One mount; `at` is a path inside the root, made if it is missing.
+/// One mount. `at` is a path inside the root, made if it is missing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Mount {
@@ -257,7 +259,7 @@ pub enum Mount {
         at: PathBuf,
         /// Not writable inside.
         read_only: bool,
-        /// With everything mounted below it; changes do not travel back.
+        /// With everything mounted below it. Changes do not travel back.
         recursive: bool,
         /// Passed over when `from` is not there.
         optional: bool,
@@ -272,7 +274,7 @@ pub trait Launched: Send {
     fn tree(&self) -> Vec<u32>;
     /// Folder of the control group made for the tree, by controller (`unified`, or `memory`, `cpu` ... on the older layout).
     fn cgroups(&self) -> BTreeMap<String, PathBuf>;
-    /// How it ended, waiting at most `limit`; nothing while it runs.
+    /// How it ended, waiting at most `limit`. Nothing while it runs.
     ///
     /// # Errors
     /// When the guard itself is gone.
@@ -307,11 +309,11 @@ pub struct Ended {
     pub ended_utc_ms: i64,
     /// Why we ended it, where we did.
     pub why: Option<String>,
-    /// Arguments as `/proc/<pid>/cmdline` showed them just after the start; absent when it had ended by then.
+    /// Arguments as `/proc/<pid>/cmdline` showed them just after the start. Absent when it had ended by then.
     pub seen_argv: Option<Vec<String>>,
 }
 
-/// What the end of a tree took.
+/// Effort to end a tree.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Closed {

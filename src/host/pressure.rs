@@ -1,4 +1,4 @@
-//! Pressure: the share of time in which work stood still for want of processor, memory or disk.
+//! Pressure: the share of time in which work waited for processor, memory or disk.
 //!
 //! In:  a host.  Out: the pressure fields of a [`HostSample`].
 //! Not here: limits.

@@ -1,6 +1,6 @@
 //! Processes of the machine as `/proc` shows them.
 //!
-//! In:  pids.  Out: parents, names, arguments, environments; a process that has gone by the time it is looked at is simply absent.
+//! In:  pids.  Out: parents, names, arguments, environments. A process that has ended is absent.
 //! Not here: signals, control groups.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ use nix::unistd::{SysconfVar, sysconf};
 
 use super::files;
 
-/// A process, as one line of `/proc/<pid>/stat` tells.
+/// A process, from one line of `/proc/<pid>/stat`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
     pub pid: u32,
@@ -32,7 +32,7 @@ impl Process {
         !matches!(self.state, 'Z' | 'X' | 'x')
     }
 
-    /// Reads the line. The name stands in brackets and may hold blanks and brackets itself.
+    /// Reads the line. The name is in brackets and may hold blanks and brackets itself.
     ///
     /// Source: proc(5), `/proc/pid/stat`.
     fn parse(line: &str) -> Option<Self> {
@@ -72,7 +72,7 @@ pub fn all() -> io::Result<Vec<Process>> {
 /// The living descendants of a process, itself not included, parents before their children.
 ///
 /// # Errors
-/// As [`all`].
+/// Like [`all`].
 pub fn below(ancestor: u32) -> io::Result<Vec<Process>> {
     Ok(descendants(all()?, ancestor))
 }
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn arguments_are_seen_whole_or_not_at_all_however_short_a_program_lives() {
         let long = "x".repeat(100_000);
-        // It says when it runs, for between the start and that it has no arguments yet, and lives for as long as its input is open.
+        // It reports when it runs, because it has no arguments just after its start. It lives as long as its input is open.
         let asked = ["/bin/sh", "-c", "echo; read line", "a first word that is longer than thirty-two bytes", &long];
         for _ in 0..200 {
             let mut command = Command::new(asked[0]);

@@ -9,7 +9,7 @@ use super::hwmon::Sensors;
 use super::sample::HostSample;
 use super::{memory, pressure};
 
-/// What is found once and kept between readings.
+/// Data that is found once and kept between readings.
 #[derive(Debug, Clone, Default)]
 pub struct HostReader {
     busy: Busy,
@@ -23,7 +23,7 @@ impl HostReader {
         Self { busy: Busy::default(), clocks: Clocks::find(host), sensors: Sensors::find(host) }
     }
 
-    /// Takes one reading. What cannot be read is absent; it never fails as a whole.
+    /// Takes one reading. What cannot be read is absent. It never fails as a whole.
     pub fn read(&mut self, host: &dyn Host) -> HostSample {
         let mut sample = HostSample::default();
         memory::read(host, &mut sample);
@@ -38,10 +38,5 @@ impl HostReader {
     /// Sensors found.
     pub fn sensors(&self) -> &Sensors {
         &self.sensors
-    }
-
-    /// Where the clocks of the processors come from.
-    pub fn clock_source(&self) -> &'static str {
-        self.clocks.source()
     }
 }

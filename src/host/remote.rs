@@ -1,7 +1,7 @@
 //! A program that is talked to line by line: most often `ssh` to another machine.
 //!
 //! In:  a command line.  Out: [`Remote`]: lines out, lines in with the moment at which they came.
-//! Not here: what is said.
+//! Not here: the messages.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -27,13 +27,22 @@ impl Remote {
     /// Starts it in a process group of its own: Ctrl-C is for us to pass on.
     ///
     /// # Errors
-    /// As the system says.
+    /// Errors of the system.
     pub fn start(argv: &[String]) -> io::Result<Self> {
+        Self::start_with(argv, &[])
+    }
+
+    /// Like [`Remote::start`], with variables beside those of this process.
+    ///
+    /// # Errors
+    /// Errors of the system.
+    pub fn start_with(argv: &[String], variables: &[(&str, &str)]) -> io::Result<Self> {
         use std::os::unix::process::CommandExt as _;
         let (program, arguments) =
             argv.split_first().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "there is no program"))?;
         let mut child = Command::new(program)
             .args(arguments)
+            .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -94,11 +103,17 @@ impl Remote {
             }
             Err(RecvTimeoutError::Disconnected) => {
                 let said = self.complaint.recv_timeout(Duration::from_secs(1)).unwrap_or_default();
-                let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it ended without a word");
-                Err(io::Error::new(io::ErrorKind::BrokenPipe, last.trim().to_owned()))
+                Err(io::Error::new(io::ErrorKind::BrokenPipe, last_words(&said)))
             }
         }
     }
+}
+
+/// Last message of a program. For our own programs the error without its hint.
+fn last_words(said: &str) -> String {
+    let ours = said.lines().find_map(|line| line.strip_prefix("error: "));
+    let last = || said.lines().rev().find(|line| !line.trim().is_empty());
+    ours.or_else(last).unwrap_or("it ended without a word").trim().to_owned()
 }
 
 impl Drop for Remote {
@@ -141,6 +156,8 @@ mod tests {
         let mut ended = shell("echo 'Permission denied (publickey).' >&2; exit 255");
         let why = ended.hear(Duration::from_secs(10)).unwrap_err();
         assert_eq!(why.to_string(), "Permission denied (publickey).");
+        assert_eq!(last_words("warning: a\nerror: b is gone\n  try: c\n"), "b is gone");
+        assert_eq!(last_words("\n"), "it ended without a word");
         let mut silent = shell("sleep 60");
         assert_eq!(silent.hear(Duration::from_millis(50)).unwrap_err().kind(), io::ErrorKind::TimedOut);
         let began = now();

@@ -1,6 +1,6 @@
 //! One reading of the machine beside the GPU: memory, swap, pressure, clocks, and the run's own tree.
 //!
-//! In:  nothing.  Out: [`HostSample`], [`TreeSample`], plain values with units in their names; absent is `None`.
+//! In:  nothing.  Out: [`HostSample`], [`TreeSample`]: plain values with units in their names.
 //! Not here: taking the reading (see `memory`, `cpu`, `tree` beside this file), writing it (see `run`).
 
 use std::collections::BTreeMap;
@@ -53,7 +53,6 @@ pub struct HostSample {
 /// The tree of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TreeSample {
-    /// Processes.
     pub processes: Option<u32>,
     /// Resident memory of all of them, pages shared counted each time, MiB.
     pub rss_mib: Option<f64>,

@@ -1,25 +1,25 @@
 //! Signals that this process was started to ignore, and how a program gets them back.
 //!
-//! In:  the state of this process.  Out: numbers of signals; default dispositions.
+//! In:  the state of this process.  Out: numbers of signals, and default dispositions restored.
 //! Not here: what a signal ends when it arrives (see `machine` and `guard`).
 //!
-//! `sh` starts what stands before `&` with SIGINT and SIGQUIT ignored, `nohup` does so with SIGHUP, Python with SIGPIPE and SIGXFSZ.
-//! A program inherits that, and then no file limit and no Ctrl-C ends it.
-//! Source: signal(7), "Signal mask and pending signals": an ignored signal stays ignored over execve(2), a handled one is reset.
+//! `sh` ignores SIGINT and SIGQUIT for a command before `&`. `nohup` ignores SIGHUP, and Python ignores SIGPIPE and SIGXFSZ. A program
+//! inherits that, and then no file limit and no Ctrl-C ends it. Source: signal(7), "Signal mask and pending signals": an ignored signal
+//! stays ignored over execve(2), a handled one is reset.
 #![allow(unsafe_code)]
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use nix::sys::signal::{SigHandler, Signal, signal};
+use nix::sys::signal::{SigHandler, Signal, raise, signal};
 
 use super::files;
 
 /// Highest number of a signal on Linux.
 const LAST: i32 = 64;
 
-/// Signals that this process ignores, by number; none where the kernel does not tell.
+/// Signals that this process ignores, by number. None where the kernel does not tell.
 pub fn ignored() -> Vec<i32> {
     let status = files::read(Path::new("/proc/self/status")).unwrap_or_default();
     let mask = mask(&status);
@@ -41,6 +41,11 @@ pub fn restore(but: &[i32]) {
             }
         }
     }
+}
+
+/// Acts as if SIGTERM had arrived, so that every wait of this process ends.
+pub fn interrupt_us() {
+    let _ = raise(Signal::SIGTERM);
 }
 
 /// Source: proc(5), `SigIgn` in `/proc/pid/status`, a bit for each signal in hexadecimal.

@@ -27,7 +27,7 @@ pub fn thread_cpu() -> Duration {
     clock(ClockId::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// Both clocks exist on every Linux; the call cannot fail for them.
+/// Both clocks exist on every Linux. The call cannot fail for them.
 fn clock(id: ClockId) -> Duration {
     clock_gettime(id).map(Duration::from).unwrap_or_default()
 }

@@ -1,10 +1,10 @@
 //! The tree of a run: its processes, their resident memory, and the figures of their control group.
 //!
-//! In:  a host and a [`TreeSource`], which says where the tree is.  Out: [`TreeSample`].
+//! In:  a host and a [`TreeSource`] with the place of the tree.  Out: [`TreeSample`].
 //! Not here: starting or ending the tree (see `machine`), limits.
 //!
-//! A control group is only taken for the tree's own when it was made for it, or when the tree's main process stands in another one than
-//! we do (a container, a machine of systemd). The group that the collector shares with the tree says nothing about the tree.
+//! A control group is the tree's own if it was made for the tree. It also is when the tree's main process is in another group than we are.
+//! Examples of the latter are a container and a machine of systemd. The group that the collector shares with the tree says nothing about it.
 //!
 //! On a GPU with unified memory no control group sees what CUDA allocates: these figures are host pages alone.
 //! Source: Linux, `Documentation/admin-guide/cgroup-v2.rst` and `Documentation/admin-guide/cgroup-v1/memory.rst`.
@@ -19,7 +19,7 @@ use super::sample::TreeSample;
 /// Name of the newer layout among control groups by controller.
 pub const UNIFIED: &str = "unified";
 
-/// Processes looked at in one reading at most; a tree beyond this is counted, and its memory is absent.
+/// Processes looked at in one reading at most. A tree beyond this is counted, and its memory is absent.
 const MOST: usize = 512;
 
 /// Where the tree of a run is. Changed by the run while it is being sampled.
@@ -36,7 +36,7 @@ pub struct TreeSource {
 /// Reads a tree again and again.
 #[derive(Debug, Clone, Default)]
 pub struct TreeReader {
-    /// What was found for a main process, so that it is looked up once.
+    /// Finding for a main process, so that it is looked up once.
     resolved: Option<(u32, BTreeMap<String, PathBuf>)>,
 }
 
@@ -121,7 +121,7 @@ fn mib(bytes: u64) -> f64 {
     bytes as f64 / (1024.0 * 1024.0)
 }
 
-/// Sum of `VmRSS`; processes that have ended meanwhile count nothing. Absent when none could be read.
+/// Sum of `VmRSS`. Processes that have ended meanwhile count nothing. Absent when none could be read.
 fn resident(host: &dyn Host, pids: &BTreeSet<u32>) -> Option<f64> {
     let each = pids.iter().filter_map(|pid| {
         let status = host.read(Path::new(&format!("/proc/{pid}/status"))).ok()?;
@@ -132,7 +132,7 @@ fn resident(host: &dyn Host, pids: &BTreeSet<u32>) -> Option<f64> {
     (count > 0).then(|| sum as f64 / 1024.0)
 }
 
-/// Folders of the control groups of a process, by controller, without those that we stand in ourselves and without the roots.
+/// Folders of the control groups of a process, by controller, without those that we are in ourselves and without the roots.
 pub fn own_groups(host: &dyn Host, pid: u32) -> BTreeMap<String, PathBuf> {
     let of =
         |who: &str| host.read(Path::new(&format!("/proc/{who}/cgroup"))).map(|text| paths(&text)).unwrap_or_default();

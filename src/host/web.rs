@@ -1,10 +1,10 @@
-//! Questions over HTTP beside the load: which models, is it healthy, how many tokens. Nothing here is timed.
+//! Queries over HTTP beside the load: models, health, token counts. Nothing here is timed.
 //!
-//! In:  an address, headers, how TLS is trusted.  Out: [`Answer`], whatever its status; an error in plain words where there is none.
+//! In:  an address, headers, how TLS is trusted.  Out: [`Answer`], whatever its status, or an error in plain words.
 //! Not here: requests that are measured (see `load::engine`), what an answer means (see `load::server`).
 //!
-//! Redirects are not followed: a load that follows one measures another server than the one that was named. No proxy of the environment
-//! is used, for the same reason. Names and passwords in an address become a header at once and are in no message.
+//! Redirects are not followed, because the load would then measure another server than the one that was named. No proxy from the environment
+//! is used, for the same reason. Names and passwords in an address become a header at once and appear in no message.
 
 use std::fs;
 use std::io;
@@ -20,7 +20,7 @@ use ureq::{Agent, Body};
 use super::net::tls::untrusted;
 use crate::error::{Error, Kind};
 
-/// Longest body that is read, bytes. The largest `/metrics` seen has half a megabyte; more is no answer to any question of ours.
+/// Longest body that is read, bytes. The largest `/metrics` seen has half a megabyte. More is no answer to any question of ours.
 pub const BODY_MAX: u64 = 8 << 20;
 
 /// Longest part of a body that a message quotes, characters.
@@ -31,11 +31,11 @@ const QUOTED: usize = 200;
 pub struct Tls {
     /// Do not check the certificate.
     pub insecure: bool,
-    /// Certificate authorities, PEM; absent are those of the machine.
+    /// Certificate authorities, PEM. Absent are those of the machine.
     pub ca_file: Option<PathBuf>,
 }
 
-/// What came back.
+/// The answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
     /// Status line's code.
@@ -63,7 +63,7 @@ impl Answer {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The body as JSON; nothing where it is none.
+    /// The body as JSON. `None` where it is not JSON.
     pub fn json(&self) -> Option<Value> {
         serde_json::from_slice(&self.body).ok()
     }
@@ -95,14 +95,14 @@ pub struct Web {
 }
 
 impl Web {
-    /// Looks at the address and at the certificates; nothing is sent.
+    /// Looks at the address and at the certificates. Nothing is sent.
     ///
-    /// - `base`: `http://` or `https://`, host, port; a path below which the API lies may follow. A closing `/v1` is taken off, since
+    /// - `base`: `http://` or `https://`, host, port. A path below which the API lies may follow. A closing `/v1` is taken off, since
     ///   every path here brings its own.
-    /// - `headers`: sent with each question, e.g. `Authorization`; never printed.
+    /// - `headers`: sent with each question, e.g. `Authorization`. Never printed.
     ///
     /// # Errors
-    /// When the address is none, or the certificates cannot be read.
+    /// When the address is invalid, or the certificates cannot be read.
     pub fn new(base: &str, headers: &[(String, String)], tls: &Tls) -> Result<Self, Error> {
         let (base, login) = address(base)?;
         let mut headers = headers.to_vec();
@@ -133,7 +133,7 @@ impl Web {
         &self.base
     }
 
-    /// Asks; `path` begins with `/`, `limit` holds for the whole exchange.
+    /// Asks. `path` begins with `/`, `limit` holds for the whole exchange.
     ///
     /// # Errors
     /// When no answer came. An answer of any status is an answer.
@@ -149,7 +149,7 @@ impl Web {
     /// Asks with a JSON body.
     ///
     /// # Errors
-    /// As [`Web::get`].
+    /// Like [`Web::get`].
     pub fn post_json(&self, path: &str, body: &Value, limit: Duration) -> Result<Answer, Error> {
         let mut request = self.agent.post(self.url(path)).header("Content-Type", "application/json");
         for (name, value) in &self.headers {
@@ -185,13 +185,13 @@ impl Web {
         Ok(Answer { body, ..answer })
     }
 
-    /// What happened, in words, and what to do.
+    /// The failure in words, and its remedy.
     fn explain(&self, path: &str, limit: Duration, error: ureq::Error) -> Error {
         let url = self.url(path);
         let (why, hint) = match &error {
             ureq::Error::Timeout(_) => (
                 format!("no answer within {} s", limit.as_secs_f64()),
-                "look whether the server is still starting or is stuck: its log tells",
+                "read in the log of the server whether it is still starting or stuck",
             ),
             ureq::Error::HostNotFound => (
                 "the name of the host is unknown".to_owned(),
@@ -223,7 +223,7 @@ fn io_words(error: &io::Error) -> (String, &'static str) {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => (
             "the connection is refused".to_owned(),
-            "nothing listens there: start the server, or check host and port (a container may not publish its port)",
+            "start the server, or check host and port (a container may not publish its port)",
         ),
         io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe => (
             "the connection was closed before an answer came".to_owned(),
@@ -271,7 +271,7 @@ fn plain(text: &str) -> String {
 /// The address without name and password, and these two.
 fn address(text: &str) -> Result<(String, Option<String>), Error> {
     let wrong = |why: &str| {
-        Error::usage(format!("'{}' is no address of a server: {why}", plain(&bare(text))))
+        Error::usage(format!("'{}' is not an address of a server: {why}", plain(&bare(text))))
             .hint("write it like http://localhost:8000")
     };
     let (scheme, rest) =

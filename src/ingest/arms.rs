@@ -1,10 +1,10 @@
-//! What tells the arms and the cells of a campaign apart, where the environment alone does not.
+//! Labels that distinguish the arms and the cells of a campaign, where the environment alone does not.
 //!
 //! In:  runs with all their labels.  Out: the same runs, in the arms that the campaign asks for and in cells of one setting each.
 //! Not here: labels themselves (see `words`), comparing (see `verdict`).
 //!
-//! Folders of other tools often hold one run a file, with no environment at all and with settings that nobody wrote into a workload.
-//! Runs of one cell whose settings differ are no repeats of each other; the workload then takes the settings that tell them apart.
+//! Folders of other tools often hold one run for each file, with no environment at all and with settings outside the workload label.
+//! Runs of one cell whose settings differ are no repeats of each other. The workload then takes the settings that distinguish them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ const SETTINGS: &[Setting] = &[
     ("environment", |run| run.setup.more.get(Campaign::ENVIRONMENT_KEY).cloned()),
 ];
 
-/// What is seen of each setting in each environment of a question.
+/// Values of each setting in each environment of a question.
 type Values = BTreeMap<(String, usize), BTreeSet<String>>;
 
 /// Turns the arms where the campaign compares another label, then parts cells of other tools' files by settings.
@@ -50,7 +50,7 @@ pub(super) fn sort_out(runs: &mut [Run], campaigns: &mut [Campaign]) {
     }
 }
 
-/// Names of arms that others are held against, where nobody says which. Of quantisations it is the one that was not quantised.
+/// Names of arms that others are compared with, by default. Of quantisations it is the one that was not quantised.
 const REFERENCES: &[&str] = &["native", "baseline", "base", "before", "main", "reference", "bf16", "fp16", "fp32"];
 
 /// Gives campaigns without a baseline the one that the name of an arm suggests.
@@ -69,7 +69,7 @@ pub fn meet(runs: &mut [Run]) -> Option<&'static str> {
     Some(label)
 }
 
-/// What two sides compare that have no model in common: the quantisation where the names differ in nothing else, or the models themselves.
+/// Label that two sides without a common model compare: the quantisation where the names differ in nothing else, or the models themselves.
 /// Nothing where cells meet already, or no label makes them.
 pub fn meets(runs: &[Run]) -> Option<&'static str> {
     let shared = runs.iter().any(|a| runs.iter().any(|b| a.environment != b.environment && a.model == b.model));
@@ -122,7 +122,7 @@ fn stem(run: &Run) -> String {
     run.setup.quantisation.as_deref().map_or_else(|| run.model.clone(), |q| without_quantisation(&run.model, q))
 }
 
-/// What a run says of a label.
+/// A run's value for a label.
 fn value(run: &Run, label: &str) -> Option<String> {
     let setup = &run.setup;
     match label {

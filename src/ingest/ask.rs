@@ -1,4 +1,4 @@
-//! What nobody said: which files lack which label, and a `labels.toml` to fill in.
+//! Missing labels: which files lack which label, and a `labels.toml` to fill in.
 //!
 //! In:  runs and where their files lie.  Out: [`Ask`]: one message, and the text of the file.
 //! Not here: reading the filled file (see `labels`).
@@ -11,10 +11,10 @@ use super::name::{ONE_WORKLOAD, UNLABELLED};
 use crate::archive::Found;
 use crate::model::{Campaign, Run};
 
-/// Files named in the message; the rest is counted.
+/// Files named in the message. The rest is counted.
 const NAMED: usize = 3;
 
-/// What is to be asked.
+/// The open questions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ask {
     /// One line.
@@ -31,7 +31,7 @@ struct Entry {
     missing: BTreeSet<String>,
 }
 
-/// The question about these runs; `None` when every label is known. `found` gives the file of a path.
+/// The question about these runs. `None` when every label is known. `found` gives the file of a path.
 pub(super) fn ask<'a, 'r>(
     runs: impl Iterator<Item = &'r Run>,
     campaigns: &[Campaign],
@@ -41,7 +41,7 @@ pub(super) fn ask<'a, 'r>(
     let mut asked: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for run in runs {
         let path = below(&run.source.path, found(&run.source.path));
-        // Where another label tells the arms apart nobody needs an environment.
+        // Where another label separates the arms, no environment is needed.
         let another = campaigns.iter().find(|c| c.name == run.campaign).and_then(|c| c.compare_by.as_deref());
         let entry = entries.entry(path.clone()).or_default();
         entry.runs += 1;
@@ -105,11 +105,11 @@ const OFFERED: &[&str] = &["engine", "quantisation"];
 
 fn file(entries: &BTreeMap<String, Entry>) -> String {
     let mut text = format!(
-        "# What the files say of themselves is a comment; what is empty nobody says. Fill in what you know. Then put this file beside\n\
-         # the results as labels.toml, or give it with --labels FILE. An empty value is as good as none. One entry with a pattern such as\n\
-         # glob = \"docker/*\" can stand for many.\n\
+        "# Comments show what the files say. Empty values are missing. Fill in what you know, and put this file beside the results as\n\
+         # labels.toml, or give it with --labels FILE. Values that stay empty are ignored. One entry with a pattern such as\n\
+         # glob = \"docker/*\" can cover many files.\n\
          schema = \"{SCHEMA}\"\n\
-         # compare_by = \"engine\"   # holds engines against each other in place of environments; also: model, quantisation, tool\n"
+         # compare_by = \"engine\"   # compares engines instead of environments. Or: model, quantisation, tool\n"
     );
     for (path, entry) in entries {
         text.push_str(&format!("\n[[files]]\nglob = {}\n", quoted(&escape(path))));

@@ -1,4 +1,4 @@
-//! A value of a JSON document together with the way to it.
+//! A value of a JSON document together with its path.
 //!
 //! In:  a tree of [`json::Node`](super::json::Node)s.  Out: texts, figures, counts, or an error that names line and JSON pointer.
 //! Not here: reading text into a tree.
@@ -31,7 +31,7 @@ impl<'a> At<'a> {
         Self { node, parent: None, key: Key::Root }
     }
 
-    /// JSON pointer (RFC 6901) of this place; empty for the document.
+    /// JSON pointer (RFC 6901) of this place. Empty for the document.
     pub fn pointer(&self) -> String {
         let mut text = self.parent.map_or_else(String::new, At::pointer);
         match self.key {
@@ -48,7 +48,7 @@ impl<'a> At<'a> {
         text
     }
 
-    /// The value of a key; `None` when the key is absent or this is no object. `null` is a value.
+    /// The value of a key. `None` when the key is absent or this is no object. `null` is a value.
     pub fn get(&'a self, name: &'a str) -> Option<At<'a>> {
         let Kind::Map(entries) = &self.node.kind else { return None };
         let (_, node) = entries.iter().rev().find(|(key, _)| key == name)?;
@@ -86,7 +86,7 @@ impl<'a> At<'a> {
         }
     }
 
-    /// A number, or a word that stands for a missing or infinite one; `null` is missing.
+    /// A number, or a word that stands for a missing or infinite one. `null` is missing.
     pub fn figure(&self) -> Result<Figure, Error> {
         match &self.node.kind {
             Kind::Null => Ok(Figure::MISSING),

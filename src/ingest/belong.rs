@@ -1,10 +1,10 @@
 //! Which files of our own archive are read, and by whom.
 //!
-//! In:  discovered files, and the `run.json` among them.  Out: [`Places`]: for each file its run, and who reads it.
+//! In:  discovered files, and the `run.json` among them.  Out: [`Places`]: the run and the reader of each file.
 //! Not here: reading them.
 //!
 //! A program may leave any file in its folder, among them some that look like a result, a table or a campaign. A `run.json` with
-//! the key `reports` therefore says which files below its folder are read, and by which parser; the others are kept. A `run.json`
+//! the key `reports` therefore says which files below its folder are read, and by which parser. The others are kept. A `run.json`
 //! without that key, as an earlier version or a person writes it, leaves it to the look of each file.
 
 use std::collections::BTreeMap;
@@ -12,10 +12,10 @@ use std::io::Read as _;
 
 use serde::Deserialize;
 
-use crate::archive::manifest::{REQUESTS_FILE, RUN_FILE, ReportWire, TELEMETRY_FILE};
+use crate::archive::manifest::{NODES_FOLDER, REQUESTS_FILE, RUN_FILE, ReportWire, TELEMETRY_FILE};
 use crate::archive::{Discovery, Found, WHOLE_LIMIT};
 
-/// Word on a file of a run that nobody named.
+/// Remark on a file of a run that `run.json` does not name.
 const LEFT_BY_RUN: &str = "raw output of a run, kept and not analysed";
 
 /// Ends the name of a file packed by gzip.
@@ -27,16 +27,16 @@ const SUMMARY_FILE: &str = "summary.json";
 /// Who reads a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Reader {
-    /// Whoever knows it by its look.
+    /// The format that recognised it.
     Sniffed,
-    /// The format of `run.json`; these reports of it are not there.
+    /// The format of `run.json`. These reports of it are not there.
     Run(Vec<String>),
     /// The parser that its run names.
     Named(ReportWire),
-    /// The summary of a load whose requests lie beside it; the test of these requests. Only what they cannot say is taken.
+    /// The summary of a load whose requests are beside it. The test of these requests. Only what they cannot say is taken.
     Summary(Option<String>),
-    /// Nobody; with a word on why.
-    Kept(&'static str),
+    /// Nobody. With a word on why.
+    NotAnalysed(&'static str),
 }
 
 /// For each file, by its number: its run and its reader.
@@ -58,7 +58,7 @@ impl Places {
     }
 }
 
-/// Looks through every `run.json` once; `reports_of` gives the table of one.
+/// Looks through every `run.json` once. `reports_of` gives the table of one.
 pub(super) fn places(found: &Discovery, mut reports_of: impl FnMut(&Found) -> Option<Vec<ReportWire>>) -> Places {
     let mut tables: BTreeMap<&str, Vec<ReportWire>> = BTreeMap::new();
     for file in found.files.iter().filter(|file| file.path.rsplit('/').next() == Some(RUN_FILE)) {
@@ -80,7 +80,7 @@ fn place(file: &Found, found: &Discovery, tables: &BTreeMap<&str, Vec<ReportWire
     for folder in ancestors(file.folder()) {
         let Some(reports) = tables.get(folder) else { continue };
         let inside = below(folder, &file.path);
-        // A suite may have files packed; they are read by the name that they had.
+        // A suite may have files packed. They are read by the name that they had.
         let inside = inside.strip_suffix(PACKED).unwrap_or(inside);
         let reader = match inside {
             RUN_FILE => Reader::Run(
@@ -94,9 +94,10 @@ fn place(file: &Found, found: &Discovery, tables: &BTreeMap<&str, Vec<ReportWire
                     .collect(),
             ),
             REQUESTS_FILE | TELEMETRY_FILE => Reader::Sniffed,
+            _ if is_telemetry_of_a_machine(inside) => Reader::Sniffed,
             _ => match reports.iter().find(|report| report.path == inside) {
                 Some(report) => Reader::Named(report.clone()),
-                None => summary_of(inside, reports).unwrap_or(Reader::Kept(LEFT_BY_RUN)),
+                None => summary_of(inside, reports).unwrap_or(Reader::NotAnalysed(LEFT_BY_RUN)),
             },
         };
         return (Some(folder.to_owned()), reader);
@@ -104,7 +105,13 @@ fn place(file: &Found, found: &Discovery, tables: &BTreeMap<&str, Vec<ReportWire
     (None, Reader::Sniffed)
 }
 
-/// Who reads the summary of a load, if the file is one: it lies beside the requests that a report names.
+/// `nodes/<name>/telemetry.csv`
+fn is_telemetry_of_a_machine(inside: &str) -> bool {
+    let below = inside.strip_prefix(NODES_FOLDER).and_then(|rest| rest.strip_prefix('/'));
+    below.and_then(|rest| rest.split_once('/')).is_some_and(|(_, file)| file == TELEMETRY_FILE)
+}
+
+/// Who reads the summary of a load, if the file is one: it is beside the requests that a report names.
 fn summary_of(inside: &str, reports: &[ReportWire]) -> Option<Reader> {
     let folder = inside.strip_suffix(SUMMARY_FILE)?;
     let report = reports.iter().find(|report| report.path.strip_suffix(REQUESTS_FILE) == Some(folder))?;
@@ -125,7 +132,7 @@ fn join(folder: &str, path: &str) -> String {
     if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") }
 }
 
-/// The table of reports, where the file is a run of ours and has one. What is wrong with it is said when it is read.
+/// The table of reports, where the file is a run of ours and has one. Its faults are reported when it is read.
 pub(super) fn reports_of(file: &Found) -> Option<Vec<ReportWire>> {
     #[derive(Deserialize)]
     struct Any {

@@ -1,15 +1,15 @@
-//! `bench_full`: one stream at a time over a matrix of input and output lengths, a few repeats each, with the CUDA graphs of the server.
+//! `bench_full`: one stream at a time over a matrix of input and output lengths. It repeats each a few times, with the server's CUDA graphs.
 //!
-//! In:  one object.  Out: one piece a cell of the matrix.
-//! Not here: memory, which such a file never holds (it stands in the log of the server).
+//! In:  one object.  Out: one partial run for each cell of the matrix.
+//! Not here: memory, which such a file never holds (it is in the log of the server).
 //!
-//! Each figure is the average, least and largest of a few repeats of one request; there are no single values, so nothing but the range can
-//! be said. `decode_throughput` is that of one stream **after** its first token and becomes the decode rate; `e2e_throughput` holds the
+//! Each figure is the average, least and largest of a few repeats of one request. There are no single values, so nothing but the range can
+//! be said. `decode_throughput` is that of one stream **after** its first token and becomes the decode rate. `e2e_throughput` holds the
 //! prefill too and is the output throughput at concurrency one. Seen: files of early 2026.
 
 use super::at::At;
 use super::sheet::{self, Sheet};
-use super::{About, Format, Head, Parsed, Piece, SourceFile, json, slug};
+use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json, slug};
 use crate::error::Error;
 use crate::model::Status;
 
@@ -39,7 +39,7 @@ impl Format for BenchFull {
             tool: "bench_full",
             versions: "early 2026",
             sign: "an object with `test_matrix` and `results` that have `isl_target`",
-            reads: "TTFT, TPOT, decode rate and output throughput of each cell with their range; the CUDA graph block",
+            reads: "TTFT, TPOT, decode rate and output throughput of each cell with their range, the CUDA graph block",
         }
     }
 
@@ -55,12 +55,12 @@ impl Format for BenchFull {
         let root = At::root(&node);
         let results = root.need("results")?;
         let mut parsed = Parsed::default();
-        let mut pieces = Vec::new();
+        let mut partials = Vec::new();
         for result in results.items()?.take(sheet::RUNS) {
-            pieces.push(cell(file, &root, &result, &mut parsed));
+            partials.push(cell(file, &root, &result, &mut parsed));
         }
-        let found = pieces.len();
-        sheet::records(pieces, &mut parsed);
+        let found = partials.len();
+        sheet::records(partials, &mut parsed);
         let planned = root.get("test_matrix").and_then(|at| Some(at.items().ok()?.count())).unwrap_or(0);
         if planned > found {
             parsed.notes.push(format!("{} of {planned} cells of the matrix have no result", planned - found));
@@ -69,7 +69,7 @@ impl Format for BenchFull {
     }
 }
 
-fn cell(file: &SourceFile<'_>, root: &At<'_>, result: &At<'_>, parsed: &mut Parsed) -> Piece {
+fn cell(file: &SourceFile<'_>, root: &At<'_>, result: &At<'_>, parsed: &mut Parsed) -> PartialRun {
     let mut sheet = Sheet::new(file, RULE, DERIVED);
     let count = |key: &str| sheet::number_at(result, key);
     for (key, metric, unit) in FIGURES {
@@ -91,13 +91,13 @@ fn cell(file: &SourceFile<'_>, root: &At<'_>, result: &At<'_>, parsed: &mut Pars
             }
         }
     }
-    if !sheet.piece.readings.is_empty() {
-        sheet.piece.status = Some(Status::Done);
+    if !sheet.partial.readings.is_empty() {
+        sheet.partial.status = Some(Status::Done);
     }
     let target = [count("isl_target"), count("osl_target")];
     let shape: Vec<String> = target.iter().flatten().map(|n| sheet::short(*n)).collect();
-    sheet.piece.workload = (!shape.is_empty()).then(|| slug(&shape.join("-")));
-    let setup = &mut sheet.piece.setup;
+    sheet.partial.workload = (!shape.is_empty()).then(|| slug(&shape.join("-")));
+    let setup = &mut sheet.partial.setup;
     setup.tool = Some(RULE.to_owned());
     setup.batch = Some(1.0);
     setup.requests = sheet::number_at(root, "bench_runs");
@@ -105,8 +105,8 @@ fn cell(file: &SourceFile<'_>, root: &At<'_>, result: &At<'_>, parsed: &mut Pars
     setup.isl = count("isl_actual").or(target[0]);
     setup.osl = count("osl_actual").or(target[1]);
     if let Some(id) = sheet::text_at(root, "model") {
-        sheet.piece.model = Some(sheet::last_part(&id).to_owned());
-        sheet.piece.setup.model_id = Some(id);
+        sheet.partial.model = Some(sheet::last_part(&id).to_owned());
+        sheet.partial.setup.model_id = Some(id);
     }
     for (key, unit) in
         [("isl_target", "tokens"), ("osl_target", "tokens"), ("isl_actual", "tokens"), ("osl_actual", "tokens")]
@@ -153,17 +153,17 @@ mod tests {
             "e2e_throughput": {"avg": 30.1, "min": 30.0, "max": 30.2}}], "timestamp": "2026-02-19T15:55:38"}"#;
         let mut input = text.as_bytes();
         let parsed = BenchFull.parse(&mut SourceFile::new("b.json", text.len() as u64, &mut input)).unwrap();
-        let [Record::Piece(piece)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
-        let found: Vec<(&str, f64)> = piece.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
+        let [Record::Run(partial)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
+        let found: Vec<(&str, f64)> = partial.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
         assert_eq!(
             found,
             [("ttft_ms", 11.5), ("ttft_ms_max", 13.0), ("decode_tok_s", 40.5), ("output_throughput_tok_s", 30.1)]
         );
         assert_eq!(
-            (piece.workload.as_deref(), piece.setup.isl, piece.setup.batch),
+            (partial.workload.as_deref(), partial.setup.isl, partial.setup.batch),
             (Some("128-64"), Some(115.0), Some(1.0))
         );
-        let names: Vec<&str> = piece.extras.iter().map(|extra| extra.name.as_str()).collect();
+        let names: Vec<&str> = partial.extras.iter().map(|extra| extra.name.as_str()).collect();
         assert_eq!(
             names[..5],
             ["ttft_min", "decode_throughput_min", "decode_throughput_max", "e2e_throughput_min", "e2e_throughput_max"]

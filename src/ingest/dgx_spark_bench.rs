@@ -1,13 +1,13 @@
 //! Results of the dgx-spark-bench leaderboard.
 //!
-//! In:  one object with series of points, a point a concurrency.  Out: one piece a point.
+//! In:  one object with series of points, one for each concurrency.  Out: one partial run for each point.
 //! Not here: what a series that was not measured would mean: its figures are shown, and are no metrics.
 //!
-//! A point without samples is a run in which all requests failed, whatever zeros stand in it. Seen: schema 1.0.
+//! A point without samples is a run in which all requests failed, whatever zeros are in it. Seen: schema 1.0.
 
 use super::at::At;
 use super::sheet::{self, Sheet};
-use super::{About, Format, Head, Parsed, Piece, SourceFile, json, slug};
+use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json, slug};
 use crate::error::Error;
 use crate::model::Status;
 
@@ -22,7 +22,7 @@ const BILLION: f64 = 1e9;
 const MEASURED: &str = "measured";
 
 const PROJECTED: &str = "the file says that it was not measured";
-const SESSION: &str = "of one session; the file does not say whether it holds the prefill";
+const SESSION: &str = "of one session, and the file does not say whether it includes the prefill";
 const ONE_SAMPLE: &str = "the file does not say over what time";
 const FILE_SIZE: &str = "size of the checkpoint, not memory in use";
 
@@ -36,7 +36,7 @@ impl Format for DgxSparkBench {
             tool: "dgx-spark-bench",
             versions: "schema 1.0",
             sign: "an object with `schema_version`, `run`, and `series` that have `points`",
-            reads: "output throughput, TTFT and ITL percentiles by concurrency; hardware, settings, power and temperature samples",
+            reads: "output throughput, TTFT and ITL percentiles by concurrency, hardware, settings, power and temperature samples",
         }
     }
 
@@ -56,7 +56,7 @@ impl Format for DgxSparkBench {
         let root = At::root(&node);
         let series = root.need("series")?;
         let mut parsed = Parsed::default();
-        let mut pieces = Vec::new();
+        let mut partials = Vec::new();
         for line in series.items()?.take(sheet::RUNS) {
             let status = sheet::text_at(&line, "status");
             let measured = status.as_deref() == Some(MEASURED);
@@ -68,11 +68,11 @@ impl Format for DgxSparkBench {
                     .push(format!("{name}: the file says '{word}', so its figures are shown and enter no statistics"));
             }
             let Some(points) = line.get("points") else { continue };
-            for point in points.items()?.take(sheet::RUNS - pieces.len()) {
-                pieces.push(run(file, &root, &line, &point, measured, &mut parsed));
+            for point in points.items()?.take(sheet::RUNS - partials.len()) {
+                partials.push(run(file, &root, &line, &point, measured, &mut parsed));
             }
         }
-        sheet::records(pieces, &mut parsed);
+        sheet::records(partials, &mut parsed);
         Ok(parsed)
     }
 }
@@ -84,16 +84,16 @@ fn run(
     point: &At<'_>,
     measured: bool,
     parsed: &mut Parsed,
-) -> Piece {
+) -> PartialRun {
     let mut sheet = Sheet::new(file, RULE, DERIVED);
-    sheet.piece.setup.tool = Some(RULE.to_owned());
+    sheet.partial.setup.tool = Some(RULE.to_owned());
     let (samples, failures) = (sheet::number_at(point, "samples"), sheet::number_at(point, "_failures"));
     let failed = samples == Some(0.0);
     if failed && measured {
         let count = failures.map(|count| format!("all {} requests failed", sheet::short(count)));
-        sheet.piece.status = Some(Status::Failed(count.unwrap_or_else(|| "no request was answered".to_owned())));
+        sheet.partial.status = Some(Status::Failed(count.unwrap_or_else(|| "no request was answered".to_owned())));
     } else if measured {
-        sheet.piece.status = Some(Status::Done);
+        sheet.partial.status = Some(Status::Done);
     }
     let why = (!measured).then_some(PROJECTED);
     let metric = |sheet: &mut Sheet<'_, '_>, at: &At<'_>, metric: &str, name: &str, unit: &str| {
@@ -137,23 +137,23 @@ fn run(
     let known = ["concurrency", "agg_tok_s", "per_session_tok_s", "ttft_ms", "itl_ms", "samples", "_failures", "gpu"];
     sheet.rest(point, &known, why);
     labels(root, line, point, &mut sheet);
-    sheet.piece.setup.requests =
+    sheet.partial.setup.requests =
         samples.map(|samples| samples + failures.unwrap_or(0.0)).filter(|requests| *requests > 0.0);
     sheet.into(parsed)
 }
 
 fn labels(root: &At<'_>, line: &At<'_>, point: &At<'_>, sheet: &mut Sheet<'_, '_>) {
     if let Some(id) = sheet::text_at(line, "model") {
-        sheet.piece.model = Some(id.clone());
-        sheet.piece.setup.model_id = Some(id);
+        sheet.partial.model = Some(id.clone());
+        sheet.partial.setup.model_id = Some(id);
     }
-    let setup = &mut sheet.piece.setup;
+    let setup = &mut sheet.partial.setup;
     setup.batch = sheet::number_at(point, "concurrency");
     setup.quantisation = sheet::text_at(line, "quant");
     setup.engine = sheet::text_at(line, "backend");
     setup.parameters = sheet::number_at(line, "params_b").map(|billions| billions * BILLION);
     if let Some(config) = line.get("config") {
-        let setup = &mut sheet.piece.setup;
+        let setup = &mut sheet.partial.setup;
         setup.max_model_len = sheet::number_at(&config, "max_model_len").or_else(|| sheet::number_at(&config, "ctx"));
         setup.memory_utilisation = sheet::number_at(&config, "gpu_memory_utilization");
         setup.kv_dtype = sheet::text_at(&config, "kv_cache_dtype");
@@ -175,17 +175,17 @@ fn labels(root: &At<'_>, line: &At<'_>, point: &At<'_>, sheet: &mut Sheet<'_, '_
         if let Some(at) = run.get("timestamp") {
             sheet.setting_at(&at, "sweep_timestamp");
         }
-        sheet.piece.setup.tool_version = sheet::text_at(&run, "harness_version");
+        sheet.partial.setup.tool_version = sheet::text_at(&run, "harness_version");
         if let Some(hardware) = run.get("hardware") {
-            sheet.piece.setup.machine = sheet::text_at(&hardware, "name");
+            sheet.partial.setup.machine = sheet::text_at(&hardware, "name");
             for (key, at) in hardware.entries().into_iter().flatten().filter(|(key, _)| *key != "name") {
                 sheet.setting_at(&at, &format!("hardware.{key}"));
             }
         }
         if let Some(workload) = run.get("workload") {
             cell.extend(sheet::text_at(&workload, "name"));
-            sheet.piece.setup.isl = sheet::number_at(&workload, "prompt_tokens");
-            sheet.piece.setup.osl = sheet::number_at(&workload, "output_tokens");
+            sheet.partial.setup.isl = sheet::number_at(&workload, "prompt_tokens");
+            sheet.partial.setup.osl = sheet::number_at(&workload, "output_tokens");
             sheet.rest(&workload, &["name", "prompt_tokens", "output_tokens"], None);
         }
         if let Some(sweep) = run.get("sweep") {
@@ -195,10 +195,10 @@ fn labels(root: &At<'_>, line: &At<'_>, point: &At<'_>, sheet: &mut Sheet<'_, '_
         }
         sheet.rest(&run, &["id", "timestamp", "harness_version", "hardware", "workload", "sweep"], None);
     }
-    let setup = &sheet.piece.setup;
+    let setup = &sheet.partial.setup;
     cell.extend([setup.isl, setup.osl].into_iter().flatten().map(sheet::short));
     cell.extend(setup.batch.map(|n| format!("c{}", sheet::short(n))));
-    sheet.piece.workload = (!cell.is_empty()).then(|| slug(&cell.join("-")));
+    sheet.partial.workload = (!cell.is_empty()).then(|| slug(&cell.join("-")));
 }
 
 #[cfg(test)]
@@ -206,41 +206,41 @@ mod tests {
     use super::*;
     use crate::ingest::Record;
 
-    fn read(series: &str) -> (Vec<Piece>, Parsed) {
+    fn read(series: &str) -> (Vec<PartialRun>, Parsed) {
         let text = format!(
             r#"{{"schema_version": "1.0", "run": {{"timestamp": "2026-07-21T11:46:31Z", "hardware": {{"name": "box", "mem_gb": 128}},
                "workload": {{"name": "chat", "prompt_tokens": 8, "output_tokens": 4}}}}, "series": [{series}]}}"#
         );
         let mut input = text.as_bytes();
         let mut parsed = DgxSparkBench.parse(&mut SourceFile::new("r.json", text.len() as u64, &mut input)).unwrap();
-        let pieces = parsed.records.drain(..).filter_map(|r| if let Record::Piece(p) = r { Some(*p) } else { None });
-        (pieces.collect(), parsed)
+        let partials = parsed.records.drain(..).filter_map(|r| if let Record::Run(p) = r { Some(*p) } else { None });
+        (partials.collect(), parsed)
     }
 
     #[test]
     fn a_point_is_a_run_with_the_percentiles_that_are_there() {
-        let (pieces, _) = read(
+        let (partials, _) = read(
             r#"{"model": "m", "status": "measured", "points": [{"concurrency": 2, "agg_tok_s": 40.5, "per_session_tok_s": 21.0,
                "ttft_ms": {"p50": 500, "p95": 600}, "samples": 9, "gpu": {"power_draw_w": 40.2, "temperature_c": 60}}]}"#,
         );
-        let found: Vec<(&str, f64)> = pieces[0].readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
+        let found: Vec<(&str, f64)> = partials[0].readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
         assert_eq!(found, [("output_throughput_tok_s", 40.5), ("ttft_ms_p50", 500.0), ("ttft_ms_p95", 600.0)]);
         assert_eq!(
-            (pieces[0].workload.as_deref(), pieces[0].setup.machine.as_deref()),
+            (partials[0].workload.as_deref(), partials[0].setup.machine.as_deref()),
             (Some("chat-8-4-c2"), Some("box"))
         );
-        assert!(pieces[0].extras.iter().any(|extra| extra.name == "gpu.power_draw" && extra.unit == "W"));
+        assert!(partials[0].extras.iter().any(|extra| extra.name == "gpu.power_draw" && extra.unit == "W"));
     }
 
     #[test]
     fn what_was_not_measured_is_no_metric_and_zeros_of_failed_requests_are_nothing() {
-        let (pieces, parsed) = read(
+        let (partials, parsed) = read(
             r#"{"model": "m", "status": "projected", "points": [{"concurrency": 1, "agg_tok_s": 40.5}]},
                {"model": "n", "status": "measured", "points": [{"concurrency": 1, "agg_tok_s": 0.0, "ttft_ms": {"p50": 0}, "samples": 0, "_failures": 7}]}"#,
         );
-        assert!(pieces[0].readings.is_empty() && pieces[0].extras.iter().any(|extra| extra.why == Some(PROJECTED)));
+        assert!(partials[0].readings.is_empty() && partials[0].extras.iter().any(|extra| extra.why == Some(PROJECTED)));
         assert_eq!(parsed.notes.len(), 1);
-        assert!(pieces[1].readings.is_empty());
-        assert_eq!(pieces[1].status, Some(Status::Failed("all 7 requests failed".to_owned())));
+        assert!(partials[1].readings.is_empty());
+        assert_eq!(partials[1].status, Some(Status::Failed("all 7 requests failed".to_owned())));
     }
 }

@@ -57,7 +57,7 @@ impl Format for FactsFile {
     }
 }
 
-/// Reads facts; a figure that is not positive and a table without sources are refused, since checks rest on them.
+/// Reads facts. A figure that is not positive and a table without sources are refused, since checks rest on them.
 ///
 /// # Errors
 /// Names the line, or the key, of what does not fit.
@@ -155,7 +155,7 @@ fn priced(key: &str, price: &PriceFacts) -> Result<(), Error> {
     }
     match (price.usd_per_hour, bought.iter().find(|(_, figure)| figure.is_none())) {
         (Some(_), _) if price.purchase_usd.is_some() => {
-            cannot("usd_per_hour", "a machine is rented or bought; give `usd_per_hour` or `purchase_usd`")
+            cannot("usd_per_hour", "a machine is either rented or bought, so give `usd_per_hour` or `purchase_usd`")
         }
         (None, Some((field, _))) => cannot(
             field,

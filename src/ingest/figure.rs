@@ -11,7 +11,7 @@
 pub struct Figure {
     /// NaN where the source says "missing".
     pub value: f64,
-    /// Digits after the point; absent for missing, infinite and scientific notation.
+    /// Digits after the point. Absent for missing, infinite and scientific notation.
     pub decimals: Option<u8>,
 }
 
@@ -34,10 +34,10 @@ const MISSING: &[&str] = &[
 ];
 
 impl Figure {
-    /// What a source says when it has no value.
+    /// Words of a source for a missing value.
     pub const MISSING: Self = Self { value: f64::NAN, decimals: None };
 
-    /// Reads a cell; `None` when it is neither a number nor a word for a missing or an infinite one.
+    /// Reads a cell. `None` when it is neither a number nor a word for a missing or an infinite one.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         if is_missing(text) {
@@ -52,7 +52,7 @@ impl Figure {
         if matches!(word, "inf" | "infinity") {
             return Some(Self { value: sign * f64::INFINITY, decimals: None });
         }
-        // The standard parser takes every spelling of "nan" and "infinity"; digits are all that may follow here.
+        // The standard parser takes every spelling of "nan" and "infinity". Digits are all that may follow here.
         if !word.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'e' | b'+' | b'-')) {
             return None;
         }
@@ -86,6 +86,19 @@ pub fn excerpt(text: &str) -> String {
         short.push('…');
     }
     short
+}
+
+/// True for `1,234` and `1,234,567.8`: groups of three behind each comma.
+pub fn thousands(text: &str) -> bool {
+    let whole = text.split('.').next().unwrap_or(text);
+    let mut groups = whole.trim_start_matches(['-', '+']).split(',');
+    let head = groups.next().unwrap_or_default();
+    let is_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
+    let mut rest = groups.peekable();
+    rest.peek().is_some()
+        && (1..=3).contains(&head.len())
+        && is_digits(head)
+        && rest.all(|group| group.len() == 3 && is_digits(group))
 }
 
 #[cfg(test)]

@@ -1,25 +1,25 @@
-//! Fills a run from a JSON document of another tool: metrics, figures that are none, settings.
+//! Fills a run from a JSON document of another tool: metrics, other figures, settings.
 //!
-//! In:  places of a document, and what each means.  Out: a [`Piece`], with the place of every figure.
+//! In:  places of a document, and what each means.  Out: a [`PartialRun`], with the place of every figure.
 //! Not here: what a key means (see the formats).
 //!
-//! Settings of other tools hold addresses, keys, prompts and paths beside what tells two runs apart. What is taken from them is therefore
+//! Settings of other tools hold addresses, keys, prompts and paths beside the settings that distinguish runs. What is taken from them is therefore
 //! narrow: numbers, truth values, and short words under a name that promises nothing private.
 
 use super::at::At;
 use super::json::Kind;
-use super::{List, Parsed, Piece, Record, SourceFile};
+use super::{List, Parsed, PartialRun, Record, SourceFile};
 use crate::error::Error;
 use crate::model::{Extra, ExtraValue, Metric, Origin, Reading, Series};
 
-/// Longest list of numbers that is shown one by one; a longer one is kept as a list.
+/// Longest list of numbers that is shown one by one. A longer one is kept as a list.
 const ONE_BY_ONE: usize = 64;
 /// Most settings that are kept of one run.
 const SETTINGS: usize = 400;
 /// Longest word of a setting.
 const LONGEST_WORD: usize = 80;
 
-/// Parts of names under which something private may stand, whatever it is.
+/// Parts of names that may hold something private.
 const PRIVATE: &[&str] =
     &["secret", "passw", "api_key", "apikey", "authorization", "bearer", "credential", "api_routes"];
 /// Parts of names under which a word is not taken, though a number may be.
@@ -54,15 +54,15 @@ const UNTOLD: &[&str] = &[
     "output_artifact",
 ];
 
-/// A piece on its way, and what went wrong.
+/// A partial run on its way, and what went wrong.
 pub(super) struct Fill<'f, 'i> {
     file: &'f SourceFile<'i>,
     /// Name of the rule for what the file says.
     pub rule: &'static str,
     /// Name of the rule for what is computed from it.
     pub derived: &'static str,
-    /// What is known so far.
-    pub piece: Piece,
+    /// The known facts so far.
+    pub partial: PartialRun,
     line: Option<u64>,
     columns: bool,
     left_out: Vec<Error>,
@@ -77,7 +77,7 @@ impl<'f, 'i> Fill<'f, 'i> {
             file,
             rule,
             derived,
-            piece: Piece::default(),
+            partial: PartialRun::default(),
             line: None,
             columns: false,
             left_out: Vec::new(),
@@ -98,10 +98,10 @@ impl<'f, 'i> Fill<'f, 'i> {
         self
     }
 
-    /// Where a place stands, as seen by a rule.
+    /// Where a place is, as seen by a rule.
     pub fn origin(&self, at: &At<'_>, rule: &'static str) -> Origin {
         let pointer = at.pointer();
-        // The name of a column stands as it is in the file, and behind it the place in a list.
+        // The name of a column is unchanged, followed by the place in a list.
         let field =
             if self.columns { pointer.trim_start_matches('/').replace("~1", "/").replace("~0", "~") } else { pointer };
         self.file.origin(self.line_of(at), Some(field), rule)
@@ -111,7 +111,7 @@ impl<'f, 'i> Fill<'f, 'i> {
         self.line.or(Some(at.node.line.into()))
     }
 
-    /// A metric as the file has it; null is not measured. Gives the value.
+    /// A metric as the file has it. Null is not measured. Gives the value.
     pub fn metric(&mut self, metric: &str, at: &At<'_>) -> Option<f64> {
         self.scaled(metric, at, 1.0)
     }
@@ -134,7 +134,7 @@ impl<'f, 'i> Fill<'f, 'i> {
         Some(value)
     }
 
-    /// A metric computed from figures of the file, the first of which stands at `at`.
+    /// A metric computed from figures of the file, the first of which is at `at`.
     pub fn derive(&mut self, metric: &str, value: f64, at: &At<'_>) {
         if value.is_finite() {
             let origin = self.origin(at, self.derived);
@@ -144,13 +144,13 @@ impl<'f, 'i> Fill<'f, 'i> {
 
     /// Of two figures for one metric the first counts.
     fn push(&mut self, reading: Reading) {
-        debug_assert!(Metric::find(&reading.metric).is_some(), "{}", reading.metric);
-        if self.piece.readings.iter().all(|known| known.metric != reading.metric) {
-            self.piece.readings.push(reading);
+        debug_assert!(Metric::of_catalogue(&reading.metric).is_some(), "{}", reading.metric);
+        if self.partial.readings.iter().all(|known| known.metric != reading.metric) {
+            self.partial.readings.push(reading);
         }
     }
 
-    /// A figure that is no metric of ours; null is nothing.
+    /// A figure that is not one of our metrics. Null is nothing.
     pub fn extra(&mut self, name: &str, unit: &str, at: &At<'_>, why: Option<&'static str>) {
         match at.figure() {
             Ok(figure) if figure.value.is_nan() => {}
@@ -176,15 +176,15 @@ impl<'f, 'i> Fill<'f, 'i> {
         rule: &'static str,
     ) {
         let origin = self.origin(at, rule);
-        self.piece.extras.push(Extra { name: name.to_owned(), unit: unit.to_owned(), value, why, origin });
+        self.partial.extras.push(Extra { name: name.to_owned(), unit: unit.to_owned(), value, why, origin });
     }
 
-    /// Every number at or below a place, as extras under their way from there. Words and truth values are passed over.
+    /// Every number at or below a place, as extras under their way from there. Words and truth values are skipped.
     pub fn numbers(&mut self, name: &str, at: &At<'_>, why: Option<&'static str>) {
         self.numbers_as(name, "", at, why);
     }
 
-    /// The same in one unit; without one it is that of the name.
+    /// The same in one unit. Without one it is that of the name.
     pub fn numbers_as(&mut self, name: &str, unit: &str, at: &At<'_>, why: Option<&'static str>) {
         match &at.node.kind {
             Kind::Number(_) => self.extra(name, if unit.is_empty() { unit_of(name) } else { unit }, at, why),
@@ -207,7 +207,7 @@ impl<'f, 'i> Fill<'f, 'i> {
         }
     }
 
-    /// A list of values that is no metric of ours.
+    /// A list of values that is not one of our metrics.
     pub fn list(&mut self, name: &str, at: &At<'_>) {
         match values(at) {
             Ok(values) if !values.is_empty() => self.named_list(name, values),
@@ -216,36 +216,36 @@ impl<'f, 'i> Fill<'f, 'i> {
         }
     }
 
-    /// The same, with the values at hand.
+    /// The same, with the values available.
     pub fn named_list(&mut self, name: &str, values: Vec<f64>) {
-        self.lists.push(List { part: self.piece.part.clone(), name: name.to_owned(), values });
+        self.lists.push(List { part: self.partial.part.clone(), name: name.to_owned(), values });
     }
 
-    /// A list of values of one metric, each times `factor`; `computed` says that the metric is computed from them.
+    /// A list of values of one metric, each times `factor`. `computed` says that the metric is computed from them.
     pub fn series(&mut self, metric: &str, at: &At<'_>, factor: f64, computed: bool) {
         match values(at) {
             Ok(mut values) if !values.is_empty() => {
                 values.iter_mut().for_each(|value| *value *= factor);
                 let rule = if computed { self.derived } else { self.rule };
                 let origin = self.origin(at, rule);
-                self.piece.series.push(Series { metric: metric.to_owned(), values, origin });
+                self.partial.series.push(Series { metric: metric.to_owned(), values, origin });
             }
             Ok(_) => {}
             Err(error) => self.left_out.push(error),
         }
     }
 
-    /// A series with its values at hand, which stand at `at`.
+    /// A series with its values available, which are at `at`.
     pub fn named_series(&mut self, metric: &str, values: Vec<f64>, at: &At<'_>) {
         let origin = self.origin(at, self.rule);
-        self.piece.series.push(Series { metric: metric.to_owned(), values, origin });
+        self.partial.series.push(Series { metric: metric.to_owned(), values, origin });
     }
 
-    /// Takes the settings at or below a place under `name`; see the module for what is taken.
+    /// Takes the settings at or below a place under `name`. See the module for what is taken.
     pub fn settings(&mut self, name: &str, at: &At<'_>) {
         let lower = name.to_ascii_lowercase();
         let last = lower.rsplit('.').find(|part| part.parse::<u32>().is_err()).unwrap_or_default();
-        if PRIVATE.iter().any(|part| lower.contains(part)) || self.piece.setup.more.len() >= SETTINGS {
+        if PRIVATE.iter().any(|part| lower.contains(part)) || self.partial.setup.more.len() >= SETTINGS {
             return;
         }
         let word = match &at.node.kind {
@@ -280,7 +280,7 @@ impl<'f, 'i> Fill<'f, 'i> {
                 return;
             }
         };
-        self.piece.setup.more.entry(name.to_owned()).or_insert(word);
+        self.partial.setup.more.entry(name.to_owned()).or_insert(word);
     }
 
     /// Something a reader should know.
@@ -291,7 +291,7 @@ impl<'f, 'i> Fill<'f, 'i> {
         }
     }
 
-    /// Adds the piece and everything said of it.
+    /// Adds the partial run and everything said of it.
     pub fn finish(self, parsed: &mut Parsed) {
         parsed.left_out.extend(self.left_out);
         for note in self.notes {
@@ -300,7 +300,7 @@ impl<'f, 'i> Fill<'f, 'i> {
             }
         }
         parsed.lists.extend(self.lists);
-        parsed.records.push(Record::Piece(Box::new(self.piece)));
+        parsed.records.push(Record::Run(Box::new(self.partial)));
     }
 }
 
@@ -309,7 +309,7 @@ pub(super) fn values(at: &At<'_>) -> Result<Vec<f64>, Error> {
     at.items()?.map(|item| item.figure().map(|figure| figure.value)).collect()
 }
 
-/// What stands at the end of a path.
+/// The value at the end of a path.
 pub(super) fn find<'a>(at: &'a At<'a>, path: &[&'a str], then: &mut dyn FnMut(&At<'_>)) -> bool {
     match path.split_first() {
         None => {
@@ -327,7 +327,7 @@ pub(super) fn number_at(at: &At<'_>, path: &[&str]) -> Option<f64> {
     found
 }
 
-/// A word at the end of a path that is not empty; of a list, the first.
+/// A word at the end of a path that is not empty. Of a list, the first.
 pub(super) fn text_at(at: &At<'_>, path: &[&str]) -> Option<String> {
     let mut found = None;
     find(at, path, &mut |at| {
@@ -341,7 +341,7 @@ fn owned(at: &At<'_>) -> Option<String> {
     at.text().ok().flatten().map(str::to_owned)
 }
 
-/// The last part of a model's id; nothing of a folder's path but its last part.
+/// The last part of a model's id. Nothing of a folder's path but its last part.
 pub(super) fn short_model(id: &str) -> String {
     let id = id.trim().trim_end_matches(['/', '\\']);
     id.rsplit(['/', '\\']).next().unwrap_or(id).to_owned()
@@ -354,7 +354,7 @@ pub(super) fn model_id(id: &str) -> String {
     if is_path { short_model(id) } else { id.to_owned() }
 }
 
-/// `random-1024-128-c32`: what tells cells apart, as far as it is known. Nothing known is nothing.
+/// `random-1024-128-c32`: the known settings that distinguish cells. `None` without any.
 pub(super) fn cell(data: Option<&str>, isl: Option<f64>, osl: Option<f64>, load: Option<String>) -> Option<String> {
     let mut parts: Vec<String> = Vec::new();
     parts.extend(data.map(super::slug));
@@ -406,7 +406,7 @@ fn hides(name: &str, part: &str) -> bool {
     }
 }
 
-/// A word that says something and gives nobody away: short, and no path, address or text.
+/// An informative word without private content: short, and no path, address or text.
 fn is_tellable(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= LONGEST_WORD
@@ -438,7 +438,8 @@ mod tests {
         let file = SourceFile::new("f", 0, &mut input);
         let mut fill = Fill::new(&file, "r", "r.derived");
         fill.settings("", &At::root(&node));
-        let known: Vec<String> = fill.piece.setup.more.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let known: Vec<String> =
+            fill.partial.setup.more.iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(
             known,
             [

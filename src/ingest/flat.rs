@@ -1,14 +1,14 @@
 //! The flat layout: `{environment}_{model}_iter{n}_{YYYYMMDD_HHMMSS}_metadata.json`, with `.log`, `.json` and `_gpu.csv` beside it.
 //!
-//! In:  the metadata object.  Out: one piece for the launch; the files beside it join by the common beginning of their names.
+//! In:  the metadata object.  Out: one partial run for the launch. Files beside it join by their common prefix.
 //! Not here: those files.
 //!
-//! Environment and model may hold underscores themselves, so the name is never taken apart: the fields inside say what is what.
-//! The moment in the name is the start. The moment inside is the same one in all known files; where it is later, it is the end.
+//! Environment and model may hold underscores themselves, so the name is never split. The fields inside are used instead. The time in the
+//! name is the start. The time inside is the same one in all known files. If it is later, it is the end.
 
 use super::at::At;
 use super::json;
-use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing};
+use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::error::Error;
 use crate::model::{Instant, Setup, Status};
 
@@ -45,10 +45,10 @@ impl Format for Metadata {
         for name in ["environment", "model_name"] {
             root.need(name)?;
         }
-        let mut piece = Piece { standing: Standing::Base, ..common(&root)? };
+        let mut partial = PartialRun { join_role: JoinRole::Base, ..common(&root)? };
         for (theirs, ours) in [("start_temp_celsius", "gpu_temp_start_c"), ("end_temp_celsius", "gpu_temp_end_c")] {
             if let Some(at) = root.get(theirs) {
-                piece.readings.push(file.reading(ours, &at, RULE)?);
+                partial.readings.push(file.reading(ours, &at, RULE)?);
             }
         }
         let inside = match root.get("timestamp") {
@@ -58,10 +58,10 @@ impl Format for Metadata {
                 .transpose()?,
             None => None,
         };
-        piece.id = file.name().strip_suffix(ENDING).map(str::to_owned);
-        piece.started = stamp(file.name()).or(inside);
-        piece.ended = inside.filter(|end| piece.started.is_some_and(|start| *end > start));
-        Ok(Parsed { records: vec![Record::Piece(Box::new(piece))], ..Parsed::default() })
+        partial.id = file.name().strip_suffix(ENDING).map(str::to_owned);
+        partial.started = stamp(file.name()).or(inside);
+        partial.ended = inside.filter(|end| partial.started.is_some_and(|start| *end > start));
+        Ok(Parsed { records: vec![Record::Run(Box::new(partial))], ..Parsed::default() })
     }
 }
 
@@ -72,7 +72,7 @@ fn stamp(name: &str) -> Option<Instant> {
 }
 
 /// The fields that metadata files and the combined results share.
-pub(super) fn common(at: &At<'_>) -> Result<Piece, Error> {
+pub(super) fn common(at: &At<'_>) -> Result<PartialRun, Error> {
     let text = |name: &str| -> Result<Option<String>, Error> {
         let Some(found) = at.get(name) else { return Ok(None) };
         Ok(found.text()?.filter(|text| !text.trim().is_empty()).map(str::to_owned))
@@ -81,7 +81,7 @@ pub(super) fn common(at: &At<'_>) -> Result<Piece, Error> {
         at.get(name).map_or(Ok(None), |found| found.figure().map(super::Figure::finite))
     };
     let exit_code = at.get("exit_code").map_or(Ok(None), |found| found.whole())?;
-    Ok(Piece {
+    Ok(PartialRun {
         environment: text("environment")?,
         model: text("model_name")?,
         repeat: at.get("iteration").map_or(Ok(None), |found| found.count())?,
@@ -93,11 +93,11 @@ pub(super) fn common(at: &At<'_>) -> Result<Piece, Error> {
             exit_code,
             ..Setup::default()
         },
-        ..Piece::default()
+        ..PartialRun::default()
     })
 }
 
-/// What an exit code says; nothing when there is none.
+/// The meaning of an exit code. `None` without one.
 pub(super) fn status(exit_code: Option<i64>) -> Option<Status> {
     exit_code.map(|code| if code == 0 { Status::Done } else { Status::Failed(format!("exit code {code}")) })
 }
@@ -106,34 +106,34 @@ pub(super) fn status(exit_code: Option<i64>) -> Option<Status> {
 mod tests {
     use super::*;
 
-    fn read(name: &str, text: &str) -> Piece {
+    fn read(name: &str, text: &str) -> PartialRun {
         let mut input = text.as_bytes();
         let mut file = SourceFile::new(name, text.len() as u64, &mut input);
         let parsed = Metadata.parse(&mut file).unwrap();
         match parsed.records.into_iter().next() {
-            Some(Record::Piece(piece)) => *piece,
+            Some(Record::Run(partial)) => *partial,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn labels_with_underscores_are_read_from_the_fields() {
-        let piece = read(
+        let partial = read(
             "my_env_my_model_iter2_20260101_000000_metadata.json",
             r#"{"environment":"my_env","model_name":"my_model","iteration":2,"timestamp":"20260101_001000","exit_code":3}"#,
         );
-        assert_eq!((piece.environment.as_deref(), piece.model.as_deref()), (Some("my_env"), Some("my_model")));
-        assert_eq!(piece.started, Instant::parse("2026-01-01T00:00:00Z"));
-        assert_eq!(piece.ended, Instant::parse("2026-01-01T00:10:00Z"));
-        assert_eq!(piece.status, Some(Status::Failed("exit code 3".into())));
+        assert_eq!((partial.environment.as_deref(), partial.model.as_deref()), (Some("my_env"), Some("my_model")));
+        assert_eq!(partial.started, Instant::parse("2026-01-01T00:00:00Z"));
+        assert_eq!(partial.ended, Instant::parse("2026-01-01T00:10:00Z"));
+        assert_eq!(partial.status, Some(Status::Failed("exit code 3".into())));
     }
 
     #[test]
     fn one_moment_is_a_start_without_an_end() {
-        let piece = read(
+        let partial = read(
             "a_b_iter1_20260101_000000_metadata.json",
             r#"{"environment":"a","model_name":"b","iteration":1,"timestamp":"20260101_000000"}"#,
         );
-        assert_eq!((piece.ended, piece.status), (None, None));
+        assert_eq!((partial.ended, partial.status), (None, None));
     }
 }

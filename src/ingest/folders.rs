@@ -1,10 +1,10 @@
-//! Folders that stand for the arms of a comparison: `native/` beside `docker/`, or whatever names a person asks for.
+//! Folders as the arms of a comparison: `native/` beside `docker/`, or names of a user's choice.
 //!
 //! In:  drafts and where their files lie.  Out: the same drafts, in one campaign where folders differ in their arm alone.
-//! Not here: what a name says (see `path_labels`), labels (see `words`).
+//! Not here: labels from names (see `path_labels`), other labels (see `words`).
 //!
 //! A folder is a campaign of its own, as long as nothing says otherwise. `x/native` and `x/docker` would then be two campaigns, and nothing
-//! would be compared. What tells such folders apart is taken out of their path, and those that are left alike are one campaign.
+//! would be compared. The distinguishing part of such folders is taken out of their path, and equal rests are one campaign.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,9 +18,9 @@ pub(super) fn name_arms(found: &Discovery, drafts: &mut [Draft], report: &mut re
     let Some(depth) = depth(found, drafts) else { return };
     for draft in drafts {
         let Some(arm) = found.files.get(draft.main).and_then(|file| parts(file.folder()).nth(depth)) else { continue };
-        let own = draft.piece.environment.replace(arm.to_owned());
+        let own = draft.partial.environment.replace(arm.to_owned());
         if let Some(own) = own.filter(|own| own != arm) {
-            draft.piece.setup.more.insert(Campaign::ENVIRONMENT_KEY.to_owned(), own);
+            draft.partial.setup.more.insert(Campaign::ENVIRONMENT_KEY.to_owned(), own);
         }
         report.note(draft.main, format!("arm '{arm}' by its folder"));
     }
@@ -65,7 +65,7 @@ fn named(home: &str) -> Option<(String, String)> {
     Some((label, apart(home, depth)))
 }
 
-/// How many folders all runs have in common; absent where no run lies deeper.
+/// How many folders all runs have in common. Absent where no run is deeper.
 fn depth(found: &Discovery, drafts: &[Draft]) -> Option<usize> {
     let folders: Vec<Vec<&str>> = drafts
         .iter()

@@ -1,14 +1,14 @@
 //! Results of our own engine-free workload, `"schema": "h200-ab/1"`: several tests of one process in one file.
 //!
-//! In:  the object.  Out: one piece a test; they share one launch.
+//! In:  the object.  Out: one partial run for each test. They share one launch.
 //! Not here: means. Each iteration's latency and time to first token stay a series.
 //!
-//! An iteration is one batch: its latency is that of every sequence in it. Time per output token follows by the definition
-//! (end-to-end - TTFT) / (OSL - 1), one value an iteration, and is absent when OSL < 2.
+//! An iteration is one batch, so its latency is that of every sequence in it. Time per output token is (end-to-end - TTFT) / (OSL - 1), one
+//! value for each iteration. It is absent when OSL < 2.
 
 use super::at::At;
 use super::json;
-use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing};
+use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::error::{Error, Place};
 use crate::model::{Instant, Series, Setup};
 
@@ -45,7 +45,7 @@ impl Format for H200Ab {
         let mut parsed = Parsed::default();
         for (name, test) in root.need("tests")?.entries()? {
             match run(file, &root, name, &test) {
-                Ok(piece) => parsed.records.push(Record::Piece(Box::new(piece))),
+                Ok(partial) => parsed.records.push(Record::Run(Box::new(partial))),
                 Err(error) => parsed.left_out.push(error),
             }
         }
@@ -69,7 +69,7 @@ pub(super) fn unknown_schema(found: &str, known: &[&str]) -> Error {
         .hint("a newer version of this program may read it")
 }
 
-fn run(file: &SourceFile<'_>, root: &At<'_>, name: &str, test: &At<'_>) -> Result<Piece, Error> {
+fn run(file: &SourceFile<'_>, root: &At<'_>, name: &str, test: &At<'_>) -> Result<PartialRun, Error> {
     let text = |key: &str| -> Result<Option<String>, Error> {
         root.get(key).map_or(Ok(None), |at| Ok(at.text()?.map(str::to_owned)))
     };
@@ -114,8 +114,8 @@ fn run(file: &SourceFile<'_>, root: &At<'_>, name: &str, test: &At<'_>) -> Resul
         let origin = file.origin(Some(test.node.line.into()), Some(test.pointer()), RULE_TPOT);
         series.push(Series { metric: "tpot_ms".to_owned(), values, origin });
     }
-    Ok(Piece {
-        standing: Standing::Body,
+    Ok(PartialRun {
+        join_role: JoinRole::Body,
         environment: text("environment")?,
         workload: Some(name.to_owned()),
         repeat: root.get("iteration").map_or(Ok(None), |at| at.count())?,
@@ -138,7 +138,7 @@ fn run(file: &SourceFile<'_>, root: &At<'_>, name: &str, test: &At<'_>) -> Resul
             model_memory_gib: figure(root, "model_memory_gib")?,
             ..Setup::default()
         },
-        ..Piece::default()
+        ..PartialRun::default()
     })
 }
 
@@ -153,7 +153,7 @@ mod tests {
             "bad":{"osl":5,"latency_ms":[5,6],"ttft_ms":[5]}}}"#;
         let mut input = text.as_bytes();
         let parsed = H200Ab.parse(&mut SourceFile::new("x.json", text.len() as u64, &mut input)).unwrap();
-        let [Record::Piece(t1), Record::Piece(t0)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
+        let [Record::Run(t1), Record::Run(t0)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
         assert_eq!(t1.series[2].values, [10.0, 20.0]);
         assert_eq!((t1.setup.requests, t0.series.len()), (Some(2.0), 2));
         assert!(parsed.left_out[0].to_string().contains("/tests/bad/ttft_ms"), "{}", parsed.left_out[0]);

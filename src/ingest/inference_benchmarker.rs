@@ -1,15 +1,15 @@
 //! Hugging Face `inference-benchmarker`: the report of a sweep.
 //!
-//! In:  one object.  Out: one piece a step; the warm-up is no run, its figures stay beside the first.
+//! In:  one object.  Out: one partial run for each step. Figures of the warm-up stay with the first.
 //! Not here: the machine of the client, above all its name.
 //!
-//! `inter_token_latency_ms` is one mean a request (all gaps by the tokens after the first; early versions by all tokens, or by chunks) and
-//! therefore TPOT, not ITL. Tokens are counted by tokenising each chunk anew, which counts some at the seams of chunks twice. Early
+//! `inter_token_latency_ms` is one mean for each request and therefore TPOT, not ITL. It divides all gaps by the tokens after the first.
+//! Early versions divide by all tokens, or by chunks. Each chunk is tokenised again, so some tokens at the seams of chunks count twice. Early
 //! versions cut times to whole milliseconds and had no end-to-end latency. Seen: the reports of late 2024 and of 2025, in the sources.
 
 use super::at::At;
 use super::sheet::{self, Sheet};
-use super::{About, Format, Head, Parsed, Piece, SourceFile, json, slug};
+use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json, slug};
 use crate::error::Error;
 use crate::model::Status;
 
@@ -49,7 +49,7 @@ impl Format for InferenceBenchmarker {
             tool: "Hugging Face inference-benchmarker",
             versions: "late 2024 (whole milliseconds, no E2E latency) to 2025",
             sign: "an object with `config` and `results` that have `executor_type` and `token_throughput_secs`",
-            reads: "throughput, TTFT, TPOT (there called inter-token latency), E2E latency of each step; the warm-up is no run",
+            reads: "throughput, TTFT, TPOT (there called inter-token latency), E2E latency of each step, without the warm-up",
         }
     }
 
@@ -67,24 +67,24 @@ impl Format for InferenceBenchmarker {
         let root = At::root(&node);
         let results = root.need("results")?;
         let mut parsed = Parsed::default();
-        let mut pieces: Vec<Piece> = Vec::new();
+        let mut partials: Vec<PartialRun> = Vec::new();
         let mut warm = Sheet::new(file, RULE, DERIVED);
         for result in results.items()?.take(sheet::RUNS) {
             if sheet::text_at(&result, "id").is_some_and(|id| id.starts_with("warmup")) {
                 warmed(&result, &mut warm);
             } else {
-                pieces.push(step(file, &root, &result, &mut parsed));
+                partials.push(step(file, &root, &result, &mut parsed));
             }
         }
         let warmup = warm.into(&mut parsed).extras;
-        if pieces.is_empty() {
+        if partials.is_empty() {
             let status = Status::Failed("the report has no step besides the warm-up".to_owned());
-            pieces.push(Piece { status: Some(status), ..Piece::default() });
+            partials.push(PartialRun { status: Some(status), ..PartialRun::default() });
         }
-        if let Some(first) = pieces.first_mut() {
+        if let Some(first) = partials.first_mut() {
             first.extras.extend(warmup);
         }
-        sheet::records(pieces, &mut parsed);
+        sheet::records(partials, &mut parsed);
         Ok(parsed)
     }
 }
@@ -106,13 +106,13 @@ fn warmed(result: &At<'_>, sheet: &mut Sheet<'_, '_>) {
     }
 }
 
-fn step(file: &SourceFile<'_>, root: &At<'_>, result: &At<'_>, parsed: &mut Parsed) -> Piece {
+fn step(file: &SourceFile<'_>, root: &At<'_>, result: &At<'_>, parsed: &mut Parsed) -> PartialRun {
     let mut sheet = Sheet::new(file, RULE, DERIVED);
     let count = |key: &str| sheet::number_at(result, key);
     labels(root, result, &mut sheet);
     let (good, failed) = (count("successful_requests"), count("failed_requests"));
     let nothing = good == Some(0.0);
-    sheet.piece.status = match (good, failed) {
+    sheet.partial.status = match (good, failed) {
         (Some(0.0), Some(failed)) => Some(Status::Failed(format!("all {} requests failed", sheet::short(failed)))),
         (Some(0.0), None) => Some(Status::Failed("no request was answered".to_owned())),
         (Some(_), _) => Some(Status::Done),
@@ -146,22 +146,23 @@ fn step(file: &SourceFile<'_>, root: &At<'_>, result: &At<'_>, parsed: &mut Pars
         sheet.derive(&at, "total_throughput_tok_s", tokens / seconds);
     }
     if let Some(failed) = failed.filter(|failed| *failed > 0.0 && !nothing) {
-        sheet
-            .notes
-            .push(format!("{failed} of {} requests failed; they enter no latency", failed + good.unwrap_or(0.0)));
+        sheet.notes.push(format!(
+            "{failed} of {} requests failed. They are excluded from latencies",
+            failed + good.unwrap_or(0.0)
+        ));
     }
     sheet.into(parsed)
 }
 
 fn labels(root: &At<'_>, result: &At<'_>, sheet: &mut Sheet<'_, '_>) {
-    sheet.piece.setup.tool = Some(RULE.to_owned());
-    sheet.piece.setup.requests = sheet::number_at(result, "total_requests");
+    sheet.partial.setup.tool = Some(RULE.to_owned());
+    sheet.partial.setup.requests = sheet::number_at(result, "total_requests");
     let kind = sheet::text_at(result, "executor_type");
     let mut cell = Vec::new();
     if let Some(config) = result.get("config") {
         let (users, rate) = (sheet::number_at(&config, "max_vus"), sheet::number_at(&config, "rate"));
-        sheet.piece.setup.batch = users;
-        sheet.piece.setup.request_rate = rate;
+        sheet.partial.setup.batch = users;
+        sheet.partial.setup.request_rate = rate;
         cell.extend(match rate {
             Some(rate) => Some(format!("r{rate:.2}")),
             None => users.map(|users| format!("c{}", sheet::short(users))),
@@ -175,11 +176,11 @@ fn labels(root: &At<'_>, result: &At<'_>, sheet: &mut Sheet<'_, '_>) {
     }
     if let Some(config) = root.get("config") {
         let length = |key: &str| sheet::number_at(&config.get(key)?, "num_tokens");
-        let setup = &mut sheet.piece.setup;
+        let setup = &mut sheet.partial.setup;
         (setup.isl, setup.osl) = (length("prompt_options"), length("decode_options"));
         if let Some(id) = sheet::text_at(&config, "model_name").or_else(|| sheet::text_at(&config, "tokenizer")) {
-            sheet.piece.model = Some(sheet::last_part(&id).to_owned());
-            sheet.piece.setup.model_id = Some(id);
+            sheet.partial.model = Some(sheet::last_part(&id).to_owned());
+            sheet.partial.setup.model_id = Some(id);
         }
         for (key, at) in config.entries().into_iter().flatten().filter(|(key, _)| *key != "run_id") {
             match key {
@@ -193,10 +194,10 @@ fn labels(root: &At<'_>, result: &At<'_>, sheet: &mut Sheet<'_, '_>) {
         }
     }
     let mut shape: Vec<String> =
-        [sheet.piece.setup.isl, sheet.piece.setup.osl].into_iter().flatten().map(sheet::short).collect();
+        [sheet.partial.setup.isl, sheet.partial.setup.osl].into_iter().flatten().map(sheet::short).collect();
     shape.append(&mut cell);
-    sheet.piece.workload = (!shape.is_empty()).then(|| slug(&shape.join("-")));
-    // The report begins with the warm-up and ends with the last step; when a step began is not said.
+    sheet.partial.workload = (!shape.is_empty()).then(|| slug(&shape.join("-")));
+    // The report begins with the warm-up and ends with the last step. When a step began is not said.
     for key in ["start_time", "end_time"] {
         if let Some(at) = root.get(key) {
             sheet.setting_at(&at, &format!("report.{key}"));
@@ -227,8 +228,8 @@ mod tests {
           "start_time": "2025-02-01T10:00:00.5+00:00", "end_time": "2025-02-01T10:02:00+00:00", "system": {"hostname": "secret-box", "memory": "1 GB"}}"#;
         let mut input = text.as_bytes();
         let parsed = InferenceBenchmarker.parse(&mut SourceFile::new("r.json", text.len() as u64, &mut input)).unwrap();
-        let [Record::Piece(piece)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
-        let mut found: Vec<(&str, f64)> = piece.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
+        let [Record::Run(partial)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
+        let mut found: Vec<(&str, f64)> = partial.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
         found.sort_by(|a, b| a.0.cmp(b.0));
         assert_eq!(
             found,
@@ -241,9 +242,9 @@ mod tests {
                 ("ttft_ms", 20.5)
             ]
         );
-        assert_eq!((piece.workload.as_deref(), piece.setup.request_rate), (Some("200-100-r1.50"), Some(1.5)));
-        assert!(piece.extras.iter().any(|extra| extra.name.starts_with("warmup.") && extra.why == Some(WARMUP)));
+        assert_eq!((partial.workload.as_deref(), partial.setup.request_rate), (Some("200-100-r1.50"), Some(1.5)));
+        assert!(partial.extras.iter().any(|extra| extra.name.starts_with("warmup.") && extra.why == Some(WARMUP)));
         assert!(!format!("{parsed:?}").contains("secret-box"));
-        assert_eq!(parsed.notes, ["1 of 10 requests failed; they enter no latency"]);
+        assert_eq!(parsed.notes, ["1 of 10 requests failed. They are excluded from latencies"]);
     }
 }

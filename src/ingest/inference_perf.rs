@@ -1,17 +1,17 @@
-//! inference-perf: `stage_N_lifecycle_metrics.json`, their summary, and what the server counted meanwhile.
+//! inference-perf: `stage_N_lifecycle_metrics.json`, their summary, and the server's metrics of the same time.
 //!
-//! In:  one object.  Out: one piece a stage; the summary over all stages is a run of its own where there were several, and a copy where
-//! there was one; `..._prometheus_metrics.json` speaks beside them.
+//! In:  one object.  Out: one partial run for each stage. The summary is a run of its own after several stages, and a copy after one.
+//! `..._prometheus_metrics.json` adds to them.
 //! Not here: single requests, messages of errors.
 //!
-//! All times are in **seconds**. `time_per_output_token` is TPOT; `normalized_time_per_output_token` holds the first token too and is
-//! none; `inter_token_latency` are single gaps. Latencies are null where the answers were not streamed. Seen: files of 2025 (`prompt_len`)
+//! All times are in **seconds**. `time_per_output_token` is TPOT. `normalized_time_per_output_token` includes the first token too and is not
+//! TPOT. `inter_token_latency` are single gaps. Latencies are null where the answers were not streamed. Seen: files of 2025 (`prompt_len`)
 //! and 0.7 (`prompt_tokens`, `benchmark_time_seconds`, goodput, retries).
 
 use super::at::At;
 use super::json::Kind;
 use super::sheet::{self, Sheet};
-use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing, json, slug};
+use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile, json, slug};
 use crate::error::Error;
 use crate::model::Status;
 
@@ -49,7 +49,7 @@ impl Format for InferencePerf {
     fn about(&self) -> About {
         About {
             tool: "inference-perf",
-            versions: "2025 to 0.7; with and without streaming",
+            versions: "2025 to 0.7, with and without streaming",
             sign: "an object with `load_summary` and `successes`",
             reads: "rates, latencies in seconds as milliseconds, load and its delays, failures, lengths",
         }
@@ -66,27 +66,27 @@ impl Format for InferencePerf {
         let node = json::parse(&text)?;
         let root = At::root(&node);
         let mut parsed = Parsed::default();
-        let piece = run(file, &root, &mut parsed)?;
-        parsed.records.push(Record::Piece(Box::new(piece)));
+        let partial = run(file, &root, &mut parsed)?;
+        parsed.records.push(Record::Run(Box::new(partial)));
         Ok(parsed)
     }
 }
 
-fn run(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Result<Piece, Error> {
+fn run(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Result<PartialRun, Error> {
     let mut sheet = Sheet::new(file, RULE, DERIVED);
-    sheet.piece.setup.tool = Some(RULE.to_owned());
+    sheet.partial.setup.tool = Some(RULE.to_owned());
     let (load, good) = (root.need("load_summary")?, root.need("successes")?);
     if good.get("latency").is_none() {
-        sheet.piece.standing = Standing::Beside;
+        sheet.partial.join_role = JoinRole::WholeFolder;
         sheet.leaf(&good, "server", Some(SERVER_SIDE));
         return Ok(sheet.into(parsed));
     }
-    sheet.piece.standing = Standing::Base;
+    sheet.partial.join_role = JoinRole::Base;
     let failures = root.get("failures");
     let failed = failures.as_ref().and_then(|at| sheet::number_at(at, "count"));
     let done = sheet::number_at(&good, "count");
     labels(&load, &good, &mut sheet);
-    sheet.piece.status = match (done, failed) {
+    sheet.partial.status = match (done, failed) {
         (Some(0.0), failed) => Some(Status::Failed(match failed {
             Some(failed) => format!("all {} requests failed", sheet::short(failed)),
             None => "no request was answered".to_owned(),
@@ -132,7 +132,7 @@ fn run(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Result<Piec
     }
     if let Some(failures) = &failures {
         for (key, at) in failures.entries().into_iter().flatten() {
-            // Labels of errors are counted; what they say may hold anything.
+            // Labels of errors are counted. What they say may hold anything.
             if key == "by_label" {
                 for (label, error) in at.entries().into_iter().flatten() {
                     if let Some(count) = error.get("count") {
@@ -147,20 +147,20 @@ fn run(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Result<Piec
     sheet.rest(root, &["load_summary", "successes", "failures"], None);
     if let Some(failed) = failed.filter(|failed| *failed > 0.0 && !nothing) {
         let all = failed + done.unwrap_or(0.0);
-        sheet.notes.push(format!("{failed} of {all} requests failed; they enter no latency"));
+        sheet.notes.push(format!("{failed} of {all} requests failed. They are excluded from latencies"));
     }
-    if sheet.piece.workload.as_deref() == Some(ALL_STAGES) {
+    if sheet.partial.workload.as_deref() == Some(ALL_STAGES) {
         sheet.notes.push("over all stages: where the stages lie beside it, their requests stand here again".to_owned());
     }
     let mark = |metric: &str| sheet.reading(metric).map(|value| format!("{value:.9}")).unwrap_or_default();
     if let Some(done) = done.filter(|_| !nothing) {
-        sheet.piece.fingerprint =
+        sheet.partial.fingerprint =
             Some(format!("{RULE}|{done}|{}|{}", mark("e2e_latency_ms"), mark("request_throughput_req_s")));
     }
     Ok(sheet.into(parsed))
 }
 
-/// A figure, or statistics of one; texts stay behind.
+/// A figure, or statistics of one. Texts stay behind.
 fn statistics(at: &At<'_>, name: &str, unit: &str, sheet: &mut Sheet<'_, '_>) {
     match &at.node.kind {
         Kind::Number(_) => sheet.extra(at, name, unit, None),
@@ -188,7 +188,7 @@ fn unit(key: &str) -> &'static str {
 
 fn labels(load: &At<'_>, good: &At<'_>, sheet: &mut Sheet<'_, '_>) {
     let mean = |keys: [&str; 2]| keys.iter().find_map(|key| sheet::number_at(&good.get(key)?, "mean"));
-    let setup = &mut sheet.piece.setup;
+    let setup = &mut sheet.partial.setup;
     setup.requests = sheet::number_at(load, "count");
     setup.request_rate = sheet::number_at(load, "requested_rate");
     setup.batch = sheet::number_at(load, "concurrency");
@@ -203,32 +203,32 @@ fn labels(load: &At<'_>, good: &At<'_>, sheet: &mut Sheet<'_, '_>) {
     if setup.batch.is_some() {
         setup.request_rate = None;
     }
-    sheet.piece.workload = Some(slug(&cell));
+    sheet.partial.workload = Some(slug(&cell));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> (Piece, Parsed) {
+    fn read(text: &str) -> (PartialRun, Parsed) {
         let mut input = text.as_bytes();
         let mut parsed = InferencePerf.parse(&mut SourceFile::new("s.json", text.len() as u64, &mut input)).unwrap();
         match parsed.records.pop() {
-            Some(Record::Piece(piece)) => (*piece, parsed),
+            Some(Record::Run(partial)) => (*partial, parsed),
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn seconds_become_milliseconds_and_the_normalised_time_is_no_tpot() {
-        let (piece, parsed) = read(
+        let (partial, parsed) = read(
             r#"{"load_summary": {"count": 3, "schedule_delay": {"mean": 0.5}, "requested_rate": 2.5},
                "successes": {"count": 2, "latency": {"request_latency": {"mean": 0.25, "p99.9": 0.5, "median": 0.125},
                  "time_per_output_token": {"mean": 0.004}, "normalized_time_per_output_token": {"mean": 0.008}, "time_to_first_token": null},
                  "throughput": {"input_tokens_per_sec": 9.0, "output_tokens_per_sec": 5.0}, "prompt_len": {"mean": 10.0, "max": 11}},
                "failures": {"count": 1, "request_latency": {"mean": 1.0}, "by_label": {"503": {"count": 1, "messages": [{"message": "host x"}]}}}}"#,
         );
-        let found: Vec<(&str, f64)> = piece.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
+        let found: Vec<(&str, f64)> = partial.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
         assert_eq!(
             found,
             [
@@ -239,27 +239,30 @@ mod tests {
             ]
         );
         assert!(
-            piece.extras.iter().any(|e| e.name == "normalized_time_per_output_token_mean" && e.why == Some(WITH_FIRST))
+            partial
+                .extras
+                .iter()
+                .any(|e| e.name == "normalized_time_per_output_token_mean" && e.why == Some(WITH_FIRST))
         );
-        assert!(piece.extras.iter().any(|e| e.name == "failures.503") && !format!("{piece:?}").contains("host x"));
-        assert_eq!((piece.setup.request_rate, piece.workload.as_deref()), (Some(2.5), Some("r2.5")));
-        assert_eq!(parsed.notes, ["1 of 3 requests failed; they enter no latency"]);
+        assert!(partial.extras.iter().any(|e| e.name == "failures.503") && !format!("{partial:?}").contains("host x"));
+        assert_eq!((partial.setup.request_rate, partial.workload.as_deref()), (Some(2.5), Some("r2.5")));
+        assert_eq!(parsed.notes, ["1 of 3 requests failed. They are excluded from latencies"]);
     }
 
     #[test]
     fn what_the_server_counted_speaks_beside_the_runs() {
-        let (piece, _) = read(
+        let (partial, _) = read(
             r#"{"load_summary": {}, "successes": {"count": 2, "time_to_first_token": {"mean": 0.5}}, "failures": {}}"#,
         );
-        assert_eq!((piece.standing, piece.readings.len(), piece.extras.len()), (Standing::Beside, 0, 2));
+        assert_eq!((partial.join_role, partial.readings.len(), partial.extras.len()), (JoinRole::WholeFolder, 0, 2));
     }
 
     #[test]
     fn requests_that_all_failed_measure_nothing() {
-        let (piece, _) = read(
+        let (partial, _) = read(
             r#"{"load_summary": {"count": 2}, "successes": {"count": 0, "latency": {"request_latency": null}, "throughput": {"requests_per_sec": 0.0}}, "failures": {"count": 2}}"#,
         );
-        assert_eq!(piece.status, Some(Status::Failed("all 2 requests failed".to_owned())));
-        assert!(piece.readings.is_empty());
+        assert_eq!(partial.status, Some(Status::Failed("all 2 requests failed".to_owned())));
+        assert!(partial.readings.is_empty());
     }
 }

@@ -1,15 +1,15 @@
-//! InferenceX (InferenceMAX): what its runner keeps of a serving benchmark.
+//! InferenceX (InferenceMAX): results that its runner keeps of a serving benchmark.
 //!
-//! In:  one flat object, or a list of them.  Out: one piece a run.
+//! In:  one flat object, or a list of them.  Out: one partial run for each object.
 //! Not here: the full result of the benchmark itself.
 //!
-//! It looks like `vllm bench serve`, but names end before `_ms` and times are in **seconds**. The total throughput is missing and is
-//! derived. Seen: results of 2026 (`median_` and `p99_` only, `date`, `max_concurrency`), and aggregates (`hw`, `tp`, `conc`, rates by GPU,
-//! `intvty`: tokens a second for one user, which is one by TPOT).
+//! The keys are those of `vllm bench serve` without `_ms`, and times are in **seconds**. The total throughput is missing and is derived.
+//! Seen: results of 2026 (`median_` and `p99_` only, `date`, `max_concurrency`). Also aggregates (`hw`, `tp`, `conc`, rates by GPU). There
+//! `intvty` is tokens per second for one user, which is 1 / TPOT.
 
 use super::at::At;
 use super::sheet::{self, Sheet};
-use super::{About, Format, Head, Parsed, Piece, SourceFile, json, slug};
+use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json, slug};
 use crate::error::Error;
 use crate::model::{Instant, Status};
 
@@ -30,7 +30,7 @@ const RATES: &[(&str, &str)] = &[
     ("output_throughput", "output_throughput_tok_s"),
     ("total_token_throughput", "total_throughput_tok_s"),
 ];
-/// Figures that are no metrics of ours: key, unit, why.
+/// Figures that are not among our metrics: key, unit, why.
 const EXTRAS: &[(&str, &str, Option<&str>)] = &[
     ("duration", "s", None),
     ("completed", "requests", None),
@@ -45,7 +45,7 @@ const EXTRAS: &[(&str, &str, Option<&str>)] = &[
     ("input_tput_per_gpu", "tok/s", Some("input tokens, of one GPU")),
 ];
 const INTERACTIVITY: &str = "tokens a second for one user: one by TPOT";
-/// Keys that became something else; a server's address is nobody's business.
+/// Keys that were converted. A server's address is private.
 const TAKEN: &[&str] = &[
     "date",
     "model_id",
@@ -87,17 +87,17 @@ impl Format for InferenceX {
         let node = json::parse(&text)?;
         let root = At::root(&node);
         let mut parsed = Parsed::default();
-        let mut pieces = Vec::new();
+        let mut partials = Vec::new();
         match root.items() {
-            Ok(items) => pieces.extend(items.take(sheet::RUNS).map(|item| run(file, &item, &mut parsed))),
-            Err(_) => pieces.push(run(file, &root, &mut parsed)),
+            Ok(items) => partials.extend(items.take(sheet::RUNS).map(|item| run(file, &item, &mut parsed))),
+            Err(_) => partials.push(run(file, &root, &mut parsed)),
         }
-        sheet::records(pieces, &mut parsed);
+        sheet::records(partials, &mut parsed);
         Ok(parsed)
     }
 }
 
-fn run(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Piece {
+fn run(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> PartialRun {
     let mut sheet = Sheet::new(file, RULE, DERIVED);
     let count = |key: &str| sheet::number_at(root, key);
     labels(root, &mut sheet);
@@ -121,7 +121,7 @@ fn run(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Piece {
             sheet.derive(&at, "total_throughput_tok_s", input + output);
         }
     }
-    sheet.piece.status = match failed {
+    sheet.partial.status = match failed {
         true => Some(Status::Failed("no request was answered".to_owned())),
         false => count("completed").map(|_| Status::Done),
     };
@@ -144,7 +144,7 @@ fn run(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Piece {
     if let (Some(completed), Some(all)) = (count("completed"), count("num_prompts"))
         && completed < all
     {
-        sheet.notes.push(format!("{} of {all} requests failed; they enter no latency", all - completed));
+        sheet.notes.push(format!("{} of {all} requests failed. They are excluded from latencies", all - completed));
     }
     sheet.into(parsed)
 }
@@ -156,7 +156,7 @@ fn labels(root: &At<'_>, sheet: &mut Sheet<'_, '_>) {
     };
     let model = text("model_id").or_else(|| text("model"));
     let rate = root.get("request_rate").and_then(|at| at.figure().ok()).map(|figure| figure.value);
-    let setup = &mut sheet.piece.setup;
+    let setup = &mut sheet.partial.setup;
     setup.tool = Some(RULE.to_owned());
     setup.batch = count("max_concurrency").or_else(|| count("conc"));
     setup.request_rate = rate.filter(|rate| !rate.is_nan());
@@ -172,18 +172,18 @@ fn labels(root: &At<'_>, sheet: &mut Sheet<'_, '_>) {
     let mut cell: Vec<String> = [setup.isl, setup.osl].into_iter().flatten().map(|n| sheet::short(n.round())).collect();
     cell.extend(setup.batch.map(|n| format!("c{}", sheet::short(n))));
     cell.extend(setup.request_rate.filter(|rate| rate.is_finite()).map(|rate| format!("r{}", sheet::short(rate))));
-    sheet.piece.workload = (!cell.is_empty()).then(|| slug(&cell.join("-")));
+    sheet.partial.workload = (!cell.is_empty()).then(|| slug(&cell.join("-")));
     if let Some(id) = model {
-        sheet.piece.model = Some(sheet::last_part(&id).to_owned());
-        sheet.piece.setup.model_id = Some(id);
+        sheet.partial.model = Some(sheet::last_part(&id).to_owned());
+        sheet.partial.setup.model_id = Some(id);
     }
     if let Some(tokenizer) = text("tokenizer_id") {
         sheet.setting("tokenizer_id", tokenizer);
     }
-    // The date is that of writing, in the clock of the client; the run began its duration earlier.
+    // The date is that of writing, in the clock of the client. The run began its duration earlier.
     let ended = text("date").and_then(|date| Instant::parse(&date.replace('-', "_")));
-    sheet.piece.ended = ended;
-    sheet.piece.started =
+    sheet.partial.ended = ended;
+    sheet.partial.started =
         ended.zip(count("duration")).map(|(ended, seconds)| Instant(ended.0.saturating_sub((seconds * MS) as i64)));
 }
 
@@ -192,22 +192,22 @@ mod tests {
     use super::*;
     use crate::ingest::Record;
 
-    fn read(text: &str) -> (Vec<Piece>, Parsed) {
+    fn read(text: &str) -> (Vec<PartialRun>, Parsed) {
         let mut input = text.as_bytes();
         let mut parsed = InferenceX.parse(&mut SourceFile::new("r.json", text.len() as u64, &mut input)).unwrap();
-        let pieces = parsed.records.drain(..).filter_map(|r| if let Record::Piece(p) = r { Some(*p) } else { None });
-        (pieces.collect(), parsed)
+        let partials = parsed.records.drain(..).filter_map(|r| if let Record::Run(p) = r { Some(*p) } else { None });
+        (partials.collect(), parsed)
     }
 
     #[test]
     fn seconds_become_milliseconds_and_the_total_is_derived() {
-        let (pieces, _) = read(
+        let (partials, _) = read(
             r#"{"date": "20260213-075419", "model_id": "org/m", "num_prompts": 10, "request_rate": "inf", "max_concurrency": 4, "duration": 2.0,
                "completed": 10, "total_input_tokens": 100, "total_output_tokens": 50, "input_throughput": 50.0, "output_throughput": 25.0,
                "median_ttft": 0.5, "p99_e2el": 2.25, "std_tpot": 0.001}"#,
         );
-        let piece = &pieces[0];
-        let found: Vec<(&str, f64)> = piece.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
+        let partial = &partials[0];
+        let found: Vec<(&str, f64)> = partial.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
         assert_eq!(
             found,
             [
@@ -217,29 +217,29 @@ mod tests {
                 ("e2e_latency_ms_p99", 2250.0)
             ]
         );
-        assert_eq!(piece.workload.as_deref(), Some("10-5-c4"));
-        assert_eq!((piece.model.as_deref(), piece.setup.request_rate), (Some("m"), Some(f64::INFINITY)));
-        assert_eq!(piece.started.unwrap().iso(), "2026-02-13T07:54:17Z");
-        assert!(piece.extras.iter().any(|extra| extra.name == "std_tpot" && extra.unit == "s"));
+        assert_eq!(partial.workload.as_deref(), Some("10-5-c4"));
+        assert_eq!((partial.model.as_deref(), partial.setup.request_rate), (Some("m"), Some(f64::INFINITY)));
+        assert_eq!(partial.started.unwrap().iso(), "2026-02-13T07:54:17Z");
+        assert!(partial.extras.iter().any(|extra| extra.name == "std_tpot" && extra.unit == "s"));
     }
 
     #[test]
     fn an_aggregate_keeps_rates_by_gpu_as_what_they_are() {
-        let (pieces, _) = read(
+        let (partials, _) = read(
             r#"[{"hw": "h200", "tp": 8, "conc": 64, "model": "org/m", "framework": "vllm", "precision": "fp8", "isl": 1024, "osl": 1024,
                 "tput_per_gpu": 1000.5, "mean_ttft": 0.1, "mean_tpot": 0.02, "mean_intvty": 50.0}]"#,
         );
-        let piece = &pieces[0];
-        assert_eq!((piece.setup.machine.as_deref(), piece.setup.parallel.as_deref()), (Some("h200"), Some("tp8")));
-        assert_eq!(piece.readings.len(), 2);
-        assert_eq!(piece.extras.iter().filter(|extra| extra.why.is_some()).count(), 2);
-        assert_eq!(piece.status, None);
+        let partial = &partials[0];
+        assert_eq!((partial.setup.machine.as_deref(), partial.setup.parallel.as_deref()), (Some("h200"), Some("tp8")));
+        assert_eq!(partial.readings.len(), 2);
+        assert_eq!(partial.extras.iter().filter(|extra| extra.why.is_some()).count(), 2);
+        assert_eq!(partial.status, None);
     }
 
     #[test]
     fn a_run_without_an_answer_has_failed_and_measured_nothing() {
-        let (pieces, _) =
+        let (partials, _) =
             read(r#"{"max_concurrency": 1, "completed": 0, "median_ttft": 0.0, "output_throughput": 0.0}"#);
-        assert!(pieces[0].readings.is_empty() && matches!(pieces[0].status, Some(Status::Failed(_))));
+        assert!(partials[0].readings.is_empty() && matches!(partials[0].status, Some(Status::Failed(_))));
     }
 }

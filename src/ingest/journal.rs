@@ -1,7 +1,6 @@
-//! `journal.jsonl` of a campaign of ours: why planned runs are not among the runs.
+//! `journal.jsonl` of our own campaigns: why planned runs are missing.
 //!
-//! In:  the journal.  Out: one [`Outcome`] for each run that it names; runs that are there are told from those that are not by
-//! whoever puts the campaign together.
+//! In:  the journal.  Out: one [`Outcome`] for each run that it names. Whoever assembles the campaign tells present runs from missing ones.
 //! Not here: the chain of hashes, which `sparkbench verify` checks.
 
 use serde::Deserialize;
@@ -10,7 +9,7 @@ use super::look::{JSON_LINE_LIMIT, unreadable};
 use super::{About, Format, Head, Parsed, Record, SourceFile};
 use crate::archive::manifest::JOURNAL_FILE;
 use crate::error::Error;
-use crate::model::course::{Gone, Outcome};
+use crate::model::course::{MissingReason, Outcome};
 
 /// See the module.
 pub struct Journal;
@@ -47,13 +46,13 @@ impl Format for Journal {
         let mut outcomes: Vec<Outcome> = Vec::new();
         let mut lines = file.lines(JSON_LINE_LIMIT);
         while let Some(line) = lines.next_line().map_err(unreadable)? {
-            // A torn line is what a crash left; the next one says so, and `verify` tells more.
+            // A torn line is what a crash left. The next one says so, and `verify` reports more.
             let Ok(wire) = serde_json::from_slice::<Wire>(line.bytes) else { continue };
             let Some(run) = wire.run.filter(|run| !run.contains('/')) else { continue };
             let gone = match wire.event.as_str() {
-                "skipped" => Gone::Skipped,
-                "started" | "interrupted" => Gone::Interrupted,
-                "finished" | "failed" | "adopted" => Gone::Unreadable,
+                "skipped" => MissingReason::Skipped,
+                "started" | "interrupted" => MissingReason::Interrupted,
+                "finished" | "failed" | "adopted" => MissingReason::Unreadable,
                 _ => continue,
             };
             let why = wire.why.unwrap_or_default();
@@ -87,10 +86,15 @@ mod tests {
         let mut input = text.as_bytes();
         let parsed = Journal.parse(&mut SourceFile::new("journal.jsonl", text.len() as u64, &mut input)).unwrap();
         let [Record::Journal(outcomes)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
-        let said: Vec<(&str, Gone, &str)> = outcomes.iter().map(|o| (o.run.as_str(), o.gone, o.why.as_str())).collect();
+        let said: Vec<(&str, MissingReason, &str)> =
+            outcomes.iter().map(|o| (o.run.as_str(), o.gone, o.why.as_str())).collect();
         assert_eq!(
             said,
-            [("a", Gone::Skipped, "too hot"), ("b", Gone::Interrupted, "power"), ("c", Gone::Unreadable, "")]
+            [
+                ("a", MissingReason::Skipped, "too hot"),
+                ("b", MissingReason::Interrupted, "power"),
+                ("c", MissingReason::Unreadable, "")
+            ]
         );
     }
 }

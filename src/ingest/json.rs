@@ -3,8 +3,8 @@
 //! In:  text.  Out: a tree of [`Node`]s that borrows from it, read through `At`, which knows its JSON pointer.
 //! Not here: what a key means.
 //!
-//! A tree of `serde_json` would forget three things that are needed: the digits behind the point (`70.10` and `70.1` round
-//! differently), the line of each value, and the words above, which it refuses. Text in quotes is still left to it.
+//! A tree of `serde_json` would forget two needed things: the line of each value, and the digits behind the point. `70.10` and `70.1` round
+//! differently. It also refuses the words above. Text in quotes is still left to it.
 
 use std::borrow::Cow;
 
@@ -20,26 +20,23 @@ const DEPTH: usize = 96;
 pub struct Node<'a> {
     /// Line of its first byte.
     pub line: u32,
-    /// What it is.
     pub kind: Kind<'a>,
 }
 
-/// What a value is.
+/// Kind of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind<'a> {
-    /// `null`.
     Null,
     /// `true`, `false`.
     Bool(bool),
     /// The digits as written, or a bare `NaN`, `Infinity`, `-Infinity`.
     Number(&'a str),
-    /// Text.
     Text(Cow<'a, str>),
     /// In order.
     List(Vec<Node<'a>>),
     /// Finite numbers alone, or lists of them: only of keys that the reader was told (see [`documents`]).
     Packed(Packed),
-    /// In order; of equal keys the last counts.
+    /// In order. Of equal keys the last counts.
     Map(Vec<(Cow<'a, str>, Node<'a>)>),
 }
 
@@ -68,7 +65,7 @@ pub fn parse(text: &str) -> Result<Node<'_>, Error> {
     Ok(node)
 }
 
-/// Reads one document after another, as appended files and JSON Lines hold them; lines count on through all of them.
+/// Reads one document after another, as appended files and JSON Lines hold them. Lines count on through all of them.
 ///
 /// Lists under the keys of `packing`, of the outermost objects, are packed where they hold numbers and nothing else.
 ///
@@ -89,7 +86,7 @@ impl<'a> Iterator for Documents<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let reader = &mut self.reader;
         reader.space();
-        // Between documents of a list that was written by hand stands a comma.
+        // A hand-written list has a comma between documents.
         while reader.take(b',') {
             reader.space();
         }
@@ -212,7 +209,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A list of numbers here, or nothing and nothing passed over.
+    /// A list of numbers here, or nothing and nothing skipped.
     fn packed(&mut self) -> Option<Node<'a>> {
         let packed::Read { list, end, lines, line_start } = packed::read(self.text, self.at)?;
         let node = Node { line: self.line, kind: Kind::Packed(list) };
@@ -270,7 +267,7 @@ impl<'a> Reader<'a> {
                 break;
             }
             plain = false;
-            // What follows a backslash may be a quote; a cut-off file ends the loop at the next look.
+            // What follows a backslash may be a quote. A cut-off file ends the loop at the next look.
             self.at += 2;
         }
         self.at += 1;

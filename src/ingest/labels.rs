@@ -1,4 +1,4 @@
-//! `labels.toml`: what a person knows and the files beside it do not say.
+//! `labels.toml`: labels from a person for files that lack them.
 //!
 //! In:  TOML, `schema = "sparkbench.labels/1"`.  Out: [`Labels`].
 //! Not here: applying them (see `assemble`).
@@ -9,6 +9,7 @@ use std::path::Path;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 
+use super::custom::{self, Definitions};
 use super::figure::excerpt;
 use super::h200_ab::unknown_schema;
 use super::{About, Format, Head, Parsed, Record, SourceFile};
@@ -26,7 +27,7 @@ pub(super) const SCHEMA: &str = "sparkbench.labels/1";
 #[serde(deny_unknown_fields)]
 pub struct Labels {
     schema: String,
-    /// Name of the campaign; its slug is used. Absent: the name of the folder.
+    /// Name of the campaign. Its slug is used. Absent: the name of the folder.
     pub name: Option<String>,
     /// For people.
     pub title: Option<String>,
@@ -34,9 +35,9 @@ pub struct Labels {
     pub question: Option<String>,
     /// Machine label, a key of the machine facts.
     pub machine: Option<String>,
-    /// Label that tells the arms apart where it is not the environment: `engine`, `model`, `quantisation`, `tool`.
+    /// Label that distinguishes the arms where it is not the environment: `engine`, `model`, `quantisation`, `tool`.
     pub compare_by: Option<String>,
-    /// Environment others are held against, or the value of the label in `compare_by`.
+    /// Environment others are compared with, or the value of the label in `compare_by`.
     pub baseline: Option<String>,
     /// Figures that are true by construction, by metric: those of a server that was told how fast to be.
     #[serde(default)]
@@ -47,6 +48,9 @@ pub struct Labels {
     /// Equivalence margins, per cent, by metric.
     #[serde(default)]
     pub margins_pct: BTreeMap<String, f64>,
+    /// Metrics that are defined here, by name.
+    #[serde(default)]
+    pub metrics: Definitions,
     /// Runs planned per cell.
     pub planned_repeats: Option<u32>,
     /// Metrics that each run was to report.
@@ -67,10 +71,10 @@ pub struct Labels {
     /// For every file.
     #[serde(default)]
     pub defaults: FileLabels,
-    /// What is known of the model labels.
+    /// Known facts of the model labels.
     #[serde(default)]
     pub models: BTreeMap<String, ModelLabel>,
-    /// Statements that the files can be held against.
+    /// Statements that the files can confirm or refute.
     #[serde(default)]
     pub stated: Vec<Stated>,
     /// For files by name. Of two that match one file the first that knows a field counts.
@@ -78,18 +82,15 @@ pub struct Labels {
     pub files: Vec<FileLabels>,
 }
 
-/// What is said of the runs of some files. It fills what they lack and replaces nothing.
+/// Notes on the runs of some files. It fills what they lack and replaces nothing.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileLabels {
-    /// Paths below the folder of the labels; `*` stays within a folder, `**` does not. Empty: all.
+    /// Paths below the folder of the labels. `*` stays within a folder, `**` does not. Empty: all.
     #[serde(default)]
     pub glob: String,
-    /// Environment label.
     pub environment: Option<String>,
-    /// Model label.
     pub model: Option<String>,
-    /// Workload label.
     pub workload: Option<String>,
     /// The k-th run of its cell.
     #[serde(default, deserialize_with = "number_or_blank")]
@@ -108,9 +109,7 @@ pub struct FileLabels {
     pub machine: Option<String>,
     /// Engine name.
     pub engine: Option<String>,
-    /// Version of the engine.
     pub engine_version: Option<String>,
-    /// Model id.
     pub model_id: Option<String>,
     /// Data type or quantisation of the weights.
     #[serde(alias = "quantization")]
@@ -127,11 +126,11 @@ pub struct FileLabels {
     /// Requests of a run.
     #[serde(default, deserialize_with = "number_or_blank")]
     pub requests: Option<f64>,
-    /// What holds whatever the file says: the same keys, without `glob` and `set`.
+    /// Labels that override the file: the same keys, without `glob` and `set`.
     pub set: Option<Box<FileLabels>>,
 }
 
-/// A number, or the empty text of a blank that nobody filled in yet.
+/// A number, or the empty text of an unfilled blank.
 fn number_or_blank<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -146,7 +145,7 @@ fn number_or_blank<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> R
     }
 }
 
-/// An empty value is a blank that nobody filled in yet.
+/// An empty value is an unfilled blank.
 fn blank(value: &mut Option<String>) {
     if value.as_ref().is_some_and(|text| text.trim().is_empty()) {
         *value = None;
@@ -218,9 +217,14 @@ impl Format for LabelsFile {
 
 /// Reads the file named on the command line.
 pub fn from_command_line(path: &Path) -> Result<Labels, Error> {
+    named(path, "labels", parse)
+}
+
+/// Reads a file that a person wrote and named, as `what`. A fault in it is one of usage.
+pub(super) fn named<T>(path: &Path, what: &str, parse: impl Fn(&str) -> Result<T, Error>) -> Result<T, Error> {
     let named = |mut error: Error| {
         error.kind = Kind::Usage;
-        error.what = format!("cannot use '{}' as labels: {}", path.display(), error.what);
+        error.what = format!("cannot use '{}' as {what}: {}", path.display(), error.what);
         error
     };
     let size = std::fs::metadata(path).map(|meta| meta.len());
@@ -243,23 +247,25 @@ fn parse(text: &str) -> Result<Labels, Error> {
             .at(Place::Field("compare_by".into()))
             .detail(format!("expected one of {}, found \"{}\"", Campaign::LABELS.join(", "), excerpt(label))));
     }
+    custom::faults(&labels.metrics)?;
+    let is_known = |name: &str| labels.metrics.contains_key(name) || Metric::of_catalogue(name).is_some();
     let unknown = |key: &str, name: &str| {
         Error::archive("a metric is not known")
             .at(Place::Field(key.to_owned()))
             .detail(format!("found \"{}\"", excerpt(name)))
     };
     for (key, names) in [("primary", &labels.primary), ("planned_metrics", &labels.planned_metrics)] {
-        if let Some(name) = names.iter().find(|name| Metric::find(name).is_none()) {
+        if let Some(name) = names.iter().find(|name| !is_known(name)) {
             return Err(unknown(key, name));
         }
     }
     let tables = [
-        ("margins_pct", &labels.margins_pct, "a margin is no margin", "expected per cent above 0"),
-        ("truth", &labels.truth, "a truth is no figure", "expected a figure above 0"),
+        ("margins_pct", &labels.margins_pct, "a margin is not a margin", "expected per cent above 0"),
+        ("truth", &labels.truth, "a truth is not a figure", "expected a figure above 0"),
     ];
     for (table, figures, what, expected) in tables {
         for (name, value) in figures {
-            if Metric::find(name).is_none() {
+            if !is_known(name) {
                 return Err(unknown(table, name));
             }
             if !(value.is_finite() && *value > 0.0) {
@@ -271,7 +277,7 @@ fn parse(text: &str) -> Result<Labels, Error> {
     }
     let set_in_set = |rule: &FileLabels| rule.set.as_ref().is_some_and(|set| set.set.is_some() || !set.glob.is_empty());
     if let Some(place) = labels.files.iter().position(set_in_set) {
-        return Err(Error::archive("a rule sets what is no label")
+        return Err(Error::archive("a rule sets what is not a label")
             .at(Place::Field(format!("files[{place}].set")))
             .detail("expected labels such as model or quantisation, found a pattern or another set"));
     }

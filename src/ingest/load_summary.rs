@@ -1,13 +1,13 @@
 //! The summary of a streaming load, `sparkbench.load/1`: what `sparkbench load --json FILE` writes.
 //!
-//! In:  one object.  Out: one piece, with every figure that is there; a figure that is null was not measured and is no reading.
-//! Not here: the requests behind it (see `requests`). Where both lie in the folder of one run, the requests are read.
+//! In:  one object.  Out: one partial run with every figure in the file. Null means not measured.
+//! Not here: the requests behind it (see `requests`). Where both are in the folder of one run, the requests are read.
 //!
 //! Latencies of such a file are those of its definitions (`definition` beside each figure), which are those of `requests.jsonl`.
 
 use super::at::At;
 use super::h200_ab::unknown_schema;
-use super::{About, Format, Head, Parsed, Piece, Record, Share, SourceFile, Standing, json};
+use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, Share, SourceFile, json};
 use crate::error::Error;
 use crate::model::{Extra, ExtraValue, Instant, Setup, Status, known_extra};
 
@@ -53,13 +53,13 @@ impl Format for LoadSummary {
             return Err(unknown_schema(schema, &[SCHEMA]));
         }
         let mut parsed = Parsed::default();
-        let piece = piece(file, &root, &mut parsed)?;
-        parsed.records.push(Record::Piece(Box::new(piece)));
+        let partial = partial(file, &root, &mut parsed)?;
+        parsed.records.push(Record::Run(Box::new(partial)));
         Ok(parsed)
     }
 }
 
-fn piece(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Result<Piece, Error> {
+fn partial(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Result<PartialRun, Error> {
     let text = |name: &str| -> Result<Option<String>, Error> {
         let Some(found) = root.get(name) else { return Ok(None) };
         Ok(found.text()?.filter(|text| !text.is_empty()).map(str::to_owned))
@@ -74,8 +74,8 @@ fn piece(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Result<Pi
         let median = |which: &str| figure_at(root, &["lengths", &format!("{name}_{which}_p50")]);
         median("asked").or_else(|| median("reported"))
     };
-    let mut piece = Piece {
-        standing: Standing::Trace,
+    let mut partial = PartialRun {
+        join_role: JoinRole::Trace,
         model: model.clone(),
         workload: Some(WORKLOAD.to_owned()),
         started,
@@ -85,42 +85,42 @@ fn piece(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Result<Pi
             model_id: model,
             model_served: served(root),
             requests: completed.zip(failed).map(|(completed, failed)| (completed + failed) as f64),
-            // Of conversations each client has one turn in flight; what stood beside it as concurrency was once a default.
+            // Of conversations each client has one turn in flight. What stood beside it as concurrency was once a default.
             batch: figure_at(root, &["settings", "num_clients"])
                 .or_else(|| figure_at(root, &["settings", "concurrency"])),
-            // The setting, where there is one: what came of it may differ from run to run.
+            // The setting, where there is one: the outcome may differ from run to run.
             isl: length("isl"),
             osl: length("osl"),
             ..Setup::default()
         },
-        ..Piece::default()
+        ..PartialRun::default()
     };
-    piece.share = share(root, started);
-    piece.status = match (completed, failed) {
+    partial.share = share(root, started);
+    partial.status = match (completed, failed) {
         (Some(0), Some(failed)) => Some(Status::Failed(format!("all {failed} requests failed"))),
         (Some(_), Some(_)) => Some(Status::Done),
         _ => None,
     };
     for name in PLAIN {
         if let Some(at) = root.get(name) {
-            reading(file, &at, name, &mut piece, parsed);
+            reading(file, &at, name, &mut partial, parsed);
         }
     }
     for name in SPREAD {
         let Some(at) = root.get(name) else { continue };
         for (key, suffix) in STATISTICS {
             if let Some(value) = at.get(key) {
-                reading(file, &value, &format!("{name}{suffix}"), &mut piece, parsed);
+                reading(file, &value, &format!("{name}{suffix}"), &mut partial, parsed);
             }
         }
     }
     if let Some(failed) = failed.filter(|failed| *failed > 0) {
         let all = failed + completed.unwrap_or(0);
-        parsed.notes.push(format!("{failed} of {all} requests failed; they enter no latency"));
+        parsed.notes.push(format!("{failed} of {all} requests failed. They are excluded from latencies"));
     }
     let mut extra = |name: &str, value: ExtraValue, field: &str| {
         let origin = file.origin(None, Some(field.to_owned()), RULE);
-        piece.extras.push(Extra { name: name.to_owned(), unit: String::new(), value, why: None, origin });
+        partial.extras.push(Extra { name: name.to_owned(), unit: String::new(), value, why: None, origin });
     };
     if let Some((answered, failed)) = completed.zip(failed) {
         extra("completed_requests", ExtraValue::Number(answered as f64), "/completed");
@@ -137,7 +137,7 @@ fn piece(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Result<Pi
             parsed.notes.push(format!("the client may have been the limit: {}", reasons.join("; ")));
         }
     }
-    Ok(piece)
+    Ok(partial)
 }
 
 /// Which part of a plan it is, where a client of several loaded apart. One that met the others says how many they were and no rank.
@@ -156,11 +156,11 @@ fn node_text<'a>(at: &At<'a>) -> Option<&'a str> {
     }
 }
 
-/// A figure that is there; null was not measured, anything else is left out and named.
-fn reading(file: &SourceFile<'_>, at: &At<'_>, metric: &str, piece: &mut Piece, parsed: &mut Parsed) {
+/// A figure that is there. Null was not measured, anything else is left out and named.
+fn reading(file: &SourceFile<'_>, at: &At<'_>, metric: &str, partial: &mut PartialRun, parsed: &mut Parsed) {
     match file.reading(metric, at, RULE) {
         Ok(reading) if reading.value.is_nan() => {}
-        Ok(reading) => piece.readings.push(reading),
+        Ok(reading) => partial.readings.push(reading),
         Err(error) => parsed.left_out.push(error),
     }
 }
@@ -203,15 +203,15 @@ mod tests {
              \"client\": {\"limited\": true, \"because\": [\"its thread was busy\"]}}",
         )
         .unwrap();
-        let [Record::Piece(piece)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
-        let found: Vec<(&str, f64)> = piece.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
+        let [Record::Run(partial)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
+        let found: Vec<(&str, f64)> = partial.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
         assert_eq!(found, [("request_throughput_req_s", 2.5), ("ttft_ms", 12.5), ("ttft_ms_p50", 12.0)]);
-        assert_eq!((piece.setup.requests, piece.setup.model_served.as_deref()), (Some(4.0), Some("org/m")));
+        assert_eq!((partial.setup.requests, partial.setup.model_served.as_deref()), (Some(4.0), Some("org/m")));
         assert_eq!(
-            (piece.setup.tool.as_deref(), piece.setup.tool_version.as_deref()),
+            (partial.setup.tool.as_deref(), partial.setup.tool_version.as_deref()),
             (Some(Setup::OWN_CLIENT), Some("0.1.0"))
         );
-        assert_eq!((&piece.status, piece.started.is_some()), (&Some(Status::Done), true));
+        assert_eq!((&partial.status, partial.started.is_some()), (&Some(Status::Done), true));
         assert_eq!(parsed.notes.len(), 2);
         assert!(parsed.left_out[0].to_string().contains("/itl_ms/mean"), "{}", parsed.left_out[0]);
     }

@@ -1,19 +1,19 @@
 //! A JSON document that is too large to be held, without its long words.
 //!
 //! In:  the bytes of a document.  Out: the same document, each string longer than [`LONG`] cut to its beginning.
-//! Not here: what is in it.
+//! Not here: its meaning.
 //!
-//! Detailed results keep every prompt and every answer. Nothing is ever taken from those, and no figure, label or key is as long, so a file
-//! of gigabytes is mostly words that need not be held. A string is cut and not emptied: an error is told by a text that is not empty.
+//! Detailed results keep every prompt and every answer. Nothing is ever taken from those, and no figure, label or key is as long. So most of
+//! a file of gigabytes need not be held. A string is cut and not emptied: a text that is not empty marks an error.
 
 use std::io::{self, BufRead};
 
 /// Longest string that is kept as it is.
 const LONG: usize = 256;
-/// What is kept of a longer one, at most.
+/// Limit for the kept part of a longer one.
 const KEPT: usize = 64;
 
-/// Reads a document to its end; `None` when more than `limit` bytes are left of it, or where it is no document.
+/// Reads a document to its end. `None` when more than `limit` bytes are left of it, or where it is no document.
 pub(super) fn read(input: &mut dyn BufRead, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let mut cut = Cut::default();
@@ -101,7 +101,7 @@ fn whole(word: &[u8]) -> usize {
     loop {
         let rest = word.get(end..).unwrap_or_default();
         let step = match rest {
-            // The first half of a pair stands before the second.
+            // The first half of a pair is before the second.
             [b'\\', b'u', b'd' | b'D', b'8' | b'9' | b'a' | b'A' | b'b' | b'B', ..] => 12,
             [b'\\', b'u', ..] => 6,
             [b'\\', ..] => 2,
@@ -120,8 +120,8 @@ fn whole(word: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    fn cut(text: &str, piece: usize) -> String {
-        let mut input = io::BufReader::with_capacity(piece, text.as_bytes());
+    fn cut(text: &str, partial: usize) -> String {
+        let mut input = io::BufReader::with_capacity(partial, text.as_bytes());
         String::from_utf8(read(&mut input, 1 << 20).unwrap().unwrap()).unwrap()
     }
 
@@ -129,10 +129,10 @@ mod tests {
     fn long_words_are_cut_and_all_else_stays() {
         let long = "x".repeat(300);
         let plain = format!("{{\"a\": [1.5, \"it \\\"is\\\" \\\\\", \"{}\"],\n \"b\": \"\"}}", "y".repeat(LONG));
-        for piece in [1, 2, 7, 4096] {
-            assert_eq!(cut(&plain, piece), plain);
+        for partial in [1, 2, 7, 4096] {
+            assert_eq!(cut(&plain, partial), plain);
             let text = format!("[\"{long}\", 2,\n\"{long}\\\"\"]");
-            assert_eq!(cut(&text, piece), format!("[\"{0}\", 2,\n\"{0}\"]", "x".repeat(KEPT)));
+            assert_eq!(cut(&text, partial), format!("[\"{0}\", 2,\n\"{0}\"]", "x".repeat(KEPT)));
         }
     }
 

@@ -1,6 +1,6 @@
 //! One look at one file: its head decides the format, the format reads it, its hash is taken on the way.
 //!
-//! In:  discovered files.  Out: [`Look`], by file: what it said, or why it was left out.
+//! In:  discovered files.  Out: [`Look`] for each file: its content, or why it was left out.
 //! Not here: what the records mean together.
 
 use std::cell::OnceCell;
@@ -13,7 +13,7 @@ use super::belong::{Places, Reader};
 use super::figure::excerpt;
 use super::load_summary::LoadSummary;
 use super::outline::Outline;
-use super::{FORMATS, Figure, Format, Parsed, Piece, Record, Standing, json, long_words, reports};
+use super::{FORMATS, Figure, Format, JoinRole, Parsed, PartialRun, Record, json, long_words, reports};
 use crate::archive::manifest::ReportWire;
 use crate::archive::{Discovery, Found, HEAD_BYTES, Hashing, LINE_LIMIT, Lines, WHOLE_LIMIT};
 use crate::error::{Error, Place};
@@ -24,9 +24,9 @@ use crate::model::{Origin, Reading, Setup};
 pub struct Head<'a> {
     /// Last part of the path.
     pub name: &'a str,
-    /// First bytes as text, without a byte order mark; invalid bytes replaced.
+    /// First bytes as text, without a byte order mark. Invalid bytes replaced.
     pub text: &'a str,
-    /// Size of the whole file; of a packed one, its packed size.
+    /// Size of the whole file. Of a packed one, its packed size.
     pub bytes: u64,
     outline: OnceCell<Option<Outline<'a>>>,
 }
@@ -43,7 +43,7 @@ impl<'a> Head<'a> {
         Self { name, text, bytes, outline: OnceCell::new() }
     }
 
-    /// Which keys lie where, when the text opens an object or a list; made once.
+    /// Which keys lie where, when the text opens an object or a list. Made once.
     pub fn outline(&self) -> Option<&Outline<'a>> {
         self.outline.get_or_init(|| Outline::of(self.text)).as_ref()
     }
@@ -69,7 +69,7 @@ impl<'a> Head<'a> {
         self.text.trim_start().starts_with('{')
     }
 
-    /// True when every one of the keys stands in the head, in quotes.
+    /// True when every one of the keys is in the head, in quotes.
     pub fn has_keys(&self, keys: &[&str]) -> bool {
         keys.iter().all(|key| self.text.contains(&format!("\"{key}\"")))
     }
@@ -77,7 +77,7 @@ impl<'a> Head<'a> {
     /// Cells of the first line that is no comment and not empty, trimmed and without quotes.
     pub fn header(&self) -> Vec<&str> {
         let first = self.text.get(..HEADER_BYTES).unwrap_or(self.text);
-        // The line of a JSON document that was written without line ends is no header, and every format of tables would cut it up again.
+        // The line of a JSON document without line ends is no header. Otherwise every table format would split it again.
         if self.text.len() > HEADER_BYTES && memchr::memchr2(b'\n', b'\r', first.as_bytes()).is_none() {
             return Vec::new();
         }
@@ -144,7 +144,7 @@ impl<'a> SourceFile<'a> {
     /// words, where that brings it below.
     ///
     /// # Errors
-    /// As [`all_bytes`](Self::all_bytes).
+    /// Like [`all_bytes`](Self::all_bytes).
     pub fn text(&mut self) -> Result<String, Error> {
         let large = self.bytes > WHOLE_LIMIT;
         let bytes = if large && matches!(self.beginning()?.trim_ascii_start(), [b'{' | b'[', ..]) {
@@ -168,7 +168,7 @@ impl<'a> SourceFile<'a> {
         Lines::new(&mut *self.input, limit)
     }
 
-    /// Where a value stands.
+    /// Where a value is.
     pub fn origin(&self, line: Option<u64>, field: Option<String>, rule: &'static str) -> Origin {
         Origin { file: self.path.to_owned(), line, field, rule }
     }
@@ -186,7 +186,7 @@ pub fn unreadable(cause: io::Error) -> Error {
     Error::archive("reading stopped").because(cause)
 }
 
-/// What came of one file.
+/// Outcome of one file.
 #[derive(Debug, Clone)]
 pub struct Look {
     /// Format that took it.
@@ -197,7 +197,7 @@ pub struct Look {
     pub outcome: Result<Parsed, Error>,
 }
 
-/// Looks at every file, in parallel; the results are in the order of the files.
+/// Looks at every file, in parallel. The results are in the order of the files.
 pub(super) fn at_all(found: &Discovery, places: &Places) -> Vec<Look> {
     found.files.par_iter().enumerate().map(|(number, file)| at(file, places.reader(number))).collect()
 }
@@ -228,14 +228,14 @@ pub(super) fn at(found: &Found, reader: &Reader) -> Look {
                 }
                 Reader::Named(report) => named_report(&found.path, found.bytes, input, report),
                 Reader::Summary(test) => summary(&found.path, found.bytes, input, test.as_deref()),
-                Reader::Kept(word) => kept(input, word),
+                Reader::NotAnalysed(word) => kept(input, word),
             }
         }
         Err(cause) => refused(cause),
     }
 }
 
-/// Reads one file from any reader. The first [`HEAD_BYTES`] decide who reads it. A file packed by gzip is read as what is in it; its hash
+/// Reads one file from any reader. The first [`HEAD_BYTES`] decide who reads it. A file packed by gzip is read as what is in it. Its hash
 /// is that of the packed bytes.
 pub fn read(path: &str, bytes: u64, mut input: impl BufRead) -> Look {
     let head = match head_of(&mut input) {
@@ -261,7 +261,7 @@ pub fn read(path: &str, bytes: u64, mut input: impl BufRead) -> Look {
 /// First bytes of a file packed by gzip.
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
-/// A reader may hand out its bytes in small pieces, so the head is collected; the caller puts it back in front.
+/// A reader may hand out its bytes in small parts, so the head is collected. The caller puts it back in front.
 fn head_of(input: &mut (impl BufRead + ?Sized)) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     input.take(HEAD_BYTES as u64).read_to_end(&mut head)?;
@@ -304,6 +304,16 @@ fn unpacked<T>(file: &mut dyn BufRead, read: impl FnOnce(&mut dyn BufRead) -> T)
     }
 }
 
+/// Gives what is in a discovered file, packed by gzip or not, to `read`.
+///
+/// # Errors
+/// When it cannot be opened.
+pub(super) fn opened<T>(found: &Found, read: impl FnOnce(&mut SourceFile<'_>) -> T) -> Result<T, Error> {
+    let file = found.open().map_err(|cause| Error::archive(format!("cannot open '{}'", found.path)).because(cause))?;
+    let mut input = BufReader::with_capacity(HEAD_BYTES, file);
+    Ok(unpacked(&mut input, |text| read(&mut SourceFile::new(&found.path, found.bytes, text))))
+}
+
 /// Reads a file by the parser that the run names for it.
 fn named_report(path: &str, bytes: u64, input: impl BufRead, report: &ReportWire) -> Look {
     let mut reader = Hashing::new(input);
@@ -325,19 +335,20 @@ fn summary(path: &str, bytes: u64, input: impl BufRead, test: Option<&str>) -> L
     let outcome = unpacked(&mut reader, |text| LoadSummary.parse(&mut SourceFile::new(path, bytes, text)));
     let outcome = outcome.map(|mut parsed| {
         for record in &mut parsed.records {
-            if let Record::Piece(piece) = record {
-                // What was asked for is in no request of its own. Without it no two cells of a matrix can be told apart.
-                let Setup { batch, isl, osl, .. } = piece.setup;
-                let share = piece.share.take();
-                let gaps =
-                    std::mem::take(&mut piece.readings).into_iter().filter(|reading| reading.metric.starts_with(GAPS));
-                **piece = Piece {
-                    standing: Standing::Detail,
+            if let Record::Run(partial) = record {
+                // No request holds the requested lengths. Without them no two cells of a matrix can be distinguished.
+                let Setup { batch, isl, osl, .. } = partial.setup;
+                let share = partial.share.take();
+                let gaps = std::mem::take(&mut partial.readings)
+                    .into_iter()
+                    .filter(|reading| reading.metric.starts_with(GAPS));
+                **partial = PartialRun {
+                    join_role: JoinRole::Detail,
                     part: test.map(str::to_owned),
                     readings: gaps.collect(),
                     setup: Setup { batch, isl, osl, ..Setup::default() },
                     share,
-                    ..Piece::default()
+                    ..PartialRun::default()
                 };
             }
         }
@@ -354,12 +365,14 @@ const GAPS: &str = "itl_ms";
 fn kept(input: impl BufRead, word: &str) -> Look {
     let parsed = Parsed { notes: vec![word.to_owned()], ..Parsed::default() };
     match Hashing::new(input).finish() {
-        Ok((hash, _)) => Look { format: Some(super::kept::Kept.name()), sha256: Some(hash), outcome: Ok(parsed) },
+        Ok((hash, _)) => {
+            Look { format: Some(super::not_analysed::NotAnalysed.name()), sha256: Some(hash), outcome: Ok(parsed) }
+        }
         Err(cause) => Look { format: None, sha256: None, outcome: Err(unreadable(cause)) },
     }
 }
 
-/// Reads one file of this machine as [`all`](super::all) would, for whoever wants to see what is taken from it.
+/// Reads one file of this machine as [`all`](super::all) would, for anyone who wants to see what is taken from it.
 ///
 /// # Errors
 /// When it cannot be opened.
@@ -371,9 +384,8 @@ pub fn inspect(path: &std::path::Path) -> Result<Look, Error> {
     let file = std::fs::File::open(path).map_err(cannot)?;
     let meta = file.metadata().map_err(cannot)?;
     if meta.is_dir() {
-        return Err(
-            Error::usage(format!("'{shown}' is a folder")).hint("name one file; `sparkbench analyse` takes folders")
-        );
+        return Err(Error::usage(format!("'{shown}' is a folder"))
+            .hint("name one file, or give the folder to `sparkbench analyse`"));
     }
     Ok(read(&shown, meta.len(), BufReader::with_capacity(HEAD_BYTES, file)))
 }
@@ -394,9 +406,9 @@ fn unknown(file: &mut SourceFile<'_>, head: &Head<'_>) -> Error {
         return Error::archive(format!("'{path}' is empty")).hint("the program that wrote it may have stopped early");
     }
     if head.text.contains('\0') {
-        return Error::archive(format!("'{path}' is no text"))
+        return Error::archive(format!("'{path}' is not text"))
             .detail("it holds zero bytes in its first lines")
-            .hint("results are read from JSON, CSV, TOML and logs");
+            .hint("give a file in JSON, CSV or TOML, or a log");
     }
     if head.name.ends_with(".json") || head.is_object() {
         return match file.text().and_then(|text| json::parse(&text).map(|node| keys(&node))) {
@@ -419,7 +431,7 @@ fn keys(node: &json::Node<'_>) -> String {
             let names: Vec<String> = entries.take(SHOWN).map(|(key, _)| format!("'{}'", excerpt(key))).collect();
             format!("it starts with {}", if names.is_empty() { "nothing".to_owned() } else { names.join(", ") })
         }
-        Err(_) => "it is no object".to_owned(),
+        Err(_) => "it is not an object".to_owned(),
     }
 }
 
@@ -440,7 +452,7 @@ pub fn each_log_line(file: &mut SourceFile<'_>, mut take: impl FnMut(u64, &str))
     Ok(())
 }
 
-/// Drops `ESC [ ... letter`; engines colour fragments in the middle of a line.
+/// Drops `ESC [ ... letter`. Engines colour fragments in the middle of a line.
 pub fn without_escapes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,11 +1,10 @@
-//! What was read before: a program that stays reads only what has changed.
+//! Results of earlier reads: a long-running program reads only changed files.
 //!
 //! In:  discovered files, the moment.  Out: a [`Look`] at each, of now or of before, which are the same.
 //! Not here: waiting for a change, and any judgement.
 //!
-//! A file is taken to be the one that was read when its place, its size and the moment of its last writing are the same. The clock
-//! of a disk has ticks, and a file that is written twice within one shows no change; so what was written shortly before it was
-//! read is read again the next time.
+//! A file counts as already read when its path, its size and the time of its last write are the same. The clock of a disk has ticks, and a
+//! file that is written twice within one shows no change. So what was written shortly before it was read is read again the next time.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,7 +18,8 @@ use super::look::{self, Look};
 use crate::archive::manifest::ReportWire;
 use crate::archive::{Discovery, Found};
 
-/// A file that was written less than this before it was read is read again: twice the coarsest clock of a disk, that of FAT.
+/// A file that was written less than this before it was read is read again. This is twice the resolution of FAT, the coarsest clock of a
+/// disk.
 const SETTLED: Duration = Duration::from_secs(4);
 
 /// Files as they were read, by path.
@@ -29,7 +29,7 @@ pub struct Memory {
     tables: BTreeMap<String, (Mark, Option<Vec<ReportWire>>)>,
 }
 
-/// What tells one state of a file from another.
+/// Distinguishes one state of a file from another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Mark {
     disk: PathBuf,
@@ -37,7 +37,7 @@ struct Mark {
     modified: SystemTime,
 }
 
-/// The mark of a file; none where the disk does not say when it was written, or where that is too short ago to be relied on.
+/// The mark of a file. None where the disk does not say when it was written, or where that is too short ago to be relied on.
 fn mark(file: &Found, now: SystemTime) -> Option<Mark> {
     let modified = file.modified?;
     // A moment that is yet to come, by another machine's clock, is never settled.
@@ -49,7 +49,7 @@ fn mark(file: &Found, now: SystemTime) -> Option<Mark> {
 }
 
 impl Memory {
-    /// Looks at every file, and keeps what came of it in place of what was kept before.
+    /// Looks at every file, and keeps the outcome in place of what was kept before.
     pub(super) fn look(&mut self, found: &Discovery, now: SystemTime) -> (Places, Vec<Look>) {
         let mut tables = BTreeMap::new();
         let places = belong::places(found, |file| {

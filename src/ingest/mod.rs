@@ -1,10 +1,10 @@
-//! Files become runs: one pure parser per format, and one place that puts their records together.
+//! Files become runs: one pure parser per format, and one place that joins their records.
 //!
-//! In:  what `archive` discovered.  Out: [`Intake`]: campaigns, runs, facts, and a line on every file that was looked at.
+//! In:  what `archive` discovered.  Out: [`Intake`]: campaigns, runs, facts, and a line on every file that was examined.
 //! Not here: walking folders, tables, formulas.
 //!
-//! A format is one file below this folder and one line in [`FORMATS`]. A bad file, row or field is left out with a message that
-//! names it, and the rest is read: no input can stop the analysis of another.
+//! A format is one file below this folder and one line in [`FORMATS`]. A bad file, row or field is left out with a message that names it,
+//! and the rest is read. So no input can stop the analysis of another.
 
 mod aiperf;
 mod arms;
@@ -14,6 +14,7 @@ mod at;
 mod belong;
 mod bench_full;
 mod checkpoint;
+pub mod custom;
 mod dgx_spark_bench;
 mod facts;
 mod figure;
@@ -23,12 +24,12 @@ mod folders;
 mod genai_bench;
 mod guidellm;
 mod h200_ab;
+pub mod history;
 mod inference_benchmarker;
 mod inference_perf;
 mod inferencex;
 mod journal;
 mod json;
-mod kept;
 mod labels;
 mod llama;
 mod load_summary;
@@ -36,8 +37,10 @@ mod log;
 mod long_words;
 mod look;
 mod memory;
+mod missing_runs;
 mod name;
 mod nameless;
+mod not_analysed;
 mod outline;
 mod own;
 mod packed;
@@ -57,7 +60,6 @@ mod slug;
 mod study;
 mod table;
 mod telemetry;
-mod unmade;
 mod vllm;
 mod words;
 mod workbook;
@@ -96,6 +98,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &reports::ResultFile,
     &reports::IterationsFile,
     &labels::LabelsFile,
+    &custom::MetricsFile,
     &facts::FactsFile,
     &phase1::Phase1,
     &h200_ab::H200Ab,
@@ -103,7 +106,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &published::Published,
     &checkpoint::Config,
     &checkpoint::Index,
-    // Result objects of benchmarks; those whose keys another tool shares come first.
+    // Result objects of benchmarks. Those whose keys another tool shares come first.
     &guidellm::GuideLlm,
     &llama::LlamaBenchy,
     &genai_bench::GenaiBench,
@@ -129,7 +132,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &vllm::MultiTurn,
     &vllm::Workbook,
     &vllm::Sidecar,
-    // Tables of benchmarks, then telemetry; its last takes any JSON in which enough keys are those of a GPU.
+    // Tables of benchmarks, then telemetry. Its last takes any JSON in which enough keys are those of a GPU.
     &aiperf::Csv,
     &llama::LlamaBenchyCsv,
     &guidellm::GuideLlmCsv,
@@ -144,7 +147,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &telemetry::Report,
     &table::Table,
     &log::Text,
-    &kept::Kept,
+    &not_analysed::NotAnalysed,
 ];
 
 /// One file format: how it is recognised and what it holds.
@@ -171,25 +174,24 @@ pub struct About {
     pub versions: &'static str,
     /// How it is recognised.
     pub sign: &'static str,
-    /// What is taken from it.
+    /// The parts taken from it.
     pub reads: &'static str,
 }
 
-/// What one file gave.
+/// Result of one file.
 #[derive(Debug, Clone, Default)]
 pub struct Parsed {
-    /// What it says.
     pub records: Vec<Record>,
     /// Parts that could not be used, each with its place.
     pub left_out: Vec<Error>,
-    /// What a reader should know although nothing was left out.
+    /// Notes for the reader although nothing was left out.
     pub notes: Vec<String>,
-    /// What a file of several kinds turned out to hold (a log with a result block of a benchmark and the memory lines of a server): names
-    /// as of formats. Empty: the format that read it.
+    /// The formats that a file of several kinds really held. An example is a log with a result block and a server's memory lines. Empty when
+    /// the format that read it is the only one.
     pub kinds: Vec<&'static str>,
     /// Lines, keys or rows that look like figures and were not understood, each with its place: shown by `sparkbench inspect`.
     pub not_understood: Vec<String>,
-    /// Lists of values that are no metric of ours: nothing is made of them, but whoever checks a run counts them.
+    /// Lists of values that are not among our metrics: nothing is made of them, but whoever checks a run counts them.
     pub lists: Vec<List>,
 }
 
@@ -208,20 +210,22 @@ pub struct List {
 #[derive(Debug, Clone)]
 pub enum Record {
     /// Something about one run, or about all runs of one launch.
-    Piece(Box<Piece>),
+    Run(Box<PartialRun>),
     /// A campaign's own words.
     Campaign(Box<Campaign>),
     /// Words that a person wrote beside foreign files.
     Labels(Box<Labels>),
+    /// Metrics that a person defines.
+    Metrics(custom::Definitions),
     /// Machines and models.
     Facts(Facts),
-    /// What the journal of a campaign says of its runs.
+    /// Outcomes of a campaign's runs, from its journal.
     Journal(Vec<crate::model::Outcome>),
     /// Figures that were published about the campaign.
     Published(Vec<crate::model::PublishedCell>),
 }
 
-/// What the log of a server says of the server.
+/// Facts about the server from its log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerState {
     /// It came up, or nothing in the log speaks against it.
@@ -230,42 +234,41 @@ pub enum ServerState {
     NeverUp,
 }
 
-/// How a [`Piece`] becomes a run.
+/// How a [`PartialRun`] becomes a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
-    /// A run for itself; nothing joins it.
+pub enum JoinRole {
+    /// A run for itself. Nothing joins it.
     #[default]
     Alone,
-    /// A run; details of the same launch join it.
+    /// A run. Details of the same launch join it.
     Body,
-    /// Joins the bodies of its launch; a run of its own when there are none.
+    /// Joins the bodies of its launch. A run of its own when there are none.
     Base,
-    /// Joins the bodies or the base of its launch; a run of its own when there are neither.
+    /// Joins the bodies or the base of its launch. A run of its own when there are neither.
     Trace,
     /// Joins the runs of its launch and is nothing without them.
     Detail,
-    /// Speaks of all runs whose files lie in its folder or below (the log of the server, a sheet of settings): joins them as a detail; a
-    /// run of its own where there are none and it has a figure. Two of one format in one folder join nobody: which is whose is not known.
-    Beside,
+    /// Describes all runs whose files lie in its folder or below, and joins them as a detail. Examples are the log of the server and a sheet
+    /// of settings. It is a run of its own where there are no others and it has a figure. Two of one format in one folder join no run,
+    /// because it is unclear which belongs where.
+    #[serde(rename = "beside")]
+    WholeFolder,
 }
 
-/// What one file says of one run. Everything may be absent.
+/// Data of one file about one run. Everything may be absent.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Piece {
+pub struct PartialRun {
     /// How it becomes a run.
-    pub standing: Standing,
-    /// Of the log of a server: whether it came up, where the log tells. Absent for everything else.
+    pub join_role: JoinRole,
+    /// For the log of a server: whether it came up, where the log shows it. Absent for everything else.
     pub server: Option<ServerState>,
     /// Campaign that the row itself names.
     pub campaign: Option<String>,
     /// Id that the source gives the run.
     pub id: Option<String>,
-    /// Environment label.
     pub environment: Option<String>,
-    /// Model label.
     pub model: Option<String>,
-    /// Workload label.
     pub workload: Option<String>,
     /// Test of a launch that makes several: the run's workload becomes `WORKLOAD-TEST`. A detail with one joins that test alone.
     pub part: Option<String>,
@@ -275,11 +278,9 @@ pub struct Piece {
     pub block: Option<u32>,
     /// Place in the order of execution.
     pub position: Option<u32>,
-    /// Start.
     pub started: Option<crate::model::Instant>,
-    /// End.
     pub ended: Option<crate::model::Instant>,
-    /// The stretch in which a load measured.
+    /// The period in which a load measured.
     pub measured: Option<(crate::model::Instant, crate::model::Instant)>,
     /// Outcome, where the source says one.
     pub status: Option<Status>,
@@ -287,16 +288,15 @@ pub struct Piece {
     pub readings: Vec<Reading>,
     /// Per-request figures.
     pub series: Vec<Series>,
-    /// Figures that are no metric of ours.
+    /// Figures that are not among our metrics.
     pub extras: Vec<Extra>,
-    /// Telemetry.
     pub telemetry: Vec<Sample>,
-    /// What happened beside the figures.
+    /// Events beside the figures.
     pub course: Course,
-    /// Settings.
     pub setup: Setup,
-    /// What is the same in every copy of this run (a summary that repeats the runs of a sweep, a console block beside the JSON of the same
-    /// run): of runs of one campaign with one mark only the fullest is kept, the others are said to be copies. Two with different starts are two.
+    /// Mark that is the same in every copy of this run. Copies are a summary that repeats the runs of a sweep, or a console block beside the
+    /// JSON. Of runs with one mark in one campaign only the fullest is kept, and the others are reported as copies. Two with different
+    /// starts are two runs.
     pub fingerprint: Option<String>,
     /// Which part of a plan it is, where several clients loaded apart.
     pub share: Option<Share>,
@@ -315,15 +315,33 @@ pub struct Share {
     pub started: Option<crate::model::Instant>,
 }
 
-/// What the person who asks adds to the files.
+/// Settings of the user beside the files.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// A `labels.toml` for everything below the given folders that has none of its own.
     pub labels: Option<PathBuf>,
-    /// Label that tells the arms apart, one of [`Campaign::LABELS`], in place of what campaigns say.
+    /// A `metrics.toml` for every campaign, in addition to its own.
+    pub metrics: Option<PathBuf>,
+    /// Label that distinguishes the arms, one of [`Campaign::LABELS`], in place of what campaigns say.
     pub compare_by: Option<String>,
     /// Whether the first folders in which paths differ are the arms.
     pub arms_by_folder: bool,
+}
+
+/// Content of the files named on the command line.
+#[derive(Default)]
+struct Given {
+    labels: Option<Labels>,
+    metrics: Option<custom::Definitions>,
+}
+
+impl Given {
+    fn read(options: &Options) -> Result<Self, Error> {
+        Ok(Self {
+            labels: options.labels.as_deref().map(labels::from_command_line).transpose()?,
+            metrics: options.metrics.as_deref().map(custom::from_command_line).transpose()?,
+        })
+    }
 }
 
 /// Everything that was read.
@@ -331,22 +349,23 @@ pub struct Options {
 pub struct Intake {
     /// Campaigns with at least one run, by name.
     pub campaigns: Vec<Campaign>,
-    /// Runs by campaign, then start (unknown last), then the order of the files; ids are unique slugs.
+    /// Runs by campaign, then start (unknown last), then the order of the files. Ids are unique slugs.
     pub runs: Vec<Run>,
     /// Machines and models from files below the given folders.
     pub facts: Facts,
-    /// One line a file, by path.
+    /// One line for each file, by path.
     pub inputs: Vec<Input>,
-    /// Labels that nobody said, and a file to say them in; absent when all are known.
+    /// Missing labels, and a file to fill them in. Absent when all are known.
     pub ask: Option<Ask>,
-    /// What a person should know before the verdicts, a sentence each: labels that fit no file, files of one run that disagree.
+    /// Notes to read before the verdicts, a sentence each: labels that fit no file, files of one run that disagree.
     pub warnings: Vec<String>,
-    /// Whether any run was measured. False where all that was found shows a machine: telemetry and looks at a GPU.
+    /// Whether any run was measured. False where all that was found shows a machine: telemetry and snapshots of a GPU.
     pub measured: bool,
 }
 
 impl Intake {
     /// Number of files of which something was left out.
+    #[allow(dead_code, reason = "for tests, which look at how much was read")]
     pub fn skipped(&self) -> usize {
         self.inputs.iter().filter(|input| input.skipped).count()
     }
@@ -354,23 +373,23 @@ impl Intake {
 
 /// Reads every file once and puts the records together.
 ///
-/// Files are read in parallel, at most as many as there are threads at a time; the result does not depend on their number.
+/// Files are read in parallel, at most as many as there are threads at a time. The result does not depend on their number.
 ///
 /// # Errors
-/// Only when the labels named in `options` cannot be used. Whatever is wrong with a discovered file is said in [`Intake::inputs`].
+/// Only when the labels or metrics named in `options` cannot be used. Faults of a discovered file are in [`Intake::inputs`].
 pub fn all(found: &Discovery, options: &Options) -> Result<Intake, Error> {
-    let given = options.labels.as_deref().map(labels::from_command_line).transpose()?;
+    let given = Given::read(options)?;
     let places = belong::places(found, belong::reports_of);
     let looks = look::at_all(found, &places);
     assemble::assemble(found, looks, &places, given, options)
 }
 
-/// As [`all`], and reads only those files again that are not the ones which `memory` holds.
+/// Like [`all`], and reads only those files again that are not the ones which `memory` holds.
 ///
 /// # Errors
-/// As [`all`].
+/// Like [`all`].
 pub fn again(found: &Discovery, options: &Options, memory: &mut Memory, now: SystemTime) -> Result<Intake, Error> {
-    let given = options.labels.as_deref().map(labels::from_command_line).transpose()?;
+    let given = Given::read(options)?;
     let (places, looks) = memory.look(found, now);
     assemble::assemble(found, looks, &places, given, options)
 }

@@ -1,11 +1,11 @@
 //! Ids of runs: unique, safe, and the same on every machine.
 //!
-//! In:  what is known of a run.  Out: its id.
+//! In:  the known facts of a run.  Out: its id.
 //! Not here: how a slug is made.
 
 use std::collections::BTreeSet;
 
-use super::{Piece, slug};
+use super::{PartialRun, slug};
 use crate::model::Campaign;
 
 /// Stands for an environment or a model that neither the file nor any label names.
@@ -22,11 +22,11 @@ pub(super) struct Ids {
 
 impl Ids {
     /// The id of a run, and a note when the source's own id was taken already.
-    pub fn give(&mut self, piece: &Piece) -> (String, Option<String>) {
-        let wanted = piece.id.as_deref().map_or_else(|| made(piece), slug);
+    pub fn give(&mut self, partial: &PartialRun) -> (String, Option<String>) {
+        let wanted = partial.id.as_deref().map_or_else(|| made(partial), slug);
         let id = self.unique(&wanted);
-        let note = (piece.id.is_some() && id != wanted)
-            .then(|| format!("two runs have the id '{wanted}'; both are kept, the later one as '{id}'"));
+        let note = (partial.id.is_some() && id != wanted)
+            .then(|| format!("two runs have the id '{wanted}'. Both are kept, the later one as '{id}'"));
         (id, note)
     }
 
@@ -42,13 +42,13 @@ impl Ids {
 }
 
 /// `{environment}_{model}_{workload}_iter{n}_{start}`, as far as known: the names of the flat layout, which sort and read well.
-fn made(piece: &Piece) -> String {
+fn made(partial: &PartialRun) -> String {
     let mut parts: Vec<String> = Vec::new();
-    parts.push(slug(piece.environment.as_deref().unwrap_or(UNLABELLED)));
-    parts.push(slug(piece.model.as_deref().unwrap_or(UNLABELLED)));
-    parts.extend(piece.workload.as_deref().map(slug));
-    parts.extend(piece.repeat.map(|n| format!("iter{n}")));
-    parts.extend(piece.started.map(|at| at.iso().chars().take(19).filter(char::is_ascii_digit).collect::<String>()));
+    parts.push(slug(partial.environment.as_deref().unwrap_or(UNLABELLED)));
+    parts.push(slug(partial.model.as_deref().unwrap_or(UNLABELLED)));
+    parts.extend(partial.workload.as_deref().map(slug));
+    parts.extend(partial.repeat.map(|n| format!("iter{n}")));
+    parts.extend(partial.started.map(|at| at.iso().chars().take(19).filter(char::is_ascii_digit).collect::<String>()));
     slug(&parts.join("_"))
 }
 
@@ -60,22 +60,22 @@ mod tests {
     #[test]
     fn two_runs_with_one_id_are_two_runs() {
         let mut ids = Ids::default();
-        let piece = Piece { id: Some("../Run 1".into()), ..Piece::default() };
-        assert_eq!(ids.give(&piece), ("run-1".into(), None));
-        let (second, note) = ids.give(&piece);
+        let partial = PartialRun { id: Some("../Run 1".into()), ..PartialRun::default() };
+        assert_eq!(ids.give(&partial), ("run-1".into(), None));
+        let (second, note) = ids.give(&partial);
         assert_eq!(second, "run-1-2");
-        assert_eq!(note.as_deref(), Some("two runs have the id 'run-1'; both are kept, the later one as 'run-1-2'"));
+        assert_eq!(note.as_deref(), Some("two runs have the id 'run-1'. Both are kept, the later one as 'run-1-2'"));
     }
 
     #[test]
     fn a_made_id_says_what_ran_and_when() {
-        let piece = Piece {
+        let partial = PartialRun {
             environment: Some("native".into()),
             model: Some("7B".into()),
             repeat: Some(3),
             started: Instant::parse("20251109_022626"),
-            ..Piece::default()
+            ..PartialRun::default()
         };
-        assert_eq!(Ids::default().give(&piece).0, "native_7b_iter3_20251109022626");
+        assert_eq!(Ids::default().give(&partial).0, "native_7b_iter3_20251109022626");
     }
 }

@@ -1,9 +1,9 @@
 //! A name for the model of a suite that names none.
 //!
-//! In:  runs whose label says that there is no model.  Out: the same runs under the model that answered, or under their workload.
+//! In:  runs labelled as having no model.  Out: the same runs under the model that answered, or under their workload.
 //! Not here: labels that people wrote (see `words`).
 //!
-//! Addresses and headings are made of the label, and "none" says nothing to anybody. One name is given to all runs that are held against
+//! Addresses and headings are made of the label, and "none" says nothing to anybody. One name is given to all runs that are compared with
 //! each other, so that no comparison is lost to it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,7 +37,7 @@ pub(super) fn name(runs: &mut [Run], campaigns: &mut [Campaign]) {
         if let Some(model) = listed {
             campaign.models.insert(label(""), model);
         }
-        for run in campaign.unmade.iter_mut().filter(|run| run.model == Campaign::NO_MODEL) {
+        for run in campaign.missing_runs.iter_mut().filter(|run| run.model == Campaign::NO_MODEL) {
             run.model = label(&run.workload);
         }
     }

@@ -1,37 +1,37 @@
-//! The outline of a JSON text that may be cut off anywhere: which keys lie where. It decides formats, it reads no values for anybody.
+//! The outline of a JSON text that may be cut off anywhere: keys and their places. It decides formats and reads no values.
 //!
 //! In:  the head of a file.  Out: [`Outline`]: of an object its keys in order, of a list its first item, of JSON Lines the first line.
 //! Not here: complete reading (see `json`).
 //!
 //! A search for `"key"` anywhere in the head would also find it deep inside, or in the text of a prompt.
 
-/// Deepest nesting that is looked at.
+/// Deepest nesting that is read.
 const DEPTH: usize = 8;
 /// Most keys that are kept of one head.
 const KEYS: usize = 4096;
 
-/// What stands at one place.
+/// The content of one place.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outline<'a> {
-    /// Keys in order, as written (escapes are not undone), with what stands behind each.
+    /// Keys in order, as written (escapes are not undone), with the value of each.
     Map(Vec<(&'a str, Outline<'a>)>),
     /// The first item, where there is one.
     List(Option<Box<Outline<'a>>>),
     /// Text as written, without the quotes.
     Text(&'a str),
-    /// A number or a word, as written; empty where the head ends or nesting is too deep.
+    /// A number or a word, as written. Empty where the head ends or nesting is too deep.
     Bare(&'a str),
 }
 
 impl<'a> Outline<'a> {
-    /// The outline of the first value; nothing when the text opens neither an object nor a list.
+    /// The outline of the first value. Nothing when the text opens neither an object nor a list.
     pub fn of(text: &'a str) -> Option<Self> {
         let mut scan = Scan { text, at: 0, keys: 0 };
         scan.space();
         matches!(scan.peek(), Some(b'{' | b'[')).then(|| scan.value(0))
     }
 
-    /// What stands behind a key; of a list, behind that key of its first item.
+    /// The value of a key. For a list, of that key in its first item.
     pub fn get(&self, key: &str) -> Option<&Self> {
         match self {
             Self::Map(entries) => entries.iter().find(|(name, _)| *name == key).map(|(_, inner)| inner),
@@ -40,7 +40,7 @@ impl<'a> Outline<'a> {
         }
     }
 
-    /// True when all the keys are there; of a list, in its first item.
+    /// True when all the keys are there. Of a list, in its first item.
     pub fn has(&self, keys: &[&str]) -> bool {
         keys.iter().all(|key| self.get(key).is_some())
     }
@@ -141,7 +141,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Text between quotes; stops at the end of the head.
+    /// Text between quotes. Stops at the end of the head.
     fn string(&mut self) -> &'a str {
         self.at += 1;
         let start = self.at;

@@ -1,21 +1,23 @@
 //! The archive layout of this program: `campaign.json` and `runs/<id>/run.json`.
 //!
-//! In:  the files of [`manifest`](crate::archive::manifest).  Out: a campaign, one piece a run.
+//! In:  the files of [`manifest`](crate::archive::manifest).  Out: a campaign, one partial run for each run.
 //! Not here: `requests.jsonl` (see `requests`), `telemetry.csv` (see `telemetry`), raw reports of other tools.
 
 use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 
+use super::custom;
 use super::flat::status;
 use super::h200_ab::unknown_schema;
-use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing};
+use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::archive::manifest::{
-    CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, HypothesisWire, PlannedRun, RUN_SCHEMA, RunWire, StateWire,
+    CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, HypothesisWire, NodeWire, PlannedRun, RUN_SCHEMA, RunWire, StateWire,
 };
 use crate::error::{Error, Place};
 use crate::model::{
-    Campaign, Course, Extra, ExtraValue, Hypothesis, Instant, Metric, Reading, Setup, Status, Unmade, known_extra,
+    Campaign, Course, Extra, ExtraValue, Hypothesis, Instant, Metric, MissingRun, Node, Reading, SequentialDesign,
+    Setup, Status, known_extra,
 };
 
 /// `campaign.json`.
@@ -51,12 +53,18 @@ impl Format for CampaignFile {
         }
         let mut parsed = Parsed::default();
         for (field, names) in [("/primary", &wire.primary), ("/planned_metrics", &wire.planned_metrics)] {
-            if let Some(name) = names.iter().find(|name| Metric::find(name).is_none()) {
+            if let Some(name) =
+                names.iter().find(|name| !wire.metrics.contains_key(*name) && Metric::of_catalogue(name).is_none())
+            {
                 return Err(Error::archive("a metric is not known")
                     .at(Place::Field(field.into()))
                     .detail(format!("found \"{name}\"")));
             }
         }
+        if let Some(fault) = wire.design.as_ref().and_then(SequentialDesign::fault) {
+            return Err(Error::archive("the design is not valid").at(Place::Field("/design".into())).detail(fault));
+        }
+        custom::faults(&wire.metrics)?;
         parsed.records.push(Record::Campaign(Box::new(campaign(wire))));
         Ok(parsed)
     }
@@ -67,7 +75,7 @@ fn campaign(wire: CampaignWire) -> Campaign {
     for run in &wire.plan {
         *cells.entry((&run.environment, &run.model, &run.workload)).or_default() += 1;
     }
-    // Cells planned unequally have no one number; the run-count check then has nothing to hold against.
+    // Cells planned unequally have no one number. The run-count check then has nothing to hold against.
     let least = cells.values().min().copied();
     let planned_repeats = least.filter(|count| cells.values().all(|other| other == count));
     let mut margins_pct = wire.margins_pct;
@@ -89,36 +97,39 @@ fn campaign(wire: CampaignWire) -> Campaign {
         primary: wire.primary,
         margins_pct,
         hypotheses: wire.hypotheses.into_iter().map(hypothesis).collect(),
+        design: wire.design,
         planned_repeats,
         cooldown_s: wire.cooldown_s,
         start_temp_limit_c: wire.start_temp_limit_c,
         models: wire.models,
         planned_metrics: wire.planned_metrics,
+        metrics: wire.metrics,
         stated: Vec::new(),
         published: Vec::new(),
         planned_runs: 0,
-        unmade: wire.plan.into_iter().map(planned).collect(),
+        missing_runs: wire.plan.into_iter().map(planned).collect(),
+        links: wire.links,
         provenance: wire.provenance,
         archive_sha256: String::new(),
     }
 }
 
-/// As the analysis holds it; a margin that it fixes is one of the campaign's.
+/// As the analysis holds it. A margin that it fixes is one of the campaign's.
 fn hypothesis(wire: HypothesisWire) -> Hypothesis {
     let HypothesisWire { claim, metric, baseline, candidate, expect, margin_pct } = wire;
     Hypothesis { claim, metric, baseline, candidate, expect, margin_pct }
 }
 
 /// A planned run before anything is known of it.
-fn planned(run: PlannedRun) -> Unmade {
-    Unmade {
+fn planned(run: PlannedRun) -> MissingRun {
+    MissingRun {
         id: run.id,
         environment: run.environment,
         model: run.model,
         workload: run.workload,
         repeat: run.repeat,
         position: run.position,
-        ..Unmade::default()
+        ..MissingRun::default()
     }
 }
 
@@ -143,12 +154,12 @@ impl Format for RunFile {
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
         let text = file.text()?;
         let wire: RunWire = from_json(&text, RUN_SCHEMA)?;
-        let piece = run(file, wire)?;
-        Ok(Parsed { records: vec![Record::Piece(Box::new(piece))], ..Parsed::default() })
+        let partial = run(file, wire)?;
+        Ok(Parsed { records: vec![Record::Run(Box::new(partial))], ..Parsed::default() })
     }
 }
 
-fn run(file: &SourceFile<'_>, wire: RunWire) -> Result<Piece, Error> {
+fn run(file: &SourceFile<'_>, wire: RunWire) -> Result<PartialRun, Error> {
     for (name, value) in [("/environment", &wire.environment), ("/model", &wire.model), ("/workload", &wire.workload)] {
         if value.is_empty() {
             return Err(missing(name));
@@ -166,7 +177,7 @@ fn run(file: &SourceFile<'_>, wire: RunWire) -> Result<Piece, Error> {
     };
     let (started, ended) =
         (moment("/started_utc", wire.started_utc.as_deref())?, moment("/ended_utc", wire.ended_utc.as_deref())?);
-    // The window counts on the monotonic clock; the start stands on both clocks.
+    // The window counts on the monotonic clock. The start is on both clocks.
     let measured = wire.window.zip(started).zip(wire.started_monotonic_s).and_then(|((window, started), zero)| {
         let at = |seconds: f64| Instant::from_unix_seconds(started.0 as f64 / 1000.0 + seconds - zero);
         at(window.from_s).zip(at(window.to_s)).filter(|(from, to)| from < to)
@@ -205,8 +216,8 @@ fn run(file: &SourceFile<'_>, wire: RunWire) -> Result<Piece, Error> {
     }));
     let either = |seen: Option<String>, asked: Option<String>| seen.or(asked);
     let (asked, seen) = (wire.asked, wire.seen);
-    Ok(Piece {
-        standing: Standing::Base,
+    Ok(PartialRun {
+        join_role: JoinRole::Base,
         campaign: None,
         id: wire.id,
         environment: Some(wire.environment),
@@ -222,7 +233,7 @@ fn run(file: &SourceFile<'_>, wire: RunWire) -> Result<Piece, Error> {
         status: wire.failure.map(Status::Failed).or_else(|| status(wire.exit_code)),
         readings,
         extras,
-        course: Course { gates: wire.gates, watched: wire.watched, requests: Vec::new() },
+        course: Course { gates: wire.gates, watched: wire.watched, requests: Vec::new(), nodes: nodes(wire.nodes) },
         setup: Setup {
             model_id: asked.model_id,
             model_served: seen.model_id,
@@ -242,8 +253,26 @@ fn run(file: &SourceFile<'_>, wire: RunWire) -> Result<Piece, Error> {
             exit_code: wire.exit_code,
             ..Setup::default()
         },
-        ..Piece::default()
+        ..PartialRun::default()
     })
+}
+
+/// Further machines, by rank.
+fn nodes(wires: BTreeMap<String, NodeWire>) -> Vec<Node> {
+    let of = |(name, wire): (String, NodeWire)| Node {
+        name,
+        rank: wire.rank,
+        command: wire.command,
+        failure: wire.failure,
+        gates: wire.gates,
+        watched: wire.watched,
+        clock_before: wire.clock_before,
+        clock_after: wire.clock_after,
+        telemetry: Vec::new(),
+    };
+    let mut nodes: Vec<Node> = wires.into_iter().map(of).collect();
+    nodes.sort_by_key(|node| node.rank);
+    nodes
 }
 
 /// The figures of a state, in the order of [`known_extra::STATE`].
@@ -291,7 +320,7 @@ fn from_json<T: DeserializeOwned>(text: &str, known: &str) -> Result<T, Error> {
     Ok(value)
 }
 
-/// What `serde_json` says, without the line, which stands in front already.
+/// The message of `serde_json` without the line, which the text before it already has.
 fn words(cause: &serde_json::Error) -> String {
     let text = cause.to_string();
     let said = text.split(" at line ").next().unwrap_or(&text);
@@ -320,8 +349,8 @@ mod tests {
             "started_monotonic_s":100.0,"window":{"from_s":110.5,"to_s":130.0}}"#;
         let mut input = text.as_bytes();
         let parsed = RunFile.parse(&mut SourceFile::new("run.json", text.len() as u64, &mut input)).unwrap();
-        let [Record::Piece(piece)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
-        let (from, to) = piece.measured.unwrap();
+        let [Record::Run(partial)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
+        let (from, to) = partial.measured.unwrap();
         assert_eq!((from.iso().as_str(), to.iso().as_str()), ("2026-01-01T00:00:10.500Z", "2026-01-01T00:00:30Z"));
     }
 

@@ -1,18 +1,18 @@
-//! Long lists of numbers, read straight into values: no node for each, no second look at its digits.
+//! Long lists of numbers, read straight into values, without a node or a second pass for each.
 //!
 //! In:  text at the bracket that opens a list.  Out: [`Packed`] and where the list ends, or nothing: then the tree is read, which also
 //! knows what is wrong with it.
 //! Not here: what the numbers are.
 //!
-//! Detailed results are lists of times for nine tenths of their bytes, and of such a list nobody wants digits, lines and pointers of
-//! single items. Every value is the one that the standard parser gives: short numbers are one exact division, the rest is left to it.
+//! Lists of times take nine tenths of the bytes of detailed results. Single items of such a list need no digits, lines and pointers. Every
+//! value is the one that the standard parser gives: short numbers are one exact division, the rest is left to it.
 
 /// Numbers of a list, or of a list of lists, in order.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Packed {
     /// All of them.
     pub values: Vec<f64>,
-    /// Of a list of lists, where in `values` each inner one ends; absent for a plain list.
+    /// Of a list of lists, where in `values` each inner one ends. Absent for a plain list.
     pub ends: Option<Vec<usize>>,
 }
 
@@ -22,7 +22,7 @@ impl Packed {
         self.ends.as_ref().map_or(self.values.len(), Vec::len)
     }
 
-    /// The inner list of a place; empty when there is none.
+    /// The inner list of a place. Empty when there is none.
     pub fn inner(&self, place: usize) -> &[f64] {
         let Some(ends) = &self.ends else { return &[] };
         let start = place.checked_sub(1).map_or(Some(0), |before| ends.get(before).copied());
@@ -86,7 +86,7 @@ impl Scan<'_> {
         }
     }
 
-    /// What stands behind an item: true when another follows.
+    /// Reads the separator after an item. True when another follows.
     #[inline]
     fn goes_on(&mut self) -> Option<bool> {
         self.space();
@@ -102,7 +102,7 @@ impl Scan<'_> {
         Some(more)
     }
 
-    /// Lists, from the first one's bracket to behind the closing bracket of all; where each ends in `values`.
+    /// Lists, from the first one's bracket to behind the closing bracket of all. Where each ends in `values`.
     fn lists(&mut self, values: &mut Vec<f64>) -> Option<Vec<usize>> {
         let mut ends = Vec::new();
         loop {
@@ -184,7 +184,7 @@ impl Scan<'_> {
 /// The digits of a number as a whole one.
 #[derive(Default)]
 struct Digits {
-    /// Modulo 2^64; the digits themselves when they are few enough.
+    /// Modulo 2^64. The digits themselves when they are few enough.
     value: u64,
     /// How many, leading zeros included.
     count: usize,
@@ -200,8 +200,8 @@ impl Digits {
         self.count += count;
     }
 
-    /// The number with the point before the last `behind` digits, where one division gives it exactly: both sides of it are whole numbers
-    /// that 64-bit floating point holds, and division is rounded correctly (Clinger, *How to Read Floating Point Numbers Accurately*, 1990).
+    /// The number with the point before the last `behind` digits, where one division gives it exactly. Both sides of it are whole numbers
+    /// that 64-bit floating point holds, and division rounds correctly (Clinger, *How to Read Floating Point Numbers Accurately*, 1990).
     #[inline]
     fn over_ten_to(&self, behind: usize) -> Option<f64> {
         const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
@@ -234,7 +234,7 @@ fn of_eight(bytes: [u8; 8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// What the standard parser gives for the same numbers.
+    /// Result of the standard parser for the same numbers.
     fn plain(text: &str) -> Vec<u64> {
         let words = text.split(['[', ']', ',', ' ', '\n']).filter(|word| !word.is_empty());
         words.map(|word| word.parse::<f64>().unwrap().to_bits()).collect()

@@ -1,7 +1,7 @@
 //! Labels that people put into the names of files and folders: `native`, `fp8`, `conc32`, `isl1024`, `run3`.
 //!
 //! In:  a path below the folder that was given, and the model's id.  Out: [`PathLabels`], each with the part of the path it was taken from.
-//! Not here: applying them (see `words`). They never override what a file says.
+//! Not here: applying them (see `words`). They never override the content of a file.
 //!
 //! The name of the file is asked first, then the nearest folder, and so on upwards. A part that says two things of one label says nothing.
 
@@ -16,7 +16,7 @@ const LONGEST: usize = 255;
 /// Larger numbers are dates, not repeats.
 const REPEATS: u32 = 9_999;
 
-/// What a path says.
+/// Labels from a path.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct PathLabels {
     pub environment: Option<String>,
@@ -31,7 +31,7 @@ pub(super) struct PathLabels {
     pub repeat: Option<u32>,
 }
 
-/// Words as they stand between separators, all lower case and joined by `_`, and the label they mean.
+/// Words as they are between separators, all lower case and joined by `_`, and the label they mean.
 const ENVIRONMENTS: &[(&str, &str)] = &[
     ("native", "native"),
     ("bare_metal", "native"),
@@ -131,7 +131,7 @@ enum Field {
     Repeat,
 }
 
-/// What a path says, nearest part first.
+/// Labels from a path, nearest part first.
 pub(super) fn of_path(path: &str) -> PathLabels {
     let mut said = PathLabels::default();
     for (depth, part) in path.rsplit('/').take(PARTS).enumerate() {
@@ -181,7 +181,7 @@ pub(super) fn of_folder(name: &str) -> Option<String> {
     if name.len() > LONGEST { None } else { environment(&plain(name)) }
 }
 
-/// An engine as it is spelled here, whatever its case and separators; another name as it stands.
+/// An engine as it is spelled here, whatever its case and separators. Another name unchanged.
 pub(super) fn spelled(engine: &str) -> String {
     self::engine(&plain(engine)).unwrap_or_else(|| engine.to_owned())
 }
@@ -220,7 +220,7 @@ fn without_extension(name: &str) -> &str {
     stem
 }
 
-/// Lower case, every stretch of anything but letters and digits one `_`, which stands at both ends too.
+/// Lower case, every sequence of anything but letters and digits one `_`, which is at both ends too.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('_');
@@ -237,7 +237,7 @@ fn plain(text: &str) -> String {
     out
 }
 
-/// Places of a word, as what stands before and after it.
+/// Occurrences of a word, as the text before and after it.
 fn places<'a>(words: &'a str, word: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
     let wanted = format!("_{word}_");
     let mut from = 0;
@@ -275,7 +275,7 @@ fn said_native(words: &str) -> bool {
     places(words, "native").next().is_some()
 }
 
-/// The one number of a pattern; none where it stands there with two. Neighbours share the separator between them.
+/// The one number of a pattern. None where it occurs with two. Neighbours share the separator between them.
 fn only_number(words: &str, pattern: &Regex) -> Option<String> {
     let (mut number, mut from) = (None::<String>, 0);
     while let Some(found) = pattern.captures_at(words, from) {
@@ -289,7 +289,7 @@ fn only_number(words: &str, pattern: &Regex) -> Option<String> {
     number
 }
 
-/// As written: the pattern is of small letters, and small letters stand where the others stood.
+/// As written: the pattern is of small letters, and small letters replace the others in place.
 fn model(stem: &str) -> Option<String> {
     let small = stem.to_ascii_lowercase();
     let found = MODEL.captures(&small)?.get(1)?;

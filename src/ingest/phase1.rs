@@ -1,13 +1,13 @@
 //! The combined results of the published container study, `all_benchmark_results.json`.
 //!
-//! In:  an object `models` -> model -> environment -> list of runs.  Out: one piece a run.
+//! In:  an object `models` -> model -> environment -> list of runs.  Out: one partial run for each run.
 //! Not here: repair. `latency` is null in every run of the one file known and stays a missing reading.
 //!
 //! Seen: github.com/brandonrc/benchmark-spark, commit 326cc72574cb450d28d3beeacb2141b50953ccc6. Memory is in GiB there.
 
 use super::at::At;
 use super::json;
-use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing, flat};
+use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile, flat};
 use crate::error::Error;
 use crate::model::Instant;
 
@@ -69,7 +69,7 @@ impl Format for Phase1 {
                 };
                 for at in runs {
                     match run(file, model, environment, &at) {
-                        Ok(piece) => parsed.records.push(Record::Piece(Box::new(piece))),
+                        Ok(partial) => parsed.records.push(Record::Run(Box::new(partial))),
                         Err(error) => parsed.left_out.push(error),
                     }
                 }
@@ -79,21 +79,21 @@ impl Format for Phase1 {
     }
 }
 
-fn run(file: &SourceFile<'_>, model: &str, environment: &str, at: &At<'_>) -> Result<Piece, Error> {
-    let mut piece = Piece { standing: Standing::Alone, ..flat::common(at)? };
-    piece.environment.get_or_insert_with(|| environment.to_owned());
-    piece.model.get_or_insert_with(|| model.to_owned());
+fn run(file: &SourceFile<'_>, model: &str, environment: &str, at: &At<'_>) -> Result<PartialRun, Error> {
+    let mut partial = PartialRun { join_role: JoinRole::Alone, ..flat::common(at)? };
+    partial.environment.get_or_insert_with(|| environment.to_owned());
+    partial.model.get_or_insert_with(|| model.to_owned());
     if let Some(at) = at.get("timestamp")
         && let Some(stamp) = at.text()?
     {
-        piece.started = Some(Instant::parse(stamp).ok_or_else(|| at.unlike("a moment as YYYYMMDD_HHMMSS"))?);
+        partial.started = Some(Instant::parse(stamp).ok_or_else(|| at.unlike("a moment as YYYYMMDD_HHMMSS"))?);
         // The name that the files of this run had in the flat layout.
-        piece.id = piece.repeat.map(|n| format!("{environment}_{model}_iter{n}_{stamp}"));
+        partial.id = partial.repeat.map(|n| format!("{environment}_{model}_iter{n}_{stamp}"));
     }
     for (theirs, ours) in METRICS {
         if let Some(value) = at.get(theirs) {
-            piece.readings.push(file.reading(ours, &value, RULE)?);
+            partial.readings.push(file.reading(ours, &value, RULE)?);
         }
     }
-    Ok(piece)
+    Ok(partial)
 }

@@ -1,22 +1,21 @@
 //! A snapshot of `/metrics` as text: vLLM, SGLang, TensorRT-LLM, llama-server, or any other program.
 //!
-//! In:  lines `name{labels} value`.  Out: one piece that speaks of every run against that server; all figures are extras.
-//! Not here: quantiles out of buckets (their bounds are coarse, and what they hold began with the server, not with a run).
+//! In:  lines `name{labels} value`.  Out: one partial run for every run against that server. All figures are extras.
+//! Not here: quantiles from buckets. Their bounds are coarse, and they count from the start of the server, not of a run.
 //!
-//! A file may hold one snapshot after the other: of each family and its labels the last value counts. Counters and sums count from the start
-//! of the server, warm-up and other clients included, so a mean from them is no figure of a benchmark.
+//! A file may hold one snapshot after the other. Of each family and its labels the last value counts. Counters and sums count from the start
+//! of the server and include warm-up and other clients. So a mean from them is not a benchmark figure.
 //!
-//! Labels that only repeat the model, or that name machines, are folded away. Two rows that are told apart by such labels alone keep a number.
+//! Labels that only repeat the model, or that name machines, are dropped. Rows that differ only in such labels keep a number.
 
 mod sample;
 
 use std::collections::BTreeMap;
 
-pub(super) use self::sample::folded;
-use self::sample::{label, sample};
+pub(super) use self::sample::{folded, label, sample};
 
 use super::look::unreadable;
-use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing};
+use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::archive::LINE_LIMIT;
 use crate::error::Error;
 use crate::model::{Extra, ExtraValue, Setup};
@@ -31,7 +30,7 @@ const ROWS: usize = 4096;
 
 const SINCE_START: &str = "since the server started, warm-up and other clients included";
 const MEAN: &str = "mean since the server started, warm-up and other clients included";
-const POOL: &str = "blocks times their size; models with several kinds of layers hold fewer tokens";
+const POOL: &str = "blocks times their size, but models with several kinds of layers hold fewer tokens";
 
 /// Beginnings of families, engine.
 const ENGINES: &[(&str, &str)] =
@@ -61,9 +60,9 @@ impl Format for Prometheus {
     fn about(&self) -> About {
         About {
             tool: "any server with `/metrics`",
-            versions: "text format 0.0.4 and OpenMetrics; names of vLLM, SGLang, TensorRT-LLM and llama-server of all versions",
+            versions: "text format 0.0.4 and OpenMetrics, with the names of vLLM, SGLang, TensorRT-LLM and llama-server of all versions",
             sign: "lines `# TYPE` and `name{labels} value`",
-            reads: "last value of every family as an extra, means of histograms, settings in labels; no buckets",
+            reads: "last value of every family as an extra, means of histograms, settings in labels, no buckets",
         }
     }
 
@@ -117,7 +116,7 @@ impl Format for Prometheus {
                 buckets += 1;
                 continue;
             }
-            // When a counter was made is no measurement; a family of information has its words in labels.
+            // When a counter was made is no measurement. A family of information has its words in labels.
             if sample.name.ends_with("_created") || sample.name.ends_with("_info") {
                 continue;
             }
@@ -135,7 +134,7 @@ impl Format for Prometheus {
             return Err(Error::archive("no line is a sample").hint("the server may have answered with an error"));
         }
         if buckets > 0 {
-            parsed.notes.push(format!("{buckets} buckets of histograms are not taken; their sums and counts are"));
+            parsed.notes.push(format!("{buckets} buckets of histograms are not taken. Their sums and counts are"));
         }
         if beyond > 0 {
             parsed.notes.push(format!("{beyond} rows beyond the first {ROWS} are not taken"));
@@ -152,8 +151,8 @@ impl Format for Prometheus {
             ));
         }
         let model = setup.model_id.as_deref().map(|id| id.rsplit('/').next().unwrap_or(id).to_owned());
-        let piece = Piece { standing: Standing::Beside, model, extras, setup, ..Piece::default() };
-        parsed.records.push(Record::Piece(Box::new(piece)));
+        let partial = PartialRun { join_role: JoinRole::WholeFolder, model, extras, setup, ..PartialRun::default() };
+        parsed.records.push(Record::Run(Box::new(partial)));
         Ok(parsed)
     }
 }
@@ -223,7 +222,7 @@ fn unit(name: &str) -> &'static str {
     }
 }
 
-/// Settings of the cache, which vLLM prints as labels; gives the tokens of the pool.
+/// Settings of the cache, which vLLM prints as labels. Gives the tokens of the pool.
 fn settings(labels: &str, setup: &mut Setup) -> Option<f64> {
     let word = |name: &str| label(labels, name).filter(|word| word != "None" && !word.is_empty());
     let number = |name: &str| word(name)?.parse::<f64>().ok().filter(|value| value.is_finite());

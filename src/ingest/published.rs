@@ -37,7 +37,7 @@ impl Format for Published {
             tool: "a person",
             versions: "",
             sign: "a table of published figures with the columns of `published.csv`",
-            reads: "figures that a study published, to be held against its own runs",
+            reads: "figures that a study published, to be compared with its own runs",
         }
     }
 
@@ -75,7 +75,7 @@ fn check(wire: WireRow, line: u64) -> Result<PublishedCell, Error> {
             .at(Place::LineField(line, field.to_owned()))
             .detail(format!("expected {expected}, found \"{}\"", excerpt(found)))
     };
-    if Metric::find(&wire.metric).is_none() {
+    if Metric::of_catalogue(&wire.metric).is_none() {
         return Err(unlike("metric", "a metric name", &wire.metric));
     }
     if !STATISTICS.contains(&wire.statistic.as_str()) {
@@ -86,7 +86,7 @@ fn check(wire: WireRow, line: u64) -> Result<PublishedCell, Error> {
     }
     let against = wire.against.filter(|name| !name.is_empty());
     if against.is_none() && matches!(wire.statistic.as_str(), "difference" | "loss_pct") {
-        return Err(unlike("against", "the environment it is held against", ""));
+        return Err(unlike("against", "the environment it is compared with", ""));
     }
     Ok(PublishedCell {
         model: wire.model,

@@ -3,8 +3,8 @@
 //! In:  a stream of bytes, and the lines and JSON pointers that figures name.  Out: [`RawText`], of bounded size whatever the file.
 //! Not here: disk, markup, what the lines mean.
 //!
-//! Lines go by one at a time and only those that are kept stay in memory, so a log of gigabytes costs no more than its excerpt. A JSON
-//! document that stands on one line has no lines to point at: it is written out value by value, one row each, and a pointer is a place.
+//! Lines pass one at a time and only the kept ones stay in memory. So a log of gigabytes costs no more than its excerpt. A JSON document on
+//! a single line has no lines to point at. It is written out value by value, one row each, and a pointer is a place.
 
 mod clean;
 mod keep;
@@ -19,13 +19,13 @@ use crate::model::{RawText, Shape};
 
 use keep::Keep;
 
-/// Largest JSON document that is held as a tree to find the places of pointers; of a larger one the lines are shown as they are.
+/// Largest JSON document that is held as a tree to find the places of pointers. Of a larger one the lines are shown as they are.
 const TREE_LIMIT: u64 = 32 << 20;
 
-/// Longest line of a JSON document that is still shown as it stands when a figure was read from it.
+/// Longest line of a JSON document that is still shown unchanged when a figure was read from it.
 const LONG_LINE: usize = 1_000;
 
-/// Longest part of one line that is looked at; far more than is shown.
+/// Longest part of one line that is read. Far more than is shown.
 const LINE_BYTES: usize = 64 << 10;
 
 /// First bytes of a file packed by gzip.
@@ -34,7 +34,7 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 /// Bytes in which a file that is no text shows it.
 const TEXT_BYTES: usize = 16 << 10;
 
-/// What figures name in a file.
+/// Places in a file that figures name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Named {
     /// Lines, counted from 1.
@@ -43,7 +43,7 @@ pub struct Named {
     pub pointers: BTreeSet<String>,
 }
 
-/// Reads a file for showing; `room` is how many bytes of text may be kept beside the lines that figures name.
+/// Reads a file for showing. `room` is how many bytes of text may be kept beside the lines that figures name.
 ///
 /// `None` for a file that is no text.
 pub fn read(path: &str, run: &str, bytes: u64, mut input: impl BufRead, named: &Named, room: usize) -> Option<RawText> {

@@ -1,21 +1,21 @@
-//! The line on every file: who read it, how many runs came of it, what was left out and why.
+//! The report line of every file: its reader, the number of its runs, what was left out and why.
 //!
-//! In:  looks, and what assembly adds.  Out: [`Input`]s, by path.
-//! Not here: deciding what is left out.
+//! In:  looks, and the additions of assembly.  Out: [`Input`]s, by path.
+//! Not here: deciding which files are left out.
 
 use std::collections::BTreeMap;
 
 use super::look::Look;
-use super::{Piece, Standing};
+use super::{JoinRole, PartialRun};
 use crate::archive::Discovery;
 use crate::error::Error;
 use crate::model::{Setup, Source};
 use crate::verdict::report::Input;
 
-/// Messages shown of one file; the rest is counted. Ten thousand bad rows have one cause.
+/// Messages shown of one file. The rest is counted. Ten thousand bad rows have one cause.
 const SHOWN: usize = 5;
 
-/// Files named in a line on several; the rest is counted.
+/// Files named in a line on several. The rest is counted.
 const NAMED: usize = 3;
 
 struct Entry {
@@ -27,7 +27,7 @@ struct Entry {
     more_left_out: usize,
     notes: Vec<String>,
     not_joined: Option<String>,
-    /// Whether it is one look at the machine, which nobody has to be warned of.
+    /// Whether it is a snapshot of the machine, which needs no warning.
     look: bool,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// One entry a file, and a finished line for everything that the walk could not open.
+    /// One entry for each file, and a finished line for everything that the walk could not open.
     pub fn new(found: &Discovery, looks: &[Look]) -> Self {
         let entries = found
             .files
@@ -87,7 +87,7 @@ impl Report {
         }
     }
 
-    /// Something that changes what the figures mean. It is said before the verdicts.
+    /// Something that changes the meaning of the figures. It is shown before the verdicts.
     pub fn warn(&mut self, line: String) {
         self.warnings.push(line);
     }
@@ -114,7 +114,7 @@ impl Report {
         lines
     }
 
-    /// The file was read, speaks of runs, and belongs to none of those that are known.
+    /// The file was read, describes runs, and belongs to none of the known ones.
     pub fn joined_to_none(&mut self, number: usize, why: &str) {
         self.note(number, format!("joined to no run: {why}"));
         if let Some(entry) = self.entries.get_mut(number) {
@@ -133,21 +133,21 @@ impl Report {
     }
 
     /// A detail that belongs to no run, for this reason.
-    pub fn orphan(&mut self, number: usize, piece: &Piece, why: &str) {
-        match piece.telemetry.len() {
+    pub fn orphan(&mut self, number: usize, partial: &PartialRun, why: &str) {
+        match partial.telemetry.len() {
             0 if self.entries.get(number).is_some_and(|e| e.format.as_deref() == Some("log")) => {
                 self.leave_out(
                     number,
                     &Error::archive("a log without any figure that is known, and without a result beside it"),
                 );
             }
-            0 if piece.extras.is_empty() && piece.series.is_empty() && piece.setup == Setup::default() => {
+            0 if partial.extras.is_empty() && partial.series.is_empty() && partial.setup == Setup::default() => {
                 self.note(number, "it holds nothing".to_owned());
             }
             samples => {
                 self.joined_to_none(number, why);
                 // It describes the machine, so nothing is lost that a figure could rest on.
-                if samples <= 1 && piece.standing == Standing::Detail && piece.series.is_empty() {
+                if samples <= 1 && partial.join_role == JoinRole::Detail && partial.series.is_empty() {
                     self.note(number, "kept and not analysed".to_owned());
                     if let Some(entry) = self.entries.get_mut(number) {
                         entry.look = true;
@@ -215,7 +215,7 @@ pub fn one_line(error: &Error) -> String {
         line.push_str(&format!(" ({})", clean(&cause.to_string())));
     }
     if let Some(hint) = &error.hint {
-        line.push_str(&format!("; try: {}", clean(hint)));
+        line.push_str(&format!(". Try: {}", clean(hint)));
     }
     line.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

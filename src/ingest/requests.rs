@@ -1,16 +1,16 @@
-//! `requests.jsonl`: what happened to each request of a run.
+//! `requests.jsonl`: each request of a run, with its times and tokens.
 //!
-//! In:  one [`RequestWire`] a line, any number of them.  Out: one piece: a series of each latency, and the rates over the window.
+//! In:  one [`RequestWire`] a line, any number of them.  Out: one partial run: a series of each latency, and the rates over the window.
 //! Not here: means and percentiles.
 //!
-//! Latencies follow the definitions of the words: TTFT is sent to first token, end-to-end is sent to last token, TPOT is
-//! (end-to-end - TTFT) / (output tokens - 1) and absent below two tokens. A failed request enters none of them; one that is shorter
-//! than asked for does. Lines that name their phase are those of `sparkbench load`: what they call measured is measured, latencies of
-//! an open loop count from the intended time as in its summary, TPOT takes off the tokens of the first piece where they are known, and
-//! each request has its decode rate. The times of its chunks lie in `chunks.sbc` and are not read here.
+//! Latencies follow the house definitions. TTFT is sent to first token. End-to-end is sent to last token. TPOT is (end-to-end - TTFT) /
+//! (output tokens - 1) and absent below two tokens. A failed request is in none of them. One that is shorter than asked for is in all. Lines
+//! that name their phase come from `sparkbench load`. Their measured phase is the measured one. Latencies of an open loop count from the
+//! intended time, as in its summary. TPOT leaves out the tokens of the first chunk where they are known. Each request has its decode rate.
+//! The times of its chunks are in `chunks.sbc` and are not read here.
 
 use super::look::{JSON_LINE_LIMIT, unreadable};
-use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing};
+use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::archive::manifest::{REQUESTS_FILE, RequestWire};
 use crate::error::{Error, Place};
 use crate::model::{Extra, ExtraValue, Reading, Series, Span, Status};
@@ -30,7 +30,7 @@ impl Format for Requests {
             tool: "sparkbench",
             versions: "sparkbench.run/1",
             sign: "`requests.jsonl`: one request a line",
-            reads: "TTFT, TPOT, ITL, E2E latency of each request; rates",
+            reads: "TTFT, TPOT, ITL, E2E latency of each request, rates",
         }
     }
 
@@ -74,21 +74,45 @@ impl Format for Requests {
         let failed: usize = windows.iter().map(|(_, window)| window.failed).sum();
         if failed > 0 {
             let all: usize = failed + windows.iter().map(|(_, window)| window.answered).sum::<usize>();
-            parsed.notes.push(format!("{failed} of {all} requests failed; they enter no latency"));
+            parsed.notes.push(format!("{failed} of {all} requests failed. They are excluded from latencies"));
         }
         let short: usize = windows.iter().map(|(_, window)| window.short).sum();
         if short > 0 {
-            parsed.notes.push(format!("{short} answers are shorter than was asked for; they are in the latencies"));
+            parsed.notes.push(format!("{short} answers are shorter than was asked for. They are in the latencies"));
         }
         for (part, window) in windows {
-            let piece = Piece { part, ..window.piece(file) };
-            parsed.records.push(Record::Piece(Box::new(piece)));
+            let partial = PartialRun { part, ..window.partial(file) };
+            parsed.records.push(Record::Run(Box::new(partial)));
         }
         Ok(parsed)
     }
 }
 
-/// What the measured requests of one run add up to.
+/// Latencies of one answered request, milliseconds, and its decode rate.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Latencies {
+    pub ttft: Option<f64>,
+    /// NaN where the count of tokens is known and a time is not.
+    pub tpot: Option<f64>,
+    pub e2e: Option<f64>,
+    /// Tokens a second.
+    pub decode: Option<f64>,
+}
+
+impl Latencies {
+    /// By the rules of this file.
+    pub fn of(request: &RequestWire) -> Self {
+        let sent = request.intended_s.filter(|_| request.phase.is_some()).or(request.sent_s);
+        let between = |to: Option<f64>| sent.zip(to).map(|(from, to)| (to - from) * 1000.0);
+        let (ttft, e2e) = (between(request.first_token_s), between(request.last_token_s()));
+        let further = request.output_tokens.and_then(|tokens| tokens.checked_sub(request.first_tokens.unwrap_or(1)));
+        let spent = || ttft.zip(e2e).map_or(f64::NAN, |(ttft, e2e)| e2e - ttft);
+        let tpot = further.filter(|further| *further > 0).map(|further| spent() / f64::from(further));
+        Self { ttft, tpot, e2e, decode: tpot.filter(|tpot| *tpot > 0.0).map(|tpot| 1000.0 / tpot) }
+    }
+}
+
+/// Totals of the measured requests of one run.
 #[derive(Default)]
 struct Window {
     answered: usize,
@@ -129,9 +153,7 @@ impl Window {
         self.short += usize::from(request.status == RequestWire::SHORT);
         let ours = request.phase.is_some();
         self.ours |= ours;
-        let sent = request.intended_s.filter(|_| ours).or(request.sent_s);
-        let (first, last) = (request.first_token_s, request.last_token_s());
-        self.last_token = match (self.last_token, last) {
+        self.last_token = match (self.last_token, request.last_token_s()) {
             (Some(one), Some(other)) => Some(one.max(other)),
             (one, other) => one.or(other),
         };
@@ -142,30 +164,26 @@ impl Window {
         if let Some(tokens) = request.input_tokens {
             self.input_tokens = Some(self.input_tokens.unwrap_or(0) + u64::from(tokens));
         }
-        let between =
-            |from: Option<f64>, to: Option<f64>| from.zip(to).map_or(f64::NAN, |(from, to)| (to - from) * 1000.0);
-        let (ttft, e2e) = (between(sent, first), between(sent, last));
-        self.ttft.push(ttft);
-        self.e2e.push(e2e);
-        let further = request.output_tokens.and_then(|tokens| tokens.checked_sub(request.first_tokens.unwrap_or(1)));
-        if let Some(further) = further.filter(|further| *further > 0) {
-            let tpot = (e2e - ttft) / f64::from(further);
+        let Latencies { ttft, tpot, e2e, decode } = Latencies::of(request);
+        self.ttft.push(ttft.unwrap_or(f64::NAN));
+        self.e2e.push(e2e.unwrap_or(f64::NAN));
+        if let Some(tpot) = tpot {
             self.tpot.push(tpot);
             if ours {
-                self.decode.push(if tpot > 0.0 { 1000.0 / tpot } else { f64::NAN });
+                self.decode.push(decode.unwrap_or(f64::NAN));
             }
         }
     }
 
-    fn piece(self, file: &SourceFile<'_>) -> Piece {
-        let mut piece = Piece { standing: Standing::Detail, ..Piece::default() };
+    fn partial(self, file: &SourceFile<'_>) -> PartialRun {
+        let mut partial = PartialRun { join_role: JoinRole::Detail, ..PartialRun::default() };
         if self.answered + self.failed == 0 {
-            return piece;
+            return partial;
         }
-        piece.course.requests = self.spans;
-        piece.setup.requests = Some((self.answered + self.failed) as f64);
+        partial.course.requests = self.spans;
+        partial.setup.requests = Some((self.answered + self.failed) as f64);
         for (name, requests) in [("completed_requests", self.answered), ("failed_requests", self.failed)] {
-            piece.extras.push(Extra {
+            partial.extras.push(Extra {
                 name: name.to_owned(),
                 unit: String::new(),
                 value: ExtraValue::Number(requests as f64),
@@ -174,11 +192,11 @@ impl Window {
             });
         }
         if self.answered == 0 {
-            piece.status = Some(Status::Failed(format!("all {} requests failed", self.failed)));
-            return piece;
+            partial.status = Some(Status::Failed(format!("all {} requests failed", self.failed)));
+            return partial;
         }
         // Where the server stood already no program ended, so no exit code says that the run is done.
-        piece.status = self.ours.then_some(Status::Done);
+        partial.status = self.ours.then_some(Status::Done);
         for (metric, values) in [
             ("ttft_ms", self.ttft),
             ("tpot_ms", self.tpot),
@@ -186,7 +204,7 @@ impl Window {
             ("decode_tok_s", self.decode),
         ] {
             if !values.is_empty() {
-                piece.series.push(Series { metric: metric.into(), values, origin: file.origin(None, None, RULE) });
+                partial.series.push(Series { metric: metric.into(), values, origin: file.origin(None, None, RULE) });
             }
         }
         let seconds = self.first_sent.zip(self.last_token).map(|(first, last)| last - first).filter(|s| *s > 0.0);
@@ -198,7 +216,7 @@ impl Window {
             ("total_throughput_tok_s", total),
         ] {
             if let (Some(amount), Some(seconds)) = (amount, seconds) {
-                piece.readings.push(Reading {
+                partial.readings.push(Reading {
                     metric: metric.into(),
                     value: amount / seconds,
                     decimals: None,
@@ -206,7 +224,7 @@ impl Window {
                 });
             }
         }
-        piece
+        partial
     }
 }
 
@@ -223,19 +241,19 @@ mod tests {
 
     use super::*;
 
-    fn requests(text: &str) -> (Piece, Parsed) {
+    fn requests(text: &str) -> (PartialRun, Parsed) {
         let mut input = text.as_bytes();
         let mut parsed =
             Requests.parse(&mut SourceFile::new("runs/a/requests.jsonl", text.len() as u64, &mut input)).unwrap();
         match parsed.records.pop() {
-            Some(Record::Piece(piece)) => (*piece, parsed),
+            Some(Record::Run(partial)) => (*partial, parsed),
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn latencies_and_rates_are_those_computed_by_hand() {
-        let (piece, parsed) = requests(concat!(
+        let (partial, parsed) = requests(concat!(
             r#"{"index":0,"warmup":true,"sent_s":0,"first_token_s":9,"output_tokens":9,"status":"ok"}"#,
             "\n",
             r#"{"index":1,"sent_s":10,"first_token_s":10.5,"further_tokens_s":[11,12],"input_tokens":7,"output_tokens":3,"status":"ok"}"#,
@@ -246,21 +264,21 @@ mod tests {
             "\n\n",
         ));
         let series: BTreeMap<&str, &[f64]> =
-            piece.series.iter().map(|s| (s.metric.as_str(), s.values.as_slice())).collect();
+            partial.series.iter().map(|s| (s.metric.as_str(), s.values.as_slice())).collect();
         assert_eq!(series["ttft_ms"], [500.0, 2000.0]);
         assert_eq!(series["e2e_latency_ms"], [2000.0, 2000.0]);
         assert_eq!(series["tpot_ms"], [750.0], "one token has no time per further token");
-        let rates: BTreeMap<&str, f64> = piece.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
+        let rates: BTreeMap<&str, f64> = partial.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
         assert_eq!(
             (rates["request_throughput_req_s"], rates["output_throughput_tok_s"], rates["total_throughput_tok_s"]),
             (0.5, 1.0, 4.5)
         );
-        assert_eq!((piece.setup.requests, parsed.notes.len(), &piece.status), (Some(3.0), 1, &None));
+        assert_eq!((partial.setup.requests, parsed.notes.len(), &partial.status), (Some(3.0), 1, &None));
     }
 
     #[test]
     fn lines_of_a_load_count_from_the_intended_time_and_by_their_phase() {
-        let (piece, parsed) = requests(concat!(
+        let (partial, parsed) = requests(concat!(
             r#"{"index":0,"warmup":true,"phase":"warmup","sent_s":0,"first_token_s":9,"last_token_s":10,"status":"ok"}"#,
             "\n",
             r#"{"index":1,"phase":"prime","sent_s":0,"first_token_s":9,"last_token_s":10,"status":"ok"}"#,
@@ -272,33 +290,33 @@ mod tests {
             "\n",
         ));
         let series: BTreeMap<&str, &[f64]> =
-            piece.series.iter().map(|s| (s.metric.as_str(), s.values.as_slice())).collect();
+            partial.series.iter().map(|s| (s.metric.as_str(), s.values.as_slice())).collect();
         assert_eq!(series["ttft_ms"], [1000.0]);
         assert_eq!(series["e2e_latency_ms"], [3000.0]);
         assert_eq!((series["tpot_ms"], series["decode_tok_s"]), (&[500.0][..], &[2.0][..]));
-        assert_eq!((piece.setup.requests, &piece.status), (Some(2.0), &Some(Status::Done)));
+        assert_eq!((partial.setup.requests, &partial.status), (Some(2.0), &Some(Status::Done)));
         assert_eq!(
             parsed.notes,
             [
-                "1 of 2 requests failed; they enter no latency",
-                "1 answers are shorter than was asked for; they are in the latencies"
+                "1 of 2 requests failed. They are excluded from latencies",
+                "1 answers are shorter than was asked for. They are in the latencies"
             ]
         );
     }
 
     #[test]
     fn requests_that_all_failed_measure_nothing_and_fail_the_run() {
-        let (piece, _) = requests("{\"sent_s\":0,\"status\":\"refused\"}\n");
-        assert_eq!(piece.status, Some(Status::Failed("all 1 requests failed".into())));
-        assert!(piece.readings.is_empty() && piece.series.is_empty());
+        let (partial, _) = requests("{\"sent_s\":0,\"status\":\"refused\"}\n");
+        assert_eq!(partial.status, Some(Status::Failed("all 1 requests failed".into())));
+        assert!(partial.readings.is_empty() && partial.series.is_empty());
         let (none, _) = requests("");
         assert_eq!((none.status, none.series.len()), (None, 0));
     }
 
     #[test]
     fn a_bad_line_is_named_and_the_others_count() {
-        let (piece, parsed) = requests("{\"sent_s\":0,\"status\":\"ok\",\"first_token_s\":1}\n{\"sent_s\":\n");
-        assert_eq!(piece.series[0].values, [1000.0]);
+        let (partial, parsed) = requests("{\"sent_s\":0,\"status\":\"ok\",\"first_token_s\":1}\n{\"sent_s\":\n");
+        assert_eq!(partial.series[0].values, [1000.0]);
         assert!(parsed.left_out[0].to_string().contains("line 2"), "{}", parsed.left_out[0]);
     }
 }

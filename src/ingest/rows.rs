@@ -3,14 +3,14 @@
 //! In:  text.  Out: rows of trimmed cells.
 //! Not here: what a cell means.
 //!
-//! The `csv` crate counts a row from where the last one ended, which after CRLF, an empty line or a comment is a line too early; a message
+//! The `csv` crate counts a row from the end of the last one. After CRLF, an empty line or a comment that is a line too early. A message
 //! that names the wrong line is worse than one that names none.
 
 use csv::{Reader, ReaderBuilder, StringRecord};
 
 use crate::error::{Error, Place};
 
-/// See the module. Lines that start with `#` are comments; rows may differ in length.
+/// See the module. Lines that start with `#` are comments. Rows may differ in length.
 pub struct Rows<'t> {
     text: &'t str,
     reader: Reader<&'t [u8]>,

@@ -3,10 +3,10 @@
 //! In:  any text.  Out: a slug of `[a-z0-9._-]`.
 //! Not here: uniqueness (see `assemble`).
 
-/// Longest slug. File systems allow 255 bytes; room is left for suffixes and extensions.
+/// Longest slug. File systems allow 255 bytes. Room is left for suffixes and extensions.
 const LONGEST: usize = 120;
 
-/// Lower-case letters, digits, `.`, `_` and `-`; every other stretch becomes one `-`.
+/// Lower-case letters, digits, `.`, `_` and `-`. Every other sequence becomes one `-`.
 ///
 /// Never empty, never starts with `.` or `-`, never holds `..`: no path climbs, no file hides, no option is faked.
 pub fn slug(text: &str) -> String {

@@ -1,7 +1,7 @@
-//! `study.md`: the words of the authors, with who they are in front.
+//! `study.md`: the authors' text, with their names in front.
 //!
 //! In:  text that begins with TOML between two lines of `+++`.  Out: [`Paper`], title and question.
-//! Not here: the references in the text; only the whole analysis knows what they mean.
+//! Not here: the references in the text. Only the whole analysis knows what they mean.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ pub(super) const FILE: &str = "study.md";
 /// Opens and closes the front matter.
 const FENCE: &str = "+++";
 
-/// What the front matter may say.
+/// Fields of the front matter.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Front {
@@ -63,23 +63,22 @@ enum Day {
     Text(String),
 }
 
-/// What a `study.md` gives a campaign.
+/// Content of a `study.md` for a campaign.
 #[derive(Debug, Default)]
 pub(super) struct Study {
-    /// Of which campaign it speaks, where the folder holds several.
+    /// Its campaign, where the folder holds several.
     pub campaign: Option<String>,
     /// For people.
     pub title: Option<String>,
-    /// The question.
     pub question: Option<String>,
     /// The rest.
     pub paper: Paper,
 }
 
-/// Reads one. A file with neither front matter nor a reference is somebody's notes and no study: `None`.
+/// Reads one. A file with neither front matter nor a reference is not a study: `None`.
 ///
 /// # Errors
-/// Front matter that never ends, is no TOML, has a key that is not known, or a value that cannot be; references below front
+/// Front matter that never ends, is no TOML, has a key that is not known, or a value that cannot be. References below front
 /// matter of another kind.
 pub(super) fn parse(text: &str, path: &str) -> Result<Option<Study>, Error> {
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
@@ -203,7 +202,7 @@ fn split(rest: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// Identifiers joined by `OR`, `AND`, `WITH`; brackets are allowed. Whether an identifier exists is not looked up.
+/// Identifiers joined by `OR`, `AND`, `WITH`. Brackets are allowed. Whether an identifier exists is not looked up.
 fn spdx(text: &str) -> bool {
     let plain = text.replace(['(', ')'], " ");
     let words: Vec<&str> = plain.split_whitespace().collect();

@@ -1,11 +1,11 @@
-//! A plain table of runs: CSV, one row a run, columns named as in the contracts.
+//! A plain table of runs: CSV, one row for each run, columns named as in the contracts.
 //!
-//! In:  a header with at least one metric and at least one label, then rows.  Out: one piece a row.
+//! In:  a header with at least one metric and at least one label, then rows.  Out: one partial run for each row.
 //! Not here: tables of requests, tables of other tools.
 //!
-//! An empty cell of a metric column is a missing figure: the column promises it. A row with a cell of the wrong type is left out whole
-//! and named; its other figures may be shifted. A column of figures with a name that the contracts do not know is kept beside the metrics, and
-//! the name is said, since it may be a slip; a column of words is only mentioned.
+//! An empty cell of a metric column is a missing figure, because the column promises it. A row with a cell of the wrong type is left out and
+//! named, since its other figures may be shifted. A column of figures whose name the contracts do not know is kept beside the metrics. A
+//! warning names it, since it may be a slip. A column of words is only mentioned.
 
 use csv::StringRecord;
 
@@ -13,7 +13,7 @@ use super::figure::{Figure, excerpt, is_missing};
 use super::flat::status;
 use super::rows::Rows;
 use super::sheet::unit_of;
-use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing};
+use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::error::{Error, Place};
 use crate::model::{Extra, ExtraValue, Instant, Metric, Reading, Status};
 
@@ -22,11 +22,11 @@ pub struct Table;
 
 const RULE: &str = "table.row";
 /// Why a figure in a column of another name is no metric.
-const STRANGER: &str = "the name of the column is no metric of ours";
-/// Most columns of such figures; a row of more is no run.
+const STRANGER: &str = "the name of the column is not a metric of ours";
+/// Most columns of such figures. A row of more is no run.
 const STRANGERS: usize = 256;
 
-/// What a column that is no metric holds.
+/// Content of a column that is no metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Label {
     Campaign,
@@ -82,7 +82,7 @@ const LABELS: &[(&str, Label)] = &[
     ("source_ref", Label::Ignored),
 ];
 
-/// What one column holds.
+/// Content of one column.
 #[derive(Debug, Clone, PartialEq)]
 enum Column {
     Label(Label),
@@ -94,7 +94,7 @@ impl Column {
     fn of(name: &str) -> Self {
         match LABELS.iter().find(|(known, _)| *known == name) {
             Some((_, label)) => Self::Label(*label),
-            None => Metric::find(name).map_or(Self::Unknown, |metric| Self::Metric(metric.name)),
+            None => Metric::of_catalogue(name).map_or(Self::Unknown, |metric| Self::Metric(metric.name)),
         }
     }
 }
@@ -124,7 +124,7 @@ impl Format for Table {
             names.iter().any(|name| is_mark(name))
                 && names.iter().any(|name| matches!(Column::of(name), Column::Metric(_)))
         };
-        // Taken as well when parted by other signs, only to say what is wrong.
+        // Taken as well when separated by other signs, only to say what is wrong.
         let parted: Vec<&str> =
             comma.iter().flat_map(|cell| cell.split([';', '\t'])).map(|cell| cell.trim().trim_matches('"')).collect();
         is_table(&comma) || is_table(&parted)
@@ -151,7 +151,7 @@ impl Format for Table {
                 }
             }
             match run(file, line, &row, &header, &columns) {
-                Ok(piece) => parsed.records.push(Record::Piece(Box::new(piece))),
+                Ok(partial) => parsed.records.push(Record::Run(Box::new(partial))),
                 Err(error) => parsed.left_out.push(error),
             }
         }
@@ -160,7 +160,7 @@ impl Format for Table {
                 let name = excerpt(name);
                 parsed
                     .notes
-                    .push(format!("column '{name}' is no metric of ours; its figures are kept beside the metrics"));
+                    .push(format!("column '{name}' is not a metric of ours. Its figures are kept beside the metrics"));
             } else if words {
                 parsed.notes.push(format!("column '{}' is not known and not read", excerpt(name)));
             }
@@ -195,7 +195,7 @@ fn run(
     row: &StringRecord,
     header: &StringRecord,
     columns: &[Column],
-) -> Result<Piece, Error> {
+) -> Result<PartialRun, Error> {
     if row.len() != header.len() {
         return Err(Error::archive("a row is left out").at(Place::Line(line)).detail(format!(
             "expected {} cells, found {}",
@@ -203,7 +203,7 @@ fn run(
             row.len()
         )));
     }
-    let mut piece = Piece { standing: Standing::Alone, ..Piece::default() };
+    let mut partial = PartialRun { join_role: JoinRole::Alone, ..PartialRun::default() };
     let (mut outcome, mut exit_code) = (None, None);
     for ((name, cell), column) in header.iter().zip(row).zip(columns) {
         let unlike = |expected: &str| {
@@ -216,14 +216,14 @@ fn run(
             Column::Metric(metric) => {
                 let Figure { value, decimals } = Figure::parse(cell).ok_or_else(|| unlike("a number"))?;
                 let origin = file.origin(Some(line), Some(name.to_owned()), RULE);
-                piece.readings.push(Reading { metric: metric.clone(), value, decimals, origin });
+                partial.readings.push(Reading { metric: metric.clone(), value, decimals, origin });
                 continue;
             }
             Column::Unknown => {
                 if let Some(value) = Figure::parse(cell).and_then(Figure::finite)
-                    && piece.extras.len() < STRANGERS
+                    && partial.extras.len() < STRANGERS
                 {
-                    piece.extras.push(Extra {
+                    partial.extras.push(Extra {
                         name: name.to_owned(),
                         unit: unit_of(name).1.to_owned(),
                         value: ExtraValue::Number(value),
@@ -245,48 +245,48 @@ fn run(
         let figure = || Figure::parse(cell).and_then(Figure::finite).map(Some).ok_or_else(|| unlike("a number"));
         let moment = || Instant::parse(cell).map(Some).ok_or_else(|| unlike("a moment as 2026-01-31T23:59:59Z"));
         match label {
-            Label::Campaign => piece.campaign = text(),
-            Label::Id => piece.id = text(),
-            Label::Environment => piece.environment = text(),
-            Label::Model => piece.model = text(),
-            Label::Workload => piece.workload = text(),
-            Label::Repeat => piece.repeat = count()?,
-            Label::Block => piece.block = count()?,
-            Label::Position => piece.position = count()?,
-            Label::Started => piece.started = moment()?,
-            Label::Ended => piece.ended = moment()?,
+            Label::Campaign => partial.campaign = text(),
+            Label::Id => partial.id = text(),
+            Label::Environment => partial.environment = text(),
+            Label::Model => partial.model = text(),
+            Label::Workload => partial.workload = text(),
+            Label::Repeat => partial.repeat = count()?,
+            Label::Block => partial.block = count()?,
+            Label::Position => partial.position = count()?,
+            Label::Started => partial.started = moment()?,
+            Label::Ended => partial.ended = moment()?,
             Label::Status => {
                 outcome = Some(word(cell).ok_or_else(|| unlike("done, failed or unrecorded"))?);
             }
             Label::ExitCode => exit_code = Some(cell.parse::<i64>().map_err(|_| unlike("a whole number"))?),
-            Label::ModelId => piece.setup.model_id = text(),
-            Label::Machine => piece.setup.machine = text(),
-            Label::Engine => piece.setup.engine = text(),
-            Label::EngineVersion => piece.setup.engine_version = text(),
-            Label::Quantisation => piece.setup.quantisation = text(),
-            Label::Batch => piece.setup.batch = figure()?,
-            Label::Isl => piece.setup.isl = figure()?,
-            Label::Osl => piece.setup.osl = figure()?,
-            Label::Requests => piece.setup.requests = figure()?,
+            Label::ModelId => partial.setup.model_id = text(),
+            Label::Machine => partial.setup.machine = text(),
+            Label::Engine => partial.setup.engine = text(),
+            Label::EngineVersion => partial.setup.engine_version = text(),
+            Label::Quantisation => partial.setup.quantisation = text(),
+            Label::Batch => partial.setup.batch = figure()?,
+            Label::Isl => partial.setup.isl = figure()?,
+            Label::Osl => partial.setup.osl = figure()?,
+            Label::Requests => partial.setup.requests = figure()?,
             Label::Ignored => {}
         }
     }
-    piece.setup.exit_code = exit_code;
-    // A status in words is the source's own judgement; the code speaks where there is none.
-    piece.status = match (outcome, status(exit_code)) {
+    partial.setup.exit_code = exit_code;
+    // A status in words is the source's own judgement. Without one the code decides.
+    partial.status = match (outcome, status(exit_code)) {
         (Some(Status::Failed(_)), Some(Status::Failed(code))) => Some(Status::Failed(code)),
         (said, code) => said.or(code),
     };
-    for reading in &piece.readings {
+    for reading in &partial.readings {
         let value = Some(reading.value).filter(|value| value.is_finite());
         match reading.metric.as_str() {
-            "gpu_temp_start_c" => piece.setup.start_temp_c = value,
-            "gpu_temp_end_c" => piece.setup.end_temp_c = value,
-            "model_memory_gib" => piece.setup.model_memory_gib = value,
+            "gpu_temp_start_c" => partial.setup.start_temp_c = value,
+            "gpu_temp_end_c" => partial.setup.end_temp_c = value,
+            "model_memory_gib" => partial.setup.model_memory_gib = value,
             _ => {}
         }
     }
-    Ok(piece)
+    Ok(partial)
 }
 
 /// `failed` may carry its reason behind a colon.
@@ -310,8 +310,8 @@ mod tests {
         Table.parse(&mut SourceFile::new("runs.csv", text.len() as u64, &mut input)).unwrap()
     }
 
-    fn pieces(parsed: &Parsed) -> Vec<&Piece> {
-        parsed.records.iter().map(|r| if let Record::Piece(p) = r { &**p } else { panic!("{r:?}") }).collect()
+    fn partials(parsed: &Parsed) -> Vec<&PartialRun> {
+        parsed.records.iter().map(|r| if let Record::Run(p) = r { &**p } else { panic!("{r:?}") }).collect()
     }
 
     #[test]
@@ -319,7 +319,7 @@ mod tests {
         let parsed = read(
             "environment,model,repeat,exit_code,output_throughput_tok_s,ttft_ms_p99\r\nnative,\"a, b\",3,0,70.10,\r\n",
         );
-        let run = pieces(&parsed)[0];
+        let run = partials(&parsed)[0];
         assert_eq!((run.model.as_deref(), run.repeat, &run.status), (Some("a, b"), Some(3), &Some(Status::Done)));
         assert_eq!((run.readings[0].value, run.readings[0].decimals), (70.1, Some(2)));
         assert_eq!(
@@ -333,7 +333,7 @@ mod tests {
     fn a_bad_row_is_named_and_the_others_stay() {
         let parsed = read("environment,model,ttft_ms\na,m,1.5\na,m,fast\n,m,2\na,m\na,m,inf\n");
         let faults: Vec<String> = parsed.left_out.iter().map(ToString::to_string).collect();
-        assert_eq!(pieces(&parsed).len(), 2);
+        assert_eq!(partials(&parsed).len(), 2);
         assert_eq!(
             faults,
             [
@@ -348,8 +348,8 @@ mod tests {
     fn a_stranger_column_of_figures_is_kept_beside_and_one_of_words_is_only_named() {
         let parsed = read("environment,model,ttft_ms,ttft_s,remark\na,m,1,0.001,slow day\nb,m,2,,\n");
         assert_eq!((parsed.left_out.len(), parsed.notes.len()), (0, 2));
-        assert!(parsed.notes[0].starts_with("column 'ttft_s' is no metric of ours"), "{:?}", parsed.notes);
-        let [first, second] = pieces(&parsed)[..] else { panic!() };
+        assert!(parsed.notes[0].starts_with("column 'ttft_s' is not a metric of ours"), "{:?}", parsed.notes);
+        let [first, second] = partials(&parsed)[..] else { panic!() };
         let [extra] = first.extras.as_slice() else { panic!("{:?}", first.extras) };
         assert_eq!(
             (extra.name.as_str(), extra.unit.as_str(), &extra.value),

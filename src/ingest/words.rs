@@ -1,4 +1,4 @@
-//! Applies what people wrote: labels to runs that lack them, titles and promises to campaigns.
+//! Applies user-written labels to runs that lack them, and titles and promises to campaigns.
 //!
 //! In:  homes with labels, drafts.  Out: drafts with every label that is known, [`Campaigns`].
 //! Not here: reading the labels.
@@ -9,7 +9,7 @@ use std::io::Read as _;
 
 use super::assemble::{Draft, Home};
 use super::labels::{FileLabels, glob};
-use super::{Piece, name, path_labels, report, slug, study};
+use super::{PartialRun, custom, name, path_labels, report, slug, study};
 use crate::archive::Discovery;
 use crate::archive::manifest::RUN_FILE;
 use crate::error::{Error, Place};
@@ -25,7 +25,7 @@ pub(super) fn apply(
     drafts: &mut [Draft],
     report: &mut report::Report,
 ) {
-    // Patterns of the command line hold for several folders; one that fits in any of them is used.
+    // Patterns of the command line hold for several folders. One that fits in any of them is used.
     let mut unused: BTreeMap<(Option<usize>, &str), bool> = BTreeMap::new();
     // A number in the name of a file with several runs counts the file and not its runs.
     let mut several: BTreeMap<usize, usize> = BTreeMap::new();
@@ -47,13 +47,13 @@ pub(super) fn apply(
                     if let Some(set) = &rule.set {
                         over(draft, set, report);
                     }
-                    fill(&mut draft.piece, rule);
+                    fill(&mut draft.partial, rule);
                 }
             }
             from_path(found, draft, alone, report);
-            fill(&mut draft.piece, &labels.defaults);
+            fill(&mut draft.partial, &labels.defaults);
             if labels.block_from_repeat {
-                draft.piece.block = draft.piece.block.or(draft.piece.repeat);
+                draft.partial.block = draft.partial.block.or(draft.partial.repeat);
             }
         }
         for (place, (_, rule)) in rules.iter().enumerate() {
@@ -71,9 +71,9 @@ pub(super) fn apply(
     for draft in drafts {
         let alone = several.get(&draft.main).is_none_or(|runs| *runs == 1);
         from_path(found, draft, alone, report);
-        models(homes.get(&draft.home), &mut draft.piece);
-        let piece = &draft.piece;
-        let lacking: Vec<&str> = [("environment", &piece.environment), ("model", &piece.model)]
+        models(homes.get(&draft.home), &mut draft.partial);
+        let partial = &draft.partial;
+        let lacking: Vec<&str> = [("environment", &partial.environment), ("model", &partial.model)]
             .into_iter()
             .filter_map(|(name, value)| value.is_none().then_some(name))
             .collect();
@@ -82,7 +82,7 @@ pub(super) fn apply(
             report.note(
                 draft.main,
                 format!(
-                    "no {} is known, so it stands as '{label}'; a labels.toml beside it can name it",
+                    "no {} is known, so it stands as '{label}'. A labels.toml beside it can name it",
                     lacking.join(" and no ")
                 ),
             );
@@ -91,32 +91,32 @@ pub(super) fn apply(
 }
 
 /// Takes from the path what neither the file nor a rule for it says, and says so. A rule that a person wrote for this very file is no guess
-/// and comes before the path; what is said of all files comes after it. Our own archives say themselves all that they know.
+/// and comes before the path. Labels for all files come after it. Our own archives carry their own labels.
 fn from_path(found: &Discovery, draft: &mut Draft, alone: bool, report: &mut report::Report) {
     let Some(file) = found.files.get(draft.main).filter(|file| !file.path.ends_with(RUN_FILE)) else { return };
     let said = path_labels::of_path(&file.path);
-    let piece = &mut draft.piece;
+    let partial = &mut draft.partial;
     let mut taken = Vec::new();
-    let id = piece.setup.model_id.as_ref().or(piece.setup.model_served.as_ref()).or(piece.model.as_ref());
+    let id = partial.setup.model_id.as_ref().or(partial.setup.model_served.as_ref()).or(partial.model.as_ref());
     let of_model = id.and_then(|id| path_labels::of_model(id));
     let model = said.model.clone().filter(|_| id.is_none());
-    take("environment", &mut piece.environment, said.environment.clone(), &mut taken);
-    take("model", &mut piece.model, model, &mut taken);
-    take("workload", &mut piece.workload, said.workload(), &mut taken);
-    take("engine", &mut piece.setup.engine, said.engine, &mut taken);
-    take("parallelism", &mut piece.setup.parallel, said.parallel, &mut taken);
-    take("concurrency", &mut piece.setup.batch, said.batch, &mut taken);
-    take("request rate", &mut piece.setup.request_rate, said.request_rate, &mut taken);
-    take("input length", &mut piece.setup.isl, said.isl, &mut taken);
-    take("output length", &mut piece.setup.osl, said.osl, &mut taken);
-    take("repeat", &mut piece.repeat, said.repeat.filter(|_| alone), &mut taken);
-    if piece.setup.quantisation.is_none()
+    take("environment", &mut partial.environment, said.environment.clone(), &mut taken);
+    take("model", &mut partial.model, model, &mut taken);
+    take("workload", &mut partial.workload, said.workload(), &mut taken);
+    take("engine", &mut partial.setup.engine, said.engine, &mut taken);
+    take("parallelism", &mut partial.setup.parallel, said.parallel, &mut taken);
+    take("concurrency", &mut partial.setup.batch, said.batch, &mut taken);
+    take("request rate", &mut partial.setup.request_rate, said.request_rate, &mut taken);
+    take("input length", &mut partial.setup.isl, said.isl, &mut taken);
+    take("output length", &mut partial.setup.osl, said.osl, &mut taken);
+    take("repeat", &mut partial.repeat, said.repeat.filter(|_| alone), &mut taken);
+    if partial.setup.quantisation.is_none()
         && let Some(quantisation) = of_model
     {
         report.note(draft.main, format!("quantisation '{quantisation}' is taken from the model's name"));
-        piece.setup.quantisation = Some(quantisation);
+        partial.setup.quantisation = Some(quantisation);
     }
-    take("quantisation", &mut piece.setup.quantisation, said.quantisation, &mut taken);
+    take("quantisation", &mut partial.setup.quantisation, said.quantisation, &mut taken);
     if !taken.is_empty() {
         report.note(draft.main, format!("taken from the path: {}", taken.join(", ")));
     }
@@ -137,22 +137,22 @@ fn below<'a>(path: &'a str, folder: &str) -> &'a str {
 }
 
 /// Takes from a rule what the run lacks.
-fn fill(piece: &mut Piece, rule: &FileLabels) {
+fn fill(partial: &mut PartialRun, rule: &FileLabels) {
     macro_rules! fill {
         ($($field:ident),*; $($set:ident),*) => {
-            $(if piece.$field.is_none() { piece.$field.clone_from(&rule.$field); })*
-            $(if piece.setup.$set.is_none() { piece.setup.$set.clone_from(&rule.$set); })*
+            $(if partial.$field.is_none() { partial.$field.clone_from(&rule.$field); })*
+            $(if partial.setup.$set.is_none() { partial.setup.$set.clone_from(&rule.$set); })*
         };
     }
     fill!(environment, model, workload, repeat, block, position;
           machine, engine, engine_version, model_id, quantisation, batch, isl, osl, requests);
-    piece.started = piece.started.or_else(|| Instant::parse(rule.started_utc.as_deref()?));
-    piece.ended = piece.ended.or_else(|| Instant::parse(rule.ended_utc.as_deref()?));
+    partial.started = partial.started.or_else(|| Instant::parse(rule.started_utc.as_deref()?));
+    partial.ended = partial.ended.or_else(|| Instant::parse(rule.ended_utc.as_deref()?));
 }
 
 /// Puts what a person set in place of what the file says, and notes what stood there.
 fn over(draft: &mut Draft, set: &FileLabels, report: &mut report::Report) {
-    let piece = &mut draft.piece;
+    let partial = &mut draft.partial;
     let mut changed = Vec::new();
     macro_rules! over {
         ($($name:literal $value:expr, $field:expr);* $(;)?) => {
@@ -165,54 +165,54 @@ fn over(draft: &mut Draft, set: &FileLabels, report: &mut report::Report) {
         };
     }
     // Who says which model it is says it of its id too, and of the quantisation that the name holds.
-    let model_id = set.model_id.clone().or_else(|| piece.setup.model_id.as_ref().and(set.model.clone()));
+    let model_id = set.model_id.clone().or_else(|| partial.setup.model_id.as_ref().and(set.model.clone()));
     let quantisation = set.quantisation.clone().or_else(|| path_labels::of_model(set.model.as_deref()?));
     if set.model_id.is_some() || set.model.is_some() {
-        piece.setup.model_served = None;
+        partial.setup.model_served = None;
     }
     over!(
-        "environment" set.environment.clone(), piece.environment;
-        "model" set.model.clone(), piece.model;
-        "workload" set.workload.clone(), piece.workload;
-        "repeat" set.repeat, piece.repeat;
-        "block" set.block, piece.block;
-        "position" set.position, piece.position;
-        "machine" set.machine.clone(), piece.setup.machine;
-        "engine" set.engine.clone(), piece.setup.engine;
-        "engine version" set.engine_version.clone(), piece.setup.engine_version;
-        "model id" model_id, piece.setup.model_id;
-        "quantisation" quantisation, piece.setup.quantisation;
-        "concurrency" set.batch, piece.setup.batch;
-        "input length" set.isl, piece.setup.isl;
-        "output length" set.osl, piece.setup.osl;
-        "number of requests" set.requests, piece.setup.requests;
+        "environment" set.environment.clone(), partial.environment;
+        "model" set.model.clone(), partial.model;
+        "workload" set.workload.clone(), partial.workload;
+        "repeat" set.repeat, partial.repeat;
+        "block" set.block, partial.block;
+        "position" set.position, partial.position;
+        "machine" set.machine.clone(), partial.setup.machine;
+        "engine" set.engine.clone(), partial.setup.engine;
+        "engine version" set.engine_version.clone(), partial.setup.engine_version;
+        "model id" model_id, partial.setup.model_id;
+        "quantisation" quantisation, partial.setup.quantisation;
+        "concurrency" set.batch, partial.setup.batch;
+        "input length" set.isl, partial.setup.isl;
+        "output length" set.osl, partial.setup.osl;
+        "number of requests" set.requests, partial.setup.requests;
     );
-    piece.started = set.started_utc.as_deref().and_then(Instant::parse).or(piece.started);
-    piece.ended = set.ended_utc.as_deref().and_then(Instant::parse).or(piece.ended);
+    partial.started = set.started_utc.as_deref().and_then(Instant::parse).or(partial.started);
+    partial.ended = set.ended_utc.as_deref().and_then(Instant::parse).or(partial.ended);
     if !changed.is_empty() {
         report.note(draft.main, format!("set by a label: {}", changed.join(", ")));
     }
 }
 
 /// Label from the id, or id and the rest from the label.
-fn models(home: Option<&Home>, piece: &mut Piece) {
+fn models(home: Option<&Home>, partial: &mut PartialRun) {
     let mut known = BTreeMap::new();
     if let Some(home) = home {
         known.extend(home.campaign.iter().flat_map(|campaign| &campaign.models));
         known.extend(home.labels.iter().flat_map(|(_, labels)| &labels.models));
     }
-    let id = piece.setup.model_id.as_deref().or(piece.setup.model_served.as_deref());
-    if piece.model.is_none()
+    let id = partial.setup.model_id.as_deref().or(partial.setup.model_served.as_deref());
+    if partial.model.is_none()
         && let Some(id) = id
     {
         let mut labels = known.iter().filter(|(_, model)| model.id.as_deref() == Some(id)).map(|(label, _)| *label);
-        piece.model = match (labels.next(), labels.next()) {
+        partial.model = match (labels.next(), labels.next()) {
             (Some(label), None) => Some(label.clone()),
             _ => id.rsplit('/').next().map(str::to_owned),
         };
     }
-    if let Some(model) = piece.model.as_ref().and_then(|label| known.get(label)) {
-        let setup = &mut piece.setup;
+    if let Some(model) = partial.model.as_ref().and_then(|label| known.get(label)) {
+        let setup = &mut partial.setup;
         setup.model_id = setup.model_id.take().or_else(|| model.id.clone());
         setup.quantisation = setup.quantisation.take().or_else(|| model.quantisation.clone());
         setup.batch = setup.batch.or(model.batch);
@@ -242,6 +242,7 @@ impl Campaigns {
 pub(super) fn campaigns(
     found: &Discovery,
     homes: &BTreeMap<String, Home>,
+    metrics: &custom::Places,
     drafts: &[Draft],
     report: &mut report::Report,
 ) -> Result<Campaigns, Error> {
@@ -250,14 +251,14 @@ pub(super) fn campaigns(
     let mut by_name: BTreeMap<(&str, String, String), String> = BTreeMap::new();
     let mut studies: BTreeMap<&str, Option<study::Study>> = BTreeMap::new();
     for draft in drafts {
-        let key = (draft.home.clone(), draft.piece.campaign.clone());
+        let key = (draft.home.clone(), draft.partial.campaign.clone());
         if all.slugs.contains_key(&key) {
             continue;
         }
         let home = homes.get(&draft.home);
-        let said = draft.piece.campaign.clone().unwrap_or_else(|| folder_name(found, draft, home));
+        let said = draft.partial.campaign.clone().unwrap_or_else(|| folder_name(found, draft, home));
         let wanted = slug(&said);
-        // A row that names the campaign as its folder is named means the same one; names that only look alike as slugs do not.
+        // A row that names the campaign as its folder is named means the same one. Names that only look alike as slugs do not.
         if !studies.contains_key(draft.home.as_str()) {
             studies.insert(&draft.home, study_of(found, &draft.home, report)?);
         }
@@ -265,9 +266,12 @@ pub(super) fn campaigns(
         let slug = by_name.entry((draft.home.as_str(), wanted.clone(), said.trim().to_owned())).or_insert_with(|| {
             let name = unique(&wanted, &mut taken);
             if name != wanted {
-                report.note(draft.main, format!("two campaigns are called '{wanted}'; this one stands as '{name}'"));
+                report.note(draft.main, format!("two campaigns are called '{wanted}'. This one stands as '{name}'"));
             }
             let mut made = campaign(found, &draft.home, home, name.clone(), report);
+            for (name, custom) in metrics.of(&draft.home) {
+                made.metrics.entry(name).or_insert(custom);
+            }
             if let Some(study) = study.filter(|s| s.campaign.as_ref().is_none_or(|own| slug(own) == name)) {
                 take_study(&mut made, study);
             }
@@ -347,7 +351,7 @@ fn campaign(
     campaign.name = name;
     let Some(home) = home else { return campaign };
     campaign.published.extend(home.published.iter().cloned());
-    super::unmade::told(&mut campaign, &home.outcomes);
+    super::missing_runs::told(&mut campaign, &home.outcomes);
     let Some((number, labels)) = &home.labels else { return campaign };
     let labels = labels.clone();
     macro_rules! over {
@@ -363,6 +367,9 @@ fn campaign(
     }
     campaign.margins_pct.extend(labels.margins_pct);
     campaign.truth.extend(labels.truth);
+    for (name, custom) in labels.metrics {
+        campaign.metrics.entry(name).or_insert(custom);
+    }
     campaign.models.extend(labels.models);
     campaign.stated.extend(labels.stated);
     campaign.provenance.extend(labels.provenance);

@@ -1,11 +1,11 @@
 //! Sheets of a workbook (`.xlsx`, Office Open XML) as tables.
 //!
 //! In:  the bytes.  Out: the sheet that has certain columns, as CSV whose lines are the rows of the sheet.
-//! Not here: formulas, dates and styles; what a column means.
+//! Not here: formulas, dates and styles, what a column means.
 //!
-//! A workbook is an archive of XML that one program wrote and no person edits, so little is needed of either format. A crate for
-//! workbooks would unfold strings and whole rectangles of cells without a limit, which a few bytes can make as large as the memory; here each
-//! part is held to the limit of a file that is read whole, and only cells that are there take room.
+//! A workbook is an archive of XML that one program wrote and no person edits, so little is needed of either format. A crate for workbooks
+//! would unfold strings and whole rectangles of cells without a limit. A few bytes can make these as large as the memory. Here each part is
+//! held to the limit of a file that is read whole, and only existing cells take memory.
 
 use std::borrow::Cow;
 use std::io::Read as _;
@@ -21,10 +21,10 @@ const END: &[u8] = b"PK\x05\x06";
 /// Bytes of the end record, and of the longest comment behind it.
 const END_BYTES: usize = 22;
 const COMMENT_BYTES: usize = 1 << 16;
-/// Most parts and columns that are looked at.
+/// Limit for parts and columns that are read.
 const PARTS: usize = 4096;
 const COLUMNS: usize = 512;
-/// Longest word of a cell: one long string may stand in every cell, and no name of a column and no number is as long.
+/// Longest word of a cell. One long string may occur in every cell, and no column name or number is as long.
 const LONGEST: usize = 64;
 
 /// True for the head of a workbook.
@@ -32,7 +32,7 @@ pub(super) fn is(head: &str) -> bool {
     head.starts_with("PK\u{3}\u{4}") && (head.contains("[Content_Types].xml") || head.contains("xl/"))
 }
 
-/// The first sheet in whose first row all the columns stand, as CSV. Nothing when there is none.
+/// The first sheet whose first row has all the columns, as CSV. Nothing when there is none.
 ///
 /// # Errors
 /// When it is no archive, or a part of it does not unfold.
@@ -57,7 +57,7 @@ pub(super) fn sheet_with(bytes: &[u8], columns: [&str; 3]) -> Result<Option<Stri
 fn csv<'t>(rows: impl Iterator<Item = (usize, Vec<Cow<'t, str>>)>) -> String {
     let (mut text, mut line) = (String::new(), 1);
     for (number, row) in rows {
-        // A row that is not there is an empty line; a jump of more than a screen is none of a table.
+        // A row that is not there is an empty line. A jump of more than a screen does not occur in a table.
         const SCREEN: usize = 100;
         if number > line && number - line < SCREEN {
             text.extend(std::iter::repeat_n('\n', number - line));
@@ -98,7 +98,7 @@ impl Part<'_> {
         };
         match read {
             Ok(size) if size as u64 <= WHOLE_LIMIT => Ok(String::from_utf8_lossy(&text).into_owned()),
-            Ok(_) => Err(broken().hint("it is too large to be read whole; save the sheet as CSV")),
+            Ok(_) => Err(broken().hint("it is too large to be read whole. Save the sheet as CSV")),
             Err(cause) => Err(broken().because(cause)),
         }
     }
@@ -133,7 +133,7 @@ fn number(bytes: &[u8], at: usize, size: usize) -> Option<usize> {
     Some(bytes.iter().rev().fold(0, |value, byte| value << 8 | usize::from(*byte)))
 }
 
-/// Elements of a name, one after the other: what stands in the tag, and what is inside.
+/// Elements of a name, one after the other: the text of the tag, and its content.
 fn elements<'t>(xml: &'t str, name: &'static str) -> impl Iterator<Item = (&'t str, &'t str)> {
     let mut rest = xml;
     std::iter::from_fn(move || {
@@ -168,7 +168,7 @@ fn attribute<'t>(tag: &'t str, name: &str) -> Option<&'t str> {
     tag.split_ascii_whitespace().find_map(|part| part.strip_prefix(name)?.strip_prefix("=\"")?.strip_suffix('"'))
 }
 
-/// All text of a string, which may stand in several runs.
+/// All text of a string, which may be in several runs.
 fn text_of(inside: &str) -> Cow<'_, str> {
     let mut all = elements(inside, "t").map(|(_, text)| text);
     let first = all.next().unwrap_or_default();
@@ -181,7 +181,7 @@ fn text_of(inside: &str) -> Cow<'_, str> {
     Cow::Owned(marks.iter().fold(text.into_owned(), |text, (mark, plain)| text.replace(mark, plain)))
 }
 
-/// Rows with their numbers; a cell that is not there is empty.
+/// Rows with their numbers. A cell that is not there is empty.
 fn rows<'t>(sheet: &'t str, words: &'t [Cow<'t, str>]) -> impl Iterator<Item = (usize, Vec<Cow<'t, str>>)> {
     let mut before = 0;
     elements(sheet, "row").map(move |(tag, inside)| {

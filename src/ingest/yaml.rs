@@ -1,10 +1,10 @@
-//! YAML as programs dump it, turned into JSON whose values stand on the lines where they stood.
+//! YAML as programs dump it, turned into JSON whose values keep their lines.
 //!
 //! In:  text.  Out: JSON text for `json`, so that a format that reads JSON reads YAML with the same lines and pointers.
-//! Not here: what a key means; tags, merges, several documents (the first is read).
+//! Not here: what a key means, tags, merges, several documents (the first is read).
 //!
 //! JSON allows a line break between any two of its parts, so each value is moved down to its line by breaks alone. An alias would let a
-//! small file unfold to any size: none is followed, and what it names is missing.
+//! small file unfold to any size. None is followed, and what it names is missing.
 
 use yaml_rust2::Event;
 use yaml_rust2::parser::Parser;
@@ -17,7 +17,7 @@ use crate::error::{Error, Place};
 /// Deepest nesting that is followed, as that of JSON.
 const DEPTH: usize = 96;
 
-/// See the module; and how many aliases were passed over.
+/// See the module. And how many aliases were skipped.
 ///
 /// # Errors
 /// Names the line of the first character that does not fit.
@@ -47,13 +47,13 @@ pub(super) fn to_json(text: &str) -> Result<(String, usize), Error> {
 struct Out {
     text: String,
     line: usize,
-    /// What closes each part that is open, and how many keys and values are in it.
+    /// Closing text of each open part, and its number of keys and values.
     open: Vec<(char, usize)>,
     aliases: usize,
 }
 
 impl Out {
-    /// Goes to the line of a value and puts what stands in front of it. True for a key.
+    /// Goes to the line of a value and puts the text in front of it. True for a key.
     fn place(&mut self, mark: Marker) -> bool {
         while self.line < mark.line() {
             self.text.push('\n');
@@ -106,7 +106,7 @@ impl Out {
     }
 }
 
-/// A word without quotes as JSON has it; nothing when it is text.
+/// A word without quotes as JSON has it. Nothing when it is text.
 fn plain(word: &str) -> Option<&str> {
     Some(match word {
         "" | "~" | "null" | "Null" | "NULL" => "null",

@@ -1,12 +1,12 @@
-//! The instrument's error: the same load against a server that knows when it did what.
+//! The instrument's error: the same load against a server with known times.
 //!
 //! In:  a way to run the load, the machine.  Out: [`Calibration`].
-//! Not here: what the error may be (see `certificate`); nothing is ever subtracted from a result.
+//! Not here: the permitted error (see `certificate`). Nothing is ever subtracted from a result.
 //!
-//! The mock runs as a process of its own on the same machine and writes down, on the clock that the client uses too, when it had each
-//! request and when it let go of each token. The client's records are joined to that by the id of the request. An error is what the
-//! client says less what the server did, so it holds both ways through the network stack, the scheduler of a machine that also runs the
-//! mock, and whatever the client itself is late by. It is stated beside results as their error bar.
+//! The mock runs as a separate process on the same machine. On the client's clock it records when it received each request and when it sent
+//! each token. The client's records are joined to that by the id of the request. The error is the client's time minus the mock's time. It
+//! includes both ways through the network stack and any delay of the client itself. It also includes the scheduler of a machine that runs
+//! the mock too. It is stated beside results as their error bar.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -37,11 +37,10 @@ const GRACE_S: f64 = 10.0;
 /// An error, ms: what the client says less what the server did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// Mean.
     pub mean: Option<f64>,
     /// Median.
     pub p50: Option<f64>,
-    /// 99th percentile; null below 100 values.
+    /// 99th percentile. Null below 100 values.
     pub p99: Option<f64>,
     /// Smallest, with its sign.
     pub min: Option<f64>,
@@ -61,7 +60,7 @@ impl Spread {
 /// See the module.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Requests wanted in flight; null in an open loop.
+    /// Requests wanted in flight. Null in an open loop.
     pub streams: Option<f64>,
     /// Answered requests that were compared.
     pub requests: u64,
@@ -77,15 +76,15 @@ pub struct Calibration {
     pub itl_error_ms: Spread,
     /// From sending to the last generated piece.
     pub e2e_error_ms: Spread,
-    /// Each chunk's time of arrival, less when it was let go: one way through the network stack.
+    /// Each chunk's time of arrival minus its time of sending: one way through the network stack.
     pub chunk_error_ms: Spread,
-    /// Mean of the read lag that the client states, over the mean time from letting go of a first token to reading it: 1 is agreement.
+    /// Mean of the read lag that the client states, over the mean time from sending a first token to reading it. 1 is agreement.
     pub read_lag_ratio: Option<f64>,
-    /// Tokens that the server sent and the client did not count, or counted twice; over complete answers.
+    /// Tokens that the server sent and the client did not count, or counted twice. Over complete answers.
     pub tokens_missed: u64,
-    /// Answers that the server did not complete and the client took for good.
+    /// Answers that the server did not complete and the client counted as complete.
     pub faults_missed: u64,
-    /// Answers that the server completed and the client took for failed; those that the client itself gave up do not count.
+    /// Answers that the server completed and the client took for failed. Those that the client itself gave up do not count.
     pub faults_made_up: u64,
 }
 
@@ -126,7 +125,6 @@ pub struct Like {
     pub ttft_ms: f64,
     /// Between tokens, ms.
     pub itl_ms: f64,
-    /// Tokens a chunk.
     pub tokens_per_chunk: u32,
 }
 
@@ -150,7 +148,7 @@ pub fn run(
     load: impl FnOnce(&str) -> Result<(), Error>,
 ) -> Result<Calibration, Error> {
     let failed = |what: &str| Error::new(Kind::Workload, format!("the calibration failed: {what}"));
-    let program = host.own_program().map_err(|cause| failed("where this program lies is not known").because(cause))?;
+    let program = host.own_program().map_err(|cause| failed("the path of this program is not known").because(cause))?;
     let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
     let argv = [
         program.to_string_lossy().into_owned(),
@@ -180,14 +178,14 @@ pub fn run(
             break line.trim().to_owned();
         }
         if let Some(ended) = mock.wait(Duration::ZERO)? {
-            return Err(failed("the mock ended at once").detail(format!(
-                "exit status {:?}; its words are in '{}'",
+            return Err(failed("the mock ended immediately").detail(format!(
+                "exit status {:?}. Its output is in '{}'",
                 ended.code,
                 path("mock.log")
             )));
         }
         if host.monotonic().saturating_sub(begin) > READY || host.interrupted() {
-            return Err(failed("the mock did not say where it listens"));
+            return Err(failed("the mock did not give its address"));
         }
         host.pause(LOOK);
     };
@@ -199,7 +197,7 @@ pub fn run(
     compare(folder, &folder.join(TRUTH_FILE), streams)
 }
 
-/// What is read of the mock's file.
+/// Fields that are read from the mock's file.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct Truth {
@@ -400,7 +398,7 @@ mod tests {
         let ms = |at: f64| ORIGIN + (at * 1e6) as u64;
         let stamp = |at: f64, lag: f64| Some(Stamp { kernel: Some(ms(at)), user: ms(at + lag) });
         let chunk = |at: f64| Chunk { at: ms(at), kind: ChunkKind::Content, bytes: 9, text: 1, ..Chunk::default() };
-        // Sent at 0, the server has it at 0.01, lets go of tokens at 50.01 and 60.01; they arrive 0.02 and 0.03 later; read 0.5 later.
+        // Sent at 0, the server has it at 0.01, lets go of tokens at 50.01 and 60.01. They arrive 0.02 and 0.03 later. Read 0.5 later.
         sink.chunks(0, 0, &[chunk(50.03), chunk(60.04)]);
         let good = Record {
             request_id: "sparkbench-a".into(),

@@ -1,18 +1,18 @@
-//! Was the client the limit? Named rules over what it measured of itself, and the certificate that goes with every result.
+//! Was the client the limit? Named rules over the client's own measurements, and the certificate for every result.
 //!
 //! In:  [`Evidence`], plain numbers.  Out: [`Client`], the `client` of `sparkbench.load/1`.
 //! Not here: taking the numbers (see `engine`, `store`, `host::net::usage`), the calibration itself (see `calibrate`).
 //!
 //! A server cannot be told from its client by their common result: a client that reads late reports a slow server. So the client is
 //! put on trial by rules that know nothing of the server. Each has a constant with a reason, and says its numbers when it fires. A
-//! verdict of `limited` does not change a figure; it says that the figure may be ours.
+//! verdict of `limited` does not change a figure. It says that the figure may be ours.
 
 use serde::{Deserialize, Serialize};
 
 use super::calibrate::Calibration;
 use super::summary::Metric;
 
-/// Read lag (p99) beyond which what we measure is partly our own, ms: the bar of accuracy that the program sets itself at 1,000 streams.
+/// Read lag (p99) beyond which we partly measure ourselves, ms. It is the program's own bar of accuracy at 1,000 streams.
 pub const READ_LAG_MS: f64 = 1.0;
 /// The same as a share of the median TTFT: a late read of 1 ms means nothing where a first token takes a second.
 pub const READ_LAG_SHARE: f64 = 0.05;
@@ -23,17 +23,17 @@ pub const SCHEDULE_LAG_MS: f64 = 1.0;
 pub const BUSY_SHARE: f64 = 0.85;
 /// Share of the time in which the engine's thread was ready and had no processor.
 pub const RUN_QUEUE_SHARE: f64 = 0.05;
-/// A stretch of the engine without a look at its sockets that counts as a stall, ms: without stamps of the kernel all that arrives
-/// meanwhile gets a time that is late by so much.
+/// Longest time in ms that the engine may leave its sockets unread before it counts as a stall. Without kernel stamps, everything that
+/// arrives in that time is stamped late by as much.
 pub const STALL_MS: f64 = 10.0;
 /// Share of the time spent in stalls that is too much.
 pub const STALL_SHARE: f64 = 0.01;
-/// Share of the descriptors that were used, beyond which connections may have been refused for want of one.
+/// Share of the descriptors that were used, beyond which connections may have been refused for lack of one.
 pub const DESCRIPTOR_SHARE: f64 = 0.95;
 /// Share of the concurrency asked for that must have been in flight in the steady window.
 pub const CONCURRENCY_SHARE: f64 = 0.98;
 
-/// A load must last so long for that share to say anything, seconds: each place is empty for a moment at its start and at its end.
+/// Shortest load for which that share means anything, seconds. Each slot is empty for a moment at its start and at its end.
 pub const CONCURRENCY_S: f64 = 1.0;
 
 /// p50, p99 and largest of a delay of ours, ms. A p99 of fewer than 100 values is null.
@@ -50,7 +50,7 @@ pub struct Lags {
 }
 
 impl Lags {
-    /// Of a figure; nothing where it has no values.
+    /// Of a figure. Nothing where it has no values.
     pub fn of(metric: &Metric) -> Option<Self> {
         (metric.n > 0).then_some(Self { p50: metric.p50, p99: metric.p99, max: metric.max, n: metric.n })
     }
@@ -61,14 +61,14 @@ impl Lags {
     }
 }
 
-/// What the client measured of itself. What is not known is absent, and its rule then says nothing.
+/// The client's measurements of itself. Unknown ones are absent, and their rules then give no result.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {
     /// Whether times are the kernel's.
     pub kernel_clock: bool,
     /// Requests waited for a cap that the user set: their lag is not ours.
     pub capped: bool,
-    /// Sent minus intended; open loop alone.
+    /// Sent minus intended. Open loop alone.
     pub schedule_lag_ms: Option<Lags>,
     /// Read minus arrived.
     pub read_lag_ms: Option<Lags>,
@@ -86,11 +86,10 @@ pub struct Evidence {
     pub run_queue_s: Option<f64>,
     /// Times it was taken off its processor.
     pub involuntary_switches: Option<u64>,
-    /// Stretches of the engine longer than [`STALL_MS`].
+    /// Stalls of the engine longer than [`STALL_MS`].
     pub stalls: u64,
     /// Their sum, seconds.
     pub stalled_s: f64,
-    /// The longest stretch, ms.
     pub longest_stall_ms: Option<f64>,
     /// Times that the engine waited because writing was behind, and how long in all, seconds.
     pub store_waits: u64,
@@ -106,7 +105,7 @@ pub struct Evidence {
     pub bodies_late: u64,
     /// Largest resident set, MiB.
     pub peak_rss_mib: f64,
-    /// Requests wanted in flight and their mean in the steady window; closed loop alone.
+    /// Requests wanted in flight and their mean in the steady window. Closed loop alone.
     pub concurrency: Option<(f64, f64)>,
 }
 
@@ -135,11 +134,11 @@ pub struct Client {
     pub involuntary_switches: Option<u64>,
     /// Largest resident set, MiB.
     pub peak_rss_mib: f64,
-    /// Sent minus intended; null in a closed loop.
+    /// Sent minus intended. Null in a closed loop.
     pub schedule_lag_ms: Option<Lags>,
-    /// Read minus arrived; null without times of the kernel.
+    /// Read minus arrived. Null without times of the kernel.
     pub read_lag_ms: Option<Lags>,
-    /// Stretches in which the engine did not look at its sockets.
+    /// Times in which the engine did not read its sockets.
     pub stalls: Stalls,
     /// Waits of the engine for the thread that writes.
     pub store_waits: u64,
@@ -149,20 +148,20 @@ pub struct Client {
     pub descriptors_limit: Option<u64>,
     /// Requests due and never sent because of us.
     pub dropped: u64,
-    /// The instrument's error on this machine; null where it was not measured.
+    /// The instrument's error on this machine. Null where it was not measured.
     pub calibration: Option<Calibration>,
 }
 
-/// Stretches of the engine longer than [`STALL_MS`].
+/// Stalls of the engine longer than [`STALL_MS`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stalls {
-    /// What counts, ms.
+    /// The deciding value, ms.
     pub over_ms: f64,
     /// How many.
     pub n: u64,
     /// In all, seconds.
     pub sum_s: f64,
-    /// The longest stretch of any length, ms.
+    /// The longest pause of any length, ms.
     pub longest_ms: Option<f64>,
 }
 
@@ -175,16 +174,16 @@ pub const RULES: &[Rule] = &[
     ("read-lag", |e| {
         let most = e.ttft_p50_ms.map_or(READ_LAG_MS, |ttft| READ_LAG_MS.max(READ_LAG_SHARE * ttft));
         let lag = e.read_lag_ms?.tail().filter(|lag| *lag > most)?;
-        Some(format!("answers lay unread for {lag:.2} ms (p99); {most:.2} ms is the most that passes"))
+        Some(format!("answers were unread for {lag:.2} ms (p99), at most {most:.2} ms is accepted"))
     }),
     ("schedule-lag", |e| {
         let lag = e.schedule_lag_ms.filter(|_| !e.capped)?.tail().filter(|lag| *lag > SCHEDULE_LAG_MS)?;
-        Some(format!("requests were sent {lag:.2} ms late (p99); {SCHEDULE_LAG_MS:.2} ms is the most that passes"))
+        Some(format!("requests were sent {lag:.2} ms late (p99), at most {SCHEDULE_LAG_MS:.2} ms is accepted"))
     }),
     ("busy", |e| {
         let busy = e.busy.filter(|busy| *busy > BUSY_SHARE)?;
         Some(format!(
-            "its thread was busy {:.0} % of the time; {:.0} % is the most that passes",
+            "its thread was busy {:.0} % of the time, at most {:.0} % is accepted",
             busy * 100.0,
             BUSY_SHARE * 100.0
         ))
@@ -197,7 +196,7 @@ pub const RULES: &[Rule] = &[
             .map(|waited| waited / e.wall_s)
             .filter(|share| *share > RUN_QUEUE_SHARE)?;
         Some(format!(
-            "its thread was ready and had no processor {:.0} % of the time; {:.0} % is the most that passes",
+            "its thread waited for a processor {:.0} % of the time, at most {:.0} % is accepted",
             share * 100.0,
             RUN_QUEUE_SHARE * 100.0
         ))
@@ -207,15 +206,14 @@ pub const RULES: &[Rule] = &[
         let share = e.stalled_s / e.wall_s;
         (!e.kernel_clock && share > STALL_SHARE).then(|| {
             format!(
-                "it did not look at its sockets {} times for more than {STALL_MS:.0} ms, and the times are its own",
+                "it did not read its sockets for more than {STALL_MS:.0} ms, {} times, and arrival times are its own",
                 e.stalls
             )
         })
     }),
     ("store-behind", |e| {
-        (e.store_waits > 0).then(|| {
-            format!("writing down what was seen held it up {} times, {:.2} s in all", e.store_waits, e.store_waited_s)
-        })
+        (e.store_waits > 0)
+            .then(|| format!("writing records delayed it {} times, {:.2} s in total", e.store_waits, e.store_waited_s))
     }),
     ("bodies-late", |e| {
         (e.bodies_late > 0).then(|| format!("{} requests were due before their prompt was built", e.bodies_late))
@@ -223,7 +221,7 @@ pub const RULES: &[Rule] = &[
     ("descriptors", |e| {
         let (used, limit) = e.descriptors.zip(e.descriptors_limit)?;
         (used as f64 > DESCRIPTOR_SHARE * limit as f64)
-            .then(|| format!("{used} of {limit} descriptors were in use; raise the limit (`ulimit -n`)"))
+            .then(|| format!("{used} of {limit} descriptors were in use. Raise the limit (`ulimit -n`)"))
     }),
     ("concurrency", |e| {
         let (wanted, mean) = e.concurrency.filter(|_| e.wall_s >= CONCURRENCY_S)?;
@@ -265,7 +263,7 @@ pub fn judge(evidence: &Evidence, calibration: Option<Calibration>) -> Client {
 }
 
 /// The certificate of several clients that made one load: one that is limited limits all. `schedule` and `read` are the lags over all
-/// requests; `steady` is what was wanted in flight and what was, where it is a closed loop.
+/// requests. `steady` is what was wanted in flight and what was, where it is a closed loop.
 pub fn together(
     clients: &[(u32, &Client)],
     schedule: Option<Lags>,
@@ -342,7 +340,7 @@ mod tests {
             descriptors: Some(95),
             descriptors_limit: Some(100),
             concurrency: Some((100.0, 98.1)),
-            // A stall with the kernel's times is none.
+            // With the kernel's times a stall does no harm.
             stalls: 40,
             stalled_s: 4.0,
             ..Evidence::default()

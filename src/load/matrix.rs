@@ -4,9 +4,9 @@
 //! Out: [`Cells`]: settings for each cell, and the cells that are left out, with the reason.
 //! Not here: running them (see `session`), searching for a limit (see `sweep`).
 //!
-//! A cell is *input / output* tokens at a concurrency. A run of a cell is one pass: [`PASSES_PER_SLOT`] request for each that may be in
-//! flight, so one request at concurrency 1 and 32 at 32. A preset makes two passes to warm up and measures three, each with prompts of
-//! its own, at temperature 0 unless the settings say another; the passes of a cell are settings of their own, so that each is a load with its own figures.
+//! A cell is *input / output* tokens at a concurrency. A run of a cell is one pass: [`PASSES_PER_SLOT`] request for each slot in flight.
+//! That is one request at concurrency 1 and 32 at 32. A preset makes two passes to warm up and measures three. Each has its own prompts, at
+//! temperature 0 unless the settings say another. The passes of a cell are separate settings, so that each is a load with its own figures.
 
 use super::settings::{Lengths, Prefix, Settings, Shape, Work};
 use crate::error::Error;
@@ -21,7 +21,7 @@ pub const PASSES_PER_SLOT: u64 = 1;
 /// The standard matrix, input / output tokens.
 pub const STANDARD: [(u32, u32); 5] = [(128, 128), (256, 256), (1024, 1024), (1024, 128), (128, 1024)];
 
-/// What the extended matrix has beside the standard one.
+/// Cells of the extended matrix beside the standard one.
 pub const EXTENDED: [(u32, u32); 11] = [
     (4096, 256),
     (4096, 4096),
@@ -56,9 +56,8 @@ pub enum Preset {
     Standard,
     /// [`STANDARD`] and [`EXTENDED`].
     Extended,
-    /// [`TESTS`].
     Tests,
-    /// [`CONCURRENCIES`] with the settings' lengths; to be ended at the first that the server refuses.
+    /// [`CONCURRENCIES`] with the settings' lengths. To be ended at the first that the server refuses.
     Concurrencies,
 }
 
@@ -83,7 +82,7 @@ impl Preset {
     pub fn parse(text: &str) -> Result<Self, Error> {
         Self::ALL.into_iter().find(|preset| preset.word() == text).ok_or_else(|| {
             let words: Vec<&str> = Self::ALL.iter().map(|preset| preset.word()).collect();
-            Error::usage(format!("'{text}' is no matrix")).hint(format!("one of {}", words.join(", ")))
+            Error::usage(format!("'{text}' is not a matrix")).hint(format!("one of {}", words.join(", ")))
         })
     }
 
@@ -93,32 +92,19 @@ impl Preset {
     }
 }
 
-/// A cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
     /// `128/1024`, `T5`, `c16`.
     pub name: String,
     /// Of one pass.
     pub settings: Settings,
-    /// Passes that enter nothing, then passes that are measured.
+    /// Passes that are excluded from all figures, then passes that are measured.
     pub passes: (u32, u32),
-}
-
-impl Cell {
-    /// Settings of pass `k`, warm-up passes first: with prompts, and nonces, of its own.
-    pub fn pass(&self, k: u32) -> Settings {
-        let mut settings = self.settings.clone();
-        // Seeds of neighbouring passes have nothing to do with one another once they are mixed.
-        settings.seed = settings.seed.wrapping_add(u64::from(k) << 32);
-        settings.nonce = settings.nonce.wrapping_add(u64::from(k) << 32);
-        settings
-    }
 }
 
 /// A cell that is left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// Its name.
     pub name: String,
     /// Why, as part of a sentence.
     pub because: String,
@@ -129,18 +115,18 @@ pub struct Skipped {
 pub struct Cells {
     /// In the order in which they are run.
     pub cells: Vec<Cell>,
-    /// What does not fit.
+    /// Parts that do not fit.
     pub skipped: Vec<Skipped>,
 }
 
-/// The cells of a preset. `most` is the longest text of the server, input and output together, tokens, where it is known: without it no
-/// cell is left out, and those that are too long will be refused by the server.
+/// The cells of a preset. `most` is the longest text of the server, input and output together, in tokens, where it is known. Without it no
+/// cell is left out, and the server will refuse those that are too long.
 ///
 /// # Errors
-/// A shape that is no closed loop, or work that has no lengths of its own.
+/// When the shape is not a closed loop, or when the work has no lengths of its own.
 pub fn cells(preset: Preset, settings: &Settings, most: Option<u32>) -> Result<Cells, Error> {
     let Shape::Closed { concurrency } = settings.shape else {
-        return Err(Error::usage("a matrix is a closed loop: its cells are at a concurrency").hint("leave --rate out"));
+        return Err(Error::usage("a matrix is a closed loop: its cells have a concurrency").hint("leave --rate out"));
     };
     let Work::Synthetic { isl, osl, prefix } = settings.work else {
         return Err(Error::usage("a matrix makes its own prompts").hint("leave the file of prompts out"));
@@ -150,7 +136,7 @@ pub fn cells(preset: Preset, settings: &Settings, most: Option<u32>) -> Result<C
         let (input, output) = (isl.bounds().1, osl.bounds().1);
         let needed = u64::from(input) + u64::from(output);
         if let Some(most) = most.filter(|most| needed > u64::from(*most)) {
-            let because = format!("{input} + {output} tokens are more than the {most} that the server takes");
+            let because = format!("{input} + {output} tokens are more than the {most} that the server accepts");
             return found.skipped.push(Skipped { name, because });
         }
         if prefix.tokens > input {
@@ -208,7 +194,7 @@ mod tests {
         let kept: Vec<&str> = found.cells.iter().skip(5).map(|cell| cell.name.as_str()).collect();
         assert_eq!(kept, ["4096/256", "4096/4096", "256/4096"]);
         assert_eq!(found.skipped[0].name, "8192/1024");
-        assert_eq!(found.skipped[0].because, "8192 + 1024 tokens are more than the 8192 that the server takes");
+        assert_eq!(found.skipped[0].because, "8192 + 1024 tokens are more than the 8192 that the server accepts");
     }
 
     #[test]
@@ -228,10 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_have_prompts_of_their_own() {
-        let found = cells(Preset::Standard, &Settings::default(), None).unwrap();
-        let seeds: Vec<u64> = (0..5).map(|k| found.cells[0].pass(k).seed).collect();
-        assert!((1..5).all(|k| !seeds[..k].contains(&seeds[k])));
+    fn a_preset_is_found_by_its_word_and_an_unknown_word_names_them_all() {
         assert_eq!(Preset::parse("t1-t6").unwrap(), Preset::Tests);
         assert!(Preset::parse("huge").unwrap_err().to_string().contains("standard, extended, t1-t6, concurrency"));
     }

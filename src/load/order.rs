@@ -1,9 +1,9 @@
-//! The words between the parts: an [`Order`] to send, the [`Chunk`]s and the [`Record`] that come of it.
+//! The types between the parts: an [`Order`] to send, and its [`Chunk`]s and [`Record`].
 //!
 //! In:  nothing.  Out: plain values and two traits.
 //! Not here: any logic.
 //!
-//! Every moment is [`Ns`] on the monotonic clock of the machine; the files written from it count from the start of the load.
+//! Every moment is [`Ns`] on the monotonic clock of the machine. The files written from it count from the start of the load.
 
 use crate::host::net::{Ns, Stamp};
 
@@ -16,7 +16,6 @@ pub enum Phase {
     Prime,
     /// Before the measured window, with prompts of its own. Enters nothing.
     Warmup,
-    /// Measured.
     #[default]
     Measured,
 }
@@ -28,9 +27,9 @@ pub struct Asked {
     pub isl: Option<u32>,
     /// Input tokens of what is really sent, counted by a local tokenizer, without the server's template.
     pub isl_sent: Option<u32>,
-    /// Output tokens that the plan wants; `max_tokens` of the request.
+    /// Output tokens that the plan wants. `max_tokens` of the request.
     pub osl: Option<u32>,
-    /// Whether the request asks for exactly `osl` tokens (see `settings::Exact`); an answer that is shorter is then [`Status::Short`].
+    /// Whether the request asks for exactly `osl` tokens (see `settings::Exact`). An answer that is shorter is then [`Status::Short`].
     pub exact: bool,
 }
 
@@ -48,11 +47,11 @@ pub struct Turn {
 /// A request that is ready to be sent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Order {
-    /// Place in the plan, from 0; unique within a load.
+    /// Place in the plan, from 0. Unique within a load.
     pub index: u64,
     /// Its part of the load.
     pub phase: Phase,
-    /// When the schedule wants it sent; absent in a closed loop, where it is due when a place comes free.
+    /// When the schedule wants it sent. Absent in a closed loop, where it is due when a place comes free.
     pub intended: Option<Ns>,
     /// The JSON body.
     pub body: Vec<u8>,
@@ -60,13 +59,13 @@ pub struct Order {
     pub request_id: String,
     /// Lengths asked for.
     pub asked: Asked,
-    /// Whether the answer's text is wanted back (conversations, audit).
+    /// Whether the answer's text is needed (conversations, audit).
     pub keep_text: bool,
     /// Its place in a conversation.
     pub turn: Option<Turn>,
 }
 
-/// What a [`Source`] wants next.
+/// Next step of a [`Source`].
 #[derive(Debug)]
 pub enum Next {
     /// This, now.
@@ -89,20 +88,20 @@ pub trait Source {
 
 /// Says when a part of a load begins, where several clients make one load. Asked on the engine's thread.
 pub trait Gate: Send {
-    /// Everything before `phase` is over here. Gives the moment at which all clients begin it; nothing while that is not known, and the
+    /// Everything before `phase` is over here. Gives the moment at which all clients begin it. Nothing while that is not known, and the
     /// poller is woken when it is.
     fn pass(&mut self, phase: Phase) -> Option<Ns>;
 }
 
 /// Takes what was seen. Called on the engine's thread: no call may take long or wait.
 pub trait Sink {
-    /// Chunks of a request in order; `first` is the number of the first of them. A long answer comes in several parts.
+    /// Chunks of a request in order. `first` is the number of the first of them. A long answer comes in several parts.
     fn chunks(&mut self, index: u64, first: u32, chunks: &[Chunk]);
-    /// A request ended; its chunks have been given before.
+    /// A request ended. Its chunks have been given before.
     fn ended(&mut self, record: Record);
 }
 
-/// What an event of the stream carried.
+/// Content of an event of the stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum ChunkKind {
@@ -148,7 +147,7 @@ impl ChunkKind {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Hidden {
-    /// None: they are fillers, or there are none.
+    /// None: they are fillers, or absent.
     #[default]
     None = 0,
     /// Those before the end ([`ChunkKind::Silent`]).
@@ -164,19 +163,19 @@ pub enum Hidden {
 pub struct Chunk {
     /// When its last byte arrived: the kernel's time, else ours.
     pub at: Ns,
-    /// How much later we had read it; 0 without a stamp of the kernel. Saturates at four seconds.
+    /// How much later we had read it. 0 without a stamp of the kernel. Saturates at four seconds.
     pub lag_ns: u32,
     /// Bytes of the event in the stream, with its line ends.
     pub bytes: u32,
     /// Bytes of generated text in it.
     pub text: u32,
-    /// Tokens in it, where the server counts along (`continuous_usage_stats`, `token_ids`); 0 is not known.
+    /// Tokens in it, where the server counts along (`continuous_usage_stats`, `token_ids`). 0 is not known.
     pub tokens: u16,
-    /// What it carried.
+    /// Its content.
     pub kind: ChunkKind,
 }
 
-/// What the server says it counted.
+/// Counts that the server reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
     /// `prompt_tokens`.
@@ -207,7 +206,7 @@ pub enum Status {
     Http,
     /// The connection ended before the answer did.
     Broken,
-    /// What came is no HTTP, no event stream, no JSON, or longer than any event may be.
+    /// The answer was not HTTP, not an event stream, not JSON, or longer than an event may be.
     Malformed,
     /// The server put an error object into the stream.
     InStream,
@@ -244,7 +243,7 @@ impl Status {
     }
 }
 
-/// What happened to a request.
+/// Outcome of a request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Record {
     /// [`Order::index`].
@@ -257,9 +256,9 @@ pub struct Record {
     pub request_id: String,
     /// [`Order::asked`].
     pub asked: Asked,
-    /// When the schedule wanted it sent; in a closed loop absent.
+    /// When the schedule wanted it sent. In a closed loop absent.
     pub intended: Option<Ns>,
-    /// Just before the first byte was sent, or, without a connection at hand, before connecting.
+    /// Just before the first byte was sent, or, without an idle connection, before connecting.
     pub sent: Option<Ns>,
     /// When the connection was there, where one had to be made for it.
     pub connected: Option<Ns>,
@@ -299,7 +298,7 @@ pub struct Record {
     pub text_bytes: u64,
     /// Whether `[DONE]` came.
     pub done: bool,
-    /// What the server counted.
+    /// Counts of the server.
     pub usage: Usage,
     /// `finish_reason` as given.
     pub finish: Option<String>,
@@ -311,11 +310,11 @@ pub struct Record {
     pub retry_after: Option<String>,
     /// Its connection had answered requests before.
     pub reused: bool,
-    /// Times it was sent anew: on a reused connection that the server had closed without a byte of answer, or by `--retries`.
+    /// Times it was sent again: on a reused connection that the server had closed without a byte of answer, or by `--retries`.
     pub resent: u32,
     /// How it ended.
     pub status: Status,
-    /// What the server or the system said of a failure: one line, bounded, secrets removed.
+    /// Message of the server or the system about a failure: one line, bounded, secrets removed.
     pub error: Option<String>,
 }
 

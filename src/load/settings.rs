@@ -1,10 +1,12 @@
-//! What a load is to be, as plain values: typed on a command line or written in a suite, the same.
+//! The settings of a load as plain values, the same from a command line and from a suite.
 //!
 //! In:  nothing.  Out: [`Settings`] and its parts, with their defaults.
 //! Not here: reading them (see `cli::load` and `load::suite`), checking them against a server (see `session`).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+use super::until::Until;
 
 /// Which route of the server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -48,7 +50,7 @@ pub enum Arrival {
 /// When requests are sent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
-    /// Closed loop: so many at any time; the next is sent when one ends.
+    /// Closed loop: a fixed number in flight. The next is sent when one ends.
     Closed {
         /// Requests at any time.
         concurrency: u32,
@@ -59,7 +61,7 @@ pub enum Shape {
         rate: f64,
         /// Gaps.
         arrival: Arrival,
-        /// At most so many at any time; what has to wait keeps its intended time.
+        /// Limit in flight at any time. Delayed requests keep their scheduled time.
         max_concurrency: Option<u32>,
     },
     /// Open loop at the times of a recorded trace.
@@ -99,7 +101,7 @@ pub enum Lengths {
     Zipf(f64, u32),
 }
 
-/// What the server's prefix cache may know of a prompt.
+/// Cache contract: the part of a prompt that the server's prefix cache may hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Cache {
     /// Nothing: every prompt begins with a nonce of the run and of the request.
@@ -107,14 +109,14 @@ pub enum Cache {
     Cold,
     /// Everything: every prompt of the measured part is sent once before.
     Primed,
-    /// Whatever it knows; nothing is promised.
+    /// Whatever it knows. Nothing is promised.
     Natural,
 }
 
 /// How an exact output length is asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Exact {
-    /// What the server honours, found by a probe: `ignore_eos` with `min_tokens`, `min_new_tokens`.
+    /// Options that the server honours, found by a probe: `ignore_eos` with `min_tokens`, `min_new_tokens`.
     #[default]
     Auto,
     /// `ignore_eos` and `min_tokens`.
@@ -130,13 +132,13 @@ pub enum Exact {
 /// Prefixes that prompts share.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Prefix {
-    /// Tokens at the head of each prompt that are shared; part of the ISL.
+    /// Tokens at the head of each prompt that are shared. Part of the ISL.
     pub tokens: u32,
-    /// Different prefixes, dealt in turn; at least 1.
+    /// Different prefixes, dealt in turn. At least 1.
     pub groups: u32,
 }
 
-/// What is sent.
+/// The requests.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Work {
     /// Made text of given lengths.
@@ -148,8 +150,8 @@ pub enum Work {
         /// Shared heads.
         prefix: Prefix,
     },
-    /// Prompts of a file: a JSON line each (`prompt` or `messages`, `output_tokens` or `max_tokens` optional), a text line each, or a
-    /// list of conversations (ShareGPT), of which each gives its first question.
+    /// Prompts of a file. A line is a JSON object or a text. An object has `prompt` or `messages`, and optionally `output_tokens` or
+    /// `max_tokens`. The file may also be a list of conversations (ShareGPT), each of which gives its first question.
     Prompts {
         /// The file.
         path: PathBuf,
@@ -160,7 +162,7 @@ pub enum Work {
     Conversations(Box<Conversations>),
 }
 
-/// Which conversation a client goes on with.
+/// Which conversation a client continues.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Sampling {
     /// In turn.
@@ -190,15 +192,15 @@ pub struct Conversations {
     pub input: ConversationInput,
     /// `num-clients`: clients, each of which waits for its answer before its next turn.
     pub clients: u32,
-    /// `max-active-conversations`: over all clients; absent is three for each client.
+    /// `max-active-conversations`: over all clients. Absent is three for each client.
     pub max_active: Option<u32>,
-    /// Conversations in all, where they are made; of a file at most so many.
+    /// Number of conversations in total. For a file it is a limit.
     pub count: Option<u32>,
-    /// `request-rate` of each client, per second, with exponential gaps; absent sends the next turn at once.
+    /// `request-rate` of each client, per second, with exponential gaps. Absent sends the next turn at once.
     pub request_rate: Option<f64>,
     /// `max-num-requests`: over all clients.
     pub max_requests: Option<u64>,
-    /// `max-turns`: longer conversations are cut; user's and assistant's turns both count.
+    /// `max-turns`: longer conversations are cut. User's and assistant's turns both count.
     pub max_turns: Option<u32>,
     /// `warmup-step`: the first turn of every conversation is a warm-up of its own.
     pub warmup_step: bool,
@@ -226,7 +228,7 @@ pub struct Conversations {
     pub own_prefix: Lengths,
 }
 
-/// What a request must keep to count as good; goodput is never printed without them.
+/// Limits that a request must meet to count as good. Goodput is never printed without them.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Slos {
     /// TTFT at most, ms.
@@ -253,12 +255,12 @@ impl Default for Share {
 }
 
 impl Share {
-    /// What this client takes of a number, so that all together take it exactly.
+    /// This client's share of a number, so that all shares add up exactly.
     pub const fn of(self, whole: u32) -> u32 {
         whole / self.world + (self.rank < whole % self.world) as u32
     }
 
-    /// Which of the first so many entries of a plan are this client's: how many.
+    /// How many of the first entries of a plan belong to this client.
     pub const fn first(self, entries: u64) -> u64 {
         let (rank, world) = (self.rank as u64, self.world as u64);
         entries / world + (rank < entries % world) as u64
@@ -270,7 +272,7 @@ impl Share {
 pub struct Settings {
     /// Route.
     pub endpoint: Endpoint,
-    /// Model to ask for; absent is the one that the server lists.
+    /// Model to ask for. Absent is the one that the server lists.
     pub model: Option<String>,
     /// When.
     pub shape: Shape,
@@ -278,11 +280,13 @@ pub struct Settings {
     pub ramp: Option<Ramp>,
     /// What.
     pub work: Work,
-    /// Measured requests; absent with a time bound, or by the file.
+    /// Measured requests. Absent with a time bound, or by the file.
     pub requests: Option<u64>,
-    /// Measured time, seconds; what would come due after it is not sent.
+    /// Measured time, seconds. What would come due after it is not sent.
     pub duration_s: Option<f64>,
-    /// What is in flight at the end of a time bound may take so much longer, seconds, and is then cancelled.
+    /// End when a figure is known so well. The bounds above still hold.
+    pub until: Option<Until>,
+    /// Seconds that requests in flight may take beyond a time bound. Then they are cancelled.
     pub drain_s: f64,
     /// Warm-up requests, with prompts of their own.
     pub warmup: u64,
@@ -290,11 +294,11 @@ pub struct Settings {
     pub cooldown_cut_s: f64,
     /// Seed of everything drawn.
     pub seed: u64,
-    /// Sets the nonces of a cold cache apart from those of earlier loads against the same server; same plan, other nonces.
+    /// Sets the nonces of a cold cache apart from those of earlier loads against the same server. Same plan, other nonces.
     pub nonce: u64,
-    /// A request may take so long, seconds.
+    /// Time limit of a request, seconds.
     pub timeout_s: f64,
-    /// Times a request is sent anew after 429, 503 or a failed connection. Shown in every count.
+    /// Times a request is sent again after 429, 503 or a failed connection. Shown in every count.
     pub retries: u32,
     /// Cache contract.
     pub cache: Cache,
@@ -302,9 +306,9 @@ pub struct Settings {
     pub exact: Exact,
     /// Sampling temperature.
     pub temperature: f64,
-    /// Further members of the body, as JSON; they win over ours.
+    /// Further members of the body, as JSON. They win over ours.
     pub extra_body: BTreeMap<String, serde_json::Value>,
-    /// Further headers; values are never printed or archived.
+    /// Further headers. Values are never printed or archived.
     pub headers: BTreeMap<String, String>,
     /// Name of the variable that holds the key, where the server wants one.
     pub api_key_env: Option<String>,
@@ -343,6 +347,7 @@ impl Default for Settings {
             ramp: None,
             work: Work::Synthetic { isl: Lengths::Fixed(128), osl: Lengths::Fixed(128), prefix: Prefix::default() },
             requests: None,
+            until: None,
             duration_s: None,
             drain_s: 30.0,
             warmup: 0,

@@ -1,10 +1,10 @@
-//! The table `load` of a suite: every setting of a load under its own name, and lists that make several loads of one table.
+//! The table `load` of a suite: every setting of a load under its own name, and lists that make several loads.
 //!
-//! In:  a [`Reader`].  Out: [`Planned`] loads in their order; what does not fit goes to the faults with its line.
+//! In:  a [`Reader`].  Out: [`Planned`] loads in order, and faults with their lines.
 //! Not here: arguments of a command line (see `cli::load`), whether a server can do it (see `session`).
 //!
-//! `concurrency` and `rate` take one value or several; several are a sweep, each point a load of its own with a name of its own. `matrix`
-//! makes the cells of a preset, `saturation` a search (see [`Role`]).
+//! `concurrency` and `rate` take one value or several. Several make a sweep, and each point is a load with its own name. `matrix` makes the
+//! cells of a preset, `saturation` a search (see [`Role`]).
 
 mod role;
 mod write;
@@ -18,6 +18,7 @@ use super::settings::{
     Arrival, Cache, ConversationInput, Conversations, Endpoint, Exact, Lengths, Prefix, Ramp, Sampling, Settings,
     Shape, Share, Slos, Work,
 };
+use super::until::{self, Until};
 use crate::error::Error;
 use crate::plan::Reader;
 use crate::plan::settings::Value;
@@ -25,13 +26,13 @@ use crate::plan::settings::Value;
 pub use role::{Role, own_keys};
 pub use write::write;
 
-/// Requests of a load when neither a count nor a time is given: at least so many ...
+/// Least number of requests of a load when neither a count nor a time is given.
 const REQUESTS_MIN: u64 = 20;
-/// ... and so many for each place of a closed loop, so that every place is filled anew a few times.
+/// The same for each slot of a closed loop, so that every slot is refilled a few times.
 const REQUESTS_PER_PLACE: u64 = 4;
 /// Between two points of a range of concurrencies.
 const RANGE_FACTOR: u32 = 2;
-/// More points than this are a slip of the pen.
+/// More points than this are taken for a typing error.
 const POINTS_MAX: usize = 64;
 /// Longest time that a load can be given, seconds: a week.
 const SECONDS_MAX: f64 = 7.0 * 86_400.0;
@@ -41,19 +42,18 @@ const CONCURRENCY_MAX: i64 = 1_000_000;
 /// One load of a suite.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Planned {
-    /// Name among the loads of one table, e.g. `c8`; empty for the only one.
+    /// Name among the loads of one table, e.g. `c8`. Empty for the only one.
     pub name: String,
-    /// Whether the table gives a seed of its own; otherwise it is for the caller to give one.
+    /// Whether the table gives a seed of its own. Otherwise it is for the caller to give one.
     pub seeded: bool,
-    /// What it is for.
+    /// Its purpose.
     pub role: Role,
-    /// Whole passes before the measured one, which enter nothing.
+    /// Whole passes before the measured one, which are excluded from all figures.
     pub warmups: u32,
-    /// What it is.
     pub settings: Settings,
 }
 
-/// Takes the keys of one table; the caller calls [`Reader::finish`]. Paths are relative to `folder`, where the suite lies. Empty after a
+/// Takes the keys of one table. The caller calls [`Reader::finish`]. Paths are relative to `folder`, where the suite lies. Empty after a
 /// fault.
 pub fn read(keys: &mut Reader<'_>, folder: &Path) -> Vec<Planned> {
     let defaults = Settings::default();
@@ -72,6 +72,7 @@ pub fn read(keys: &mut Reader<'_>, folder: &Path) -> Vec<Planned> {
         ramp,
         requests: whole(keys, "requests", 1),
         duration_s: keys.number_within("duration_s", 0.1, SECONDS_MAX),
+        until: until(keys),
         drain_s: keys.number_within("drain_s", 0.0, SECONDS_MAX).unwrap_or(defaults.drain_s),
         warmup: whole(keys, "warmup", 0).unwrap_or(defaults.warmup),
         cooldown_cut_s: keys.number_within("cooldown_cut_s", 0.0, SECONDS_MAX).unwrap_or(defaults.cooldown_cut_s),
@@ -119,7 +120,7 @@ pub fn read(keys: &mut Reader<'_>, folder: &Path) -> Vec<Planned> {
     set.planned(keys, shapes, &settings, seed.is_some())
 }
 
-/// A load without a bound of its own gets a count; files, traces and conversations end by themselves.
+/// A load without a bound of its own gets a count. Files, traces and conversations end by themselves.
 pub fn bounded(settings: &mut Settings) {
     let endless = matches!(settings.work, Work::Synthetic { .. }) && !matches!(settings.shape, Shape::Trace { .. });
     if endless && settings.requests.is_none() && settings.duration_s.is_none() {
@@ -131,13 +132,13 @@ pub fn bounded(settings: &mut Settings) {
     }
 }
 
-/// `4`, `1,2,4`, `1..128`: points of a sweep over the concurrency; a range goes by powers of two.
+/// `4`, `1,2,4`, `1..128`: points of a sweep over the concurrency. A range goes by powers of two.
 ///
 /// # Errors
-/// Of usage, with the forms that are understood.
+/// A usage error with the forms that are understood.
 pub fn concurrencies(text: &str) -> Result<Vec<u32>, Error> {
     let wrong = || {
-        Error::usage(format!("'{text}' is no concurrency"))
+        Error::usage(format!("'{text}' is not a concurrency"))
             .hint("a number from 1, a list (1,4,16), or a range by powers of two (1..128)")
     };
     let number = |part: &str| part.trim().parse::<u32>().ok().filter(|n| *n > 0).ok_or_else(wrong);
@@ -160,10 +161,10 @@ pub fn concurrencies(text: &str) -> Result<Vec<u32>, Error> {
 /// `2.5`, `1,2,4`: points of a sweep over the rate, requests per second.
 ///
 /// # Errors
-/// Of usage, with the forms that are understood.
+/// A usage error with the forms that are understood.
 pub fn rates(text: &str) -> Result<Vec<f64>, Error> {
     let wrong =
-        || Error::usage(format!("'{text}' is no rate")).hint("requests per second above 0, or a list: 1,2.5,10");
+        || Error::usage(format!("'{text}' is not a rate")).hint("requests per second above 0, or a list: 1,2.5,10");
     let number =
         |part: &str| part.trim().parse::<f64>().ok().filter(|rate| *rate > 0.0 && rate.is_finite()).ok_or_else(wrong);
     let points: Vec<f64> = text.split(',').map(number).collect::<Result<_, _>>()?;
@@ -181,7 +182,7 @@ fn shapes(keys: &mut Reader<'_>, folder: &Path) -> Option<Vec<(String, Shape)>> 
         _ => Arrival::Poisson,
     };
     if burstiness.is_some() && !matches!(arrival, Arrival::Gamma(_)) {
-        keys.fault("burstiness", "is the shape of gamma gaps", "add arrival = \"gamma\", or leave it out");
+        keys.fault("burstiness", "only works with gamma gaps", "add arrival = \"gamma\", or leave it out");
     }
     let speed = keys.number_within("trace_speed", 0.001, 1e6).unwrap_or(1.0);
     match (concurrency, rate, trace) {
@@ -189,7 +190,11 @@ fn shapes(keys: &mut Reader<'_>, folder: &Path) -> Option<Vec<(String, Shape)>> 
         (Some(text), None, None) => {
             let points = said(keys, "concurrency", concurrencies(&text))?;
             if max_concurrency.is_some() {
-                keys.fault("max_concurrency", "is for rates and traces", "a closed loop has its concurrency alone");
+                keys.fault(
+                    "max_concurrency",
+                    "only works with rates and traces",
+                    "leave it out: a closed loop has only its concurrency",
+                );
             }
             Some(points.into_iter().map(|n| (format!("c{n}"), Shape::Closed { concurrency: n })).collect())
         }
@@ -201,7 +206,7 @@ fn shapes(keys: &mut Reader<'_>, folder: &Path) -> Option<Vec<(String, Shape)>> 
         (None, None, Some(path)) => Some(vec![(String::new(), Shape::Trace { path, speed, max_concurrency })]),
         _ => {
             let key = if keys.has("rate") { "rate" } else { "trace" };
-            keys.fault(key, "stands beside another way to send", "one of: concurrency, rate, trace");
+            keys.fault(key, "cannot be combined with another way to send", "keep one of concurrency, rate and trace");
             None
         }
     }
@@ -212,8 +217,8 @@ fn clients(keys: &mut Reader<'_>, shapes: &[(String, Shape)], clients: u32) -> S
     let shape = Shape::Closed { concurrency: clients };
     for key in ["concurrency", "rate", "trace"] {
         if keys.has(key) && !matches!(shapes, [(_, given)] if *given == shape) {
-            let why = "does not go with conversations, whose clients say what is sent when";
-            keys.fault(key, why, "num_clients of the conversations says how many send at a time; leave this out");
+            let why = "cannot be combined with conversations, whose clients decide what is sent when";
+            keys.fault(key, why, "leave this out: num_clients of the conversations is the number of clients");
         }
     }
     shape
@@ -223,7 +228,7 @@ fn ramp(keys: &mut Reader<'_>) -> Option<Ramp> {
     let over_s = keys.number_within("ramp_s", 0.001, SECONDS_MAX);
     let (from, exponential) = (keys.number_within("ramp_from", 0.001, 1e9), keys.switch("ramp_exponential"));
     if over_s.is_none() && (from.is_some() || exponential.is_some()) {
-        keys.fault("ramp_from", "says how a ramp begins that has no length", "add ramp_s, its length in seconds");
+        keys.fault("ramp_from", "needs a ramp with a length", "add ramp_s, its length in seconds");
     }
     Some(Ramp { from: from.unwrap_or(1.0), over_s: over_s?, exponential: exponential.unwrap_or(false) })
 }
@@ -240,7 +245,7 @@ fn work(keys: &mut Reader<'_>, folder: &Path) -> Option<Work> {
     let conversations = keys.table("conversations");
     match (prompts, conversations) {
         (Some(_), Some(_)) => {
-            keys.fault("prompts", "stands beside conversations", "a load has one of them");
+            keys.fault("prompts", "cannot be combined with conversations", "keep one of them");
             None
         }
         (Some(path), None) => Some(Work::Prompts { path, osl: Some(osl?).filter(|_| typed) }),
@@ -266,7 +271,11 @@ fn conversations(keys: &mut Reader<'_>, folder: &Path, isl: Lengths, osl: Length
         (None, None, false) => ConversationInput::Texts(texts),
         (None, None, true) => ConversationInput::Synthetic,
         _ => {
-            keys.fault("input", "stands beside another source of conversations", "one of: input, generate, texts");
+            keys.fault(
+                "input",
+                "cannot be combined with another source of conversations",
+                "keep one of input, generate and texts",
+            );
             return None;
         }
     };
@@ -306,12 +315,30 @@ fn slos(keys: &mut Reader<'_>) -> Slos {
     slos
 }
 
+/// The figure that ends the load, and the requests before the first look at it.
+fn until(keys: &mut Reader<'_>) -> Option<Until> {
+    let least = whole(keys, "until_least", 1);
+    let Some(text) = keys.text("until") else {
+        if least.is_some() {
+            keys.fault("until_least", "only works with 'until'", "add until = \"ttft_p99=2%\", or leave it out");
+        }
+        return None;
+    };
+    match Until::parse(&text, least.unwrap_or(until::LEAST)) {
+        Ok(until) => Some(until),
+        Err(why) => {
+            keys.fault("until", why, "write it as until = \"ttft_p99=2%\"");
+            None
+        }
+    }
+}
+
 /// One client of several that load apart.
 fn share(keys: &mut Reader<'_>) -> Share {
     let most = i64::from(u32::MAX);
     let (rank, world) = (small(keys, "rank", 0, most).unwrap_or(0), small(keys, "world", 1, most).unwrap_or(1));
     if rank >= world {
-        keys.fault("rank", format!("is {rank} of {world}"), "ranks count from 0; world says how many there are");
+        keys.fault("rank", format!("is {rank} of {world}"), "count ranks from 0. world is the number of ranks");
     }
     Share { rank, world }
 }
@@ -326,8 +353,8 @@ fn headers(keys: &mut Reader<'_>) -> BTreeMap<String, String> {
             // The value may be a secret and is not repeated.
             keys.fault(
                 "headers",
-                format!("holds \"{name}\", which is no header"),
-                "a name without blanks, and a value on one line",
+                format!("holds \"{name}\", which is not a header"),
+                "give a name without blanks, and a value on one line",
             );
         }
     }
@@ -350,7 +377,7 @@ fn json(value: &Value) -> Json {
     }
 }
 
-/// A distribution; the default where the key is not there, nothing after a fault.
+/// A distribution. The default where the key is not there, nothing after a fault.
 fn lengths(keys: &mut Reader<'_>, key: &'static str, default: Lengths) -> Option<Lengths> {
     match keys.words(key) {
         Some(text) => said(keys, key, Lengths::parse(&text)),
@@ -379,13 +406,13 @@ fn found(keys: &mut Reader<'_>, key: &'static str, folder: &Path, name: &str) ->
     }
     keys.fault(
         key,
-        format!("names \"{name}\", which is no file"),
+        format!("names \"{name}\", which is not a file"),
         "give a path relative to the suite, or an absolute one",
     );
     None
 }
 
-/// What a parser found wrong becomes a fault of the key.
+/// A parser's error becomes a fault of the key.
 fn said<T>(keys: &mut Reader<'_>, key: &str, parsed: Result<T, Error>) -> Option<T> {
     match parsed {
         Ok(value) => Some(value),

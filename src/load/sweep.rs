@@ -1,14 +1,14 @@
-//! Loads one after another: a list of concurrencies or rates, or a search for the one from which on more load brings nothing more.
+//! Several loads in sequence: a list of concurrencies or rates, or a search for the point of saturation.
 //!
-//! In:  what was measured at each value so far ([`Point`]).  Out: the next value ([`Search::next`]), and why it ended ([`Search::outcome`]).
+//! In:  the measurements at each value so far ([`Point`]).  Out: the next value ([`Search::next`]), and why it ended ([`Search::outcome`]).
 //! Not here: running a load, the cells of a matrix (see `matrix`).
 //!
-//! The search doubles until a value no longer pays: the throughput of output tokens grows by less than 5 %, an SLO fails, or requests
-//! fail. Then it halves the gap between the last value that paid and the first that did not, until they are near. Everything is decided
-//! from the points alone, so that an interrupted search goes on where it stood.
+//! The search doubles until a value no longer pays. Then output throughput grows by less than 5 %, an SLO fails, or requests fail. Then it
+//! halves the gap between the last value that paid and the first that did not, until they are near. Everything is decided from the points
+//! alone, so that an interrupted search goes on where it stood.
 //!
-//! Beyond what a server can take nothing is steady: requests in flight and the time to the first token grow for as long as the load
-//! lasts. [`oversaturated`] looks for both, in an open loop; in a closed one the first cannot grow.
+//! Beyond the limit of a server nothing is steady. Requests in flight and the time to the first token grow as long as the load lasts.
+//! [`oversaturated`] looks for both, in an open loop. In a closed one the first cannot grow.
 
 use super::settings::Shape;
 use crate::error::Error;
@@ -18,9 +18,7 @@ use crate::stats::drift;
 pub const PAYS: f64 = 0.05;
 /// Share of failed requests above which a value is not held.
 pub const FAILED: f64 = 0.01;
-/// Slices of a load in which its growth is looked for.
-pub const SLICES: usize = 20;
-/// Significance of the growth; both signs must show it.
+/// Significance of the growth. Both signs must show it.
 pub const ALPHA: f64 = 0.01;
 /// Growth over the whole load, relative to its mean, that is worth speaking of.
 pub const GROWTH: f64 = 0.25;
@@ -29,21 +27,21 @@ pub const POINTS_MOST: usize = 40;
 
 /// Greatest concurrency of a search that says none.
 const CONCURRENCY_MOST: u32 = 1024;
-/// A search over rates that says no end goes to so many times the first one.
+/// A search over rates without a stated end goes up to this many times the first rate.
 const RATES: f64 = 1024.0;
 
-/// What was measured at one value.
+/// Measurement at one value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
     /// Concurrency, or requests per second.
     pub value: f64,
-    /// Output tokens per second; absent where the tokens are not known.
+    /// Output tokens per second. Absent where the tokens are not known.
     pub output_tok_s: Option<f64>,
     /// Requests per second that were answered.
     pub request_s: f64,
     /// Share of requests that failed or were never sent.
     pub failed: f64,
-    /// Whether the stated SLOs are met; absent without any.
+    /// Whether the stated SLOs are met. Absent without any.
     pub slo_met: Option<bool>,
     /// See [`oversaturated`].
     pub oversaturated: bool,
@@ -53,10 +51,7 @@ pub struct Point {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Limit {
     /// Requests fail.
-    Failed {
-        /// Share.
-        share: f64,
-    },
+    Failed { share: f64 },
     /// An SLO is not met.
     Slo,
     /// Requests in flight and the time to the first token grow as long as the load lasts.
@@ -74,8 +69,8 @@ impl Limit {
         match self {
             Self::Failed { share } => format!("{:.1} % of the requests fail", share * 100.0),
             Self::Slo => "an SLO is not met".to_owned(),
-            Self::Oversaturated => "requests pile up as long as the load lasts".to_owned(),
-            Self::Flat { growth } => format!("twice the load brings {:.1} % more", growth * 100.0),
+            Self::Oversaturated => "requests pile up until the load ends".to_owned(),
+            Self::Flat { growth } => format!("twice the load gives {:.1} % more", growth * 100.0),
         }
     }
 }
@@ -83,9 +78,9 @@ impl Limit {
 /// How a search ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outcome {
-    /// Greatest value that paid; absent when not even the first did.
+    /// Greatest value that paid. Absent when not even the first did.
     pub best: Option<Point>,
-    /// Least value that did not, and why; absent when the search came to its end before.
+    /// Least value that did not, and why. Absent when the search came to its end before.
     pub limit: Option<(f64, Limit)>,
 }
 
@@ -113,10 +108,10 @@ impl Search {
         Self { from, to, whole: false, near: 0.05 }
     }
 
-    /// From the first point of a list or a range; the last one is where it ends.
+    /// From the first point of a list or a range. The last one is where it ends.
     ///
     /// # Errors
-    /// Of usage, for a trace.
+    /// A usage error for a trace.
     pub fn over(shapes: &[Shape]) -> Result<Self, Error> {
         match (shapes.first(), shapes.last()) {
             (Some(Shape::Closed { concurrency: from }), Some(Shape::Closed { concurrency: to })) => {
@@ -126,11 +121,11 @@ impl Search {
             (Some(Shape::Open { rate: from, .. }), Some(Shape::Open { rate: to, .. })) => {
                 Ok(Self::rates(*from, if shapes.len() > 1 { *to } else { from * RATES }))
             }
-            _ => Err(Error::usage("a trace has its own times: there is nothing to search")),
+            _ => Err(Error::usage("a trace has its own times, so there is nothing to search")),
         }
     }
 
-    /// The next value to measure; nothing when the search is over.
+    /// The next value to measure. Nothing when the search is over.
     pub fn next(&self, points: &[Point]) -> Option<f64> {
         if points.len() >= POINTS_MOST {
             return None;
@@ -154,7 +149,7 @@ impl Search {
         Some(if self.whole { next.round().max(1.0) } else { next })
     }
 
-    /// What was found so far.
+    /// Findings so far.
     pub fn outcome(&self, points: &[Point]) -> Outcome {
         let (low, limit) = self.bracket(points);
         Outcome { best: low.and_then(|low| points.iter().copied().find(|point| point.value == low)), limit }
@@ -201,8 +196,8 @@ fn limit(point: &Point, before: Option<&Point>) -> Option<Limit> {
     (growth < PAYS).then_some(Limit::Flat { growth })
 }
 
-/// Whether a load was more than the server can take: requests in flight and the time to the first token, both in equal slices of the
-/// measured part in order of time, rise together (Mann-Kendall), by an amount that matters. Fewer than eight slices say nothing.
+/// Whether a load was more than the server can take. Requests in flight and the time to the first token are compared over equal slices of
+/// the measured part. Both must rise together (Mann-Kendall) by a relevant amount. Fewer than eight slices prove nothing.
 pub fn oversaturated(in_flight: &[f64], ttft_ms: &[f64]) -> bool {
     let grows = |values: &[f64]| {
         values.len() >= 8
@@ -211,52 +206,6 @@ pub fn oversaturated(in_flight: &[f64], ttft_ms: &[f64]) -> bool {
             })
     };
     grows(in_flight) && grows(ttft_ms)
-}
-
-/// Reads `1,2,4,8`, `1-128` (doubling), `10-50:10` (steps).
-///
-/// # Errors
-/// Usage, with the forms there are.
-pub fn values(text: &str, whole: bool) -> Result<Vec<f64>, Error> {
-    let wrong = |why: String| {
-        Error::usage(format!("'{text}' is no list of loads: {why}"))
-            .hint("use 1,2,4,8 or 1-128 (doubling) or 10-50:10 (steps of 10)")
-    };
-    let number = |part: &str| {
-        let part = part.trim();
-        let value = part.parse::<f64>().ok().filter(|value| value.is_finite() && *value > 0.0);
-        let value = value.ok_or_else(|| wrong(format!("'{part}' is no number above 0")))?;
-        if whole && value.fract() != 0.0 { Err(wrong(format!("'{part}' is not whole"))) } else { Ok(value) }
-    };
-    let Some((low, rest)) = text.split_once('-') else {
-        return text.split(',').map(number).collect();
-    };
-    let (high, step) = match rest.split_once(':') {
-        Some((high, step)) => (number(high)?, Some(number(step)?)),
-        None => (number(rest)?, None),
-    };
-    let low = number(low)?;
-    if low > high {
-        return Err(wrong(format!("{low} is above {high}")));
-    }
-    let mut found = Vec::new();
-    let mut value = low;
-    while value < high && found.len() < 10_000 {
-        found.push(value);
-        value = match step {
-            // Multiplied, not added up: a tenth ten times over is not one.
-            Some(step) => low + step * found.len() as f64,
-            None => 2.0 * value,
-        };
-    }
-    if value < high {
-        return Err(wrong("more than ten thousand loads".to_owned()));
-    }
-    // The end is part of a doubling row always, of steps where they meet it.
-    if step.is_none_or(|step| value - high < 1e-9 * step) {
-        found.push(high);
-    }
-    Ok(found)
 }
 
 #[cfg(test)]
@@ -292,7 +241,7 @@ mod tests {
         assert!((50.0..=70.0).contains(&best), "{asked:?}");
         let (value, limit) = found.limit.unwrap();
         assert!(value - best <= 0.1 * best && matches!(limit, Limit::Flat { .. }), "{found:?}");
-        assert!(limit.words().contains("twice the load brings"));
+        assert!(limit.words().contains("twice the load gives"));
     }
 
     #[test]
@@ -332,17 +281,5 @@ mod tests {
         assert!(!oversaturated(&rising[..7], &rising[..7]), "too little to say");
         let faint: Vec<f64> = (0..20).map(|i| 100.0 + 0.1 * f64::from(i)).collect();
         assert!(!oversaturated(&faint, &faint), "it rises, and by nothing that matters");
-    }
-
-    #[test]
-    fn lists_and_ranges_are_read() {
-        assert_eq!(values("1, 2,4", true).unwrap(), [1.0, 2.0, 4.0]);
-        assert_eq!(values("1-10", true).unwrap(), [1.0, 2.0, 4.0, 8.0, 10.0]);
-        assert_eq!(values("10-50:20", true).unwrap(), [10.0, 30.0, 50.0]);
-        assert_eq!(values("10-55:20", true).unwrap(), [10.0, 30.0, 50.0]);
-        assert_eq!(values("0.5-2", false).unwrap(), [0.5, 1.0, 2.0]);
-        for bad in ["", "0", "8-1", "1.5", "a-b", "1-"] {
-            assert!(values(bad, true).is_err(), "{bad}");
-        }
     }
 }

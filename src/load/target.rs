@@ -1,11 +1,11 @@
-//! The address of a server: as typed, checked, with its credentials taken out.
+//! The address of a server: checked, with its credentials taken out.
 //!
 //! In:  a URL.  Out: [`Target`]: host, port, path of each route, the header that its credentials become.
 //! Not here: whether anyone answers there (see `engine`), names and addresses (see `host::net::resolve`).
 //!
-//! A person may give the address of the server, of its API, or of one route: `h:8000`, `http://h:8000`, `http://h:8000/v1` and
-//! `http://h:8000/v1/chat/completions` all mean the same server. What comes before `/v1` is kept (`https://h/base/v1`).
-//! Credentials in the address become a header and are printed nowhere: neither by `Debug` nor by [`Target::shown`], nor in an error.
+//! A person may give the address of the server, of its API, or of one route. `h:8000`, `http://h:8000`, `http://h:8000/v1` and
+//! `http://h:8000/v1/chat/completions` all mean the same server. What comes before `/v1` is kept (`https://h/base/v1`). Credentials in the
+//! address become a header and are printed nowhere: neither by `Debug` nor by [`Target::shown`], nor in an error.
 
 use std::fmt;
 use std::net::Ipv6Addr;
@@ -16,7 +16,7 @@ use crate::error::Error;
 /// Longest address that is read.
 const LENGTH_MAX: usize = 4096;
 
-/// What a path may end with and still mean the server: the routes that we ask ourselves.
+/// Endings of a path that still mean the server: our own routes.
 const ROUTES: &[&str] = &["/v1/chat/completions", "/v1/completions", "/v1/models", "/v1"];
 
 /// A server.
@@ -30,7 +30,7 @@ pub struct Target {
     secrets: Vec<String>,
 }
 
-/// Whether what stands before the first slash ends with a port.
+/// Whether the part before the first slash ends with a port.
 fn names_a_port(typed: &str) -> bool {
     let place = typed.split('/').next().unwrap_or_default();
     place.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
@@ -45,11 +45,13 @@ impl Target {
         let typed = url.trim();
         let fault = |what: &str, hint: &str| Error::usage(format!("{what}: '{}'", masked(typed))).hint(hint);
         if typed.is_empty() {
-            return Err(Error::usage("the address of the server is empty").hint("--url http://localhost:8000"));
+            return Err(
+                Error::usage("the address of the server is empty").hint("write it as --url http://localhost:8000")
+            );
         }
         if typed.len() > LENGTH_MAX {
             return Err(Error::usage(format!("the address of the server is longer than {LENGTH_MAX} bytes"))
-                .hint("--url http://localhost:8000"));
+                .hint("write it as --url http://localhost:8000"));
         }
         if typed.chars().any(|c| c.is_control() || c.is_whitespace()) {
             return Err(fault(
@@ -63,7 +65,10 @@ impl Target {
             None if names_a_port(typed) => ("http", typed),
             None => {
                 let bare = typed.rsplit('@').next().unwrap_or_default();
-                return Err(fault("the address has neither a scheme nor a port", &format!("--url http://{bare}")));
+                return Err(fault(
+                    "the address has neither a scheme nor a port",
+                    &format!("write it as --url http://{bare}"),
+                ));
             }
         };
         let tls = match scheme.to_ascii_lowercase().as_str() {
@@ -72,17 +77,17 @@ impl Target {
             _ => {
                 return Err(fault(
                     "the scheme of the address is neither http nor https",
-                    "--url http://localhost:8000",
+                    "write it as --url http://localhost:8000",
                 ));
             }
         };
         if rest.contains('#') {
-            return Err(fault("the address has a fragment, which is never sent", "leave out what begins with '#'"));
+            return Err(fault("the address has a fragment, which is never sent", "leave out the part from '#' on"));
         }
         if rest.contains('?') {
             return Err(fault(
                 "the address has a query",
-                "leave out what begins with '?'; a key goes with --api-key-env, other headers with --header",
+                "leave out the part from '?' on. Give a key with --api-key-env, and headers with --header",
             ));
         }
         let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
@@ -124,7 +129,6 @@ impl Target {
         &self.host
     }
 
-    /// Port.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -161,7 +165,7 @@ impl Target {
         self.authorization.as_deref()
     }
 
-    /// What must appear in no output: user, password, and the header made of them.
+    /// Secrets that must appear in no output: user, password, and the header made of them.
     pub fn secrets(&self) -> Vec<String> {
         self.secrets.clone()
     }
@@ -182,7 +186,7 @@ impl fmt::Debug for Target {
     }
 }
 
-/// The address as an error may show it: whatever stands before an `@` is gone, and so is a query.
+/// The address as an error may show it: text before an `@` is removed, and so is a query.
 fn masked(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").map_or(("", url), |(scheme, rest)| (scheme, rest));
     let rest = rest.split(['?', '#']).next().unwrap_or_default();
@@ -195,27 +199,27 @@ fn host_and_port(place: &str, usual: u16) -> Result<(String, u16), (&'static str
     let (host, port) = match place.strip_prefix('[') {
         Some(rest) => {
             let Some((inside, after)) = rest.split_once(']') else {
-                return Err(("the address of the host has no closing bracket", "--url http://[::1]:8000"));
+                return Err(("the address of the host has no closing bracket", "write it as --url http://[::1]:8000"));
             };
             if inside.parse::<Ipv6Addr>().is_err() {
-                return Err(("what stands in brackets is no IPv6 address", "--url http://[::1]:8000"));
+                return Err(("the part in brackets is not an IPv6 address", "write it as --url http://[::1]:8000"));
             }
             (inside.to_owned(), after)
         }
         None => {
             let (host, port) = place.find(':').map_or((place, ""), |at| place.split_at(at));
             if port.matches(':').count() > 1 {
-                return Err(("an IPv6 address needs brackets", "--url http://[::1]:8000"));
+                return Err(("an IPv6 address needs brackets", "write it as --url http://[::1]:8000"));
             }
             (host.to_ascii_lowercase(), port)
         }
     };
     if host.is_empty() {
-        return Err(("the address has no host", "--url http://localhost:8000"));
+        return Err(("the address has no host", "write it as --url http://localhost:8000"));
     }
     if !host.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':')) {
         return Err((
-            "the name of the host has characters that no name has",
+            "the name of the host has characters that are not allowed",
             "write a name beyond ASCII in its form that begins with xn--",
         ));
     }
@@ -224,14 +228,14 @@ fn host_and_port(place: &str, usual: u16) -> Result<(String, u16), (&'static str
         Some("") => usual,
         Some(digits) => match digits.parse::<u16>() {
             Ok(port) if port > 0 && digits.bytes().all(|b| b.is_ascii_digit()) => port,
-            _ => return Err(("the port is no number from 1 to 65535", "--url http://localhost:8000")),
+            _ => return Err(("the port is not a number from 1 to 65535", "write it as --url http://localhost:8000")),
         },
-        None => return Err(("something stands between the host and its port", "--url http://[::1]:8000")),
+        None => return Err(("there is text between the host and its port", "write it as --url http://[::1]:8000")),
     };
     Ok((host, port))
 }
 
-/// What comes before the routes, without a slash at its end.
+/// Part before the routes, without a slash at its end.
 fn base_path(path: &str) -> String {
     let path = path.trim_end_matches('/');
     let base = ROUTES.iter().find_map(|route| path.strip_suffix(route)).unwrap_or(path);

@@ -1,12 +1,12 @@
 //! Words that are one token each.
 //!
 //! In:  nothing.  Out: [`WORDS`].
-//! Not here: which of them a text has (see `plan::text`, `chat::texts`), whether the served model agrees (see `tokens`).
+//! Not here: choosing words for a text (see `plan::text`, `chat::texts`), checking them against the served model (see `tokens`).
 //!
-//! Each of these is a single token with a space before it and at the head of a text, in seventeen published vocabularies: those of
-//! GPT-2/3, GPT-3.5/4, GPT-4o (gpt-oss has the same words), Claude, Llama 3 and 4, Qwen, DeepSeek, Mistral's SentencePiece models v1 to
-//! v7 and Tekken. So a text of n words is a text of n tokens for most models that are served, and the few others are found out by
-//! counting. Only the letters a to z: nothing has to be escaped in JSON.
+//! Each of these is a single token with a space before it and at the head of a text, in seventeen published vocabularies. They are those of
+//! GPT-2/3, GPT-3.5/4, GPT-4o (gpt-oss has the same words), Claude, Llama 3 and 4, Qwen and DeepSeek. Mistral's SentencePiece models v1 to
+//! v7 and Tekken belong to them too. So a text of n words is a text of n tokens for most served models. Counting finds the few others. The
+//! words have only the letters a to z, so nothing has to be escaped in JSON.
 
 /// 512 of them: a word costs nine random bits.
 pub static WORDS: [&str; 512] = [

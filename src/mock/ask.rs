@@ -1,4 +1,4 @@
-//! What a request asks the model for.
+//! The parameters of a request to the model.
 //!
 //! In:  the JSON body, the [`Settings`].  Out: an [`Ask`], or the refusal that a real server would give.
 //! Not here: HTTP (see `http`), when and how it is answered (see `job`).
@@ -19,11 +19,11 @@ use super::text;
 pub struct Ask {
     /// `/v1/chat/completions`, not `/v1/completions`.
     pub chat: bool,
-    /// Whether a stream is wanted.
+    /// Whether a stream is requested.
     pub stream: bool,
-    /// Whether usage is wanted at a stream's end.
+    /// Whether usage is requested at a stream's end.
     pub usage: bool,
-    /// Whether usage is wanted in every chunk.
+    /// Whether usage is requested in every chunk.
     pub continuous: bool,
     /// Tokens of the prompt, with the template's.
     pub prompt_tokens: u32,
@@ -31,7 +31,6 @@ pub struct Ask {
     pub tokens: u32,
     /// Whether it ends because of `max_tokens`, not of itself.
     pub by_length: bool,
-    /// Its shape.
     pub shape: &'static Shape,
     /// From received to the first token, without what the prompt adds.
     pub ttft_ns: Ns,
@@ -125,7 +124,7 @@ impl Refusal {
     }
 }
 
-/// Milliseconds of a request or the command line as nanoseconds; nothing for what is no time.
+/// Milliseconds of a request or the command line as nanoseconds. Nothing for what is no time.
 pub fn from_ms(ms: f64) -> Option<Ns> {
     (ms.is_finite() && (0.0..1e12).contains(&ms)).then(|| (ms * 1e6).round() as Ns)
 }
@@ -133,7 +132,7 @@ pub fn from_ms(ms: f64) -> Option<Ns> {
 /// Reads a body. The hashes of the prompt's tokens are put into `tokens`, which is emptied first.
 ///
 /// # Errors
-/// What a server answers to a request that makes no sense or is too long.
+/// Answer of a server to a request that is invalid or too long.
 pub fn read(body: &[u8], chat: bool, settings: &Settings, tokens: &mut Vec<u64>) -> Result<Ask, Refusal> {
     tokens.clear();
     let body: Body<'_> =
@@ -163,12 +162,12 @@ pub fn read(body: &[u8], chat: bool, settings: &Settings, tokens: &mut Vec<u64>)
     }
     let wishes = body.mock.as_ref();
     let time = |ms: Option<f64>, otherwise: Ns| match ms {
-        Some(ms) => from_ms(ms).ok_or_else(|| Refusal::bad("a time of `mock` is no time")),
+        Some(ms) => from_ms(ms).ok_or_else(|| Refusal::bad("a time of `mock` is not a time")),
         None => Ok(otherwise),
     };
     let shape = match wishes.and_then(|wishes| wishes.shape.as_deref()) {
         Some(name) => {
-            shape::find(name).ok_or_else(|| Refusal::bad(format!("there is no shape `{name}`; see `mock --shapes`")))?
+            shape::find(name).ok_or_else(|| Refusal::bad(format!("there is no shape `{name}`, see `mock --shapes`")))?
         }
         None => settings.shape,
     };

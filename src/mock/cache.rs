@@ -3,8 +3,8 @@
 //! In:  the tokens of a prompt, as hashes.  Out: how many of them were known.
 //! Not here: what a hit saves (see `server`).
 //!
-//! The last token of a prompt is never taken from the cache, since its output is wanted: a prompt of exactly two blocks that was seen
-//! before hits one.
+//! The last token of a prompt is never taken from the cache, since its output is wanted. So a repeated prompt of exactly two blocks hits one
+//! block.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use std::collections::HashSet;
 pub struct Cache {
     block: usize,
     capacity: usize,
-    /// The younger half and the older half; when the younger is full, the older is forgotten.
+    /// The younger half and the older half. When the younger is full, the older is forgotten.
     young: HashSet<u64>,
     old: HashSet<u64>,
 }
@@ -25,7 +25,7 @@ pub fn hash(bytes: &[u8]) -> u64 {
 }
 
 impl Cache {
-    /// Blocks of so many tokens (0 caches nothing), so many of them.
+    /// Size of a block in tokens (0 caches nothing), and number of blocks.
     pub fn new(block_tokens: u32, capacity: usize) -> Self {
         Self { block: block_tokens as usize, capacity, young: HashSet::new(), old: HashSet::new() }
     }
@@ -35,7 +35,7 @@ impl Cache {
         self.block == 0 || self.capacity == 0
     }
 
-    /// Tokens of the prompt's head that were known; from now on all its whole blocks are.
+    /// Tokens of the prompt's head that were known. From now on all its whole blocks are.
     pub fn take(&mut self, tokens: &[u64]) -> u32 {
         if self.is_off() {
             return 0;
@@ -53,7 +53,7 @@ impl Cache {
         u32::try_from(hits.min(usable) * self.block).unwrap_or(u32::MAX)
     }
 
-    /// Whether a block was known; it is now.
+    /// Whether a block was known. It is now.
     fn known(&mut self, block: u64) -> bool {
         if self.young.contains(&block) {
             return true;

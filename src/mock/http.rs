@@ -13,7 +13,7 @@ pub const HEAD_MAX: usize = 64 << 10;
 /// Header lines that are taken.
 const LINES_MAX: usize = 64;
 
-/// What is asked for.
+/// The request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
     /// `GET /v1/models`.
@@ -37,13 +37,13 @@ pub enum Route {
 /// The head of a request.
 #[derive(Debug, Clone)]
 pub struct Head {
-    /// What is asked for.
+    /// The request.
     pub route: Route,
     /// `x-request-id`.
     pub id: Option<String>,
     /// What `Authorization: Bearer` gives.
     pub key: Option<String>,
-    /// `x-mock-shape`; the word itself where there is no such shape.
+    /// `x-mock-shape`. The word itself where there is no such shape.
     pub shape: Option<Result<&'static Shape, String>>,
     /// Whether the connection stays after the response.
     pub keep_alive: bool,
@@ -55,10 +55,10 @@ pub struct Head {
     pub body: Body,
 }
 
-/// How a body comes, and what is there of it.
+/// Coding of a body, and the part that has arrived.
 #[derive(Debug, Clone)]
 pub enum Body {
-    /// So many bytes after the head.
+    /// A number of bytes after the head.
     Length(usize),
     /// In chunks: what is decoded, and where in the input the next chunk begins.
     Chunked {
@@ -69,7 +69,7 @@ pub enum Body {
     },
 }
 
-/// Why a request cannot be read; the connection ends after it is said.
+/// Why a request cannot be read. The connection ends after the error is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// No HTTP.
@@ -78,7 +78,7 @@ pub enum Fault {
     TooLarge,
 }
 
-/// Reads a head; nothing while it is not whole.
+/// Reads a head. Nothing while it is not whole.
 ///
 /// # Errors
 /// When it is no head.
@@ -145,10 +145,10 @@ fn route(method: &str, target: &str) -> Route {
 }
 
 impl Head {
-    /// Goes on reading the body; gives the length of the whole request once it is there.
+    /// Goes on reading the body. Gives the length of the whole request once it is there.
     ///
     /// # Errors
-    /// When its chunks are none.
+    /// When its chunks are malformed.
     pub fn whole(&mut self, input: &[u8]) -> Result<Option<usize>, Fault> {
         match &mut self.body {
             Body::Length(length) => Ok((input.len() >= self.bytes + *length).then_some(self.bytes + *length)),
@@ -164,7 +164,7 @@ impl Head {
                     return Err(Fault::TooLarge);
                 }
                 if size == 0 {
-                    // Trailers are allowed; they end with an empty line.
+                    // Trailers are allowed. They end with an empty line.
                     let mut trailers = &rest[at..];
                     loop {
                         let Some(end) = trailers.windows(2).position(|pair| pair == b"\r\n") else { return Ok(None) };
@@ -207,7 +207,7 @@ pub const fn reason(code: u16) -> &'static str {
     }
 }
 
-/// Status line and header lines that every response has; the empty line is not there yet.
+/// Status line and header lines that every response has. The empty line is not there yet.
 pub fn push_status(out: &mut Vec<u8>, code: u16, content_type: &str, id: Option<&str>) {
     for part in ["HTTP/1.1 ", &code.to_string(), " ", reason(code), "\r\nserver: sparkbench-mock\r\ncontent-type: "] {
         out.extend_from_slice(part.as_bytes());
@@ -220,7 +220,6 @@ pub fn push_status(out: &mut Vec<u8>, code: u16, content_type: &str, id: Option<
     out.extend_from_slice(b"\r\n");
 }
 
-/// A whole response.
 pub fn push_response(out: &mut Vec<u8>, code: u16, content_type: &str, id: Option<&str>, more: &str, body: &[u8]) {
     push_status(out, code, content_type, id);
     out.extend_from_slice(more.as_bytes());
@@ -251,7 +250,7 @@ pub fn push_number(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// A chunk of a chunked body; an empty one would end the body, and is left out.
+/// A chunk of a chunked body. An empty one would end the body, and is left out.
 pub fn push_chunk(out: &mut Vec<u8>, bytes: &[u8]) {
     if bytes.is_empty() {
         return;
@@ -271,7 +270,7 @@ pub fn push_chunk(out: &mut Vec<u8>, bytes: &[u8]) {
 
 /// Answer of `/tokenize`.
 pub fn tokenized(count: u32, max_model_len: u32) -> Vec<u8> {
-    // The numbers themselves mean nothing here; there are as many as tokens.
+    // The numbers themselves mean nothing here. There are as many as tokens.
     let tokens: Vec<u32> = (0..count).map(|k| k % text::WORDS.len() as u32).collect();
     serde_json::json!({ "count": count, "max_model_len": max_model_len, "tokens": tokens }).to_string().into_bytes()
 }

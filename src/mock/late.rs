@@ -3,7 +3,7 @@
 //! In:  nanoseconds.  Out: quantiles to the microsecond, the maximum exactly.
 //! Not here: formulas for figures that are published (see `stats`): this is the mock's word about itself.
 
-/// Microseconds that have a bucket each; what is later shares the last one.
+/// Microseconds that have a bucket each. What is later shares the last one.
 const BUCKETS: usize = 20_000;
 
 /// See the module.
@@ -34,12 +34,12 @@ impl Late {
         self.total
     }
 
-    /// The largest, microseconds; absent without any.
+    /// The largest, microseconds. Absent without any.
     pub fn max_us(&self) -> Option<f64> {
         (self.total > 0).then_some(self.max_ns as f64 / 1_000.0)
     }
 
-    /// The least whole microsecond that `share` (0 to 1) of them do not exceed; absent without any. From 20 ms on it is the maximum.
+    /// The least whole microsecond that `share` (0 to 1) of them do not exceed. Absent without any. From 20 ms on it is the maximum.
     pub fn quantile_us(&self, share: f64) -> Option<f64> {
         if self.total == 0 {
             return None;

@@ -1,4 +1,4 @@
-//! What the server counts, in Prometheus text under vLLM's names.
+//! The server's counters, in Prometheus text under vLLM's names.
 //!
 //! In:  [`Counts`].  Out: text.
 //! Not here: counting (see `server`).
@@ -14,7 +14,6 @@ pub struct Counts {
     pub running: u32,
     /// Requests that wait for a place.
     pub waiting: u32,
-    /// Tokens of prompts.
     pub prompt_tokens: u64,
     /// Tokens of answers that were handed out.
     pub generation_tokens: u64,
@@ -30,7 +29,6 @@ pub struct Counts {
     pub aborted: u64,
 }
 
-/// The whole page.
 pub fn page(counts: &Counts, model: &str) -> String {
     let mut text = String::with_capacity(2048);
     let mut line = |name: &str, kind: &str, help: &str, label: &str, value: u64, first: bool| {

@@ -1,6 +1,6 @@
-//! A server with known emission times: what a client should have seen, to the microsecond.
+//! A server with known emission times: the truth for every client, to the microsecond.
 //!
-//! In:  [`Settings`]: when tokens are due, the shape of the stream.  Out: answers on sockets; a [`Truth`] for each request.
+//! In:  [`Settings`]: when tokens are due, the shape of the stream.  Out: answers on sockets, a [`Truth`] for each request.
 //! Not here: measuring (see `load`), with which nothing is shared but the sockets.
 //!
 //! ```text
@@ -9,10 +9,9 @@
 //! ```
 //!
 //! One thread does it all: it waits for sockets and for the next due moment at once (see [`server`]). Token k of an answer is due at
-//! `received + ttft + k × itl`, where `received` is the kernel's stamp of the request's last byte, so the due times do not depend on
-//! when this process was scheduled. What is recorded is not the due time but the clock just before the write that took the last byte
-//! of the event: whatever the machine does to the mock, the truth stays true, and how late the mock was is told apart
-//! ([`Totals`]).
+//! `received + ttft + k × itl`. Here `received` is the kernel's stamp of the request's last byte. So the due times do not depend on the
+//! scheduling of this process. The recorded time is not the due time. It is the clock just before the write that took the last byte of the
+//! event. So the truth stays true whatever the machine does to the mock. The mock's own delay is reported separately ([`Totals`]).
 //!
 //! The mock's tokenizer: a token is a word between white space, and the chat template adds [`text::TEMPLATE_TOKENS`] tokens to each
 //! message. So every token count of a prompt or an answer is known exactly, from the text alone.
@@ -42,7 +41,7 @@ pub use settings::Settings;
 pub use shape::{Expect, SHAPES, Shape};
 pub use truth::{Outcome, Truth};
 
-/// A mock that runs on a thread of its own. Dropped, it is told to end and not waited for.
+/// A mock on its own thread. Dropping it stops it without waiting.
 #[derive(Debug)]
 pub struct Running {
     address: SocketAddr,
@@ -51,7 +50,7 @@ pub struct Running {
     thread: Option<JoinHandle<Result<server::Ended, Error>>>,
 }
 
-/// Starts a mock; it listens when this returns.
+/// Starts a mock. It listens when this returns.
 ///
 /// # Errors
 /// When the address cannot be listened on, the truth file cannot be made, or no thread can be had.
@@ -67,6 +66,7 @@ pub fn start(settings: Settings) -> Result<Running, Error> {
 
 impl Running {
     /// Where it listens.
+    #[allow(dead_code, reason = "for tests, which load it")]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
@@ -86,14 +86,15 @@ impl Running {
     ///
     /// # Errors
     /// When it had failed, or the truth file could not be written.
+    #[allow(dead_code, reason = "for tests, which hold a load against what it sent")]
     pub fn stop(self) -> Result<Vec<Truth>, Error> {
         Ok(self.finish()?.truths)
     }
 
-    /// As [`Running::stop`], with the totals.
+    /// Like [`Running::stop`], with the totals.
     ///
     /// # Errors
-    /// As there.
+    /// The same as there.
     pub fn finish(mut self) -> Result<server::Ended, Error> {
         self.stop.store(true, Ordering::Release);
         self.waker.wake();

@@ -1,4 +1,4 @@
-//! What a mock is to be, as plain values.
+//! The settings of a mock, as plain values.
 //!
 //! In:  nothing.  Out: [`Settings`], with defaults that answer as fast as possible.
 //! Not here: reading them from a command line (see `cli::mock`), what a request may change of them (see `ask`).
@@ -13,23 +13,20 @@ use super::shape::{self, Shape};
 /// Members of a request that fix the length of an answer, and whether this server honours them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Honours {
-    /// `ignore_eos`.
     pub ignore_eos: bool,
-    /// `min_tokens`.
     pub min_tokens: bool,
-    /// `min_new_tokens`.
     pub min_new_tokens: bool,
 }
 
 impl Default for Honours {
-    /// As vLLM.
+    /// Like vLLM.
     fn default() -> Self {
         Self { ignore_eos: true, min_tokens: true, min_new_tokens: false }
     }
 }
 
 impl Honours {
-    /// From words with commas between; `none` is none. Gives the word that is not known.
+    /// From words with commas between. `none` gives the empty set. Returns the unknown word.
     ///
     /// # Errors
     /// The word that is not known.
@@ -63,7 +60,7 @@ pub enum ReasoningKey {
 /// See the module.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Where to listen; port 0 is any.
+    /// Where to listen. Port 0 is any.
     pub address: SocketAddr,
     /// The one model served.
     pub model: String,
@@ -75,35 +72,35 @@ pub struct Settings {
     pub ttft_per_input_token_ns: Ns,
     /// Between tokens. With `ttft_ns` 0 as well, answers come as fast as possible, one write a chunk.
     pub itl_ns: Ns,
-    /// Each token is due later by anything from 0 to this, drawn from the seed and the request's id; order is kept.
+    /// Each token is due later by anything from 0 to this, drawn from the seed and the request's id. Order is kept.
     pub jitter_ns: Ns,
     /// Seed of what is drawn.
     pub seed: u64,
     /// Tokens of an answer whose request gives no `max_tokens`.
     pub tokens: u32,
-    /// Tokens after which the model ends an answer of itself; absent never does.
+    /// Tokens after which the model ends an answer of itself. Absent never does.
     pub natural_tokens: Option<u32>,
     /// Tokens in each chunk. A chunk is due when its last token is.
     pub tokens_per_chunk: u32,
-    /// Requests answered at the same time; others wait in order. Absent is any number.
+    /// Requests answered at the same time. Others wait in order. Absent is any number.
     pub max_running: Option<u32>,
     /// The whole response in one write, at the due time of the last token.
     pub whole: bool,
-    /// What it honours of requests for exact lengths.
+    /// Ways of requesting exact lengths that it honours.
     pub honours: Honours,
     /// Shape where a request asks for none.
     pub shape: &'static Shape,
-    /// Tokens of reasoning, in shapes that reason; absent is a third of the answer.
+    /// Tokens of reasoning, in shapes that reason. Absent is a third of the answer.
     pub reasoning_tokens: Option<u32>,
     /// Where reasoning is put.
     pub reasoning_key: ReasoningKey,
-    /// Tokens before a fault, in shapes that have one; absent is half of the answer.
+    /// Tokens before a fault, in shapes that have one. Absent is half of the answer.
     pub after: Option<u32>,
     /// Key that `/v1` and `/tokenize` want.
     pub api_key: Option<String>,
-    /// Connections without a request for so long are closed; absent never.
+    /// Time without a request after which a connection is closed. Absent: never.
     pub close_idle_ns: Option<Ns>,
-    /// Tokens in a block of the prefix cache; 0 is no cache.
+    /// Tokens in a block of the prefix cache. 0 is no cache.
     pub block_tokens: u32,
     /// Blocks that the prefix cache holds.
     pub cache_blocks: usize,
@@ -113,7 +110,7 @@ pub struct Settings {
     pub truth_chunks: bool,
     /// Keep truths in memory for [`super::Running::stop`].
     pub keep_truth: bool,
-    /// Stay awake for so long before a due moment instead of trusting the timer: costs processor time.
+    /// Time to stay awake before a due moment instead of trusting the timer. It costs processor time.
     pub spin_ns: Ns,
 }
 

@@ -12,14 +12,14 @@ use super::*;
 
 /// Nothing here takes longer, whatever the machine does beside it.
 const PATIENCE_NS: Ns = 20_000_000_000;
-/// Shapes that go silent are waited for so long.
+/// How long to wait for shapes that go silent.
 const SILENCE_NS: Ns = 1_000_000_000;
 /// Tokens of an answer in the walk over all shapes.
 const TOKENS: u32 = 6;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Last {
-    /// As much as was wanted.
+    /// The wanted amount.
     Enough,
     Closed,
     Reset,
@@ -51,7 +51,7 @@ impl Client {
         }
     }
 
-    /// Reads until `enough` says so, the connection ends, or nothing came for so long.
+    /// Reads until `enough` says so, the connection ends, or nothing comes for that long.
     fn read_for(&mut self, silence: Ns, enough: impl Fn(&[u8]) -> bool) -> Last {
         let (mut buffer, mut ready) = (vec![0; 1 << 16], Vec::new());
         loop {
@@ -95,7 +95,7 @@ impl Response {
         bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4)
     }
 
-    /// Length of the first response, when it is whole; one that ends with the connection never is.
+    /// Length of the first response, when it is whole. One that ends with the connection never is.
     fn length(bytes: &[u8]) -> Option<usize> {
         let head = Self::head(bytes)?;
         let lines = std::str::from_utf8(&bytes[..head]).unwrap();
@@ -118,7 +118,7 @@ impl Response {
         }
     }
 
-    /// Whatever is there of a response; the chunks' frames are taken off.
+    /// Whatever is there of a response. The chunks' frames are taken off.
     fn of(bytes: &[u8]) -> Self {
         let head = Self::head(bytes).unwrap();
         let text = std::str::from_utf8(&bytes[..head]).unwrap();
@@ -197,7 +197,7 @@ fn contents(first: &str, keys: impl Fn(u32) -> &'static str) -> Vec<String> {
 const ROLE: &str = "\"role\":\"assistant\",";
 const ROLE_ONLY: &str = "\"role\":\"assistant\",\"content\":\"\"";
 
-/// What the body of a shape must be, put together here anew.
+/// Expected body of a shape.
 fn expected(shape: &Shape) -> String {
     let id = shape.name;
     let plain = contents(ROLE, |_| "content");

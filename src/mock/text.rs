@@ -1,10 +1,10 @@
 //! The mock's words and its tokenizer.
 //!
-//! In:  text.  Out: its tokens; the words that answers are made of.
+//! In:  text.  Out: its tokens, and the words that answers are made of.
 //! Not here: JSON around them (see `job`).
 //!
-//! A token is a run of characters that are not white space. Each word of an answer begins with its space, as the tokens of most models
-//! do, so the pieces of an answer put together count as many tokens as there were pieces.
+//! A token is a run of characters that are not white space. Each word of an answer begins with its space, as the tokens of most models do.
+//! So the pieces of an answer joined have as many tokens as there were pieces.
 
 /// Tokens that the chat template adds to each message.
 pub const TEMPLATE_TOKENS: u32 = 4;
@@ -22,8 +22,8 @@ const fn same(text: &'static str) -> Word {
     Word { text, json: text }
 }
 
-/// Words of answers, in turn: plain ones, and what a reader of streams gets wrong (characters of several bytes, escapes, words that look
-/// like parts of the stream).
+/// Words of answers, in turn: plain ones, and ones that readers of streams get wrong. Those have characters of several bytes, escapes, or
+/// look like parts of the stream.
 pub const WORDS: [Word; 24] = [
     same(" tok"),
     same(" größer"),
@@ -65,11 +65,6 @@ pub fn plain_word(k: u32) -> Word {
     PLAIN[k as usize % PLAIN.len()]
 }
 
-/// Tokens of a text.
-pub fn count(text: &str) -> u32 {
-    u32::try_from(words(text).count()).unwrap_or(u32::MAX)
-}
-
 /// The words of a text. White space is that of ASCII: cheap, and the same in any language that a test is written in.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split_ascii_whitespace()
@@ -82,9 +77,9 @@ mod tests {
     #[test]
     fn an_answer_of_n_words_has_n_tokens() {
         let text: String = (0..100).map(|k| word(k).text).collect();
-        assert_eq!(count(&text), 100);
-        assert_eq!(count("  two\n words\t"), 2);
-        assert_eq!(count(""), 0);
+        assert_eq!(words(&text).count(), 100);
+        assert_eq!(words("  two\n words\t").count(), 2);
+        assert_eq!(words("").count(), 0);
     }
 
     #[test]

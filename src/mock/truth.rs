@@ -1,4 +1,4 @@
-//! What the server did with a request, to the nanosecond, and the thread that writes it down.
+//! The server's record of a request, to the nanosecond, and the thread that writes it.
 //!
 //! In:  a [`Truth`] a request, at its end.  Out: JSON lines, or the values themselves.
 //! Not here: when it is taken (see `server`).
@@ -38,7 +38,7 @@ pub enum Outcome {
 /// What happened to a request. Moments are nanoseconds of `CLOCK_MONOTONIC`, the same clock for every process of the machine.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Truth {
-    /// `x-request-id` of the request; one of ours where it gave none.
+    /// `x-request-id` of the request. One of ours where it gave none.
     pub id: String,
     /// Name of the shape.
     pub shape: &'static str,
@@ -46,17 +46,17 @@ pub struct Truth {
     pub outcome: Outcome,
     /// `stream`, `json` (one document), or `none` (no answer of the model).
     pub mode: &'static str,
-    /// Status code that was sent; absent where none was.
+    /// Status code that was sent. Absent where none was.
     pub http: Option<u16>,
     /// Number of the connection, from 0.
     pub connection: u64,
     /// Requests that this connection had brought before.
     pub before: u32,
-    /// When the kernel had the request's last byte; absent without stamps.
+    /// When the kernel had the request's last byte. Absent without stamps.
     pub received_ns: Option<Ns>,
     /// When the server had read it.
     pub received_user_ns: Ns,
-    /// From when due times count: received, or later where the request had to wait for an earlier one on its connection or for a place.
+    /// Start of due times: received, or later where the request waited for an earlier one on its connection or for a place.
     pub started_ns: Ns,
     /// Just before the write of the response's head.
     pub headers_ns: Option<Ns>,
@@ -78,7 +78,7 @@ pub struct Truth {
     pub cached_tokens: u32,
     /// Bytes of generated text that were written.
     pub text_bytes: u64,
-    /// Largest delay of a chunk's first write after its due moment; absent where nothing was timed.
+    /// Largest delay of a chunk's first write after its due moment. Absent where nothing was timed.
     pub latest_ns: Option<Ns>,
     /// For each chunk, when it was due. Only where all chunks are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,14 +86,14 @@ pub struct Truth {
     /// For each chunk, just before the first write that carried bytes of it (or when it was queued behind a full socket).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub begun_ns: Option<Vec<Ns>>,
-    /// For each chunk, just before the write that took its last byte; shorter than `begun_ns` where the rest was never taken.
+    /// For each chunk, just before the write that took its last byte. Shorter than `begun_ns` where the rest was never taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub emitted_ns: Option<Vec<Ns>>,
 }
 
 /// Where truths go.
 #[derive(Debug)]
-pub(super) struct Book {
+pub(super) struct TruthLog {
     kept: Option<Vec<Truth>>,
     writer: Option<Writer>,
 }
@@ -104,7 +104,7 @@ struct Writer {
     thread: JoinHandle<std::io::Result<()>>,
 }
 
-impl Book {
+impl TruthLog {
     /// Opens the file, where there is one.
     pub(super) fn open(file: Option<&Path>, keep: bool) -> Result<Self, Error> {
         let writer = file.map(Writer::start).transpose()?;

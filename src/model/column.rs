@@ -1,4 +1,4 @@
-//! The dictionary of columns: what a column of any download means, its unit, which way is better.
+//! The dictionary of columns: meaning, unit and better direction of each column of any download.
 //!
 //! In:  the name of a column, as tables and `analysis.json` have it.  Out: [`Meaning`].
 //! Not here: values, files.
@@ -8,12 +8,10 @@
 
 use super::metric::{Direction, Metric};
 
-/// What cells of a column are.
+/// Type of the cells of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Words.
     Text,
-    /// Numbers.
     Number,
     /// Whole numbers.
     Integer,
@@ -39,17 +37,17 @@ impl Kind {
 /// What a column means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meaning {
-    /// What cells are.
+    /// Type of the cells.
     pub kind: Kind,
-    /// Unit as printed; empty for words and bare numbers; [`OF_ROW`] where each row names its own.
+    /// Unit as printed. Empty for words and bare numbers. [`OF_ROW`] where each row names its own.
     pub unit: &'static str,
     /// `lower_is_better`, `higher_is_better`, `neutral`, [`OF_ROW`], or empty where nothing is better.
     pub direction: &'static str,
-    /// What it says.
+    /// Its meaning, in words.
     pub about: String,
 }
 
-/// The unit or the direction stands in the row itself, in the column `unit` or `direction`, or is that of the metric in `metric`.
+/// The unit or the direction is in the row itself, in the column `unit` or `direction`, or is that of the metric in `metric`.
 pub const OF_ROW: &str = "of the metric";
 
 /// Names, kind, unit, definition.
@@ -270,6 +268,33 @@ const ENTRIES: &[Entry] = &[
     Entry(&["mde_pct"], Number, "%", "smallest difference that would be seen with a chance of 80 %"),
     Entry(&["runs_needed"], Integer, "runs per arm", "runs for a power of 80 % at 10 %"),
     Entry(&["runs_to_decide"], Integer, "runs per arm", "runs after which the verdict would be decided"),
+    Entry(&["sequential.look"], Integer, "", "look of the design that counts, from 1"),
+    Entry(&["sequential.n"], Integer, "blocks", "whole blocks at that look"),
+    Entry(&["sequential.information"], Number, "", "share of the blocks of the design at that look"),
+    Entry(&["sequential.z_boundary"], Number, "", "boundary of the test of a difference at that look, as a z"),
+    Entry(&["sequential.nominal_p"], Number, "", "level of that look for a test of one look, two-sided"),
+    Entry(&["sequential.decision"], Text, "", "what that look says"),
+    Entry(
+        &["sequential.repeated_interval_pct.low", "sequential.repeated_interval_pct.high"],
+        Number,
+        "%",
+        "end of the repeated confidence interval of the overhead",
+    ),
+    Entry(
+        &["sequential.repeated_interval.low", "sequential.repeated_interval.high"],
+        Number,
+        "",
+        "end of the repeated confidence interval of the difference, in the unit of the metric",
+    ),
+    Entry(&["sequential.stagewise_p"], Number, "", "p by stagewise ordering"),
+    Entry(&["sequential.median_unbiased_pct"], Number, "%", "median-unbiased estimate of the overhead"),
+    Entry(&["sequential.runs_saved_of_max"], Integer, "runs per arm", "runs of the design that were not needed"),
+    Entry(&["sequential.overhead_pct"], Number, "%", "overhead at that look"),
+    Entry(&["sequential.margin_pct"], Number, "%", "margin of equivalence"),
+    Entry(&["sequential.without_prospects"], Boolean, "", "whether no look that is left can decide"),
+    Entry(&["sequential.design.spending"], Text, "", "spending function of the design"),
+    Entry(&["sequential.design.alpha"], Number, "", "error rate of all looks together"),
+    Entry(&["sequential.design.family"], Integer, "comparisons", "comparisons that share the error rate"),
     Entry(&["p_bonferroni", "p_adjusted.bonferroni"], Number, "", "p, adjusted after Bonferroni"),
     Entry(&["p_holm", "p_adjusted.holm"], Number, "", "p, adjusted after Holm"),
     Entry(
@@ -299,7 +324,7 @@ const ENTRIES: &[Entry] = &[
     Entry(&["pooled"], Boolean, "", "whether several labels are read as one workload here"),
 ];
 
-/// What a column means; absent for a column that nobody described.
+/// Meaning of a column. Absent for an undescribed column.
 pub fn meaning(column: &str) -> Option<Meaning> {
     if let Some(Entry(_, kind, unit, about)) = ENTRIES.iter().find(|entry| entry.0.contains(&column)) {
         let direction =
@@ -319,7 +344,9 @@ pub fn meaning(column: &str) -> Option<Meaning> {
         Direction::HigherIsBetter => "higher_is_better",
         Direction::Neutral => "neutral",
     };
-    Some(Meaning { kind: Kind::Number, unit: metric.unit, direction, about: metric.label })
+    // The manual describes the metrics of the catalogue. Only this table describes user-defined ones.
+    let about = if metric.custom { format!("{}: {}", metric.label, metric.about) } else { metric.label };
+    Some(Meaning { kind: Kind::Number, unit: metric.unit, direction, about })
 }
 
 #[cfg(test)]

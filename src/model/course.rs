@@ -1,21 +1,24 @@
-//! What happened in a run beside its figures: what the gates read, what was watched, and when each request was on its way.
+//! The course of a run beside its figures: readings of gates, watchdogs, and the times of each request.
 //!
-//! In:  nothing.  Out: [`Course`], [`Unmade`], filled by `ingest`.
+//! In:  nothing.  Out: [`Course`], [`MissingRun`], filled by `ingest`.
 //! Not here: telemetry (see [`super::Sample`]), figures.
 
 use serde::Serialize;
 
 use super::finding::Finding;
+use super::node::Node;
 
 /// The course of one run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Course {
     /// Readings of the gates before it began.
     pub gates: Vec<Finding>,
-    /// What the watchdogs saw, and the checks after it.
+    /// Findings of the watchdogs and of the checks afterwards.
     pub watched: Vec<Finding>,
     /// Measured requests, in the order of the file.
     pub requests: Vec<Span>,
+    /// Further machines, by rank.
+    pub nodes: Vec<Node>,
 }
 
 impl Course {
@@ -29,6 +32,7 @@ impl Course {
         one(&mut self.gates, &other.gates);
         one(&mut self.watched, &other.watched);
         one(&mut self.requests, &other.requests);
+        one(&mut self.nodes, &other.nodes);
     }
 }
 
@@ -39,7 +43,7 @@ pub struct Span {
     pub sent_s: f64,
     /// When its first token came.
     pub first_token_s: Option<f64>,
-    /// When its last token came; absent for one that failed and left no time.
+    /// When its last token came. Absent for one that failed and left no time.
     pub end_s: Option<f64>,
     /// Whether it was answered.
     pub answered: bool,
@@ -48,7 +52,7 @@ pub struct Span {
 /// Why a planned run is not among the runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Gone {
+pub enum MissingReason {
     /// Left out on purpose.
     Skipped,
     /// Begun and not ended.
@@ -60,7 +64,7 @@ pub enum Gone {
     NotRun,
 }
 
-impl Gone {
+impl MissingReason {
     /// For people.
     pub const fn words(self) -> &'static str {
         match self {
@@ -74,32 +78,28 @@ impl Gone {
 
 /// A planned run without a result.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Unmade {
+pub struct MissingRun {
     /// As planned.
     pub id: String,
-    /// Environment label.
     pub environment: String,
-    /// Model label.
     pub model: String,
-    /// Workload label.
     pub workload: String,
     /// The k-th run of its cell.
     pub repeat: Option<u32>,
     /// Place in the order of the plan.
     pub position: Option<u32>,
-    /// What became of it.
-    pub gone: Gone,
+    /// Its outcome.
+    pub gone: MissingReason,
     /// Why, as the journal says it.
     pub why: String,
 }
 
-/// What a journal says of a planned run that it does not call complete, or calls complete.
+/// Outcome of a planned run in a journal, complete or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// Id of the run.
     pub run: String,
-    /// What became of it.
-    pub gone: Gone,
-    /// Why.
+    /// Its outcome.
+    pub gone: MissingReason,
     pub why: String,
 }

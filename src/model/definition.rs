@@ -3,16 +3,16 @@
 //! In:  the rule that read a figure, and its metric.  Out: [`Definition`]: class, words, likeness to ours, source.
 //! Not here: what a comparison makes of it (see `verdict::definitions`).
 //!
-//! Figures of one class may be held against each other, figures of two may not. Within a class a tool can deviate a little (`Like`); that
-//! is a caveat. Tools that are not here (a table, a pattern of a suite, a script's own JSON) say nothing of how they measured: for them
-//! nothing is claimed, which is a caveat too.
+//! Figures of one class may be compared, figures of two classes may not. Within a class a tool can deviate a little (`Like`). That is a
+//! caveat. Tools outside the catalogue (a table, a pattern of a suite, a script's own JSON) do not state how they measured. Nothing is
+//! claimed for them, which is a caveat too.
 
-/// How a tool's figure stands to ours of the same name.
+/// Relation of a tool's figure to ours of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Likeness {
+pub enum DefinitionMatch {
     /// The same thing.
     Same,
-    /// The same thing but for what is said: comparable, with that caveat.
+    /// The same thing except for a stated difference: comparable, with that caveat.
     Like(&'static str),
     /// Another thing under the same name: never compared with ours.
     Other,
@@ -27,15 +27,15 @@ pub struct Definition {
     pub metric: &'static str,
     /// Figures of one class are comparable.
     pub class: &'static str,
-    /// What the class measures; fits after "as".
+    /// What the class measures. Fits after "as".
     pub measures: &'static str,
     /// Against ours.
-    pub likeness: Likeness,
+    pub likeness: DefinitionMatch,
     /// Where that is seen.
     pub source: &'static str,
 }
 
-/// Beginning of a rule, and the tool it reads. The longest that fits counts; after it the rule must end or go on with `.` or `-`.
+/// Beginning of a rule, and the tool it reads. The longest that fits counts. After it the rule must end or go on with `.` or `-`.
 const FAMILIES: &[(&str, &str)] = &[
     ("sparkbench.load", "sparkbench-load"),
     ("sparkbench.requests", "sparkbench-load"),
@@ -80,7 +80,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("prometheus", "server-metrics"),
 ];
 
-/// The tool behind a rule; `None` where the source does not say how it measured.
+/// The tool behind a rule. `None` where the source does not say how it measured.
 pub fn family(rule: &str) -> Option<&'static str> {
     FAMILIES
         .iter()
@@ -211,9 +211,9 @@ const CLASSES: &[Class] = &[
 ];
 
 /// Tools, class, likeness to ours, source.
-struct Entry(&'static [&'static str], &'static str, Likeness, &'static str);
+struct Entry(&'static [&'static str], &'static str, DefinitionMatch, &'static str);
 
-use Likeness::{Like, Other, Same};
+use DefinitionMatch::{Like, Other, Same};
 
 const OURS: &str = "docs/load-figures.md";
 const VLLM: &str = "vLLM, bench/serve, as of 2026-09; vllm-project/vllm#15106";
@@ -496,7 +496,7 @@ const ENTRIES: &[Entry] = &[
 ];
 
 impl Definition {
-    /// What the tool behind a rule measures as this metric (a base name); `None` where that is not known.
+    /// What the tool behind a rule measures as this metric (a base name). `None` where that is not known.
     pub fn of(rule: &str, metric: &str) -> Option<Self> {
         let family = family(rule)?;
         Self::all().find(|definition| definition.family == family && definition.metric == metric)

@@ -1,7 +1,7 @@
-//! What is known of machines and models apart from any run: the input of the physical checks.
+//! Known facts of machines and models apart from any run: the input of the physical checks.
 //!
 //! In:  nothing.  Out: [`Facts`], read by `ingest` from TOML files with sources.
-//! Not here: values of our own; every figure stands in `data/facts/` with its source.
+//! Not here: the values. Every figure is in `data/facts/` with its source.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::price::{LimitFacts, PriceFacts, ReferenceFacts};
 pub struct MachineFacts {
     /// For people.
     pub title: String,
-    /// Names under which files speak of it, matched without case as whole words of the machine name.
+    /// Names that files use for it, matched without case as whole words of the machine name.
     #[serde(default)]
     pub aliases: Vec<String>,
     /// Words that would contradict the machine (another architecture's name, say).
@@ -34,9 +34,9 @@ pub struct MachineFacts {
     pub max_temp_c: Option<f64>,
     /// Dense peak of BF16 (of FP16 where the device has no BF16), TFLOP/s, without sparsity.
     pub bf16_tflops: Option<f64>,
-    /// Dense peak of FP8, TFLOP/s; absent where the device has none.
+    /// Dense peak of FP8, TFLOP/s. Absent where the device has none.
     pub fp8_tflops: Option<f64>,
-    /// Dense peak of FP4, TFLOP/s; absent where the device has none.
+    /// Dense peak of FP4, TFLOP/s. Absent where the device has none.
     pub fp4_tflops: Option<f64>,
     /// Power limit of one device, W.
     pub power_w: Option<f64>,
@@ -57,9 +57,9 @@ pub struct ModelFacts {
     pub quantisation: Option<String>,
     /// Bytes of all weights as served.
     pub weight_bytes: Option<f64>,
-    /// Bytes read for each decode step at batch 1 (all weights but the input embedding; active experts only).
+    /// Bytes read for each decode step at batch 1: all weights but the input embedding, and only the active experts.
     pub step_bytes: Option<f64>,
-    /// Bytes of all experts together, of those in `weight_bytes`; absent for dense models.
+    /// Bytes of all experts together, of those in `weight_bytes`. Absent for dense models.
     pub expert_bytes: Option<f64>,
     /// Experts per layer.
     pub experts: Option<f64>,
@@ -67,13 +67,12 @@ pub struct ModelFacts {
     pub experts_per_token: Option<f64>,
     /// Bytes of keys and values per token in the KV cache, at 16 bits a value.
     pub kv_bytes_per_token: Option<f64>,
-    /// Layers.
     pub layers: Option<f64>,
     /// Heads of keys and values.
     pub kv_heads: Option<f64>,
     /// Size of a head.
     pub head_dim: Option<f64>,
-    /// Parameters of the input embedding; an untied output head has as many again.
+    /// Parameters of the input embedding. An untied output head has as many again.
     pub embedding_parameters: Option<f64>,
     /// True where the output head is the input embedding.
     #[serde(default)]

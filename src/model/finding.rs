@@ -1,4 +1,4 @@
-//! What a look at the machine found: a gate, a watchdog, a check.
+//! The result of one check of the machine: a gate, a watchdog, a check.
 //!
 //! In:  nothing.  Out: [`Finding`], one reading against one limit, with its remedy.
 //! Not here: taking readings (see `host`), deciding limits (see `run`).
@@ -12,9 +12,9 @@ pub enum Level {
     /// Within the limit.
     #[default]
     Passed,
-    /// Nothing to read here, or no limit was set; archived, with the reason in `reading`.
+    /// Nothing to read here, or no limit was set. Archived, with the reason in `reading`.
     NotAvailable,
-    /// Outside what is advisable; the run goes on and carries the mark.
+    /// Outside what is advisable. The run goes on and carries the mark.
     Warned,
     /// The run may not start, or must stop, or fails.
     Refused,
@@ -26,9 +26,9 @@ pub enum Level {
 pub struct Finding {
     /// Stable name in words, e.g. `gpu-temperature`, `memory-available`.
     pub gate: String,
-    /// What follows.
+    /// The consequence.
     pub level: Level,
-    /// What was read, for people, with its unit; or why nothing could be read.
+    /// The reading for people, with its unit, or why nothing could be read.
     pub reading: String,
     /// The same as a number where it is one.
     pub value: Option<f64>,
@@ -36,7 +36,7 @@ pub struct Finding {
     pub unit: Option<String>,
     /// The limit, for people.
     pub limit: Option<String>,
-    /// What to do about it; present whenever the level is not `passed`.
+    /// What to do about it. Present whenever the level is not `passed`.
     pub remedy: Option<String>,
     /// Seconds waited until it held, where the gate waits.
     pub waited_s: Option<f64>,

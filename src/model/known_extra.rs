@@ -1,7 +1,7 @@
 //! Further figures of a run that a check looks for by name.
 //!
 //! In:  a run.  Out: the figure of the first name that is there.
-//! Not here: what is made of it.
+//! Not here: its use.
 
 use super::{ExtraValue, Run};
 
@@ -41,7 +41,7 @@ pub const ANSWERED_REQUESTS: &[&str] = &[
 ];
 /// Share of the requests that failed, 0 to 1.
 pub const ERROR_RATE: &[&str] = &["error_rate"];
-/// Why the load generator may have been the limit: text; empty where it was not.
+/// Why the load generator may have been the limit: text. Empty where it was not.
 pub const CLIENT_LIMITED: &str = "client_limited";
 /// Why the tool itself calls the result invalid: text.
 pub const INVALID: &str = "result_invalid";

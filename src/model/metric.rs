@@ -1,9 +1,11 @@
 //! The catalogue of metrics: name, unit, which way is better, and the default margin.
 //!
-//! In:  a metric name as the contracts spell it.  Out: [`Metric`].
-//! Not here: values. Formatting for people beyond the label and the unit.
+//! In:  a metric name as the contracts spell it, or one that a campaign defined.  Out: [`Metric`].
+//! Not here: values. Formatting for people beyond the label and the unit. How a metric of one's own is defined (see `custom`).
 
 use serde::{Deserialize, Serialize};
+
+use super::custom;
 
 /// Which way is better, and what a per cent may mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +34,10 @@ pub struct Metric {
     pub ratio_scale: bool,
     /// Default equivalence margin, per cent of the baseline (statistics contract 4.9).
     pub margin_pct: f64,
+    /// What it is. Of a metric that a campaign defined, the definition.
+    pub about: &'static str,
+    /// True for a metric that a campaign defined, and that the catalogue does not have.
+    pub custom: bool,
 }
 
 /// Margin for throughput, TPOT, ITL, decode rate and end-to-end latency: what a user of a server would notice at the earliest.
@@ -41,38 +47,215 @@ pub const MARGIN_WIDE_PCT: f64 = 5.0;
 /// Margin for p99 and for the maximum, which rest on very few requests.
 pub const MARGIN_TAIL_PCT: f64 = 10.0;
 
-struct Entry(&'static str, &'static str, &'static str, Direction, bool, f64);
+/// Name, label, unit, direction, whether it has a ratio scale, margin, what it is.
+struct Entry(&'static str, &'static str, &'static str, Direction, bool, f64, &'static str);
 
 use Direction::{HigherIsBetter as Higher, LowerIsBetter as Lower, Neutral};
 
 /// Every base name of the contracts, in the order in which tables show them.
 const CATALOGUE: &[Entry] = &[
-    Entry("output_throughput_tok_s", "Output throughput", "tok/s", Higher, true, MARGIN_RATE_PCT),
-    Entry("total_throughput_tok_s", "Total throughput", "tok/s", Higher, true, MARGIN_RATE_PCT),
-    Entry("request_throughput_req_s", "Request throughput", "req/s", Higher, true, MARGIN_RATE_PCT),
-    Entry("decode_tok_s", "Decode rate", "tok/s", Higher, true, MARGIN_RATE_PCT),
-    Entry("e2e_latency_ms", "End-to-end latency", "ms", Lower, true, MARGIN_RATE_PCT),
-    Entry("ttft_ms", "Time to first token", "ms", Lower, true, MARGIN_WIDE_PCT),
-    Entry("tpot_ms", "Time per output token", "ms", Lower, true, MARGIN_RATE_PCT),
-    Entry("itl_ms", "Inter-token latency", "ms", Lower, true, MARGIN_RATE_PCT),
-    Entry("peak_memory_gib", "Peak memory", "GiB", Neutral, true, MARGIN_WIDE_PCT),
-    Entry("model_memory_gib", "Model memory", "GiB", Neutral, true, MARGIN_WIDE_PCT),
-    Entry("kv_cache_gib", "KV cache", "GiB", Neutral, true, MARGIN_WIDE_PCT),
-    Entry("kv_cache_tokens", "KV cache capacity", "tokens", Neutral, true, MARGIN_WIDE_PCT),
-    Entry("gpu_util_pct", "GPU utilisation", "%", Neutral, false, MARGIN_WIDE_PCT),
-    Entry("power_w", "Power", "W", Neutral, true, MARGIN_WIDE_PCT),
-    Entry("energy_j_per_token", "Energy per token", "J/token", Lower, true, MARGIN_WIDE_PCT),
-    Entry("gpu_temp_start_c", "GPU temperature at start", "°C", Neutral, false, MARGIN_WIDE_PCT),
-    Entry("gpu_temp_end_c", "GPU temperature at end", "°C", Neutral, false, MARGIN_WIDE_PCT),
-    Entry("sm_clock_mhz", "SM clock", "MHz", Neutral, true, MARGIN_RATE_PCT),
-    Entry("model_load_s", "Model load time", "s", Lower, true, MARGIN_WIDE_PCT),
-    Entry("gemm_tflops", "GEMM rate", "TFLOP/s", Higher, true, MARGIN_RATE_PCT),
-    Entry("memory_bandwidth_gb_s", "Memory bandwidth", "GB/s", Higher, true, MARGIN_RATE_PCT),
-    Entry("usd_per_million_tokens", "Cost per million output tokens", "USD", Lower, true, MARGIN_RATE_PCT),
-    Entry("roofline_pct", "Share of the roofline", "%", Higher, false, MARGIN_RATE_PCT),
+    Entry(
+        "output_throughput_tok_s",
+        "Output throughput",
+        "tok/s",
+        Higher,
+        true,
+        MARGIN_RATE_PCT,
+        "output tokens divided by the time of the measured window",
+    ),
+    Entry(
+        "total_throughput_tok_s",
+        "Total throughput",
+        "tok/s",
+        Higher,
+        true,
+        MARGIN_RATE_PCT,
+        "input and output tokens divided by the time of the measured window",
+    ),
+    Entry(
+        "request_throughput_req_s",
+        "Request throughput",
+        "req/s",
+        Higher,
+        true,
+        MARGIN_RATE_PCT,
+        "answered requests divided by the time of the measured window",
+    ),
+    Entry(
+        "decode_tok_s",
+        "Decode rate",
+        "tok/s",
+        Higher,
+        true,
+        MARGIN_RATE_PCT,
+        "output tokens a second of one request, after its first token",
+    ),
+    Entry(
+        "e2e_latency_ms",
+        "End-to-end latency",
+        "ms",
+        Lower,
+        true,
+        MARGIN_RATE_PCT,
+        "from sending a request to its last output token",
+    ),
+    Entry(
+        "ttft_ms",
+        "Time to first token",
+        "ms",
+        Lower,
+        true,
+        MARGIN_WIDE_PCT,
+        "from sending a request to its first output token",
+    ),
+    Entry(
+        "tpot_ms",
+        "Time per output token",
+        "ms",
+        Lower,
+        true,
+        MARGIN_RATE_PCT,
+        "(end-to-end latency - TTFT) / (output tokens - 1), one figure a request",
+    ),
+    Entry(
+        "itl_ms",
+        "Inter-token latency",
+        "ms",
+        Lower,
+        true,
+        MARGIN_RATE_PCT,
+        "gap between one piece of output and the next, one figure a gap",
+    ),
+    Entry(
+        "peak_memory_gib",
+        "Peak memory",
+        "GiB",
+        Neutral,
+        true,
+        MARGIN_WIDE_PCT,
+        "most memory that was in use during the run",
+    ),
+    Entry(
+        "model_memory_gib",
+        "Model memory",
+        "GiB",
+        Neutral,
+        true,
+        MARGIN_WIDE_PCT,
+        "memory of the weights, as the engine says",
+    ),
+    Entry(
+        "kv_cache_gib",
+        "KV cache",
+        "GiB",
+        Neutral,
+        true,
+        MARGIN_WIDE_PCT,
+        "memory of the KV cache, as the engine says",
+    ),
+    Entry(
+        "kv_cache_tokens",
+        "KV cache capacity",
+        "tokens",
+        Neutral,
+        true,
+        MARGIN_WIDE_PCT,
+        "tokens that fit into the KV cache, as the engine says",
+    ),
+    Entry(
+        "gpu_util_pct",
+        "GPU utilisation",
+        "%",
+        Neutral,
+        false,
+        MARGIN_WIDE_PCT,
+        "mean utilisation of the GPU during the run",
+    ),
+    Entry("power_w", "Power", "W", Neutral, true, MARGIN_WIDE_PCT, "mean power during the run"),
+    Entry(
+        "energy_j_per_token",
+        "Energy per token",
+        "J/token",
+        Lower,
+        true,
+        MARGIN_WIDE_PCT,
+        "energy of the run divided by its output tokens",
+    ),
+    Entry(
+        "gpu_temp_start_c",
+        "GPU temperature at start",
+        "°C",
+        Neutral,
+        false,
+        MARGIN_WIDE_PCT,
+        "temperature of the GPU before the run",
+    ),
+    Entry(
+        "gpu_temp_end_c",
+        "GPU temperature at end",
+        "°C",
+        Neutral,
+        false,
+        MARGIN_WIDE_PCT,
+        "temperature of the GPU after the run",
+    ),
+    Entry(
+        "sm_clock_mhz",
+        "SM clock",
+        "MHz",
+        Neutral,
+        true,
+        MARGIN_RATE_PCT,
+        "mean clock of the multiprocessors during the run",
+    ),
+    Entry(
+        "model_load_s",
+        "Model load time",
+        "s",
+        Lower,
+        true,
+        MARGIN_WIDE_PCT,
+        "time that the engine took to load the model",
+    ),
+    Entry(
+        "gemm_tflops",
+        "GEMM rate",
+        "TFLOP/s",
+        Higher,
+        true,
+        MARGIN_RATE_PCT,
+        "operations of a matrix product divided by its time",
+    ),
+    Entry(
+        "memory_bandwidth_gb_s",
+        "Memory bandwidth",
+        "GB/s",
+        Higher,
+        true,
+        MARGIN_RATE_PCT,
+        "bytes read and written divided by the time, of a copy in memory",
+    ),
+    Entry(
+        "usd_per_million_tokens",
+        "Cost per million output tokens",
+        "USD",
+        Lower,
+        true,
+        MARGIN_RATE_PCT,
+        "price of the machine for the time of a million output tokens",
+    ),
+    Entry(
+        "roofline_pct",
+        "Share of the roofline",
+        "%",
+        Higher,
+        false,
+        MARGIN_RATE_PCT,
+        "share of the speed that the memory bandwidth allows",
+    ),
 ];
 
-/// Suffixes for statistics over the requests of one run; the bare name is their mean.
+/// Suffixes for statistics over the requests of one run. The bare name is their mean.
 pub const SUFFIXES: &[&str] = &["p50", "p90", "p95", "p99", "max"];
 
 /// A label in the middle of a sentence: `time to first token`, but `GPU temperature at end`.
@@ -87,10 +270,15 @@ pub fn within(label: &str) -> String {
 }
 
 impl Metric {
-    /// Looks a name up; `None` when the contracts do not know it.
+    /// Looks a name up, in the catalogue and then among the metrics that were [defined](custom::define). `None` when neither knows it.
     pub fn find(name: &str) -> Option<Self> {
+        Self::of_catalogue(name).or_else(|| custom::find(name))
+    }
+
+    /// Looks a name up in the catalogue alone.
+    pub fn of_catalogue(name: &str) -> Option<Self> {
         let (base, suffix) = split(name);
-        let Entry(_, label, unit, direction, ratio_scale, margin) = CATALOGUE.iter().find(|e| e.0 == base)?;
+        let Entry(_, label, unit, direction, ratio_scale, margin, about) = CATALOGUE.iter().find(|e| e.0 == base)?;
         let margin_pct = match suffix {
             Some("p90" | "p95") => MARGIN_WIDE_PCT,
             Some("p99" | "max") => MARGIN_TAIL_PCT,
@@ -101,7 +289,16 @@ impl Metric {
             Some(s) => format!("{label}, {s}"),
             None => (*label).to_owned(),
         };
-        Some(Self { name: name.to_owned(), label, unit, direction: *direction, ratio_scale: *ratio_scale, margin_pct })
+        Some(Self {
+            name: name.to_owned(),
+            label,
+            unit,
+            direction: *direction,
+            ratio_scale: *ratio_scale,
+            margin_pct,
+            about,
+            custom: false,
+        })
     }
 
     /// Base name without the statistic: `ttft_ms_p99` is `ttft_ms`.
@@ -109,8 +306,12 @@ impl Metric {
         split(&self.name).0
     }
 
-    /// Place in the catalogue, for a stable and meaningful order of tables; percentiles follow their mean.
+    /// Place in the catalogue, for a stable and meaningful order of tables. Percentiles follow their mean, and metrics that were defined
+    /// follow by name.
     pub fn rank(&self) -> usize {
+        if self.custom {
+            return CATALOGUE.len() * (SUFFIXES.len() + 1) + custom::rank(&self.name);
+        }
         let (base, suffix) = split(&self.name);
         let row = CATALOGUE.iter().position(|e| e.0 == base).unwrap_or(CATALOGUE.len());
         let column = suffix.and_then(|s| SUFFIXES.iter().position(|k| *k == s)).map_or(0, |k| k + 1);
@@ -122,9 +323,10 @@ impl Metric {
         CATALOGUE.iter().map(|e| e.0)
     }
 
-    /// True for quantities that cannot be zero or negative: times, rates, memory, tokens, power, cost.
+    /// True for quantities that cannot be zero or negative: times, rates, memory, tokens, power, cost. Of a metric that was defined nothing
+    /// of the kind is known.
     pub const fn is_positive(&self) -> bool {
-        self.ratio_scale
+        self.ratio_scale && !self.custom
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the authors of a campaign say of it: who they are, how to cite them, and their text.
+//! The authors of a campaign: their names, how to cite them, and their text.
 //!
 //! In:  nothing.  Out: [`Paper`], filled by `ingest` from `study.md`.
 //! Not here: what the text refers to (see `page`), any number.
@@ -29,7 +29,7 @@ pub struct Paper {
     pub date: Option<String>,
     /// Words under which it is to be found.
     pub keywords: Vec<String>,
-    /// What the authors corrected, and why.
+    /// Corrections of the authors, and the reasons.
     pub corrections: Vec<Correction>,
     /// Markdown with references.
     #[serde(skip)]

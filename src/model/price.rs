@@ -1,4 +1,4 @@
-//! What machines cost, what others published of them, and what a service must keep: dated, sourced, each a user's to replace.
+//! Prices of machines, published figures, and service objectives: dated, sourced, and replaceable by a user.
 //!
 //! In:  nothing.  Out: [`PriceFacts`], [`ReferenceFacts`], [`LimitFacts`], read by `ingest` from TOML files.
 //! Not here: values of our own (`data/facts/prices.toml`, `reference.toml`), the cost of a token (see `stats::economy`).
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Billing {
-    /// Whole instances, as many as the run needs: nobody else pays for the idle ones.
+    /// Whole instances, as many as the run needs, because idle ones are paid for too.
     #[default]
     Whole,
     /// The run's share of the GPUs: the others are put to use.
@@ -24,13 +24,13 @@ pub struct PriceFacts {
     pub title: String,
     /// Machine label, a key of the machine facts.
     pub machine: String,
-    /// Day the price was read, `2026-06-17`, or what is known of it; `undated` where nothing is.
+    /// Day the price was read, `2026-06-17`, or what is known of it. `undated` where nothing is.
     pub date: String,
-    /// GPUs of one instance; 1 where absent.
+    /// GPUs of one instance. 1 where absent.
     pub gpus: Option<f64>,
-    /// Price of a whole instance, USD an hour. For a machine of one's own the next fields stand instead.
+    /// Price of a whole instance, USD an hour. For a machine of one's own the next fields are used instead.
     pub usd_per_hour: Option<f64>,
-    /// What a run on some of the GPUs is charged.
+    /// How a run on some of the GPUs is charged.
     #[serde(default)]
     pub billing: Billing,
     /// Purchase price, USD.
@@ -43,11 +43,11 @@ pub struct PriceFacts {
     pub wall_power_w: Option<f64>,
     /// Tariff, USD for a kWh.
     pub usd_per_kwh: Option<f64>,
-    /// Energy of cooling and distribution on top, as a factor; 1 where absent.
+    /// Energy of cooling and distribution on top, as a factor. 1 where absent.
     pub overhead: Option<f64>,
     /// What an output token is worth, in input tokens, where both are priced together.
     pub output_weight: Option<f64>,
-    /// Campaigns, environments or workloads that this price is for; empty: every run on the machine.
+    /// Campaigns, environments or workloads that this price is for. Empty: every run on the machine.
     #[serde(default)]
     pub labels: Vec<String>,
     /// True where a user's file gives it.
@@ -67,7 +67,7 @@ pub struct ReferenceFacts {
     pub model_id: Option<String>,
     /// Machine label, a key of the machine facts.
     pub machine: String,
-    /// Machines that worked together; 1 where absent.
+    /// Machines that worked together. 1 where absent.
     pub machines: Option<f64>,
     /// Precision as served.
     pub quantisation: Option<String>,
@@ -85,7 +85,7 @@ pub struct ReferenceFacts {
     pub decode_tok_s_high: Option<f64>,
     /// Matrix products, TFLOP/s.
     pub gemm_tflops: Option<f64>,
-    /// What a reader must know.
+    /// Notes for the reader.
     pub note: Option<String>,
     /// Day of the source, or what is known of it.
     pub date: Option<String>,

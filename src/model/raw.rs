@@ -10,10 +10,10 @@ use super::run::Origin;
 /// What the rows of a [`RawText`] are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Shape {
-    /// Lines of the file as they stand.
+    /// Lines of the file unchanged.
     #[default]
     Lines,
-    /// Values of a JSON document that stands on one line, written out one below the other.
+    /// Values of a JSON document on one line, written out one below the other.
     Values,
 }
 
@@ -22,7 +22,7 @@ pub enum Shape {
 pub struct RawText {
     /// Path, as in [`super::Source::path`].
     pub file: String,
-    /// The run under which it is shown; other runs may stand in it too.
+    /// The run under which it is shown. The file may hold other runs too.
     pub run: String,
     /// Size on disk.
     pub bytes: u64,
@@ -45,7 +45,7 @@ pub struct RawText {
 pub struct RawRow {
     /// Counted from 1.
     pub number: u64,
-    /// Without line end; bytes that are no text, control characters and marks that turn the direction of writing replaced by signs.
+    /// Without line end. Bytes that are no text, control characters and marks that turn the direction of writing replaced by signs.
     pub text: String,
     /// Bytes of the row that are left out at its end.
     pub cut: u64,

@@ -1,4 +1,4 @@
-//! One execution of one cell, with everything its files say about it.
+//! One execution of one cell, with all data from its files.
 //!
 //! In:  nothing.  Out: [`Run`] and its parts, filled by `ingest`, read by everybody.
 //! Not here: how a file is read, how a number is judged.
@@ -15,7 +15,7 @@ use serde::Serialize;
 pub enum Status {
     /// Ended with exit status 0.
     Done,
-    /// Ended otherwise; says how.
+    /// Ended otherwise. Says how.
     Failed(String),
     /// The source does not say.
     Unrecorded,
@@ -35,7 +35,7 @@ pub struct Source {
     pub joined: Option<String>,
 }
 
-/// Where inside which file one value stands, and which rule took it.
+/// File and place of one value, and the rule that read it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Origin {
     /// Path of the file, as in [`Source::path`].
@@ -53,11 +53,11 @@ pub struct Origin {
 pub struct Reading {
     /// Contract name with unit, e.g. `output_throughput_tok_s`.
     pub metric: String,
-    /// As printed. NaN where the source says "missing"; infinite where it says so.
+    /// As printed. NaN where the source says "missing". Infinite where it says so.
     pub value: f64,
-    /// Digits after the point in the source, where it is text; used by the derived-column checks.
+    /// Digits after the point in the source, where it is text. Used by the derived-column checks.
     pub decimals: Option<u8>,
-    /// Where it stands.
+    /// Where it is.
     pub origin: Origin,
 }
 
@@ -66,13 +66,12 @@ pub struct Reading {
 pub struct Extra {
     /// As the source names it, without the unit.
     pub name: String,
-    /// As the source gives it; empty for a bare number or a word.
+    /// As the source gives it. Empty for a bare number or a word.
     pub unit: String,
-    /// What it says.
     pub value: ExtraValue,
-    /// Why it is no metric of ours, where one could take it for one: `time_per_output_token_ms holds the first token too`.
+    /// Why it is not one of our metrics, where one could take it for one: `time_per_output_token_ms holds the first token too`.
     pub why: Option<&'static str>,
-    /// Where it stands.
+    /// Where it is.
     pub origin: Origin,
 }
 
@@ -82,7 +81,6 @@ pub struct Extra {
 pub enum ExtraValue {
     /// A finite number.
     Number(f64),
-    /// Words.
     Text(String),
 }
 
@@ -93,7 +91,7 @@ pub struct Series {
     pub metric: String,
     /// As printed, missing as NaN.
     pub values: Vec<f64>,
-    /// Where the list stands.
+    /// Where the list is.
     pub origin: Origin,
 }
 
@@ -109,20 +107,18 @@ pub struct Sample {
     pub power_w: Option<f64>,
     /// GPU temperature, degrees Celsius.
     pub gpu_c: Option<f64>,
-    /// SM clock, MHz.
     pub sm_clock_mhz: Option<f64>,
     /// GPU memory in use, MiB.
     pub memory_used_mib: Option<f64>,
-    /// Activity of the memory controller, per cent of the time; not occupancy.
+    /// Activity of the memory controller, per cent of the time. Not occupancy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_util_pct: Option<f64>,
-    /// Memory clock, MHz.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_clock_mhz: Option<f64>,
     /// Power limit in force, watts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power_limit_w: Option<f64>,
-    /// Energy counter of the driver, joules since some moment before; only differences mean anything.
+    /// Energy counter of the driver, joules since some moment before. Only differences mean anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub energy_j: Option<f64>,
     /// Memory of the machine in use, MiB.
@@ -170,7 +166,7 @@ impl Setup {
     pub const OWN_CLIENT: &'static str = "sparkbench-load";
 }
 
-/// What was set, and what is known of the launch, as far as the files say.
+/// Settings and known facts of the launch, as far as the files have them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Setup {
     /// Model id that was asked for.
@@ -181,7 +177,6 @@ pub struct Setup {
     pub machine: Option<String>,
     /// Engine name and version.
     pub engine: Option<String>,
-    /// Version of the engine.
     pub engine_version: Option<String>,
     /// Data type or quantisation of the weights.
     pub quantisation: Option<String>,
@@ -209,7 +204,7 @@ pub struct Setup {
     pub tool: Option<String>,
     /// Version of the benchmark.
     pub tool_version: Option<String>,
-    /// Requests that were sent a second; infinite where all were sent at once.
+    /// Requests that were sent a second. Infinite where all were sent at once.
     #[serde(serialize_with = "rate_or_word")]
     pub request_rate: Option<f64>,
     /// Longest context that the server was started for, tokens.
@@ -218,11 +213,11 @@ pub struct Setup {
     pub memory_utilisation: Option<f64>,
     /// Data type of the KV cache.
     pub kv_dtype: Option<String>,
-    /// Speculative decoding: method and draft length as the source prints them; `off` where it says so.
+    /// Speculative decoding: method and draft length as the source prints them. `off` where it says so.
     pub speculative: Option<String>,
     /// Whether prefixes are cached.
     pub prefix_cache: Option<bool>,
-    /// How the model is parted over devices: `tp2 pp1`.
+    /// How the model is split over devices: `tp2 pp1`.
     pub parallel: Option<String>,
     /// Every further setting and label, as the source names it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -240,15 +235,12 @@ fn rate_or_word<S: serde::Serializer>(rate: &Option<f64>, serializer: S) -> Resu
 /// One execution of one cell: environment x model x workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// Unique within the whole analysis after intake; a slug.
+    /// Unique within the whole analysis after intake. A slug.
     pub id: String,
     /// Slug of the campaign it belongs to.
     pub campaign: String,
-    /// Environment label.
     pub environment: String,
-    /// Model label.
     pub model: String,
-    /// Workload label.
     pub workload: String,
     /// The k-th run of its cell.
     pub repeat: Option<u32>,
@@ -258,11 +250,9 @@ pub struct Run {
     pub position: Option<u32>,
     /// Launch that this run shares with others (one process that ran several workloads).
     pub launch: Option<String>,
-    /// Start.
     pub started: Option<Instant>,
-    /// End.
     pub ended: Option<Instant>,
-    /// The stretch in which a load measured, where it is shorter than from start to end and the source says so.
+    /// The period in which a load measured, where it is shorter than from start to end and the source says so.
     pub measured: Option<(Instant, Instant)>,
     /// Outcome.
     pub status: Status,
@@ -270,17 +260,17 @@ pub struct Run {
     pub readings: Vec<Reading>,
     /// Per-request figures as reported.
     pub series: Vec<Series>,
-    /// Figures that are no metric of ours.
+    /// Figures that are not among our metrics.
     pub extras: Vec<Extra>,
     /// GPU telemetry in time order.
     pub telemetry: Vec<Sample>,
-    /// What happened beside the figures.
+    /// Events beside the figures.
     pub course: Course,
     /// Settings and launch facts.
     pub setup: Setup,
     /// The main file it came from.
     pub source: Source,
-    /// Every further file it was put together from.
+    /// Every further file it was joined from.
     pub files: Vec<Source>,
 }
 

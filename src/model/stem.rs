@@ -1,4 +1,4 @@
-//! The name of a model without what it says of its quantisation: `Qwen3-32B-FP8` and `Qwen3-32B` are one model served in two ways.
+//! The name of a model without its quantisation: `Qwen3-32B-FP8` and `Qwen3-32B` are one model served in two ways.
 //!
 //! In:  a name and the quantisation it may hold.  Out: the rest of the name.
 //! Not here: which quantisation a name holds (see `ingest`).
@@ -30,7 +30,7 @@ pub fn without_quantisation(name: &str, quantisation: &str) -> String {
     if rest.is_empty() { name.to_owned() } else { rest }
 }
 
-/// Words of letters and digits, each with what stands before it. Dots belong to numbers: `3.1` is one word, `q4_k_m` are three.
+/// Words of letters and digits, each with the separator before it. Dots belong to numbers: `3.1` is one word, `q4_k_m` are three.
 fn words(name: &str) -> Vec<(&str, &str)> {
     let is_part = |c: char| c.is_alphanumeric();
     let mut words = Vec::new();

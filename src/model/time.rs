@@ -46,15 +46,21 @@ impl Instant {
         slashed.parse::<jiff::civil::DateTime>().ok().and_then(Self::from_civil)
     }
 
-    /// From fractional seconds since the epoch; absent when out of range.
+    /// From fractional seconds since the epoch. Absent when out of range.
     pub fn from_unix_seconds(seconds: f64) -> Option<Self> {
         // ±100,000 years is ample and keeps the cast exact.
         (seconds.is_finite() && seconds.abs() < 3.2e12).then(|| Self((seconds * 1000.0).round() as i64))
     }
 
-    /// Whole and fractional seconds from `earlier` to here; negative when the clock went back.
+    /// Whole and fractional seconds from `earlier` to here. Negative when the clock went back.
     pub fn seconds_since(self, earlier: Self) -> f64 {
         (self.0 - earlier.0) as f64 / 1000.0
+    }
+
+    /// This moment minus some seconds, to the millisecond.
+    #[must_use]
+    pub fn earlier(self, seconds: f64) -> Self {
+        Self(self.0.saturating_sub((seconds * 1000.0).round() as i64))
     }
 
     /// True when this counts from a start that a source chose (seconds elapsed), not from 1970: nothing here was measured before 1980.

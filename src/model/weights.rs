@@ -1,4 +1,4 @@
-//! How many bytes a model's weights and its KV cache are, by precision.
+//! Bytes of a model's weights and of its KV cache, by precision.
 //!
 //! In:  [`ModelFacts`].  Out: bytes a step, bytes read of the cache, the same facts at another precision.
 //! Not here: where the facts come from, how fast anything is.
@@ -52,8 +52,8 @@ impl ModelFacts {
         Some(per_token * tokens)
     }
 
-    /// The same model with its matrices at `bits` a weight, and the input embedding and the output head at `outer_bits`, as most
-    /// quantised checkpoints keep them at 16. Only from facts at the plain precision; the KV cache stays as it is.
+    /// The same model with its matrices at `bits` a weight. Input embedding and output head have `outer_bits`, which most quantised
+    /// checkpoints keep at 16. Only from facts at the plain precision. The KV cache stays as it is.
     #[must_use]
     pub fn at_precision(&self, name: &str, bits: f64, outer_bits: f64) -> Option<Self> {
         let all = self.parameters?;
@@ -105,8 +105,7 @@ impl ModelFacts {
         })
     }
 
-    /// Joins what two files of one checkpoint say: bytes that were counted win over bytes that were computed, and what a step reads
-    /// follows them.
+    /// Joins the data of two files of one checkpoint. Counted bytes win over computed bytes, and the bytes that a step reads follow them.
     pub fn complete(&mut self, more: Self) {
         let (mut shape, counted) =
             if more.counted || !self.counted { (std::mem::take(self), more) } else { (more, std::mem::take(self)) };

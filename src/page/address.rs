@@ -1,14 +1,14 @@
-//! Addresses of the pages that say why: one for each pair of environments, one for each model and workload.
+//! Addresses of the explanatory pages: one for each pair of environments, one for each model and workload.
 //!
-//! In:  the analysis.  Out: [`Addresses`]; a page that the site does not have, as in the report as one file, has no address.
-//! Not here: what stands on them.
+//! In:  the analysis.  Out: [`Addresses`]. A page that the site does not have has no address.
+//! Not here: the content of these pages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::index::{Site, slug};
 use crate::verdict::report::{Analysis, Comparison};
 
-/// What a cell without a workload is called in its address.
+/// Name of a cell without a workload in its address.
 const NO_WORKLOAD: &str = "all";
 
 /// Campaign and two names within it.
@@ -83,7 +83,7 @@ impl Site<'_> {
         self.addresses.pairs.get(&key).map(String::as_str).filter(|path| self.has(path))
     }
 
-    /// Where a comparison is told in full: on the page of its cell, else on that of its campaign.
+    /// Where a comparison is reported in full: on the page of its cell, else on that of its campaign.
     pub fn account(&self, root: &str, anchor: &str, c: &Comparison) -> String {
         match self.cell(&c.campaign, &c.model, &c.workload) {
             Some(path) => format!("{root}{path}#{anchor}"),

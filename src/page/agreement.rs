@@ -1,4 +1,4 @@
-//! The page of load clients that measured one server: how far apart they are, and what may be compared with what.
+//! The page of load clients that measured one server: how far apart they are, and which may be compared.
 //!
 //! In:  the tables of `verdict::across`.  Out: `agreement/index.html`, where a server was measured by two clients.
 //! Not here: any number, any rule.
@@ -63,10 +63,6 @@ struct VerdictView {
 pub struct Entry;
 
 impl Kind for Entry {
-    fn name(&self) -> &'static str {
-        "agreement"
-    }
-
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         if site.analysis.across.agreements.is_empty() {
             return Vec::new();
@@ -160,7 +156,7 @@ fn short(found: &AgreementTable, against: &str, title: &str) -> Option<Sheet> {
     (!shown.is_empty()).then(|| Sheet::new("", "", &caption, columns, rows).lead(lead))
 }
 
-/// What a client is to the other, or to the truth, in a word or two.
+/// Relation of a client to the other, or to the truth, in a word or two.
 fn standing(pair: &AgreementPair) -> &'static str {
     match pair.kind {
         Agreeing::Interchangeable if pair.against == TRUTH => "right",
@@ -284,7 +280,7 @@ fn figure(id: &str, of: &AgreementMetric, pair: &AgreementPair, title: &str) -> 
             .collect(),
     };
     let mut view = FigureView::compact(id, chart.draw_as(id, Layouts::Narrow));
-    // Two campaigns have the same charts; the box around the numbers of each needs a name of its own.
+    // Two campaigns have the same charts. The box around the numbers of each needs a name of its own.
     view.region = format!("{}, {title}", view.title);
     view
 }

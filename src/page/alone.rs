@@ -1,7 +1,7 @@
-//! A campaign without comparisons: the table of what was measured, and output against load where there is a sweep.
+//! A campaign without comparisons: the table of measurements, and output against load where there is a sweep.
 //!
 //! In:  the rows and sweeps of the analysis.  Out: [`Alone`], shown on the front page and on the page of the campaign.
-//! Not here: any number; which row is the best (see `verdict::measured`).
+//! Not here: any number, and which row is the best (see `verdict::measured`).
 
 use super::across::{self, Cells, joined, lengths, load};
 use super::figure::FigureView;
@@ -12,20 +12,20 @@ use super::words::counted;
 use crate::verdict::report::across::{CellName, Sweep};
 use crate::verdict::report::{CampaignReport, EssentialCell, Estimate, MeasuredRow};
 
-/// What stands in the place of comparisons.
+/// The content in place of comparisons.
 pub struct Alone {
-    /// A row a cell.
+    /// One row for each cell.
     pub sheet: Sheet,
     /// Output against load.
     pub figure: Option<FigureView>,
-    /// Where the rest stands: rows and charts that are not shown here.
+    /// Where the rest is: rows and charts that are not shown here.
     pub note: Option<String>,
     /// Address of the rest.
     pub more: Option<String>,
 }
 
 impl Alone {
-    /// Of a campaign; nothing where it has comparisons. Beyond `most` rows only the best load of each shape is shown.
+    /// Of a campaign. Nothing where it has comparisons. Beyond `most` rows only the best load of each shape is shown.
     pub fn of(site: &Site<'_>, root: &str, campaign: &CampaignReport, id: &str, most: usize) -> Option<Self> {
         let all = &campaign.measured;
         let (head, first) = (all.first()?, &all.first()?.figures);
@@ -109,7 +109,7 @@ fn heading(figure: &EssentialCell) -> String {
     }
 }
 
-/// Lengths and load; the name of the workload where neither is known.
+/// Lengths and load. The name of the workload where neither is known.
 fn asked(row: &MeasuredRow) -> Cell {
     let (lengthy, loaded) = (row.isl.or(row.osl).is_some(), row.batch.or(row.request_rate).is_some());
     let load = if loaded { load(row.batch, row.request_rate) } else { String::new() };
@@ -120,7 +120,7 @@ fn asked(row: &MeasuredRow) -> Cell {
     }
 }
 
-/// A figure with its interval, or why there is none; the first one says where it is the best of several.
+/// A figure with its interval, or why there is none. The first one says where it is the best of several.
 fn cell(figure: &EssentialCell, row: &MeasuredRow, first: bool) -> Cell {
     let Some(mean) = figure.mean else {
         return Cell::estimate(None).under(figure.empty.as_deref().unwrap_or_default());

@@ -1,7 +1,7 @@
-//! The pictures that stand for a campaign elsewhere: its badge with the words that embed it, and the card that previews of links show.
+//! Pictures of a campaign for other sites: its badge with the code to embed it, and the card for previews of links.
 //!
 //! In:  a campaign.  Out: [`Embed`] for the page, the files `badge.svg` and `card.png`.
-//! Not here: what a badge says (see `verdict::badge`), how they look (see `chart::badge`, `chart::card`).
+//! Not here: the text of a badge (see `verdict::badge`), the drawing (see `chart::badge`, `chart::card`).
 
 use super::Page;
 use super::front;
@@ -14,9 +14,9 @@ use crate::verdict::report::{CampaignReport, VerdictKind};
 
 /// The badge on its campaign's page.
 pub struct Embed {
-    /// The picture itself, as it stands in `badge.svg`.
+    /// The picture itself, as it is in `badge.svg`.
     pub picture: String,
-    /// Markdown that shows it; the address of the site is left to be filled in.
+    /// Markdown that shows it. The address of the site is left to be filled in.
     pub markdown: String,
 }
 
@@ -34,12 +34,12 @@ const fn tone(kind: VerdictKind) -> Tone {
     }
 }
 
-/// What a campaign's badge says, where the campaign compares anything.
+/// Text of a campaign's badge, where the campaign compares anything.
 fn said(site: &Site<'_>, campaign: &CampaignReport) -> Option<Badge> {
     badge::of(site.analysis.comparisons.iter().filter(|c| c.campaign == campaign.name))
 }
 
-/// The badge for the page of its campaign; none in the report as one file, beside which no picture lies.
+/// The badge for the page of its campaign. None in the report as one file, beside which no picture lies.
 pub fn embed(site: &Site<'_>, campaign: &CampaignReport) -> Option<Embed> {
     let home = format!("c/{}/", campaign.name);
     let said = said(site, campaign).filter(|_| site.has(&format!("{home}index.html")))?;
@@ -54,7 +54,7 @@ pub fn file(site: &Site<'_>, campaign: &CampaignReport) -> Option<Page> {
     said(site, campaign).map(|said| Page::new(format!("c/{}/badge.svg", campaign.name), svg(&said)))
 }
 
-/// Where the card of a campaign lies for the whole world; absent where the site has no address, for a preview follows no other.
+/// Absolute address of the card of a campaign. Absent where the site has no address, for a preview follows no other.
 pub fn card_address(site: &Site<'_>, campaign: &CampaignReport) -> Option<String> {
     site.address(&card_path(campaign))
 }
@@ -73,7 +73,7 @@ pub fn card(site: &Site<'_>, campaign: &CampaignReport) -> Result<Option<Page>, 
     let png = Card {
         about: &front::eyebrow(site, campaign),
         question: campaign.question.as_deref().unwrap_or(&campaign.title),
-        answer: campaign.headline.first().map_or("", |sentence| &sentence.text),
+        answer: campaign.answer.as_deref().unwrap_or_default(),
         verdict: verdict.as_deref().zip(said.as_ref().map(|said| tone(said.kind))),
     }
     .png()

@@ -3,10 +3,10 @@
 //! In:  the finished pages.  Out: one more, and the page of data with a line on it.
 //! Not here: what the pages say.
 //!
-//! The format is that of PKWARE's APPNOTE 6.3.3: local headers, a central directory, no encryption, no ZIP64. Same pages, same bytes:
-//! files stand by path, with one fixed date, compressed one by one by the same program on as many cores as there are.
+//! The format is that of PKWARE's APPNOTE 6.3.3: local headers, a central directory, no encryption, no ZIP64. The same pages give the same
+//! bytes. Files are in order of path, with one fixed date. Each is compressed by itself by the same program, on all cores.
 //!
-//! In memory at a time are the archive as far as it is written and a batch of compressed files. A site of 900 runs is some 60 MB of pages here.
+//! Memory holds the archive written so far and a batch of compressed files. A site of 900 runs has some 60 MB of pages here.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -34,13 +34,13 @@ const BATCH: usize = 256;
 /// Date of every file in it: the first that the format knows, 1980-01-01.
 const DATE: u16 = (1 << 5) | 1;
 
-/// The file of these pages; none where there is none.
+/// The file of these pages. None where there is none.
 pub fn of(sheets: &[Arc<Sheet>]) -> Result<Option<Page>, Error> {
     let pages: Vec<&Page> = sheets.iter().map(|sheet| &sheet.page).collect();
     Ok(bundle(&pages)?.map(|bytes| Page::new(PATH, bytes)))
 }
 
-/// Adds the file, and the page of data that speaks of it. The one in the file does not: it lies beside no such file.
+/// Adds the file, and the page of data that mentions it. The page inside the file does not mention it, because no such file is beside it.
 pub fn put(site: &mut Site<'_>, sheets: &mut Vec<Arc<Sheet>>, file: Arc<Sheet>) -> Result<(), Error> {
     site.add_listed(&file);
     let html = settle::page(data::page(site).map_err(template_fault)?);
@@ -51,7 +51,7 @@ pub fn put(site: &mut Site<'_>, sheets: &mut Vec<Arc<Sheet>>, file: Arc<Sheet>) 
     Ok(())
 }
 
-/// The file; none where the site is too large for it, or too large for the format.
+/// The file. None where the site is too large for it, or too large for the format.
 fn bundle(pages: &[&Page]) -> Result<Option<Vec<u8>>, Error> {
     let is_log = |page: &&Page| page.path.starts_with("r/") && page.path.contains("/log/");
     let logs: usize = pages.iter().copied().filter(is_log).map(|page| page.bytes.len()).sum();
@@ -95,7 +95,7 @@ impl<'a> Packed<'a> {
         self.deflated.as_deref().unwrap_or(&self.page.bytes)
     }
 
-    /// What local and central headers share: from the version needed to the length of the extra field.
+    /// Shared fields of local and central headers: from the version needed to the length of the extra field.
     fn header(&self, out: &mut Vec<u8>) {
         const VERSION: u16 = 20;
         const UTF8: u16 = 1 << 11;

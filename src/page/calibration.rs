@@ -1,4 +1,4 @@
-//! The method tried on identical arms, as a part of the method page.
+//! The method applied to identical arms, as a part of the method page.
 //!
 //! In:  the reports of `verdict`.  Out: rows and sentences.
 //! Not here: any number.
@@ -8,11 +8,10 @@ use super::number::{count, fixed, plain};
 use super::words::{self, Badge, counted};
 use crate::verdict::report::{CalibrationArm, CalibrationReport};
 
-/// What came of one campaign.
+/// Outcome of one campaign.
 pub struct CampaignView {
     /// Its name, with a link to its page.
     pub campaign: Link,
-    /// What was found.
     pub finding: String,
     /// Arm by arm.
     pub arms: Vec<ArmView>,
@@ -22,17 +21,14 @@ pub struct CampaignView {
 pub struct ArmView {
     /// Model and workload.
     pub cell: String,
-    /// Environment.
     pub environment: String,
     /// Metric, for people.
     pub metric: String,
-    /// Runs.
     pub n: usize,
     /// Random halves called different, of how many.
     pub different: String,
     /// Called equivalent.
     pub equivalent: String,
-    /// By turns.
     pub by_turns: Badge,
     /// By halves of time.
     pub by_halves: Badge,
@@ -57,15 +53,15 @@ pub fn campaigns(site: &Site<'_>, root: &str) -> Vec<CampaignView> {
 fn finding(report: &CalibrationReport) -> String {
     let all = counted(report.arms.len(), "series of runs", "series of runs");
     format!(
-        "Of {} random halvings of {all}, {} % are called different where {} % are expected. Split by turns {}, split into the earlier and the \
-         later half {}{}",
+        "Of {} random halvings of {all}, {} % are called different where {} % are expected. Split by turns, {}. Split into the earlier and the \
+         later half, {}{}",
         count(report.splits as u64),
         fixed(report.different_pct, 1),
         plain(report.expected_pct),
         of(report.different_by_turns, report.arms.len()),
         of(report.different_by_halves, report.arms.len()),
         if report.different_by_halves > report.different_by_turns {
-            ": there, time alone looks like a difference between environments."
+            ". There time alone looks like a difference between environments."
         } else {
             "."
         }

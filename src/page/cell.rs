@@ -1,4 +1,4 @@
-//! The page of one model and workload: why its verdicts are what they are.
+//! The page of one model and workload: the reasons for its verdicts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::figure::{self, FigureView};
 use super::index::{Link, Site, run_href, slug};
 use super::kind::{Draft, Drawn, Kind, Rows};
 use super::number::{ABSENT, plain, plain_or};
-use super::pair::{self, Anchored, QuestionView, SaidView};
+use super::pair::{self, Anchored, QuestionView, VerdictView};
 use super::shell::Shell;
 use super::stable::GridView;
 use super::template_fault;
@@ -38,7 +38,7 @@ struct Page {
     /// Pages of its model and its machine.
     abouts: Vec<About>,
     name: String,
-    said: Vec<SaidView>,
+    said: Vec<VerdictView>,
     questions: Vec<QuestionView>,
     grids: Vec<GridView>,
     other_grids: Vec<GridView>,
@@ -71,7 +71,7 @@ struct RunView {
     flags: String,
 }
 
-/// What the page is made of.
+/// Parts of the page.
 struct CellOf<'s, 'a> {
     campaign: &'a CampaignReport,
     model: String,
@@ -81,14 +81,10 @@ struct CellOf<'s, 'a> {
     comparisons: Vec<Anchored<'s, 'a>>,
 }
 
-/// One page a model and workload.
+/// One page for each model and workload.
 pub struct Entry;
 
 impl Kind for Entry {
-    fn name(&self) -> &'static str {
-        "cell"
-    }
-
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         let mut drafts = Vec::new();
         for ([campaign, model, workload], path) in site.cell_pages() {
@@ -192,7 +188,7 @@ fn page(site: &Site<'_>, path: &str, of: &CellOf<'_, '_>) -> Result<String, aska
         abouts: across::abouts(site, ROOT, site.analysis.across.places.iter().filter(place)),
         said: told
             .iter()
-            .map(|(anchor, c)| SaidView {
+            .map(|(anchor, c)| VerdictView {
                 badge: words::judged(c),
                 subject: format!("{}:", subject(c)),
                 href: format!("#{anchor}"),
@@ -202,7 +198,7 @@ fn page(site: &Site<'_>, path: &str, of: &CellOf<'_, '_>) -> Result<String, aska
             .collect(),
         questions: questions(of, &full),
         grids: grids(&|c| full.contains(&c.metric.as_str())),
-        // What cannot be compared is said once above; only a grid is worth unfolding.
+        // A missing comparison is reported once above. Only a grid is worth unfolding.
         other_grids: grids(&|c| !full.contains(&c.metric.as_str()) && c.stability_panel.is_some()),
         order: campaign::order(campaign, &of.model, &of.workload),
         orders: orders(site, of, &full, false),
@@ -300,7 +296,7 @@ fn boxes(site: &Site<'_>, of: &CellOf<'_, '_>, metric: &str) -> Option<FigureVie
     Some(view)
 }
 
-/// What stands in place of a box where there are few runs.
+/// Shown instead of a box where there are few runs.
 fn few(of: &CellOf<'_, '_>, metrics: &[&str]) -> Option<String> {
     let short = of.groups.iter().any(|g| metrics.contains(&g.metric.as_str()) && (1..BOX_FROM).contains(&g.n));
     short.then(|| {
@@ -345,7 +341,7 @@ fn runs(site: &Site<'_>, of: &CellOf<'_, '_>) -> (Vec<String>, Vec<RunView>) {
             .iter()
             .map(|m| Link { href: site.figure(ROOT, run, m), text: plain_or(run.metrics.get(*m).copied().flatten()) })
             .collect(),
-        flags: run.flags.iter().map(|f| words::flag(f)).collect::<Vec<_>>().join("; "),
+        flags: run.flags.iter().map(|f| words::flag(f)).collect::<Vec<_>>().join(" · "),
     });
     let views = views.collect();
     (metrics.iter().map(|m| campaign::with_unit(m)).collect(), views)

@@ -104,7 +104,7 @@ fn each(comparisons: &[&Comparison]) -> String {
         let (word, baseline) = (words::judged(comparisons[0]).word, &comparisons[0].baseline);
         return format!("Against {baseline}: {} {word}.", names.join(", "));
     }
-    format!("{}.", comparisons.iter().map(said).collect::<Vec<_>>().join("; "))
+    format!("{}.", comparisons.iter().map(said).collect::<Vec<_>>().join(", "))
 }
 
 /// How far the runs of each environment lie apart.
@@ -141,7 +141,7 @@ pub fn requests(
     arms: &[&Group],
     shift: Option<&Comparison>,
 ) -> FigureView {
-    // Gaps between tokens come in millions: in one list, sorted where it stands.
+    // Gaps between tokens come in millions: in one list, sorted in place.
     let values = |environment: &str| -> Vec<f64> {
         let own = runs.iter().filter(|run| run.environment == environment);
         let series = own.filter_map(|run| site.extras.requests.get(&run.id)).flatten().filter(|s| s.metric == metric);
@@ -185,7 +185,7 @@ pub fn requests(
         let mut view = FigureView::new(id, chart.draw(id));
         if most > MOST_STEPS {
             let whole = whole_series(site);
-            view.note = Some(format!("Drawn with at most {MOST_STEPS} steps a curve, the tails whole; {whole}."));
+            view.note = Some(format!("Drawn with at most {MOST_STEPS} steps a curve, the tails whole: {whole}."));
         }
         view
     };
@@ -233,11 +233,11 @@ pub fn shift(site: &Site<'_>, id: &str, c: &Comparison) -> Option<FigureView> {
     let requests = number::count((report.requests_baseline + report.requests_candidate) as u64);
     let mut note = format!("{requests} requests of {a} and {b}");
     if let Some(draws) = report.resamples {
-        note.push_str(&format!("; runs, then their requests, resampled {} times", number::count(draws as u64)));
+        note.push_str(&format!(". Runs, then their requests, were resampled {} times", number::count(draws as u64)));
     }
     let flags: Vec<String> = report.flags.iter().map(|flag| words::flag(flag)).collect();
     if !flags.is_empty() {
-        note.push_str(&format!("; {}", flags.join("; ")));
+        note.push_str(&format!(" ({})", flags.join(", ")));
     }
     note.push('.');
     view.note = Some(note);
@@ -249,7 +249,7 @@ fn shift_finding(c: &Comparison, report: &ShiftReport) -> String {
     let side = |n: usize, word: &str| format!("{} takes {word} at {n} of {of} deciles", c.candidate);
     match (report.resamples, report.above, report.below) {
         (None, ..) => "What a decile could be by chance cannot be said from these runs.".into(),
-        (_, 0, 0) => format!("No decile lies clear of no difference; {of} looked at together."),
+        (_, 0, 0) => format!("No decile lies clear of no difference, of {of} judged together."),
         (_, up, 0) => format!("{}.", side(up, "more")),
         (_, 0, down) => format!("{}.", side(down, "less")),
         (_, up, down) => format!("{} and less at {down}: the curves cross.", side(up, "more")),

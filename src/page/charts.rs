@@ -35,6 +35,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("forest", include_str!("../../templates/examples/forest.json")),
     ("frontier", include_str!("../../templates/examples/frontier.json")),
     ("heatmap", include_str!("../../templates/examples/heatmap.json")),
+    ("looks", include_str!("../../templates/examples/looks.json")),
     ("memory_stack", include_str!("../../templates/examples/memory_stack.json")),
     ("request_timeline", include_str!("../../templates/examples/request_timeline.json")),
     ("roofline", include_str!("../../templates/examples/roofline.json")),
@@ -51,10 +52,6 @@ const EXAMPLES: &[(&str, &str)] = &[
 pub struct Entry;
 
 impl Kind for Entry {
-    fn name(&self) -> &'static str {
-        "charts"
-    }
-
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
         vec![Draft::new("charts/index.html", |site| {
             // The strip has no drawing of its own on any page.

@@ -1,7 +1,7 @@
 //! One comparison as a row of numbers and as the full account behind it.
 //!
-//! In:  a comparison.  Out: [`RowView`] for the table, [`Account`] for those who want every test.
-//! Not here: which verdict it is; that stands in the comparison.
+//! In:  a comparison.  Out: [`RowView`] for the table, [`Account`] with every test.
+//! Not here: the verdict, which the comparison holds.
 
 use super::number::{self, ABSENT, decimals, fixed, p, plain, signed};
 use super::words::{self, Badge};
@@ -16,7 +16,6 @@ pub struct RowView {
     pub anchor: String,
     /// Metric for people.
     pub label: String,
-    /// Unit.
     pub unit: &'static str,
     /// Metric this one is a function of.
     pub derived: Option<String>,
@@ -64,8 +63,12 @@ pub struct Account {
     pub badge: Badge,
     /// The line of the verdict, as people say it.
     pub said: String,
-    /// The sentence of the verdict in full, test and caveats included.
-    pub text: String,
+    /// The statistics of the verdict, for the brackets behind its line.
+    pub statement: String,
+    /// Why the arms cannot be compared, where they cannot.
+    pub because: Vec<String>,
+    /// Caveats of the verdict.
+    pub caveats: Vec<String>,
     /// Reason codes.
     pub reasons: Vec<String>,
     /// Which family the p-values are adjusted in.
@@ -80,7 +83,6 @@ pub struct Account {
 
 /// Rows under one heading.
 pub struct Part {
-    /// Heading.
     pub heading: &'static str,
     /// Quantity, value, remark.
     pub rows: Vec<(String, String, String)>,
@@ -134,6 +136,7 @@ impl Account {
     /// From a comparison.
     pub fn new(anchor: &str, c: &Comparison) -> Self {
         let parts = [
+            Part { heading: "Over looks", rows: looks(c) },
             Part { heading: "Estimate", rows: estimate(c) },
             Part { heading: "Tests", rows: tests(c) },
             Part { heading: "Size of the effect", rows: effect(c) },
@@ -149,7 +152,9 @@ impl Account {
             label: c.label.clone(),
             badge: words::judged(c),
             said: in_short(c),
-            text: words::typeset(&c.verdict.text),
+            statement: if c.verdict.because.is_empty() { words::typeset(&statement(c)) } else { String::new() },
+            because: c.verdict.because.iter().map(|reason| words::typeset(reason)).collect(),
+            caveats: c.verdict.caveats.iter().map(|caveat| words::typeset(caveat)).collect(),
             reasons: c.verdict.reasons.clone(),
             family: family(c),
             parts: parts.into_iter().filter(|part| !part.rows.is_empty()).collect(),
@@ -199,9 +204,16 @@ impl Brief {
             label: c.label.clone(),
             badge: words::judged(c),
             text: in_short(c),
-            line: parts.join("; "),
+            line: parts.join(" · "),
         }
     }
+}
+
+/// The sentence of a verdict without its caveats, which are in a list of their own, and without its full stop.
+fn statement(c: &Comparison) -> String {
+    let caveats: String = c.verdict.caveats.iter().map(|caveat| format!("; {caveat}")).collect();
+    let text = c.verdict.text.trim_end_matches('.');
+    text.strip_suffix(caveats.as_str()).unwrap_or(text).replace("; ", ", ")
 }
 
 /// The line of a verdict as a page prints it, with its full stop.
@@ -233,7 +245,7 @@ fn estimate(c: &Comparison) -> Vec<Row> {
     let within = |overhead: Interval| c.change_within(overhead).map(percent_interval);
     if let (Some(x), Some(ci), Some(named)) = (c.change_pct, c.change_ci, &c.overhead_ci) {
         let text = format!("{} % {}", signed(x, percent), number::ends(ci, percent));
-        rows.push(row("Change", text, format!("{}; the interval of the verdict", words::method(&named.method))));
+        rows.push(row("Change", text, format!("{}, the interval of the verdict", words::method(&named.method))));
     }
     if let Some(text) = c.overhead_ci90.and_then(within) {
         rows.push(row("Change, 90 % interval", text, "the one a reading of sameness uses"));
@@ -247,7 +259,7 @@ fn estimate(c: &Comparison) -> Vec<Row> {
         let remark: Vec<String> = std::iter::once(words::method(&ci.method))
             .chain(c.bootstrap_flags.iter().map(|f| words::flag(f)))
             .collect();
-        rows.push(row("Change, bootstrap", text, remark.join("; ")));
+        rows.push(row("Change, bootstrap", text, remark.join(" · ")));
     }
     if let Some(text) = c.log_ratio_overhead_pct.and_then(within) {
         rows.push(row("Change, on logs", text, "Welch on logarithms: ratio of geometric means"));
@@ -266,6 +278,37 @@ fn estimate(c: &Comparison) -> Vec<Row> {
         _ => "order not recorded",
     };
     rows.push(row("Drift allowance", format!("{} %", plain(c.drift_allowance_pct)), order));
+    rows
+}
+
+/// Result of a campaign with interim looks for the comparison. `None` for a fixed number of repeats.
+fn looks(c: &Comparison) -> Vec<Row> {
+    let Some(report) = &c.sequential else { return Vec::new() };
+    let within = |i: Interval| c.change_within(i).map(percent_interval);
+    let level = plain(report.confidence_pct());
+    let mut rows = vec![row(
+        &format!("Look {} of {}", report.look, report.design.looks.len()),
+        words::typeset(report.decision.words()),
+        format!("{} of {} blocks", report.n, report.blocks()),
+    )];
+    let repeated = report.repeated_interval_pct.and_then(within).unwrap_or_else(|| "no bound".to_owned());
+    rows.push(row(&format!("Repeated {level} % interval"), repeated, "may be read at every look"));
+    if let Some(p) = report.stagewise_p {
+        rows.push(row("p by stagewise ordering", format!("p {}", p_sign(p)), "counts the looks before"));
+    }
+    if let Some(change) = report.median_unbiased_pct.and_then(|x| c.change_of(x)) {
+        let remark =
+            "as often too large as too small, while the plain estimate is too large where a difference stopped it";
+        rows.push(row("Median-unbiased change", format!("{} %", signed(change, scale(Some(change)))), remark));
+    }
+    for look in &report.looks {
+        let boundary =
+            look.z_boundary.map_or_else(|| "no boundary yet".to_owned(), |z| format!("boundary {}", short(z)));
+        let score = look.z.map_or_else(String::new, |z| format!("z {}, ", short(z)));
+        let value = look.repeated_interval_pct.and_then(within).unwrap_or_else(|| "no bound".to_owned());
+        let remark = format!("{score}{boundary} · {}", look.decision.words());
+        rows.push(row(&format!("Look {}, {} blocks", look.look, look.n), value, remark));
+    }
     rows
 }
 
@@ -291,7 +334,7 @@ fn tests(c: &Comparison) -> Vec<Row> {
         rows.push(t_row("Student t", t, "pooled variance, as the study used it"));
     }
     if let Some(u) = &c.mann_whitney {
-        let remark = format!("U = {}, {}; stochastic order, not means", plain(u.u), words::method(&u.method));
+        let remark = format!("U = {}, {} · stochastic order, not means", plain(u.u), words::method(&u.method));
         rows.push(row("Mann-Whitney", format!("p {}", p_sign(u.p)), remark));
     }
     if let Some(perm) = &c.permutation {
@@ -313,7 +356,7 @@ fn tests(c: &Comparison) -> Vec<Row> {
         rows.push(row(
             "Brown-Forsythe",
             format!("p {}", p_sign(f.p)),
-            format!("F = {}; equal spread of both arms", short(f.f)),
+            format!("F = {} · equal spread of both arms", short(f.f)),
         ));
     }
     rows
@@ -332,7 +375,7 @@ fn effect(c: &Comparison) -> Vec<Row> {
         rows.push(row(
             "Hedges g",
             format!("{}{ends}", fixed(g.value, 2)),
-            "in standard deviations of a run; says nothing of relevance",
+            "in standard deviations of a run, whatever its relevance",
         ));
     }
     if let Some(delta) = c.cliffs_delta {
@@ -352,7 +395,7 @@ fn sameness(c: &Comparison) -> Vec<Row> {
         ));
         if let (Some(margin), Some(alone)) = (t.smallest_margin_with_drift_pct, t.smallest_margin_pct) {
             let note = if margin > alone {
-                format!("the data support sameness to this; {} before the drift allowance", percent_of(alone))
+                format!("the data support sameness to this, and to {} before the drift allowance", percent_of(alone))
             } else {
                 "the data support sameness to this".to_owned()
             };
@@ -418,7 +461,7 @@ fn short(value: f64) -> String {
 }
 
 fn join(a: &str, b: &str) -> String {
-    if b.is_empty() { a.to_owned() } else { format!("{a}; {b}") }
+    if b.is_empty() { a.to_owned() } else { format!("{a} · {b}") }
 }
 
 fn scale(value: Option<f64>) -> usize {

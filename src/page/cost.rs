@@ -1,5 +1,5 @@
-//! The page of cost and physics: what tokens cost, which batch is best, machine against machine, shares of the roofline, and published
-//! figures as context.
+//! The page of cost and physics: cost of tokens, the best batch, machine against machine, shares of the roofline, and published figures for
+//! context.
 //!
 //! In:  the reports of `verdict`.  Out: `cost/index.html`.
 //! Not here: any number.
@@ -18,7 +18,7 @@ use crate::verdict::report::{
 
 const ROOT: &str = "../";
 
-/// Rows that a table of this page shows; the others stand in `analysis.json`.
+/// Rows that a table of this page shows. The others are in `analysis.json`.
 const MOST_ROWS: usize = 300;
 
 #[derive(Template)]
@@ -109,14 +109,10 @@ const fn words(name: &'static str) -> Column {
     Column { name, unit: "", number: false }
 }
 
-/// What tokens cost, and what the hardware allows.
+/// Cost of tokens, and limits of the hardware.
 pub struct Entry;
 
 impl Kind for Entry {
-    fn name(&self) -> &'static str {
-        "cost"
-    }
-
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
         vec![Draft::new("cost/index.html", |site| {
             let analysis = site.analysis;
@@ -145,7 +141,7 @@ pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
     ];
     Page {
         shell: Shell::new("cost/index.html", "Cost and physics – sparkbench", "cost", site)
-            .described("Cost per million tokens with its interval, price and source; shares of the memory roofline; published figures as context."),
+            .described("Cost per million tokens with its interval, price and source, shares of the memory roofline, and published figures as context."),
         bare: tables.iter().any(|table| table.rows.is_empty()),
         tables,
     }
@@ -158,14 +154,14 @@ fn cut(mut table: Table) -> Table {
     table
 }
 
-/// Where a row stands: model, with environment and workload below.
+/// Where a row is: model, with environment and workload below.
 fn place(model: &str, environment: &str, workload: &str, campaign: &str) -> Cell {
     let parts = [environment, workload, campaign];
     let sub: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     Cell::text(model).campaign(campaign).under(sub.join(" · "))
 }
 
-/// The first reason that speaks of a word; empty where none does.
+/// The first reason with a word. Empty where none has it.
 fn why(missing: &[String], word: &str) -> String {
     // The column says what is missing.
     let cause = |reason: &String| reason.split_once(": ").map_or(reason.as_str(), |(_, cause)| cause).to_owned();
@@ -216,8 +212,8 @@ fn costs(costs: &[CostReport]) -> Table {
     cut(Table {
         id: "tokens",
         heading: "Cost of tokens",
-        lead: "The whole hour is charged to the output tokens of successful requests, and once more to the input tokens; where both \
-               are priced apart, one hour pays for both. Power and energy are those of the device, not of the wall."
+        lead: "The whole hour is charged to the output tokens of successful requests, and once more to the input tokens. Where \
+               both are priced apart, one hour pays for both. Power and energy are those of the device, not of the wall."
             .into(),
         caption: "Cost of tokens by group",
         empty: "No group reports output tokens a second.".into(),
@@ -312,7 +308,7 @@ fn batches(found: &[BestBatch]) -> Table {
         id: "batches",
         heading: "Best batch size",
         lead: "Shapes of requests that were measured with several limits of concurrency. At one price an hour the cheapest is the \
-               fastest; under a limit of latency it seldom is. Latencies are p99 where the runs report it, else means."
+               fastest. Under a limit of latency it seldom is. Latencies are p99 where the runs report it, else means."
             .into(),
         caption: "Best batch size by throughput, by cost and under a limit of latency",
         empty: "No shape of requests was measured with several batch sizes, or the lengths are not known.".into(),
@@ -429,7 +425,7 @@ fn physics(found: &[PhysicsReport]) -> Table {
         id: "roofline",
         heading: "Share of the roofline",
         lead: "Each step of decoding reads the weights once for all its sequences, and their caches. The ceiling is what the nominal \
-               bandwidth allows; the second share is against what a gpu-probe in the same campaign measured. Sequences are those that decode \
+               bandwidth allows. The second share is against what a gpu-probe in the same campaign measured. Sequences are those that decode \
                at a time on average: output rate times time per token, at most the limit. Rates of a whole run \
                hold the prefill and give a lower bound."
             .into(),
@@ -452,7 +448,7 @@ fn physics(found: &[PhysicsReport]) -> Table {
 }
 
 impl Cell {
-    /// With a word in front of what stands below.
+    /// With a word in front of the text below.
     fn with_word(self, word: Option<&str>, behind: &str) -> Self {
         let Some(word) = word else { return self };
         let sub = if self.sub.is_empty() { format!("{word}{behind}") } else { format!("{word}{behind}; {}", self.sub) };
@@ -499,8 +495,8 @@ fn references(site: &Site<'_>, found: &[ReferenceReport]) -> Table {
     cut(Table {
         id: "references",
         heading: "What others published",
-        lead: "Figures of others for the machines of this analysis, as context: their settings are seldom told in full, so nothing is \
-               compared and nothing follows from them. Rates are of all requests together."
+        lead: "Figures of others for the machines of this analysis, as context. Their settings are seldom given in full, so nothing \
+               is compared and nothing follows from them. Rates are of all requests together."
             .into(),
         caption: "Published figures beside one's own",
         empty: "No published figure in the list is about a machine of this analysis.".into(),

@@ -1,4 +1,4 @@
-//! How one run went: its marks on the time axis, its gates, its requests, the end of its logs.
+//! The course of one run: its marks on the time axis, its gates, its requests, the end of its logs.
 //!
 //! In:  [`CourseReport`], spans, raw files.  Out: views for the page of the run.
 //! Not here: any number that the analysis does not hold.
@@ -22,17 +22,14 @@ const TAILS: usize = 4;
 
 /// One reading of a gate or a watchdog.
 pub struct GateRow {
-    /// Its name.
     pub gate: String,
-    /// What followed.
+    /// The consequence.
     pub badge: Badge,
-    /// What was read.
+    /// The reading.
     pub reading: String,
-    /// The limit.
     pub limit: String,
     /// Time of the day.
     pub when: String,
-    /// What to do about it.
     pub remedy: String,
 }
 
@@ -80,7 +77,7 @@ pub fn finding(course: &CourseReport) -> Option<String> {
     Some(format!("The clock was held down in {stretches} of the measured window: {}.", reasons.join(", ")))
 }
 
-/// Moments of the gates as marks on the axis; readings of one moment are one mark.
+/// Moments of the gates as marks on the axis. Readings of one moment are one mark.
 pub fn events(course: &CourseReport, zero: Instant) -> Vec<Event> {
     let mut events: Vec<Event> = Vec::new();
     if zero.is_relative() {
@@ -99,7 +96,7 @@ pub fn events(course: &CourseReport, zero: Instant) -> Vec<Event> {
     events
 }
 
-/// Stretches in which the clock was held down.
+/// Periods in which the clock was held down.
 pub fn held(course: &CourseReport) -> Vec<Stretch> {
     let held = course.held.iter().flatten();
     held.map(|h| Stretch { from: h.from_s, to: h.to_s, label: h.reasons.join(", ") }).collect()
@@ -131,7 +128,7 @@ pub fn requests(id: &str, spans: &[Span], course: Option<&CourseReport>) -> Opti
                 String::new()
             };
             format!(
-                "{} measured requests{failed}; at most {} were on their way at once, {} on average.",
+                "{} measured requests{failed}. At most {} were on their way at once, {} on average.",
                 number::count(told.requests as u64),
                 number::count(told.greatest as u64),
                 number::plain(told.mean)

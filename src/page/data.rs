@@ -1,4 +1,4 @@
-//! The page of data: what to take away, what was read, what was left out.
+//! The page of data: downloads, the files that were read, and the files that were left out.
 
 use askama::Template;
 use sha2::{Digest, Sha256};
@@ -41,14 +41,10 @@ struct InputRow {
     not_joined: Option<String>,
 }
 
-/// What can be taken away, and what was read.
+/// Downloads, and the files that were read.
 pub struct Entry;
 
 impl Kind for Entry {
-    fn name(&self) -> &'static str {
-        "data"
-    }
-
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
         vec![Draft::new("data/index.html", |site| Ok(Drawn::words(page(site).map_err(template_fault)?)))]
     }
@@ -103,23 +99,23 @@ pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
     .render()
 }
 
-/// What a download holds.
+/// Content of a download.
 pub fn about(path: &str) -> &'static str {
     match path {
         "data/analysis.json" => "Every number of this site under the name it has in the contract",
         "data/comparisons.csv" => "One row per comparison: estimate, intervals, tests, verdict",
         "data/ANALYSIS.md" => "The report as Markdown, for a repository or a pull request",
         "data/runs.csv" => "One row per run, metrics as columns",
-        "data/runs.parquet" => "One row per run with settings and metrics; units among the metadata of the file",
-        "data/comparisons.parquet" => "One row per comparison; units among the metadata of the file",
-        "data/requests.parquet" => "One row per request and metric; units among the metadata of the file",
+        "data/runs.parquet" => "One row per run with settings and metrics, units in the metadata of the file",
+        "data/comparisons.parquet" => "One row per comparison, units in the metadata of the file",
+        "data/requests.parquet" => "One row per request and metric, units in the metadata of the file",
         "data/report.xlsx" => "A workbook: summary, groups, runs, requests and metadata, with numbers as numbers",
         "data/units.csv" => "Every column of every table: type, unit, which way is better, definition",
         "data/datapackage.json" => "Every download with its columns, hash and licence, for programs (Data Package)",
         "data/VERSIONS.md" => "Versions of everything that was measured, and of the analysis",
         "data/PRIVACY.md" => "What was replaced before publishing, how often and where",
         super::bundle::PATH => {
-            "This whole site, to unpack and read from a folder; without frozen versions and large logs"
+            "This whole site, to unpack and read from a folder, without frozen versions and large logs"
         }
         "data/SHA256SUMS" => "Hashes of every other file of this site",
         _ => "Further data",

@@ -23,7 +23,7 @@ use crate::verdict::report::across::{EngineRow, EngineTable, Place};
 
 const ROOT: &str = "../";
 
-/// Tables that the page shows; the others stand in `index.json`.
+/// Tables that the page shows. The others are in `index.json`.
 const MOST_TABLES: usize = 40;
 
 /// Metric of the chart and of the first verdict.
@@ -63,10 +63,6 @@ struct VerdictView {
 pub struct Entry;
 
 impl Kind for Entry {
-    fn name(&self) -> &'static str {
-        "engines"
-    }
-
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         if by_engine(site).len() < 2 {
             return Vec::new();
@@ -118,7 +114,7 @@ fn page(site: &Site<'_>) -> Result<String, askama::Error> {
     .render()
 }
 
-/// What was measured with each engine at all: a row for each model, machine and campaign.
+/// Everything measured with each engine: a row for each model, machine and campaign.
 fn overview(site: &Site<'_>, ways: &Ways, engines: &BTreeMap<String, Vec<&Place>>) -> Sheet {
     let mut rows = Vec::new();
     for places in engines.values() {

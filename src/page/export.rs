@@ -1,6 +1,6 @@
 //! Files for machines: comparisons as CSV, the analysis as JSON, hashes of everything.
 //!
-//! In:  the analysis; the finished files.  Out: bytes with every digit, absent left empty.
+//! In:  the analysis, the finished files.  Out: bytes with every digit. Absent values are left empty.
 //! Not here: rounding. CSV text that a spreadsheet would run as a formula is neutralised.
 
 use std::io::{self, Write};
@@ -25,8 +25,8 @@ pub fn json(analysis: &Analysis) -> Result<Page, Error> {
     Ok(Page::new("data/analysis.json", bytes))
 }
 
-/// One line for each row of the arrays at the top: such a file can be searched and compared line by line, and is half as large as with
-/// every field on a line of its own.
+/// One line for each row of the top-level arrays. Such a file can be searched and compared line by line. It is half as large as with every
+/// field on its own line.
 #[derive(Default)]
 struct RowByRow {
     depth: usize,
@@ -66,7 +66,7 @@ impl Formatter for RowByRow {
     }
 }
 
-/// Arrays sorted by their keys, as programs expect; pages keep the order of the judgement, primary metrics first.
+/// Arrays sorted by their keys, as programs expect. Pages keep the order of the judgement, primary metrics first.
 fn by_key(analysis: &Analysis) -> Analysis {
     let mut sorted = analysis.clone();
     sorted.inputs.sort_by(|a, b| a.path.cmp(&b.path));
@@ -175,7 +175,7 @@ pub const COLUMNS: &[&str] = &[
 ];
 
 /// `data/comparisons.csv` (RFC 4180): one row per comparison, every digit, absent cells empty. The last column tells the
-/// rows of several labels that are read as one workload; their model is the one that ran.
+/// rows of several labels that are read as one workload. Their model is the one that ran.
 pub fn comparisons(analysis: &Analysis) -> Result<Page, Error> {
     let fault = |e: csv::Error| Error::archive("the comparisons cannot be written as CSV").because(e);
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
@@ -289,7 +289,7 @@ fn cells(c: &Comparison, pooled: bool) -> Vec<String> {
     ]
 }
 
-/// `data/SHA256SUMS` over every other file (path and hash), sorted by path; the paths are those seen from the site's folder.
+/// `data/SHA256SUMS` over every other file (path and hash), sorted by path. The paths are those seen from the site's folder.
 pub fn sums<'a>(files: impl Iterator<Item = (&'a str, &'a str)>, earlier: &[Earlier]) -> Page {
     sums_of(files.map(|(path, sha256)| format!("{sha256}  {path}\n")).collect(), earlier)
 }
@@ -310,7 +310,7 @@ pub fn text(cell: &str) -> String {
     if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{cell}") } else { cell.to_owned() }
 }
 
-/// The shortest text that reads back as the same number; infinite as the contract spells it.
+/// The shortest text that reads back as the same number. Infinite as the contract spells it.
 fn number(value: f64) -> String {
     if value.is_finite() {
         format!("{value}")

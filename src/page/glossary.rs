@@ -19,6 +19,8 @@ pub const TEXT: &str = include_str!("../../templates/prose/glossary.md");
 struct Page {
     shell: Shell,
     terms: Vec<Term>,
+    /// Whether the site has the manual.
+    manual: bool,
 }
 
 struct Term {
@@ -31,10 +33,6 @@ struct Term {
 pub struct Entry;
 
 impl Kind for Entry {
-    fn name(&self) -> &'static str {
-        "glossary"
-    }
-
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
         vec![Draft::new("glossary/index.html", |site| Ok(Drawn::words(page(site).map_err(template_fault)?)))]
     }
@@ -45,6 +43,7 @@ fn page(site: &Site<'_>) -> Result<String, askama::Error> {
         shell: Shell::new("glossary/index.html", "Glossary – sparkbench", "method", site)
             .described("What the words on these pages mean, exactly."),
         terms: terms(),
+        manual: site.has(super::docs::HOME),
     }
     .render()
 }

@@ -1,4 +1,4 @@
-//! Who is where: the analysis by campaign, and the address of everything a page may link to.
+//! The index: the analysis by campaign, and the address of everything a page may link to.
 //!
 //! In:  the analysis and the extras.  Out: [`Site`], read by every page.
 //! Not here: text, markup.
@@ -13,7 +13,7 @@ use super::publish::version::{self, Version};
 use super::{Extras, Sheet};
 use crate::error::Error;
 use crate::model::{Origin, within};
-use crate::verdict::Shelf;
+use crate::verdict::RoundCache;
 use crate::verdict::mark::Marker;
 use crate::verdict::report::{
     Analysis, CampaignCourse, CampaignReport, Comparison, CourseReport, Group, Input, RunReport, Sentence, Severity,
@@ -23,16 +23,16 @@ use crate::verdict::report::{
 /// A link, or text where there is nowhere to go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// Relative to the page it stands on.
+    /// Relative to the page it is on.
     pub href: Option<String>,
-    /// What is shown.
+    /// Title: the subject of the drawing.
     pub text: String,
 }
 
-/// What a sentence rests on: a link with a name that is short beside its sentence and one that is whole.
+/// Evidence of a sentence: a link with a short name beside the sentence and a full one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ground {
-    /// Where it stands, with its whole name.
+pub struct SourceLink {
+    /// Where it is, with its whole name.
     pub link: Link,
     /// Shown in small beside the sentence.
     pub short: String,
@@ -41,9 +41,9 @@ pub struct Ground {
 /// The analysis with its addresses.
 #[derive(Debug)]
 pub struct Site<'a> {
-    /// What was found.
+    /// The result.
     pub analysis: &'a Analysis,
-    /// What is not in it.
+    /// Data outside it.
     pub extras: &'a Extras,
     /// Files for machines, by path, without the list of hashes, which covers the pages too.
     pub downloads: Vec<Download>,
@@ -61,8 +61,8 @@ pub struct Site<'a> {
     paths: BTreeSet<String>,
     /// Where figures were read.
     pub places: Places<'a>,
-    /// Drawings of before; none for a program that draws once.
-    pub(super) figures: Option<&'a Shelf<Arc<FigureView>>>,
+    /// Drawings of before. None for a program that draws once.
+    pub(super) figures: Option<&'a RoundCache<Arc<FigureView>>>,
 }
 
 /// A file for machines.
@@ -128,7 +128,7 @@ impl<'a> Site<'a> {
         })
     }
 
-    /// A drawing, or the same from before. `shows` names everything that `draw` reads; what is forgotten there is shown stale while
+    /// A drawing, or the same from before. `shows` names everything that `draw` reads. What is forgotten there is shown stale while
     /// `analyse --watch` runs.
     pub(super) fn figure_kept(&self, shows: impl FnOnce(&mut Marker), draw: impl FnOnce() -> FigureView) -> FigureView {
         let Some(figures) = self.figures else { return draw() };
@@ -142,7 +142,7 @@ impl<'a> Site<'a> {
         self.relist(files.iter().map(|file| Download::of(file)).collect());
     }
 
-    /// As [`Self::listed`], by what is known of them.
+    /// Like [`Self::listed`], by what is known of them.
     pub fn relist(&mut self, downloads: Vec<Download>) {
         self.downloads = downloads;
         self.version = version::of_site(self);
@@ -159,7 +159,7 @@ impl<'a> Site<'a> {
     }
 
     /// Whether the site has a page at this path: `cost/index.html`. In the report as one file, which has other addresses,
-    /// nothing is said to be there beyond what that file holds.
+    /// nothing is promised beyond the content of that file.
     pub fn has(&self, path: &str) -> bool {
         self.paths.contains(path)
     }
@@ -179,7 +179,7 @@ impl<'a> Site<'a> {
         self.analysis.courses.campaigns.iter().find(|course| course.campaign == campaign)
     }
 
-    /// The address of the line a figure was read from, or of its file where no line is known; absent where the file has no page.
+    /// The address of the line a figure was read from, or of its file where no line is known. Absent where the file has no page.
     pub fn place(&self, root: &str, origin: &Origin) -> Option<String> {
         let address = self.places.of(origin)?;
         let path = address.split('#').next().unwrap_or_default();
@@ -238,8 +238,8 @@ impl<'a> Site<'a> {
         self.analysis.traps.iter().filter(|t| t.subject.campaign == campaign).collect()
     }
 
-    /// Traps of severity error that fired on cells of a model in a campaign, or on the whole campaign: its figures may not be what they
-    /// are called.
+    /// Traps of severity error that fired on cells of a model in a campaign, or on the whole campaign. The labels of its figures may be
+    /// wrong.
     pub fn errors(&self, campaign: &str, model: &str) -> Vec<&'a TrapReport> {
         let mut found = self.traps(campaign);
         found.retain(|t| {
@@ -270,15 +270,15 @@ impl<'a> Site<'a> {
     }
 
     /// Addresses of what a sentence rests on, each once. An id is that of a trap, or `model|workload|metric`, or names a
-    /// part of the campaign's page. Short names of comparisons hold what tells them apart in this sentence.
-    pub fn grounds(&self, root: &str, campaign: &str, ids: &[String]) -> Vec<Ground> {
+    /// part of the campaign's page. Short names of comparisons hold their differences in this sentence.
+    pub fn grounds(&self, root: &str, campaign: &str, ids: &[String]) -> Vec<SourceLink> {
         let comparisons: Vec<Vec<&str>> = ids.iter().map(|id| id.split('|').collect()).collect();
         let varies = |part: usize| {
             let mut seen = comparisons.iter().filter(|key| key.len() >= 3).map(|key| key[part]);
             seen.next().is_some_and(|first| seen.any(|other| other != first))
         };
         let parts: Vec<usize> = (0..3).filter(|part| varies(*part)).collect();
-        let mut grounds: Vec<Ground> = Vec::new();
+        let mut grounds: Vec<SourceLink> = Vec::new();
         for (id, key) in ids.iter().zip(&comparisons) {
             let link = self.because(root, campaign, id);
             if grounds.iter().any(|g| g.link == link) {
@@ -293,7 +293,7 @@ impl<'a> Site<'a> {
                 (true, false) => parts.iter().map(name).collect::<Vec<_>>().join(", "),
                 (false, _) => self.trap(id).map_or_else(|| link.text.clone(), |(_, _, title)| within(title)),
             };
-            grounds.push(Ground { link, short });
+            grounds.push(SourceLink { link, short });
         }
         grounds
     }
@@ -388,7 +388,7 @@ pub fn by_trap<'a>(traps: &[&'a TrapReport]) -> Vec<(&'static str, Vec<&'a TrapR
     grouped
 }
 
-/// What came of a trap over all its subjects: fired beats not evaluated beats passed.
+/// Outcome of a trap over all its subjects: fired beats not evaluated beats passed.
 pub fn overall(reports: &[&TrapReport]) -> TrapStatus {
     let has = |status| reports.iter().any(|r| r.status == status);
     if has(TrapStatus::Fired) {

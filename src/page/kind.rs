@@ -1,10 +1,10 @@
-//! Kinds of pages: what the site has, page by page, before any of it is drawn.
+//! Kinds of pages: the list of all pages of the site before any is drawn.
 //!
 //! In:  `Site`.  Out: [`Draft`]s: the path of every page and the closure that draws it.
-//! Not here: what a page says.
+//! Not here: the content of a page.
 //!
-//! The paths of all pages are known before the first is drawn. So a page may ask whether another exists
-//! (`Site::has`), the navigation shows what is there, and pages are drawn on all cores in any order.
+//! The paths of all pages are known before the first is drawn. So a page may ask whether another exists (`Site::has`), and the navigation
+//! shows what exists. Pages are drawn on all cores in any order.
 
 use serde::Serialize;
 
@@ -14,14 +14,12 @@ use crate::error::Error;
 use crate::verdict::mark::Marker;
 use crate::verdict::report::across;
 use crate::verdict::report::{
-    BestBatch, CampaignReport, Comparison, CostReport, Group, HistoryReport, MachineTable, PhysicsReport, RunReport,
-    TrapReport,
+    BestBatch, CampaignReport, Comparison, CostReport, Group, HistoryReport, MachineTable, PhysicsReport,
+    ReplicationReport, RunReport, TrapReport,
 };
 
 /// A kind of page. Adding one is a file and a line in [`super::KINDS`].
 pub trait Kind: Sync {
-    /// What it is called where kinds are listed: `campaign`, `run`.
-    fn name(&self) -> &'static str;
     /// Every page of this kind that the site has. Cheap: nothing is drawn yet.
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>>;
 }
@@ -29,7 +27,7 @@ pub trait Kind: Sync {
 /// How a page is drawn, once all paths are known.
 pub type Draw<'a> = Box<dyn Fn(&Site<'a>) -> Result<Drawn<'a>, Error> + Send + Sync + 'a>;
 
-/// What a page is drawn from, apart from its own path.
+/// Inputs of a page, apart from its own path.
 pub type Shows<'a> = Box<dyn Fn(&Site<'a>, &mut Marker) + Send + Sync + 'a>;
 
 /// A page that will be drawn.
@@ -38,7 +36,7 @@ pub struct Draft<'a> {
     pub path: String,
     /// Draws it.
     pub draw: Draw<'a>,
-    /// Names everything that the page shows; absent for a page that is drawn anew each time.
+    /// Names everything that the page shows. Absent for a page that is drawn each time.
     pub shows: Option<Shows<'a>>,
 }
 
@@ -67,7 +65,7 @@ pub struct Drawn<'a> {
     pub html: String,
     /// What it shows.
     pub rows: Rows<'a>,
-    /// Further files that belong to the page and lie beside it.
+    /// Further files that belong to the page and are beside it.
     pub files: Vec<Page>,
 }
 
@@ -86,39 +84,36 @@ impl<'a> Drawn<'a> {
 /// Rows of the analysis that a page shows, under the names that `analysis.json` has for them.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Rows<'a> {
-    /// Campaigns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub campaigns: Vec<&'a CampaignReport>,
-    /// Runs. Their further figures stand beside the page of each run, and not again beside pages of many.
+    /// Runs. Their further figures are beside the page of each run, and not again beside pages of many.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "rows_of_runs")]
     pub runs: Vec<&'a RunReport>,
-    /// Groups.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<&'a Group>,
-    /// Comparisons.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<&'a Comparison>,
-    /// Traps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub traps: Vec<&'a TrapReport>,
     /// Ceilings and shares.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub physics: Vec<&'a PhysicsReport>,
-    /// Costs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub costs: Vec<&'a CostReport>,
-    /// Best batches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub best_batches: Vec<&'a BestBatch>,
     /// Machine against machine.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub machines: Vec<&'a MachineTable>,
-    /// What is seen across cells and campaigns.
+    /// Results across cells and campaigns.
     #[serde(flatten)]
     pub across: AcrossRows<'a>,
     /// Cells over several campaigns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<&'a HistoryReport>,
+    /// Questions that several campaigns asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub replications: Vec<&'a ReplicationReport>,
 }
 
 /// Rows of what is seen across cells and campaigns.
@@ -127,10 +122,10 @@ pub struct AcrossRows<'a> {
     /// Cells with their machine, engine and load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<&'a across::Place>,
-    /// What there is of each model.
+    /// Data of each model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub model_summaries: Vec<&'a across::Summary>,
-    /// What there is of each machine.
+    /// Data of each machine.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub machine_summaries: Vec<&'a across::Summary>,
     /// Output against load.
@@ -175,7 +170,7 @@ fn rows_of_runs<S: serde::Serializer>(runs: &[&RunReport], serializer: S) -> Res
 /// Schema of `index.json`.
 pub const SCHEMA: &str = "sparkbench.page/1";
 
-/// The file beside the page at `path`; absent for a page that is no `index.html`.
+/// The file beside the page at `path`. Absent for a page that is no `index.html`.
 pub fn beside(path: &str, rows: &Rows<'_>) -> Option<Result<Page, Error>> {
     let folder = path.strip_suffix("index.html")?;
     let bytes = serde_json::to_vec(&Beside { schema: SCHEMA, page: path, rows })

@@ -1,7 +1,7 @@
-//! One page that stands alone: a load by hand, or several beside each other, without an archive and without a site.
+//! A stand-alone page: one manual load, or several beside each other, without an archive and without a site.
 //!
 //! In:  [`Loads`], texts and a chart's values.  Out: HTML that needs no other file and no network.
-//! Not here: any number, and what a site says of archived runs.
+//! Not here: any number, pages of archived runs.
 
 use askama::Template;
 
@@ -15,7 +15,7 @@ use crate::error::{Error, Kind};
 pub struct Loads {
     /// Heading.
     pub title: String,
-    /// What all loads share: name and value.
+    /// Settings that all loads share: name and value.
     pub facts: Vec<(String, String)>,
     /// Tables, each with its heading.
     pub tables: Vec<LoadTable>,
@@ -27,7 +27,7 @@ pub struct Loads {
     pub tool: String,
 }
 
-/// A table of texts; the first column names the row.
+/// A table of texts. The first column names the row.
 #[derive(Debug, Clone, Default)]
 pub struct LoadTable {
     /// Above it.

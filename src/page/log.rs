@@ -1,7 +1,7 @@
 //! The pages of raw files: numbered lines, each an address, those that figures were read from marked with the figure.
 //!
-//! In:  [`Places`](super::places::Places).  Out: one page a file, several for one of which many lines are kept.
-//! Not here: reading a file, choosing what is kept of it (see `ingest::raw`).
+//! In:  [`Places`](super::places::Places).  Out: one page for each file, several for one of which many lines are kept.
+//! Not here: reading a file, choosing the kept lines (see `ingest::raw`).
 
 use askama::Template;
 
@@ -18,7 +18,7 @@ use crate::verdict::mark::Marker;
 
 const ROOT: &str = "../../../";
 
-/// Figures listed at the head of the page; more are at their lines.
+/// Figures listed at the head of the page. More are at their lines.
 const LISTED: usize = 24;
 
 #[derive(Template)]
@@ -61,14 +61,10 @@ enum RowView {
     Gap(String),
 }
 
-/// One page a raw file.
+/// One page for each raw file.
 pub struct Entry;
 
 impl Kind for Entry {
-    fn name(&self) -> &'static str {
-        "log"
-    }
-
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         let mut drafts = Vec::new();
         for (file, shown) in site.places.files().iter().enumerate() {
@@ -115,7 +111,7 @@ fn page(site: &Site<'_>, file: usize, part: usize) -> Result<String, askama::Err
         Some(words) => format!("{name}, {} – run {} – sparkbench", words.to_lowercase(), text.run),
         None => format!("{name} – run {} – sparkbench", text.run),
     };
-    // Two files of one run may share their name in different folders: the path tells titles apart.
+    // Two files of one run may share their name in different folders: the path distinguishes titles.
     let mut others = site.places.of_run(&text.run).filter(|other| other.text.file != text.file);
     let shared = others.any(|other| other.text.file.ends_with(&format!("/{name}")));
     let head = if shared { format!("{} – {head}", text.file) } else { head };
@@ -227,7 +223,7 @@ fn notes(shown: &Shown<'_>) -> Vec<String> {
     let text = shown.text;
     let mut notes = Vec::new();
     if text.shape == Shape::Values {
-        notes.push("The file holds its document on one line. Here each value has a row of its own; its address is its JSON pointer.".to_owned());
+        notes.push("The file holds its document on one line. Here each value has a row of its own. Its address is its JSON pointer.".to_owned());
     }
     let kept = text.rows.len() as u64;
     if kept < text.total {
@@ -238,7 +234,7 @@ fn notes(shown: &Shown<'_>) -> Vec<String> {
         ));
     }
     if text.rows.iter().any(|row| row.cut > 0) {
-        notes.push("Long lines are cut at their end; how much is left out stands there.".to_owned());
+        notes.push("Long lines are cut at their end, with a note of how much is left out.".to_owned());
     }
     notes.extend(text.stopped.as_ref().map(|why| format!("Reading stopped before the end: {why}.")));
     if text.total == 0 && text.stopped.is_none() {
@@ -283,7 +279,7 @@ fn gap(out: &mut Vec<RowView>, last: u64, next: u64) {
 }
 
 fn cut_words(bytes: u64) -> String {
-    // One byte stands for a line whose end nobody counted.
+    // One byte represents a line whose end was not counted.
     match bytes {
         1 => "the rest of the line is left out".to_owned(),
         bytes => format!("{} more are left out", number::size(usize::try_from(bytes).unwrap_or(usize::MAX))),

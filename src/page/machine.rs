@@ -18,14 +18,10 @@ use crate::verdict::report::across::{Grid, Place, Roofline, Summary};
 /// Charts of one part that are drawn in full.
 const MOST_FIGURES: usize = 12;
 
-/// A page a machine, and the list of all.
+/// One page for each machine, and the list of all.
 pub struct Entry;
 
 impl Kind for Entry {
-    fn name(&self) -> &'static str {
-        "machine"
-    }
-
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         subject::drafts("p", &site.analysis.across.machine_summaries, list, |site, summary, path| {
             let of = MachineOf::new(site, summary);
@@ -61,7 +57,7 @@ fn list<'a>(site: &Site<'a>) -> Result<Drawn<'a>, askama::Error> {
         shell: Shell::new("p/index.html", "Machines – sparkbench", "machines", site)
             .described("Every machine that was measured: models, engines, cells, runs, highest output."),
         title: "Machines",
-        lead: "Every machine that was measured, by its name in the facts, else as its files print it. A page each: output by input and output length, the roofline, every cell.",
+        lead: "Every machine that was measured. Its page shows output by input and output length, the roofline and every cell.",
         sheet: Sheet::new("all", "", "Machines", columns, rows),
     }
     .render()?;
@@ -69,7 +65,7 @@ fn list<'a>(site: &Site<'a>) -> Result<Drawn<'a>, askama::Error> {
     Ok(Drawn::new(html, Rows { across, ..Rows::default() }))
 }
 
-/// What a page is made of.
+/// Parts of a page.
 struct MachineOf<'a> {
     summary: &'a Summary,
     places: Vec<&'a Place>,
@@ -123,7 +119,7 @@ impl<'a> MachineOf<'a> {
             self.physics.iter().flat_map(|p| p.missing.iter().map(String::as_str)).collect();
         match missing.into_iter().collect::<Vec<_>>().as_slice() {
             [] => "No roofline: no cell reports output.".to_owned(),
-            what => format!("No roofline: missing {}.", what.join("; ")),
+            what => format!("No roofline: missing {}.", what.join(", ")),
         }
     }
 
@@ -148,7 +144,7 @@ impl<'a> MachineOf<'a> {
             Part::new(
                 "roofline-title",
                 "Roofline",
-                "Decoding reads the weights and the KV cache in every step, so memory is what limits it until the batch is large. Ceilings come from data sheets, and from a probe where one ran in the same campaign; the chart says which.",
+                "Decoding reads the weights and the KV cache in every step, so memory limits it until the batch is large. Ceilings come from data sheets, and from a probe where one ran in the same campaign. The chart says which.",
                 self.rooflines.len(),
                 roofs,
             ),

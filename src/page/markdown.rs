@@ -1,7 +1,7 @@
-//! The report as Markdown: for repositories, pull requests and anyone who reads plain text.
+//! The report as Markdown: for repositories, pull requests and readers of plain text.
 //!
 //! In:  the analysis.  Out: `data/ANALYSIS.md`.
-//! Not here: words of our own about results; sentences are those of `verdict`.
+//! Not here: our own words about results. All sentences come from `verdict`.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ use crate::verdict::report::{CampaignReport, Comparison, Sentence, Severity, Tra
 /// The whole report.
 pub fn page(site: &Site<'_>) -> Page {
     let mut out = String::new();
-    // Writing to a string cannot fail, so the results of `write!` are let go throughout.
+    // Writing to a string cannot fail, so the results of `write!` are dropped throughout.
     let _ = writeln!(out, "# Analysis\n");
     let _ = writeln!(
         out,
@@ -146,7 +146,7 @@ fn traps(out: &mut String, site: &Site<'_>, campaign: &CampaignReport) {
     if traps.is_empty() {
         return;
     }
-    let _ = writeln!(out, "### Traps\n\n{}\n", front::strip("", &traps).line);
+    let _ = writeln!(out, "### Checks\n\n{}\n", front::strip("", &traps).line);
     let mut fired: Vec<_> = traps.iter().filter(|t| t.status == TrapStatus::Fired).collect();
     fired.sort_by_key(|t| t.severity);
     for trap in fired {

@@ -1,8 +1,7 @@
-//! Pages as they were drawn before: a program that stays draws only those that show something else now.
+//! Pages kept from before: a long-running program draws only the pages that have changed.
 //!
-//! In:  a draft and what it is drawn from.  Out: its [`Sheet`]s, drawn now or kept from before, which are the same.
-//! Not here: which pages can be kept. A draft says so by naming everything that it shows ([`Draft::keyed`]); one that does not is
-//! drawn each time.
+//! In:  a draft and its data.  Out: its [`Sheet`]s, drawn now or kept from before. Both are the same.
+//! Not here: which pages can be kept. A draft names everything that it shows ([`Draft::keyed`]). A draft that does not is drawn each time.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +16,7 @@ use super::publish::Version;
 use super::stamp::{self, Stamp};
 use super::{Page, save, settle, template_fault};
 use crate::error::Error;
-use crate::verdict::Shelf;
+use crate::verdict::RoundCache;
 use crate::verdict::mark::{Mark, Marker};
 
 /// A finished file of the site with its hash.
@@ -37,10 +36,10 @@ impl Sheet {
     }
 }
 
-/// A page with what lies beside it, under the mark of what it shows.
-type Kept = (Mark, Vec<Arc<Sheet>>);
+/// A page with the files beside it, under the mark of what it shows.
+type CachedPage = (Mark, Vec<Arc<Sheet>>);
 
-/// What is made of the whole site, and takes longer than the pages that one run changes.
+/// Parts made from the whole site, which take longer than the pages that one run changes.
 #[derive(Debug, Clone)]
 pub(super) struct Late {
     /// The version that the site said it is.
@@ -54,21 +53,21 @@ pub(super) struct Late {
 /// Pages of before, by path.
 #[derive(Debug, Default)]
 pub struct Memory {
-    before: BTreeMap<String, Kept>,
-    now: Mutex<BTreeMap<String, Kept>>,
+    before: BTreeMap<String, CachedPage>,
+    now: Mutex<BTreeMap<String, CachedPage>>,
     late: Option<Late>,
-    /// Drawings on pages that are drawn anew, by the mark of what they show: one p-value that is adjusted anew changes the page of every
-    /// cell and none of its drawings.
-    figures: Shelf<Arc<FigureView>>,
+    /// Drawings on redrawn pages, by the mark of their content. One readjusted p-value changes the page of every cell and none of
+    /// its drawings.
+    figures: RoundCache<Arc<FigureView>>,
 }
 
 impl Memory {
     /// The drawings of before.
-    pub(super) const fn figures(&self) -> &Shelf<Arc<FigureView>> {
+    pub(super) const fn figures(&self) -> &RoundCache<Arc<FigureView>> {
         &self.figures
     }
 
-    /// The page of a draft with what lies beside it. A kept page keeps its stamp unless `stamped` anew.
+    /// The page of a draft with the files beside it. A kept page keeps its stamp unless `stamped`.
     pub(super) fn draw<'a>(&self, site: &Site<'a>, draft: &Draft<'a>, stamped: bool) -> Result<Vec<Arc<Sheet>>, Error> {
         let Some(shows) = &draft.shows else { return draw(site, draft) };
         let mut marker = Marker::default();
@@ -86,7 +85,7 @@ impl Memory {
         Ok(sheets)
     }
 
-    /// What takes long, as it was made last.
+    /// Slow parts, as made last.
     pub(super) fn late(&self) -> Option<&Late> {
         self.late.as_ref()
     }
@@ -113,7 +112,7 @@ fn stamp_anew(site: &Site<'_>, path: &str, sheets: &[Arc<Sheet>]) -> Result<Vec<
     Ok(sheets.iter().map(anew).collect())
 }
 
-/// Draws a page, with what lies beside it.
+/// Draws a page, with the files beside it.
 pub(super) fn draw<'a>(site: &Site<'a>, draft: &Draft<'a>) -> Result<Vec<Arc<Sheet>>, Error> {
     let drawn = (draft.draw)(site)?;
     let (html, figures) = match save::wanted(site, &draft.path) {

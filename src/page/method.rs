@@ -1,6 +1,6 @@
 //! The page of methods: formulas, rules and limits, with every threshold taken from the code that uses it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
 
@@ -21,7 +21,9 @@ const SECTIONS: &[(&str, &str, &str)] = &[
     ("verdicts", "How a verdict is reached", include_str!("../../templates/prose/verdicts.md")),
     ("intervals", "Overheads and their intervals", include_str!("../../templates/prose/intervals.md")),
     ("tests", "Tests and families", include_str!("../../templates/prose/tests.md")),
+    ("looks", "Campaigns that stop when they are decided", include_str!("../../templates/prose/looks.md")),
     ("order", "Order, drift and outliers", include_str!("../../templates/prose/order.md")),
+    ("history", "Changes over time", include_str!("../../templates/prose/history.md")),
     ("agreement", "Agreement of clients", include_str!("../../templates/prose/agreement.md")),
     ("percentiles", "Percentiles and requests", include_str!("../../templates/prose/percentiles.md")),
     ("limits", "What this cannot tell you", include_str!("../../templates/prose/limits.md")),
@@ -47,8 +49,10 @@ struct Section {
 }
 
 struct MetricRow {
-    name: &'static str,
+    name: String,
     label: String,
+    /// Its meaning, or the definition of one that a campaign defines.
+    about: &'static str,
     unit: &'static str,
     direction: &'static str,
     margin: String,
@@ -58,10 +62,6 @@ struct MetricRow {
 pub struct Entry;
 
 impl Kind for Entry {
-    fn name(&self) -> &'static str {
-        "method"
-    }
-
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
         vec![Draft::new("method/index.html", |site| Ok(Drawn::words(page(site)?)))]
     }
@@ -77,25 +77,33 @@ pub fn page(site: &Site<'_>) -> Result<String, Error> {
         })
         .collect::<Result<Vec<_>, Error>>()?;
     let settings = &site.analysis.settings;
-    // Those of the metrics stand in the table above.
+    // Those of the metrics are in the table above.
     let margins: Vec<String> = settings
         .asked
         .margins_pct
         .iter()
         .map(|(metric, pct)| format!("{} ±{} %", words::metric(metric), plain(*pct)))
         .collect();
+    let defined = site.analysis.campaigns.iter().flat_map(|campaign| campaign.metrics.keys().map(String::as_str));
+    let defined: BTreeSet<&str> = defined.collect();
+    let mut names: Vec<&str> = Metric::names().collect();
+    names.extend(defined);
     let page = Page {
         shell: Shell::new("method/index.html", "Method – sparkbench", "method", site)
             .described("How every number, interval and verdict of this site is computed, and where its limits are."),
         sections,
-        metrics: Metric::names().filter_map(metric).collect(),
+        metrics: names.into_iter().filter_map(metric).collect(),
         calibration: calibration::campaigns(site, "../"),
         least_runs: crate::verdict::calibration::LEAST_RUNS,
-        words: [("charts/index.html", "How to read the charts"), ("glossary/index.html", "Glossary")]
-            .into_iter()
-            .filter(|(path, _)| site.has(path))
-            .map(|(path, text)| Link { href: Some(format!("../{path}")), text: text.into() })
-            .collect(),
+        words: [
+            ("charts/index.html", "How to read the charts"),
+            ("glossary/index.html", "Glossary"),
+            (super::docs::HOME, "Manual"),
+        ]
+        .into_iter()
+        .filter(|(path, _)| site.has(path))
+        .map(|(path, text)| Link { href: Some(format!("../{path}")), text: text.into() })
+        .collect(),
         settings: vec![
             ("Confidence", format!("{} %", plain(100.0 * settings.confidence))),
             ("Bootstrap draws", count(settings.resamples as u64)),
@@ -107,10 +115,11 @@ pub fn page(site: &Site<'_>) -> Result<String, Error> {
     page.render().map_err(super::template_fault)
 }
 
-fn metric(name: &'static str) -> Option<MetricRow> {
+fn metric(name: &str) -> Option<MetricRow> {
     let metric = Metric::find(name)?;
     Some(MetricRow {
-        name,
+        name: metric.name.clone(),
+        about: metric.about,
         margin: if metric.ratio_scale { format!("±{} %", plain(metric.margin_pct)) } else { "no per cent".into() },
         label: metric.label,
         unit: metric.unit,
@@ -118,7 +127,7 @@ fn metric(name: &'static str) -> Option<MetricRow> {
     })
 }
 
-/// A whole number in groups; anything else as it is.
+/// A whole number in groups. Anything else as it is.
 fn grouped(text: &str) -> String {
     text.parse().map_or_else(|_| text.to_owned(), count)
 }

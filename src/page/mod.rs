@@ -1,7 +1,7 @@
-//! Pages: judgements and charts to a site that works from a folder, without script and without a network.
+//! Pages: turns judgements and charts into a site that works from a folder, without script and without a network.
 //!
 //! In:  [`Analysis`] and the [`Extras`] that are not in it.
-//! Out: [`Page`]s, every one with its path and its bytes; [`write()`] puts them on disk at the very end.
+//! Out: [`Page`]s with path and bytes. [`write()`] puts them on disk at the very end.
 //! Not here: any number. A mean that is missing here is missing in `verdict`.
 //!
 //! Same input, same bytes: nothing here reads a clock, an environment variable or a file.
@@ -21,6 +21,8 @@ mod comparison;
 mod cost;
 mod course;
 mod data;
+mod docs;
+mod earlier;
 mod engines;
 mod export;
 mod figure;
@@ -28,14 +30,15 @@ mod front;
 mod glossary;
 mod history;
 mod index;
-mod kept;
 pub mod kind;
 pub mod loads;
 mod log;
 mod machine;
+mod machines;
 mod markdown;
 mod memory;
 mod method;
+mod missing_runs;
 mod model;
 mod number;
 mod package;
@@ -55,7 +58,6 @@ mod study;
 mod subject;
 mod telemetry;
 mod traps;
-mod unmade;
 mod update;
 mod words;
 mod write;
@@ -65,7 +67,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Kind};
 use crate::model::{RawText, Sample, Series, Span};
-use crate::verdict::Shelf;
+use crate::verdict::RoundCache;
 use crate::verdict::report::{Analysis, Severity};
 
 use rayon::iter::{
@@ -73,8 +75,8 @@ use rayon::iter::{
 };
 
 pub use badge::svg as badge;
+pub use earlier::earlier;
 pub use export::json as analysis_json;
-pub use kept::earlier;
 pub use markdown::escape;
 pub use memory::{Memory, Sheet};
 pub use package::{columns_of_comparisons, header as csv_columns};
@@ -89,7 +91,7 @@ pub use write::write;
 pub struct Page {
     /// Below the site, with `/`, without a leading one: `c/phase1/index.html`.
     pub path: String,
-    /// What it holds.
+    /// Its content.
     pub bytes: Vec<u8>,
 }
 
@@ -103,7 +105,7 @@ impl Page {
     }
 }
 
-/// What pages show beyond `analysis.json`: raw values, names for people, and prose that belongs to code.
+/// Content of pages beyond `analysis.json`: raw values, names for people, and prose that belongs to code.
 #[derive(Debug, Clone, Default)]
 pub struct Extras {
     /// GPU telemetry by run id, in time order. A run without any is absent.
@@ -112,19 +114,19 @@ pub struct Extras {
     pub requests: BTreeMap<String, Vec<Series>>,
     /// Measured requests in time by run id, in order of sending. A run without any is absent.
     pub spans: BTreeMap<String, Vec<Span>>,
-    /// Machine label to its name for people; the label itself is shown where it is absent.
+    /// Machine label to its name for people. The label itself is shown where it is absent.
     pub machine_titles: BTreeMap<String, String>,
-    /// Model label to its name for people; the label itself is shown where it is absent.
+    /// Model label to its name for people. The label itself is shown where it is absent.
     pub model_titles: BTreeMap<String, String>,
     /// Every trap the program knows, in the order in which pages list them.
     pub traps: Vec<TrapAbout>,
-    /// Thresholds that the prose of the method page quotes, by name, as text; the names are [`CONSTANTS`].
+    /// Thresholds that the prose of the method page quotes, by name, as text. The names are [`CONSTANTS`].
     pub constants: BTreeMap<&'static str, String>,
     /// Raw files of the runs as text, by path. Those that are absent have no page, and their places are named without a link.
     pub logs: Vec<Arc<RawText>>,
     /// The command that makes this site again.
     pub reproduce: String,
-    /// Where the site will stand, and what stood there before.
+    /// Address of the site, and its earlier content.
     pub publication: Publication,
     /// Ready files of other rooms (`data/runs.csv`, `data/requests.parquet`): listed and written as they are.
     pub extra_files: Vec<Arc<Sheet>>,
@@ -133,7 +135,7 @@ pub struct Extras {
 /// What a trap is about, whether or not it fired anywhere.
 #[derive(Debug, Clone)]
 pub struct TrapAbout {
-    /// Contract id; the anchor on the traps page.
+    /// Contract id. The anchor on the traps page.
     pub id: &'static str,
     /// `P1` to `P17`, where it is one of these.
     pub code: Option<&'static str>,
@@ -154,7 +156,7 @@ pub static KINDS: &[&dyn kind::Kind] = &[
     &telemetry::Entry,
     &run::Entry,
     &log::Entry,
-    &unmade::Entry,
+    &missing_runs::Entry,
     &traps::Entry,
     &model::Entry,
     &machine::Entry,
@@ -165,6 +167,7 @@ pub static KINDS: &[&dyn kind::Kind] = &[
     &method::Entry,
     &glossary::Entry,
     &charts::Entry,
+    &docs::Entry,
     &data::Entry,
     &publish::versions::Entry,
     &publish::lost::Entry,
@@ -180,36 +183,36 @@ pub fn render(analysis: &Analysis, extras: &Extras) -> Result<Vec<Page>, Error> 
     Ok(sheets.into_iter().map(|sheet| Arc::unwrap_or_clone(sheet).page).collect())
 }
 
-/// As [`render`], and draws only those pages that `memory` does not hold; the site is the same. Unless `whole`, what is made of the whole
-/// site is that of the last time: its version, the site in one file, and both named in the feet of pages that show nothing else anew. That
-/// takes longer than everything else.
+/// Like [`render`], but draws only those pages that `memory` does not hold. The site is the same. Unless `whole`, parts made of the whole
+/// site are those of the last time. These are its version, the site in one file, and both names in the feet of unchanged pages. They take
+/// longer than everything else.
 ///
 /// Fails like [`render`].
 pub fn again(analysis: &Analysis, extras: &Extras, memory: &mut Memory, whole: bool) -> Result<Vec<Arc<Sheet>>, Error> {
-    let kept = memory.late().filter(|_| !whole);
-    let stamped = kept.is_none();
+    let earlier = memory.late().filter(|_| !whole);
+    let stamped = earlier.is_none();
     let figures = Some(memory.figures());
-    let (sheets, late) = sheets(analysis, extras, |site, draft| memory.draw(site, draft, stamped), figures, kept)?;
+    let (sheets, late) = sheets(analysis, extras, |site, draft| memory.draw(site, draft, stamped), figures, earlier)?;
     memory.turn();
     memory.keep_late(late);
     Ok(sheets)
 }
 
-/// Every file of the site with its hash, and what of it is made of the whole; `draw` gives a page with what lies beside it, `figures` are
+/// Every file of the site with its hash, and what of it is made of the whole. `draw` gives a page with the files beside it, `figures` are
 /// the drawings of before.
 fn sheets<'a>(
     analysis: &'a Analysis,
     extras: &'a Extras,
     draw: impl Fn(&index::Site<'a>, &kind::Draft<'a>) -> Result<Vec<Arc<Sheet>>, Error> + Sync,
-    figures: Option<&'a Shelf<Arc<figure::FigureView>>>,
-    kept: Option<&memory::Late>,
+    figures: Option<&'a RoundCache<Arc<figure::FigureView>>>,
+    earlier: Option<&memory::Late>,
 ) -> Result<(Vec<Arc<Sheet>>, memory::Late), Error> {
     let mut site = index::Site::new(analysis, extras)?;
     site.figures = figures;
     let mut sheets = downloads(&site)?;
     site.listed(&sheets);
-    if let Some(kept) = kept {
-        site.version = kept.version.clone();
+    if let Some(earlier) = earlier {
+        site.version = earlier.version.clone();
     }
     let drafts: Vec<kind::Draft<'_>> = KINDS.iter().flat_map(|kind| kind.drafts(&site)).collect();
     let version = site.version.clone();
@@ -219,13 +222,13 @@ fn sheets<'a>(
         drafts.par_iter().with_max_len(1).map(|draft| draw(&site, draft)).collect::<Result<_, Error>>()?;
     sheets.extend(drawn.into_iter().flatten());
     sheets.extend(publish::files(&site).into_iter().map(Sheet::new));
-    let frozen = match kept {
-        Some(kept) => kept.frozen.clone(),
+    let frozen = match earlier {
+        Some(earlier) => earlier.frozen.clone(),
         None => freeze(&site, &sheets)?,
     };
     sheets.extend(frozen.iter().cloned());
-    let bundle = match kept {
-        Some(kept) => kept.bundle.clone(),
+    let bundle = match earlier {
+        Some(earlier) => earlier.bundle.clone(),
         None => bundle::of(&sheets)?.map(Sheet::new),
     };
     if let Some(bundle) = &bundle {
@@ -240,7 +243,7 @@ fn sheets<'a>(
     }
 }
 
-/// The files of this version; none where it was published before.
+/// The files of this version. None where it was published before.
 fn freeze(site: &index::Site<'_>, sheets: &[Arc<Sheet>]) -> Result<Vec<Arc<Sheet>>, Error> {
     if publish::version::is_published(site, &site.version) {
         return Ok(Vec::new());
@@ -253,7 +256,7 @@ fn freeze(site: &index::Site<'_>, sheets: &[Arc<Sheet>]) -> Result<Vec<Arc<Sheet
 }
 
 /// The whole report as one HTML file that needs nothing beside it: the answer, every campaign, traps and method as parts
-/// of one document. Runs are the rows of their campaign's list there; their own pages and the data stay with the site.
+/// of one document. Runs are the rows of their campaign's list there. Their own pages and the data stay with the site.
 ///
 /// Fails like [`render`].
 pub fn single_file(analysis: &Analysis, extras: &Extras) -> Result<Vec<u8>, Error> {
@@ -273,12 +276,12 @@ fn report(
     site.relist(listed.to_vec());
     site.prose = study::weave_all(&site)?;
     let source = |path: String, name: &str, html: String| single::Source { path, name: name.to_owned(), html };
-    let mut sources = vec![source("index.html".into(), "Answer", front::page(&site).map_err(template_fault)?)];
+    let mut sources = vec![source("index.html".into(), "Results", front::page(&site).map_err(template_fault)?)];
     for report in site.campaigns() {
         let html = campaign::page(&site, report).map_err(template_fault)?;
         sources.push(source(format!("c/{}/index.html", report.name), &report.title, html));
     }
-    sources.push(source("traps/index.html".into(), "Traps", traps::page(&site).map_err(template_fault)?));
+    sources.push(source("traps/index.html".into(), "Checks", traps::page(&site).map_err(template_fault)?));
     sources.push(source("cost/index.html".into(), "Cost", cost::page(&site).map_err(template_fault)?));
     sources.push(source("method/index.html".into(), "Method", method::page(&site)?));
     single::document(&site, &sources, version)

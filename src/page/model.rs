@@ -1,4 +1,4 @@
-//! Pages of models: what each does under load, what its users wait for, where its memory goes, and every cell of it.
+//! Pages of models: behaviour under load, latency for users, use of memory, and every cell.
 //!
 //! In:  the arrays across cells.  Out: `m/index.html` and `m/<model>/index.html`.
 //! Not here: any number.
@@ -14,17 +14,13 @@ use super::subject::{self, List, Page, Part, ROOT};
 use super::words::counted;
 use crate::verdict::report::across::{Frontier, MemoryStack, Place, Summary, Sweep};
 
-/// Charts of one part that are drawn in full; the numbers of all stand in `index.json`.
+/// Charts of one part that are drawn in full. The numbers of all are in `index.json`.
 const MOST_FIGURES: usize = 8;
 
-/// A page a model, and the list of all.
+/// One page for each model, and the list of all.
 pub struct Entry;
 
 impl Kind for Entry {
-    fn name(&self) -> &'static str {
-        "model"
-    }
-
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         subject::drafts("m", &site.analysis.across.model_summaries, list, |site, summary, path| {
             let of = ModelOf::new(site, summary);
@@ -68,7 +64,7 @@ fn list<'a>(site: &Site<'a>) -> Result<Drawn<'a>, askama::Error> {
         shell: Shell::new("m/index.html", "Models – sparkbench", "models", site)
             .described("Every model that was measured: machines, engines, cells, runs, highest output."),
         title: "Models",
-        lead: "Every model that was measured, by the label of its campaigns. A page each: output against load, what a user waits for, where the memory goes, every cell.",
+        lead: "Every model that was measured, by the label of its campaigns. Its page shows output against load, waiting times, memory and every cell.",
         sheet: Sheet::new("all", "", "Models", columns, rows),
     }
     .render()?;
@@ -76,7 +72,7 @@ fn list<'a>(site: &Site<'a>) -> Result<Drawn<'a>, askama::Error> {
     Ok(Drawn::new(html, Rows { across, ..Rows::default() }))
 }
 
-/// What a page is made of.
+/// Parts of a page.
 struct ModelOf<'a> {
     summary: &'a Summary,
     places: Vec<&'a Place>,
@@ -130,14 +126,14 @@ impl<'a> ModelOf<'a> {
             Part::new(
                 "load",
                 "Throughput against load",
-                "Cells with the same machine, precision and lengths at several batch sizes, limits of concurrency or rates, one line per environment and engine. Lines of different campaigns were not run in turns: their distance is no verdict.",
+                "Cells with the same machine, precision and lengths at several loads, one line per environment and engine. Lines of different campaigns were not run in turns, so their distance is no verdict.",
                 self.sweeps.len(),
                 loads,
             ),
             Part::new(
                 "trade-off",
                 "What a user waits for, against what the machine gives",
-                "The same cells. A point is on the front when no other is at least as good both ways and better one way, by the means of its runs.",
+                "The same cells. A point is on the front when no other is at least as good both ways and better one way. Means of the runs decide.",
                 self.frontiers.len(),
                 trades,
             ),

@@ -5,7 +5,7 @@
 
 use crate::verdict::report::Interval;
 
-/// What stands where a number does not exist.
+/// Shown where a number does not exist.
 pub const ABSENT: &str = "–";
 
 /// Group separator: narrow, and no place to break a line.
@@ -25,7 +25,7 @@ pub fn decimals(half_width: f64) -> usize {
     significant_decimals(half_width, 2)
 }
 
-/// With a fixed number of decimals, groups of three, `−` for minus; no `−0.0`.
+/// With a fixed number of decimals, groups of three, `−` for minus. No `−0.0`.
 pub fn fixed(value: f64, decimals: usize) -> String {
     if value.is_infinite() {
         return if value > 0.0 { "∞".into() } else { "−∞".into() };
@@ -64,8 +64,7 @@ pub fn plain(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Two figures that are held against each other, with as many decimals each: five significant digits of the greater, fewer where both end
-/// in noughts.
+/// Two figures that are compared, with the same decimals: five significant digits of the greater, fewer where both end in noughts.
 pub fn beside(a: f64, b: f64) -> (String, String) {
     let told = |value: f64| plain(value).split_once('.').map_or(0, |(_, part)| part.len());
     let places = told(a).max(told(b)).min(significant_decimals(a.abs().max(b.abs()), PLAIN_DIGITS));
@@ -87,7 +86,7 @@ pub fn decimals_of_constant(value: f64) -> usize {
     significant_decimals(value, 3).max(2)
 }
 
-/// Decimals of an interval and of what stands beside it: by its half-width, and by the value where it is a point.
+/// Decimals of an interval and of the value beside it: by its half-width, and by the value where it is a point.
 fn decimals_about(interval: Interval) -> usize {
     let half_width = (interval.high - interval.low) / 2.0;
     if half_width == 0.0 { decimals_of_constant(interval.low) } else { decimals(half_width) }
@@ -134,7 +133,7 @@ pub fn count(value: u64) -> String {
     text
 }
 
-/// Bytes as people say them; exact below one kilobyte.
+/// Bytes as people say them. Exact below one kilobyte.
 pub fn size(bytes: usize) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),

@@ -28,7 +28,7 @@ pub fn page(site: &Site<'_>, files: &[Arc<Sheet>]) -> Result<Page, Error> {
         "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
         "name": "sparkbench-analysis",
         "title": title,
-        "description": campaigns.iter().filter_map(|c| c.headline.first()).map(|s| s.text.as_str()).collect::<Vec<_>>().join(" "),
+        "description": campaigns.iter().filter_map(|c| c.answer.as_deref()).collect::<Vec<_>>().join(" "),
         "version": format!("{} {}", site.analysis.tool.name, site.analysis.tool.version),
     });
     let fields = |key: &str, values: Vec<Value>, package: &mut Value| {

@@ -19,10 +19,10 @@ use crate::verdict::report::{CampaignReport, Comparison};
 
 const ROOT: &str = "../../../";
 
-/// Rows of one forest plot; more go into a further drawing, so that each stays legible and light.
+/// Rows of one forest plot. More go into a further drawing, so that each stays legible and light.
 const ROWS: usize = 36;
 
-/// Grids of other choices that the page shows; those of further metrics stand on the pages of their cells.
+/// Grids of other choices that the page shows. Those of further metrics are on the pages of their cells.
 const GRIDS: usize = 12;
 
 #[derive(Template)]
@@ -34,10 +34,12 @@ struct Page {
     candidate: String,
     count: String,
     tally: Vec<(Badge, usize)>,
-    /// What of it no chart shows.
+    /// The part of it that no chart shows.
     undrawn: Option<String>,
-    said: Vec<SaidView>,
+    said: Vec<VerdictView>,
     forests: Vec<FigureView>,
+    /// The course over looks of each primary metric, where the campaign looks at its figures.
+    looks: Vec<FigureView>,
     questions: Vec<QuestionView>,
     grids: Vec<GridView>,
     rest: Option<String>,
@@ -45,16 +47,15 @@ struct Page {
 }
 
 /// The verdict of one comparison in words.
-pub struct SaidView {
+pub struct VerdictView {
     /// Verdict.
     pub badge: Badge,
-    /// What is compared.
     pub subject: String,
-    /// Where it is told in full.
+    /// Where it is reported in full.
     pub href: String,
     /// The line of the verdict.
     pub text: String,
-    /// How many caveats stand where it is told in full.
+    /// Number of caveats in the full account.
     pub caveats: usize,
 }
 
@@ -70,31 +71,27 @@ pub struct QuestionView {
     pub baseline: String,
     /// Environment.
     pub candidate: String,
-    /// The page its anchors are on; empty for this page.
+    /// The page its anchors are on. Empty for this page.
     pub base: String,
     /// Whether that is another page.
     pub linked: bool,
     /// Primary metrics first.
     pub rows: Vec<RowView>,
-    /// Every estimate and test of each, where they stand on this page.
+    /// Every estimate and test of each, where they are on this page.
     pub accounts: Vec<Account>,
     /// Metrics that are folded away.
     pub other_rows: Vec<RowView>,
-    /// What belongs to these.
+    /// The parts that belong to these.
     pub other_accounts: Vec<Account>,
 }
 
 /// A comparison with its anchor.
 pub type Anchored<'s, 'a> = (&'s str, &'a Comparison);
 
-/// One page a pair.
+/// One page for each pair.
 pub struct Entry;
 
 impl Kind for Entry {
-    fn name(&self) -> &'static str {
-        "pair"
-    }
-
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         let mut drafts = Vec::new();
         for ([campaign, baseline, candidate], path) in site.pair_pages() {
@@ -144,8 +141,8 @@ fn undrawn(members: &[(&str, &Comparison)]) -> Option<String> {
     let n = members.iter().filter(|(_, c)| !figure::has_per_cent(c)).count();
     (n > 0).then(|| {
         format!(
-            "{} no change in per cent, for want of values or because temperatures and shares have none: no margin applies, so none of these is \
-             ever equivalent, and no chart shows them.",
+            "{} no change in per cent, for want of values or because temperatures and shares have none. No margin applies, so none of these \
+             is ever equivalent, and no chart shows them.",
             words::counted(n, "has", "have")
         )
     })
@@ -182,7 +179,7 @@ fn page(
         undrawn: undrawn(members),
         said: told
             .iter()
-            .map(|(anchor, c)| SaidView {
+            .map(|(anchor, c)| VerdictView {
                 badge: words::judged(c),
                 subject: subject(c),
                 href: account(anchor, c),
@@ -191,9 +188,16 @@ fn page(
             })
             .collect(),
         forests: forests(campaign, (baseline, candidate), members, &account),
+        looks: told
+            .iter()
+            .filter_map(|(anchor, c)| {
+                let heading = format!("{}, {}", cell(campaign, &c.model, &c.workload), within(&c.label));
+                figure::over_looks(&format!("looks-{anchor}"), &heading, c)
+            })
+            .collect(),
         questions: questions(site, campaign, members),
         rest: (members.len() > grids.len()).then(|| {
-            "The grids of the other metrics stand on the pages of their models; how many choices agree stands in the tables above.".into()
+            "The grids of the other metrics stand on the pages of their models. How many choices agree stands in the tables above.".into()
         }),
         grids,
         confidence: format!("{} %", plain(100.0 * site.analysis.settings.confidence)),
@@ -203,14 +207,14 @@ fn page(
     .render()
 }
 
-/// What the page says in words: the primary metrics, or the first few where the campaign names none.
+/// Metrics of the page's text: the primary ones, or the first few where the campaign names none.
 pub fn told<'s, 'a>(members: &[Anchored<'s, 'a>]) -> Vec<Anchored<'s, 'a>> {
     const FEW: usize = 3;
     let primary: Vec<Anchored<'s, 'a>> = members.iter().copied().filter(|(_, c)| c.primary).collect();
     if primary.is_empty() { members.iter().copied().take(FEW).collect() } else { primary }
 }
 
-/// Every metric, the primary ones in the first drawing; a metric is not torn apart where it fits one drawing.
+/// Every metric, the primary ones in the first drawing. A metric is not torn apart where it fits one drawing.
 fn forests(
     campaign: &CampaignReport,
     (baseline, candidate): (&str, &str),

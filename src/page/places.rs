@@ -1,10 +1,10 @@
-//! Where a figure was read: the address of the line of a raw file, and which figures were read from which line.
+//! Where a figure was read: the address of its line in a raw file, and the figures read from each line.
 //!
 //! In:  the raw files and the runs.  Out: [`Places`], asked by every page that shows a figure.
 //! Not here: how a file is shown.
 //!
-//! A file has one page, or several when the lines that are kept of it are many: each carries so many bytes of text at most that even
-//! text which does not pack stays below the limit of a page, and so much markup that quotes and figures do not swell it beyond that.
+//! A file has one page, or several when many of its lines are kept. Each page holds a limited number of bytes of text. So even text which
+//! does not compress stays below the size limit of a page. The markup is limited too, so that quotes and figures do not swell it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -21,7 +21,7 @@ const PAGE_TEXT: usize = 280_000;
 /// Rows of one page.
 const PAGE_ROWS: usize = 4_000;
 
-/// Markup of the rows of one page, bytes, the text as it is escaped included: what a browser lays out at once without a pause.
+/// Markup of the rows of one page in bytes, escaped text included. A browser lays out this much at once without a pause.
 const PAGE_MARKUP: usize = 450_000;
 
 /// Markup around the text of a row: its anchor twice and its number.
@@ -36,7 +36,6 @@ const NAME: usize = 90;
 /// A figure that was read from a row.
 #[derive(Debug, Clone, Copy)]
 pub struct Cite<'a> {
-    /// Its run.
     pub run: &'a RunReport,
     /// Contract name.
     pub metric: &'a str,
@@ -53,7 +52,7 @@ pub struct Shown<'a> {
     pub parts: Vec<(String, usize)>,
     /// Figures by the row they were read from.
     pub cites: BTreeMap<u64, Vec<Cite<'a>>>,
-    /// Figures that were read from the whole of it, or worked out from what it says.
+    /// Figures that were read from the whole of it, or computed from what it says.
     pub whole: Vec<Cite<'a>>,
     /// Anchors by row, where rows are values.
     anchors: BTreeMap<u64, String>,
@@ -72,7 +71,7 @@ impl Shown<'_> {
         self.parts.partition_point(|(_, first)| *first <= place).saturating_sub(1)
     }
 
-    /// Everything that stands on its pages and in addresses that lead there, but for the figures that were read from it.
+    /// Everything on its pages and in addresses that lead there, except the figures that were read from it.
     pub fn mark(&self) -> &Mark {
         self.mark.get_or_init(|| {
             let RawText { file, run, bytes, packed, shape, total, rows, pointers, stopped } = self.text;
@@ -171,7 +170,7 @@ impl<'a> Places<'a> {
         self.by_path.get(path).and_then(|at| self.files.get(*at))
     }
 
-    /// The address, below the site, of the line a figure was read from; of its file where no line is known.
+    /// The address, below the site, of the line a figure was read from. Of its file where no line is known.
     pub fn of(&self, origin: &Origin) -> Option<String> {
         let shown = self.file(&origin.file)?;
         match shown.text.row_of(origin) {
@@ -188,7 +187,7 @@ fn folder(path: &str) -> &str {
 /// A plain name that tells a file from the others of its run: its path below the folder of the run.
 fn name(home: &str, file: &str) -> String {
     let below = file.strip_prefix(home).filter(|_| !home.is_empty()).unwrap_or(file).trim_start_matches('/');
-    // Outside the folder of the run the last part tells most; what is the same is told apart by a number.
+    // Outside the folder of the run the last part tells most. Equal names get a number.
     let below = if file.starts_with(home) { below } else { file.rsplit('/').next().unwrap_or(file) };
     let plain: String = below
         .chars()

@@ -10,6 +10,7 @@ use pulldown_cmark::{CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag
 use crate::error::{Error, Kind, Place};
 
 /// Names that our prose may quote and `Extras::constants` must hold. Settings and margins are known without it.
+#[allow(dead_code, reason = "for tests, which hold the prose against the constants")]
 pub const CONSTANTS: &[&str] = &[
     "agreement_z",
     "autocorrelation_z",
@@ -46,8 +47,8 @@ pub fn fill(prose: &str, values: &BTreeMap<String, String>, name: &str) -> Resul
     Ok(filled)
 }
 
-/// To HTML. Raw HTML of the author is shown as text; links lead only to the web, to mail or within the site;
-/// pictures become links, since no page asks for anything elsewhere. Headings start below `level`. `name` says of which
+/// To HTML. Raw HTML of the author is shown as text. Links lead only to the web, to mail or within the site.
+/// Pictures become links, since no page asks for anything elsewhere. Headings start below `level`. `name` says of which
 /// text its tables are.
 pub fn html(markdown: &str, level: u8, name: &str) -> String {
     let options = Options::ENABLE_TABLES | Options::ENABLE_SMART_PUNCTUATION;
@@ -108,8 +109,7 @@ fn harmless(url: CowStr<'_>) -> CowStr<'_> {
     if known { url } else { CowStr::Borrowed("#main") }
 }
 
-/// How much deeper than they are written the headings of a text stand, so that the highest of them follows one of `level`: authors begin
-/// with `#` or with `##`.
+/// How many levels to lower the headings of a text, so that the highest follows one of `level`. Authors begin with `#` or with `##`.
 pub(super) fn deeper(markdown: &str, level: u8) -> i8 {
     let highest = Parser::new(markdown)
         .filter_map(|event| match event {

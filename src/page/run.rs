@@ -1,4 +1,4 @@
-//! The page of one run: what was set, what was measured, where each figure stands.
+//! The page of one run: its settings, its measurements, and the source of each figure.
 
 use askama::Template;
 
@@ -7,6 +7,7 @@ use super::figure::{self, FigureView};
 use super::front::{self, Fact, TrapStrip};
 use super::index::{Link, Site, run_href};
 use super::kind::{Draft, Drawn, Kind, Rows};
+use super::machines::{self, Machines};
 use super::number::{self, ABSENT, plain_or};
 use super::shell::Shell;
 use super::template_fault;
@@ -36,13 +37,17 @@ struct Page {
     beware: TrapStrip,
     /// Why its file was joined to no other run.
     not_joined: Option<String>,
+    /// Heads of the columns of figures.
+    heads: Vec<&'static str>,
     metrics: Vec<MetricRow>,
-    /// What is no metric, where that is most of what there is: a server's log, a look at a machine.
-    said: Vec<SaidRow>,
+    /// Values that are no metric, where they are the main content: a server's log, a snapshot of a machine.
+    said: Vec<ExtraRow>,
     identity: Vec<Fact>,
     setup: Vec<Fact>,
     tail: Vec<Tail>,
     gates: Vec<GateRow>,
+    /// Beside each other, where there are several.
+    machines: Option<Machines>,
     timeline: Option<FigureView>,
     telemetry: Option<FigureView>,
     requests: Vec<FigureView>,
@@ -60,34 +65,41 @@ struct FileRow {
     sha256: String,
 }
 
-/// What a file says that is no metric.
-struct SaidRow {
+/// Values of a file that are no metric.
+struct ExtraRow {
     name: String,
     value: String,
     place: Link,
 }
 
+/// A metric with its percentiles.
 struct MetricRow {
-    /// Contract name: the anchor of the row.
-    name: String,
     label: String,
     unit: &'static str,
-    value: String,
     requests: String,
-    /// The name of the file alone: the list of files has the whole path.
+    /// In the order of the columns.
+    figures: Vec<Option<Figure>>,
+    /// Place of the first of its figures: the name of the file alone, since the list of files has the whole path.
     file: Link,
-    place: Link,
+    place: String,
     rule: &'static str,
 }
 
-/// One page a run.
+/// One figure of a metric.
+struct Figure {
+    /// Contract name: the anchor of the figure.
+    name: String,
+    value: Link,
+    /// Where it is in its file.
+    place: String,
+    /// How many requests it needs, where there are fewer.
+    needs: String,
+}
+
+/// One page for each run.
 pub struct Entry;
 
 impl Kind for Entry {
-    fn name(&self) -> &'static str {
-        "run"
-    }
-
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         let mut drafts = Vec::new();
         for campaign in &site.analysis.campaigns {
@@ -121,7 +133,7 @@ fn shows(site: &Site<'_>, run: &RunReport, before: Option<&RunReport>, after: Op
     mark::of_lists(marker, (series, telemetry, spans), std::iter::once(&run.source).chain(&run.files));
     marker.json(&site.course(&run.id));
     marker.json(&site.input(&run.source.path).and_then(|input| input.not_joined.as_ref()));
-    // Figures and files lead to the pages of raw files, and the end of a log stands on the page of a run that failed.
+    // Figures and files link to the pages of raw files. The page of a failed run shows the end of a log.
     let own = std::iter::once(&run.source).chain(&run.files).map(|file| file.path.as_str());
     let named = own.chain(run.origins.values().map(|origin| origin.file.as_str()));
     for shown in site.places.of_run_and(&run.id, named) {
@@ -155,16 +167,18 @@ pub fn page(
             Status::Failed(reason) => Some(reason.clone()),
             _ => None,
         },
-        // That it failed, and why, stands above them.
+        // That it failed, and why, is above them.
         flags: run.flags.iter().filter(|f| !f.starts_with("failed:")).map(|f| words::flag(f)).collect(),
         beware: front::strip(ROOT, &site.errors(&run.campaign, &run.model)),
         not_joined: site.input(&run.source.path).and_then(|input| input.not_joined.clone()),
+        heads: columns(run).into_iter().map(|(_, head)| head).collect(),
         metrics: metrics(site, run),
         said: said(site, run),
         identity: identity(site, run),
         setup: setup(site, run),
         tail: if matches!(run.status.0, Status::Failed(_)) { course::tails(site, ROOT, run) } else { Vec::new() },
         gates: course.map_or_else(Vec::new, course::gates),
+        machines: course.and_then(machines::machines),
         timeline: site.extras.spans.get(&run.id).and_then(|spans| course::requests("timeline", spans, course)),
         telemetry: site
             .extras
@@ -179,17 +193,19 @@ pub fn page(
     .render()
 }
 
-/// How many requests stand behind a figure, and how many a percentile needs where they are fewer.
-fn requests_behind(run: &RunReport, name: &str) -> String {
-    let own = run.requests.get(name);
+/// Requests behind a figure.
+fn requests_behind(run: &RunReport, name: &str) -> Option<usize> {
     let of_base = || run.requests.get(Metric::find(name)?.base());
-    let Some(&requests) = own.or_else(of_base) else { return ABSENT.to_owned() };
-    let tail = TAILS.iter().find(|(tail, _)| name.strip_suffix(tail).is_some_and(|rest| rest.ends_with('_')));
-    let text = number::count(requests as u64);
-    match tail.map(|(_, p)| requests_needed(*p)).filter(|needed| requests < *needed) {
-        Some(needed) => format!("{text} of {} needed", number::count(needed as u64)),
-        None => text,
-    }
+    run.requests.get(name).or_else(of_base).copied()
+}
+
+/// How many requests a percentile needs, where there are fewer.
+fn needs(run: &RunReport, name: &str) -> Option<String> {
+    let requests = requests_behind(run, name)?;
+    let (_, p) = TAILS.iter().find(|(tail, _)| name.strip_suffix(tail).is_some_and(|rest| rest.ends_with('_')))?;
+    let needed = requests_needed(*p);
+    let (requests, needed_text) = (number::count(requests as u64), number::count(needed as u64));
+    (requests_behind(run, name)? < needed).then(|| format!("{requests} of {needed_text} needed"))
 }
 
 /// Title of the campaign that a run belongs to.
@@ -197,7 +213,7 @@ fn title<'a>(site: &Site<'a>, run: &'a RunReport) -> &'a str {
     site.analysis.campaigns.iter().find(|c| c.name == run.campaign).map_or(&run.campaign, |c| &c.title)
 }
 
-/// The files it was put together from, then the logs beside them.
+/// The files it was joined from, then the logs beside them.
 fn files(site: &Site<'_>, run: &RunReport) -> Vec<FileRow> {
     let page = |path: &str| {
         let address = site.places.file(path)?.parts.first().map(|(path, _)| path)?;
@@ -222,12 +238,12 @@ fn files(site: &Site<'_>, run: &RunReport) -> Vec<FileRow> {
     own.into_iter().map(|file| row(&file.path, &file.format, &joined(file), &file.sha256)).chain(beside).collect()
 }
 
-/// Figures and words that are no metric. A run with requests has hundreds of them, which stand in the files to download.
-fn said(site: &Site<'_>, run: &RunReport) -> Vec<SaidRow> {
+/// Figures and words that are no metric. A run with requests has hundreds of them, which are in the files to download.
+fn said(site: &Site<'_>, run: &RunReport) -> Vec<ExtraRow> {
     let own = run.setup.tool.as_deref().is_none_or(|tool| tool == Setup::OWN_CLIENT);
     let shows = run.requests.is_empty() && own;
     let extras = run.extras.iter().take(if shows { SAID_MOST } else { 0 });
-    let row = |extra: &Extra| SaidRow {
+    let row = |extra: &Extra| ExtraRow {
         name: extra.name.clone(),
         value: match &extra.value {
             ExtraValue::Number(value) => format!("{} {}", number::plain(*value), extra.unit).trim_end().to_owned(),
@@ -238,35 +254,79 @@ fn said(site: &Site<'_>, run: &RunReport) -> Vec<SaidRow> {
     extras.map(row).collect()
 }
 
+/// Columns of the figures: the suffix of the contract name, and the head. A metric without percentiles has the first alone.
+const COLUMNS: [(&str, &str); 6] =
+    [("", "Value"), ("_p50", "p50"), ("_p90", "p90"), ("_p95", "p95"), ("_p99", "p99"), ("_max", "Maximum")];
+
+/// Those columns in which the run has any figure. The first always.
+fn columns(run: &RunReport) -> Vec<(&'static str, &'static str)> {
+    let any = |suffix: &str| run.metrics.keys().any(|name| column_of(name) == suffix);
+    COLUMNS.into_iter().filter(|(suffix, _)| suffix.is_empty() || any(suffix)).collect()
+}
+
+/// The suffix of the column of a figure.
+fn column_of(name: &str) -> &'static str {
+    let is_tail = |suffix: &str| Metric::find(name).is_some_and(|m| format!("{}{suffix}", m.base()) == name);
+    COLUMNS.into_iter().map(|(suffix, _)| suffix).find(|suffix| !suffix.is_empty() && is_tail(suffix)).unwrap_or("")
+}
+
 fn metrics(site: &Site<'_>, run: &RunReport) -> Vec<MetricRow> {
     let mut names: Vec<&String> = run.metrics.keys().collect();
     names.sort_by_key(|name| (Metric::find(name).map_or(usize::MAX, |m| m.rank()), name.as_str()));
-    names
-        .into_iter()
-        .map(|name| {
-            let origin = run.origins.get(name);
-            MetricRow {
-                name: name.clone(),
-                label: words::metric(name),
-                unit: words::unit(name),
-                value: plain_or(run.metrics.get(name).copied().flatten()),
-                requests: requests_behind(run, name),
-                file: {
-                    let path = origin.map_or(run.source.path.as_str(), |o| o.file.as_str());
-                    let page = site.places.file(path).and_then(|shown| shown.parts.first()).map(|(path, _)| path);
-                    Link {
-                        href: page.filter(|page| site.has(page)).map(|page| format!("{ROOT}{page}")),
-                        text: path.rsplit('/').next().unwrap_or(path).to_owned(),
-                    }
-                },
-                place: origin.map_or(Link { href: None, text: String::new() }, |origin| Link {
-                    href: site.place(ROOT, origin),
-                    text: place(origin),
-                }),
-                rule: origin.map_or("", |o| o.rule),
-            }
-        })
-        .collect()
+    let columns = columns(run);
+    // A metric and the figures of it, by the name without the suffix.
+    let mut families: Vec<(&str, Vec<&String>)> = Vec::new();
+    for name in names {
+        let base = name.strip_suffix(column_of(name)).unwrap_or(name);
+        match families.iter_mut().find(|(of, _)| *of == base) {
+            Some((_, own)) => own.push(name),
+            None => families.push((base, vec![name])),
+        }
+    }
+    families.into_iter().map(|(base, own)| family(site, run, base, &own, &columns)).collect()
+}
+
+fn family(
+    site: &Site<'_>,
+    run: &RunReport,
+    base: &str,
+    own: &[&String],
+    columns: &[(&'static str, &'static str)],
+) -> MetricRow {
+    let figure = |name: &String| {
+        let origin = run.origins.get(name);
+        Figure {
+            name: name.clone(),
+            value: Link {
+                href: origin.and_then(|origin| site.place(ROOT, origin)),
+                text: plain_or(run.metrics.get(name).copied().flatten()),
+            },
+            place: origin.map_or_else(String::new, place),
+            needs: needs(run, name).unwrap_or_default(),
+        }
+    };
+    let first = own.first().and_then(|name| run.origins.get(*name));
+    let path = first.map_or(run.source.path.as_str(), |o| o.file.as_str());
+    let page = site.places.file(path).and_then(|shown| shown.parts.first()).map(|(path, _)| path);
+    let page = page.filter(|page| site.has(page)).map(|page| format!("{ROOT}{page}"));
+    MetricRow {
+        label: words::metric(base),
+        unit: words::unit(base),
+        requests: own
+            .first()
+            .and_then(|name| requests_behind(run, name))
+            .map_or_else(|| ABSENT.to_owned(), |n| number::count(n as u64)),
+        figures: columns
+            .iter()
+            .map(|(suffix, _)| own.iter().find(|name| column_of(name) == *suffix).map(|name| figure(name)))
+            .collect(),
+        file: Link {
+            href: first.and_then(|origin| site.place(ROOT, origin)).or(page),
+            text: path.rsplit('/').next().unwrap_or(path).to_owned(),
+        },
+        place: first.map_or_else(String::new, place),
+        rule: first.map_or("", |o| o.rule),
+    }
 }
 
 /// `line 12, field 'kv_cache'`.
@@ -305,7 +365,7 @@ fn identity(site: &Site<'_>, run: &RunReport) -> Vec<Fact> {
     facts
 }
 
-/// Batches of a run that times each of them as one request: its lists then hold a value a batch.
+/// Batches of a run that times each of them as one request: its lists then hold one value for each batch.
 fn batches(site: &Site<'_>, run: &RunReport) -> Option<usize> {
     let batch = run.setup.batch.filter(|batch| *batch > 1.0)?;
     let timed = site.extras.requests.get(&run.id)?.iter().map(|series| series.values.len()).max()?;

@@ -1,17 +1,17 @@
 //! Charts and their tables as files of their own, beside the page that shows them.
 //!
-//! In:  a finished page of ours.  Out: the page with a line below each figure, and the files that it leads to.
+//! In:  our own finished page.  Out: the page with a line below each figure, and the files that it leads to.
 //! Not here: drawing.
 //!
-//! Like `single`, this reads the markup of our own templates, in which every `<` of a text is escaped; it is no parser for the HTML of
+//! Like `single`, this reads the markup of our own templates, in which every `<` of a text is escaped. It is no parser for the HTML of
 //! others.
 
 use super::index::Site;
 use super::{Page, export};
 use crate::chart::figure::standalone;
 
-/// Runs from which on the charts of a run's own page are not written as files: they are most of the charts of a site (some eight a run,
-/// 20 kB each), few of them are ever asked for, and the drawing in the page is the same.
+/// From this many runs on, the charts of a run's own page are not written as files. They are most of the charts of a site (some eight a run,
+/// 20 kB each), and few are ever opened. The drawing in the page is the same.
 const MOST_RUNS: usize = 100;
 
 /// Whether the charts of this page become files.
@@ -78,7 +78,7 @@ fn of_figure(folder: &str, id: &str, figure: &str, files: &mut Vec<Page>) -> Vec
     links
 }
 
-/// Every drawing; where one is there in two widths, the wide one.
+/// Every drawing. Where one is there in two widths, the wide one.
 fn drawings(figure: &str) -> Vec<&str> {
     let mut all = Vec::new();
     let mut rest = figure;
@@ -109,7 +109,7 @@ fn padded(svg: &str) -> String {
     whole().unwrap_or_else(|| svg.to_owned())
 }
 
-/// The table of a figure as CSV; numbers without the blanks that group their digits.
+/// The table of a figure as CSV. Numbers without the blanks that group their digits.
 fn table(html: &str) -> Option<Vec<u8>> {
     let mut writer = csv::WriterBuilder::new().flexible(true).terminator(csv::Terminator::CRLF).from_writer(Vec::new());
     let mut rows = 0;
@@ -143,7 +143,7 @@ fn cell(markup: &str) -> Option<String> {
     Some(plain(&unescaped(&text)))
 }
 
-/// A number as programs read it; other text kept from being read as a formula.
+/// A number as programs read it. Other text kept from being read as a formula.
 fn plain(text: &str) -> String {
     let text = text.trim();
     let number = text.replace(['\u{202f}', '\u{2009}'], "").replace('\u{2212}', "-");

@@ -2,29 +2,29 @@
 //!
 //! In:  a finished page.  Out: the same page, whose first paint waits for the tables that begin in its first screen, and whose
 //!      long tables are marked.
-//! Not here: what a page says.
+//! Not here: the content of a page.
 //!
 //! A table finds the widths of its columns from its rows, so one that is painted half arrived moves with every further
 //! row. Browsers that know `rel="expect"` (the HTML standard, link types, since 2024) wait for the element it names before
-//! they paint; the others show the page as they always did. Chromium waits for the beginning of that element, not for its end, so
+//! they paint. The others show the page as they always did. Chromium waits for the beginning of that element, not for its end, so
 //! what is named is an empty one behind the table. Waiting for a whole page would be simpler, and was measured:
 //! the answer then comes up to five times later.
 
-/// How far into `main` a table may begin and still be seen in the first screen of a large window, in bytes of markup without drawings: a
-/// chart of a few bars has as many bytes as a page of prose.
+/// How far into `main` a table may begin and still be seen in the first screen of a large window. Counted in bytes of markup without
+/// drawings, because a chart of a few bars has as many bytes as a page of prose.
 const FIRST_SCREEN: usize = 6_000;
 
-/// Body rows from which the script sets a filter above a table. The style keeps its place free from the first paint on, by the mark:
-/// a rule that counted the rows would move the table when the row that decides arrives.
+/// Body rows from which the script sets a filter above a table. The style reserves its place from the first paint, by the mark. A rule that
+/// counted the rows would move the table when the deciding row arrives.
 const MANY: usize = 13;
 
 /// How long a table may be and still be waited for. Its rows are alike, so a tenth of this comes over the line.
 const LONGEST: usize = 120_000;
 
-/// The box every table stands in, as the templates write it.
+/// The box around every table, as the templates write it.
 const BOX: &str = "<div class=\"scroll";
 
-/// What stands behind the last of these tables.
+/// Text after the last of these tables.
 const END: &str = "<span id=\"first-tables\" hidden></span>";
 
 /// Marks long tables and the end of the last table that begins in the first screen, and asks the browser to wait for that.

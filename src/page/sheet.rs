@@ -7,7 +7,7 @@ use super::index::Link;
 use super::number::{self, ABSENT, plain};
 use crate::verdict::report::{Estimate, Interval};
 
-/// Names that a cell lists; more are counted.
+/// Names that a cell lists. More are counted.
 const MOST_NAMES: usize = 4;
 
 /// A few names, and how many more there are.
@@ -19,7 +19,7 @@ pub fn few(names: &[String]) -> String {
     }
 }
 
-/// Rows that a table shows; the others stand in `index.json` beside the page.
+/// Rows that a table shows. The others are in `index.json` beside the page.
 const MOST_ROWS: usize = 400;
 
 /// A table with its heading.
@@ -27,22 +27,22 @@ const MOST_ROWS: usize = 400;
 pub struct Sheet {
     /// Anchor.
     pub id: String,
-    /// Heading of the section; none where a section has its own.
+    /// Heading of the section. None where a section has its own.
     pub heading: String,
-    /// What a reader must know first.
+    /// Notes that a reader needs first.
     pub lead: String,
     /// Name of the table.
     pub caption: String,
     /// From left to right.
     pub columns: Vec<Column>,
-    /// As many cells as columns.
+    /// One cell for each column.
     pub rows: Vec<Vec<Cell>>,
     /// Rows that are not shown.
     pub more: usize,
 }
 
 impl Sheet {
-    /// A table; rows beyond what a page bears are counted.
+    /// A table. Rows beyond the limit of a page are counted.
     pub fn new(id: &str, heading: &str, caption: &str, columns: Vec<Column>, mut rows: Vec<Vec<Cell>>) -> Self {
         let more = rows.len().saturating_sub(MOST_ROWS);
         rows.truncate(MOST_ROWS);
@@ -63,14 +63,13 @@ impl Sheet {
     }
 }
 
-/// A column.
 #[derive(Debug, Clone)]
 pub struct Column {
     /// Heading.
     pub name: String,
     /// Below the heading, in small.
     pub unit: String,
-    /// Numbers stand right.
+    /// Numbers are right-aligned.
     pub number: bool,
 }
 
@@ -84,14 +83,13 @@ pub fn words(name: &str) -> Column {
     Column { name: name.to_owned(), unit: String::new(), number: false }
 }
 
-/// A cell.
 #[derive(Debug, Clone)]
 pub struct Cell {
-    /// What it says, and where it leads.
+    /// Its text, and its link target.
     pub link: Link,
     /// Below it, in small.
     pub sub: String,
-    /// Numbers stand right.
+    /// Numbers are right-aligned.
     pub number: bool,
     /// Short words that are not to be broken.
     pub short: bool,

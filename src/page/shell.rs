@@ -1,7 +1,7 @@
-//! What every page shares: its place in the site, its head, its style.
+//! Shared by every page: its place in the site, its head, its style.
 //!
 //! In:  a path and a title.  Out: [`Shell`], which `templates/layout.html` turns into head, header and footer.
-//! Not here: what a page says.
+//! Not here: the content of a page.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use super::index::Site;
 use super::stamp::{self, Stamp};
 use crate::verdict::mark::Marker;
 
-/// The style sheet, without its comments. It stands in every page, because `'self'` names nothing on `file://`
+/// The style sheet, without its comments. It is in every page, because `'self'` names nothing on `file://`
 /// while a hash names the same bytes everywhere.
 static CSS: LazyLock<String> = LazyLock::new(|| {
     let site = with_chosen_dark(include_str!("../../static/site.css"));
@@ -24,7 +24,7 @@ static JS: LazyLock<String> = LazyLock::new(|| {
     lines.filter(|line| !line.is_empty() && !line.starts_with("//")).collect::<Vec<_>>().join("\n")
 });
 
-/// The policy: this one style sheet, this one script, pictures that stand in the page itself, and nothing else at all.
+/// The policy: this one style sheet, this one script, pictures inside the page itself, and nothing else at all.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     format!(
         "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action 'none'",
@@ -48,13 +48,13 @@ pub struct Shell {
     pub nav: Vec<&'static Way>,
     /// Whether the site has a glossary.
     pub glossary: bool,
-    /// Whether `index.json` lies beside the page.
+    /// Whether `index.json` is beside the page.
     pub beside: bool,
     /// Name and version of the program.
     pub tool: String,
-    /// The address of the page for the whole world, where the site has one.
+    /// The absolute address of the page, where the site has one.
     pub canonical: Option<String>,
-    /// What the page holds, for search engines: JSON-LD with nothing in it that could end its element.
+    /// Description of the page for search engines: JSON-LD without text that could end its element.
     pub dataset: Option<String>,
     /// Its version and its archives.
     pub stamp: Stamp,
@@ -73,22 +73,23 @@ pub struct Way {
     pub section: &'static str,
     /// Below the root.
     pub path: &'static str,
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
 }
 
-/// What the head of a page leads to, where the site has it.
+/// Link targets in the head of a page, where the site has them.
 const NAV: &[Way] = &[
-    Way { section: "front", path: "index.html", name: "Answer" },
+    Way { section: "front", path: "index.html", name: "Results" },
     Way { section: "machines", path: "p/index.html", name: "Machines" },
     Way { section: "models", path: "m/index.html", name: "Models" },
     Way { section: "engines", path: "engines/index.html", name: "Engines" },
     Way { section: "agreement", path: "agreement/index.html", name: "Clients" },
     Way { section: "cost", path: "cost/index.html", name: "Cost" },
     Way { section: "history", path: "history/index.html", name: "History" },
-    Way { section: "traps", path: "traps/index.html", name: "Traps" },
+    Way { section: "traps", path: "traps/index.html", name: "Checks" },
     Way { section: "method", path: "method/index.html", name: "Method" },
     Way { section: "data", path: "data/index.html", name: "Data" },
+    Way { section: "docs", path: super::docs::HOME, name: "Manual" },
 ];
 
 impl Shell {
@@ -114,7 +115,7 @@ impl Shell {
         }
     }
 
-    /// What [`Shell::new`] takes from the site, but for the stamp, for pages that are kept while it is the same.
+    /// Inputs of [`Shell::new`] from the site without the stamp. Pages are kept while they are the same.
     pub fn shows(site: &Site<'_>, marker: &mut Marker) {
         marker.text(site.analysis.tool.name).text(site.analysis.tool.version);
         marker.json(&NAV.iter().map(|way| site.has(way.path)).collect::<Vec<_>>());
@@ -167,7 +168,7 @@ fn strip_comments(css: &str) -> String {
     lines.join("\n")
 }
 
-/// Standard alphabet with padding; a hash source of a policy is the only thing here that needs it.
+/// Standard alphabet with padding. A hash source of a policy is the only thing here that needs it.
 fn base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);

@@ -1,10 +1,10 @@
 //! The whole report in one file: the pages of the site as parts of one document.
 //!
-//! In:  finished pages of ours, by path.  Out: one HTML document that needs nothing beside it.
-//! Not here: what the pages say. A page is taken as it is; only its addresses, ids and heading levels change.
+//! In:  our own finished pages, by path.  Out: one HTML document that needs nothing beside it.
+//! Not here: what the pages say. Only addresses, ids and heading levels of a page change.
 //!
-//! The rewriting reads tags of our own templates: lower-case names, attributes in double quotes, every `<` in text
-//! escaped. It is no parser for the HTML of others, whose words reach a page as text only.
+//! The rewriting reads tags of our own templates: lower-case names, attributes in double quotes, every `<` in text escaped. It is no parser
+//! for foreign HTML. The words of other people reach a page as text only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ use crate::error::{Error, Kind};
 struct Document {
     shell: Shell,
     parts: Vec<Part>,
-    /// Of which version this is the page; absent for a report by itself.
+    /// Version of this page. Absent for a report by itself.
     version: Option<String>,
 }
 
@@ -37,13 +37,13 @@ struct Part {
 pub struct Source {
     /// In the site: `traps/index.html`.
     pub path: String,
-    /// For the navigation, and to tell regions of like names apart.
+    /// For the navigation, and to distinguish regions of like names.
     pub name: String,
     /// The whole page.
     pub html: String,
 }
 
-/// Joins the pages; the first one keeps its heading, those of the others step down by one. The page of a version says that it is one.
+/// Joins the pages. The first one keeps its heading, those of the others step down by one. The page of a version says that it is one.
 pub fn document(site: &Site<'_>, sources: &[Source], version: Option<&Version>) -> Result<Vec<u8>, Error> {
     let ids: BTreeMap<&str, String> =
         sources.iter().enumerate().map(|(k, source)| (source.path.as_str(), format!("p{k}"))).collect();
@@ -66,7 +66,7 @@ pub fn document(site: &Site<'_>, sources: &[Source], version: Option<&Version>) 
     Document { shell, parts, version }.render().map(String::into_bytes).map_err(super::template_fault)
 }
 
-/// What stands between the tags of `main`.
+/// Content between the tags of `main`.
 fn inside(page: &str) -> Option<&str> {
     let (_, rest) = page.split_once("<main ")?;
     let (_, rest) = rest.split_once('>')?;
@@ -95,7 +95,7 @@ enum Way {
 }
 
 impl Rewrite<'_> {
-    /// The page with every tag rewritten; `None` when it is not of the shape that our templates have.
+    /// The page with every tag rewritten. `None` when it is not of the shape that our templates have.
     fn html(&self, html: &str) -> Option<String> {
         let mut out = String::with_capacity(html.len() + html.len() / 8);
         // What each open link became, and whether we are in the list of runs or in a drawing.
@@ -209,7 +209,7 @@ impl Rewrite<'_> {
         }
     }
 
-    /// Headings of all parts but the first stand one level lower: the document has one of the first level.
+    /// Headings of all parts but the first are one level lower: the document has one of the first level.
     fn lower(&self, name: &str) -> String {
         let (slash, bare) = name.strip_prefix('/').map_or(("", name), |bare| ("/", bare));
         let level = bare.strip_prefix('h').and_then(|digit| digit.parse::<u8>().ok());
@@ -233,7 +233,7 @@ fn split_tag(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// Attributes in their order; one without a value has `None`.
+/// Attributes in their order. One without a value has `None`.
 fn pairs(attributes: &str) -> Option<Vec<(&str, Option<&str>)>> {
     let mut pairs = Vec::new();
     let mut rest = attributes.trim().trim_end_matches('/').trim_end();

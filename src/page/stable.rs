@@ -1,7 +1,7 @@
 //! Whether a conclusion holds under other choices: a small grid of verdict words.
 //!
 //! In:  a comparison.  Out: [`GridView`] for the template `tables.html`.
-//! Not here: the verdicts; they stand in the comparison.
+//! Not here: the verdicts, which the comparison holds.
 
 use super::number::plain;
 use super::words::{self, Badge};
@@ -11,9 +11,9 @@ use crate::verdict::report::{Comparison, StabilityMethod, StabilityPanel, Verdic
 pub struct GridView {
     /// Unique on the page.
     pub id: String,
-    /// What is compared.
+    /// The compared sides.
     pub heading: String,
-    /// Where the comparison is told in full.
+    /// Where the comparison is reported in full.
     pub href: String,
     /// The verdict as judged.
     pub badge: Badge,
@@ -36,7 +36,7 @@ pub struct GridRow {
 }
 
 impl GridView {
-    /// From a comparison; `href` leads to its account.
+    /// From a comparison. `href` leads to its account.
     pub fn new(id: String, heading: String, href: String, c: &Comparison) -> Self {
         let panel = c.stability_panel.as_ref();
         Self {
@@ -60,7 +60,7 @@ pub fn sentence(c: &Comparison) -> String {
             let because = if c.verdict.because.is_empty() {
                 String::new()
             } else {
-                format!(": {}", c.verdict.because.join("; "))
+                format!(". Reasons: {}", c.verdict.because.join(", "))
             };
             format!("No choice of test, runs or margin makes these arms comparable{because}.")
         }

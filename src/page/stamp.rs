@@ -1,6 +1,6 @@
-//! What the foot of a page says of the whole site: its version, and the archives that the page rests on with their hashes.
+//! The footer of a page: the version of the site, and the archives behind the page with their hashes.
 //!
-//! In:  the site and the path of a page.  Out: [`Stamp`], written by the layout, and set anew in a page that was drawn before.
+//! In:  the site and the path of a page.  Out: [`Stamp`], written by the layout, and set again in a page that was kept.
 //! Not here: the rest of the foot.
 //!
 //! One run more gives every page another version and another archive, and changes nothing else on most of them. So the stamp can be
@@ -14,7 +14,7 @@ use super::index::Site;
 const OPEN: &str = "<div class=\"stamp\">";
 const CLOSE: &str = "</div>";
 
-/// Archives named in the foot of a page at most; of more the page of data has the hashes.
+/// Archives named in the foot of a page at most. Of more the page of data has the hashes.
 const MOST_ARCHIVES: usize = 3;
 
 /// Version and archives of one page.
@@ -45,7 +45,7 @@ pub fn root(path: &str) -> String {
     "../".repeat(path.matches('/').count())
 }
 
-/// A finished page with another stamp; `None` where it has none or says this already.
+/// A finished page with another stamp. `None` where it has none or says this already.
 pub fn anew(html: &[u8], stamp: &str) -> Option<Vec<u8>> {
     let html = std::str::from_utf8(html).ok()?;
     let from = html.rfind(OPEN)?;

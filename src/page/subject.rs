@@ -1,7 +1,7 @@
-//! What the pages of one model and of one machine share: parts with charts, the table of everything measured, the runs, the list of all.
+//! Parts that the pages of a model and of a machine share: charts, the table of measurements, the runs, the list of all.
 //!
 //! In:  what `model` and `machine` found for one of them.  Out: [`Draft`]s, and the templates that both fill.
-//! Not here: which charts a model or a machine has; any number.
+//! Not here: any number, and which charts a model or a machine has.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ pub struct Page {
     pub shell: Shell,
     /// Folder of the list of all.
     pub folder: &'static str,
-    /// What that list is called.
+    /// Name of that list.
     pub all: &'static str,
     /// Heading.
     pub title: String,
@@ -40,7 +40,7 @@ pub struct Page {
     pub beware: TrapStrip,
     /// Charts.
     pub parts: Vec<Part>,
-    /// Charts that there are none of, and why.
+    /// Missing charts, and why.
     pub absent: Vec<String>,
     /// Everything measured.
     pub measured: Sheet,
@@ -56,7 +56,7 @@ pub struct List {
     pub shell: Shell,
     /// Heading.
     pub title: &'static str,
-    /// What a reader must know first.
+    /// Notes that a reader needs first.
     pub lead: &'static str,
     /// A row each.
     pub sheet: Sheet,
@@ -66,9 +66,8 @@ pub struct List {
 pub struct Part {
     /// Anchor.
     pub id: &'static str,
-    /// Heading.
     pub heading: &'static str,
-    /// What a reader must know first.
+    /// Notes that a reader needs first.
     pub lead: &'static str,
     /// The charts.
     pub figures: Vec<FigureView>,
@@ -77,7 +76,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// A part with as many charts as a page bears; absent without any.
+    /// A part with as many charts as fit on a page. Absent without any.
     pub fn new(
         id: &'static str,
         heading: &'static str,
@@ -100,13 +99,13 @@ pub fn charts<T>(
     all.iter().take(most).zip(1..).filter_map(|(found, k)| draw(&format!("{kind}-{k}"), found)).collect()
 }
 
-/// Draws the list of all, which lies one folder below the site.
+/// Draws the list of all, which is one folder below the site.
 type DrawList<'a> = fn(&Site<'a>) -> Result<Drawn<'a>, askama::Error>;
 
 /// Draws the page of one at its path.
 type DrawOne<'a> = fn(&Site<'a>, &'a Summary, &str) -> Result<Drawn<'a>, askama::Error>;
 
-/// The list of all and a page each, below `folder`; nothing where there is none.
+/// The list of all and a page each, below `folder`. Nothing where there is none.
 pub fn drafts<'a>(
     folder: &'static str,
     summaries: &'a [Summary],
@@ -131,7 +130,7 @@ pub fn beware(site: &Site<'_>, places: &[&Place]) -> TrapStrip {
         places.iter().map(|p| (p.cell.campaign.as_str(), p.cell.model.as_str())).collect();
     let mut errors: Vec<&TrapReport> = Vec::new();
     for (campaign, model) in told {
-        // One that speaks of the whole campaign stands beside each of its models.
+        // A finding about the whole campaign is shown with each of its models.
         for new in site.errors(campaign, model) {
             if !errors.iter().any(|old| std::ptr::eq(*old, new)) {
                 errors.push(new);
@@ -141,7 +140,7 @@ pub fn beware(site: &Site<'_>, places: &[&Place]) -> TrapStrip {
     front::strip(ROOT, &errors)
 }
 
-/// The columns that close the list of all; `whatever` says over what the highest output is taken.
+/// The columns that close the list of all. `whatever` says over what the highest output is taken.
 pub fn closing_columns(whatever: &str) -> [Column; 3] {
     [figures("Cells", ""), figures("Runs", ""), figures("Highest output", whatever)]
 }

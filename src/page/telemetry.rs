@@ -1,6 +1,6 @@
-//! The telemetry of a campaign: utilisation over time with a row a run, and clock, power and temperature run by run.
+//! The telemetry of a campaign: utilisation over time with one row for each run, and clock, power and temperature run by run.
 //!
-//! In:  the courses of the analysis.  Out: one page a campaign that has telemetry.
+//! In:  the courses of the analysis.  Out: one page for each campaign that has telemetry.
 //! Not here: the means and ranges themselves (see `verdict::course`).
 
 use std::collections::BTreeSet;
@@ -53,14 +53,10 @@ struct RunRow {
     held: String,
 }
 
-/// One page a campaign with telemetry.
+/// One page for each campaign with telemetry.
 pub struct Entry;
 
 impl Kind for Entry {
-    fn name(&self) -> &'static str {
-        "telemetry"
-    }
-
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         let campaigns = site.analysis.campaigns.iter().filter(|campaign| !courses(site, campaign).is_empty());
         let draft = |campaign: &'a CampaignReport| {
@@ -127,7 +123,7 @@ fn quantity<'a>(course: &'a CourseReport, name: &str) -> Option<&'a QuantityRepo
     course.quantities.iter().find(|quantity| quantity.name == name)
 }
 
-/// A drawing for every so many rows.
+/// Number of rows in one drawing.
 fn heat(grid: &GridReport) -> Vec<FigureView> {
     let parts = grid.rows.len().div_ceil(timeline_heatmap::ROWS);
     grid.rows
@@ -154,7 +150,7 @@ fn heat(grid: &GridReport) -> Vec<FigureView> {
                 title: format!("GPU utilisation over time{part}"),
                 finding: highest.is_finite().then(|| {
                     format!(
-                        "{} in order of start; the busiest stretch of {} s reached {} %.",
+                        "{} in order of start. The busiest {} s reached {} %.",
                         if rows.len() == 1 { "One launch".to_owned() } else { format!("{} launches", rows.len()) },
                         number::fixed_or_plain(grid.step_s),
                         number::plain(highest)
@@ -225,7 +221,7 @@ fn spread(courses: &[&CourseReport], known: &[(&str, &str, &str)]) -> String {
     let ends: Vec<String> = ends.take(3).collect();
     match ends.is_empty() {
         true => format!("Every quantity has the same mean in all {} launches.", courses.len()),
-        false => format!("Means of the {} launches: {}.", courses.len(), ends.join("; ")),
+        false => format!("Means of the {} launches: {}.", courses.len(), ends.join(", ")),
     }
 }
 

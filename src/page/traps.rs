@@ -1,8 +1,9 @@
-//! The page of traps: what each one is, and what it said of each campaign.
+//! The page of traps: each trap, and its result for each campaign.
 
 use askama::Template;
 
 use super::TrapAbout;
+use super::docs;
 use super::index::{Link, Site, overall, run_href};
 use super::kind::{Draft, Drawn, Kind, Rows};
 use super::prose;
@@ -12,13 +13,13 @@ use super::template_fault;
 use super::words::{self, Badge, counted};
 use crate::verdict::report::{Evidence, Subject, TrapReport, TrapStatus};
 
-/// Pieces of evidence of a finding on the page of all traps; the trap's own page has more.
+/// Pieces of evidence of a finding on the page of all traps. The trap's own page has more.
 const FEW_EVIDENCE: usize = 8;
 
-/// Pieces of evidence of a finding on the trap's own page; the others stand in the file beside it.
+/// Pieces of evidence of a finding on the trap's own page. The others are in the file beside it.
 const MOST_EVIDENCE: usize = 100;
 
-/// Where a view stands, and how much it tells.
+/// Place of a view, and how much it shows.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     root: &'a str,
@@ -28,8 +29,11 @@ struct Place<'a> {
 const LIST: Place<'_> = Place { root: "../", evidence: FEW_EVIDENCE };
 const OWN: Place<'_> = Place { root: "../../", evidence: MOST_EVIDENCE };
 
-/// What stands between the parts of a subject.
+/// Separator of the parts of a subject.
 const PART: &str = " · ";
+
+/// Heads of the paragraphs that explain a trap, behind the first one, which says what it is.
+const HEADS: [&str; 3] = ["Why it matters", "How it is checked", "How to avoid it"];
 
 /// Subjects that could not be evaluated and are still told one by one.
 const FEW_UNKNOWN: usize = 2;
@@ -57,21 +61,26 @@ struct TrapView {
     code: Option<&'static str>,
     title: &'static str,
     severity: Badge,
+    /// What it is, in a sentence. Empty without an explanation.
+    what: String,
+    /// Why it matters, how it is checked and how to avoid it, as HTML.
     about: String,
+    /// The page of the manual that says more.
+    manual: Option<Link>,
     /// One per campaign, in the order of the columns.
     columns: Vec<Badge>,
-    said: Vec<Said>,
+    said: Vec<CampaignFindings>,
 }
 
-/// What a trap said of one campaign.
-struct Said {
+/// Result of a trap for one campaign.
+struct CampaignFindings {
     campaign: Link,
     badge: Badge,
-    /// What fired, what could not be evaluated where that is little, and last what passed.
+    /// Fired traps, then those that could not be evaluated where they are few, then passed ones.
     findings: Vec<FindingView>,
     /// Where nothing could be said, when that is more than a few subjects: folded.
     unknown: Vec<FindingView>,
-    /// What to do, where that is one thing for all that fired.
+    /// The remedy, where all fired findings share it.
     remedy: Option<String>,
 }
 
@@ -81,14 +90,14 @@ struct FindingView {
     severity: Option<Badge>,
     /// Empty for the whole campaign.
     subject: String,
-    /// Whether the subject stands before the message, which does not say it by itself.
+    /// Whether the subject is before the message, which does not say it by itself.
     led: bool,
-    /// What passed is told more quietly.
+    /// Passed checks are shown less prominently.
     quiet: bool,
     message: String,
     evidence: Vec<EvidenceView>,
     more: usize,
-    /// What to do, where that differs between those that fired; else empty.
+    /// The remedy, where it differs between fired findings. Else empty.
     remedy: String,
 }
 
@@ -102,10 +111,6 @@ struct EvidenceView {
 pub struct Entry;
 
 impl Kind for Entry {
-    fn name(&self) -> &'static str {
-        "traps"
-    }
-
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         let all = Draft::new("traps/index.html", |site| {
             let rows = Rows { traps: site.analysis.traps.iter().collect(), ..Rows::default() };
@@ -149,13 +154,13 @@ pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
     let fired =
         entries.iter().filter(|e| e.columns.iter().any(|b| b.word == words::trap_status(TrapStatus::Fired).word));
     let summary = format!(
-        "{} looked for in {}; {} fired at least once.",
-        counted(entries.len(), "trap is", "traps are"),
+        "{} in {}: {} found something.",
+        counted(entries.len(), "check", "checks"),
         counted(campaigns.len(), "campaign", "campaigns"),
         fired.count(),
     );
     Page {
-        shell: Shell::new("traps/index.html", "Traps – sparkbench", "traps", site).described(summary.clone()),
+        shell: Shell::new("traps/index.html", "Checks – sparkbench", "traps", site).described(summary.clone()),
         summary,
         campaigns: campaigns
             .iter()
@@ -169,8 +174,11 @@ pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
 /// The page at `traps/<id>/index.html`.
 fn own(site: &Site<'_>, trap: &TrapAbout) -> Result<String, askama::Error> {
     OwnPage {
-        shell: Shell::new(&own_path(trap.id), format!("{} – trap – sparkbench", trap.title), "traps", site)
-            .described(format!("{}: why it misleads, how it is found, and what it said here.", trap.title)),
+        shell: Shell::new(&own_path(trap.id), format!("{} – checks – sparkbench", trap.title), "traps", site)
+            .described(format!(
+                "{}: why it matters, how it is checked, how to avoid it, and what the check found here.",
+                trap.title
+            )),
         trap: view(site, trap, OWN),
     }
     .render()
@@ -185,19 +193,31 @@ fn view(site: &Site<'_>, trap: &TrapAbout, at: Place<'_>) -> TrapView {
             (link, site.traps(&c.name).into_iter().filter(|t| t.id == trap.id).collect())
         })
         .collect();
+    let (what, about) = explained(trap);
     TrapView {
         id: trap.id,
         href: site.has(&own_path(trap.id)).then(|| format!("{}{}", at.root, own_path(trap.id))),
         code: trap.code,
         title: trap.title,
         severity: words::severity(trap.severity),
-        about: prose::html(&trap.about, 2, trap.title),
+        what,
+        about,
+        manual: docs::of_check(site, at.root, trap.id),
         columns: per_campaign.iter().map(|(_, reports)| words::trap_status(overall(reports))).collect(),
         said: per_campaign.into_iter().map(|(campaign, reports)| said(site, campaign, &reports, trap, at)).collect(),
     }
 }
 
-fn said(site: &Site<'_>, campaign: Link, reports: &[&TrapReport], trap: &TrapAbout, at: Place<'_>) -> Said {
+/// What a trap is, and the rest of its explanation with a head at each paragraph.
+fn explained(trap: &TrapAbout) -> (String, String) {
+    let (what, rest) = trap.about.split_once("\n\n").unwrap_or(("", &trap.about));
+    let headed: Vec<String> =
+        rest.split("\n\n").zip(HEADS).map(|(paragraph, head)| format!("**{head}.** {paragraph}")).collect();
+    let markdown = if what.is_empty() { rest.to_owned() } else { headed.join("\n\n") };
+    (what.to_owned(), prose::html(&markdown, 2, trap.title))
+}
+
+fn said(site: &Site<'_>, campaign: Link, reports: &[&TrapReport], trap: &TrapAbout, at: Place<'_>) -> CampaignFindings {
     let status = overall(reports);
     let mut told: Vec<&&TrapReport> = reports.iter().filter(|r| r.status != TrapStatus::Passed).collect();
     told.sort_by_key(|r| (r.status, r.severity));
@@ -207,7 +227,7 @@ fn said(site: &Site<'_>, campaign: Link, reports: &[&TrapReport], trap: &TrapAbo
     let mut remedies: Vec<String> = fired.iter().map(|r| remedy(site, r)).filter(|text| !text.is_empty()).collect();
     remedies.sort_unstable();
     remedies.dedup();
-    // One for all of them stands once, below them; of several each stands under what it is for.
+    // A common one appears once, below them. One of several appears below its own subject.
     let shared = if remedies.len() == 1 { remedies.pop() } else { None };
     // Repeated only where one of them is something else than the heading says.
     let mixed = fired.iter().any(|r| r.severity != trap.severity);
@@ -225,7 +245,7 @@ fn said(site: &Site<'_>, campaign: Link, reports: &[&TrapReport], trap: &TrapAbo
         [only] => findings.push(view(only)),
         _ => findings.push(several_passed(passed.len(), status)),
     }
-    Said { campaign, badge: words::trap_status(status), findings, unknown, remedy: shared }
+    CampaignFindings { campaign, badge: words::trap_status(status), findings, unknown, remedy: shared }
 }
 
 /// Subjects that passed, as one line: their number.
@@ -248,7 +268,7 @@ fn several_passed(n: usize, overall: TrapStatus) -> FindingView {
     }
 }
 
-/// What to do about what fired, as a sentence.
+/// The remedy for fired findings, as a sentence.
 fn remedy(site: &Site<'_>, report: &TrapReport) -> String {
     if report.status == TrapStatus::Fired {
         set(&words::sentence(&report.remedy, &site.names()))
@@ -271,8 +291,8 @@ fn set(text: &str) -> String {
     out
 }
 
-/// Whether a subject is to stand before a message, and the message. Many messages begin with the words of their subject: closed by a colon
-/// they are taken off, since the subject says them; within the sentence they stay and the subject would be said twice.
+/// Whether a subject must precede a message, and the message. Many messages begin with the words of their subject: closed by a colon
+/// they are taken off, since the subject says them. Within the sentence they stay and the subject would be said twice.
 pub fn led<'m>(subject: &str, message: &'m str) -> (bool, &'m str) {
     if subject.is_empty() {
         return (false, message);
@@ -290,7 +310,7 @@ pub fn led<'m>(subject: &str, message: &'m str) -> (bool, &'m str) {
     rest.strip_prefix(": ").map_or((false, message), |said| (true, said))
 }
 
-/// What follows a part of a subject at the start of a text; a metric stands there with a small letter.
+/// What follows a part of a subject at the start of a text. A metric begins there with a small letter.
 fn after<'m>(text: &'m str, part: &str) -> Option<&'m str> {
     let (head, rest) = text.split_at_checked(part.len())?;
     let whole = rest.is_empty() || rest.starts_with([' ', ',', ':']);
@@ -325,7 +345,7 @@ fn evidence(e: &Evidence, root: &str) -> EvidenceView {
     }
 }
 
-/// What a finding speaks of, in words; empty for the whole campaign.
+/// The subject of a finding, in words. Empty for the whole campaign.
 pub fn subject(site: &Site<'_>, subject: &Subject) -> String {
     let metric = subject.metric.as_deref().map(words::metric);
     // Where a campaign has one workload, naming it says nothing.

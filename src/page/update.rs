@@ -1,11 +1,11 @@
-//! A site that is brought up to date file by file: what is the same stays untouched, and a reader meets no half-written page.
+//! Updates a site file by file: unchanged files stay untouched, and a reader meets no half-written page.
 //!
-//! In:  the finished files of a site, and what its folder held after the last time.  Out: the folder with these files and no others of ours.
+//! In:  the finished files of a site, and the earlier content of its folder.  Out: the folder with these files and none of our old ones.
 //! Not here: the first writing and the replacing of a whole site (see `write`).
 //!
-//! New files come first, so that no link leads to a page that is not there yet; then those that have changed; then files that the
-//! site has no longer are taken away; the hashes come last. Each file is written aside and renamed. Between the first and the last
-//! of these the folder holds pages of two states, each of them whole: whoever needs one state of everything waits for the hashes.
+//! New files come first, so that no link leads to a page that is not there yet. Changed files come next. Then files that the site no longer
+//! has are removed. The hashes come last. Each file is written under another name and renamed. During the update the folder holds pages of
+//! two states, each of them whole. Whoever needs one state of everything waits for the hashes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -38,7 +38,7 @@ impl Written {
 pub struct Changes {
     /// Files written.
     pub written: usize,
-    /// Files taken away.
+    /// Files removed.
     pub removed: usize,
 }
 
@@ -46,7 +46,7 @@ pub struct Changes {
 /// [`write`](super::write()) does.
 ///
 /// # Errors
-/// When a file cannot be written or taken away. What was done till then is noted, and the next update goes on from there.
+/// When a file cannot be written or removed. Completed steps are recorded, and the next update continues from there.
 pub fn update(dir: &Path, sheets: &[Arc<Sheet>], written: &mut Written) -> Result<Changes, Error> {
     if written.0.is_empty() || !is_ours(dir) {
         written.0.clear();
@@ -89,7 +89,7 @@ fn vanished(sheets: &[Arc<Sheet>], written: &Written) -> Vec<String> {
     written.0.keys().filter(|path| !now.contains(path.as_str())).cloned().collect()
 }
 
-/// Writes these, side by side, and notes what was written; where several fail, the first of them is told.
+/// Writes these in parallel and records what was written. If several fail, the first error is reported.
 fn put_all(dir: &Path, sheets: &[&Arc<Sheet>], written: &mut Written) -> Result<(), Error> {
     let done: Vec<Result<(), Error>> = sheets.par_iter().map(|sheet| put(dir, sheet)).collect();
     for (sheet, done) in sheets.iter().zip(&done) {
@@ -111,7 +111,7 @@ fn put(dir: &Path, sheet: &Sheet) -> Result<(), Error> {
     name.push(".part");
     let aside = folder.join(name);
     fs::write(&aside, &sheet.page.bytes).and_then(|()| fs::rename(&aside, &path)).map_err(|e| {
-        // The first failure is the one to report; what is left over is replaced the next time.
+        // The first failure is the one to report. What is left over is replaced the next time.
         let _ = fs::remove_file(&aside);
         fault("write", &path, e)
     })
@@ -194,7 +194,7 @@ mod tests {
         let dir = root.join("site");
         let mut written = Written::default();
         update(&dir, &site(&[("a.html", "1"), ("b.html", "1")]), &mut written).unwrap();
-        // A folder stands where the page should go.
+        // A folder is in the place of the page.
         fs::remove_file(dir.join("b.html")).unwrap();
         fs::create_dir_all(dir.join("b.html/in")).unwrap();
         let next = site(&[("a.html", "2"), ("b.html", "2")]);

@@ -1,7 +1,7 @@
-//! Codes of the analysis as words, each with a mark that does not need colour.
+//! Codes of the analysis as words, each with a mark that works without colour.
 //!
 //! In:  kinds, severities, flags, moments.  Out: short text.
-//! Not here: sentences; those come from `verdict`.
+//! Not here: sentences (see `verdict`).
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,6 @@ pub struct Badge {
     pub class: &'static str,
     /// Distinct for every word, hidden from screen readers.
     pub glyph: &'static str,
-    /// What it says.
     pub word: &'static str,
 }
 
@@ -51,7 +50,7 @@ pub const fn severity(severity: Severity) -> Badge {
     }
 }
 
-/// The badge of what came of a check.
+/// The badge for the outcome of a check.
 pub const fn trap_status(status: TrapStatus) -> Badge {
     match status {
         TrapStatus::Fired => badge("t-fired", "●", "fired"),
@@ -100,7 +99,7 @@ pub fn run_status(word: &str) -> Badge {
     }
 }
 
-/// Name for people of a metric; the name itself where the contracts do not know it.
+/// Name for people of a metric. The name itself where the contracts do not know it.
 pub fn metric(name: &str) -> String {
     Metric::find(name).map_or_else(|| name.to_owned(), |m| m.label)
 }
@@ -123,6 +122,7 @@ pub const fn direction(direction: Direction) -> &'static str {
 pub fn method(code: &str) -> String {
     match code {
         "fieller" => "Fieller".into(),
+        "repeated" => "repeated".into(),
         "bca" => "BCa bootstrap".into(),
         "percentile" => "percentile bootstrap".into(),
         "basic" => "basic bootstrap".into(),
@@ -200,9 +200,27 @@ pub fn moment_bare(moment: Instant) -> String {
     moment.iso().trim_end_matches('Z').replace('T', " ")
 }
 
-/// A message of the rules as a sentence: a full stop, and a capital unless it begins with a name, which `names` knows
-/// or which is spelt as no word is.
+/// A message of the rules as sentences: what a semicolon parts becomes sentences of their own, but within brackets.
 pub fn sentence(text: &str, names: &BTreeSet<&str>) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    let (mut from, mut depth) = (0, 0_u32);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.saturating_sub(1),
+            ';' if depth == 0 && text[at..].starts_with("; ") => {
+                parts.push(&text[from..at]);
+                from = at + "; ".len();
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[from..]);
+    parts.into_iter().map(|part| one_sentence(part, names)).collect::<Vec<_>>().join(" ")
+}
+
+/// A full stop, and a capital unless it begins with a name, which `names` knows or which is spelt as no word is.
+fn one_sentence(text: &str, names: &BTreeSet<&str>) -> String {
     let text = text.trim();
     let word: &str = text.split(|c: char| c.is_whitespace() || ",:;".contains(c)).next().unwrap_or("");
     let plain = !word.is_empty() && word.chars().all(|c| c.is_lowercase() || c == '-') && !names.contains(word);
@@ -226,9 +244,8 @@ const UNITS: &[&str] = &[
     "req/s", "s", "tok/s", "tokens", "°C", "µs",
 ];
 
-/// A sentence of the rules as pages print their numbers: a true minus, a thin space before the per cent, and no break within `n = 7`
-/// or between a number and its unit.
-/// The files for machines keep the plain signs.
+/// A sentence of the rules with its numbers typeset for pages: a true minus and a thin space before the per cent. There is no break within
+/// `n = 7` or between a number and its unit. The files for machines keep the plain signs.
 pub fn typeset(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut letters = text.chars().peekable();
@@ -293,6 +310,7 @@ mod tests {
             ("kv_cache_gib = 3", "kv_cache_gib = 3."),
             ("KV cache is a line.", "KV cache is a line."),
             ("11 values", "11 values."),
+            ("a is said; native falls (b; c); what; d;e", "A is said. native falls (b; c). What. D;e."),
             ("", ""),
         ] {
             assert_eq!(sentence(message, &names), said);

@@ -1,4 +1,4 @@
-//! The only door to the disk of this room: a finished site replaces the old one in one step.
+//! The only access of this room to the disk: a finished site replaces the old one in one step.
 //!
 //! In:  pages in memory.  Out: a folder that is wholly the old site or wholly the new one.
 //! Not here: what the pages say.
@@ -10,16 +10,16 @@ use std::path::{Component, Path, PathBuf};
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::{Page, kept};
+use super::{Page, earlier};
 use crate::error::Error;
 
-/// The file that marks a folder as a site of ours.
+/// The file that marks a folder as a site of this program.
 pub const MARK: &str = "data/analysis.json";
 
 /// Writes every page into a fresh folder beside `dir`, then swaps it in.
 ///
-/// A folder that holds anything else than a site of ours is left alone, with an error. When this fails half-way, `dir`
-/// is what it was; a folder beside it may be left over and is cleared by the next run.
+/// A folder that holds anything else than a site of this program is left alone, with an error. When this fails half-way, `dir`
+/// is what it was. A folder beside it may be left over and is cleared by the next run.
 pub fn write(dir: &Path, pages: &[Page]) -> Result<(), Error> {
     let dir = settle(dir)?;
     refuse_foreign(&dir)?;
@@ -28,14 +28,14 @@ pub fn write(dir: &Path, pages: &[Page]) -> Result<(), Error> {
     clear(&old)?;
     fs::create_dir_all(&fresh).map_err(|e| fault("create", &fresh, e))?;
     pages.par_iter().try_for_each(|page| put(&fresh, page))?;
-    kept::carry(&dir, &fresh)?;
+    earlier::carry(&dir, &fresh)?;
     let replaced = dir.symlink_metadata().is_ok();
     if replaced {
         fs::rename(&dir, &old).map_err(|e| fault("move the old site aside", &dir, e))?;
     }
     if let Err(cause) = fs::rename(&fresh, &dir) {
         if replaced {
-            // Put back what was there; if even that fails, the error below names the place where it lies.
+            // Put back what was there. If even that fails, the error below names the place where it lies.
             let _ = fs::rename(&old, &dir);
         }
         return Err(
@@ -67,7 +67,7 @@ fn refuse_foreign(dir: &Path) -> Result<(), Error> {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(cause) => return Err(fault("look into", dir, cause)),
     };
-    if entries.count() == 0 || is_ours(dir) || kept::holds_versions_alone(dir) {
+    if entries.count() == 0 || is_ours(dir) || earlier::holds_versions_alone(dir) {
         return Ok(());
     }
     Err(Error::archive(format!("'{}' is not empty and holds no site of this program", dir.display()))
@@ -98,7 +98,7 @@ fn clear(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// The place of a file of the site, which must lie below it.
+/// The place of a file of the site, which must be below it.
 pub(super) fn plain(root: &Path, path: &str) -> Result<PathBuf, Error> {
     let relative = Path::new(path);
     if !relative.components().all(|c| matches!(c, Component::Normal(_))) {

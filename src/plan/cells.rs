@@ -1,6 +1,6 @@
-//! Which cells a suite has, and which of them are left out.
+//! The cells of a suite, and the cells that are left out.
 //!
-//! In:  a [`Suite`].  Out: its cells; why one is left out.
+//! In:  a [`Suite`].  Out: its cells, and why a cell is left out.
 //! Not here: repeats and their order (see `expand`).
 
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ impl Suite {
     }
 }
 
-/// The `[[skip]]` of a suite, ready to be asked. A glob that is none matches nothing; `read` has named it.
+/// The `[[skip]]` of a suite, ready to be asked. An invalid glob matches nothing. `read` has reported it.
 pub struct Chooser<'a>(Vec<([Option<Option<GlobMatcher>>; 3], &'a str)>);
 
 impl<'a> Chooser<'a> {
@@ -51,7 +51,7 @@ impl<'a> Chooser<'a> {
         )
     }
 
-    /// Why the suite leaves the cell out; absent when it does not.
+    /// Why the suite leaves the cell out. Absent when it does not.
     pub fn left_out(&self, cell: &Cell) -> Option<&'a str> {
         let labels = [&cell.environment, &cell.model, &cell.workload];
         let hit = |matchers: &[Option<Option<GlobMatcher>>; 3]| {

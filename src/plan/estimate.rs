@@ -1,25 +1,24 @@
-//! How long a plan takes, and how long the rest of it.
+//! The duration of a plan, and of the rest of it.
 //!
-//! In:  planned runs, what is expected of each, what was observed.  Out: [`Estimate`], [`Remaining`], in seconds.
+//! In:  planned runs, the expected and the observed durations.  Out: [`Estimate`], [`Remaining`], in seconds.
 //! Not here: clocks.
 //!
-//! An estimate says how much of it is a guess. Waiting for a GPU to cool beyond the least pause is not in it: nobody knows it beforehand.
+//! An estimate says how much of it is a guess. Waiting for a GPU to cool beyond the least pause is not included, because it is unknown beforehand.
 
 use std::collections::BTreeMap;
 
 use super::{Cell, Plan};
 use crate::archive::manifest::PlannedRun;
 
-/// A run of which nothing is known, seconds. The published study's runs were 13 to 15 minutes apart with pauses of five, so a load of a
-/// model with a short benchmark takes eight to ten; small workloads take less.
+/// A run of which nothing is known, seconds. The published study's runs were 13 to 15 minutes apart with pauses of five. So a model load
+/// with a short benchmark takes eight to ten. Small workloads take less.
 pub const GUESS_S: f64 = 540.0;
-/// What each run costs around the program itself, seconds: gates read, container made, files hashed and written.
+/// Overhead of each run around the program itself, seconds: gates read, container made, files hashed and written.
 pub const AROUND_S: f64 = 5.0;
 
 /// How long a whole plan takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Estimate {
-    /// Runs.
     pub runs: usize,
     /// Programs running, seconds.
     pub work_s: f64,
@@ -27,7 +26,7 @@ pub struct Estimate {
     pub pauses_s: f64,
     /// Around the programs, seconds.
     pub around_s: f64,
-    /// Runs of which nothing is known; each counts [`GUESS_S`] in `work_s`.
+    /// Runs of which nothing is known. Each counts [`GUESS_S`] in `work_s`.
     pub guessed: usize,
 }
 
@@ -38,8 +37,8 @@ impl Estimate {
     }
 }
 
-/// Before the first run. `pause_s` is the least pause before each run but the first; `expected` the seconds that a run is expected to
-/// take, where its workload tells.
+/// Before the first run. `pause_s` is the least pause before each run but the first. `expected` the seconds that a run is expected to
+/// take, where its workload reports it.
 pub fn estimate(plan: &Plan, pause_s: f64, expected: &dyn Fn(&PlannedRun) -> Option<f64>) -> Estimate {
     let mut estimate = Estimate {
         runs: plan.runs.len(),
@@ -58,11 +57,10 @@ pub fn estimate(plan: &Plan, pause_s: f64, expected: &dyn Fn(&PlannedRun) -> Opt
 /// A run that has ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observed<'a> {
-    /// The run.
     pub run: &'a PlannedRun,
     /// From the start of its program to the end, seconds.
     pub took_s: f64,
-    /// From the end of the run before to its start, seconds; absent for the first, and after a campaign was taken up again.
+    /// From the end of the run before to its start, seconds. Absent for the first, and after a campaign was taken up again.
     pub pause_s: Option<f64>,
 }
 
@@ -73,15 +71,15 @@ pub struct Remaining {
     pub runs: usize,
     /// All of it, seconds.
     pub total_s: f64,
-    /// Runs left that rest on observed ones; the others on what was expected, or on a guess.
+    /// Runs left that rest on observed ones. The others on what was expected, or on a guess.
     pub measured: usize,
     /// Runs left of which nothing is known.
     pub guessed: usize,
 }
 
 /// In the middle of a campaign. `left` are the runs still to come, `ended` those that ended well, in any order. Each run left takes as long
-/// as the median of its cell so far; else of its model and workload in any environment; else what is expected; else the median of its
-/// workload; else [`GUESS_S`]. Each pause is the median pause so far, else `pause_s`. Values that are no durations (a clock that went back)
+/// as the median of its cell so far. Else of its model and workload in any environment. Else what is expected. Else the median of its
+/// workload. Else [`GUESS_S`]. Each pause is the median pause so far, else `pause_s`. Values that are no durations (a clock that went back)
 /// are left aside.
 pub fn remaining(
     left: &[&PlannedRun],
@@ -138,7 +136,7 @@ fn median(values: &mut [f64]) -> Option<f64> {
     Some(f64::midpoint(lower, upper))
 }
 
-/// `about 14 h 20 min`; `about 40 s` below two minutes.
+/// `about 14 h 20 min`. `about 40 s` below two minutes.
 pub fn about(seconds: f64) -> String {
     if seconds < 120.0 {
         return format!("about {seconds:.0} s");
@@ -181,7 +179,7 @@ mod tests {
         let seen = |took_s, pause_s| Observed { run: &a, took_s, pause_s };
         let ended = [seen(10.0, None), seen(30.0, Some(60.0)), seen(20.0, Some(80.0)), seen(-5.0, Some(-1.0))];
         let rest = remaining(&[&a, &b, &other, &strange], &ended, 300.0, &|run| (run.model == "n").then_some(50.0));
-        // 20 of its own cell, 20 of its group, 50 as stated, a guess; four pauses of 70.
+        // 20 of its own cell, 20 of its group, 50 as stated, a guess. Four pauses of 70.
         assert_eq!(rest, Remaining { runs: 4, total_s: 20.0 + 20.0 + 50.0 + GUESS_S + 280.0, measured: 2, guessed: 1 });
     }
 

@@ -1,31 +1,29 @@
 //! From a suite to the list of its runs, in an order that its seed alone decides.
 //!
-//! In:  a [`Suite`]; which cells its workloads allow.  Out: [`Plan`].
-//! Not here: clocks; what is left of a plan after `--only` (see `only`).
+//! In:  a [`Suite`], and the cells that its workloads allow.  Out: [`Plan`].
+//! Not here: clocks, the part of a plan that `--only` selects (see `only`).
 //!
-//! **Interleaved** (the default). Round k holds the k-th repeat of every cell. Within a round the (model, workload) groups stand in random
-//! order; each group is one *block*: one run of every environment, one after the other. The order of the environments inside the blocks of
-//! one group is not drawn afresh each time but taken from a Williams design with random labels and rows in random order: in every k
-//! blocks of k environments each environment stands once in each place, and over a whole design (k blocks, or 2k where k is odd) each
-//! follows each other equally often. So neither the first place (the coolest GPU) nor the heat and page cache that one environment leaves
-//! to the next falls on one environment more than on another; a free shuffle gives that only on average over many campaigns.
+//! **Interleaved** (the default). Round k holds the k-th repeat of every cell. Within a round the (model, workload) groups come in random
+//! order. Each group is one *block*: one run of every environment, one after the other. The order of the environments inside the blocks of
+//! one group comes from a Williams design, with random labels and rows in random order. In every k blocks of k environments each environment
+//! takes each place once. Over a whole design (k blocks, or 2k where k is odd) each environment follows each other one equally often. So no
+//! environment is favoured by the first place (the coolest GPU). None is favoured by the heat and page cache that its predecessor leaves. A
+//! free shuffle gives that only on average over many campaigns.
 //!
-//! **Blocked**. All runs of one environment, then the next, in the order of the file; within an environment by rounds as above. Such runs
+//! **Blocked**. All runs of one environment, then the next, in the order of the file. Within an environment by rounds as above. Such runs
 //! belong to no block.
 //!
-//! The bits are fixed for ever: a change would give an old suite a new order. A test holds them.
+//! The random numbers are fixed for ever, because a change would give an old suite a new order. A test checks them.
 //!
-//! Sources: Williams, *Aust. J. Sci. Res.* A 2 (1949) 149-168, designs balanced for residual effects; Fisher and Yates, *Statistical Tables*
+//! Sources: Williams, *Aust. J. Sci. Res.* A 2 (1949) 149-168, designs balanced for residual effects. Fisher and Yates, *Statistical Tables*
 //! (1938), the shuffle, in Durstenfeld's form, *Commun. ACM* 7 (1964) 420.
-
-use std::collections::BTreeMap;
 
 use super::cells::{Chooser, NOT_ALLOWED};
 use super::{Cell, Order, Plan, Suite};
 use crate::archive::manifest::PlannedRun;
 use crate::stats::random::{Stream, job_base};
 
-/// Longest id of a run: names of files and containers allow more, and other words stand around it.
+/// Longest id of a run: names of files and containers allow more, and other words are added to it.
 pub const ID_MAX: usize = 100;
 
 /// Model and workload, and the environments under which they are run, in the order of the file.
@@ -149,13 +147,13 @@ fn balanced_rows(k: usize, count: usize, base: u64) -> Vec<Vec<usize>> {
     rows
 }
 
-/// The square of a Williams design for `k` labels; where `k` is odd, also its mirror, which of the two first being drawn.
+/// The square of a Williams design for `k` labels. Where `k` is odd, also its mirror, which of the two first being drawn.
 fn williams(k: usize, stream: &mut Stream) -> Vec<Vec<Vec<usize>>> {
     if k < 2 {
         return vec![vec![(0..k).collect()]];
     }
-    // 0, 1, k-1, 2, k-2, ...: the differences of neighbours are all different, so that shifting it by 1 to k - 1 makes every pair of
-    // neighbours once.
+    // 0, 1, k-1, 2, k-2, ...: the differences of neighbours are all different. So the shifts by 1 to k - 1 make every pair of neighbours
+    // once.
     let first = (0..k).map(|place| if place % 2 == 1 { place.div_ceil(2) } else { (k - place / 2) % k });
     let first: Vec<usize> = first.collect();
     let square: Vec<Vec<usize>> = (0..k).map(|shift| first.iter().map(|label| (label + shift) % k).collect()).collect();
@@ -188,26 +186,17 @@ fn id(run: &PlannedRun, position: u32, digits: usize) -> String {
 fn fit(mut labels: [String; 3], room: usize) -> [String; 3] {
     while labels.iter().map(String::len).sum::<usize>() > room {
         let Some(longest) = labels.iter_mut().max_by_key(|label| label.len()) else { break };
-        // Slugs are ASCII; what a cut leaves at the end must not be a sign.
+        // Slugs are ASCII. What a cut leaves at the end must not be a sign.
         longest.pop();
         longest.truncate(longest.trim_end_matches(['-', '.', '_']).len());
     }
     labels
 }
 
-/// The cells of a plan with the number of their runs.
-pub fn counts(plan: &Plan) -> BTreeMap<Cell, usize> {
-    let mut counts = BTreeMap::new();
-    for run in &plan.runs {
-        *counts.entry(Cell::of(run)).or_insert(0) += 1;
-    }
-    counts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
 
     #[test]
     fn in_a_williams_design_every_label_stands_in_every_place_and_follows_every_other_equally_often() {

@@ -1,4 +1,4 @@
-//! What is wrong with a suite: every fault at once, each with its line and its remedy.
+//! Faults of a suite, all at once, each with its line and its remedy.
 //!
 //! In:  places and words.  Out: [`Faults`], one error of usage when there are any.
 //! Not here: reading the text.
@@ -14,14 +14,13 @@ pub struct Fault {
     pub line: Option<usize>,
     /// Key with its tables, e.g. `environments.docker.image`.
     pub key: String,
-    /// What is wrong.
+    /// The fault.
     pub what: String,
-    /// What to do.
     pub remedy: String,
 }
 
 impl fmt::Display for Fault {
-    /// `line 3, environments.docker.image: is missing`; the remedy is left to the caller.
+    /// `line 3, environments.docker.image: is missing`. The remedy is left to the caller.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(line) = self.line {
             write!(f, "line {line}, ")?;
@@ -63,10 +62,10 @@ impl Faults {
         self.0
     }
 
-    /// One error that lists them all; nothing when there are none.
+    /// One error that lists them all. Nothing when there are none.
     ///
     /// # Errors
-    /// Of usage, when there is at least one fault.
+    /// A usage error when there is at least one fault.
     pub fn into_result(self, file: &str) -> Result<(), Error> {
         if self.is_empty() {
             return Ok(());

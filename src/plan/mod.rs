@@ -1,8 +1,8 @@
-//! What is to be run, and in which order: a suite file, read and checked whole, expanded and shuffled by its seed.
+//! The runs of a campaign and their order: reads a suite file, checks it as a whole, expands it and shuffles by its seed.
 //!
-//! In:  the text of a suite.  Out: [`Suite`], [`Plan`]: every run with its place; every fault of the text at once.
-//! Not here: clocks, processes, whether the machine can do it (see `run`), what an environment or a workload wants to know
-//! (each reads its own [`Settings`], see `env` and `workload`).
+//! In:  the text of a suite.  Out: [`Suite`] and [`Plan`], or every fault of the text at once.
+//! Not here: clocks, processes, whether the machine can do it (see `run`). Each environment and workload reads its own [`Settings`] (see
+//! `env` and `workload`).
 
 pub mod cells;
 pub mod estimate;

@@ -6,12 +6,12 @@
 //! Source: optimal string alignment, the restricted form of Damerau, *Commun. ACM* 7 (1964): a letter too many, too few, wrong, or two
 //! that changed places count one each.
 
-/// `did you mean "image"? `, with a blank behind it to go before other words; empty where nothing is near.
+/// `did you mean "image"? `, with a blank behind it to go before other words. Empty where nothing is near.
 pub fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
     nearest(word, known).map_or_else(String::new, |near| format!("did you mean \"{near}\"? "))
 }
 
-/// The nearest known word, the first of equals. At most one slip for each three letters, at least one; capitals, `-`, `_` and `.` do
+/// The nearest known word, the first of equals. At most one slip for each three letters, at least one. Capitals, `-`, `_` and `.` do
 /// not count, because people mix them up.
 pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let typed = plain(word);

@@ -1,6 +1,6 @@
-//! What is left of a plan when a person asks for a part of it.
+//! The part of a plan that a person selects.
 //!
-//! In:  a [`Plan`] and globs.  Out: the plan with fewer runs; positions, blocks and ids are those of the whole.
+//! In:  a [`Plan`] and globs.  Out: the plan with fewer runs, which keep the positions, blocks and ids of the whole plan.
 //! Not here: the order.
 
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ pub const NOT_ASKED: &str = "not asked for (--only)";
 /// any letters, so `docker*` alone is every run under an environment of such a name. No glob keeps everything.
 ///
 /// # Errors
-/// Of usage: a glob that is none, or matches nothing; the labels there are stand in the hint.
+/// A usage error: an invalid glob, or one that matches nothing. The hint lists the existing labels.
 pub fn only(plan: &Plan, patterns: &[String]) -> Result<Plan, Error> {
     if patterns.is_empty() {
         return Ok(plan.clone());
@@ -24,7 +24,7 @@ pub fn only(plan: &Plan, patterns: &[String]) -> Result<Plan, Error> {
     let mut kept: BTreeSet<usize> = BTreeSet::new();
     for pattern in patterns {
         let matcher = glob(pattern).map_err(|cause| {
-            Error::usage(format!("--only '{pattern}' is no glob"))
+            Error::usage(format!("--only '{pattern}' is not a glob"))
                 .hint("use * and ?, e.g. --only 'docker*'")
                 .because(cause)
         })?;
@@ -58,10 +58,10 @@ fn nothing(plan: &Plan, pattern: &str) -> Error {
     let first = plan.runs.first().map_or_else(String::new, |run| run.id.clone());
     Error::usage(format!("--only '{pattern}' matches no run of the plan"))
         .detail(format!(
-            "environments: {}; models: {}; workloads: {}",
+            "environments: {}. Models: {}. Workloads: {}",
             labels(|cell| &cell.environment),
             labels(|cell| &cell.model),
             labels(|cell| &cell.workload)
         ))
-        .hint(format!("write environment/model/workload or the id of a run, e.g. '{first}'; --dry-run lists them"))
+        .hint(format!("write environment/model/workload or the id of a run, e.g. '{first}'. List them with --dry-run"))
 }

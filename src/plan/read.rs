@@ -1,14 +1,17 @@
 //! Reads a suite file and checks it whole: every fault at once, each with its line and its remedy.
 //!
-//! In:  the text of a suite; the names of the kinds there are.  Out: [`Parsed`].
-//! Not here: what a kind of environment or workload wants to know (each reads its own [`Settings`]), the machine.
+//! In:  the text of a suite, the names of the kinds there are.  Out: [`Parsed`].
+//! Not here: the settings of a kind of environment or workload (each reads its own [`Settings`]), the machine.
 //!
-//! A fault forbids the suite; a warning says what the result will be worth. Where a value is at fault its default stands in for it, so
-//! that the rest can still be read and whoever comes after (the kinds) adds its own faults to the same list.
+//! A fault rejects the suite. A warning limits the value of the result. The default replaces a faulty value, so that the rest can still be
+//! read. Then the kinds can add their own faults to the same list.
 
 mod conditions;
 mod design;
+mod metrics;
+mod nodes;
 mod parts;
+mod until;
 
 use toml::de::DeTable;
 
@@ -27,7 +30,7 @@ pub struct Kinds<'a> {
     pub workloads: &'a [&'a str],
 }
 
-/// What came of a suite file.
+/// Outcome of a suite file.
 #[derive(Debug, Clone, Default)]
 pub struct Parsed {
     /// Absent only when the text is no TOML. With faults it is good for one thing: finding more faults.
@@ -54,7 +57,7 @@ impl Suite {
             for error in errors {
                 let line = error.span().map(|span| line_of(text, span.start));
                 let what = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
-                faults.add(line, "(syntax)", what, "mend this line first: nothing else of the file was looked at");
+                faults.add(line, "(syntax)", what, "correct this line first: the rest of the file was not read");
             }
             return Parsed { faults, ..Parsed::default() };
         }
@@ -84,7 +87,8 @@ fn read(
     let prose = reader.text("prose");
     let machine = reader.text("machine");
     let seed = reader.whole_within("seed", 0, i64::MAX).and_then(|seed| u64::try_from(seed).ok()).unwrap_or(SEED);
-    let repeats = repeats(&mut reader, warnings);
+    let until = until::is_table(root, "repeats").then(|| reader.table("repeats")).flatten();
+    let fixed = if until.is_some() { 1 } else { repeats(&mut reader, warnings) };
     let order = order(&mut reader, warnings);
 
     let environments = reader.table("environments");
@@ -92,15 +96,23 @@ fn read(
     let workloads = reader.table("workloads");
     let labels = parts::in_order(document, "environments");
     let baseline = baseline(&mut reader, &labels, warnings);
+    // Before what may name them.
+    let mut of_metrics = Faults::default();
+    let own_metrics = reader.table("metrics").map(|table| metrics::metrics(table, &mut of_metrics)).unwrap_or_default();
     let primary = design::metrics(&mut reader, "primary");
     let planned_metrics = design::metrics(&mut reader, "planned_metrics");
     let margins = reader.table("margins_pct");
     let truth = reader.table("truth");
     let hypotheses = reader.tables("hypotheses");
     let skip = reader.tables("skip");
+    let nodes = reader.table("nodes");
     let conditions = ["gates", "watchdogs", "telemetry", "retention", "privacy"].map(|key| (key, reader.table(key)));
     reader.finish();
 
+    let (repeats, sequential) = match until.map(|table| until::repeats(table, faults)) {
+        Some((most, design)) => (most, Some(design)),
+        None => (fixed, None),
+    };
     let margins_pct = margins.map(|table| design::margins(table, faults)).unwrap_or_default();
     let truth = truth.map(|table| design::truth(table, faults)).unwrap_or_default();
     let hypotheses = hypotheses
@@ -119,11 +131,13 @@ fn read(
         baseline,
         seed,
         repeats,
+        sequential,
         order,
         primary,
         planned_metrics,
         margins_pct,
         truth,
+        metrics: own_metrics,
         hypotheses,
         environments: parts::environments(environments, &labels, kinds.environments, faults),
         models: parts::models(models, &parts::in_order(document, "models"), faults),
@@ -132,11 +146,13 @@ fn read(
         telemetry: conditions::telemetry(telemetry.1, faults),
         retention: conditions::retention(retention.1, faults),
         privacy: conditions::privacy(privacy.1, faults),
+        nodes: nodes.map(|table| nodes::nodes(table, faults)),
         gates,
         watchdogs,
         text: text.to_owned(),
     };
     suite.skip = parts::skips(&skip, &suite, faults);
+    faults.append(of_metrics);
     faults.append(own);
     whole(root, &suite, faults, warnings);
     suite
@@ -152,10 +168,10 @@ fn schema(reader: &mut Reader<'_>) {
 }
 
 fn name(reader: &mut Reader<'_>) -> String {
-    let remedy = "name the campaign in a few letters, e.g. name = \"container-vs-native\": its archive is called so";
+    let remedy = "give a short name, e.g. name = \"container-vs-native\". The archive gets the same name";
     let Some(name) = reader.required_text("name", remedy) else { return String::new() };
     if name.chars().count() > NAME_MAX {
-        reader.fault("name", format!("has more than {NAME_MAX} characters"), "shorten it; the rest fits into title");
+        reader.fault("name", format!("has more than {NAME_MAX} characters"), "shorten it, and put the rest into title");
     } else if !name.chars().any(|c| c.is_ascii_alphanumeric()) {
         reader.fault("name", format!("is \"{name}\", which holds no letter a to z and no digit"), remedy);
     }
@@ -164,7 +180,7 @@ fn name(reader: &mut Reader<'_>) -> String {
 
 fn repeats(reader: &mut Reader<'_>, warnings: &mut Vec<Fault>) -> u32 {
     if !reader.has("repeats") {
-        reader.fault("repeats", "is missing", "say how often each cell is run, e.g. repeats = 10");
+        reader.fault("repeats", "is missing", "give the number of runs of each cell, e.g. repeats = 10");
         return 1;
     }
     let Some(repeats) = reader.whole_within("repeats", 1, REPEATS_MAX).and_then(|n| u32::try_from(n).ok()) else {
@@ -174,9 +190,9 @@ fn repeats(reader: &mut Reader<'_>, warnings: &mut Vec<Fault>) -> u32 {
         let what = if repeats == 1 {
             "is 1: a single run has no spread, so nothing can be compared"
         } else {
-            "is 2: two runs tell next to nothing of their spread, so hardly any comparison is decided"
+            "is 2: two runs hardly show their spread, so hardly any comparison is decided"
         };
-        let remedy = "10 is a usual number; after a first campaign the pages say how many a difference needs";
+        let remedy = "use 10 to begin with. After the first campaign the pages say how many runs a difference needs";
         warnings.push(reader.warning("repeats", what, remedy));
     }
     repeats
@@ -187,11 +203,8 @@ fn order(reader: &mut Reader<'_>, warnings: &mut Vec<Fault>) -> Order {
         Some("blocked") => {
             warnings.push(reader.warning(
                 "order",
-                format!(
-                    "is \"blocked\": {}; the archive says so, and the analysis warns of it",
-                    Order::Blocked.sentence()
-                ),
-                "leave the key away unless changing the environment between runs is impossible",
+                format!("is \"blocked\": {}. The analysis warns of it", Order::Blocked.sentence()),
+                "leave out the key, unless the environment cannot be changed between runs",
             ));
             Order::Blocked
         }
@@ -206,7 +219,7 @@ fn baseline(reader: &mut Reader<'_>, labels: &[String], warnings: &mut Vec<Fault
             warnings.push(reader.warning(
                 "baseline",
                 format!("is missing: the analysis will take {chosen}"),
-                "say before the first run what the others are held against, e.g. baseline = \"native\"",
+                "name the environment that the others are compared with, e.g. baseline = \"native\"",
             ));
         }
         return None;
@@ -217,15 +230,38 @@ fn baseline(reader: &mut Reader<'_>, labels: &[String], warnings: &mut Vec<Fault
             did_you_mean(&baseline, labels.iter().map(String::as_str)),
             parts::listed(labels)
         );
-        reader.fault("baseline", format!("is \"{baseline}\", which is no environment of this suite"), remedy);
+        reader.fault("baseline", format!("is \"{baseline}\", which is not an environment of this suite"), remedy);
     }
     Some(baseline)
 }
 
-/// What can only be seen when all parts are known.
+/// Requirements of a campaign that stops when it is decided.
+fn decidable(root: &Settings, suite: &Suite, faults: &mut Faults) {
+    let mut fault = |key: &str, what: &str, remedy: &str| root.reader(faults).fault(key, what, remedy);
+    if suite.order == Order::Blocked {
+        let what = "is \"blocked\", but a look needs whole blocks of one run per environment";
+        fault("order", what, "leave out the key, or give repeats as a number");
+    }
+    if suite.primary.is_empty() {
+        let what = "is missing, but the campaign stops when the primary metrics are decided";
+        fault("primary", what, "name the metrics that decide, e.g. primary = [\"output_throughput_tok_s\"]");
+    }
+    if suite.environments.len() < 2 {
+        fault(
+            "repeats",
+            "stop when a comparison is decided, but there is only one environment",
+            "add the environment to compare with, or give repeats as a number",
+        );
+    }
+}
+
+/// Faults that show only when all parts are known.
 fn whole(root: &Settings, suite: &Suite, faults: &mut Faults, warnings: &mut Vec<Fault>) {
     if suite.environments.is_empty() || suite.workloads.is_empty() {
         return;
+    }
+    if suite.sequential.is_some() {
+        decidable(root, suite, faults);
     }
     let chooser = Chooser::of(suite);
     let restrictions = Restrictions::of(suite);
@@ -233,7 +269,7 @@ fn whole(root: &Settings, suite: &Suite, faults: &mut Faults, warnings: &mut Vec
         suite.cells().filter(|cell| restrictions.allows(cell) && chooser.left_out(cell).is_none()).collect();
     let mut fault = |key: &str, what: &str, remedy: &str| root.reader(faults).fault(key, what, remedy);
     if planned.is_empty() {
-        fault("workloads", "have no run left: every cell is skipped or not allowed", "take a [[skip]] away");
+        fault("workloads", "leave no run: every cell is skipped or not allowed", "remove a [[skip]]");
         return;
     }
     let runs = planned.len().saturating_mul(suite.repeats as usize);
@@ -241,7 +277,7 @@ fn whole(root: &Settings, suite: &Suite, faults: &mut Faults, warnings: &mut Vec
         fault(
             "repeats",
             &format!("makes {runs} runs of {} cells", planned.len()),
-            &format!("at most {RUNS_MAX} runs: fewer repeats, or several suites"),
+            &format!("at most {RUNS_MAX} runs are allowed: use fewer repeats or several suites"),
         );
     }
     let idle = suite
@@ -268,7 +304,7 @@ fn whole(root: &Settings, suite: &Suite, faults: &mut Faults, warnings: &mut Vec
             line: root.line_below(table, label),
             key: format!("{table}.{label}"),
             what: "is in no run of the plan".to_owned(),
-            remedy: "look at [[skip]], and at what the workloads allow".to_owned(),
+            remedy: "check [[skip]] and the environments that the workloads allow".to_owned(),
         });
     }
 }

@@ -1,9 +1,9 @@
-//! A table of the suite as a person typed it, with the line of every key, handed to whoever knows what belongs in it.
+//! A table of the suite as typed, with the line of every key. The owner of the keys reads it.
 //!
-//! In:  a TOML table with spans.  Out: [`Settings`]; [`Reader`], which takes keys by name and type and names what does not fit.
+//! In:  a TOML table with spans.  Out: [`Settings`], and a [`Reader`] that takes keys by name and type.
 //! Not here: which keys there are.
 //!
-//! A key that nobody asked for is a fault, so that a slip of the pen is not silently without effect.
+//! An unread key is a fault, so that a typing error is never silently ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,19 +13,18 @@ use toml::de::{DeTable, DeValue};
 use super::nearest::did_you_mean;
 use super::{Fault, Faults};
 
-/// A value with the line it stands on.
+/// A value with the line it is on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// From 1.
     pub line: usize,
-    /// Without spans; nested tables are read with [`Reader::table`].
+    /// Without spans. Nested tables are read with [`Reader::table`].
     pub value: Value,
 }
 
-/// What a key can hold.
+/// Content of a key.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// Text.
     Text(String),
     /// A whole number.
     Whole(i64),
@@ -33,9 +32,7 @@ pub enum Value {
     Number(f64),
     /// `true` or `false`.
     Switch(bool),
-    /// A list.
     List(Vec<Entry>),
-    /// A table.
     Table(Settings),
 }
 
@@ -66,7 +63,7 @@ impl Value {
 /// One table.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Settings {
-    /// Path of the table, e.g. `environments.docker`; empty for the whole file.
+    /// Path of the table, e.g. `environments.docker`. Empty for the whole file.
     pub path: String,
     /// Line on which it begins.
     pub line: usize,
@@ -75,7 +72,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Converts a parsed table; `text` is the file, for the lines. Dates become text.
+    /// Converts a parsed table. `text` is the file, for the lines. Dates become text.
     pub fn from_toml(path: &str, line: usize, table: &DeTable<'_>, text: &str) -> Self {
         let mut entries = BTreeMap::new();
         for (key, value) in table {
@@ -95,7 +92,7 @@ impl Settings {
         }
     }
 
-    /// Begins to take keys; [`Reader::finish`] must follow.
+    /// Begins to take keys. [`Reader::finish`] must follow.
     pub fn reader<'a>(&'a self, faults: &'a mut Faults) -> Reader<'a> {
         Reader { settings: self, faults, asked: BTreeSet::new() }
     }
@@ -131,7 +128,7 @@ fn convert(path: &str, value: &Spanned<DeValue<'_>>, text: &str) -> Value {
     }
 }
 
-/// Takes keys from a table; what does not fit goes to the faults, and reading goes on.
+/// Takes keys from a table. What does not fit goes to the faults, and reading goes on.
 pub struct Reader<'a> {
     settings: &'a Settings,
     faults: &'a mut Faults,
@@ -139,24 +136,19 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Path of the table.
-    pub fn path(&self) -> &'a str {
-        &self.settings.path
-    }
-
-    /// Adds a fault of the caller's about a key; the line is that of the key, else of the table.
+    /// Adds a fault of the caller's about a key. The line is that of the key, else of the table.
     pub fn fault(&mut self, key: &str, what: impl Into<String>, remedy: impl Into<String>) {
         let line = self.settings.entries.get(key).map_or(self.settings.line, |entry| entry.line);
         self.faults.add(Some(line), self.full(key), what, remedy);
     }
 
-    /// What would be a fault of the caller's, but is only worth knowing; added to no list.
+    /// A remark in the form of a fault. Added to no list.
     pub fn warning(&self, key: &str, what: impl Into<String>, remedy: impl Into<String>) -> Fault {
         let line = self.settings.entries.get(key).map_or(self.settings.line, |entry| entry.line);
         Fault { line: Some(line), key: self.full(key), what: what.into(), remedy: remedy.into() }
     }
 
-    /// True when the key stands there, whatever it holds. Counts as asked for.
+    /// True when the key exists, with any value. Counts as read.
     pub fn has(&mut self, key: &'static str) -> bool {
         self.take(key).is_some()
     }
@@ -164,11 +156,6 @@ impl<'a> Reader<'a> {
     /// True when the key holds a list, for keys that take a word or a list. Counts as asked for.
     pub fn is_list(&mut self, key: &'static str) -> bool {
         self.take(key).is_some_and(|entry| matches!(entry.value, Value::List(_)))
-    }
-
-    /// True when the key holds a text, for keys that take a word or a number. Counts as asked for.
-    pub fn is_text(&mut self, key: &'static str) -> bool {
-        self.take(key).is_some_and(|entry| matches!(entry.value, Value::Text(_)))
     }
 
     /// Text, if there.
@@ -180,8 +167,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Text, or a number as it is written, or a list of either as a text with commas: for keys that take `128` as well as `"100-200"`,
-    /// and `[1, 2, 4]` as well as `"1..128"`.
+    /// Text, or a number as written, or a list of either as a text with commas. It serves keys that take `128` as well as `"100-200"`, and
+    /// `[1, 2, 4]` as well as `"1..128"`.
     pub fn words(&mut self, key: &'static str) -> Option<String> {
         let entry = self.take(key)?;
         let one = |value: &Value| match value {
@@ -244,7 +231,7 @@ impl<'a> Reader<'a> {
         match &self.take(key)?.value {
             Value::Switch(false) => Some(None),
             Value::Switch(true) => {
-                self.fault(key, "is true, which says no limit", "give a number, or false to turn it off");
+                self.fault(key, "is true, which is not a limit", "give a number, or false to turn it off");
                 None
             }
             Value::Whole(_) | Value::Number(_) => self.number_within(key, low, high).map(Some),
@@ -286,7 +273,7 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// A list of texts; absent is an empty list.
+    /// A list of texts. Absent is an empty list.
     pub fn texts(&mut self, key: &'static str) -> Vec<String> {
         let Some(entry) = self.take(key) else { return Vec::new() };
         let Value::List(items) = &entry.value else {
@@ -308,7 +295,7 @@ impl<'a> Reader<'a> {
         texts
     }
 
-    /// A list of numbers; absent is an empty list.
+    /// A list of numbers. Absent is an empty list.
     pub fn numbers(&mut self, key: &'static str) -> Vec<f64> {
         let Some(entry) = self.take(key) else { return Vec::new() };
         let Value::List(items) = &entry.value else {
@@ -333,7 +320,7 @@ impl<'a> Reader<'a> {
         numbers
     }
 
-    /// A table of texts; numbers and switches are taken as they are written. Absent is an empty table.
+    /// A table of texts. Numbers and switches are taken as they are written. Absent is an empty table.
     pub fn text_table(&mut self, key: &'static str) -> BTreeMap<String, String> {
         let mut texts = BTreeMap::new();
         let Some(table) = self.table(key) else { return texts };
@@ -352,27 +339,6 @@ impl<'a> Reader<'a> {
             texts.insert(name.clone(), text);
         }
         texts
-    }
-
-    /// A table of numbers. Absent is an empty table.
-    pub fn number_table(&mut self, key: &'static str) -> BTreeMap<String, f64> {
-        let mut numbers = BTreeMap::new();
-        let Some(table) = self.table(key) else { return numbers };
-        for (name, entry) in &table.entries {
-            match &entry.value {
-                Value::Whole(number) => {
-                    numbers.insert(name.clone(), *number as f64);
-                }
-                Value::Number(number) if number.is_finite() => {
-                    numbers.insert(name.clone(), *number);
-                }
-                other => {
-                    let what = format!("holds {}", other.kind());
-                    self.faults.add(Some(entry.line), format!("{}.{name}", self.full(key)), what, "give a number");
-                }
-            }
-        }
-        numbers
     }
 
     /// A table below, to be read with a reader of its own.
@@ -409,27 +375,29 @@ impl<'a> Reader<'a> {
         tables
     }
 
-    /// Begins to take the keys of a table below, with the same faults; [`Reader::finish`] must follow.
+    /// Begins to take the keys of a table below, with the same faults. [`Reader::finish`] must follow.
     pub fn below<'b>(&'b mut self, table: &'b Settings) -> Reader<'b> {
         Reader { settings: table, faults: self.faults, asked: BTreeSet::new() }
     }
 
-    /// Counts the keys as known although nobody reads them here.
+    /// Counts the keys as known, although they are not read here.
     pub fn ignore(&mut self, keys: &[&'static str]) {
         self.asked.extend(keys);
     }
 
-    /// Every key that nobody asked for is a fault.
+    /// Every unread key is a fault.
     pub fn finish(self) {
         for (key, entry) in &self.settings.entries {
             if !self.asked.contains(key.as_str()) {
                 let known: Vec<&str> = self.asked.iter().copied().collect();
-                self.faults.add(
-                    Some(entry.line),
-                    self.full(key),
-                    "is not a key of this table",
-                    format!("{}known here: {}", did_you_mean(key, known.iter().copied()), known.join(", ")),
-                );
+                // The list is long, and of no use beside the word that was meant.
+                let near = did_you_mean(key, known.iter().copied());
+                let remedy = if near.is_empty() {
+                    format!("known here: {}", known.join(", "))
+                } else {
+                    near.trim_end().to_owned()
+                };
+                self.faults.add(Some(entry.line), self.full(key), "is not a key of this table", remedy);
             }
         }
     }

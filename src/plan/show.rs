@@ -1,19 +1,22 @@
-//! The plan as text, for a person to read before hours of machine time are spent on it.
+//! The plan as text, so that a person can check it before hours of machine time are spent on it.
 //!
 //! In:  a suite, its plan, warnings, an estimate.  Out: text of `--dry-run`.
-//! Not here: printing; readings of the machine.
+//! Not here: printing, readings of the machine.
 
 use std::fmt::Write as _;
 
 use super::cells::NOT_ALLOWED;
 use super::estimate::{Estimate, GUESS_S, about};
+use super::suite::NodeSource;
 use super::{Cell, Fault, Order, PageCache, Plan, Suite};
+use crate::model::SequentialDesign;
 
 /// Everything that is known before the first run.
 pub fn show(suite: &Suite, plan: &Plan, warnings: &[Fault], estimate: &Estimate) -> String {
     let mut text = String::new();
     head(&mut text, suite, plan);
-    let _ = write!(text, "\nduration: {}\n", duration(estimate));
+    let most = if suite.sequential.is_some() { "at most " } else { "" };
+    let _ = write!(text, "\nduration: {most}{}\n", duration(estimate));
     let _ = write!(text, "\norder: {}, seed {}: {}\n", suite.order.word(), suite.seed, suite.order.sentence());
     gates(&mut text, suite);
     for warning in warnings {
@@ -38,36 +41,53 @@ fn head(text: &mut String, suite: &Suite, plan: &Plan) {
     };
     let _ = writeln!(
         text,
-        "  {} of {}, {} and {}; {}",
+        "  {} of {}, {} and {}, {}",
         many(plan.runs.len(), "run"),
         many(count(|cell| &cell.environment), "environment"),
         many(count(|cell| &cell.model), "model"),
         many(count(|cell| &cell.workload), "workload"),
-        many(suite.repeats as usize, "repeat"),
+        match &suite.sequential {
+            None => many(suite.repeats as usize, "repeat"),
+            Some(_) => format!("at most {}", many(suite.repeats as usize, "repeat")),
+        },
     );
+    if let Some(design) = &suite.sequential {
+        let futile = if design.futility == SequentialDesign::STOP { "stops" } else { "goes on" };
+        let _ = writeln!(text, "  stops when every primary comparison is decided: {}", design.words());
+        let _ = writeln!(text, "  {futile} when no later look can decide");
+    }
+    if let Some(nodes) = &suite.nodes {
+        let others = match &nodes.source {
+            NodeSource::Hosts(names) => names.join(", "),
+            NodeSource::Hostfile(file) => format!("the machines in {file}"),
+            NodeSource::Discover(_) => "machines that Avahi finds".to_owned(),
+            NodeSource::Slurm => "the machines of the Slurm job".to_owned(),
+        };
+        let _ = writeln!(text, "  several machines: this one is the head, with {others}, by {}", nodes.launcher.word());
+    }
     for hypothesis in &suite.hypotheses {
         let expected = hypothesis.expect.as_ref().map_or_else(String::new, |word| format!(" (expected: {word})"));
         let _ = writeln!(text, "  hypothesis: {}{expected}", hypothesis.claim.trim());
     }
 }
 
-/// `about 14 h 20 min, of which 9 h 55 min are pauses between runs; ...`
+/// `about 14 h 20 min, including pauses of at least 9 h 55 min between runs. ...`
 pub fn duration(estimate: &Estimate) -> String {
     let mut text = about(estimate.total_s());
     if estimate.pauses_s > 0.0 {
-        let _ = write!(text, ", of which {} are the least pauses between runs", about(estimate.pauses_s));
+        let _ = write!(text, ", including pauses of at least {} between runs", about(estimate.pauses_s));
     }
     if estimate.guessed > 0 {
         let _ = write!(
             text,
-            "; {} of {} say nothing of their duration and count as {} each, which is a guess",
+            ". The duration of {} of {} is unknown, and {} is assumed for each",
             estimate.guessed,
             many(estimate.runs, "run"),
             about(GUESS_S)
         );
     }
     if estimate.runs > 0 {
-        text += "; waiting for a GPU to cool beyond the pause is not in it";
+        text += ". Longer waits for a GPU to cool are not included";
     }
     text
 }
@@ -94,14 +114,14 @@ fn gates(text: &mut String, suite: &Suite) {
     if gates.gpu_exclusive {
         words.push("no other process on the GPU".to_owned());
     }
-    let _ = write!(text, "\nbefore each run: {}; waits at most {} s\n", words.join(", "), gates.wait_max_s);
+    let _ = write!(text, "\nbefore each run: {} (waits at most {} s)\n", words.join(", "), gates.wait_max_s);
     let cache = |choice: PageCache| match choice {
         PageCache::Keep => "kept as it is, and recorded",
         PageCache::Drop => "dropped, and recorded",
     };
     let _ = write!(text, "page cache: {}", cache(gates.page_cache));
     for part in suite.environments.iter().filter(|part| part.page_cache.is_some_and(|own| own != gates.page_cache)) {
-        let _ = write!(text, "; in {}: {}", part.label, cache(suite.page_cache(&part.label)));
+        let _ = write!(text, ", in {}: {}", part.label, cache(suite.page_cache(&part.label)));
     }
     let dogs = &suite.watchdogs;
     let floor = dogs.memory_floor_gib.map_or_else(String::new, |floor| format!(", less than {floor} GiB available"));

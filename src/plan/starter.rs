@@ -9,7 +9,8 @@ use super::{Gates, Privacy, Retention, TelemetrySettings, Watchdogs};
 
 const TEMPLATE: &str = include_str!("starter.toml");
 
-/// The text, its defaults taken from the constants that decide, so that it cannot drift from the code. On a machine without a GPU no container is given one, and its absence refuses nothing.
+/// The text. Its defaults come from the constants that decide, so that it cannot drift from the code. On a machine without a GPU no
+/// container gets one, and its absence refuses nothing.
 pub fn starter(gpu: bool) -> String {
     let gates = Gates::default();
     let watchdogs = Watchdogs::default();
@@ -47,7 +48,7 @@ pub fn starter(gpu: bool) -> String {
     values.iter().fold(TEMPLATE.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
 }
 
-/// A limit as a suite would give it; `false` for none.
+/// A limit as a suite would give it. `false` for none.
 fn or_off(limit: Option<f64>) -> String {
     limit.map_or_else(|| "false".to_owned(), |limit| limit.to_string())
 }

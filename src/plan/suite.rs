@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{Faults, Reader, Settings};
+use crate::model::{CustomMetric, SequentialDesign};
 
 /// Schema of a suite file.
 pub const SUITE_SCHEMA: &str = "sparkbench.suite/1";
@@ -18,22 +19,23 @@ pub const REPEATS_FEW: u32 = 3;
 /// One experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suite {
-    /// Name of the campaign; its slug names the archive.
+    /// Name of the campaign. Its slug names the archive.
     pub name: String,
     /// For people.
     pub title: Option<String>,
-    /// The question.
     pub question: Option<String>,
     /// Markdown of its authors.
     pub prose: Option<String>,
     /// Label of the machine facts.
     pub machine: Option<String>,
-    /// Environment others are held against.
+    /// Environment others are compared with.
     pub baseline: Option<String>,
     /// Seed of the order.
     pub seed: u64,
-    /// Runs of each cell.
+    /// Runs of each cell. The most there can be where the campaign stops when it is decided.
     pub repeats: u32,
+    /// When the campaign looks at its figures, where it stops when it is decided.
+    pub sequential: Option<SequentialDesign>,
     /// Order of the runs.
     pub order: Order,
     /// Metrics that decide.
@@ -44,11 +46,13 @@ pub struct Suite {
     pub margins_pct: BTreeMap<String, f64>,
     /// Figures that are true by construction, by metric.
     pub truth: BTreeMap<String, f64>,
-    /// What its authors expect.
+    /// Metrics that the suite defines, by name.
+    pub metrics: BTreeMap<String, CustomMetric>,
+    /// The authors' expectations.
     pub hypotheses: Vec<Hypothesis>,
     /// By label, in the order of the file.
     pub environments: Vec<Part>,
-    /// By label; a suite without models has one of the label `none`.
+    /// By label. A suite without models has one of the label `none`.
     pub models: Vec<Model>,
     /// By label, in the order of the file.
     pub workloads: Vec<Part>,
@@ -60,12 +64,37 @@ pub struct Suite {
     pub watchdogs: Watchdogs,
     /// Sampling.
     pub telemetry: TelemetrySettings,
-    /// What is kept of the files that a workload leaves.
+    /// Retention of the files that a workload leaves.
     pub retention: Retention,
-    /// What is replaced before anything is written.
+    /// Masking before anything is written.
     pub privacy: Privacy,
+    /// Further machines that are measured with this one.
+    pub nodes: Option<Nodes>,
     /// The file as it was written.
     pub text: String,
+}
+
+/// Machines that are measured as one system. The one that `collect` runs on is the head, whether it is listed or not.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Nodes {
+    /// Where the list comes from.
+    pub source: NodeSource,
+    /// Launcher of a process on each of them.
+    pub launcher: Launcher,
+    /// Range of addresses of the fast link, e.g. `192.168.177.0/24`. Absent is the device that reaches them.
+    pub link: Option<String>,
+    /// Address of this machine at which the others meet it. Absent is its address on that link.
+    pub head: Option<String>,
+    /// Where sparkbench lies on the other machines.
+    pub program: String,
+    /// Words before the name of a machine. Only the launcher `ssh` needs them.
+    pub ssh: Vec<String>,
+    /// Words behind `mpirun` or `srun`, e.g. `--mca btl_tcp_if_include 192.168.177.0/24`.
+    pub launcher_args: Vec<String>,
+    /// Port that the head listens at. 0 takes one that is free.
+    pub port: u16,
+    /// Seconds of the link measurement before the first run, for each direction and number of streams. 0 leaves it out.
+    pub link_probe_s: f64,
 }
 
 /// An environment or a workload: its kind, and settings that the kind reads.
@@ -73,9 +102,9 @@ pub struct Suite {
 pub struct Part {
     /// Label in plan, archive and pages.
     pub label: String,
-    /// Name of the kind, e.g. `docker`, `trtllm-bench`; the label where the suite gives none and a kind of that name exists.
+    /// Name of the kind, e.g. `docker`, `trtllm-bench`. The label where the suite gives none and a kind of that name exists.
     pub kind: String,
-    /// What is done with the page cache before its runs, where that differs from [`Gates::page_cache`]; environments only.
+    /// What is done with the page cache before its runs, where that differs from [`Gates::page_cache`]. Environments only.
     pub page_cache: Option<PageCache>,
     /// The whole table. Read it with [`Part::reader`], which knows what has been taken.
     pub settings: Settings,
@@ -84,7 +113,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// Begins to take the keys that the kind itself knows; [`Reader::finish`] must follow.
+    /// Begins to take the keys that the kind itself knows. [`Reader::finish`] must follow.
     pub fn reader<'a>(&'a self, faults: &'a mut Faults) -> Reader<'a> {
         let mut reader = self.settings.reader(faults);
         reader.ignore(self.taken);
@@ -92,7 +121,6 @@ impl Part {
     }
 }
 
-/// A model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Model {
     /// Label in plan, archive and pages.
@@ -112,24 +140,64 @@ pub struct Model {
 /// Label of the one model of a suite that names none.
 pub const NO_MODEL: &str = crate::model::Campaign::NO_MODEL;
 
+/// Where the list of machines comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum NodeSource {
+    /// Names or addresses.
+    Hosts(Vec<String>),
+    /// A file, one host a line. Relative to the suite's folder.
+    Hostfile(String),
+    /// Avahi: machines that offer ssh on this device, or on any wired one.
+    Discover(Option<String>),
+    /// Slurm's list, inside a job.
+    #[default]
+    Slurm,
+}
+
+/// Launcher of a process on the other machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Launcher {
+    /// One `ssh` for each.
+    #[default]
+    Ssh,
+    /// Open MPI, one rank a machine.
+    Mpirun,
+    /// Slurm, one task a machine.
+    Srun,
+}
+
+impl Launcher {
+    /// Every launcher.
+    pub const ALL: [Self; 3] = [Self::Ssh, Self::Mpirun, Self::Srun];
+
+    /// Name in suites.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Ssh => "ssh",
+            Self::Mpirun => "mpirun",
+            Self::Srun => "srun",
+        }
+    }
+}
+
 /// Order of the runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
-    /// Block after block, each one run of every environment under one model and workload; see `expand` for the order by the seed.
+    /// Block after block, each one run of every environment under one model and workload. See `expand` for the order by the seed.
     #[default]
     Interleaved,
-    /// All runs of an environment before the next; asked for in words, and said in the archive.
+    /// All runs of an environment before the next. Asked for in words, and said in the archive.
     Blocked,
 }
 
-/// What the authors expect of one comparison.
+/// The authors' expectation for one comparison.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Hypothesis {
     /// In words.
     pub claim: String,
     /// Metric that decides.
     pub metric: Option<String>,
-    /// Environment held against.
+    /// Environment to compare with.
     pub baseline: Option<String>,
     /// Environment under question.
     pub candidate: Option<String>,
@@ -142,7 +210,7 @@ pub struct Hypothesis {
 /// Cells left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Skip {
-    /// Glob over labels; absent is every one.
+    /// Glob over labels. Absent is every one.
     pub environment: Option<String>,
     /// Likewise.
     pub model: Option<String>,
@@ -153,7 +221,7 @@ pub struct Skip {
 }
 
 impl Order {
-    /// As suites and archives spell it.
+    /// Name in suites and archives.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Interleaved => "interleaved",
@@ -165,18 +233,18 @@ impl Order {
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::Interleaved => {
-                "each block holds one run of every environment, close in time, in an order drawn by the seed, so that drift of the \
-                 machine falls on all environments alike"
+                "each block holds one run of every environment, in an order drawn by the seed, so drift of the machine affects all \
+                 environments alike"
             }
             Self::Blocked => {
-                "all runs of one environment come before the first of the next, so that a drift of the machine cannot be told from \
-                 a difference between environments"
+                "all runs of one environment come before the first of the next, so drift of the machine looks like a difference \
+                 between environments"
             }
         }
     }
 }
 
-/// What is done with the page cache before each run.
+/// Treatment of the page cache before each run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PageCache {
     /// Left as it is, and recorded.
@@ -187,7 +255,7 @@ pub enum PageCache {
 }
 
 impl PageCache {
-    /// As suites spell it.
+    /// Name in suites.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Keep => "keep",
@@ -203,7 +271,7 @@ pub struct Gates {
     pub gpu_temp_max_c: Option<f64>,
     /// Least pause before each run but the first, seconds.
     pub cooldown_min_s: f64,
-    /// Longest wait for all gates that wait, seconds; then the run fails.
+    /// Longest wait for all gates that wait, seconds. Then the run fails.
     pub wait_max_s: f64,
     /// Highest power draw of the idle GPU, watts.
     pub gpu_idle_power_max_w: Option<f64>,
@@ -217,11 +285,11 @@ pub struct Gates {
     pub disk_free_min_gib: f64,
     /// Page cache before each run.
     pub page_cache: PageCache,
-    /// Refuse when another process uses the GPU; otherwise only recorded as a warning.
+    /// Refuse when another process uses the GPU. Otherwise only recorded as a warning.
     pub gpu_exclusive: bool,
     /// Refuse when no GPU can be read at all.
     pub gpu_required: bool,
-    /// Least SM clock under the short probe, MHz; the probe runs only when this is set.
+    /// Least SM clock under the short probe, MHz. The probe runs only when this is set.
     pub clock_probe_min_mhz: Option<f64>,
 }
 
@@ -230,7 +298,7 @@ pub struct Gates {
 pub struct Watchdogs {
     /// The run is ended when `MemAvailable` falls below, GiB.
     pub memory_floor_gib: Option<f64>,
-    /// The run is ended after this time, seconds; a workload may set its own.
+    /// The run is ended after this time, seconds. A workload may set its own.
     pub time_limit_s: f64,
     /// Time between the polite end and SIGKILL, seconds.
     pub grace_s: f64,
@@ -243,7 +311,7 @@ pub struct Watchdogs {
 /// Sampling.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TelemetrySettings {
-    /// Seconds between samples; absent is 1 s, and 0.1 s for runs expected to be shorter than 30 s.
+    /// Seconds between samples. Absent is 1 s, and 0.1 s for runs expected to be shorter than 30 s.
     pub interval_s: Option<f64>,
     /// `auto`, `nvml`, `nvidia-smi` or `off`.
     pub gpu: String,
@@ -262,19 +330,19 @@ pub struct Retention {
     pub pack: Vec<String>,
 }
 
-/// What is replaced.
+/// The masking rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Privacy {
     /// Host and user names become stable pseudonyms.
     pub pseudonyms: bool,
     /// Further names of variables whose values are secret, as globs.
     pub secret_variables: Vec<String>,
-    /// Further words replaced wherever they stand.
+    /// Further words replaced wherever they occur.
     pub words: Vec<String>,
 }
 
 impl Suite {
-    /// What is done with the page cache before a run in this environment.
+    /// Treatment of the page cache before a run in this environment.
     pub fn page_cache(&self, environment: &str) -> PageCache {
         let own = self.environments.iter().find(|part| part.label == environment).and_then(|part| part.page_cache);
         own.unwrap_or(self.gates.page_cache)
@@ -282,7 +350,7 @@ impl Suite {
 }
 
 impl Default for Gates {
-    /// Temperature and pause as the published study stated them; the rest from what stops a machine with unified memory from wedging.
+    /// Temperature and pause as the published study stated them. The rest from what stops a machine with unified memory from wedging.
     fn default() -> Self {
         Self {
             gpu_temp_max_c: Some(45.0),

@@ -1,8 +1,8 @@
-//! After a run: did it end well, leave what it should, do what was asked, and take everything with it?
+//! Checks after a run: did it end well, leave its files, do the requested work, and clean up everything?
 //!
-//! In:  [`Evidence`], what gates, guard, environment, workload and watchdogs know of it.  Out: [`Judged`]: why it counts as failed, where
-//! it does, with every cause, the first one first; and one [`Finding`] a check.
-//! Not here: reading files (see `workload`), the environment's own word (see `env`), what figures mean.
+//! In:  [`Evidence`] from gates, guard, environment, workload and watchdogs.  Out: [`Judged`]: one [`Finding`] for each check. A failed run
+//! also has all causes of its failure, the first one first.
+//! Not here: reading files (see `workload`), asking the environment (see `env`), what figures mean.
 
 use nix::sys::signal::Signal;
 
@@ -13,6 +13,7 @@ use crate::model::{Finding, Level};
 use crate::workload::Outcome;
 
 /// Names of the checks, in the order in which they are made, shown and archived.
+#[cfg(test)]
 pub const CHECKS: &[&str] =
     &[EXIT_STATUS, OUT_OF_MEMORY, ASKED_AND_RAN, ENVIRONMENT, RESULTS, ITERATIONS, LEFT_RUNNING, CLEAN_UP];
 
@@ -28,19 +29,19 @@ const CLEAN_UP: &str = "clean-up";
 /// Everything that is known of a run that is over.
 #[derive(Debug, Clone, Copy)]
 pub struct Evidence<'a> {
-    /// Its gates; when one of them refuses it was never started.
+    /// Its gates. When one of them refuses it was never started.
     pub gates: &'a [Finding],
     /// Why it could not be started, or not be followed to its end.
     pub trouble: &'a [String],
-    /// How its first process ended; absent when it was never started.
+    /// How its first process ended. Absent when it was never started.
     pub ended: Option<&'a Ended>,
-    /// What the end of its tree took.
+    /// Effort to end its tree.
     pub closed: Option<&'a Closed>,
     /// The environment's word.
     pub examined: &'a Examined,
     /// The workload's word.
     pub outcome: &'a Outcome,
-    /// What the watchdogs saw.
+    /// Findings of the watchdogs.
     pub watched: &'a [Finding],
     /// It does not end by itself, and was ended by us once its work was done.
     pub dismissed: bool,
@@ -49,7 +50,7 @@ pub struct Evidence<'a> {
 /// The judgement.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Judged {
-    /// Why it counts as failed; absent when it does not.
+    /// Why it counts as failed. Absent when it does not.
     pub failure: Option<String>,
     /// What the watchdogs saw, then the checks of this file.
     pub findings: Vec<Finding>,
@@ -61,7 +62,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Judged {
     let mut findings = evidence.watched.to_vec();
     causes.extend(evidence.trouble.iter().cloned());
     if let Some(ended) = evidence.ended {
-        // What we ended carries the reason as its first cause; the signal that ended it is ours, then.
+        // What we ended carries the reason as its first cause. The signal that ended it is ours, then.
         let cut = ended.why.as_ref().filter(|_| !evidence.dismissed);
         causes.extend(cut.iter().map(|why| format!("ended by sparkbench: {why}")));
         let known =
@@ -80,7 +81,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Judged {
             list(
                 ENVIRONMENT,
                 &evidence.examined.faults,
-                "look into the raw files of the environment beside the run's logs",
+                "read the raw files of the environment beside the logs of the run",
             ),
             list(
                 RESULTS,
@@ -98,7 +99,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Judged {
         );
         findings.extend(checks);
     } else if causes.is_empty() {
-        causes.push("nothing is known of how it ended".to_owned());
+        causes.push("how it ended is not known".to_owned());
     }
     if let Some(closed) = evidence.closed {
         findings.extend([left_running(closed), clean_up(closed)]);
@@ -117,7 +118,7 @@ fn exit_status(ended: &Ended, examined: &Examined) -> Finding {
         return Finding::refused(EXIT_STATUS, format!("ended by sparkbench: {why}"), "see the watchdog that ended it")
             .limit(limit);
     }
-    // Inside a container the program's own status counts; that of the wrapper may differ.
+    // Inside a container the program's own status counts. That of the wrapper may differ.
     let code = examined.code.or(ended.code);
     let reading = match (code, ended.signal) {
         (Some(0), None) => return Finding::passed(EXIT_STATUS, "exit status 0").value(0.0, "status").limit(limit),
@@ -154,7 +155,7 @@ fn dismissal(ended: &Ended, examined: &Examined) -> Finding {
     let finding = if polite {
         Finding::passed(EXIT_STATUS, reading)
     } else {
-        let remedy = "read the last lines of its log: the load was done by then, and its figures stand";
+        let remedy = "read the last lines of its log. The load was done by then, and its figures are valid";
         Finding::warned(EXIT_STATUS, reading, remedy)
     };
     finding.limit(limit)
@@ -174,11 +175,11 @@ fn out_of_memory(examined: &Examined) -> Finding {
     if examined.out_of_memory {
         Finding::refused(
             OUT_OF_MEMORY,
-            "the environment says that the program was killed for want of memory",
+            "the environment says that the program was killed for lack of memory",
             "raise the memory limit of the environment, or give the workload less memory",
         )
     } else {
-        Finding::passed(OUT_OF_MEMORY, "the environment knows of no kill for want of memory")
+        Finding::passed(OUT_OF_MEMORY, "the environment reports no kill for lack of memory")
     }
 }
 
@@ -188,15 +189,21 @@ fn asked_and_ran(environment: &[CheckWire], workload: &[CheckWire]) -> Finding {
     let mismatches: Vec<String> = all()
         .filter(|check| check.result == "mismatch")
         .map(|check| {
-            format!("{}: asked for {}, ran {} ({})", check.item, words(&check.asked), words(&check.ran), check.source)
+            format!(
+                "{}: asked for {}, but ran {} ({})",
+                check.item,
+                words(&check.asked),
+                words(&check.ran),
+                check.source
+            )
         })
         .collect();
-    let limit = "what ran is what was asked for";
+    let limit = "the run did what was asked for";
     if !mismatches.is_empty() {
         return Finding::refused(
             ASKED_AND_RAN,
             mismatches.join(", "),
-            "find where the setting is lost between the suite and the program: the command line stands in run.json",
+            "find where the setting is lost between suite and program. The command line is in run.json",
         )
         .value(mismatches.len() as f64, "mismatches")
         .limit(limit);
@@ -208,13 +215,13 @@ fn asked_and_ran(environment: &[CheckWire], workload: &[CheckWire]) -> Finding {
             level: Level::NotAvailable,
             ..Finding::warned(
                 ASKED_AND_RAN,
-                "nothing tells what really ran",
+                "nothing shows what really ran",
                 "let the workload leave a report that names its model and its requests",
             )
             .limit(limit)
         };
     }
-    let rest = if unknown > 0 { format!(", {unknown} cannot be told") } else { String::new() };
+    let rest = if unknown > 0 { format!(", {unknown} not known") } else { String::new() };
     Finding::passed(ASKED_AND_RAN, format!("{matched} items match{rest}")).limit(limit)
 }
 
@@ -235,7 +242,7 @@ fn marks(marks: &[String]) -> Finding {
     Finding::warned(
         ITERATIONS,
         marks.join(", "),
-        "nothing is left out because of a mark; compare with the telemetry of the same moment before believing or doubting it",
+        "compare with the telemetry of the same time. Marked figures are kept",
     )
     .value(marks.len() as f64, "marks")
 }
@@ -246,8 +253,8 @@ fn left_running(closed: &Closed) -> Finding {
     }
     Finding::warned(
         LEFT_RUNNING,
-        format!("{} outlived the first process and had to be ended", closed.outlived.join(", ")),
-        "let the workload wait for its own processes; what they did after its end is in no figure",
+        format!("{} were still running after the first process and had to be ended", closed.outlived.join(", ")),
+        "let the workload wait for its own processes. No figure includes their work after its end",
     )
     .value(closed.outlived.len() as f64, "processes")
     .limit("nothing")
@@ -260,7 +267,7 @@ fn clean_up(closed: &Closed) -> Finding {
     Finding::warned(
         CLEAN_UP,
         closed.after_failed.join(", "),
-        "look for what it left by the name of the run ('docker ps -a', 'machinectl'); the next start of the collector sweeps it",
+        "look for leftovers with the name of the run ('docker ps -a', 'machinectl'). The next start of the collector removes them",
     )
 }
 
@@ -322,7 +329,7 @@ mod tests {
         let judged = judged(Some(ended(Some(0), None, None)), &Examined::default(), &outcome, &[]);
         assert_eq!(
             judged.failure.unwrap(),
-            "model_id: asked for meta-llama/Llama-3.1-70B, ran deepseek-ai/DeepSeek-R1-Distill-Qwen-7B (report.json)"
+            "model_id: asked for meta-llama/Llama-3.1-70B, but ran deepseek-ai/DeepSeek-R1-Distill-Qwen-7B (report.json)"
         );
     }
 
@@ -338,7 +345,7 @@ mod tests {
         assert_eq!(
             judged.failure.unwrap(),
             "ended by sparkbench: memory-floor: only 3.10 GiB available; watchdog 'driver-faults': Xid 31; the environment says that the \
-             program was killed for want of memory; cut off from its GPU; no report.json"
+             program was killed for lack of memory; cut off from its GPU; no report.json"
         );
     }
 
@@ -419,7 +426,7 @@ mod tests {
             judge(&Evidence { gates: &[], trouble: &trouble, ..evidence }).failure.unwrap(),
             "cannot start 'docker'"
         );
-        assert!(judge(&Evidence { gates: &[], ..evidence }).failure.is_some(), "a run without an end is no success");
+        assert!(judge(&Evidence { gates: &[], ..evidence }).failure.is_some(), "a run without an end is not a success");
     }
 
     #[test]

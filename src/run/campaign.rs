@@ -1,23 +1,24 @@
-//! A campaign from its suite to its seal: begun or gone on with, killed at any moment, never half-written.
+//! A campaign from its suite to its seal: started or resumed, killed at any moment, never half-written.
 //!
-//! In:  an [`Experiment`], a [`Host`], a folder, a [`Watcher`].  Out: an archive, and a [`Summary`] of what it holds.
-//! Not here: one run (see `one`), what is asked and made once (see `once`).
+//! In:  an [`Experiment`], a [`Host`], a folder, a [`Watcher`].  Out: an archive, and a [`Summary`] of its content.
+//! Not here: one run (see `one`), the probes and files of a whole campaign (see `once`).
 //!
-//! At most the run in flight is lost by a crash: everything before it lies under its final name, and everything that it left on the
-//! machine is found again by the random name of the archive, which every process, container and control group of a campaign carries.
+//! A crash loses at most the run in flight. Everything before it has its final name. Everything that it left on the machine is found again
+//! by the random name of the archive. Every process, container and control group of a campaign carries that name.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::cluster::Cluster;
 use super::experiment::Experiment;
 use super::one::Ran;
 use super::record::{self, Found};
-use super::{Watcher, gates, privacy, provenance, telemetry};
+use super::{Judge, Watcher, gates, privacy, provenance, telemetry};
 use crate::archive::Retention;
 use crate::archive::journal::{Event, Moment};
-use crate::archive::manifest::{CampaignWire, PlannedRun};
+use crate::archive::manifest::{CampaignWire, PlannedRun, SEAL_FILE};
 use crate::archive::writer::{Session, Writer, read_campaign};
 use crate::error::{Error, Kind};
 use crate::host::Host;
@@ -25,14 +26,14 @@ use crate::host::gpu::{SharedGpu, open};
 use crate::model::{Finding, Instant, Level};
 use crate::plan::{Observed, remaining};
 
-/// What the person who starts it adds to the suite.
+/// Settings of the user beside the suite.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// Folder of the archive. Absolute.
     pub archive: PathBuf,
     /// Goes on with what is there, and begins where there is nothing.
     pub resume: bool,
-    /// Globs over runs; the others stay left over for another time.
+    /// Globs over runs. The others stay left over for another time.
     pub only: Vec<String>,
 }
 
@@ -49,8 +50,12 @@ pub struct Summary {
     pub interrupted: bool,
     /// Every planned run is accounted for.
     pub sealed: bool,
-    /// What was replaced before it was written, for people.
+    /// Replacements before writing, for people.
     pub replaced: Vec<String>,
+    /// Planned runs that were not needed, where the campaign ended at a look.
+    pub saved: usize,
+    /// Why it ended at a look, where it did.
+    pub ended: Option<String>,
 }
 
 /// A campaign under way.
@@ -61,25 +66,49 @@ pub(super) struct Collector<'a> {
     pub(super) gpu: Option<SharedGpu>,
     /// Why no GPU can be read.
     pub(super) no_gpu: String,
+    /// The other machines, where the suite has some.
+    pub(super) cluster: Option<Cluster>,
     pub(super) writer: Writer<'a>,
     pub(super) archive_id: String,
     /// When the run before ended.
     pub(super) last_ended: Option<Duration>,
     /// Both clocks when we began, to see a jump.
     pub(super) began: (Instant, Duration),
+    /// Who judges the figures at a look.
+    pub(super) judge: Option<&'a dyn Judge>,
+    /// Folder of the archive.
+    pub(super) archive: PathBuf,
 }
 
-/// Runs a campaign, or goes on with it.
+/// Runs a campaign, or continues it.
 ///
 /// # Errors
-/// Of pre-flight when a gate refuses before the first run; of archive when it cannot be written or is not the archive of this suite;
-/// of usage when it exists and nobody asked to go on with it. Failed workloads are in the summary.
+/// A pre-flight error when a gate refuses before the first run. An archive error when it cannot be written or is not the archive of this suite.
+/// A usage error when it exists and no resume was requested. Failed workloads are in the summary.
 pub fn collect(
     experiment: &Experiment,
     host: &Arc<dyn Host>,
     watcher: &dyn Watcher,
     options: &Options,
 ) -> Result<Summary, Error> {
+    collect_judged(experiment, host, watcher, None, options)
+}
+
+/// Like [`collect`], with a judge of the figures at each look of a campaign that stops when it is decided.
+///
+/// # Errors
+/// Like [`collect`]. A usage error when the campaign has looks and no judge.
+pub fn collect_judged(
+    experiment: &Experiment,
+    host: &Arc<dyn Host>,
+    watcher: &dyn Watcher,
+    judge: Option<&dyn Judge>,
+    options: &Options,
+) -> Result<Summary, Error> {
+    if experiment.suite.sequential.is_some() && judge.is_none() {
+        return Err(Error::usage("this suite stops when it is decided, but this build cannot judge its figures")
+            .hint("give a fixed number, e.g. repeats = 10, or use a build of sparkbench with the analysis"));
+    }
     let chosen = chosen(experiment, &options.only)?;
     let settings = &experiment.suite.telemetry;
     let mut opened = open::open(host, &settings.gpu, settings.gpu_index, finest(experiment));
@@ -87,19 +116,28 @@ pub fn collect(
     let clock = || moment(host.as_ref());
     let begun = if options.resume { begun(&options.archive)? } else { None };
     let resumed = begun.is_some();
+    let (mut cluster, mut there_now) = (None, Trees::new());
     let (writer, wire) = match begun {
         Some(wire) => {
             same_suite(experiment, &wire, &options.archive)?;
             let id = wire.archive_id.clone().unwrap_or_default();
+            if !chosen.is_empty() && !options.archive.join(SEAL_FILE).is_file() {
+                let gathered = gather(experiment, host, watcher, &id, &wire.nodes)?;
+                (cluster, there_now) = gathered.map_or((None, Trees::new()), |(there, found)| (Some(there), found));
+            }
             let session = session(experiment, host.as_ref(), &id, &clock)?;
             let (writer, wire, _) = Writer::resume(&options.archive, session)?;
             (writer, wire)
         }
         None => {
             expect_free(&options.archive)?;
-            preflight(experiment, host.as_ref(), &sight, &chosen, options, watcher)?;
             let id = archive_id(host.as_ref())?;
-            let wire = found(experiment, host.as_ref(), &sight, &id)?;
+            let gathered = gather(experiment, host, watcher, &id, &Trees::new())?;
+            let (there, nodes) = gathered.map_or((None, Trees::new()), |(there, found)| (Some(there), found));
+            preflight(experiment, host.as_ref(), &sight, &chosen, options, (watcher, there.as_ref()))?;
+            let links = there.as_ref().map_or(Ok(Vec::new()), |there| there.links(watcher, host.as_ref()))?;
+            cluster = there;
+            let wire = CampaignWire { nodes, links, ..found(experiment, host.as_ref(), &sight, &id)? };
             let session = session(experiment, host.as_ref(), &id, &clock)?;
             (Writer::create(&options.archive, wire.clone(), session)?, wire)
         }
@@ -115,25 +153,48 @@ pub fn collect(
         watcher,
         gpu: sight.gpu.clone(),
         no_gpu: sight.no_gpu.clone(),
+        cluster,
         writer,
         archive_id: wire.archive_id.clone().unwrap_or_default(),
         // What ran last, and how warm it left the machine, is not known after a crash: the whole pause is kept once more.
         last_ended: resumed.then(|| host.monotonic()),
         began: (host.utc(), host.monotonic()),
+        judge,
+        archive: options.archive.clone(),
     };
     if resumed {
         collector.take_up(&wire)?;
         if !collector.left(&chosen).is_empty() {
-            preflight(experiment, host.as_ref(), &sight, &chosen, options, watcher)?;
-            collector.still_the_same_machine(&wire)?;
+            let told = (watcher, collector.cluster.as_ref());
+            preflight(experiment, host.as_ref(), &sight, &chosen, options, told)?;
+            collector.still_the_same_machines(&wire, &there_now)?;
         }
     }
     let ran = collector.run(&chosen);
     ran.map_err(|error| collector.writer.explained(error))
 }
 
+/// Known facts of each machine, by its name.
+type Trees = BTreeMap<String, serde_json::Value>;
+
+/// The other machines of the suite, told of the campaign, and what each is. Nothing where the suite has none.
+fn gather(
+    experiment: &Experiment,
+    host: &Arc<dyn Host>,
+    watcher: &dyn Watcher,
+    archive_id: &str,
+    held: &Trees,
+) -> Result<Option<(Cluster, Trees)>, Error> {
+    let Some(cluster) = Cluster::start(experiment, host, watcher)? else { return Ok(None) };
+    let described = cluster.begin(experiment, archive_id, held, host.as_ref())?;
+    if !described.swept.is_empty() {
+        watcher.say(&format!("removed leftovers of an earlier collector: {}", described.swept.join(", ")));
+    }
+    Ok(Some((cluster, described.nodes)))
+}
+
 /// The finest interval that a run of the suite is sampled at: a source that prints by itself keeps to one.
-fn finest(experiment: &Experiment) -> Duration {
+pub(super) fn finest(experiment: &Experiment) -> Duration {
     let settings = &experiment.suite.telemetry;
     let each = experiment.workloads.iter().map(|(.., made)| telemetry::interval_for(settings, made.expected_s()));
     each.min().unwrap_or(Duration::from_secs(1))
@@ -143,20 +204,22 @@ fn finest(experiment: &Experiment) -> Duration {
 struct Sight {
     gpu: Option<SharedGpu>,
     no_gpu: String,
-    /// What its source printed once, by name: the fields that it knows, and those that were chosen.
+    /// One-time output of its source, by name: the fields that it knows, and those that were chosen.
     printed: BTreeMap<String, String>,
 }
 
 impl Collector<'_> {
     /// Everything that is left, in its order.
     fn run(&mut self, chosen: &[PlannedRun]) -> Result<Summary, Error> {
+        // A look that a crash left to be taken may end the campaign before anything more is prepared for it.
+        self.looks()?;
         self.once(&self.left(chosen))?;
         let total = self.experiment.plan.runs.len();
         let mut interrupted = self.host.interrupted();
         let mut ended: Vec<(PlannedRun, f64, Option<f64>)> = Vec::new();
         let left = self.left(chosen);
         for (at, planned) in left.iter().enumerate() {
-            if interrupted {
+            if interrupted || self.looks()? {
                 break;
             }
             self.watcher.progress(
@@ -178,6 +241,15 @@ impl Collector<'_> {
                 ended.push((planned.clone(), duration_s, pause));
             }
             interrupted |= self.host.interrupted();
+            if let Some(gone) = self.cluster.as_ref().and_then(Cluster::gone) {
+                return Err(Error::new(Kind::Workload, gone)
+                    .detail(format!("{} of {total} runs are in the archive", self.done()))
+                    .hint("repair that machine, then continue with --resume"));
+            }
+        }
+        // The last round of the plan is followed by no run that would ask.
+        if !interrupted {
+            self.looks()?;
         }
         if interrupted {
             self.writer.log(Event::Stopped { why: "a signal asked for it".to_owned() })?;
@@ -205,7 +277,8 @@ impl Collector<'_> {
             self.writer.close()?;
         }
         let replaced = self.writer.mask().report();
-        Ok(Summary { finished, failed, left, interrupted, sealed: left == 0, replaced })
+        let (saved, ended) = (self.writer.progress().skipped.len(), self.writer.progress().ended.clone());
+        Ok(Summary { finished, failed, left, interrupted, sealed: left == 0, replaced, saved, ended })
     }
 
     /// Chosen runs that have no outcome yet.
@@ -217,49 +290,62 @@ impl Collector<'_> {
         self.writer.progress().finished.len() + self.writer.progress().failed.len()
     }
 
-    /// Ends and removes what a collector of this archive left when it was killed; then sets aside what it had begun.
+    /// Ends and removes what a collector of this archive left when it was killed. Then sets aside what it had begun.
     fn take_up(&mut self, wire: &CampaignWire) -> Result<(), Error> {
         let mut what = self.host.end_marked(&self.archive_id)?;
         for (_, environment) in &self.experiment.environments {
             what.extend(environment.sweep(self.host.as_ref(), &self.archive_id)?);
         }
-        self.watcher.say(&format!("going on: {} of {} runs are complete", self.done(), wire.plan.len()));
+        self.watcher.say(&format!("continuing: {} of {} runs are complete", self.done(), wire.plan.len()));
         if self.writer.progress().closed {
             return Ok(());
         }
         if !what.is_empty() {
-            self.watcher.say(&format!("removed what was left of an earlier collector: {}", what.join(", ")));
+            self.watcher.say(&format!("removed leftovers of an earlier collector: {}", what.join(", ")));
             self.writer.log(Event::Swept { what })?;
         }
         for folder in self.writer.settle()? {
-            self.watcher.say(&format!("what a crash interrupted lies in {folder}"));
+            self.watcher.say(&format!("runs that a crash interrupted are in {folder}"));
         }
         Ok(())
     }
 
-    /// A driver, a kernel or a governor that changed between two halves of a campaign is said, and in the journal.
-    fn still_the_same_machine(&mut self, wire: &CampaignWire) -> Result<(), Error> {
-        let Some(before) = &wire.host else { return Ok(()) };
-        let mut now = provenance::inventory_with(self.host.as_ref(), self.gpu.as_deref(), &paths(self.experiment));
-        // What was written was masked: the same goes for what it is held against.
-        self.writer.mask().json(&mut now, &mut BTreeMap::new());
-        let what = provenance::changes(before, &now);
+    /// A driver, a kernel or a governor that changed between two halves of a campaign is reported and recorded in the journal. `there` is what each
+    /// other machine is now, masked by itself.
+    fn still_the_same_machines(&mut self, wire: &CampaignWire, there: &Trees) -> Result<(), Error> {
+        let mut what = Vec::new();
+        if let Some(before) = &wire.host {
+            let mut now = provenance::inventory_with(self.host.as_ref(), self.gpu.as_deref(), &paths(self.experiment));
+            // The written values were masked, so the values to compare with are masked too.
+            self.writer.mask().json(&mut now, &mut BTreeMap::new());
+            what.extend(provenance::changes(before, &now));
+        }
+        for (name, before) in &wire.nodes {
+            let changes = match there.get(name).cloned() {
+                Some(mut now) => {
+                    self.writer.mask().json(&mut now, &mut BTreeMap::new());
+                    provenance::changes(&before["inventory"], &now["inventory"])
+                }
+                None => vec!["it no longer takes part".to_owned()],
+            };
+            what.extend(changes.into_iter().map(|change| format!("{name}: {change}")));
+        }
         if what.is_empty() {
             return Ok(());
         }
-        what.iter().for_each(|change| self.watcher.warn(&format!("since the campaign began: {change}")));
+        what.iter().for_each(|change| self.watcher.warn(&format!("changed since the start of the campaign: {change}")));
         self.writer.log(Event::Changed { what })
     }
 }
 
-/// Reads every gate and every environment once; all refusals come together. What waiting can cure is waited for before each run.
+/// Reads every gate and every environment once. All refusals come together. What waiting can cure is waited for before each run.
 fn preflight(
     experiment: &Experiment,
     host: &dyn Host,
     sight: &Sight,
     chosen: &[PlannedRun],
     options: &Options,
-    watcher: &dyn Watcher,
+    (watcher, cluster): (&dyn Watcher, Option<&Cluster>),
 ) -> Result<(), Error> {
     let needs_gpu =
         chosen.iter().any(|run| experiment.workload(&run.workload).is_some_and(|(_, made)| made.needs_gpu()));
@@ -281,8 +367,14 @@ fn preflight(
             findings.extend(environment.ready(host).into_iter().map(|finding| (label.clone(), finding)));
         }
     }
+    if let Some(cluster) = cluster {
+        let wanted = |label: &&String| chosen.iter().any(|run| run.environment == **label);
+        let labels: Vec<String> =
+            experiment.environments.iter().map(|(label, _)| label).filter(wanted).cloned().collect();
+        findings.extend(cluster.look(&labels, needs_gpu, host)?);
+    }
     let line = |(place, finding): &(String, Finding)| {
-        let remedy = finding.remedy.as_deref().map(|remedy| format!("; {remedy}")).unwrap_or_default();
+        let remedy = finding.remedy.as_deref().map(|remedy| format!(". Try: {remedy}")).unwrap_or_default();
         let limit = finding.limit.as_deref().map(|limit| format!(" (limit: {limit})")).unwrap_or_default();
         format!("{place}, {}: {}{limit}{remedy}", finding.gate, finding.reading)
     };
@@ -292,11 +384,11 @@ fn preflight(
     if refused.is_empty() {
         return Ok(());
     }
-    Err(Error::new(Kind::Preflight, format!("the pre-flight refuses:\n  - {}", refused.join("\n  - ")))
-        .hint("'sparkbench check SUITE' shows every reading"))
+    Err(Error::new(Kind::Preflight, format!("the pre-flight check refuses:\n  - {}", refused.join("\n  - ")))
+        .hint("see every reading with 'sparkbench check SUITE'"))
 }
 
-/// What `campaign.json` is to say, nothing masked yet.
+/// Content of `campaign.json`, not masked yet.
 fn found(experiment: &Experiment, host: &dyn Host, sight: &Sight, id: &str) -> Result<CampaignWire, Error> {
     let mut inventory = provenance::inventory_with(host, sight.gpu.as_deref(), &paths(experiment));
     if let Some(groups) = inventory.as_object_mut()
@@ -333,7 +425,7 @@ fn session<'a>(
     })
 }
 
-/// The campaign that was begun in a folder; nothing where none was.
+/// The campaign that was begun in a folder. Nothing where none was.
 fn begun(archive: &Path) -> Result<Option<CampaignWire>, Error> {
     let held = std::fs::read_dir(archive).is_ok_and(|mut entries| entries.next().is_some());
     if held { read_campaign(archive).map(Some) } else { Ok(None) }
@@ -342,8 +434,8 @@ fn begun(archive: &Path) -> Result<Option<CampaignWire>, Error> {
 /// Said before hours of pre-flight and not after.
 fn expect_free(archive: &Path) -> Result<(), Error> {
     if std::fs::read_dir(archive).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(Error::usage(format!("'{}' holds something already", archive.display()))
-            .hint("go on with the campaign in it by --resume, or choose another folder by --archive DIR"));
+        return Err(Error::usage(format!("'{}' is not empty", archive.display()))
+            .hint("continue with --resume, or choose another folder with --archive DIR"));
     }
     Ok(())
 }
@@ -353,14 +445,12 @@ fn same_suite(experiment: &Experiment, wire: &CampaignWire, archive: &Path) -> R
     if wire.suite_sha256.as_deref() == Some(now.as_str()) && wire.plan == experiment.plan.runs {
         return Ok(());
     }
-    Err(Error::usage(format!("'{}' was begun with another suite", archive.display()))
-        .detail("the suite file has changed since, and what an archive holds is fixed before its first run")
-        .hint(
-            "go on with the suite as it was (it stands in campaign.json), or begin another archive with --archive DIR",
-        ))
+    Err(Error::usage(format!("'{}' was started with another suite", archive.display()))
+        .detail("the suite file has changed since then, but the suite of an archive is fixed before its first run")
+        .hint("continue with the old suite (it is in campaign.json), or start another archive with --archive DIR"))
 }
 
-/// The runs that are asked for; all of them unless globs say otherwise.
+/// The runs that are asked for. All of them unless globs say otherwise.
 fn chosen(experiment: &Experiment, only: &[String]) -> Result<Vec<PlannedRun>, Error> {
     if only.is_empty() {
         return Ok(experiment.plan.runs.clone());
@@ -371,7 +461,7 @@ fn chosen(experiment: &Experiment, only: &[String]) -> Result<Vec<PlannedRun>, E
 /// The plan as text, nothing run.
 ///
 /// # Errors
-/// Of usage, when a glob matches nothing.
+/// A usage error when a glob matches nothing.
 pub fn dry_run(experiment: &Experiment, only: &[String]) -> Result<String, Error> {
     let plan = crate::plan::Plan { runs: chosen(experiment, only)?, left_out: experiment.plan.left_out.clone() };
     let pause_s = experiment.suite.gates.cooldown_min_s;
@@ -380,7 +470,10 @@ pub fn dry_run(experiment: &Experiment, only: &[String]) -> Result<String, Error
 }
 
 /// Twelve random digits: enough that two archives of one machine never meet.
-fn archive_id(host: &dyn Host) -> Result<String, Error> {
+///
+/// # Errors
+/// When the kernel gives none.
+pub fn archive_id(host: &dyn Host) -> Result<String, Error> {
     let failed = |cause| Error::archive("cannot make a random name for the archive").because(cause);
     let text = host.read(Path::new("/proc/sys/kernel/random/uuid")).map_err(failed)?;
     Ok(text.chars().filter(char::is_ascii_hexdigit).take(ID_DIGITS).collect())

@@ -1,7 +1,7 @@
-//! The thread that works beside a program, and a program that is none: a server which somebody else has started.
+//! The thread that works beside a program, and the stand-in for a server that somebody else has started.
 //!
-//! In:  a [`Beside`].  Out: its news on the way, what came of it; [`Attached`], a [`Launched`] without a process.
-//! Not here: what it does (see `workload`), when the program is ended (see `one`).
+//! In:  a [`Beside`].  Out: its messages, its result, and [`Attached`], a [`Launched`] without a process.
+//! Not here: the work itself (see `workload`), when the program is ended (see `one`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ use crate::error::Error;
 use crate::host::{Closed, Ended, Host, Launched};
 use crate::workload::beside::{At, Beside, Done};
 
-/// The work beside may take so long to put down what it has, once told to stop, before the program is ended under it.
+/// Time for the work beside to save its data after a stop, before its program is ended.
 pub(super) const STOP_LIMIT: Duration = Duration::from_secs(5);
 
-/// ... and so long afterwards. Its longest single wait is for an answer of a server that has gone.
+/// Time for it afterwards. Its longest single wait is for an answer of a server that has gone.
 pub(super) const GONE_LIMIT: Duration = Duration::from_secs(60);
 
 enum News {
@@ -69,14 +69,14 @@ impl Company {
     /// Tells it to stop, and waits a while for that.
     pub(super) fn stop(&self, watcher: &dyn Watcher, limit: Duration) {
         self.stop.store(true, Ordering::Relaxed);
-        // Its end of the channel goes with it, so this returns as soon as it is over. Each line of news begins the wait anew, and lines
+        // Its end of the channel goes with it, so this returns as soon as it is over. Each line of news begins the wait again, and lines
         // come only while it puts things down.
         while let Ok(news) = self.news.recv_timeout(limit) {
             news.tell(watcher);
         }
     }
 
-    /// What came of it; a thread that does not end is left to itself, and that is a fault.
+    /// Its outcome. A thread that does not end is left to itself, and that is a fault.
     pub(super) fn end(self, watcher: &dyn Watcher) -> Done {
         if !self.over() {
             self.stop(watcher, GONE_LIMIT);
@@ -84,9 +84,11 @@ impl Company {
         self.tell(watcher);
         // The channel closes a moment before the thread is gone.
         if !self.over() && self.news.recv_timeout(LAST).err() == Some(RecvTimeoutError::Timeout) {
-            return Done::failed(format!("the load did not end within {} s of being told to", GONE_LIMIT.as_secs()));
+            return Done::failed(format!("the load did not end within {} s of the signal", GONE_LIMIT.as_secs()));
         }
-        self.thread.join().unwrap_or_else(|_| Done::failed("the load broke off: this is a fault of sparkbench"))
+        self.thread
+            .join()
+            .unwrap_or_else(|_| Done::failed("the load stopped unexpectedly: this is a fault of sparkbench"))
     }
 }
 

@@ -1,6 +1,6 @@
-//! A suite with everything in it understood: its environments and workloads as objects, its runs in their order.
+//! A fully parsed suite: its environments and workloads as objects, its runs in order.
 //!
-//! In:  the text of a suite and the folder it lies in.  Out: [`Experiment`], or every fault of the text at once.
+//! In:  the text of a suite and its folder.  Out: [`Experiment`], or every fault of the text at once.
 //! Not here: whether this machine can do it (see `gates`), running it (see `campaign`).
 
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub struct Experiment {
     pub workloads: Vec<(String, Common, Box<dyn Workload>)>,
     /// Every run, in its order.
     pub plan: Plan,
-    /// What does not stop it and should be known.
+    /// Remarks that do not stop it.
     pub warnings: Vec<Fault>,
     /// Where the suite lies: its files are named relative to this folder.
     pub folder: PathBuf,
@@ -30,7 +30,7 @@ impl Experiment {
     /// Reads a suite whole. `file` is its name for messages, `folder` where it lies.
     ///
     /// # Errors
-    /// Of usage, with every fault, its line and its remedy.
+    /// A usage error with every fault, its line and its remedy.
     pub fn read(text: &str, file: &str, folder: &Path) -> Result<Self, Error> {
         let environments: Vec<&str> = ENVIRONMENTS.iter().map(|kind| kind.name()).collect();
         let workloads: Vec<&str> = WORKLOADS.iter().map(|kind| kind.name()).collect();
@@ -66,7 +66,7 @@ impl Experiment {
         let plan = plan::expand(&suite, &|cell| restrictions.allows(cell));
         if plan.runs.is_empty() {
             return Err(Error::usage(format!("'{file}' plans no run"))
-                .hint("loosen [[skip]], or the environments and models of its workloads"));
+                .hint("remove a [[skip]], or allow more environments and models for its workloads"));
         }
         Ok(Self { suite, environments, workloads, plan, warnings, folder: folder.to_owned() })
     }
@@ -92,7 +92,7 @@ impl Experiment {
     }
 }
 
-/// What a workload or an environment needs of a model that it is run with, and the model does not give, is a fault of the model.
+/// A field that a workload or an environment needs and its model lacks is a fault of the model.
 fn lacking(
     suite: &Suite,
     environments: &[(String, Box<dyn Environment>)],
@@ -111,7 +111,7 @@ fn lacking(
     for (label, _, workload) in workloads {
         for model in suite.models.iter().filter(|model| labels().any(|environment| meet(environment, model, label))) {
             for key in workload.lacks(model) {
-                let remedy = "or keep the workload from this model by its key 'models'";
+                let remedy = "or exclude this model with the key 'models' of the workload";
                 lack(suite, model, &key, &format!("workload '{label}' needs it"), remedy, faults);
             }
         }
@@ -136,7 +136,7 @@ fn lack(suite: &Suite, model: &Model, key: &str, why: &str, otherwise: &str, fau
     faults.add(line.map(|line| line + 1), format!("{table}.{key}"), format!("is missing, and {why}"), remedy);
 }
 
-/// Reads the settings of one part; every key that nobody asked for becomes a fault.
+/// Reads the settings of one part. Every unread key becomes a fault.
 fn read<T>(part: &Part, faults: &mut Faults, with: impl FnOnce(&mut Reader<'_>) -> Option<T>) -> Option<T> {
     let mut reader = part.reader(faults);
     let made = with(&mut reader);

@@ -1,11 +1,11 @@
-//! What is asked or made once for a campaign, before the first run that needs it: options of a program's version, a dataset.
+//! Things asked or made once for a campaign, before the first run that needs them: options of a program's version, a dataset.
 //!
-//! In:  the runs that are left.  Out: `probes/<environment>-<workload>/` and `prepared/<workload>-<model>/` in the archive, hashed in
-//! the journal, and [`Once`], what one run gets of them.
-//! Not here: what is asked (see `workload`).
+//! In:  the remaining runs.  Out: `probes/<environment>-<workload>/` and `prepared/<workload>-<model>/` in the archive, hashed in the
+//! journal, and [`Once`], the part for one run.
+//! Not here: the queries themselves (see `workload`).
 //!
-//! Every arm gets the same bytes, and no arm pays for making them: a probe before every run of one arm only would be a difference
-//! between the arms. They are kept in the archive, so a campaign that is gone on with uses the same ones.
+//! Every arm gets the same bytes, and no arm pays for making them. A probe before every run of one arm only would be a difference between
+//! the arms. They are kept in the archive, so a resumed campaign uses the same ones.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -25,7 +25,7 @@ use crate::workload::{self, WORK_FOLDER, Workload};
 /// Ends a probe or a preparation that does not end by itself: a dataset of a few hundred prompts takes a minute.
 const LIMIT: Duration = Duration::from_secs(1800);
 
-/// What one run gets.
+/// The part for one run.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Once {
     /// Standard output and error of the probe in its environment.
@@ -36,7 +36,7 @@ pub(super) struct Once {
     folder: Option<PathBuf>,
 }
 
-/// What is not a run.
+/// Archived parts that are not runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum What {
     Probe,
@@ -121,6 +121,7 @@ impl Collector<'_> {
             work: PathBuf::new(),
             grace_s: experiment.suite.watchdogs.grace_s,
         };
+        let placement = self.placement().clone();
         let cell = workload::Cell {
             model,
             probed: once.probed.as_deref(),
@@ -128,6 +129,7 @@ impl Collector<'_> {
             repeat: 1,
             seed: experiment.suite.seed,
             own_program: None,
+            placement: &placement,
         };
         // Asked twice: the path inside may depend on a folder that is only made when something is to be put into it.
         if what.invocation(workload, &cell, &environment.work(&place))?.is_none() {
@@ -157,7 +159,7 @@ impl Collector<'_> {
                 break ended;
             }
             if self.host.interrupted() || self.host.monotonic() > limit {
-                break launched.end("it took too long, or a signal asked us to stop")?;
+                break launched.end("it took too long, or a signal asked to stop")?;
             }
         };
         let examined = environment.examine(self.host.as_ref(), &invocation, &place, &ended);
@@ -167,7 +169,7 @@ impl Collector<'_> {
             return self.writer.finish_extra(extra).map(|_| ());
         }
         if self.host.interrupted() {
-            return self.writer.interrupt_extra(extra, "a signal asked us to stop").map(|_| ());
+            return self.writer.interrupt_extra(extra, "a signal asked to stop").map(|_| ());
         }
         let complaint = last_line(&place.stderr()).or_else(|| last_line(&place.stdout())).unwrap_or_default();
         let folder = self.writer.interrupt_extra(extra, &complaint)?;
@@ -176,10 +178,10 @@ impl Collector<'_> {
             format!("the {} of '{}' failed in '{}'", what.word(), planned.workload, planned.environment),
         )
         .detail(complaint)
-        .hint(format!("its output lies in '{}'", self.writer.folder().join(folder).display())))
+        .hint(format!("read its output in '{}'", self.writer.folder().join(folder).display())))
     }
 
-    /// What a run gets of the probes and preparations that the archive holds.
+    /// A run's part of the probes and preparations in the archive.
     pub(super) fn once_of(&self, planned: &PlannedRun) -> Result<Once, Error> {
         let mut once = Once::default();
         let unreadable = |path: &Path, cause: std::io::Error| {
@@ -218,7 +220,7 @@ impl Collector<'_> {
     }
 }
 
-/// The last line of a file that is not empty; nothing when it cannot be read.
+/// The last line of a file that is not empty. Nothing when it cannot be read.
 fn last_line(path: &Path) -> Option<String> {
     let text = fs::read(path).ok()?;
     let text = String::from_utf8_lossy(&text);

@@ -1,33 +1,31 @@
 //! One run, from its gates to its folder under the final name.
 //!
 //! In:  a planned run, an experiment, a host.  Out: [`Ran`]: a folder in the archive, finished or failed, or moved aside.
-//! Not here: which run is next (see `campaign`), what is probed and prepared once (see `once`).
+//! Not here: the order of runs (see `campaign`), probes and preparations for all runs (see `once`).
 //!
-//! The order matters: readings before anything of the run exists, the journal's `started` before the folder, the sampler around the
-//! program, the environment asked while its container still stands, the tree closed before anything is hashed.
+//! The order matters. Readings come before anything of the run exists, and the journal's `started` comes before the folder. The sampler
+//! surrounds the program. The environment is asked while its container still exists. The tree is closed before anything is hashed.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::after::{self, Evidence};
 use super::campaign::Collector;
 use super::company::{Attached, Company, STOP_LIMIT};
+use super::observed::{Observer, process};
 use super::once::Once;
-use super::telemetry::{self, Sampler};
-use super::watchdog::Watch;
-use super::{gates, state};
-use crate::archive::manifest::{PlannedRun, ProcessWire, RUN_SCHEMA, RunWire, SamplerWire, StateWire, TELEMETRY_FILE};
+use super::{commands, gates, state};
+use crate::archive::manifest::{NodeWire, PlannedRun, RUN_SCHEMA, RunWire, SamplerWire, StateWire};
 use crate::env::{Environment, Examined, Invocation, Place};
 use crate::error::{Error, Kind};
-use crate::host::tree::TreeSource;
-use crate::host::{Closed, Ended, Job, Launched};
+use crate::host::{Closed, Ended, Host, Job, Launched};
 use crate::model::{Finding, Instant, Level};
 use crate::plan::Model;
 use crate::workload::beside::{Beside, Done, log_tail};
-use crate::workload::{self, Common, Workload};
+use crate::workload::{self, Common, Placement, Workload};
 
 /// How often the loop looks at a running program. Its times come from the guard, so this only bounds how late a watchdog acts.
 pub(super) const LOOK: Duration = Duration::from_millis(200);
@@ -35,10 +33,13 @@ pub(super) const LOOK: Duration = Duration::from_millis(200);
 /// Why a program is ended that does not end by itself.
 const DISMISSED: &str = "the load against it is done";
 
-/// A program that fails with less room than this on the disk, bytes, has most likely failed for want of it.
+/// Gates that took longer than this on one machine have grown old on another.
+const FRESH: Duration = Duration::from_secs(10);
+
+/// A program that fails with less room than this on the disk, bytes, has most likely failed for lack of it.
 const NO_ROOM: u64 = 64 << 10;
 
-/// What became of a planned run.
+/// Outcome of a planned run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ran {
     /// In the archive, complete.
@@ -50,7 +51,7 @@ pub enum Ran {
     },
     /// In the archive, complete, and counted as failed.
     Failed(String),
-    /// Someone asked us to stop; what there was is kept aside.
+    /// Someone asked us to stop. What there was is kept aside.
     Interrupted,
 }
 
@@ -65,7 +66,7 @@ struct Setting<'a> {
     once: Once,
 }
 
-/// What came of starting it.
+/// Outcome of starting it.
 #[derive(Default)]
 struct Course {
     invocation: Invocation,
@@ -77,18 +78,20 @@ struct Course {
     absent: BTreeMap<String, String>,
     watched: Vec<Finding>,
     interrupted: bool,
-    /// What came of the work beside it.
+    /// Outcome of the work beside it.
     done: Option<Done>,
     /// We ended it because the work beside it was done.
     dismissed: bool,
     /// Why it could not be started, or not be followed to its end.
     trouble: Vec<String>,
+    /// The other machines, by name.
+    nodes: BTreeMap<String, NodeWire>,
 }
 
-/// What is to be started.
+/// The job to start.
 struct Ready {
     invocation: Invocation,
-    /// Absent when what is measured stands already.
+    /// Absent when the measured server is up already.
     job: Option<Job>,
     beside: Option<Box<dyn Beside>>,
 }
@@ -105,7 +108,7 @@ impl Collector<'_> {
         let (common, workload) = experiment.workload(&planned.workload).ok_or_else(missing)?;
         let environment = experiment.environment(&planned.environment).ok_or_else(missing)?;
         let model = experiment.model(&planned.model).ok_or_else(missing)?;
-        let findings = self.gates(&planned.environment, workload.needs_gpu());
+        let (findings, refused_there) = self.gates_everywhere(&planned.environment, workload.needs_gpu());
         if self.host.interrupted() {
             return Ok(Ran::Interrupted);
         }
@@ -122,12 +125,16 @@ impl Collector<'_> {
         let setting = Setting { planned, environment, workload, common, model, place, once };
         let before = state::take(self.host.as_ref(), self.gpu.as_deref());
         state::snapshot(self.host.as_ref(), &setting.place.folder, "before")?;
-        let refused = findings.iter().any(|finding| finding.level == Level::Refused);
-        let course = if refused { Course::default() } else { self.course(&setting)? };
+        let refused = findings.iter().any(|finding| finding.level == Level::Refused) || !refused_there.is_empty();
+        let course = if refused {
+            Course { trouble: refused_there, nodes: self.never_started(), ..Course::default() }
+        } else {
+            self.course(&setting)?
+        };
         self.last_ended = Some(self.host.monotonic());
         self.writer.expect_there()?;
         if course.interrupted {
-            self.writer.interrupt(&planned.id, "a signal asked us to stop")?;
+            self.writer.interrupt(&planned.id, "a signal asked to stop")?;
             return Ok(Ran::Interrupted);
         }
         let after = state::take(self.host.as_ref(), self.gpu.as_deref());
@@ -153,9 +160,52 @@ impl Collector<'_> {
         gates::before(&context, self.watcher)
     }
 
-    /// Starts it, follows it, takes it down. Whatever goes wrong with it is in the course; errors are ours.
+    /// Every gate on every machine, at the same time. The readings here, and each refusal elsewhere with its machine. Machines that wait
+    /// for different times are examined again until all hold at once.
+    fn gates_everywhere(&self, environment: &str, needs_gpu: bool) -> (Vec<Finding>, Vec<String>) {
+        let Some(cluster) = &self.cluster else { return (self.gates(environment, needs_gpu), Vec::new()) };
+        let limit = Duration::from_secs_f64(self.experiment.suite.gates.wait_max_s);
+        let mut began = self.host.monotonic();
+        let first = began;
+        loop {
+            cluster.begin_gates(environment, needs_gpu);
+            let here = self.gates(environment, needs_gpu);
+            let refused = cluster.end_gates(self.watcher, self.host.as_ref());
+            let now = self.host.monotonic();
+            let holds = refused.is_empty() && here.iter().all(|finding| finding.level != Level::Refused);
+            let fresh = now.saturating_sub(began) < FRESH;
+            if !holds || fresh || now.saturating_sub(first) > limit || self.host.interrupted() {
+                return (here, refused);
+            }
+            began = now;
+        }
+    }
+
+    /// Readings of the other machines before a run that was not started.
+    fn never_started(&self) -> BTreeMap<String, NodeWire> {
+        self.cluster.as_ref().map(|cluster| cluster.readings()).unwrap_or_default()
+    }
+
+    /// Starts it, follows it, takes it down. Whatever goes wrong with it is in the course. Errors are ours.
     fn course(&mut self, setting: &Setting<'_>) -> Result<Course, Error> {
         let mut course = Course::default();
+        if let Some(cluster) = &self.cluster {
+            course.trouble = cluster.start_run(setting.planned, self.host.as_ref());
+        }
+        if course.trouble.is_empty() {
+            self.start(setting, &mut course)?;
+        }
+        if let Some(cluster) = &self.cluster {
+            let why = course.ended.as_ref().and_then(|ended| ended.why.as_deref());
+            let ended = cluster.end_run(why.unwrap_or("the run is over"), &setting.place.folder, self.host.as_ref());
+            course.nodes = ended.nodes;
+            course.trouble.extend(ended.trouble);
+        }
+        Ok(course)
+    }
+
+    /// The part of it that runs on this machine.
+    fn start(&mut self, setting: &Setting<'_>, course: &mut Course) -> Result<(), Error> {
         match self.ready(setting) {
             Ok(Ready { invocation, job, beside }) => {
                 course.invocation = invocation;
@@ -167,7 +217,7 @@ impl Collector<'_> {
                     None => Ok(Box::new(Attached::begin(&self.host)) as Box<dyn Launched>),
                 };
                 match launched {
-                    Ok(launched) => self.follow(setting, launched, beside, &mut course)?,
+                    Ok(launched) => self.follow(setting, launched, beside, course)?,
                     Err(error) => {
                         course.trouble.push(error.in_a_line());
                         // What the environment made ready has no guard that would take it down.
@@ -178,7 +228,7 @@ impl Collector<'_> {
             Err(error) if error.kind == Kind::Archive => return Err(error),
             Err(error) => course.trouble.push(error.in_a_line()),
         }
-        Ok(course)
+        Ok(())
     }
 
     /// The run's own folder with everything the workload needs in it, and the command line wrapped.
@@ -186,8 +236,8 @@ impl Collector<'_> {
         let place = &setting.place;
         self.once_into(&setting.once, &place.work)?;
         let inside = setting.environment.work(place);
-        let program = self.own_program(setting.workload, &place.work, &inside)?;
-        let cell = setting.cell(self.experiment.suite.seed, program.as_deref());
+        let program = own_program(self.host.as_ref(), setting.workload, &place.work, &inside)?;
+        let cell = setting.cell(self.experiment.suite.seed, program.as_deref(), self.placement());
         for (name, bytes) in setting.workload.assets(&cell)? {
             write_asset(&place.work, &name, &bytes)?;
         }
@@ -211,14 +261,9 @@ impl Collector<'_> {
     ) -> Result<(), Error> {
         let attached = setting.workload.attached();
         let (host, place) = (Arc::clone(&self.host), &setting.place);
-        let tree = Arc::new(Mutex::new(TreeSource { pids: launched.tree(), cgroups: launched.cgroups(), main: None }));
-        let expected = setting.workload.expected_s();
-        let interval = telemetry::interval_for(&self.experiment.suite.telemetry, expected);
-        let file = place.folder.join(TELEMETRY_FILE);
-        let sampler = Sampler::start(Arc::clone(&host), self.gpu.clone(), interval, &file, Arc::clone(&tree))?;
-        let mut settings = self.experiment.suite.watchdogs.clone();
-        settings.time_limit_s = setting.common.time_limit_s.unwrap_or(settings.time_limit_s);
-        let mut watch = Watch::begin(host.as_ref(), self.gpu.as_deref(), &settings);
+        let measured = (setting.common, setting.workload);
+        let (suite, gpu) = (&self.experiment.suite, self.gpu.as_ref());
+        let mut observer = Observer::begin(&host, gpu, suite, measured, &place.folder, launched.as_ref())?;
         let company = beside.map(|beside| Company::start(beside, &host, &place.folder)).transpose()?;
         let mut main = None;
         let ended = loop {
@@ -234,21 +279,16 @@ impl Collector<'_> {
                 main = main.or_else(|| setting.environment.main_pid(host.as_ref(), place, launched.as_ref()));
                 setting.environment.while_running(host.as_ref(), place, launched.as_ref());
             }
-            if let Ok(mut tree) = tree.lock() {
-                (tree.pids, tree.main) = (launched.tree(), main);
-            }
-            let stop = watch.tick(host.as_ref(), self.gpu.as_deref(), &sampler.take_new());
-            let why = match (host.interrupted(), stop) {
-                (true, _) => {
-                    course.interrupted = true;
-                    Some("a signal asked us to stop".to_owned())
-                }
-                (false, Some(finding)) => {
-                    let why = format!("{}: {}", finding.gate, finding.reading);
+            let stop =
+                observer.look(launched.as_ref(), main).map(|finding| format!("{}: {}", finding.gate, finding.reading));
+            let elsewhere = || self.cluster.as_ref().and_then(|cluster| cluster.trouble());
+            let why = if host.interrupted() {
+                course.interrupted = true;
+                Some("a signal asked to stop".to_owned())
+            } else {
+                stop.or_else(elsewhere).inspect(|why| {
                     self.watcher.warn(&format!("{}: ending the run: {why}", setting.planned.id));
-                    Some(why)
-                }
-                (false, None) => None,
+                })
             };
             if let Some(why) = why {
                 if let Some(company) = &company {
@@ -268,16 +308,13 @@ impl Collector<'_> {
             let mut done = company.end(self.watcher);
             if ended.as_ref().is_some_and(|ended| ended.why.is_none()) {
                 let tail = log_tail(&place.folder);
-                done.outcome
-                    .faults
-                    .insert(0, format!("the server ended by itself before the load against it was done{tail}"));
+                done.outcome.faults.insert(0, format!("the server ended by itself before the load was done{tail}"));
             }
             course.done = Some(done);
         }
-        watch.tick(host.as_ref(), self.gpu.as_deref(), &sampler.take_new());
-        let stopped = sampler.stop();
-        course.watched = watch.end(host.as_ref(), self.gpu.as_deref());
-        (course.sampler, course.absent) = (Some(stopped.wire), stopped.absent);
+        let seen = observer.end();
+        course.watched = seen.watched;
+        (course.sampler, course.absent) = (Some(seen.sampler), seen.absent);
         if let Some(ended) = &ended
             && !(course.interrupted || attached)
         {
@@ -288,8 +325,8 @@ impl Collector<'_> {
         }
         course.ended = ended;
         course.closed = Some(launched.close()?);
-        // A full disk: everything of the run has been taken down before it is said.
-        stopped.failure.map_or(Ok(()), Err)
+        // A full disk: everything of the run has been ended before it is reported.
+        seen.failure.map_or(Ok(()), Err)
     }
 
     /// Puts everything that is known of the run into its folder, masked, hashed, under its final name.
@@ -301,13 +338,18 @@ impl Collector<'_> {
         (before, after): (StateWire, StateWire),
     ) -> Result<Ran, Error> {
         let (planned, place) = (setting.planned, &setting.place);
-        let cell = setting.cell(self.experiment.suite.seed, None);
+        let cell = setting.cell(self.experiment.suite.seed, None, self.placement());
         let examined = course.examined.take().unwrap_or_default();
         for (name, bytes) in &examined.files {
             write_asset(&place.folder, name, bytes)?;
         }
-        self.remove_own_program(&place.work)?;
+        remove_own_program(&place.work)?;
         let ran = course.ended.is_some();
+        let commands = if ran {
+            commands::after(self.host.as_ref(), &self.experiment.suite.metrics, planned, &place.folder, self.watcher)?
+        } else {
+            Vec::new()
+        };
         let mut outcome =
             if ran { setting.workload.examine(&cell, &place.folder) } else { workload::Outcome::default() };
         let done = course.done.take().unwrap_or_default();
@@ -326,7 +368,7 @@ impl Collector<'_> {
             && self.host.disk_free(self.writer.folder()).is_ok_and(|free| free < NO_ROOM)
         {
             // It says nothing about what was measured: the run is done anew once there is room.
-            return Err(self.writer.full(&format!("run '{}' failed with no room left: {why}", planned.id)));
+            return Err(self.writer.full(&format!("run '{}' failed because the disk is full: {why}", planned.id)));
         }
         let ended = course.ended.unwrap_or_default();
         let closed = course.closed.unwrap_or_default();
@@ -354,20 +396,14 @@ impl Collector<'_> {
             seen: outcome.seen,
             absent: course.absent,
             gates,
-            watched: judged.findings,
+            watched: judged.findings.into_iter().chain(commands).collect(),
             checks: examined.checks.into_iter().chain(outcome.checks).collect(),
             environment_state: (!examined.state.is_null()).then_some(examined.state),
-            process: ran.then(|| ProcessWire {
-                signal: ended.signal,
-                user_s: Some(closed.user_s),
-                system_s: Some(closed.system_s),
-                peak_rss_mib: Some(closed.peak_rss_mib),
-                ended_by_us: closed.outlived,
-                why: ended.why.clone(),
-            }),
+            process: ran.then(|| process(&ended, &closed)),
             sampler: course.sampler,
             variables: examined.variables.unwrap_or(course.variables),
             reports: outcome.reports,
+            nodes: course.nodes,
             // The writer knows these.
             ..RunWire::default()
         };
@@ -383,7 +419,7 @@ impl Collector<'_> {
 }
 
 impl<'a> Setting<'a> {
-    fn cell<'b>(&'b self, seed: u64, own_program: Option<&'b Path>) -> workload::Cell<'b>
+    fn cell<'b>(&'b self, seed: u64, own_program: Option<&'b Path>, placement: &'b Placement) -> workload::Cell<'b>
     where
         'a: 'b,
     {
@@ -394,35 +430,46 @@ impl<'a> Setting<'a> {
             repeat: self.planned.repeat.unwrap_or(1),
             seed,
             own_program,
+            placement,
         }
     }
 }
 
 impl Collector<'_> {
-    /// This program as seen from inside, where the workload runs it: itself where the run's own folder is what it is outside, else a
-    /// copy in that folder.
-    fn own_program(&self, workload: &dyn Workload, work: &Path, inside: &Path) -> Result<Option<PathBuf>, Error> {
-        if !workload.needs_own_program() {
-            return Ok(None);
-        }
-        let failed = |cause| Error::archive("cannot bring this program into the environment").because(cause);
-        let program = self.host.own_program().map_err(failed)?;
-        if work == inside {
-            return Ok(Some(program));
-        }
-        fs::copy(&program, work.join(OWN_PROGRAM)).map_err(failed)?;
-        Ok(Some(inside.join(OWN_PROGRAM)))
+    /// The machines of a run.
+    pub(super) fn placement(&self) -> &Placement {
+        self.cluster.as_ref().map_or(Placement::ALONE, |cluster| cluster.placement())
     }
+}
 
-    /// The copy is no result: its version stands in `campaign.json`.
-    fn remove_own_program(&self, work: &Path) -> Result<(), Error> {
-        let path = work.join(OWN_PROGRAM);
-        match fs::remove_file(&path) {
-            Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::archive(format!("cannot remove '{}'", path.display())).because(cause))
-            }
-            _ => Ok(()),
+/// Path of this program inside the environment. It is the program itself where the run's folder has the same path inside, else a copy in
+/// that folder.
+pub(super) fn own_program(
+    host: &dyn Host,
+    workload: &dyn Workload,
+    work: &Path,
+    inside: &Path,
+) -> Result<Option<PathBuf>, Error> {
+    if !workload.needs_own_program() {
+        return Ok(None);
+    }
+    let failed = |cause| Error::archive("cannot bring this program into the environment").because(cause);
+    let program = host.own_program().map_err(failed)?;
+    if work == inside {
+        return Ok(Some(program));
+    }
+    fs::copy(&program, work.join(OWN_PROGRAM)).map_err(failed)?;
+    Ok(Some(inside.join(OWN_PROGRAM)))
+}
+
+/// The copy is not a result: its version is in `campaign.json`.
+pub(super) fn remove_own_program(work: &Path) -> Result<(), Error> {
+    let path = work.join(OWN_PROGRAM);
+    match fs::remove_file(&path) {
+        Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::archive(format!("cannot remove '{}'", path.display())).because(cause))
         }
+        _ => Ok(()),
     }
 }
 
@@ -432,7 +479,7 @@ const OWN_PROGRAM: &str = ".sparkbench-program";
 /// The run's own folder, open to whoever the program runs as inside.
 pub(super) fn make_folder(folder: &Path) -> Result<(), Error> {
     fs::create_dir_all(folder)
-        .map_err(|cause| Error::archive(format!("cannot make '{}'", folder.display())).because(cause))
+        .map_err(|cause| Error::archive(format!("cannot create '{}'", folder.display())).because(cause))
 }
 
 /// A file of the run's own folder, with the folders above it.

@@ -1,4 +1,4 @@
-//! What must not reach an archive: secrets of our environment and of the suite, names of this machine and of the person at it.
+//! Data that must not reach an archive: secrets of our environment and of the suite, names of this machine and its user.
 //!
 //! In:  a suite, a host.  Out: the [`Mask`] through which everything goes before it is hashed.
 //! Not here: how it is found and replaced (see `archive::mask`).
@@ -12,7 +12,7 @@ use crate::host::Host;
 use crate::plan::Suite;
 use crate::plan::settings::{Entry, Settings, Value};
 
-/// Lowest id of a person's account; below it are those of the system.
+/// Lowest id of a person's account. Below it are those of the system.
 const FIRST_PERSON: u32 = 1000;
 
 /// Knows what this machine and this suite tell.

@@ -1,6 +1,6 @@
-//! What a campaign fixes before its first run, as it goes into `campaign.json`.
+//! The decisions of a campaign before its first run, as written to `campaign.json`.
 //!
-//! In:  an experiment, what was found of machine and environments.  Out: [`CampaignWire`], the hash of the design.
+//! In:  an experiment, findings about machine and environments.  Out: [`CampaignWire`], the hash of the design.
 //! Not here: writing it (see `archive`), masking it (see `campaign`).
 
 use std::collections::BTreeMap;
@@ -19,12 +19,12 @@ pub fn tool() -> String {
     format!("sparkbench {}", env!("CARGO_PKG_VERSION"))
 }
 
-/// What is found out before the first run.
+/// Facts found before the first run.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
     /// The machine.
     pub host: Value,
-    /// What each environment is made of, by label.
+    /// Contents of each environment, by label.
     pub environments: BTreeMap<String, Value>,
 }
 
@@ -48,6 +48,7 @@ pub fn campaign(experiment: &Experiment, archive_id: &str, now: Instant, found: 
         primary: suite.primary.clone(),
         margins_pct: suite.margins_pct.clone(),
         planned_metrics: suite.planned_metrics.clone(),
+        metrics: suite.metrics.clone(),
         cooldown_s: Some(suite.gates.cooldown_min_s),
         start_temp_limit_c: suite.gates.gpu_temp_max_c,
         models: suite.models.iter().map(label).collect(),
@@ -56,19 +57,22 @@ pub fn campaign(experiment: &Experiment, archive_id: &str, now: Instant, found: 
         created_utc: Some(now.iso()),
         suite_sha256: Some(hash(suite.text.as_bytes())),
         order: Some(format!("{}: {}", suite.order.word(), suite.order.sentence())),
+        design: suite.sequential.clone(),
         hypotheses: hypotheses(suite),
         design_sha256: None,
         environments: found.environments,
+        nodes: BTreeMap::new(),
+        links: Vec::new(),
         masked: BTreeMap::new(),
     };
     wire.design_sha256 = Some(design(&wire));
     wire
 }
 
-/// SHA-256 over what may not change once the first figure is known: name, hypotheses, primary and planned metrics, margins, seed,
-/// order and plan, as compact JSON in this order.
+/// SHA-256 over what may not change once the first figure is known. It covers name, hypotheses, primary and planned metrics, margins, seed,
+/// order and plan, as compact JSON in this order. The looks and the definitions of metrics follow where a campaign has some.
 pub fn design(wire: &CampaignWire) -> String {
-    let fixed = serde_json::json!([
+    let mut fixed = serde_json::json!([
         wire.name,
         wire.hypotheses,
         wire.primary,
@@ -78,6 +82,12 @@ pub fn design(wire: &CampaignWire) -> String {
         wire.order,
         wire.plan,
     ]);
+    if let (Some(list), Some(looks)) = (fixed.as_array_mut(), &wire.design) {
+        list.push(serde_json::json!(looks));
+    }
+    if let (Some(list), false) = (fixed.as_array_mut(), wire.metrics.is_empty()) {
+        list.push(serde_json::json!(wire.metrics));
+    }
     hash(fixed.to_string().as_bytes())
 }
 
@@ -114,6 +124,6 @@ fn provenance(experiment: &Experiment) -> Vec<String> {
             format!("Not planned: {} / {} / {}: {why}", cell.environment, cell.model, cell.workload)
         }),
     );
-    lines.extend(experiment.warnings.iter().map(|warning| format!("Known beforehand: {warning}")));
+    lines.extend(experiment.warnings.iter().map(|warning| format!("Known before the first run: {warning}")));
     lines
 }

@@ -1,6 +1,6 @@
 //! The state of the machine at one moment: before the first process of a run, and after the last.
 //!
-//! In:  a host, a GPU where there is one.  Out: [`StateWire`]; the kernel's own words as files of the run.
+//! In:  a host, a GPU where there is one.  Out: [`StateWire`], and the kernel's raw text as files of the run.
 //! Not here: samples while the run goes on (see `telemetry`), limits.
 
 use std::path::Path;

@@ -15,7 +15,7 @@ use crate::plan::Gates;
 use crate::run::Watcher;
 use crate::run::gates::{self, Context};
 
-/// What a GPU says at a moment, seconds since the test began.
+/// Readings of a GPU at a moment, seconds since the test began.
 pub type Says = Box<dyn FnMut(f64) -> Result<GpuSample, String> + Send>;
 
 /// A GPU that follows the clock of a recording.
@@ -92,7 +92,7 @@ pub fn meminfo(free: f64, available: f64, cached: f64) -> String {
     )
 }
 
-/// The idle GPU of a DGX Spark. Source: snowflakedb/ArcticTraining pull request 345; XuehaiPan/nvitop pull request 208.
+/// The idle GPU of a DGX Spark. Source: snowflakedb/ArcticTraining pull request 345. XuehaiPan/nvitop pull request 208.
 pub fn idle_spark() -> GpuSample {
     GpuSample {
         util_pct: Some(0.0),
@@ -154,7 +154,7 @@ impl Machine {
         machine.with_gpu(identity, steady(idle_spark()))
     }
 
-    /// The H200 whose idle figures stand in `nvidia-smi` output recorded on 2026-11-20.
+    /// The H200 whose idle figures are in `nvidia-smi` output recorded on 2026-11-20.
     pub fn h200() -> Self {
         let identity = GpuIdentity {
             name: Some("NVIDIA H200".to_owned()),
@@ -249,7 +249,7 @@ impl Machine {
         Replay::new().monotonic() + Duration::from_secs(seconds)
     }
 
-    /// What the gates are told.
+    /// Input of the gates.
     pub fn context(&self) -> Context<'_> {
         Context {
             host: &self.host,

@@ -1,10 +1,10 @@
 //! p-values adjusted for a stated family: Bonferroni, Holm, Benjamini-Hochberg.
 //!
-//! In:  p-values in any order; absent ones are not members of the family and are not counted.
-//! Out: adjusted p in the order of the input, monotone, capped at 1; absent stays absent.
+//! In:  p-values in any order. Absent ones are not members of the family.
+//! Out: adjusted p in the order of the input, monotone and capped at 1. Absent stays absent.
 //! Not here: which tests form a family.
 //!
-//! Source: Holm, *Scand. J. Stat.* 6 (1979); Benjamini and Hochberg, *JRSS B* 57 (1995).
+//! Source: Holm, *Scand. J. Stat.* 6 (1979). Benjamini and Hochberg, *JRSS B* 57 (1995).
 
 /// Every p times the size of the family.
 pub fn bonferroni(p: &[Option<f64>]) -> Vec<Option<f64>> {

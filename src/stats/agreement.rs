@@ -1,14 +1,14 @@
 //! Agreement of two ways to measure the same thing: the mean difference, and the limits between which 95 of 100 differences lie.
 //!
 //! In:  differences in groups (rounds), several of each.  Out: [`Agreement`].
-//! Not here: what is subtracted from what, logarithms.
+//! Not here: forming the differences, logarithms.
 //!
-//! Differences of one round are alike, because the machine was in one state. So a round is a random effect: the variance of a single
-//! difference is that of the means of rounds, plus the share of the variance within rounds that such a mean has averaged away.
-//! The limits' own intervals are made of those of the mean and of the variance.
+//! Differences of one round are alike, because the machine was in one state. So a round is a random effect. The variance of a single
+//! difference is the variance of the means of rounds plus a share of the variance within rounds. That share is what such a mean has averaged
+//! away. The limits' own intervals are made of those of the mean and of the variance.
 //!
-//! Sources: Bland and Altman, *Lancet* 327 (1986); *Statistical Methods in Medical Research* 8 (1999), section 5; intervals: Zou,
-//! *Statistical Methods in Medical Research* 22 (2013). Where Zou takes the normal quantile for the mean, Student's is taken: ten
+//! Sources: Bland and Altman, *Lancet* 327 (1986). *Statistical Methods in Medical Research* 8 (1999), section 5. Intervals: Zou,
+//! *Statistical Methods in Medical Research* 22 (2013). Zou takes the normal quantile for the mean. Student's is used here, because ten
 //! rounds are few.
 
 use super::dist;
@@ -44,7 +44,7 @@ pub struct Agreement {
     pub upper: Bounded,
 }
 
-/// Mean difference and limits of agreement. Empty groups are left out; fewer than two others: absent.
+/// Mean difference and limits of agreement. Empty groups are left out. Fewer than two others: absent.
 pub fn agreement(groups: &[Vec<f64>], confidence: f64) -> Option<Agreement> {
     let groups: Vec<&[f64]> = groups.iter().map(Vec::as_slice).filter(|group| !group.is_empty()).collect();
     let means: Vec<f64> = groups.iter().map(|group| super::mean(group)).collect();

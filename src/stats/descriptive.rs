@@ -23,9 +23,9 @@ pub struct Descriptive {
     pub n_infinite: usize,
     /// Arithmetic mean.
     pub mean: Option<f64>,
-    /// Standard deviation with n - 1; n < 2: absent.
+    /// Standard deviation with n - 1. N < 2: absent.
     pub sd: Option<f64>,
-    /// 100 sd / |mean|; mean 0: absent. Meaningless where zero is arbitrary (temperature): the caller must drop it there.
+    /// 100 sd / |mean|. Mean 0: absent. Meaningless where zero is arbitrary (temperature): the caller must drop it there.
     pub cv_pct: Option<f64>,
     /// Standard error of the mean.
     pub se: Option<f64>,
@@ -53,7 +53,7 @@ pub struct Descriptive {
     pub mad: Option<f64>,
     /// p75 - p25.
     pub iqr: Option<f64>,
-    /// Adjusted Fisher-Pearson skewness G1; n < 3 or constant: absent.
+    /// Adjusted Fisher-Pearson skewness G1. N < 3 or constant: absent.
     pub skewness: Option<f64>,
     /// Lower end of the t-interval of the mean.
     pub t_lo: Option<f64>,
@@ -61,7 +61,7 @@ pub struct Descriptive {
     pub t_hi: Option<f64>,
 }
 
-/// Describes a sample; `confidence` is that of the t-interval. `O(n log n)`.
+/// Describes a sample. `confidence` is that of the t-interval. `O(n log n)`.
 pub fn describe(sample: &Sample, confidence: f64) -> Descriptive {
     let values = sample.values();
     let n = values.len();
@@ -99,7 +99,7 @@ pub fn describe(sample: &Sample, confidence: f64) -> Descriptive {
     }
 }
 
-/// t-interval of the mean; n < 2: absent; constant: the point. `n_eff` replaces n in the standard error and degrees of freedom.
+/// t-interval of the mean. N < 2: absent. Constant: the point. `n_eff` replaces n in the standard error and degrees of freedom.
 pub fn t_interval(values: &[f64], n_eff: Option<f64>, confidence: f64) -> Option<(f64, f64)> {
     let sd = sample::sd(values)?;
     let n = n_eff.unwrap_or(values.len() as f64);
@@ -121,7 +121,7 @@ pub fn mad(values: &[f64]) -> Option<f64> {
     finite(quantile_sorted(&sorted(&deviations), 0.5))
 }
 
-/// G1; fewer than three values or constant: absent.
+/// G1. Fewer than three values or constant: absent.
 fn skewness(values: &[f64]) -> Option<f64> {
     let n = values.len() as f64;
     if values.len() < 3 || sample::is_constant(values) {

@@ -3,9 +3,9 @@
 //! In:  a statistic and its parameters.  Out: tail probabilities and quantiles.
 //! Not here: the noncentral t (see [`super::noncentral_t`]) and null distributions of rank tests.
 //!
-//! `statrs` supplies the normal quantile. Its Student t stops its continued fraction after a fixed number of terms and takes the
-//! normalising constant from a difference of large logarithms, which cancel for many degrees of freedom; ours keeps ten digits
-//! anywhere (tested against SciPy).
+//! `statrs` supplies the normal quantile. Its Student t stops its continued fraction after a fixed number of terms. It takes the normalising
+//! constant from a difference of large logarithms, which cancel for many degrees of freedom. Ours keeps ten digits anywhere (tested against
+//! SciPy).
 //!
 //! Source: Hill, *CACM* 13, algorithm 395 (1970), for many degrees of freedom.
 
@@ -25,7 +25,7 @@ pub fn normal_sf(z: f64) -> f64 {
     normal_cdf(-z)
 }
 
-/// Quantile of the standard normal; 0 and 1 give the infinities.
+/// Quantile of the standard normal. 0 and 1 give the infinities.
 pub fn normal_quantile(p: f64) -> f64 {
     if p <= 0.0 {
         return f64::NEG_INFINITY;
@@ -40,9 +40,9 @@ pub fn normal_quantile(p: f64) -> f64 {
     if step.is_finite() { z - step } else { z }
 }
 
-/// Quantile of chi-squared with `df` > 0 degrees of freedom; 0 and 1 give 0 and infinity.
+/// Quantile of chi-squared with `df` > 0 degrees of freedom. 0 and 1 give 0 and infinity.
 ///
-/// Source: Wilson and Hilferty, *PNAS* 17 (1931), for the first guess; Newton's steps from there.
+/// Source: Wilson and Hilferty, *PNAS* 17 (1931), for the first guess. Newton's steps from there.
 pub fn chi_squared_quantile(p: f64, df: f64) -> f64 {
     if p.is_nan() || df.is_nan() || df <= 0.0 {
         return f64::NAN;
@@ -78,7 +78,7 @@ pub fn t_sf(t: f64, df: f64) -> f64 {
     if t >= 0.0 { half } else { 1.0 - half }
 }
 
-/// P(|T| > |t|) with `df` > 0 degrees of freedom; an infinite t gives 0.
+/// P(|T| > |t|) with `df` > 0 degrees of freedom. An infinite t gives 0.
 pub fn t_two_sided(t: f64, df: f64) -> f64 {
     if t.is_nan() || df.is_nan() {
         return f64::NAN;

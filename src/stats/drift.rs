@@ -3,7 +3,7 @@
 //! In:  values in order of time.  Out: [`Drift`].
 //! Not here: timestamps (the order is given), the verdict's allowance for drift (see [`super::order()`]).
 //!
-//! Source: Mann, *Econometrica* 13 (1945); Sen, *JASA* 63 (1968).
+//! Source: Mann, *Econometrica* 13 (1945). Sen, *JASA* 63 (1968).
 
 use std::sync::OnceLock;
 
@@ -45,7 +45,7 @@ pub struct Drift {
     pub drift_pct: Option<f64>,
     /// Lag-1 autocorrelation.
     pub lag1: f64,
-    /// Effective number of independent values, 1 to n; n when lag-1 is not positive.
+    /// Effective number of independent values, 1 to n. N when lag-1 is not positive.
     pub n_eff: f64,
     /// lag-1 above 1.96 / sqrt(n).
     pub autocorrelated: bool,

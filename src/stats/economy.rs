@@ -1,6 +1,6 @@
-//! What a token costs: prices an hour over tokens a second.
+//! The cost of a token: price per hour over tokens per second.
 //!
-//! In:  USD an hour, tokens a second, intervals of them.  Out: USD per million tokens, tokens per USD, their intervals.
+//! In:  USD an hour, tokens a second.  Out: USD per million tokens.
 //! Not here: prices (see `data/facts/prices.toml`), which price is a run's (see `verdict::price`).
 
 /// Seconds of an hour.
@@ -49,16 +49,6 @@ pub fn usd_per_million(usd_per_hour: f64, tok_s: f64) -> Option<f64> {
     (tok_s > 0.0 && tok_s.is_finite()).then(|| usd_per_hour / (tok_s * HOUR_S) * MILLION)
 }
 
-/// Tokens for one USD. Absent when the price is not positive.
-pub fn tokens_per_usd(usd_per_hour: f64, tok_s: f64) -> Option<f64> {
-    (usd_per_hour > 0.0).then(|| tok_s * HOUR_S / usd_per_hour)
-}
-
-/// Interval of the cost from that of the rate: the ends change places. Absent when the rate's interval touches zero.
-pub fn cost_interval(usd_per_hour: f64, (low, high): (f64, f64)) -> Option<(f64, f64)> {
-    Some((usd_per_million(usd_per_hour, high)?, usd_per_million(usd_per_hour, low)?))
-}
-
 /// USD per million input and per million output tokens when one hour pays for both and an output token is worth `weight` input tokens.
 /// Absent when nothing is made.
 pub fn priced_apart(usd_per_hour: f64, input_tok_s: f64, output_tok_s: f64, weight: f64) -> Option<(f64, f64)> {
@@ -66,7 +56,7 @@ pub fn priced_apart(usd_per_hour: f64, input_tok_s: f64, output_tok_s: f64, weig
     Some((input, weight * input))
 }
 
-/// Instances that so many devices need, whole ones.
+/// Whole instances that a number of devices needs.
 pub fn instances(devices: f64, per_instance: f64) -> f64 {
     (devices / per_instance).ceil().max(1.0)
 }
@@ -90,7 +80,7 @@ mod tests {
 
     #[test]
     fn the_published_rows_of_70b_leave_out_the_number_of_instances() {
-        // "~20" for a 70B model on L4 at 15 tok/s: that is one instance, but 70B at 4 bits and more do not fit into one or two of them.
+        // "~20" for a 70B model on L4 at 15 tok/s. That is one instance, but 70B at 4 bits and more do not fit into one or two of them.
         near(usd_per_million(1.10, 15.0), 20.4, 0.05);
         let needed = instances(4.0, 1.0);
         near(usd_per_million(1.10 * needed, 15.0), 81.5, 0.05);
@@ -110,15 +100,6 @@ mod tests {
         near(usd_per_million(spark.usd_per_hour(), 318.7), 0.17, 0.005);
         let idle = Owned { utilisation: 0.2, ..spark };
         near(Some(idle.capital_per_hour()), 5.0 * spark.capital_per_hour(), 1e-12);
-    }
-
-    #[test]
-    fn the_ends_of_the_interval_change_places() {
-        let (low, high) = cost_interval(1.0, (50.0, 200.0)).unwrap();
-        near(Some(low), 1e6 / 720_000.0, 1e-9);
-        near(Some(high), 1e6 / 180_000.0, 1e-9);
-        assert_eq!(cost_interval(1.0, (0.0, 200.0)), None);
-        assert_eq!((usd_per_million(1.0, 0.0), tokens_per_usd(0.0, 5.0)), (None, None));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! In:  values of two arms.  Out: numbers without unit, positive when B is larger.
 //! Not here: words such as "small" or "large". At a CV of 0.3 % a trivial difference of 0.5 % has d above 1.
 //!
-//! Source: Hedges, *J. Educ. Stat.* 6 (1981); Cliff, *Psych. Bull.* 114 (1993).
+//! Source: Hedges, *J. Educ. Stat.* 6 (1981). Cliff, *Psych. Bull.* 114 (1993).
 
 use super::dist;
 use super::mann_whitney::u_statistic;
@@ -16,9 +16,7 @@ use super::student::{Arm, pooled_variance};
 pub struct HedgesG {
     /// Estimate.
     pub g: f64,
-    /// Lower limit.
     pub lo: f64,
-    /// Upper limit.
     pub hi: f64,
 }
 

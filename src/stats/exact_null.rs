@@ -8,7 +8,7 @@
 
 /// Probabilities of the Mann-Whitney U for arms of `m` and `n` without ties. `O(m^2 n^2)`.
 pub(crate) fn u_statistic(m: usize, n: usize) -> Vec<f64> {
-    // The largest of i + j values comes from the first arm with probability i / (i + j), and then beats all j of the second.
+    // The largest of i + j values comes from the first arm with probability i / (i + j). It then beats all j of the second.
     let mut row: Vec<Vec<f64>> = vec![vec![1.0]; n + 1];
     for i in 1..=m {
         let mut next: Vec<Vec<f64>> = Vec::with_capacity(n + 1);
@@ -47,7 +47,7 @@ pub(crate) fn signed_rank(n: usize) -> Vec<f64> {
 pub(crate) fn inversions(n: usize) -> Vec<f64> {
     let mut p = vec![1.0];
     for k in 2..=n {
-        // The k-th value stands before 0 to k - 1 of the others, each equally likely.
+        // The k-th value is before 0 to k - 1 of the others, each equally likely.
         let mut next = vec![0.0; p.len() + k - 1];
         for (inversions, q) in p.iter().enumerate() {
             for added in 0..k {

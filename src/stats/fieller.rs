@@ -3,15 +3,25 @@
 //! In:  values of numerator and denominator.  Out: limits of the ratio, or of the overhead in per cent.
 //! Not here: the bootstrap of the ratio.
 //!
-//! Source: Fieller, *JRSS B* 16 (1954); degrees of freedom by Satterthwaite at the estimated ratio.
+//! Source: Fieller, *JRSS B* 16 (1954). Degrees of freedom by Satterthwaite at the estimated ratio.
 
 use super::dist;
 use super::overhead::Direction;
 use super::student::Arm;
 
-/// Interval of mean(num) / mean(den). Absent when an arm has fewer than two values, the denominator's mean is 0, or the denominator
-/// is not clear of 0 (the set is then unbounded). Both arms constant: the point.
+/// Interval of mean(num) / mean(den). Absent when an arm has fewer than two values, or the denominator's mean is 0 or not clear of 0. In the
+/// last case the set is unbounded. Both arms constant: the point.
 pub fn ratio_interval(num: &[f64], den: &[f64], confidence: f64) -> Option<(f64, f64)> {
+    limits(num, den, |df| dist::t_quantile(0.5 + 0.5 * confidence, df))
+}
+
+/// The same at error rate `level`, both sides together. For levels near 0 a number cannot hold the confidence `1 - level`. A level of 0 has
+/// no interval.
+pub fn ratio_interval_at(num: &[f64], den: &[f64], level: f64) -> Option<(f64, f64)> {
+    limits(num, den, |df| -dist::t_quantile(0.5 * level, df))
+}
+
+fn limits(num: &[f64], den: &[f64], t: impl Fn(f64) -> f64) -> Option<(f64, f64)> {
     let (num, den) = (Arm::of(num)?, Arm::of(den)?);
     if den.mean == 0.0 {
         return None;
@@ -28,23 +38,36 @@ pub fn ratio_interval(num: &[f64], den: &[f64], confidence: f64) -> Option<(f64,
         // The numerator is exactly 0 without spread: its ratio is 0 whatever the denominator.
         return (r2 == 0.0).then_some((0.0, 0.0));
     }
-    let t2 = dist::t_quantile(0.5 + 0.5 * confidence, df).powi(2);
+    let t2 = t(df).powi(2);
     let (g, h) = (t2 * vd, t2 * vn);
     let lead = 1.0 - g;
     if lead <= 0.0 {
         return None;
     }
-    // rho^2 - lead (rho^2 - h) without its cancellation; not negative, so the roots are real.
+    // rho^2 - lead (rho^2 - h) without its cancellation. Not negative, so the roots are real.
     let root = (g * r2 + h * lead).sqrt();
     let limits = ((rho - root) / lead, (rho + root) / lead);
     (limits.0.is_finite() && limits.1.is_finite()).then_some(limits)
 }
 
-/// The same as overhead per cent of B over A; a rate has A as its numerator. Absent also when a mean is not positive.
+/// The same as overhead per cent of B over A. A rate has A as its numerator. Absent also when a mean is not positive.
 pub fn overhead_pct(a: &[f64], b: &[f64], direction: Direction, confidence: f64) -> Option<(f64, f64)> {
-    let (mean_a, mean_b) = (super::mean(a), super::mean(b));
-    super::overhead_pct(mean_a, mean_b, direction)?;
-    let (num, den) = if direction == Direction::HigherIsBetter { (a, b) } else { (b, a) };
-    let (low, high) = ratio_interval(num, den, confidence)?;
-    Some((100.0 * (low - 1.0), 100.0 * (high - 1.0)))
+    let (num, den) = sides(a, b, direction)?;
+    ratio_interval(num, den, confidence).map(per_cent)
+}
+
+/// The same at error rate `level`, both sides together. For levels near 0 a number cannot hold the confidence `1 - level`.
+pub fn overhead_pct_at(a: &[f64], b: &[f64], direction: Direction, level: f64) -> Option<(f64, f64)> {
+    let (num, den) = sides(a, b, direction)?;
+    ratio_interval_at(num, den, level).map(per_cent)
+}
+
+/// Numerator and denominator of an overhead. None where a mean is not positive or the metric allows no per cent.
+fn sides<'a>(a: &'a [f64], b: &'a [f64], direction: Direction) -> Option<(&'a [f64], &'a [f64])> {
+    super::overhead_pct(super::mean(a), super::mean(b), direction)?;
+    Some(if direction == Direction::HigherIsBetter { (a, b) } else { (b, a) })
+}
+
+fn per_cent((low, high): (f64, f64)) -> (f64, f64) {
+    (100.0 * (low - 1.0), 100.0 * (high - 1.0))
 }

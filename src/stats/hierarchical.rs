@@ -1,16 +1,16 @@
-//! Percentiles of requests, with intervals that know of runs.
+//! Percentiles of requests, with intervals that respect the grouping into runs.
 //!
 //! In:  the values of the requests of each run, one or several probabilities, a [`Job`].
-//! Out: for each a [`Hierarchical`]: the percentile of all requests, its interval, the median over runs of their own.
-//! Not here: requests as if they were independent. Those of one run share a server, a temperature and a cache;
-//! resampling them alone gives intervals far too narrow.
+//! Out: for each a [`Hierarchical`]: the percentile of all requests, its interval, the median of the runs' own percentiles.
+//! Not here: requests as if they were independent. Those of one run share a server, a temperature and a cache, so resampling them alone
+//! gives intervals far too narrow.
 //!
-//! A resample draws as many runs as there are, then in each drawn run as many requests as it has. Only order
-//! counts, so the work is done in ranks of the pooled values: the drawn mixture of runs says about where the
-//! percentile will fall, draws well below are counted, draws well above are ignored, the rest is counted by rank.
-//! Drawing costs more than counting, so several percentiles of one job come from the same resamples.
+//! A resample draws as many runs as there are, then in each drawn run as many requests as it has. Only order counts, so the work is done in
+//! ranks of the pooled values. The drawn mixture of runs predicts about where the percentile will fall. Draws well below are counted, draws
+//! well above are ignored, and the rest is counted by rank. Drawing costs more than counting, so several percentiles of one job come from
+//! the same resamples.
 //!
-//! Source: Davison and Hinkley, *Bootstrap Methods* (1997), 3.8; Kalibera and Jones, ISMM (2013).
+//! Source: Davison and Hinkley, *Bootstrap Methods* (1997), 3.8. Kalibera and Jones, ISMM (2013).
 
 mod sieve;
 mod windowed;
@@ -30,7 +30,7 @@ pub const FLAG_FEW_RUNS: &str = "few_runs";
 /// The flag for input with a run without requests, which is left out.
 pub const FLAG_EMPTY_RUN: &str = "empty_run";
 
-/// Percentiles that are looked for in one pass over the draws; more take several passes.
+/// Percentiles that are looked for in one pass over the draws. More take several passes.
 const TOGETHER: usize = 3;
 
 /// A percentile over the requests of several runs.
@@ -52,12 +52,6 @@ pub struct Hierarchical {
     pub resamples: usize,
     /// `few_runs`, `empty_run`, `constant`.
     pub flags: Vec<&'static str>,
-}
-
-/// The percentile at probability `p` of all requests of `runs`, with its hierarchical percentile interval: the
-/// case of one in [`percentiles`], and absent when that is.
-pub fn percentile<R: AsRef<[f64]>>(runs: &[R], p: f64, job: &Job) -> Option<Hierarchical> {
-    percentiles(runs, &[p], job)?.pop()
 }
 
 /// The percentiles at probabilities `ps`, in that order, of all requests of `runs`, with their hierarchical
@@ -163,7 +157,7 @@ where
     })
 }
 
-/// All requests in order, and where those of each run stand.
+/// All requests in order, and the range of each run.
 struct Pooled {
     values: Vec<f64>,
     /// For each run the ascending ranks of its requests among all.

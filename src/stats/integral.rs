@@ -4,12 +4,13 @@
 //! Not here: which samples belong to what, units, thresholds of coverage.
 //!
 //! Between two samples the quantity is taken to run straight (trapezoid rule). A step longer than [`GAP_FACTOR`] times the median step is a
-//! gap: nobody knows what happened in it, so nothing is made up. What is left out is told by `covered`; a caller that scales the mean
-//! up to the whole window says so.
+//! gap. Its content is unknown, so nothing is made up. `covered` reports the part left out. A caller that scales the mean up to the whole
+//! window says so.
 
 use super::quantile::{quantile_sorted, sorted};
 
-/// A step so many times longer than the median one is a gap. Samplers are late by one or two turns on a loaded machine; five in a row are an outage.
+/// A step this many times longer than the median one is a gap. Samplers are late by one or two turns on a loaded machine. Five in a row are
+/// an outage.
 pub const GAP_FACTOR: f64 = 5.0;
 
 /// A quantity over a window.
@@ -36,7 +37,7 @@ impl Integral {
     }
 }
 
-/// Median step between ascending times; none of fewer than two.
+/// Median step between ascending times. None of fewer than two.
 pub fn median_step(times: &[f64]) -> Option<f64> {
     let steps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step > 0.0).collect();
     (!steps.is_empty()).then(|| quantile_sorted(&sorted(&steps), 0.5))
@@ -44,8 +45,8 @@ pub fn median_step(times: &[f64]) -> Option<f64> {
 
 /// Integral by the trapezoid rule over `from..to`. Nothing without two samples that have some time of the window between them. `O(n log n)`.
 ///
-/// - `times`: ascending; equal ones add nothing.
-/// - The ends of the window are interpolated between the samples around them; beyond the first and the last sample nothing is known.
+/// - `times`: ascending. Equal ones add nothing.
+/// - The ends of the window are interpolated between the samples around them. Beyond the first and the last sample nothing is known.
 pub fn trapezoid(times: &[f64], values: &[f64], from: f64, to: f64) -> Option<Integral> {
     let longest = median_step(times)? * GAP_FACTOR;
     let (mut value, mut covered, mut gaps) = (0.0, 0.0, 0);
@@ -69,7 +70,7 @@ pub fn trapezoid(times: &[f64], values: &[f64], from: f64, to: f64) -> Option<In
 
 /// Increase of a counter over `from..to`: a counter knows what happened in a gap, but not across a reset.
 ///
-/// A step back is a reset (a driver that was loaded anew) and counts as a gap; a wrap cannot be told from it. `mean` is the rate.
+/// A step back is a reset (a driver that was reloaded) and counts as a gap. A wrap cannot be told from it. `mean` is the rate.
 pub fn increase(times: &[f64], counts: &[f64], from: f64, to: f64) -> Option<Integral> {
     let (mut value, mut covered, mut gaps) = (0.0, 0.0, 0);
     for (t, c) in times.windows(2).zip(counts.windows(2)) {
@@ -91,8 +92,8 @@ pub fn increase(times: &[f64], counts: &[f64], from: f64, to: f64) -> Option<Int
 
 /// Readings that are new: those that differ from the one before, or come at least `refresh` after the last new one.
 ///
-/// A driver that refreshes a value every second and is asked four times a second gives each value four times. The mean does not mind;
-/// whoever counts readings does.
+/// A driver that refreshes a value every second and is asked four times a second gives each value four times. The mean does not mind.
+/// Callers that count readings do.
 pub fn fresh(times: &[f64], values: &[f64], refresh: f64) -> usize {
     let mut last: Option<(f64, f64)> = None;
     let mut n = 0;

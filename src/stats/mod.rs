@@ -1,16 +1,17 @@
 //! Formulas over `&[f64]`: estimates, intervals, tests, adjustments, checks of order and drift.
 //!
-//! In:  plain values in order of time; infinite and missing ones are counted and dropped by [`Sample`].
+//! In:  plain values in order of time. [`Sample`] counts and drops infinite and missing ones.
 //! Out: plain structs. A statistic that does not exist is `None`, never 0 and never NaN.
 //! Not here: files, frames, clocks, printing, and words like "slower" (see `verdict`).
 //!
-//! Differences are always B minus A, where A is the baseline. Tests are two-sided. A `confidence` is a two-sided level inside (0, 1);
-//! the level of the tests that need one is `1 - confidence`.
+//! Differences are always B minus A, where A is the baseline. Tests are two-sided. A `confidence` is a two-sided level inside (0, 1).
+//! The level of the tests that need one is `1 - confidence`.
 
 pub mod adjust;
 pub mod agreement;
 pub mod bootstrap;
 pub mod brown_forsythe;
+pub mod change;
 pub mod descriptive;
 pub mod dist;
 pub mod drift;
@@ -18,7 +19,6 @@ pub mod economy;
 pub mod effect;
 mod exact_null;
 pub mod fieller;
-pub mod first_run;
 pub mod hierarchical;
 pub mod integral;
 pub mod mann_whitney;
@@ -30,12 +30,15 @@ pub mod overhead;
 pub mod permutation;
 pub mod power;
 pub mod quantile;
+pub mod quantile_sequence;
 pub mod random;
 pub mod rank;
+pub mod replication;
 pub mod roofline;
 mod root;
 pub mod sample;
 pub mod sen;
+pub mod sequential;
 pub mod shapiro;
 pub mod shift;
 pub mod student;
@@ -50,13 +53,13 @@ pub use descriptive::{Descriptive, describe};
 pub use drift::{Drift, drift};
 pub use effect::{HedgesG, cliff_delta, cohen_d, hedges_g};
 pub use fieller::ratio_interval;
-pub use first_run::first_run_effects;
 pub use mann_whitney::{MannWhitney, mann_whitney};
 pub use order::{Order, OrderKind, balanced_pairs, drift_allowance_pct, order};
 pub use order_statistic::{OrderInterval, quantile_interval};
 pub use outlier::{Outliers, outliers};
 pub use overhead::{Direction, log_ratio_overhead_pct, overhead_pct};
 pub use quantile::{is_tail, quantile_sorted, quantiles_and_max, sorted};
+pub use quantile_sequence::{QuantileSequence, quantile_sequence};
 pub use sample::{Sample, mean, sd};
 pub use shapiro::{Shapiro, shapiro};
 pub use student::{TTest, paired, student, welch};
@@ -78,7 +81,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// As the contracts spell it.
+    /// Name in the contracts.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Exact => "exact",

@@ -1,11 +1,11 @@
 //! Noncentral t distribution, for any t and any noncentrality.
 //!
 //! In:  t, degrees of freedom, noncentrality.  Out: tail probabilities, and the noncentrality at which t is a given quantile.
-//! Not here: what it is for (see [`super::effect`] and [`super::power`]).
+//! Not here: its uses (see [`super::effect`] and [`super::power`]).
 //!
-//! P(T <= t) is the mean of Phi(t s - nc) over s = chi_df / sqrt(df). The usual series lose all digits, and common libraries give NaN,
-//! for |t| above 37; the integral does not care. It is taken panel by panel with a Gauss-Legendre rule, panels ending where the
-//! normal factor turns over, and is divided by the integral of the density by the same rule, so that no gamma function enters.
+//! P(T <= t) is the mean of Phi(t s - nc) over s = chi_df / sqrt(df). For |t| above 37 the usual series lose all digits, and common
+//! libraries give NaN. The integral is not affected. It is taken panel by panel with a Gauss-Legendre rule, and panels end where the normal
+//! factor turns over. It is divided by the integral of the density by the same rule, so that no gamma function enters.
 //!
 //! Source: Johnson, Kotz and Balakrishnan, *Continuous Univariate Distributions* 2 (1995), 31.
 
@@ -27,12 +27,12 @@ pub fn sf(t: f64, df: f64, nc: f64) -> f64 {
     expect_over_scale(df, turning_points(t, nc), |s| normal_sf(t * s - nc))
 }
 
-/// The noncentrality for which P(T <= t) = `p`; it falls as `p` rises. Absent when the search fails (t not finite).
+/// The noncentrality for which P(T <= t) = `p`. It falls as `p` rises. Absent when the search fails (t not finite).
 pub fn noncentrality(t: f64, df: f64, p: f64) -> Option<f64> {
     if !(t.is_finite() && p > 0.0 && p < 1.0) {
         return None;
     }
-    // Near t - z sqrt(1 + t^2 / (2 df)); start there and widen until the root is enclosed.
+    // Near t - z sqrt(1 + t^2 / (2 df)). Start there and widen until the root is enclosed.
     let spread = (1.0 + t * t / (2.0 * df)).sqrt();
     let excess = |nc: f64| cdf(t, df, nc) - p;
     let (mut low, mut high) = (t - 4.0 * spread, t + 4.0 * spread);
@@ -58,7 +58,7 @@ fn turning_points(t: f64, nc: f64) -> [f64; 5] {
     [-9.0, -3.0, 0.0, 3.0, 9.0].map(|z| (nc + z) / t)
 }
 
-/// Mean of `value(s)` over s = chi_df / sqrt(df); `breaks` are points between which `value` is smooth, in any order.
+/// Mean of `value(s)` over s = chi_df / sqrt(df). `breaks` are points between which `value` is smooth, in any order.
 pub(crate) fn expect_over_scale<const N: usize>(df: f64, breaks: [f64; N], value: impl Fn(f64) -> f64) -> f64 {
     let (low, high) = range(df);
     let sd = (1.0 / (2.0 * df)).sqrt();
@@ -96,7 +96,7 @@ fn range(df: f64) -> (f64, f64) {
     let mode = ((df - 1.0).max(0.0) / df).sqrt();
     // Above the mode the logarithm falls faster than -(df - 1) e^2 / 2 and faster than -df (s - mode)^2 / 2.
     let high = mode + (2.0 * DEPTH / df).sqrt();
-    // Below it falls faster than -(df - 1) e^2; where that reaches past 0 the whole way down is kept.
+    // Below it falls faster than -(df - 1) e^2. Where that reaches past 0 the whole way down is kept.
     let low = if df < 2.0 { 0.0 } else { (mode * (1.0 - (DEPTH / (df - 1.0)).sqrt())).max(0.0) };
     (low, high)
 }

@@ -1,6 +1,6 @@
-//! In which order the arms were run, and what that forbids.
+//! The order in which the arms were run, and what it forbids.
 //!
-//! In:  arm numbers in order of time.  Out: [`Order`]; pairs of runs; the allowance for drift.
+//! In:  arm numbers in order of time.  Out: [`Order`], pairs of runs, the allowance for drift.
 //! Not here: timestamps, sentences.
 //!
 //! Source: Wald and Wolfowitz, *Ann. Math. Stat.* 11 (1940).
@@ -29,7 +29,7 @@ pub enum OrderKind {
 }
 
 impl OrderKind {
-    /// As the contracts spell it.
+    /// Name in the contracts.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Interleaved => "interleaved",
@@ -44,19 +44,19 @@ impl OrderKind {
 pub struct Order {
     /// Number of arms, k.
     pub arms: usize,
-    /// Maximal stretches of one arm.
+    /// Maximal sequences of one arm.
     pub runs: usize,
-    /// The most stretches these counts allow.
+    /// The most sequences these counts allow.
     pub max_runs: usize,
-    /// Share of consecutive windows of k, side by side from the start, that hold every arm. A remainder is no window; without a window: absent.
+    /// Share of consecutive windows of k, side by side from the start, that hold every arm. A remainder is no window. Without a window: absent.
     pub balanced_share: Option<f64>,
-    /// Exact probability of so few stretches or fewer in random order (Wald-Wolfowitz); two arms only.
+    /// Exact probability of so few sequences or fewer in random order (Wald-Wolfowitz). Two arms only.
     pub p_too_few: Option<f64>,
     /// How they alternate.
     pub kind: OrderKind,
 }
 
-/// Describes the order; `labels` are arm numbers (any distinct numbers) in order of time. Fewer than two arms: absent.
+/// Describes the order. `labels` are arm numbers (any distinct numbers) in order of time. Fewer than two arms: absent.
 pub fn order(labels: &[usize]) -> Option<Order> {
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
     for label in labels {
@@ -90,19 +90,19 @@ fn holds_each_once(window: &[usize]) -> bool {
     window.iter().enumerate().all(|(i, label)| !window[..i].contains(label))
 }
 
-/// P(number of stretches <= `runs`) when `m` and `n` labels stand in random order.
+/// P(number of sequences <= `runs`) when `m` and `n` labels are in random order.
 fn p_runs_up_to(runs: usize, m: usize, n: usize) -> f64 {
     let ln_all = ln_choose(m + n, m);
     let ways = |k: usize, l: usize| (ln_choose(m - 1, k - 1) + ln_choose(n - 1, l - 1) - ln_all).exp();
     let terms = (2..=runs).map(|r| {
-        // r stretches: the arms have half each, or one more of either.
+        // r sequences: the arms have half each, or one more of either.
         let k = r / 2;
         if r % 2 == 0 { 2.0 * ways(k, k) } else { ways(k + 1, k) + ways(k, k + 1) }
     });
     super::sample::sum(terms).min(1.0)
 }
 
-/// ln of n over k; minus infinity when there is no way.
+/// ln of n over k. Minus infinity when there is no way.
 fn ln_choose(n: usize, k: usize) -> f64 {
     if k > n {
         return f64::NEG_INFINITY;
@@ -113,7 +113,7 @@ fn ln_choose(n: usize, k: usize) -> f64 {
 
 /// Balanced windows of two, in order: positions in `labels` of the run of arm `a` and of the run of arm `b`.
 ///
-/// Only in an [`OrderKind::Interleaved`] order are these pairs; the caller asks [`order`] first.
+/// Only in an [`OrderKind::Interleaved`] order are these pairs. The caller asks [`order`] first.
 pub fn balanced_pairs(labels: &[usize], a: usize, b: usize) -> Vec<(usize, usize)> {
     labels
         .chunks_exact(2)

@@ -3,7 +3,7 @@
 //! In:  values of one arm.  Out: [`Outliers`], indices into the input.
 //! Not here: any removal.
 //!
-//! Source: Shiffler, *Am. Stat.* 42 (1988); Iglewicz and Hoaglin, *How to Detect and Handle Outliers* (1993); Tukey (1977).
+//! Source: Shiffler, *Am. Stat.* 42 (1988). Iglewicz and Hoaglin, *How to Detect and Handle Outliers* (1993). Tukey (1977).
 
 use super::descriptive::MAD_TO_SD;
 use super::quantile::{quantile_sorted, sorted};
@@ -18,7 +18,7 @@ pub const FENCE: f64 = 1.5;
 /// Mean distance from the median times this estimates the sd of normal data: sqrt(pi / 2).
 const MEAN_DISTANCE_TO_SD: f64 = 1.253_314_137_315_500_1;
 
-/// What each rule flags, as indices into the input in ascending order.
+/// Flagged values of each rule, as indices into the input in ascending order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outliers {
     /// |x - mean| / sd > 3.
@@ -27,35 +27,14 @@ pub struct Outliers {
     pub modified_z: Vec<usize>,
     /// Outside Tukey's fences.
     pub tukey: Vec<usize>,
-    /// Largest |x - mean| / sd; constant: absent.
+    /// Largest |x - mean| / sd. Constant: absent.
     pub max_abs_z: Option<f64>,
-    /// Largest |modified z|; absent when more than its denominators are 0.
+    /// Largest |modified z|. Absent when more than its denominators are 0.
     pub max_abs_modified_z: Option<f64>,
     /// Largest |z| that n values can have, (n - 1) / sqrt(n).
     pub z_bound: f64,
     /// False when the bound does not exceed 3 (n <= 10): the rule can never flag anything.
     pub three_sigma_can_fire: bool,
-}
-
-/// The rule behind a share of flagged runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rule {
-    /// 3 sigma.
-    ThreeSigma,
-    /// Modified z.
-    ModifiedZ,
-}
-
-impl Outliers {
-    /// Share of flagged runs for the seed's "re-run above 5 %": by 3 sigma where that can fire, else by modified z.
-    pub fn share(&self, n: usize) -> (Rule, f64) {
-        let (rule, flagged) = if self.three_sigma_can_fire {
-            (Rule::ThreeSigma, self.three_sigma.len())
-        } else {
-            (Rule::ModifiedZ, self.modified_z.len())
-        };
-        (rule, flagged as f64 / n as f64)
-    }
 }
 
 /// Applies the three rules. Fewer than three values: absent.
@@ -89,17 +68,17 @@ pub fn fences(sorted: &[f64]) -> Option<(f64, f64)> {
     Some((q1 - reach, q3 + reach))
 }
 
-/// Modified z of every value; empty when both denominators are 0.
+/// Modified z of every value. Empty when both denominators are 0.
 fn modified_z(values: &[f64]) -> Vec<f64> {
     let median = quantile_sorted(&sorted(values), 0.5);
     let distances: Vec<f64> = values.iter().map(|x| (x - median).abs()).collect();
     let mad = quantile_sorted(&sorted(&distances), 0.5);
-    // More than half of the values are equal: the mean distance stands in, scaled to the sd of normal data.
+    // More than half of the values are equal: the mean distance is used, scaled to the sd of normal data.
     let scale = if mad > 0.0 { mad / MAD_TO_SD } else { MEAN_DISTANCE_TO_SD * super::mean(&distances) };
     scores(values, median, scale)
 }
 
-/// (x - centre) / scale; empty when the scale is 0.
+/// (x - centre) / scale. Empty when the scale is 0.
 fn scores(values: &[f64], centre: f64, scale: f64) -> Vec<f64> {
     if scale > 0.0 { values.iter().map(|x| (x - centre) / scale).collect() } else { Vec::new() }
 }

@@ -1,6 +1,6 @@
 //! Overhead in per cent, and its interval on the log scale.
 //!
-//! In:  means or values of two arms and which way is better.  Out: per cent; positive means that B costs more.
+//! In:  means or values of two arms and which way is better.  Out: per cent. Positive means that B costs more.
 //! Not here: words such as "slower", the exact interval of a ratio (see [`super::fieller`]).
 //!
 //! For a rate the overhead is that of its reciprocal, the time: 100 (mA / mB - 1). The study of seed 001 tabulates

@@ -1,6 +1,6 @@
 //! The permutation test of a difference of means.
 //!
-//! In:  finite values of two arms and a [`Job`] (its seed, key and threads; not its resamples).
+//! In:  finite values of two arms and a [`Job`] (its seed, key and threads, not its resamples).
 //! Out: a two-sided p-value, exact where all splits can be counted.
 //! Not here: rank tests, t tests.
 //!
@@ -23,7 +23,7 @@ pub const RANDOM_SPLITS: usize = 99_999;
 /// Two-sided test of equal means.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Permutation {
-    /// The p-value; never 0.
+    /// The p-value. Never 0.
     pub p: f64,
     /// Whether all splits were counted.
     pub exact: bool,
@@ -80,7 +80,7 @@ impl Test {
         let largest = pooled.iter().fold(1.0f64, |m, v| m.max(v.abs()));
         let bar = observed - 1e-12 * largest;
         let chosen = a.len().min(b.len());
-        // d* = s/k - (T - s)/(N - k) is linear in the sum s of the chosen: compare s instead, no division a split.
+        // d* = s/k - (T - s)/(N - k) is linear in the sum s of the chosen. Comparing s needs no division for each split.
         let (k, n) = (chosen as f64, pooled.len() as f64);
         let total = sample::mean(&pooled) * n;
         let edge = |d: f64| (d + total / (n - k)) / (1.0 / k + 1.0 / (n - k));
@@ -133,7 +133,7 @@ impl Test {
     }
 }
 
-/// Random splits, [`LANES`] of them side by side: one shuffle is a chain of loads that wait for stores, eight of them fill the time.
+/// Random splits, [`LANES`] of them side by side. One shuffle is a chain of loads that wait for stores, and eight of them fill the time.
 struct Splits<'a> {
     test: &'a Test,
     base: u64,

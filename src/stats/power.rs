@@ -1,7 +1,7 @@
 //! Power of the two-sample t test, what it can detect, and how many runs a decision needs.
 //!
 //! In:  sizes and effects, or two arms for their pooled sd and the mean of A.  Out: probabilities, per cents, runs per arm.
-//! Not here: "observed power" at the measured effect; it is a function of the p-value (Hoenig and Heisey, *Am. Stat.* 55, 2001).
+//! Not here: "observed power" at the measured effect, a mere function of the p-value (Hoenig and Heisey, *Am. Stat.* 55, 2001).
 
 use super::effect::pooled_sd;
 use super::{dist, mean, noncentral_t, root};
@@ -10,7 +10,7 @@ use super::{dist, mean, noncentral_t, root};
 pub const TARGET_POWER: f64 = 0.8;
 /// Difference, per cent of the baseline, whose power the reports give.
 pub const STATED_PCT: f64 = 10.0;
-/// A plan beyond a thousand million runs is no plan; the answer is then absent.
+/// A plan beyond a thousand million runs is no plan. The answer is then absent.
 const MAX_RUNS: u64 = 1_000_000_000;
 
 /// Power of the two-sided pooled t test at a true effect of `d` pooled sd. Fewer than two values in an arm: absent.
@@ -82,8 +82,8 @@ pub fn tost_power(n: u64, delta_sd: f64, confidence: f64) -> Option<f64> {
     Some(noncentral_t::expect_over_scale(df, [9.0, 6.0, 3.0, 0.0].map(|z| (reach - z) / t), passes))
 }
 
-/// Smallest equal number of runs per arm at which arms that are truly equal pass [`super::tost()`] at `margin_pct` with power
-/// [`TARGET_POWER`], given their pooled sd: how many runs would decide an inconclusive comparison. No spread, mean 0 or no margin: absent.
+/// Smallest equal number of runs per arm at which truly equal arms pass [`super::tost()`] at `margin_pct` with power [`TARGET_POWER`], given
+/// their pooled sd. It tells how many runs would decide an inconclusive comparison. `None` without spread, with mean 0, or without a margin.
 pub fn runs_to_decide(a: &[f64], b: &[f64], margin_pct: f64, confidence: f64) -> Option<u64> {
     let delta_sd = margin_pct / 100.0 / relative_sd(a, b)?;
     if delta_sd.is_nan() || delta_sd <= 0.0 {
@@ -92,11 +92,11 @@ pub fn runs_to_decide(a: &[f64], b: &[f64], margin_pct: f64, confidence: f64) ->
     smallest(|n| tost_power(n, delta_sd, confidence).is_some_and(|power| power >= TARGET_POWER))
 }
 
-/// Runs per arm that would settle an undecided comparison; always more than either arm has.
+/// Runs per arm that would settle an undecided comparison. Always more than either arm has.
 ///
-/// [`runs_to_decide`] asks how many runs arms need that are truly equal. Where the arms have as many already, they are not so equal that
-/// this plan fits. What is left then is the width of the interval: it has to shrink until it lies within the margin or leaves zero out,
-/// whichever is nearer to the difference that was seen, and it shrinks with the root of the runs.
+/// [`runs_to_decide`] asks how many runs truly equal arms need. Where the arms have as many already, they are too different for this plan.
+/// What remains is the width of the interval, which shrinks with the root of the runs. It has to shrink until it lies within the margin or
+/// excludes zero, whichever is nearer to the observed difference.
 ///
 /// - `interval`: 95 % interval of the difference, in the unit of `size` and `margin`.
 pub fn runs_to_settle(

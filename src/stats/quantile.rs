@@ -21,11 +21,11 @@ pub fn quantile_sorted(sorted: &[f64], p: f64) -> f64 {
     let k = (h.floor() as usize).min(last);
     let (low, high) = (sorted[k], sorted[(k + 1).min(last)]);
     let step = (h - k as f64) * (high - low);
-    // A constant stretch or an exact hit returns the value itself; huge opposite values are interpolated without overflow.
+    // A constant segment or an exact hit returns the value itself. Huge opposite values are interpolated without overflow.
     if step.is_finite() { low + step } else { low * (1.0 - (h - k as f64)) + high * (h - k as f64) }
 }
 
-/// The quantiles at `ps` of finite values in any order, and the largest value, to the bit those of [`quantile_sorted`]; rearranges `values`. Time
+/// The quantiles at `ps` of finite values in any order, and the largest value, to the bit those of [`quantile_sorted`]. Rearranges `values`. Time
 /// O(n): sorting is what the figures of a run with ten thousands of gaps between tokens would otherwise take longest for.
 pub fn quantiles_and_max<const N: usize>(values: &mut [f64], ps: [f64; N]) -> ([f64; N], f64) {
     let Some(last) = values.len().checked_sub(1) else { return ([f64::NAN; N], f64::NAN) };
@@ -41,7 +41,7 @@ pub fn quantiles_and_max<const N: usize>(values: &mut [f64], ps: [f64; N]) -> ([
 ///
 /// p99 of fewer than 100 values says little more than the maximum.
 pub fn is_tail(n: usize, p: f64) -> bool {
-    // n (1 - p) for n = 100, p = 0.99 is 1 - 1e-15 in binary; the allowance is far below 1 / n for any n that fits in memory.
+    // n (1 - p) for n = 100, p = 0.99 is 1 - 1e-15 in binary. The allowance is far below 1 / n for any n that fits in memory.
     const ROUNDING: f64 = 1e-9;
     let n = n as f64;
     n * (1.0 - p) < 1.0 - ROUNDING || n * p < 1.0 - ROUNDING

@@ -2,14 +2,14 @@
 //!
 //! In:  a seed, the key of a job (`model|metric|arm|statistic`) and the number of a resample.
 //! Out: one stream of 32-bit words per resample, and indices drawn from it.
-//! Not here: what is done with the draws (see `bootstrap`, `permutation`, `hierarchical`).
+//! Not here: the use of the draws (see `bootstrap`, `permutation`, `hierarchical`).
 //!
-//! A stream depends on (seed, key, resample) and on nothing else, so the order in which resamples are
-//! computed, and by how many threads, cannot show in a result. `rand` guarantees no bits across its
-//! releases, which is why the forty lines of generator are our own; a test holds them to `rand_xoshiro`.
+//! A stream depends on (seed, key, resample) and on nothing else. So the order and the number of threads in which resamples are computed
+//! cannot show in a result. `rand` guarantees no bits across its releases, which is why the forty lines of generator are our own. A test
+//! holds them to `rand_xoshiro`.
 //!
-//! Source: Blackman and Vigna, ACM TOMS 47 (2021), xoshiro256++ 1.0; Steele, Lea and Flood (2014), SplitMix64;
-//! Fowler, Noll and Vo, FNV-1a; Lemire, ACM TOMACS 29 (2019), for the index by multiplication.
+//! Source: Blackman and Vigna, ACM TOMS 47 (2021), xoshiro256++ 1.0. Steele, Lea and Flood (2014), SplitMix64.
+//! Fowler, Noll and Vo, FNV-1a. Lemire, ACM TOMACS 29 (2019), for the index by multiplication.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

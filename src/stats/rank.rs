@@ -4,12 +4,11 @@
 //! Out: one quantile per resample, by number, at O(1) each.
 //! Not here: intervals (see `bootstrap`), and the path that draws every index, to which a test compares this one.
 //!
-//! A resample draws n indices uniformly; its k-th smallest is `ceil(n U)` for the k-th smallest `U` of n
-//! uniform numbers, and that has a Beta(k, n - k + 1) law. The next one up is the smallest of the n - k above
-//! it. So two order statistics need no more than a Beta variate and a uniform: the law is the same as that of
-//! drawing indices, the draws are not, and results say `rank`.
+//! A resample draws n indices uniformly. Its k-th smallest is `ceil(n U)` for the k-th smallest `U` of n uniform numbers. That `U` has a
+//! Beta(k, n - k + 1) law. The next one up is the smallest of the n - k above it. So two order statistics need only a Beta variate and a
+//! uniform. The law is that of drawing indices, but the draws differ, so results say `rank`.
 //!
-//! Source: Devroye, *Non-Uniform Random Variate Generation* (1986), V.3 and IX.3; Marsaglia and Tsang, ACM TOMS
+//! Source: Devroye, *Non-Uniform Random Variate Generation* (1986), V.3 and IX.3. Marsaglia and Tsang, ACM TOMS
 //! 26 (2000), for the gamma variates.
 
 use super::bootstrap::selection::Place;
@@ -20,7 +19,7 @@ use libm::{expm1, log};
 /// Above this many values quantiles are bootstrapped by ranks, where the cost of drawing indices begins to show.
 pub const RANK_ABOVE: usize = 200;
 
-/// What a rank costs, in draws of an index: decides whether threads are worth it.
+/// Cost of a rank in draws of an index: decides whether threads are worth it.
 const COST_IN_DRAWS: usize = 200;
 
 /// The quantile at `place` of every resample of `sorted`, whose length the place was made for.
@@ -40,7 +39,7 @@ struct OrderStatistics {
     /// Gamma laws of the spacings up to the lower one and from there to 1.
     up_to: Gamma,
     from: Gamma,
-    /// One over the number of uniforms above the lower one; `None` when the upper one is not needed.
+    /// One over the number of uniforms above the lower one. `None` when the upper one is not needed.
     above: Option<f64>,
 }
 
@@ -64,7 +63,7 @@ impl OrderStatistics {
         index.min(self.n as usize - 1)
     }
 
-    /// 0-based indices of both; the same twice when only the lower one is needed.
+    /// 0-based indices of both. The same twice when only the lower one is needed.
     #[inline]
     fn draw(&self, stream: &mut Stream) -> [usize; 2] {
         let (x, y) = (self.up_to.draw(stream), self.from.draw(stream));
@@ -129,7 +128,7 @@ mod tests {
                 let by_rank = rank_quantiles(&sorted, place, 11, 20_000, 1);
                 let by_index = quantiles_by_index(&sorted, place, 12, 20_000, 1);
                 let gap = kolmogorov_distance(by_rank, by_index);
-                // 1.95 is the 0.1 % point of Kolmogorov's distribution; ties only make it conservative.
+                // 1.95 is the 0.1 % point of Kolmogorov's distribution. Ties only make it conservative.
                 assert!(gap < 1.95, "n = {n}, p = {p}: {gap}");
             }
         }

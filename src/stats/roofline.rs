@@ -1,10 +1,10 @@
-//! What memory and arithmetic allow: ceilings of decoding, and the room that is left for a KV cache.
+//! Ceilings of decoding from memory and arithmetic, and the room that is left for a KV cache.
 //!
 //! In:  plain figures: bytes, bytes a second, tokens.  Out: tokens a second, bytes.
 //! Not here: where the figures come from (see `verdict::roofline`), what a share of a ceiling means.
 //!
-//! Source: Williams, Waterman and Patterson, *Roofline* (CACM 52, 2009), for one step of decoding: every step reads the weights once for
-//! the whole batch, and of the KV cache what each sequence has written so far.
+//! Source: Williams, Waterman and Patterson, *Roofline* (CACM 52, 2009), for one step of decoding. Every step reads the weights once for the
+//! whole batch. Of the KV cache it reads what each sequence has written so far.
 
 /// Multiplications and additions that one parameter costs one token.
 const FLOP_PER_PARAMETER: f64 = 2.0;
@@ -16,7 +16,7 @@ pub struct Step {
     pub batch: f64,
     /// Bytes of weights that the step reads.
     pub weight_bytes: f64,
-    /// Bytes of keys and values that it reads for one sequence; 0 for a short context.
+    /// Bytes of keys and values that it reads for one sequence. 0 for a short context.
     pub kv_bytes: f64,
     /// Tokens that a sequence gains in a step: 1, or the mean accepted length where tokens are speculated.
     pub tokens: f64,
@@ -39,7 +39,7 @@ impl Step {
     }
 }
 
-/// Sequences that decode at a time, by Little's law: tokens a second times seconds a token. At least one; at most `limit`.
+/// Sequences that decode at a time, by Little's law: tokens a second times seconds a token. At least one. At most `limit`.
 pub fn sequences(tok_s: f64, tpot_ms: f64, limit: Option<f64>) -> f64 {
     let mean = tok_s * tpot_ms / 1000.0;
     limit.map_or(mean, |limit| mean.min(limit)).max(1.0)

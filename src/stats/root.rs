@@ -5,8 +5,8 @@
 
 /// Root of `f` between `low` (where f >= 0) and `high` (where f <= 0), each with its value, to within `tolerance`.
 ///
-/// The Illinois variant of regula falsi, with a bisection whenever three steps have not halved the bracket: never slower than twice
-/// plain bisection, and usually ten evaluations.
+/// The Illinois variant of regula falsi, with a bisection whenever three steps have not halved the bracket. It is never slower than twice
+/// plain bisection, and usually takes ten evaluations.
 pub(crate) fn falling(f: impl Fn(f64) -> f64, low: (f64, f64), high: (f64, f64), tolerance: f64) -> f64 {
     let ((mut a, mut fa), (mut b, mut fb)) = (low, high);
     let (mut steps, mut last_width, mut side) = (0, b - a, 0);

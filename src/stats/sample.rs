@@ -3,12 +3,12 @@
 //! In:  values as parsed.  Out: [`Sample`], and [`mean`] and [`sd`] over finite values.
 //! Not here: units, names, the decision what an infinite value means for a comparison (see `verdict`).
 //!
-//! Means use Neumaier's compensated sum, standard deviations the corrected two-pass formula about that mean. The textbook "sum of
-//! squares minus square of sum" loses every digit when mean / sd is large, as it is for throughput (about 300 at a CV of 0.3 %).
+//! Means use Neumaier's compensated sum, standard deviations the corrected two-pass formula about that mean. The textbook "sum of squares
+//! minus square of sum" loses every digit when mean / sd is large. For throughput it is about 300 at a CV of 0.3 %.
 //!
-//! Source: Neumaier, ZAMM 54 (1974); Chan, Golub and LeVeque, Am. Stat. 37 (1983).
+//! Source: Neumaier, ZAMM 54 (1974). Chan, Golub and LeVeque, Am. Stat. 37 (1983).
 
-/// Values of one metric, in order of time; only finite ones are kept, the others are counted.
+/// Values of one metric, in order of time. Only finite ones are kept, the others are counted.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sample {
     values: Vec<f64>,
@@ -26,16 +26,11 @@ impl Sample {
             } else if value.is_infinite() {
                 sample.n_infinite += 1;
             } else {
-                // -0.0 equals 0.0 everywhere; adding 0.0 turns the one into the other so that sorting agrees.
+                // -0.0 equals 0.0 everywhere. Adding 0.0 turns the one into the other so that sorting agrees.
                 sample.values.push(value + 0.0);
             }
         }
         sample
-    }
-
-    /// As [`Sample::new`], where `None` is missing.
-    pub fn from_options(values: impl IntoIterator<Item = Option<f64>>) -> Self {
-        Self::new(values.into_iter().map(|value| value.unwrap_or(f64::NAN)))
     }
 
     /// The finite values in order of time.
@@ -64,7 +59,7 @@ impl Sample {
     }
 }
 
-/// Neumaier's compensated sum; infinite only when the true sum overflows on the way.
+/// Neumaier's compensated sum. Infinite only when the true sum overflows on the way.
 pub fn sum(values: impl IntoIterator<Item = f64>) -> f64 {
     let (mut total, mut lost) = (0.0_f64, 0.0_f64);
     for x in values {
@@ -72,7 +67,7 @@ pub fn sum(values: impl IntoIterator<Item = f64>) -> f64 {
         lost += if total.abs() >= x.abs() { (total - next) + x } else { (x - next) + total };
         total = next;
     }
-    // After an overflow `lost` is NaN; the infinite total is the honest answer.
+    // After an overflow `lost` is NaN. The infinite total is the honest answer.
     if total.is_finite() { total + lost } else { total }
 }
 
@@ -87,7 +82,7 @@ pub fn mean(values: &[f64]) -> f64 {
     if total.is_finite() { total / n } else { sum(values.iter().map(|x| x / n)) }
 }
 
-/// Standard deviation with n - 1; fewer than two values have none. Constant values give 0 exactly.
+/// Standard deviation with n - 1. Fewer than two values have none. Constant values give 0 exactly.
 pub fn sd(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;

@@ -3,12 +3,12 @@
 //! In:  values in order of time.  Out: the median of (x_j - x_i) / (j - i), i < j, per step.
 //! Not here: the test of trend (see [`super::drift()`]).
 //!
-//! Up to `DIRECT` values all slopes are formed and the median is selected. Beyond, a million values have 5 x 10^11 slopes; then the
-//! number of slopes up to a candidate is counted in `O(n log n)` (a pair's slope is at most c exactly when x - c t does not rise from
-//! i to j) and the candidate is narrowed down to 1e-12 of its size, in `O(n)` memory. This is a search for the same median, not an
-//! approximation from a subset.
+//! Up to `DIRECT` values all slopes are formed and the median is selected. Beyond that there are too many: a million values have 5 x 10^11
+//! slopes. Then the slopes up to a candidate are counted in `O(n log n)` time and `O(n)` memory. A pair's slope is at most c exactly
+//! when `x - c t` does not rise from i to j. The candidate is narrowed down to 1e-12 of its size. This is a search for the same median, not
+//! an approximation from a subset.
 //!
-//! Source: Sen, *JASA* 63 (1968); the counting view is that of Cole et al., *SIAM J. Comput.* 18 (1989).
+//! Source: Sen, *JASA* 63 (1968). The counting view is that of Cole et al., *SIAM J. Comput.* 18 (1989).
 
 use super::quantile::sorted;
 use super::{drift, root};
@@ -96,7 +96,7 @@ impl Search<'_> {
     }
 }
 
-/// Limits that hold the median slope almost certainly, from pairs spread evenly over all pairs; [`Search::select`] checks them.
+/// Limits that hold the median slope almost certainly, from pairs spread evenly over all pairs. [`Search::select`] checks them.
 fn first_bracket(values: &[f64]) -> (f64, f64) {
     let n = values.len();
     // A two-dimensional Kronecker sequence: no randomness, and no period that a periodic trace could share.

@@ -19,13 +19,13 @@ const MAX_N: usize = 5000;
 /// Statistic and p-value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Shapiro {
-    /// W in (0, 1]; near 1 for normal data.
+    /// W in (0, 1]. Near 1 for normal data.
     pub w: f64,
     /// p of the hypothesis that the data are normal.
     pub p: f64,
 }
 
-/// The test; fewer than 3 or more than 5000 values, or constant: absent.
+/// The test. Fewer than 3 or more than 5000 values, or constant: absent.
 pub fn shapiro(values: &[f64]) -> Option<Shapiro> {
     let n = values.len();
     if !(MIN_N..=MAX_N).contains(&n) || is_constant(values) {

@@ -2,14 +2,14 @@
 //!
 //! In:  the values of the requests of each run of two arms, and a [`Job`].
 //! Out: [`Shift`]: deciles of both arms, their differences B minus A, an interval each and a band for all of them.
-//! Not here: verdicts. A shift function shows where a difference of means comes from; it decides nothing.
+//! Not here: verdicts. A shift function shows where a difference of means comes from and decides nothing.
 //!
-//! A resample draws runs, then requests within the drawn runs, as in `hierarchical`: requests of one run are no
-//! replicates. Both arms are resampled independently. The interval of a decile is the percentile interval of its
-//! difference. Nine intervals miss more often than one, so beside them stands a band that holds all nine at once with the
-//! stated confidence: estimate plus and minus c standard errors, c the quantile of the largest of the nine deviations of a resample.
+//! A resample draws runs, then requests within the drawn runs, as in `hierarchical`, because requests of one run are no replicates. Both
+//! arms are resampled independently. The interval of a decile is the percentile interval of its difference. Nine intervals miss more often
+//! than one. So a band also holds all nine at once with the stated confidence. It is the estimate plus and minus c standard errors. c is the
+//! quantile of the largest of the nine deviations of a resample.
 //!
-//! Source: Doksum, *Ann. Stat.* 2 (1974); Wilcox, *Introduction to Robust Estimation* (2012), 5.1;
+//! Source: Doksum, *Ann. Stat.* 2 (1974). Wilcox, *Introduction to Robust Estimation* (2012), 5.1.
 //! Montiel Olea and Plagborg-Møller, *J. Appl. Econometrics* 34 (2019), for the band.
 
 use super::bootstrap::Job;
@@ -48,7 +48,7 @@ pub struct Shift {
     pub runs: (usize, usize),
     /// Requests in A and in B.
     pub requests: (usize, usize),
-    /// Resamples behind the intervals; absent without intervals.
+    /// Resamples behind the intervals. Absent without intervals.
     pub resamples: Option<usize>,
     /// `one_run`, `few_runs`.
     pub flags: Vec<&'static str>,
@@ -134,7 +134,7 @@ mod tests {
         let at: Vec<f64> = shift.deciles.iter().map(|d| d.a).collect();
         assert_eq!(at, [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0]);
         assert!(shift.deciles.iter().all(|d| (d.difference - 5.0).abs() < 1e-12));
-        // One run an arm says nothing of the spread between runs.
+        // One run for each arm says nothing of the spread between runs.
         assert_eq!((shift.resamples, &shift.flags[..]), (None, &[FLAG_ONE_RUN][..]));
         assert!(shift.deciles.iter().all(|d| d.interval.is_none() && d.band.is_none()));
     }

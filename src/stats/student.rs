@@ -10,7 +10,7 @@ use super::dist;
 /// A t test and the interval that belongs to it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TTest {
-    /// Statistic; infinite when the standard error is 0 and the means differ.
+    /// Statistic. Infinite when the standard error is 0 and the means differ.
     pub t: f64,
     /// Degrees of freedom.
     pub df: f64,
@@ -25,7 +25,6 @@ pub struct TTest {
 /// Mean, squared standard error and size of one arm.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arm {
-    /// Mean.
     pub mean: f64,
     /// Standard deviation.
     pub sd: f64,
@@ -59,6 +58,19 @@ pub fn welch(a: &[f64], b: &[f64], confidence: f64) -> Option<TTest> {
     Some(TTest::new(b.mean - a.mean, (a.v() + b.v()).sqrt(), welch_df(a, b), confidence))
 }
 
+/// Interval of the difference of means by Welch's method at error rate `level`, both sides together. Absent as [`welch`].
+///
+/// For levels near 0, where `1 - level` is no longer a confidence that a number can hold. A level of 0 has no interval.
+pub fn welch_interval(a: &[f64], b: &[f64], level: f64) -> Option<(f64, f64)> {
+    let (a, b) = (Arm::of(a)?, Arm::of(b)?);
+    let (difference, se) = (b.mean - a.mean, (a.v() + b.v()).sqrt());
+    if se == 0.0 {
+        return Some((difference, difference));
+    }
+    let half = -dist::t_quantile(0.5 * level, welch_df(a, b)) * se;
+    half.is_finite().then_some((difference - half, difference + half))
+}
+
 /// Test of the mean difference of pairs against 0. Fewer than two pairs: absent.
 pub fn paired(differences: &[f64], confidence: f64) -> Option<TTest> {
     let d = Arm::of(differences)?;
@@ -83,7 +95,7 @@ pub(crate) fn pooled_variance(a: Arm, b: Arm) -> f64 {
     ((a.n - 1.0) * a.sd * a.sd + (b.n - 1.0) * b.sd * b.sd) / (a.n + b.n - 2.0)
 }
 
-/// Welch's degrees of freedom; without any spread the pooled ones, which then decide nothing.
+/// Welch's degrees of freedom. Without any spread the pooled ones, which then decide nothing.
 pub(crate) fn welch_df(a: Arm, b: Arm) -> f64 {
     let (va, vb) = (a.v(), b.v());
     // In units of the larger: squares of 1e-200 would vanish.

@@ -13,7 +13,7 @@ use super::student::{Arm, welch_df};
 pub struct Tost {
     /// Larger of the two one-sided p-values.
     pub p: f64,
-    /// p < 1 - confidence; the same as the interval at 1 - 2 (1 - confidence) lying inside the margin.
+    /// p < 1 - confidence. The same as the interval at 1 - 2 (1 - confidence) lying inside the margin.
     pub equivalent: bool,
     /// The margin in the unit of the metric.
     pub delta: f64,

@@ -1,9 +1,9 @@
 //! Whether two arms were measured under the same settings: those that change the answer must agree.
 //!
-//! In:  two cells, and the label that is compared.  Out: settings that differ, each with both values, and those that one side alone tells.
+//! In:  two cells, and the label that is compared.  Out: differing settings with both values, and those that only one side states.
 //! Not here: definitions of metrics (see `definitions`), the choice of words of a verdict (see `grammar`).
 //!
-//! A setting that only one side tells is no reason and becomes a caveat. The label under comparison is never a reason, and neither is what
+//! A setting that only one side states is no reason and becomes a caveat. The label under comparison is never a reason, and neither is what
 //! follows from it: a quantised checkpoint has an id of its own.
 
 use super::case::Cell;
@@ -11,15 +11,15 @@ use super::number::{list, significant};
 use crate::model::{Campaign, Run};
 
 /// Lengths of input or output that differ by more than this are other work, per cent of the baseline. Load generators that ask for text
-/// of n tokens miss n by the chat template and by tokens that merge; 2 % is where a gate on the server's own count is usually set.
+/// of n tokens miss n by the chat template and by tokens that merge. 2 % is where a gate on the server's own count is usually set.
 pub const TOKENS_TOLERANCE_PCT: f64 = 2.0;
 
-/// What is said of a setting.
+/// The report on a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Code of rule 1: `C1` ...; empty where the rule names none.
+    /// Code of rule 1: `C1` .... Empty where the rule names none.
     pub code: &'static str,
-    /// Trap that tells it.
+    /// Trap that reports it.
     pub trap: &'static str,
     /// Fits after "the".
     pub setting: &'static str,
@@ -111,13 +111,13 @@ fn exempt(compared: Option<&str>, setting: &str) -> bool {
         Some("parallel") => setting == "parallelism",
         Some("prefix_cache") => setting == "prefix cache",
         Some("speculative") => setting == "speculative decoding",
-        // The environment stands beside the runs only where another label is compared.
+        // The environment is beside the runs only where another label is compared.
         _ => setting == "environment",
     }
 }
 
-/// Settings that follow from the label under comparison without being it: a model comes in a quantisation, an engine has a way of its own
-/// to count the memory it may use.
+/// Settings that follow from the compared label without being it. A model comes in one quantisation, and an engine has its own way to count
+/// the memory it may use.
 fn implied(compared: Option<&str>, setting: &str) -> bool {
     match compared {
         Some("model") => matches!(setting, "quantisation" | "data type of the KV cache" | "maximum model length"),
@@ -129,7 +129,7 @@ fn implied(compared: Option<&str>, setting: &str) -> bool {
     }
 }
 
-/// Holds two cells against each other. `compared` is the label that tells the arms apart, where it is not the environment.
+/// Compares two cells. `compared` is the label that distinguishes the arms, where it is not the environment.
 pub fn hold(a: &Cell<'_>, b: &Cell<'_>, compared: Option<&str>) -> Sides {
     let mut sides = Sides::default();
     for Field(code, trap, setting, kind) in FIELDS {
@@ -166,7 +166,7 @@ pub fn hold(a: &Cell<'_>, b: &Cell<'_>, compared: Option<&str>) -> Sides {
 }
 
 impl Sides {
-    /// What one side alone tells, as a caveat; `None` where both tell the same things.
+    /// Settings that only one side states, as a caveat. `None` where both state the same ones.
     pub fn caveat(&self) -> Option<String> {
         let mut environments: Vec<&str> = self.lone.iter().map(|(environment, _)| environment.as_str()).collect();
         environments.sort_unstable();
@@ -182,7 +182,7 @@ impl Sides {
         (!said.is_empty()).then(|| said.join(", "))
     }
 
-    /// What differs together with what is compared, as caveats.
+    /// Settings that differ along with the compared label, as caveats.
     pub fn with_it(&self) -> Vec<String> {
         let said = |d: &Difference| format!("the {} differs too: {} against {}", d.setting, d.left, d.right);
         self.implied.iter().map(said).collect()

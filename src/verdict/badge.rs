@@ -9,14 +9,14 @@
 use super::number::{decimals, fixed, signed};
 use super::report::{Comparison, VerdictKind};
 
-/// What a badge says.
+/// Text of a badge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Badge {
-    /// Who is held against whom, and by which metric.
+    /// Who is compared with whom, and by which metric.
     pub subject: String,
     /// Change, interval, verdict.
     pub message: String,
-    /// The verdict, which also decides the colour; the word in the message says the same.
+    /// The verdict, which also decides the colour. The word in the message says the same.
     pub kind: VerdictKind,
 }
 

@@ -1,18 +1,18 @@
-//! The method tried on identical arms: how often it sees a difference where there is none.
+//! The method applied to identical arms: how often it finds a difference where there is none.
 //!
-//! In:  the groups of one campaign.  Out: [`CalibrationReport`]: each arm split into two halves that are the same by construction, and what
-//! the rules say of them.
+//! In:  the groups of one campaign.  Out: [`CalibrationReport`]: each arm split into two halves that are the same by construction, and the
+//! verdict of the rules on them.
 //! Not here: any difference between environments.
 //!
-//! Three ways to split. At random, many times: the share called different should be near the level of the test, and shows whether the
-//! test keeps its word on values of this shape. By turns (first, third, fifth ... against second, fourth ...): the design that this program
-//! runs by default. By halves of time (the first half against the second): the design of a campaign that runs one arm after the other. A
-//! difference by halves where there is none by turns is time, and would have been taken for the environment.
+//! There are three ways to split. At random, many times: the share called different should be near the level of the test. It shows whether
+//! the test keeps its level on values of this shape. By turns (first, third, fifth ... against second, fourth ...): the design that this
+//! program runs by default. By halves of time (the first half against the second): the design of a campaign that runs one arm after the
+//! other. A difference by halves where there is none by turns is an effect of time, and would have been taken for the environment.
 //!
-//! Halves are judged without the family and without the drift allowance: both only make false alarms rarer.
+//! Halves are judged without the family and without the drift allowance, because both only make false alarms rarer.
 
 use super::Settings;
-use super::grammar::{self, Grounds};
+use super::grammar::{self, VerdictInputs};
 use super::memory::Round;
 use super::report::{CalibrationArm, CalibrationReport, CampaignReport, Group, VerdictKind};
 use rayon::prelude::*;
@@ -21,16 +21,16 @@ use crate::model::{Direction, Metric};
 use crate::stats::random::{Stream, job_base};
 use crate::stats::{self, Direction as Way};
 
-/// Random splits of each arm. The share of one arm is steady to about a point; all arms together to less.
+/// Random splits of each arm. The share of one arm is steady to about a point. All arms together to less.
 pub const SPLITS: usize = 400;
 
 /// Fewest runs of an arm: four on each side.
 pub const LEAST_RUNS: usize = 8;
 
-/// Arms of one campaign that are tried; the first by cell, which for most campaigns is all of them.
+/// Arms of one campaign that are tried. The first by cell, which for most campaigns is all of them.
 const MOST_ARMS: usize = 60;
 
-/// Tries the method on every arm of a campaign's primary metrics; absent where no arm has runs enough.
+/// Tries the method on every arm of a campaign's primary metrics. Absent where no arm has runs enough.
 pub(super) fn of(campaign: &CampaignReport, groups: &[Group], round: &Round<'_>) -> Option<CalibrationReport> {
     let own = groups.iter().filter(|g| {
         g.campaign == campaign.name && g.values.len() >= LEAST_RUNS && campaign.primary.contains(&g.metric)
@@ -97,7 +97,7 @@ fn split(group: &Group, way: Way, margin: Option<f64>, settings: &Settings) -> C
     }
 }
 
-/// What the rules say of two halves.
+/// Result of the rules for two halves.
 fn judged(
     a: &[f64],
     b: &[f64],
@@ -116,7 +116,7 @@ fn judged(
     let equivalent = margin
         .and_then(|margin| stats::tost::tost(a, b, margin, settings.confidence))
         .is_some_and(|found| found.equivalent);
-    let grounds = Grounds {
+    let grounds = VerdictInputs {
         baseline: String::new(),
         candidate: String::new(),
         direction,
@@ -140,7 +140,7 @@ const fn differs(kind: VerdictKind) -> bool {
     matches!(kind, VerdictKind::Slower | VerdictKind::Faster | VerdictKind::More | VerdictKind::Less)
 }
 
-/// Two halves at random; of an odd number the second has one more.
+/// Two halves at random. Of an odd number the second has one more.
 fn shuffled(values: &[f64], stream: &mut Stream) -> (Vec<f64>, Vec<f64>) {
     let mut order = values.to_vec();
     for k in (1..order.len()).rev() {

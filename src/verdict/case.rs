@@ -1,4 +1,4 @@
-//! One campaign laid out for judging: runs by cell, in order of time, with the facts beside them.
+//! One campaign prepared for judging: runs by cell, in order of time, with the facts beside them.
 //!
 //! In:  a campaign, its runs, the facts.  Out: [`Case`], read by traps and by the judge.
 //! Not here: formulas, sentences.
@@ -7,18 +7,15 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use super::trap::{self, Derived};
-use crate::model::{Campaign, Facts, MachineFacts, ModelFacts, Run};
+use crate::model::{Campaign, Facts, MachineFacts, MissingReason, ModelFacts, Run};
 
 /// Runs of one environment x model x workload in order of time.
 #[derive(Debug)]
 pub struct Cell<'a> {
-    /// Model label.
     pub model: &'a str,
-    /// Workload label.
     pub workload: &'a str,
-    /// Environment label.
     pub environment: &'a str,
-    /// By start, ties by the order of the archive; runs without a start last, in the order of the archive.
+    /// By start, ties by the order of the archive. Runs without a start last, in the order of the archive.
     pub runs: Vec<&'a Run>,
 }
 
@@ -34,7 +31,7 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// One campaign, ready to be looked at.
+/// One campaign, ready to be judged.
 #[derive(Debug)]
 pub struct Case<'a> {
     /// Its words and promises.
@@ -45,7 +42,7 @@ pub struct Case<'a> {
     pub cells: Vec<Cell<'a>>,
     /// Machines and models.
     pub facts: &'a Facts,
-    /// Environment that others are held against.
+    /// Environment that others are compared with.
     pub baseline: Option<&'a str>,
     /// Primary metrics of the campaign, already chosen.
     pub primary: Vec<String>,
@@ -118,9 +115,9 @@ impl<'a> Case<'a> {
             .or_else(|| self.runs.iter().find_map(|run| self.facts.machine(run.setup.machine.as_deref()?)))
     }
 
-    /// Facts of the model behind a label, by the id that was asked for; none where models are what the arms compare.
+    /// Facts of the model behind a label, by the id that was asked for. None where models are what the arms compare.
     pub fn model(&self, label: &str) -> Option<&'a ModelFacts> {
-        // Several checkpoints stand under one label there; each run says its own.
+        // One label has several checkpoints there. Each run names its own.
         if matches!(self.campaign.compare_by.as_deref(), Some("model" | "quantisation")) {
             return None;
         }
@@ -131,6 +128,14 @@ impl<'a> Case<'a> {
             .and_then(|m| m.id.as_deref())
             .or_else(|| self.runs.iter().filter(|r| r.model == label).find_map(|r| r.setup.model_id.as_deref()))?;
         self.facts.model(id)
+    }
+
+    /// Runs planned per cell: of a campaign that ended at a look, those up to the look. Absent where no plan says it.
+    pub fn planned_repeats(&self) -> Option<u32> {
+        let ended = self.campaign.design.is_some()
+            && self.campaign.missing_runs.iter().any(|run| run.gone == MissingReason::Skipped);
+        let made = self.runs.iter().filter_map(|run| run.repeat).max();
+        made.filter(|_| ended).or(self.campaign.planned_repeats)
     }
 
     /// Batch of a model's runs, from the runs, else from the campaign.

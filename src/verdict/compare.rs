@@ -11,7 +11,7 @@ use super::report::{
 use crate::model::{Direction, Metric};
 use crate::stats::{self, bootstrap, permutation};
 
-/// What a comparison is made of.
+/// Inputs of a comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct Pair<'a> {
     /// Metric of both.
@@ -129,6 +129,7 @@ pub fn measure(pair: &Pair<'_>, settings: &Settings) -> Comparison {
         stability_panel: None,
         pairs: None,
         shift: None,
+        sequential: None,
         verdict: Verdict {
             kind: VerdictKind::Inconclusive,
             said: String::new(),
@@ -152,8 +153,8 @@ fn bca(pair: &Pair<'_>, direction: stats::Direction, settings: &Settings) -> Opt
     Some(all.bca)
 }
 
-/// Statistics contract 4.6: Fieller when either arm has fewer than 20 runs, where bootstrap limits are too short; else BCa.
-/// Without a per cent the Welch interval of the difference stands in, in the unit of the metric.
+/// Statistics contract 4.6: Fieller when either arm has fewer than 20 runs, where bootstrap limits are too short. Else BCa.
+/// Without a per cent the Welch interval of the difference is used, in the unit of the metric.
 fn headline_interval(
     pair: &Pair<'_>,
     fieller: Option<(f64, f64)>,

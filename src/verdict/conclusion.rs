@@ -1,8 +1,9 @@
-//! What the rows of a campaign support, and what they do not: sentences made by rule from comparisons and traps.
+//! The conclusions that the rows of a campaign support: sentences made by rule from comparisons and traps.
 //!
 //! In:  the case, its comparisons, traps, derived columns and published checks.  Out: headline, supported, unsupported.
 //! Not here: any knowledge of a particular study. The same rules speak about every archive.
 
+pub(super) mod answer;
 mod headline;
 mod hypothesis;
 mod seen;
@@ -17,19 +18,19 @@ use super::report::{Comparison, Group, HypothesisReport, PublishedCheck, Sentenc
 use super::trap::{self, Derived};
 use crate::model::{Metric, within};
 
-/// Flagged values that one sentence names; the pages show all of them.
+/// Flagged values that one sentence names. The pages show all of them.
 const MOST_FLAGGED: usize = 4;
 
 /// The sentences of one campaign.
 #[derive(Debug, Default)]
 pub struct Conclusions {
-    /// What was expected and what came of it.
+    /// The expectation and the outcome.
     pub hypotheses: Vec<HypothesisReport>,
     /// The answer.
     pub headline: Vec<Sentence>,
-    /// What the rows support.
+    /// Conclusions that the rows support.
     pub supported: Vec<Sentence>,
-    /// What they do not.
+    /// Conclusions that they do not support.
     pub unsupported: Vec<Sentence>,
 }
 
@@ -147,7 +148,7 @@ fn ident(c: &Comparison) -> String {
     format!("{}|{}|{}", c.model, c.workload, c.metric)
 }
 
-/// How many measurements stand behind the columns.
+/// Number of measurements behind the columns.
 fn independent(case: &Case<'_>, derived: &[Derived]) -> Option<Sentence> {
     let columns: Vec<&str> = case
         .reported()
@@ -182,7 +183,7 @@ fn reproduced(checks: &[PublishedCheck]) -> Option<Sentence> {
     Some(Sentence { text: format!("{text}."), caveats: Vec::new(), because: vec!["published".to_owned()] })
 }
 
-/// Every trap that fired takes a kind of claim away; what it takes is written beside the trap.
+/// Every trap that fired takes a kind of claim away. What it takes is written beside the trap.
 fn undermined(traps: &[TrapReport]) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     for trap in trap::TRAPS {
@@ -196,7 +197,7 @@ fn undermined(traps: &[TrapReport]) -> Vec<Sentence> {
         let (Some(first), false) = (gravest, claim.is_empty()) else { continue };
         let more = if fired.len() > 1 { format!(" (and {} more)", fired.len() - 1) } else { String::new() };
         sentences.push(Sentence {
-            text: format!("{}: {}{more}.", capital(claim), first.message.trim_end_matches('.')),
+            text: format!("{}. {}{more}.", capital(claim), begun(first).trim_end_matches('.')),
             caveats: Vec::new(),
             because: vec![trap.id().to_owned()],
         });
@@ -204,12 +205,20 @@ fn undermined(traps: &[TrapReport]) -> Vec<Sentence> {
     sentences
 }
 
+/// The message of a finding as a sentence begins: with a capital, unless it begins with a name.
+fn begun(report: &TrapReport) -> String {
+    let subject = &report.subject;
+    let names = [&subject.model, &subject.workload, &subject.environment, &subject.metric];
+    let named = names.into_iter().flatten().any(|name| !name.is_empty() && report.message.starts_with(name.as_str()));
+    if named { report.message.clone() } else { capital(&report.message) }
+}
+
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Runs that a rule flags in a primary metric, with their values: seen by everybody, dropped by nobody.
+/// Runs that a rule flags in a primary metric, with their values: shown and never dropped.
 fn flagged(case: &Case<'_>, groups: &[Group]) -> Option<Sentence> {
     let mut said = Vec::new();
     let mut because = Vec::new();
@@ -224,7 +233,7 @@ fn flagged(case: &Case<'_>, groups: &[Group]) -> Option<Sentence> {
             said.push((
                 away,
                 format!(
-                    "{id} ({} {} {}, median of its cell {})",
+                    "{id}: {} {} {}, median of its cell {}",
                     within(&metric.label),
                     significant(value, 4),
                     metric.unit,
@@ -239,12 +248,16 @@ fn flagged(case: &Case<'_>, groups: &[Group]) -> Option<Sentence> {
     let named: Vec<String> = said.into_iter().take(MOST_FLAGGED).map(|(_, text)| text).collect();
     (all > 0).then(|| Sentence {
         text: format!(
-            "{} in the primary metrics {} flagged as {} and kept in every figure; {}: {}.",
+            "{} in the primary metrics {} flagged as {} and kept in every figure. {} {}.",
             count(all, "value"),
             if all == 1 { "is" } else { "are" },
             if all == 1 { "an outlier" } else { "outliers" },
-            if all > named.len() { "the farthest from their medians" } else { "with their medians" },
-            list(&named)
+            if all > named.len() {
+                "These lie farthest from their medians."
+            } else {
+                "These are they, with their medians."
+            },
+            named.join(". ")
         ),
         caveats: Vec::new(),
         because,

@@ -1,15 +1,15 @@
-//! What tokens cost: a row a cell, the best batch size, machine against machine.
+//! The cost of tokens: one row for each cell, the best batch size, machine against machine.
 //!
 //! In:  cells, facts.  Out: [`CostReport`]s and what follows from several of them.
 //! Not here: the formulas (see `stats::economy`), which price is whose (see `price`).
 //!
 //! Cost is price over throughput, so its interval is that of the throughput turned round: nothing is drawn or tested twice. Failed runs
-//! and failed requests made no tokens and are in no rate; the hour that they took is in it.
+//! and failed requests made no tokens and are in no rate. The hour that they took is in it.
 
 use std::collections::BTreeMap;
 
 use super::case::{Case, Cell};
-use super::physics::Grounds;
+use super::physics::PhysicsFacts;
 use super::report::{
     ApartReport, BestBatch, Choice, CostReport, Estimate, Excluded, MachineRow, MachineTable, OtherPrice,
 };
@@ -24,11 +24,16 @@ pub const LIMIT_TTFT_MS: f64 = 2000.0;
 
 /// A row for each cell that measures output.
 pub fn report(case: &Case<'_>, settings: &Settings) -> Vec<CostReport> {
-    let grounds = Grounds::of(case);
+    let grounds = PhysicsFacts::of(case);
     case.cells.iter().filter_map(|cell| row(case, &grounds, cell, settings)).collect()
 }
 
-fn row<'a>(case: &Case<'a>, grounds: &Grounds<'_, 'a>, cell: &Cell<'a>, settings: &Settings) -> Option<CostReport> {
+fn row<'a>(
+    case: &Case<'a>,
+    grounds: &PhysicsFacts<'_, 'a>,
+    cell: &Cell<'a>,
+    settings: &Settings,
+) -> Option<CostReport> {
     let has = |run: &&Run| run.value("output_throughput_tok_s").is_some_and(|rate| rate > 0.0);
     let runs: Vec<&Run> =
         cell.runs.iter().copied().filter(has).filter(|run| !matches!(run.status, Status::Failed(_))).collect();
@@ -176,7 +181,7 @@ pub fn best_batches(costs: &[CostReport], limits: &LimitFacts) -> Vec<BestBatch>
     found
 }
 
-/// Why a cell does not keep the limits; nothing when it does. A latency that was not measured keeps no limit.
+/// Why a cell does not keep the limits. Nothing when it does. A latency that was not measured keeps no limit.
 fn beyond(cell: &CostReport, tpot: f64, ttft: f64) -> Option<String> {
     let look = |name: &str, found: Option<Estimate>, limit: f64| match found {
         None => Some(format!("{name} was not measured")),

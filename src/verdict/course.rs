@@ -1,4 +1,4 @@
-//! How runs went over time: windows, stretches in which the clock was held down, ranges of telemetry, requests at once.
+//! The course of runs over time: windows, periods in which the clock was held down, ranges of telemetry, requests at once.
 //!
 //! In:  a study.  Out: [`Courses`].
 //! Not here: figures of runs (see `telemetry`), drawing.
@@ -9,11 +9,11 @@ use rayon::prelude::*;
 
 use super::Study;
 use super::report::{
-    CampaignCourse, CourseReport, Courses, GridReport, GridRow, HeldReport, InFlightReport, QuantityReport,
+    CampaignCourse, CourseReport, Courses, GridReport, GridRow, HeldReport, InFlightReport, NodeReport, QuantityReport,
     WindowReport,
 };
 use super::telemetry::{self, SLOWDOWN_BITS, Window};
-use crate::model::{Run, Sample, Span};
+use crate::model::{Campaign, MissingReason, MissingRun, Node, Run, Sample, Span};
 use crate::stats::mean;
 
 /// Reasons that are shown: slowdowns, and the power cap, which holds many small machines down all the time.
@@ -22,13 +22,13 @@ const SHOWN_BITS: u64 = SLOWDOWN_BITS | 0x04;
 /// Most columns of a grid: each is still wide enough to see on a phone.
 const COLUMNS: f64 = 48.0;
 
-/// Lengths that a column may have, seconds; beyond them whole hours.
+/// Lengths that a column may have, seconds. Beyond them whole hours.
 const STEPS_S: &[f64] = &[0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0];
 
 /// A quantity of a sample.
 type Quantity = (&'static str, fn(&Sample) -> Option<f64>);
 
-/// Every quantity of which a range is told.
+/// Every quantity of which a range is reported.
 const QUANTITIES: &[Quantity] = &[
     ("sm_clock_mhz", |s| s.sm_clock_mhz),
     ("power_w", |s| s.power_w),
@@ -47,14 +47,20 @@ pub fn of(study: &Study) -> Courses {
         CampaignCourse {
             campaign: campaign.name.clone(),
             planned: campaign.planned_runs,
-            unmade: campaign.unmade.clone(),
+            missing_runs: missed(campaign),
             utilisation: grid("gpu_util_pct", &own, |s| s.gpu_util_pct),
         }
     });
     Courses {
         runs: study.runs.par_iter().zip(telemetry::shared(&study.runs)).filter_map(|(run, n)| of_run(run, n)).collect(),
-        campaigns: campaigns.filter(|c| !c.unmade.is_empty() || c.utilisation.is_some()).collect(),
+        campaigns: campaigns.filter(|c| !c.missing_runs.is_empty() || c.utilisation.is_some()).collect(),
     }
+}
+
+/// Planned runs that are missed. A campaign that ended at a look of its design needed no more of them.
+fn missed(campaign: &Campaign) -> Vec<MissingRun> {
+    let not_needed = |run: &&MissingRun| campaign.design.is_some() && run.gone == MissingReason::Skipped;
+    campaign.missing_runs.iter().filter(|run| !not_needed(run)).cloned().collect()
 }
 
 fn of_run(run: &Run, launch_runs: usize) -> Option<CourseReport> {
@@ -70,12 +76,28 @@ fn of_run(run: &Run, launch_runs: usize) -> Option<CourseReport> {
         gates: course.gates.clone(),
         watched: course.watched.clone(),
         in_flight: flights(&course.requests),
+        nodes: course.nodes.iter().map(of_node).collect(),
     };
     let empty = report.quantities.is_empty()
         && report.gates.is_empty()
         && report.watched.is_empty()
-        && report.in_flight.is_none();
+        && report.in_flight.is_none()
+        && report.nodes.is_empty();
     (!empty).then_some(report)
+}
+
+fn of_node(node: &Node) -> NodeReport {
+    NodeReport {
+        name: node.name.clone(),
+        rank: node.rank,
+        command: node.command.join(" "),
+        failure: node.failure.clone(),
+        quantities: QUANTITIES.iter().filter_map(|quantity| range(&node.telemetry, *quantity)).collect(),
+        gates: node.gates.clone(),
+        watched: node.watched.clone(),
+        clock_ahead_ms: node.wall_ahead_s().map(|seconds| seconds * 1000.0),
+        clock_bound_ms: node.bound_s().map(|seconds| seconds * 1000.0),
+    }
 }
 
 fn held(run: &Run, window: &Window) -> Option<Vec<HeldReport>> {
@@ -97,7 +119,7 @@ fn range(samples: &[Sample], (name, read): Quantity) -> Option<QuantityReport> {
 
 /// How many requests are on their way after each moment at which one was sent or ended, in order of time.
 ///
-/// A request that left no end counts as ended when it was sent: how long it was on its way nobody knows.
+/// A request without an end counts as ended when it was sent, because its duration is unknown.
 pub fn in_flight(requests: &[Span]) -> Vec<(f64, usize)> {
     let mut events: Vec<(f64, isize)> = Vec::with_capacity(2 * requests.len());
     for (from, to) in
@@ -180,7 +202,7 @@ fn grid(name: &'static str, runs: &[&Run], read: fn(&Sample) -> Option<f64>) -> 
 fn columns(points: &[(f64, f64)], step: f64) -> Vec<Option<f64>> {
     let mut columns: Vec<Vec<f64>> = Vec::new();
     for (at, value) in points {
-        // Below the number of columns, for `step` was chosen from the longest; the bound holds for any caller.
+        // Below the number of columns, for `step` was chosen from the longest. The bound holds for any caller.
         let place = ((at / step) as usize).min(COLUMNS as usize);
         if columns.len() <= place {
             columns.resize(place + 1, Vec::new());

@@ -132,7 +132,7 @@ fn complete(case: &Case<'_>, model: &str, workload: &str) -> Criterion {
     let mut missing = Vec::new();
     let mut unrecorded = 0;
     for cell in &arms {
-        if let Some(planned) = case.campaign.planned_repeats
+        if let Some(planned) = case.planned_repeats()
             && cell.runs.len() != planned as usize
         {
             missing.push(format!("{} has {}, {planned} planned", cell.environment, count(cell.runs.len(), "run")));
@@ -163,7 +163,7 @@ fn complete(case: &Case<'_>, model: &str, workload: &str) -> Criterion {
             missing.push(format!("{} without {}", cell.environment, empty.join(", ")));
         }
     }
-    let (outcome, because) = match (missing.is_empty(), case.campaign.planned_repeats) {
+    let (outcome, because) = match (missing.is_empty(), case.planned_repeats()) {
         (false, _) => ("fail", missing.join("; ")),
         (true, Some(_)) if unrecorded > 0 => {
             ("not_assessed", format!("{} without a recorded end", count(unrecorded, "run")))

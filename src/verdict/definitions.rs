@@ -1,28 +1,28 @@
-//! Whether two arms mean the same by the name of a metric.
+//! Whether the name of a metric means the same in two arms.
 //!
-//! In:  two cells and a metric.  Out: [`Held`]: alike, alike with a caveat, not known, or two things under one name.
+//! In:  two cells and a metric.  Out: [`DefinitionCheck`]: alike, alike with a caveat, not known, or two things under one name.
 //! Not here: what each tool measures (see `model::definition`).
 
 use std::collections::BTreeMap;
 
 use super::case::Cell;
 use super::number::list;
-use crate::model::{Definition, Likeness, Metric, Run, definition, within};
+use crate::model::{Definition, DefinitionMatch, Metric, Run, within};
 
-/// What holding two arms against each other found.
+/// Result of comparing the definitions of two arms.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Held {
+pub enum DefinitionCheck {
     /// One tool and one definition on both sides, or definitions that are the same.
     Same,
-    /// One definition with deviations; fits after a semicolon.
+    /// One definition with deviations. Fits after a semicolon.
     Alike(String),
-    /// A side does not say how it measured, and the sides were not read by one rule; fits after a semicolon.
+    /// A side does not say how it measured, and the sides were not read by one rule. Fits after a semicolon.
     Unknown(String),
-    /// Two definitions; fits after "because".
+    /// Two definitions. Fits after "because".
     Differ(String),
 }
 
-/// Rule that read a figure of a run; a figure made of the requests was read by the rule that read them.
+/// Rule that read a figure of a run. A figure made of the requests was read by the rule that read them.
 fn rule_of(run: &Run, metric: &Metric) -> Option<&'static str> {
     let rule = run.reading(&metric.name)?.origin.rule;
     if !rule.starts_with("summary.") {
@@ -31,14 +31,14 @@ fn rule_of(run: &Run, metric: &Metric) -> Option<&'static str> {
     run.series.iter().find(|series| series.metric == metric.base()).map_or(Some(rule), |s| Some(s.origin.rule))
 }
 
-/// What the runs of a cell mean by a metric: definition by rule, `None` where it is not known.
+/// Meaning of a metric in the runs of a cell: definition by rule, `None` where unknown.
 fn meanings(cell: &Cell<'_>, metric: &Metric) -> BTreeMap<&'static str, Option<Definition>> {
     let rules = cell.runs.iter().filter_map(|run| rule_of(run, metric));
     rules.map(|rule| (rule, Definition::of(rule, metric.base()))).collect()
 }
 
-/// Holds the meanings of two cells against each other; `None` where a side has no figure.
-pub fn hold(a: &Cell<'_>, b: &Cell<'_>, metric: &Metric) -> Option<Held> {
+/// Holds the meanings of two cells against each other. `None` where a side has no figure.
+pub fn hold(a: &Cell<'_>, b: &Cell<'_>, metric: &Metric) -> Option<DefinitionCheck> {
     let (left, right) = (meanings(a, metric), meanings(b, metric));
     if left.is_empty() || right.is_empty() {
         return None;
@@ -51,7 +51,7 @@ pub fn hold(a: &Cell<'_>, b: &Cell<'_>, metric: &Metric) -> Option<Held> {
     if let Some(one) = first.next()
         && let Some(other) = first.find(|d| d.class != one.class)
     {
-        return Some(Held::Differ(format!(
+        return Some(DefinitionCheck::Differ(format!(
             "{} is measured as {} by {}, and as {} by {}",
             within(&metric.label),
             one.measures,
@@ -64,26 +64,26 @@ pub fn hold(a: &Cell<'_>, b: &Cell<'_>, metric: &Metric) -> Option<Held> {
     if !unknown.is_empty() {
         let one_rule = unknown.windows(2).all(|pair| matches!(pair, [a, b] if a == b)) && classes.is_empty();
         return Some(if one_rule {
-            Held::Same
+            DefinitionCheck::Same
         } else {
             let mut rules = unknown;
             rules.sort_unstable();
             rules.dedup();
-            Held::Unknown(format!("how {} measured it is not known", list(&rules)))
+            DefinitionCheck::Unknown(format!("how {} measured it is not known", list(&rules)))
         });
     }
     let families: Vec<&str> = classes.iter().map(|d| d.family).collect();
     let deviations: Vec<String> = classes
         .iter()
         .filter_map(|d| match d.likeness {
-            Likeness::Like(how) => Some(format!("{}: {how}", d.family)),
-            Likeness::Same | Likeness::Other => None,
+            DefinitionMatch::Like(how) => Some(format!("{}: {how}", d.family)),
+            DefinitionMatch::Same | DefinitionMatch::Other => None,
         })
         .collect();
     Some(if families.len() < 2 || deviations.is_empty() {
-        Held::Same
+        DefinitionCheck::Same
     } else {
-        Held::Alike(format!("measured alike, not the same ({})", deviations.join(". ")))
+        DefinitionCheck::Alike(format!("measured alike, not the same ({})", deviations.join(". ")))
     })
 }
 
@@ -91,13 +91,4 @@ fn named(classes: &[Definition], class: &str) -> String {
     let families: Vec<String> =
         classes.iter().filter(|d| d.class == class).map(|d| format!("{} ({})", d.family, d.source)).collect();
     list(&families)
-}
-
-/// The tools that measured in a cell, each once.
-pub fn tools(cell: &Cell<'_>) -> Vec<&'static str> {
-    let rules = cell.runs.iter().flat_map(|run| run.readings.iter().map(|reading| reading.origin.rule));
-    let mut tools: Vec<&'static str> = rules.filter_map(definition::family).collect();
-    tools.sort_unstable();
-    tools.dedup();
-    tools
 }

@@ -8,12 +8,12 @@
 use std::collections::BTreeMap;
 
 use super::case::Case;
-use super::physics::{Basis, Grounds};
+use super::physics::{Basis, PhysicsFacts};
 use super::price;
 use crate::model::{Campaign, Facts, Origin, Reading, Run, Status};
 use crate::stats::economy;
 
-/// What the field of an origin begins with where a figure was made of another.
+/// Prefix of an origin's field where a figure was computed from another.
 pub const FROM: &str = "from ";
 
 /// Rules of what is made here.
@@ -25,7 +25,7 @@ pub fn of_facts(campaigns: &[Campaign], runs: &mut [Run], facts: &Facts) {
     for campaign in campaigns {
         let own: Vec<&Run> = runs.iter().filter(|run| run.campaign == campaign.name).collect();
         let case = Case::of_runs(campaign, own, facts);
-        let grounds = Grounds::of(&case);
+        let grounds = PhysicsFacts::of(&case);
         for run in &case.runs {
             let readings = of_run(&grounds, facts, run);
             if !readings.is_empty() {
@@ -38,13 +38,13 @@ pub fn of_facts(campaigns: &[Campaign], runs: &mut [Run], facts: &Facts) {
     }
 }
 
-/// The metric that a figure was made of here; nothing where it was read.
+/// The metric that a figure was made of here. Nothing where it was read.
 pub fn source<'r>(run: &'r Run, metric: &str) -> Option<&'r str> {
     let origin = &run.reading(metric)?.origin;
     origin.field.as_deref()?.strip_prefix(FROM).filter(|_| RULES.contains(&origin.rule))
 }
 
-fn of_run<'a>(grounds: &Grounds<'_, 'a>, facts: &Facts, run: &'a Run) -> Vec<Reading> {
+fn of_run<'a>(grounds: &PhysicsFacts<'_, 'a>, facts: &Facts, run: &'a Run) -> Vec<Reading> {
     if matches!(run.status, Status::Failed(_)) {
         return Vec::new();
     }

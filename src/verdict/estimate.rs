@@ -1,12 +1,12 @@
 //! A mean with its interval, and what is computed from one.
 //!
-//! In:  one value a run, or an estimate.  Out: [`Estimate`].
+//! In:  one value for each run, or an estimate.  Out: [`Estimate`].
 //! Not here: the formulas (see `stats`).
 
 use super::report::Estimate;
 use crate::stats::{self, Sample, economy};
 
-/// Mean and Student interval of one value a run; absent without values. One run has no interval.
+/// Mean and Student interval of one value for each run. Absent without values. One run has no interval.
 pub fn of(values: &[f64], confidence: f64) -> Option<Estimate> {
     let sample = Sample::new(values.iter().copied());
     let about = stats::describe(&sample, confidence);

@@ -1,7 +1,7 @@
 //! The facts that ship with the program: `data/facts/*.toml`.
 //!
 //! In:  nothing.  Out: [`Facts`], to be extended by a user's own.
-//! Not here: the figures, which stand in the files with their sources; reading of other files (see `ingest`).
+//! Not here: the figures, which are in the files with their sources, and reading other files (see `ingest`).
 
 use crate::error::{Error, Kind, Place};
 use crate::model::Facts;

@@ -1,15 +1,15 @@
-//! Families of tests: what is adjusted together with what.
+//! Families of tests: which comparisons are adjusted together.
 //!
 //! In:  measured comparisons of one campaign.  Out: the same with adjusted p.
 //! Not here: the adjustments themselves (see `stats::adjust`).
 
-use super::grammar::Obstacle;
+use super::grammar::Incomparability;
 use super::report::{Adjusted, Comparison};
 use crate::stats;
 
 /// Adjusts the deciding p within its family: the primary metrics of all models and workloads of one question A against B.
 /// Other metrics form an exploratory family of their own. A derived column is no member: it takes what its source got.
-pub fn adjust(comparisons: &mut [(Comparison, Vec<Obstacle>)]) {
+pub fn adjust(comparisons: &mut [(Comparison, Vec<Incomparability>)]) {
     let mut questions: Vec<(String, String)> =
         comparisons.iter().map(|(c, _)| (c.baseline.clone(), c.candidate.clone())).collect();
     questions.sort_unstable();
@@ -53,7 +53,7 @@ pub fn adjust(comparisons: &mut [(Comparison, Vec<Obstacle>)]) {
             .collect();
         for (c, _) in comparisons.iter_mut().filter(|(c, _)| c.baseline == baseline && c.candidate == candidate) {
             let Some(mut from) = c.derived_from.clone() else { continue };
-            // A function of a function shares the p of what stands at the beginning; no way is longer than there are functions.
+            // A function of a function shares the p of the first of the chain. No chain is longer than the number of functions.
             for _ in 0..parents.len() {
                 match parents.iter().find(|(m, w, metric, _)| *m == c.model && *w == c.workload && *metric == from) {
                     Some((.., parent)) => from.clone_from(parent),

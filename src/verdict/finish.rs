@@ -4,19 +4,19 @@
 //! Not here: the rules (see `grammar`).
 
 use super::compare;
-use super::grammar::{self, Grounds, Obstacle, said};
+use super::grammar::{self, Decision, Incomparability, VerdictInputs, said};
 use super::group::{FEW_REQUESTS, REQUESTS_FOR_P99};
 use super::memory::Round;
 use super::number::{fixed, significant};
-use super::report::{Comparison, Group, Verdict, VerdictKind};
-use super::{CV_LIMIT_PCT, Settings, order, stability};
+use super::report::{Comparison, Group, SequentialReport, Verdict, VerdictKind};
+use super::{CV_LIMIT_PCT, Settings, order, sequential, stability};
 use crate::model::{Direction, Metric};
 use crate::stats::{self, bootstrap};
 
 /// Drift, verdict, caveats, stability: the last step of one comparison.
 pub(super) fn finish(
     mut c: Comparison,
-    mut obstacles: Vec<Obstacle>,
+    mut obstacles: Vec<Incomparability>,
     groups: &[Group],
     round: &Round<'_>,
 ) -> Comparison {
@@ -44,7 +44,11 @@ pub(super) fn finish(
     let margin = c.tost.as_ref().map(|t| t.margin_pct);
     obstacles.extend(grammar::drifts(&c.order, drift, size, margin, drifting.as_deref()));
     let grounds = grounds(&c, &metric, obstacles, drift, (&a, &b), settings);
-    let decision = grammar::decide(&grounds);
+    let decision = match &c.sequential {
+        // Of a campaign that looks at its figures the looks decide: the same rules, at the level of each look.
+        Some(looks) if grounds.obstacles.is_empty() => by_looks(&c, looks, &metric),
+        _ => grammar::decide(&grounds),
+    };
     let mut reasons: Vec<String> = Vec::new();
     for code in grounds.obstacles.iter().flat_map(|o| [Some(o.code.as_str()), o.trap]).flatten() {
         if !reasons.iter().any(|known| known == code) {
@@ -61,6 +65,9 @@ pub(super) fn finish(
         if decision.within_margin {
             caveats.push(format!("detectable but within the {}% margin", significant(margin.unwrap_or(0.0), 3)));
         }
+        if c.sequential.is_some() {
+            caveats.push(sequential::CAVEAT.to_owned());
+        }
         caveats.extend(self::caveats(&c, drift, drifting.as_deref(), (&a, &b)));
         if !second_session(&c, groups) {
             caveats.push("one session".to_owned());
@@ -69,6 +76,7 @@ pub(super) fn finish(
         caveats.append(&mut c.verdict.caveats);
     }
     if decision.kind == VerdictKind::Inconclusive
+        && c.sequential.is_none()
         && let (Some(a), Some(b), Some(margin)) = (&a, &b, margin)
     {
         let interval = grounds.interval.zip(grounds.size);
@@ -76,6 +84,7 @@ pub(super) fn finish(
             stats::power::runs_to_settle((&a.values, &b.values), margin, size, interval, settings.confidence)
         });
     }
+    let said_by_looks = decision.statement.clone();
     let mut text = decision.statement;
     if let Some(runs) = c.runs_to_decide {
         text.push_str(&format!(
@@ -88,6 +97,12 @@ pub(super) fn finish(
         text.push_str(caveat);
     }
     text.push('.');
+    if c.sequential.is_some() && grounds.obstacles.is_empty() {
+        let advice = c.sequential.as_ref().and_then(sequential::advice);
+        c.verdict = Verdict { kind: decision.kind, said: said_by_looks, advice, text, reasons, because, caveats };
+        // Another test or another margin would have stopped the campaign at another run: what they say of these runs is no check.
+        return c;
+    }
     let line = said::said(&c, &metric, decision.kind, decision.within_margin, &grounds.obstacles);
     let advice = said::advice(&c, decision.kind, &grounds.obstacles);
     c.verdict = Verdict { kind: decision.kind, said: line, advice, text, reasons, because, caveats };
@@ -96,16 +111,27 @@ pub(super) fn finish(
     c
 }
 
+/// The decision of the look that counts.
+fn by_looks(c: &Comparison, looks: &SequentialReport, metric: &Metric) -> Decision {
+    let kind = sequential::kind(looks.decision);
+    let differs = looks.decision.decides() && kind != VerdictKind::Equivalent;
+    let at = looks.looks.iter().find(|look| look.look == looks.look);
+    let equivalent = at.is_some_and(|look| look.equivalence_p.is_some_and(|p| p < look.equivalence_nominal_p));
+    let names = (c.baseline.as_str(), c.candidate.as_str());
+    let statement = sequential::sentence(looks, names, compare::direction_of(metric), metric.unit);
+    Decision { kind, statement, within_margin: differs && equivalent }
+}
+
 type Arms<'a> = (&'a Option<Group>, &'a Option<Group>);
 
 fn grounds(
     c: &Comparison,
     metric: &Metric,
-    obstacles: Vec<Obstacle>,
+    obstacles: Vec<Incomparability>,
     drift: f64,
     arms: Arms<'_>,
     settings: &Settings,
-) -> Grounds {
+) -> VerdictInputs {
     let margin = c.tost.as_ref().map(|t| t.margin_pct);
     let equivalent_at = |margin: f64| match arms {
         (Some(a), Some(b)) if margin > 0.0 => {
@@ -118,7 +144,7 @@ fn grounds(
     } else {
         c.difference_ci.map(|i| (i.low, i.high))
     };
-    Grounds {
+    VerdictInputs {
         baseline: c.baseline.clone(),
         candidate: c.candidate.clone(),
         // Without a true zero there is no better or worse per cent: the sentence says more or less, in the unit.

@@ -15,17 +15,15 @@ use crate::stats;
 
 /// Everything a verdict rests on.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Grounds {
-    /// Baseline label.
+pub struct VerdictInputs {
     pub baseline: String,
-    /// Candidate label.
     pub candidate: String,
     /// Which way is better.
     pub direction: Direction,
     /// Unit of `size` and `interval`: `%`, or the metric's own unit where no per cent exists.
     pub unit: String,
     /// Rule 1: why the arms cannot be compared, in words, each with its code.
-    pub obstacles: Vec<Obstacle>,
+    pub obstacles: Vec<Incomparability>,
     /// Overhead (positive: the candidate costs more), or the difference where no per cent exists.
     pub size: Option<f64>,
     /// Its headline interval.
@@ -38,11 +36,11 @@ pub struct Grounds {
     pub family: usize,
     /// Significance level.
     pub alpha: f64,
-    /// Margin, per cent; absent where no per cent exists.
+    /// Margin, per cent. Absent where no per cent exists.
     pub margin: Option<f64>,
     /// Whether equivalence is shown at `margin`.
     pub equivalent_at_margin: bool,
-    /// Whether it is shown at `margin` less the drift allowance; false when nothing is left of the margin.
+    /// Whether it is shown at `margin` less the drift allowance. False when nothing is left of the margin.
     pub equivalent_less_drift: bool,
     /// Drift allowance, in `unit`.
     pub drift: f64,
@@ -50,16 +48,16 @@ pub struct Grounds {
 
 /// One reason why two arms cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Obstacle {
+pub struct Incomparability {
     /// `P1`, `N2`, `C1`, `D1`, ...
     pub code: String,
-    /// Trap that tells the same, where one does: a second code.
+    /// Trap that reports the same, where one does: a second code.
     pub trap: Option<&'static str>,
     /// Fits after "because".
     pub because: String,
 }
 
-/// What the rules say.
+/// Result of the rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     /// Which rule held.
@@ -70,16 +68,17 @@ pub struct Decision {
     pub within_margin: bool,
 }
 
-/// Rule 1 on drift: of runs that did not take turns nothing is judged where time alone did as much as the difference and as the margin.
+/// Rule 1 on drift applies to runs that did not take turns. They are not judged where time alone moved as much as the difference and the
+/// margin.
 pub fn drifts(
     order: &str,
     drift: f64,
     size: Option<f64>,
     margin: Option<f64>,
     drifting: Option<&str>,
-) -> Option<Obstacle> {
+) -> Option<Incomparability> {
     let apart = matches!(order, "blocked" | "mixed") && drift > 0.0;
-    (apart && drift >= size?.abs().max(margin?)).then(|| Obstacle {
+    (apart && drift >= size?.abs().max(margin?)).then(|| Incomparability {
         code: "D1".to_owned(),
         trap: None,
         because: format!(
@@ -91,7 +90,7 @@ pub fn drifts(
 }
 
 /// Applies the rules in order.
-pub fn decide(grounds: &Grounds) -> Decision {
+pub fn decide(grounds: &VerdictInputs) -> Decision {
     if !grounds.obstacles.is_empty() {
         return Decision { kind: VerdictKind::NotComparable, statement: not_comparable(grounds), within_margin: false };
     }
@@ -135,13 +134,13 @@ pub const fn word(direction: Direction, size: f64) -> VerdictKind {
     }
 }
 
-fn not_comparable(grounds: &Grounds) -> String {
+fn not_comparable(grounds: &VerdictInputs) -> String {
     let because: Vec<&str> = grounds.obstacles.iter().map(|o| o.because.as_str()).collect();
     format!("{} and {} are not comparable because {}", grounds.baseline, grounds.candidate, because.join(", "))
 }
 
 /// An overhead and its ends as the change of the metric itself: of a rate these are other numbers. Ends that no rate has are left as they are.
-fn changed(grounds: &Grounds, size: f64, low: f64, high: f64) -> (f64, f64, f64) {
+fn changed(grounds: &VerdictInputs, size: f64, low: f64, high: f64) -> (f64, f64, f64) {
     if grounds.direction != Direction::HigherIsBetter || grounds.unit != "%" {
         return (size, low, high);
     }
@@ -153,8 +152,8 @@ fn changed(grounds: &Grounds, size: f64, low: f64, high: f64) -> (f64, f64, f64)
     }
 }
 
-/// The size is printed without its sign, since the word carries it; the ends turn with it.
-fn different(grounds: &Grounds, kind: VerdictKind, size: f64, low: f64, high: f64, p: f64) -> String {
+/// The size is printed without its sign, since the word carries it. The ends turn with it.
+fn different(grounds: &VerdictInputs, kind: VerdictKind, size: f64, low: f64, high: f64, p: f64) -> String {
     let (size, low, high) = changed(grounds, size, low, high);
     let places = decimals(low, high);
     let (low, high) = if size < 0.0 { (-high, -low) } else { (low, high) };
@@ -174,7 +173,7 @@ fn different(grounds: &Grounds, kind: VerdictKind, size: f64, low: f64, high: f6
     )
 }
 
-fn no_difference(grounds: &Grounds) -> String {
+fn no_difference(grounds: &VerdictInputs) -> String {
     let unit = if grounds.unit == "%" { "%".to_owned() } else { format!(" {}", grounds.unit) };
     let bound = match grounds.interval {
         Some((low, high)) => {
@@ -184,7 +183,7 @@ fn no_difference(grounds: &Grounds) -> String {
             // What the steps of a sentence would print as none at all is not none.
             let hidden = most < 0.5 * 10f64.powi(-i32::try_from(places).unwrap_or(0));
             let most = if hidden { significant(most, 2) } else { fixed(most, places) };
-            format!("could be as large as {most}{unit}")
+            format!("it could be as large as {most}{unit}")
         }
         None => "the runs set no bound on it".to_owned(),
     };
@@ -195,8 +194,8 @@ fn no_difference(grounds: &Grounds) -> String {
 mod tests {
     use super::*;
 
-    fn grounds() -> Grounds {
-        Grounds {
+    fn grounds() -> VerdictInputs {
+        VerdictInputs {
             baseline: "native".into(),
             candidate: "container".into(),
             direction: Direction::LowerIsBetter,
@@ -227,16 +226,16 @@ mod tests {
 
     #[test]
     fn the_word_carries_the_sign_and_the_ends_turn_with_it() {
-        let better = Grounds { size: Some(-12.34), interval: Some((-14.6, -10.1)), ..grounds() };
+        let better = VerdictInputs { size: Some(-12.34), interval: Some((-14.6, -10.1)), ..grounds() };
         assert!(decide(&better).statement.starts_with("container is 12.3% [10.1, 14.6] faster than native"));
-        let memory = Grounds { direction: Direction::Neutral, ..better };
+        let memory = VerdictInputs { direction: Direction::Neutral, ..better };
         assert!(decide(&memory).statement.contains("] less than native"));
     }
 
     #[test]
     fn a_rate_is_told_by_how_much_more_or_less_there_is_of_it() {
-        // 100 against 177 tok/s: the overhead is -43.5 %, and nobody would say so.
-        let rate = Grounds {
+        // 100 against 177 tok/s is an overhead of -43.5 %, which no reader would understand.
+        let rate = VerdictInputs {
             direction: Direction::HigherIsBetter,
             size: Some(-43.5),
             interval: Some((-45.0, -42.0)),
@@ -244,22 +243,25 @@ mod tests {
         };
         let statement = decide(&rate).statement;
         assert!(statement.starts_with("container is 77.0% [72.4, 81.8] faster than native"), "{statement}");
-        let slower = Grounds { size: Some(25.0), interval: Some((24.0, 26.0)), ..rate };
+        let slower = VerdictInputs { size: Some(25.0), interval: Some((24.0, 26.0)), ..rate };
         let statement = decide(&slower).statement;
         assert!(statement.starts_with("container is 20.0% [19.4, 20.6] slower than native"), "{statement}");
     }
 
     #[test]
     fn drift_larger_than_the_difference_forbids_it() {
-        let drifting = Grounds { drift: 12.4, ..grounds() };
+        let drifting = VerdictInputs { drift: 12.4, ..grounds() };
         let decision = decide(&drifting);
         assert_eq!(decision.kind, VerdictKind::Inconclusive);
-        assert_eq!(decision.statement, "no difference shown between native and container; could be as large as 27.0%");
+        assert_eq!(
+            decision.statement,
+            "no difference shown between native and container; it could be as large as 27.0%"
+        );
     }
 
     #[test]
     fn equivalence_is_claimed_only_when_shown() {
-        let same = Grounds {
+        let same = VerdictInputs {
             size: Some(0.1),
             interval: Some((-0.3, 0.5)),
             p: Some(0.6),
@@ -268,7 +270,7 @@ mod tests {
             ..grounds()
         };
         assert_eq!(decide(&same).statement, "native and container are equivalent within 2% (0.1% [-0.3, 0.5])");
-        assert_eq!(decide(&Grounds { equivalent_less_drift: false, ..same }).kind, VerdictKind::Inconclusive);
+        assert_eq!(decide(&VerdictInputs { equivalent_less_drift: false, ..same }).kind, VerdictKind::Inconclusive);
     }
 
     #[test]
@@ -285,8 +287,8 @@ mod tests {
     #[test]
     fn a_bound_below_the_last_place_keeps_its_digits() {
         let of = |low: f64, high: f64| {
-            let grounds = Grounds { size: Some(0.0), interval: Some((low, high)), p: Some(0.5), ..grounds() };
-            decide(&Grounds { margin: None, ..grounds }).statement
+            let grounds = VerdictInputs { size: Some(0.0), interval: Some((low, high)), p: Some(0.5), ..grounds() };
+            decide(&VerdictInputs { margin: None, ..grounds }).statement
         };
         assert!(of(-0.0041, 0.0089).ends_with("could be as large as 0.0089%"), "{}", of(-0.0041, 0.0089));
         assert!(of(0.0, 0.0).ends_with("could be as large as 0%"), "{}", of(0.0, 0.0));
@@ -295,8 +297,9 @@ mod tests {
 
     #[test]
     fn an_obstacle_comes_before_everything() {
-        let obstacle = Obstacle { code: "P1".into(), trap: None, because: "the weights do not fit the machine".into() };
-        let decision = decide(&Grounds { obstacles: vec![obstacle], ..grounds() });
+        let obstacle =
+            Incomparability { code: "P1".into(), trap: None, because: "the weights do not fit the machine".into() };
+        let decision = decide(&VerdictInputs { obstacles: vec![obstacle], ..grounds() });
         assert_eq!(decision.kind, VerdictKind::NotComparable);
         assert_eq!(
             decision.statement,

@@ -1,4 +1,4 @@
-//! One cell and metric: everything its runs say by themselves.
+//! One cell and metric: the statistics of its own runs.
 //!
 //! In:  the values of a cell in order of time, the requests of its runs.  Out: [`Group`].
 //! Not here: comparisons.
@@ -19,10 +19,10 @@ pub const REQUESTS_FOR_P99: usize = 100;
 /// Flag of a group whose p99 rests on fewer requests than that in some run.
 pub const FEW_REQUESTS: &str = "few_requests";
 
-/// What the estimates of a cell take from one of its runs beside the value. There is nothing else that they could depend on, which
+/// Inputs of a cell's estimates from one run beside the value. They can depend on nothing else, which
 /// is what lets them be kept (see `memory`).
 #[derive(Debug, Clone, Copy)]
-pub struct Behind<'a> {
+pub struct RunInputs<'a> {
     /// Whether the moment of its start is known.
     pub started: bool,
     /// Requests that it counted for the metric.
@@ -33,7 +33,7 @@ pub struct Behind<'a> {
     pub requests: Option<&'a [f64]>,
 }
 
-impl<'a> Behind<'a> {
+impl<'a> RunInputs<'a> {
     /// Of one run and metric.
     pub fn of(run: &'a Run, metric: &Metric) -> Self {
         let values = |name: &str| run.series.iter().find(|s| s.metric == name).map(|s| s.values.as_slice());
@@ -46,14 +46,13 @@ impl<'a> Behind<'a> {
     }
 }
 
-/// What is said of the requests of a cell.
+/// Notes on the requests of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OfRequests {
     /// Percentiles with their intervals: every request is resampled, which takes longer than everything else together.
     Resampled,
-    /// Percentiles; their intervals are made later, which is said.
+    /// Percentiles. Their intervals are made later, which is reported.
     Point,
-    /// Nothing.
     Nothing,
 }
 
@@ -64,7 +63,7 @@ pub const FLAG_LATER: &str = "intervals_to_follow";
 pub fn describe(
     cell: &CellValues,
     metric: &Metric,
-    runs: &[Behind<'_>],
+    runs: &[RunInputs<'_>],
     settings: &Settings,
     of_requests: OfRequests,
 ) -> Group {
@@ -121,7 +120,7 @@ pub fn describe(
 }
 
 /// Reason codes for what a reader will find absent, or must read with care.
-fn flags(sample: &Sample, metric: &Metric, runs: &[Behind<'_>]) -> Vec<String> {
+fn flags(sample: &Sample, metric: &Metric, runs: &[RunInputs<'_>]) -> Vec<String> {
     let values = sample.values();
     let mut flags = Vec::new();
     match values.len() {
@@ -146,8 +145,8 @@ fn flags(sample: &Sample, metric: &Metric, runs: &[Behind<'_>]) -> Vec<String> {
 }
 
 /// Requests behind a per-request figure of a run, as counted, else as stated.
-fn requests(run: &Behind<'_>) -> Option<usize> {
-    // A stated count is a whole number; a fraction of a request is no request.
+fn requests(run: &RunInputs<'_>) -> Option<usize> {
+    // A stated count is a whole number. A fraction of a request is no request.
     run.counted.or_else(|| run.stated.map(|n| n as usize))
 }
 
@@ -180,7 +179,7 @@ fn outliers(values: &[f64], run_ids: &[String]) -> OutlierReport {
 fn drift(
     cell: &CellValues,
     values: &[f64],
-    runs: &[Behind<'_>],
+    runs: &[RunInputs<'_>],
     settings: &Settings,
     ratio_scale: bool,
 ) -> DriftReport {
@@ -214,7 +213,7 @@ fn drift(
 }
 
 /// Random draws of one hierarchical bootstrap beyond which there is no interval: some seconds of one processor. Values of requests stay far
-/// below, at 200,000 in a cell; gaps between tokens of some hundred detailed runs do not.
+/// below, at 200,000 in a cell. Gaps between tokens of some hundred detailed runs do not.
 const MOST_DRAWS: usize = 2_000_000_000;
 
 /// The percentiles without their intervals, which says so: fewer resamples would be another interval under the same name.
@@ -247,7 +246,7 @@ fn point_only(runs: &[Cow<'_, [f64]>], total: usize, flag: &str) -> Vec<RequestP
 fn pooled(
     cell: &CellValues,
     metric: &Metric,
-    runs: &[Behind<'_>],
+    runs: &[RunInputs<'_>],
     settings: &Settings,
     of_requests: OfRequests,
 ) -> Vec<RequestPercentile> {

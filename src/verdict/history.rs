@@ -3,7 +3,7 @@
 //! In:  all runs, their campaigns, the facts.  Out: [`HistoryReport`]s, none where no cell occurs twice.
 //! Not here: any rule of its own. A step is a comparison of two arms whose environments are called by their campaigns.
 //!
-//! Two campaigns never take turns, so every step carries what is said of arms that ran one after the other. Engine versions may differ: that is
+//! Two campaigns never take turns, so every step carries the caveat of arms that ran one after the other. Engine versions may differ: that is
 //! what a history is about, and the step names the change. Any other setting that differs makes the step not comparable, with its reason.
 //! So does a machine that neither campaign names.
 
@@ -12,19 +12,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use rayon::prelude::*;
 
 use super::case::Case;
-use super::grammar::Obstacle;
+use super::grammar::Incomparability;
 use super::memory::Round;
 use super::report::{Group, HistoryFigure, HistoryPoint, HistoryReport, HistoryStep};
-use super::{CellValues, Settings, Study, family, finish, judge, pairing, trap};
-use crate::model::{Campaign, Instant, Metric, Run};
+use super::{CellValues, Settings, Study, change, family, finish, judge, pairing, trap};
+use crate::model::{Campaign, Instant, Metric, Run, TimePoint, TimeSeries};
+use crate::stats::{Sample, sample};
 
 /// Metrics that are followed where the newest campaign names no primary ones.
 const MOST_METRICS: usize = 3;
 
+/// Steps from a campaign to the next that are judged one by one. The changes of the whole series say what came before.
+const MOST_STEPS: usize = 30;
+
 /// Further settings that tell a version.
 const VERSIONS: &[&str] = &["driver_version", "cuda_version", "kernel", "image"];
 
-/// What makes cells of two campaigns the same.
+/// Key by which cells of two campaigns are the same.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     machine: Option<String>,
@@ -35,15 +39,18 @@ struct Key {
     engine: Option<String>,
 }
 
-/// Every cell that at least two campaigns measured, by machine, model, shape and environment.
-pub(super) fn report(study: &Study, round: &Round<'_>) -> Vec<HistoryReport> {
-    let mut cells: BTreeMap<Key, BTreeMap<&str, Vec<&Run>>> = BTreeMap::new();
+/// Runs of one cell by campaign.
+type Cells<'a> = BTreeMap<Key, BTreeMap<&'a str, Vec<&'a Run>>>;
+
+/// Every cell, with its runs by campaign.
+fn cells(study: &Study) -> Cells<'_> {
+    let mut cells: Cells<'_> = BTreeMap::new();
     for campaign in &study.campaigns {
         let own: Vec<&Run> = study.runs.iter().filter(|run| run.campaign == campaign.name).collect();
         let case = Case::of_runs(campaign, own, &study.facts);
         let machine = case.machine().map(|m| m.title.clone()).or_else(|| campaign.machine.clone());
         for cell in &case.cells {
-            // Without times there is no order; without an environment nobody knows what would be compared.
+            // Without times there is no order. Without an environment there is nothing to compare.
             let timed: Vec<&Run> = cell.runs.iter().copied().filter(|run| run.started.is_some()).collect();
             if let Some(first) = timed.first().filter(|_| cell.environment != Campaign::UNLABELLED) {
                 let key = key(first, machine.as_deref());
@@ -51,8 +58,110 @@ pub(super) fn report(study: &Study, round: &Round<'_>) -> Vec<HistoryReport> {
             }
         }
     }
-    let shared: Vec<(Key, BTreeMap<&str, Vec<&Run>>)> = cells.into_iter().filter(|(_, by)| by.len() > 1).collect();
+    cells
+}
+
+/// Every cell that at least two campaigns measured, by machine, model, shape and environment.
+pub(super) fn report(study: &Study, round: &Round<'_>) -> Vec<HistoryReport> {
+    let shared: Vec<(Key, BTreeMap<&str, Vec<&Run>>)> =
+        cells(study).into_iter().filter(|(_, by)| by.len() > 1).collect();
     shared.into_par_iter().map(|(key, by)| one(study, round, key, by)).collect()
+}
+
+/// A metric of a cell over several campaigns, a point each.
+#[derive(Debug, Clone)]
+pub struct CellSeries {
+    /// The points, named by their campaigns.
+    pub series: TimeSeries,
+    /// Margin of the metric, per cent: that of the settings, else of the newest campaign, else the default.
+    pub margin_pct: f64,
+    /// Whether a file names the machine. Without its name there may be two.
+    pub machine_named: bool,
+}
+
+/// Every cell that at least two campaigns measured, as series of its followed metrics.
+pub fn series(study: &Study, settings: &Settings) -> Vec<CellSeries> {
+    let mut found = Vec::new();
+    for (key, by) in cells(study).into_iter().filter(|(_, by)| by.len() > 1) {
+        let sides = in_time(by);
+        let newest = sides.last().and_then(|(name, _)| study.campaigns.iter().find(|c| c.name == *name));
+        let run = sides.last().and_then(|(_, runs)| runs.first());
+        let (model, workload) = run.map_or(("", ""), |run| (run.model.as_str(), run.workload.as_str()));
+        let engine = run.and_then(|run| run.setup.engine.as_deref()).unwrap_or_default();
+        let parts = [key.machine.as_deref().unwrap_or_default(), model, workload, &key.environment, engine];
+        let subject = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
+        for metric in followed(study, &sides).iter().filter_map(|name| Metric::find(name)) {
+            let margin_pct = newest.map_or(metric.margin_pct, |c| pairing::margin_of(&metric, c, settings));
+            found.push(CellSeries {
+                series: over_time(&subject, &sides, &metric),
+                margin_pct,
+                machine_named: key.machine.is_some(),
+            });
+        }
+    }
+    found
+}
+
+/// Runs of each campaign in order of time, the campaigns in order of their first runs.
+fn in_time<'a>(by: BTreeMap<&'a str, Vec<&'a Run>>) -> Vec<(&'a str, Vec<&'a Run>)> {
+    let mut sides: Vec<(&str, Vec<&Run>)> = by.into_iter().collect();
+    for (_, runs) in &mut sides {
+        runs.sort_by_key(|run| run.started);
+    }
+    sides.sort_by_key(|(name, runs)| (runs.first().and_then(|run| run.started), *name));
+    sides
+}
+
+/// A campaign as a point: the mean over its runs, with their number and spread, and everything that is known of the moment.
+fn time_point(row: usize, name: &str, runs: &[&Run], metric: &Metric) -> Option<TimePoint> {
+    let sample = Sample::new(runs.iter().map(|run| reading(run, &metric.name)));
+    if sample.is_empty() {
+        return None;
+    }
+    let started = runs.iter().find_map(|run| run.started);
+    Some(TimePoint {
+        row,
+        time: started.map_or_else(String::new, Instant::iso),
+        name: Some(name.to_owned()),
+        value: sample::mean(sample.values()),
+        n: Some(sample.len()),
+        sd: sample::sd(sample.values()),
+        labels: circumstances(runs),
+    })
+}
+
+/// Versions and settings of the runs, and the means of what their machine read.
+fn circumstances(runs: &[&Run]) -> Vec<(String, String)> {
+    let mut said = versions(runs);
+    let mut settings: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for run in runs {
+        let setup = &run.setup;
+        let number = |value: Option<f64>| value.map(|value| value.to_string());
+        let known = [
+            ("quantisation", setup.quantisation.clone()),
+            ("KV cache type", setup.kv_dtype.clone()),
+            ("speculative decoding", setup.speculative.clone()),
+            ("parallelism", setup.parallel.clone()),
+            ("prefix cache", setup.prefix_cache.map(|on| if on { "on" } else { "off" }.to_owned())),
+            ("longest context", number(setup.max_model_len)),
+            ("memory share", number(setup.memory_utilisation)),
+            ("requests", number(setup.requests)),
+        ];
+        for (name, value) in known {
+            settings.entry(name).or_default().extend(value);
+        }
+        for (name, value) in setup.more.iter().filter(|(name, _)| !VERSIONS.contains(&name.as_str())) {
+            settings.entry(name).or_default().insert(value.clone());
+        }
+    }
+    let told = settings.into_iter().filter(|(_, values)| !values.is_empty());
+    said.extend(told.map(|(name, values)| (name.to_owned(), values.into_iter().collect::<Vec<_>>().join(", "))));
+    let mean = |values: Vec<f64>| (!values.is_empty()).then(|| format!("{:.1}", sample::mean(&values)));
+    let temperatures = runs.iter().filter_map(|run| run.setup.start_temp_c.or_else(|| run.value("gpu_temp_start_c")));
+    let clocks = runs.iter().filter_map(|run| run.value("sm_clock_mhz"));
+    let readings = [("start temperature, °C", mean(temperatures.collect())), ("clock, MHz", mean(clocks.collect()))];
+    said.extend(readings.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    said
 }
 
 fn key(run: &Run, machine: Option<&str>) -> Key {
@@ -74,19 +183,25 @@ fn key(run: &Run, machine: Option<&str>) -> Key {
 }
 
 fn one(study: &Study, round: &Round<'_>, key: Key, by: BTreeMap<&str, Vec<&Run>>) -> HistoryReport {
-    let mut sides: Vec<(&str, Vec<&Run>)> = by.into_iter().collect();
-    for (_, runs) in &mut sides {
-        runs.sort_by_key(|run| run.started);
-    }
-    sides.sort_by_key(|(name, runs)| (runs.first().and_then(|run| run.started), *name));
+    let sides = in_time(by);
     let newest = sides.last().and_then(|(_, runs)| runs.first().copied());
     let (model, workload) = newest.map_or_else(Default::default, |run| (run.model.clone(), run.workload.clone()));
     let engine = newest.and_then(|run| run.setup.engine.clone());
     let metrics = followed(study, &sides);
     let points = sides.iter().map(|(name, runs)| point(name, runs, &metrics, round)).collect::<Vec<_>>();
-    let steps = sides
+    let newest_campaign = sides.last().and_then(|(name, _)| study.campaigns.iter().find(|c| c.name == *name));
+    let followed_metrics = metrics.iter().filter_map(|name| Metric::find(name)).filter(|_| key.machine.is_some());
+    let series = followed_metrics
+        .map(|metric| {
+            let margin_pct =
+                newest_campaign.map_or(metric.margin_pct, |c| pairing::margin_of(&metric, c, round.settings));
+            change::report(&over_time("", &sides, &metric), margin_pct, round.settings.seed)
+        })
+        .collect();
+    let judged = sides.len().saturating_sub(MOST_STEPS + 1);
+    let steps = sides[judged..]
         .windows(2)
-        .zip(points.windows(2))
+        .zip(points[judged..].windows(2))
         .map(|(pair, at)| HistoryStep {
             from: pair[0].0.to_owned(),
             to: pair[1].0.to_owned(),
@@ -110,6 +225,19 @@ fn one(study: &Study, round: &Round<'_>, key: Key, by: BTreeMap<&str, Vec<&Run>>
         metrics,
         points,
         steps,
+        series,
+    }
+}
+
+/// A metric of a cell, a point for each campaign that has it.
+fn over_time(subject: &str, sides: &[(&str, Vec<&Run>)], metric: &Metric) -> TimeSeries {
+    let points = sides.iter().enumerate().filter_map(|(row, (name, runs))| time_point(row, name, runs, metric));
+    TimeSeries {
+        subject: subject.to_owned(),
+        metric: metric.name.clone(),
+        unit: metric.unit.to_owned(),
+        direction: Some(metric.direction),
+        points: points.collect(),
     }
 }
 
@@ -147,7 +275,7 @@ fn values(campaign: &str, runs: &[&Run], metric: &Metric) -> CellValues {
     }
 }
 
-/// As the source gives it; missing is NaN.
+/// As the source gives it. Missing is NaN.
 fn reading(run: &Run, metric: &str) -> f64 {
     run.readings.iter().find(|r| r.metric == metric).map_or(f64::NAN, |r| r.value)
 }
@@ -180,7 +308,7 @@ fn point(name: &str, runs: &[&Run], metrics: &[String], round: &Round<'_>) -> Hi
     }
 }
 
-/// What the runs say of versions; several of one kind stand beside each other.
+/// Versions that the runs report. Several of one kind are listed together.
 fn versions(runs: &[&Run]) -> Vec<(String, String)> {
     let mut said: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for run in runs {
@@ -260,7 +388,7 @@ fn step(
     let mut compared = pairing::compare_all(&case, &groups, derived, &traps, round);
     family::adjust(&mut compared);
     let unnamed = machine.is_none().then(nowhere);
-    let finished = |(c, mut obstacles): (super::report::Comparison, Vec<Obstacle>)| {
+    let finished = |(c, mut obstacles): (super::report::Comparison, Vec<Incomparability>)| {
         obstacles.extend(unnamed.clone());
         finish::finish(c, obstacles, &groups, round)
     };
@@ -268,8 +396,8 @@ fn step(
 }
 
 /// Machines that nothing names are one within a campaign only. Seen: one engine on two hosts of one kind, 86 % apart within a day.
-fn nowhere() -> Obstacle {
-    Obstacle {
+fn nowhere() -> Incomparability {
+    Incomparability {
         code: "H1".to_owned(),
         trap: None,
         because:

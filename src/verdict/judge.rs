@@ -15,13 +15,13 @@ use super::memory::{Memory, Round};
 use super::physics;
 use super::reference;
 use super::report::{
-    Analysis, Asked, CampaignReport, Comparison, Group, RunReport, SCHEMA, Settings as Said, StatusText, Tool,
-    TrapReport,
+    Analysis, Asked, CampaignReport, Comparison, Group, RunReport, SCHEMA, Settings as SettingsReport, StatusText,
+    Tool, TrapReport,
 };
 use super::trap::{self, Derived};
 use super::{
     CellValues, Settings, Study, across, conclusion, criteria, essential, family, finish, history, measured, next,
-    order, pairing, pool, published,
+    order, pairing, pool, published, replication, sequential,
 };
 use crate::model::{Facts, Metric, Run, Status, known_extra};
 
@@ -42,11 +42,12 @@ const PRIMARY_ORDER: &[&str] = &[
 ];
 
 /// Judges everything. `step` is called once for each campaign that is done.
+#[allow(dead_code, reason = "for tests, which judge once")]
 pub fn judge(study: &Study, cells: &[CellValues], settings: &Settings, step: &(dyn Fn(&str) + Sync)) -> Analysis {
     again(study, cells, settings, &mut Memory::none(), step)
 }
 
-/// As [`judge`], and computes only what `memory` does not hold; the judgement is the same.
+/// Like [`judge`], and computes only what `memory` does not hold. The judgement is the same.
 pub fn again(
     study: &Study,
     cells: &[CellValues],
@@ -76,7 +77,7 @@ fn round(study: &Study, cells: &[CellValues], round: &Round<'_>, step: &(dyn Fn(
     let mut analysis = Analysis {
         schema: SCHEMA,
         tool: Tool { name: "sparkbench", version: env!("CARGO_PKG_VERSION") },
-        settings: Said {
+        settings: SettingsReport {
             confidence: settings.confidence,
             resamples: settings.resamples,
             seed: settings.seed,
@@ -111,6 +112,7 @@ fn round(study: &Study, cells: &[CellValues], round: &Round<'_>, step: &(dyn Fn(
         across: super::report::Across::default(),
         courses: course::of(study),
         history: history::report(study, round),
+        replications: Vec::new(),
         to_compare: None,
     };
     let mut cases = Vec::new();
@@ -124,6 +126,7 @@ fn round(study: &Study, cells: &[CellValues], round: &Round<'_>, step: &(dyn Fn(
         let traps = trap::look(&case);
         let mut comparisons = pairing::compare_all(&case, &groups, derived, &traps, round);
         family::adjust(&mut comparisons);
+        sequential::attach(&mut comparisons, &case, &groups);
         let mut comparisons: Vec<Comparison> = comparisons
             .into_par_iter()
             .with_max_len(1)
@@ -154,15 +157,17 @@ fn round(study: &Study, cells: &[CellValues], round: &Round<'_>, step: &(dyn Fn(
         report.measured = measured::rows(case, &analysis.across.places, &analysis.costs, &groups);
         report.headline.extend(measured::sentences(&report.measured));
     }
+    conclusion::answer::give(&mut analysis);
     analysis.best_batches = cost::best_batches(&analysis.costs, &study.facts.limits);
     analysis.machines = cost::machine_against_machine(&analysis.costs, settings);
     analysis.references = reference::beside(&study.facts, &analysis.costs);
     analysis.settings.baseline = settings.baseline.clone().or_else(|| common_baseline(&analysis.campaigns));
+    analysis.replications = replication::report(&analysis.comparisons, &groups, &study.runs, settings);
     analysis.groups = groups;
     analysis
 }
 
-/// The baseline that all campaigns share; absent where they differ.
+/// The baseline that all campaigns share. Absent where they differ.
 fn common_baseline(campaigns: &[CampaignReport]) -> Option<String> {
     let (first, rest) = campaigns.split_first()?;
     rest.iter().all(|c| c.baseline == first.baseline).then(|| first.baseline.clone()).flatten()
@@ -200,7 +205,7 @@ pub fn lay_out<'a>(
         .or_else(|| environments.first().copied());
     case.primary.clone_from(&campaign.primary);
     if case.primary.is_empty() {
-        // A first choice without knowledge of derived columns; a column that is a function of another adds nothing.
+        // A first choice without knowledge of derived columns. A column that is a function of another adds nothing.
         let derived: Vec<String> = trap::derived_columns(&case).into_iter().map(|d| d.column).collect();
         case.primary = PRIMARY_ORDER
             .iter()
@@ -315,6 +320,7 @@ fn report_campaign(
             .filter_map(Metric::find)
             .map(|m| (m.name.clone(), pairing::margin_of(&m, campaign, settings)))
             .collect(),
+        metrics: campaign.metrics.clone(),
         runs: case.runs.len(),
         failed: case.runs.iter().filter(|run| matches!(run.status, Status::Failed(_))).count(),
         first_started_utc: starts.first().copied(),
@@ -329,6 +335,7 @@ fn report_campaign(
             })
             .collect(),
         hypotheses: said.hypotheses,
+        answer: None,
         headline: said.headline,
         supported: said.supported,
         unsupported: said.unsupported,

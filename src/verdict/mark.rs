@@ -1,10 +1,10 @@
-//! One mark for everything that a judgement reads: the same mark, the same judgement.
+//! One hash over all inputs of a judgement: the same mark means the same judgement.
 //!
 //! In:  runs, cells, groups, settings.  Out: [`Mark`], a SHA-256.
-//! Not here: what is kept under a mark (see `memory`).
+//! Not here: the values behind a mark (see `memory`).
 //!
 //! A cryptographic hash costs no more than a few milliseconds a million values, and spares the question what happens when two
-//! inputs share one. Every text stands with its length, so that no two lists of texts run together to the same bytes.
+//! inputs share one. Every text comes with its length, so that two lists of texts never give the same bytes.
 
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use super::{CellValues, Settings};
 use crate::model::{Course, Instant, Origin, Reading, Run, Sample, Series, Source, Span};
 
-/// What tells one input from another.
+/// Distinguishes one input from another.
 pub type Mark = [u8; 32];
 
 /// Collects what a judgement reads.
@@ -27,7 +27,6 @@ impl Marker {
         self
     }
 
-    /// A text.
     pub fn text(&mut self, text: &str) -> &mut Self {
         self.bytes(text.as_bytes())
     }
@@ -55,13 +54,12 @@ impl Marker {
     pub fn json(&mut self, value: &impl Serialize) -> &mut Self {
         match serde_json::to_vec(value) {
             Ok(bytes) => self.bytes(&bytes),
-            // What cannot be written has no mark that could be relied on; the words of the fault are its own.
+            // What cannot be written has no mark that could be relied on. The words of the fault are its own.
             Err(fault) => self.text(&fault.to_string()),
         }
     }
 
-    /// A plain value as its `Debug` spells it: every field by name, and every number so that no other one is spelt alike, NaN and infinities
-    /// too.
+    /// A plain value in its `Debug` form: every field by name, and every number in a unique spelling, NaN and infinities too.
     pub fn debug(&mut self, value: &impl std::fmt::Debug) -> &mut Self {
         self.text(&format!("{value:?}"))
     }
@@ -74,7 +72,7 @@ impl Marker {
 
 /// Everything that a run holds, and whether it is `shared`. A field that is added to [`Run`] does not compile here until it is taken in.
 ///
-/// Long lists are there by the hashes of the files that they were read from, where all of those are known: the same bytes give the same lists.
+/// Long lists enter by the hashes of their source files, where all are known. The same bytes give the same lists.
 pub fn of_run(run: &Run, shared: bool) -> Mark {
     let Run {
         id,
@@ -94,7 +92,7 @@ pub fn of_run(run: &Run, shared: bool) -> Mark {
         series,
         extras,
         telemetry,
-        course: Course { gates, watched, requests },
+        course: Course { gates, watched, requests, nodes },
         setup,
         source,
         files,
@@ -106,9 +104,13 @@ pub fn of_run(run: &Run, shared: bool) -> Mark {
     }
     marker.json(&(repeat, block, position, launch, status, extras, setup, source, files));
     marker.json(&(gates, watched));
+    for node in nodes {
+        marker.json(&(&node.name, node.rank, &node.command, &node.failure, &node.gates, &node.watched));
+        marker.json(&(node.clock_before, node.clock_after));
+    }
     marker.json(&[started, ended].map(|at| at.map(|Instant(at)| at)));
     marker.json(&measured.map(|(Instant(from), Instant(to))| (from, to)));
-    // No bound on a rate and no rate at all are one word in JSON or two, and this is the one number that may be infinite.
+    // No bound on a rate and no rate at all look alike in JSON. This is the one number that may be infinite.
     marker.number(setup.request_rate.unwrap_or(f64::NAN));
     marker.count(readings.len() as u64);
     for Reading { metric, value, decimals, origin } in readings {
@@ -147,7 +149,7 @@ fn of_series(marker: &mut Marker, Series { metric, values, origin }: &Series) {
     of_origin(marker, origin);
 }
 
-/// Every field of every sample; an absent one is a number of its own that no sensor gives.
+/// Every field of every sample. An absent one is a number of its own that no sensor gives.
 fn of_telemetry(marker: &mut Marker, telemetry: &[Sample]) {
     const FIELDS: usize = 15;
     let mut bytes = Vec::with_capacity(telemetry.len() * FIELDS * 8);
@@ -202,7 +204,7 @@ pub(super) fn of_cell(marker: &mut Marker, cell: &CellValues) {
     marker.json(run_ids).numbers(values.iter().copied());
 }
 
-/// What the command line says of intervals and draws, and of margins.
+/// Settings of the command line for intervals, draws and margins.
 pub(super) fn of_settings(marker: &mut Marker, settings: &Settings) {
     let Settings { confidence, resamples, seed, baseline, margins_pct } = settings;
     marker.number(*confidence).count(*resamples as u64).count(*seed).json(baseline).json(margins_pct);

@@ -1,4 +1,4 @@
-//! What a campaign without comparisons measured: a row a cell, and the best of them in a sentence.
+//! The results of a campaign without comparisons: one row for each cell, and a sentence about the best.
 //!
 //! In:  the campaign, its places, its costs, its groups.  Out: [`MeasuredRow`]s and [`Sentence`]s.
 //! Not here: any verdict. The best row is the best mean, and no claim that it differs from the next.
@@ -39,7 +39,7 @@ pub fn rows(case: &Case<'_>, places: &[Place], costs: &[CostReport], groups: &[G
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// Output and what a user waits for; without any output the first metrics that the campaign has.
+/// Output and what a user waits for. Without any output the first metrics that the campaign has.
 fn columns(case: &Case<'_>) -> Vec<String> {
     let measured = |name: &str| case.cells.iter().any(|cell| !cell.numbers(name).is_empty());
     if measured(COLUMNS[0]) {
@@ -81,14 +81,14 @@ fn row(case: &Case<'_>, place: &Place, columns: &[String], costs: &[CostReport],
     }
 }
 
-/// The first figure and which way it is better; absent where the row has none or the metric has no better.
+/// The first figure and which way it is better. Absent where the row has none or the metric has no better.
 fn first(row: &MeasuredRow) -> Option<(f64, Direction)> {
     let figure = row.figures.first()?;
     let direction = Metric::find(&figure.metric)?.direction;
     Some((figure.mean?, direction)).filter(|_| direction != Direction::Neutral)
 }
 
-/// Which of some rows is the best, by their places; the first of equals.
+/// Which of some rows is the best, by their places. The first of equals.
 fn best<'r>(rows: impl Iterator<Item = (usize, &'r MeasuredRow)>) -> Option<usize> {
     let told = rows.filter_map(|(k, row)| Some((k, first(row)?)));
     let better = |a: f64, b: f64, direction| if direction == Direction::LowerIsBetter { a < b } else { a > b };
@@ -99,7 +99,7 @@ fn mark_best(rows: &mut [(Option<usize>, MeasuredRow)]) {
     let mut alike: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (k, (shape, row)) in rows.iter().enumerate() {
         if first(row).is_some() {
-            // A cell whose lengths nothing tells is like no other.
+            // A cell with unknown lengths is like no other.
             let shape = shape.ok_or_else(|| (row.workload.clone(), row.environment.clone()));
             let key = (row.model.clone(), row.engine.clone(), row.engine_version.clone(), shape);
             alike.entry(key).or_default().push(k);

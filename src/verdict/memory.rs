@@ -1,12 +1,12 @@
-//! Judgements of before: a program that stays judges only what has changed.
+//! Judgements kept from before: a long-running program judges only what has changed.
 //!
-//! In:  runs, a cell with its runs, a pair of arms.  Out: what their requests say, its [`Group`], its [`Comparison`], computed now or kept
-//! from before, which are the same.
-//! Not here: how they come about (see `summary`, `telemetry`, `group` and `compare`).
+//! In:  runs, a cell with its runs, a pair of arms.  Out: summaries of requests, a [`Group`], a [`Comparison`], computed now or kept from
+//! before. Both are the same.
+//! Not here: how they are computed (see `summary`, `telemetry`, `group` and `compare`).
 //!
-//! Kept is what takes long and depends on few things: the estimates of a cell, with their resampling of every request, the measures of a
-//! pair and the shift of its requests. Families, verdicts, traps and conclusions look at the whole campaign and are made anew each time. What a round did not ask for is
-//! forgotten after it, so that the memory does not outgrow the campaign.
+//! Slow results that depend on few things are kept. They are the estimates of a cell with their resampling of every request, the measures of
+//! a pair, and the shift of its requests. Families, verdicts, traps and conclusions depend on the whole campaign and are remade each
+//! time. Results that a round did not use are forgotten after it, so that the memory does not outgrow the campaign.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use super::case::Cell;
 use super::compare::{self, Pair};
-use super::group::{Behind, OfRequests};
+use super::group::{OfRequests, RunInputs};
 use super::mark::{self, Mark, Marker};
 use super::report::{CalibrationArm, Comparison, Group, ShiftReport};
 use super::stability::Resampled;
@@ -23,16 +23,16 @@ use super::{CellValues, Settings, group, shift, summary, telemetry};
 use crate::model::{Extra, Metric, Reading, Run};
 use crate::stats::Direction;
 
-/// What earlier rounds judged.
+/// Judgements of earlier rounds.
 #[derive(Debug)]
 pub struct Memory {
     keeps: bool,
-    derived: Shelf<(Vec<Reading>, Vec<Extra>)>,
-    groups: Shelf<Group>,
-    comparisons: Shelf<Comparison>,
-    shifts: Shelf<Option<ShiftReport>>,
-    resampled: Shelf<Resampled>,
-    calibrated: Shelf<CalibrationArm>,
+    derived: RoundCache<(Vec<Reading>, Vec<Extra>)>,
+    groups: RoundCache<Group>,
+    comparisons: RoundCache<Comparison>,
+    shifts: RoundCache<Option<ShiftReport>>,
+    resampled: RoundCache<Resampled>,
+    calibrated: RoundCache<CalibrationArm>,
     of_requests: OfRequests,
 }
 
@@ -40,12 +40,12 @@ impl Default for Memory {
     fn default() -> Self {
         Self {
             keeps: true,
-            derived: Shelf::default(),
-            groups: Shelf::default(),
-            comparisons: Shelf::default(),
-            shifts: Shelf::default(),
-            resampled: Shelf::default(),
-            calibrated: Shelf::default(),
+            derived: RoundCache::default(),
+            groups: RoundCache::default(),
+            comparisons: RoundCache::default(),
+            shifts: RoundCache::default(),
+            resampled: RoundCache::default(),
+            calibrated: RoundCache::default(),
             of_requests: OfRequests::Resampled,
         }
     }
@@ -57,8 +57,8 @@ impl Memory {
         Self { keeps: false, ..Self::default() }
     }
 
-    /// Says whether the requests of what is new are resampled in the rounds that follow, or the intervals of their percentiles are left to
-    /// a later round, which is said beside them.
+    /// Whether the following rounds resample the requests of new data. Otherwise the intervals of their percentiles are left to a later
+    /// round, and the report says so.
     pub fn resample(&mut self, now: bool) {
         self.of_requests = if now { OfRequests::Resampled } else { OfRequests::Point };
     }
@@ -68,7 +68,7 @@ impl Memory {
         Round { memory: self, settings }
     }
 
-    /// Adds to every run what its requests and its telemetry say, as [`summary::of_requests`] and [`telemetry::of_all`] do.
+    /// Adds to every run what its requests and its telemetry say, as [`summary::of_requests`] and [`telemetry::of_samples`] do.
     pub fn derive(&mut self, runs: &mut [Run]) {
         let shared = telemetry::shared(runs);
         runs.par_iter_mut().zip(shared).for_each(|(run, runs)| {
@@ -120,18 +120,18 @@ impl Round<'_> {
         Round { memory: self.memory, settings }
     }
 
-    /// As [`group::describe`].
+    /// Like [`group::describe`].
     pub fn describe(&self, cell: &CellValues, metric: &Metric, runs: &[&Run]) -> Group {
         self.group(cell, metric, runs, OfRequests::Resampled)
     }
 
-    /// As [`group::describe`], with nothing of the requests.
+    /// Like [`group::describe`], with nothing of the requests.
     pub fn estimate(&self, cell: &CellValues, metric: &Metric, runs: &[&Run]) -> Group {
         self.group(cell, metric, runs, OfRequests::Nothing)
     }
 
     fn group(&self, cell: &CellValues, metric: &Metric, runs: &[&Run], wanted: OfRequests) -> Group {
-        let behind: Vec<Behind<'_>> = runs.iter().map(|run| Behind::of(run, metric)).collect();
+        let behind: Vec<RunInputs<'_>> = runs.iter().map(|run| RunInputs::of(run, metric)).collect();
         let describe = |of_requests| group::describe(cell, metric, &behind, self.settings, of_requests);
         if !self.memory.keeps {
             return describe(wanted);
@@ -140,7 +140,7 @@ impl Round<'_> {
         mark::of_settings(&mut marker, self.settings);
         mark::of_cell(&mut marker, cell);
         marker.count(u64::from(wanted == OfRequests::Nothing));
-        for Behind { started, counted, stated, requests } in &behind {
+        for RunInputs { started, counted, stated, requests } in &behind {
             marker.json(&(started, counted, stated, requests.is_some()));
             let requests = requests.filter(|_| wanted != OfRequests::Nothing);
             marker.numbers(requests.unwrap_or_default().iter().copied());
@@ -152,15 +152,15 @@ impl Round<'_> {
         self.unless_later(&self.memory.groups, mark, describe)
     }
 
-    /// What is kept, else what is made and kept, else what is made for this round only and its intervals left to a later one.
-    fn unless_later<T: Clone>(&self, shelf: &Shelf<T>, mark: Mark, make: impl FnOnce(OfRequests) -> T) -> T {
+    /// Returns the kept value, or makes and keeps it, or makes it for this round only and leaves its intervals to a later one.
+    fn unless_later<T: Clone>(&self, shelf: &RoundCache<T>, mark: Mark, make: impl FnOnce(OfRequests) -> T) -> T {
         match self.memory.of_requests {
             OfRequests::Resampled => shelf.get(mark, || make(OfRequests::Resampled)),
             other => shelf.find(&mark).unwrap_or_else(|| make(other)),
         }
     }
 
-    /// As [`shift::of`].
+    /// Like [`shift::of`].
     pub fn shift(&self, a: &Cell<'_>, b: &Cell<'_>, metric: &Metric) -> Option<ShiftReport> {
         let shift = |of_requests| shift::of(a, b, metric, self.settings, of_requests);
         if !self.memory.keeps {
@@ -178,7 +178,7 @@ impl Round<'_> {
         self.unless_later(&self.memory.shifts, marker.finish(), shift)
     }
 
-    /// As [`compare::measure`].
+    /// Like [`compare::measure`].
     pub fn measure(&self, pair: &Pair<'_>) -> Comparison {
         let Pair { metric, a, b, order, pairs, margin_pct, primary, derived_from } = pair;
         let reads = |marker: &mut Marker| {
@@ -192,7 +192,7 @@ impl Round<'_> {
         self.kept(&self.memory.comparisons, reads, || compare::measure(pair, self.settings))
     }
 
-    /// What the panel of a comparison takes long to make. `key` names its draws.
+    /// Slow parts of a comparison's panel. `key` names its draws.
     pub fn resampled(
         &self,
         key: &str,
@@ -223,8 +223,8 @@ impl Round<'_> {
         self.kept(&self.memory.calibrated, reads, make)
     }
 
-    /// What is kept under the settings and what is read beside them, else what is made and kept.
-    fn kept<T: Clone>(&self, shelf: &Shelf<T>, reads: impl FnOnce(&mut Marker), make: impl FnOnce() -> T) -> T {
+    /// Returns the value kept under the settings and their inputs, or makes and keeps it.
+    fn kept<T: Clone>(&self, shelf: &RoundCache<T>, reads: impl FnOnce(&mut Marker), make: impl FnOnce() -> T) -> T {
         if !self.memory.keeps {
             return make();
         }
@@ -237,19 +237,19 @@ impl Round<'_> {
 
 /// Things by their mark, of the round before and of this one.
 #[derive(Debug)]
-pub struct Shelf<T> {
+pub struct RoundCache<T> {
     before: BTreeMap<Mark, T>,
     now: Mutex<BTreeMap<Mark, T>>,
 }
 
-impl<T> Default for Shelf<T> {
+impl<T> Default for RoundCache<T> {
     fn default() -> Self {
         Self { before: BTreeMap::new(), now: Mutex::default() }
     }
 }
 
-impl<T: Clone> Shelf<T> {
-    /// What is kept under a mark, from the round before.
+impl<T: Clone> RoundCache<T> {
+    /// The value kept under a mark, from the last round.
     fn find(&self, mark: &Mark) -> Option<T> {
         let thing = self.before.get(mark)?.clone();
         self.keep(*mark, thing.clone());
@@ -262,7 +262,7 @@ impl<T: Clone> Shelf<T> {
         self.now.lock().unwrap_or_else(PoisonError::into_inner).insert(mark, thing);
     }
 
-    /// What is kept under a mark, else what is made now and kept.
+    /// Returns the value kept under a mark, or makes and keeps it.
     pub fn get(&self, mark: Mark, make: impl FnOnce() -> T) -> T {
         self.find(&mark).unwrap_or_else(|| {
             let thing = make();
@@ -283,9 +283,9 @@ mod tests {
 
     #[test]
     fn what_a_round_did_not_ask_for_is_forgotten_after_it() {
-        let mut shelf: Shelf<u32> = Shelf::default();
+        let mut shelf: RoundCache<u32> = RoundCache::default();
         let made = std::cell::Cell::new(0);
-        let ask = |shelf: &Shelf<u32>, mark: u8| {
+        let ask = |shelf: &RoundCache<u32>, mark: u8| {
             shelf.get([mark; 32], || {
                 made.set(made.get() + 1);
                 u32::from(mark)

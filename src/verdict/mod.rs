@@ -8,6 +8,7 @@ pub mod alike;
 pub mod badge;
 pub mod calibration;
 pub mod case;
+pub mod change;
 pub mod compare;
 pub mod conclusion;
 pub mod cost;
@@ -36,7 +37,9 @@ pub mod pool;
 pub mod price;
 pub mod published;
 pub mod reference;
+mod replication;
 pub mod report;
+pub mod sequential;
 pub mod shift;
 pub mod stability;
 pub mod summary;
@@ -52,12 +55,12 @@ use crate::stats::bootstrap;
 
 pub use judge::{again, judge};
 pub use memory::Memory;
-pub use memory::Shelf;
+pub use memory::RoundCache;
 
 /// Coefficient of variation over which a caveat is due, per cent: the published study's own success criterion.
 pub const CV_LIMIT_PCT: f64 = 5.0;
 
-/// What the analysis was asked to do.
+/// Settings of the analysis.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Two-sided level, strictly inside (0, 1).
@@ -66,7 +69,7 @@ pub struct Settings {
     pub resamples: usize,
     /// Seed of every random draw.
     pub seed: u64,
-    /// Environment that others are held against; `None`: chosen per campaign.
+    /// Environment that others are compared with. `None`: chosen per campaign.
     pub baseline: Option<String>,
     /// Margins that override those of the campaigns, per cent.
     pub margins_pct: BTreeMap<String, f64>,
@@ -94,25 +97,21 @@ pub struct Study {
     pub runs: Vec<Run>,
     /// Machines and models.
     pub facts: Facts,
-    /// Files that were looked at.
+    /// Files that were examined.
     pub inputs: Vec<report::Input>,
 }
 
-/// The values of one cell and metric in order of time; missing is NaN, infinite is infinite.
+/// The values of one cell and metric in order of time. Missing is NaN, infinite is infinite.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellValues {
     /// Campaign slug.
     pub campaign: String,
-    /// Model label.
     pub model: String,
-    /// Workload label.
     pub workload: String,
-    /// Environment label.
     pub environment: String,
     /// Contract name.
     pub metric: String,
     /// Ids of the runs, beside the values.
     pub run_ids: Vec<String>,
-    /// Values.
     pub values: Vec<f64>,
 }

@@ -1,6 +1,6 @@
-//! What to add where nothing is compared: one sentence with the option that does it.
+//! The next step where nothing is compared: one sentence with the option for it.
 //!
-//! In:  runs and campaigns.  Out: the sentence; nothing where a comparison was made.
+//! In:  runs and campaigns.  Out: the sentence, or nothing where a comparison was made.
 //! Not here: advice on a comparison that was made (see `grammar::said`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use super::Study;
 use super::number::list;
 use crate::model::{Campaign, Direction, Metric, Run, without_quantisation};
 
-/// Names in the sentence; more are counted.
+/// Names in the sentence. More are counted.
 const MOST: usize = 3;
 
 /// The sentence, where no two arms of one model and workload met.
@@ -59,7 +59,7 @@ fn has_a_winner(run: &Run) -> bool {
     run.readings.iter().any(|reading| reading.value.is_finite() && wins(&reading.metric))
 }
 
-/// Values of a label by which runs of one model differ; the models without their quantisation where that is the label.
+/// Values of a label by which runs of one model differ. The models without their quantisation where that is the label.
 fn differing(runs: &[&Run], value: impl Fn(&Run) -> Option<String>, stem: bool) -> Option<Vec<String>> {
     let mut models: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
     for run in runs {

@@ -19,7 +19,7 @@ pub fn decimals(low: f64, high: f64) -> usize {
     usize::try_from(-step).unwrap_or(0).min(9)
 }
 
-/// `value` with so many decimals, never "-0".
+/// `value` with a fixed number of decimals, never "-0".
 pub fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     match text.strip_prefix('-') {

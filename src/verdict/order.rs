@@ -1,4 +1,4 @@
-//! In which order the arms were run, and what that does to a verdict.
+//! The order in which the arms were run, and its effect on a verdict.
 //!
 //! In:  runs of the arms of one question.  Out: [`OrderReport`], the pairs that an interleaved design offers, the drift allowance.
 //! Not here: formulas (see `stats::order`).
@@ -37,7 +37,7 @@ pub fn of(model: &str, workload: &str, runs: &[&Run]) -> OrderReport {
 }
 
 /// Pairs of an interleaved design: the balanced windows of two in order of time.
-/// A window in which either value is missing is no pair; fewer than two are no design.
+/// A window in which either value is missing is no pair. Fewer than two are no design.
 pub fn pairs(order: &OrderReport, runs: &[&Run], baseline: &str, metric: &str) -> Option<Vec<PairRow>> {
     if order.kind != "interleaved" {
         return None;
@@ -74,8 +74,8 @@ pub fn about_pairs(rows: Vec<PairRow>, confidence: f64) -> PairsReport {
     }
 }
 
-/// How much of a difference time alone may explain, in per cent of the mean (or in the unit of the metric), and in which arm.
-/// `kind` is that of [`OrderReport`].
+/// The part of a difference that time alone may explain, and in which arm. In per cent of the mean, or in the unit of the metric. `kind` is
+/// that of [`OrderReport`].
 ///
 /// Zero for an interleaved design, where drift falls on both arms alike.
 pub fn drift_allowance(kind: &str, a: &Group, b: &Group, per_cent: bool) -> (f64, Option<String>) {

@@ -1,4 +1,4 @@
-//! Which arms are held against each other, and what forbids it.
+//! Which arms are compared with each other, and what forbids it.
 //!
 //! In:  a campaign's cells, their groups, the traps that fired.  Out: measured comparisons with their obstacles.
 //! Not here: adjustment for the family (see `family`), the choice of words (see `finish` and `grammar`).
@@ -9,8 +9,8 @@ use rayon::prelude::*;
 
 use super::case::{Case, Cell};
 use super::compare::Pair;
-use super::definitions::Held;
-use super::grammar::Obstacle;
+use super::definitions::DefinitionCheck;
+use super::grammar::Incomparability;
 use super::group::OfRequests;
 use super::memory::Round;
 use super::report::{Comparison, Group, Severity, TrapReport, TrapStatus};
@@ -35,7 +35,7 @@ pub(super) fn compare_all(
     derived: &[Derived],
     traps: &[TrapReport],
     round: &Round<'_>,
-) -> Vec<(Comparison, Vec<Obstacle>)> {
+) -> Vec<(Comparison, Vec<Incomparability>)> {
     let settings = round.settings;
     let mut jobs = Vec::new();
     for (model, workload) in case.questions() {
@@ -58,7 +58,7 @@ pub(super) fn compare_all(
     }
     jobs.par_iter()
         .flat_map(|(base, candidate, runs, order)| {
-            // One by one: where one cell alone is new, all the work there is stands in neighbours.
+            // One by one: where one cell alone is new, all the work is in neighbours.
             measured_metrics(case, base, candidate).into_par_iter().with_max_len(1).map(move |metric| {
                 let find = |cell: &Cell<'_>| {
                     groups.iter().find(|g| {
@@ -148,11 +148,11 @@ pub(super) fn obstacles(
     b: &Cell<'_>,
     traps: &[TrapReport],
     compared: Option<&str>,
-) -> Vec<Obstacle> {
-    let mut found: Vec<Obstacle> = Vec::new();
+) -> Vec<Incomparability> {
+    let mut found: Vec<Incomparability> = Vec::new();
     let mut add = |code: &str, because: String| {
         if !found.iter().any(|o| o.code == code) {
-            found.push(Obstacle { code: code.to_owned(), trap: None, because });
+            found.push(Incomparability { code: code.to_owned(), trap: None, because });
         }
     };
     let gravest = |t: &&TrapReport| t.status == TrapStatus::Fired && t.severity == Severity::Error;
@@ -187,23 +187,27 @@ pub(super) fn obstacles(
         let label = compared.unwrap_or("environment");
         let because =
             format!("no file and no label says the {label} of {}", super::number::count(arm.runs.len(), "run"));
-        found.push(Obstacle { code: Campaign::UNLABELLED.to_owned(), trap: None, because });
+        found.push(Incomparability { code: Campaign::UNLABELLED.to_owned(), trap: None, because });
     }
     for difference in alike::hold(a, b, compared).differ {
         let code = if difference.code.is_empty() { difference.trap } else { difference.code };
-        found.push(Obstacle { code: code.to_owned(), trap: Some(difference.trap), because: difference.because() });
+        found.push(Incomparability {
+            code: code.to_owned(),
+            trap: Some(difference.trap),
+            because: difference.because(),
+        });
     }
-    if let Some(Held::Differ(because)) = definitions::hold(a, b, pair.metric) {
-        found.push(Obstacle { code: DEFINITION.to_owned(), trap: None, because });
+    if let Some(DefinitionCheck::Differ(because)) = definitions::hold(a, b, pair.metric) {
+        found.push(Incomparability { code: DEFINITION.to_owned(), trap: None, because });
     }
     found
 }
 
-/// What qualifies a comparison without forbidding it: settings that one side alone tells, tools that measure alike and not the same.
+/// Caveats of a comparison that do not forbid it: settings that only one side states, tools that measure alike and not the same.
 pub(super) fn caveats(a: &Cell<'_>, b: &Cell<'_>, metric: &Metric, compared: Option<&str>) -> Vec<String> {
     let definition = match definitions::hold(a, b, metric) {
-        Some(Held::Alike(text) | Held::Unknown(text)) => Some(text),
-        Some(Held::Same | Held::Differ(_)) | None => None,
+        Some(DefinitionCheck::Alike(text) | DefinitionCheck::Unknown(text)) => Some(text),
+        Some(DefinitionCheck::Same | DefinitionCheck::Differ(_)) | None => None,
     };
     let sides = alike::hold(a, b, compared);
     sides.with_it().into_iter().chain(sides.caveat()).chain(definition).collect()

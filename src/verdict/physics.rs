@@ -1,9 +1,9 @@
-//! What memory and arithmetic allow each run, and how much of it the run reaches.
+//! The limits of each run from memory and arithmetic, and the share that the run reaches.
 //!
 //! In:  runs with the facts of their machine and model.  Out: [`Reach`] a run, [`PhysicsReport`] a cell.
 //! Not here: the formulas (see `stats::roofline`), judgement (see `trap::decode_above_roofline`, `trap::decode_below_band`).
 //!
-//! How many sequences decode together is known from Little's law where a run reports both its rate and its time per token; a limit of
+//! How many sequences decode together is known from Little's law where a run reports both its rate and its time per token. A limit of
 //! concurrency is an upper bound of it, and alone gives a share that is too low rather than too high.
 
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ pub enum Basis {
 }
 
 impl Basis {
-    /// As `analysis.json` spells it.
+    /// Name in `analysis.json`.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Decode => "decode",
@@ -51,7 +51,7 @@ impl Basis {
 pub struct Reach {
     /// The step that its sequences share.
     pub step: Step,
-    /// Mean context of a sequence while it decodes, tokens; absent where lengths are unknown, and then no cache is read.
+    /// Mean context of a sequence while it decodes, tokens. Absent where lengths are unknown, and then no cache is read.
     pub context: Option<f64>,
     /// Output tokens a second.
     pub rate: f64,
@@ -69,9 +69,9 @@ pub struct Reach {
     pub measured_pct: Option<f64>,
 }
 
-/// What is known of the machine and the models of a campaign, looked up once.
+/// Known facts of the machine and the models of a campaign, looked up once.
 #[derive(Debug)]
-pub struct Grounds<'c, 'a> {
+pub struct PhysicsFacts<'c, 'a> {
     case: &'c Case<'a>,
     models: BTreeMap<&'a str, Option<&'a ModelFacts>>,
     precisions: BTreeMap<&'a str, Option<String>>,
@@ -81,7 +81,7 @@ pub struct Grounds<'c, 'a> {
     measured_flops: Option<f64>,
 }
 
-impl<'c, 'a> Grounds<'c, 'a> {
+impl<'c, 'a> PhysicsFacts<'c, 'a> {
     /// Looks everything up.
     pub fn of(case: &'c Case<'a>) -> Self {
         let mut labels: Vec<&'a str> = case.cells.iter().map(|cell| cell.model).collect();
@@ -107,7 +107,7 @@ impl<'c, 'a> Grounds<'c, 'a> {
         run.setup.machine.as_deref().and_then(|name| self.case.facts.machine_entry(name)).or(self.machine)
     }
 
-    /// Devices that a run works on: by the machine's name, and by how the model is parted.
+    /// Devices that a run works on: by the machine's name, and by how the model is split.
     pub fn devices(&self, run: &Run) -> f64 {
         let name = run.setup.machine.as_deref().or(self.case.campaign.machine.as_deref());
         let parted = run.setup.parallel.as_deref().map_or(1.0, parts);
@@ -128,7 +128,7 @@ impl<'c, 'a> Grounds<'c, 'a> {
     /// Facts of the model at the precision that is served.
     ///
     /// # Errors
-    /// What is missing, in words.
+    /// The missing facts, in words.
     pub fn served(&self, run: &'a Run) -> Result<ModelFacts, String> {
         let by_id = run.setup.model_id.as_deref().and_then(|id| self.case.facts.model(id));
         let Some(known) = by_id.or_else(|| self.models.get(run.model.as_str()).copied().flatten()) else {
@@ -206,7 +206,7 @@ impl<'c, 'a> Grounds<'c, 'a> {
                 let compute_bound = compute(peak);
                 let memory_bound = step.memory_bound(devices * bandwidth * GB);
                 let measured_pct = self.measured_bandwidth.map(|measured| {
-                    // A probe multiplies at 16 bits; it says nothing about narrower formats.
+                    // A probe multiplies at 16 bits. It says nothing about narrower formats.
                     let compute = compute(self.measured_flops.filter(|_| weight_bits >= KV_BITS));
                     share(rate, step.memory_bound(devices * measured), compute)
                 });
@@ -248,7 +248,7 @@ fn rate(run: &Run, limit: Option<f64>) -> Option<(f64, f64, Basis)> {
         (Some(output), Some(tpot), _, limit) => {
             let batch = sequences(output, tpot, limit);
             let rate = batch * 1000.0 / tpot;
-            // By rate and time the sequences are so many that they give the output back, unless a limit says that there are fewer.
+            // By rate and time, the number of sequences explains the output, unless a limit allows fewer.
             let basis = if (rate / output - 1.0).abs() < 1e-9 { Basis::Output } else { Basis::Decode };
             Some((rate, batch, basis))
         }
@@ -281,7 +281,7 @@ fn share(rate: f64, memory_bound: f64, compute_bound: Option<f64>) -> f64 {
     100.0 * rate / compute_bound.map_or(memory_bound, |compute| compute.min(memory_bound))
 }
 
-/// Devices that a model is parted over: `tp2 pp1` is two.
+/// Devices that a model is split over: `tp2 pp1` is two.
 pub fn parts(parallel: &str) -> f64 {
     let word = |word: &str| {
         let digits = word.strip_prefix("tp").or_else(|| word.strip_prefix("pp"))?;
@@ -292,11 +292,11 @@ pub fn parts(parallel: &str) -> f64 {
 
 /// A row for each cell that measures output.
 pub fn report(case: &Case<'_>, settings: &Settings) -> Vec<PhysicsReport> {
-    let grounds = Grounds::of(case);
+    let grounds = PhysicsFacts::of(case);
     case.cells.iter().filter_map(|cell| row(&grounds, cell, settings)).collect()
 }
 
-fn row(grounds: &Grounds<'_, '_>, cell: &Cell<'_>, settings: &Settings) -> Option<PhysicsReport> {
+fn row(grounds: &PhysicsFacts<'_, '_>, cell: &Cell<'_>, settings: &Settings) -> Option<PhysicsReport> {
     let decodes =
         |run: &&Run| ["output_throughput_tok_s", "decode_tok_s", "tpot_ms"].iter().any(|m| run.value(m).is_some());
     let runs: Vec<&Run> = cell.runs.iter().copied().filter(decodes).collect();

@@ -1,4 +1,4 @@
-//! The same rows read again under the model that really ran, where that is one model under several labels.
+//! The rows of one model that ran under several labels, judged again as that model.
 //!
 //! In:  a case.  Out: comparisons of the pooled arms, judged like any other.
 //! Not here: how it is known what ran (see the trap `model-mismatch`).
@@ -26,7 +26,7 @@ pub fn labels_of(case: &Case<'_>, launched: &str) -> Vec<String> {
     labels
 }
 
-/// The model that really ran under a label, by the launch path or by the log; else the one that was asked for.
+/// The model that really ran under a label, by the launch path or by the log. Else the one that was asked for.
 fn launched_as(case: &Case<'_>, label: &str) -> Option<String> {
     let known = case.campaign.models.get(label);
     known

@@ -1,10 +1,10 @@
-//! Which price is a run's, and what an hour of it costs.
+//! The price that applies to a run, and the cost of one hour.
 //!
 //! In:  the price list, the machine of a run, its devices and labels.  Out: [`Bill`]s, the one that is charged first.
 //! Not here: the formulas (see `stats::economy`), the list (see `data/facts/prices.toml`).
 //!
-//! The rule: prices of the run's machine; of these, those whose labels name the run before those for every run, a user's before the
-//! shipped ones, dated ones before undated, the latest first, then by key.
+//! The rule takes prices of the run's machine. Prices whose labels name the run come before those for every run, and a user's before the
+//! shipped ones. Dated ones come before undated ones, the latest first, then by key.
 
 use std::cmp::Reverse;
 
@@ -13,7 +13,7 @@ use super::report::PriceReport;
 use crate::model::{Billing, Facts, PriceFacts, Run};
 use crate::stats::economy::{self, Owned};
 
-/// What an output token is worth in input tokens where a price does not say: the ratio that most price lists of hosted models keep near.
+/// Value of an output token in input tokens where a price does not state it. It is close to the ratio in most price lists.
 pub const OUTPUT_WEIGHT: f64 = 4.0;
 
 /// A price applied to a run.
@@ -21,7 +21,6 @@ pub const OUTPUT_WEIGHT: f64 = 4.0;
 pub struct Bill<'a> {
     /// Key of the list.
     pub key: &'a str,
-    /// The price.
     pub price: &'a PriceFacts,
     /// USD an hour that the run is charged.
     pub usd_per_hour: f64,
@@ -30,7 +29,7 @@ pub struct Bill<'a> {
 }
 
 impl Bill<'_> {
-    /// As pages and `analysis.json` show it.
+    /// Form on pages and in `analysis.json`.
     pub fn report(&self) -> PriceReport {
         PriceReport {
             key: self.key.to_owned(),
@@ -43,13 +42,13 @@ impl Bill<'_> {
         }
     }
 
-    /// What an output token is worth in input tokens.
+    /// Value of an output token in input tokens where a price does not state it. It is close to the ratio in most price lists.
     pub fn output_weight(&self) -> f64 {
         self.price.output_weight.unwrap_or(OUTPUT_WEIGHT)
     }
 }
 
-/// Every price that fits a run on so many devices of a machine, the one that is charged first.
+/// Every price that fits a run on these devices of a machine. The charged one comes first.
 pub fn fitting<'a>(facts: &'a Facts, machine: &str, devices: f64, run: &Run) -> Vec<Bill<'a>> {
     let names = [&run.campaign, &run.environment, &run.workload];
     let named = |price: &PriceFacts| price.labels.iter().any(|label| names.contains(&label));
@@ -65,7 +64,7 @@ pub fn fitting<'a>(facts: &'a Facts, machine: &str, devices: f64, run: &Run) -> 
     found.into_iter().filter_map(|(key, price)| bill(key, price, devices)).collect()
 }
 
-/// One price for so many devices.
+/// One price for a number of devices.
 fn bill<'a>(key: &'a str, price: &'a PriceFacts, devices: f64) -> Option<Bill<'a>> {
     let gpus = price.gpus.unwrap_or(1.0);
     let (instance, origin) = match price.usd_per_hour {
@@ -87,7 +86,7 @@ fn bill<'a>(key: &'a str, price: &'a PriceFacts, devices: f64) -> Option<Bill<'a
     Some(Bill { key, price, usd_per_hour: instance * factor, basis: format!("{origin}{of_gpus}{part}") })
 }
 
-/// An hour of a machine of one's own, and how it comes about.
+/// An hour of a machine of one's own, and how it is made.
 fn own_hour(price: &PriceFacts) -> Option<(f64, String)> {
     let owned = Owned {
         purchase: price.purchase_usd?,

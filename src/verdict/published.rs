@@ -28,13 +28,13 @@ pub fn summary(checks: &[PublishedCheck]) -> Option<String> {
     notes.sort_unstable();
     notes.dedup();
     for note in notes {
-        text.push_str("; ");
-        text.push_str(note);
+        text.push_str(". ");
+        text.push_str(&capital(note));
     }
     for miss in checks.iter().filter(|c| !c.reproduces) {
         let metric = Metric::find(&miss.metric).map_or_else(|| miss.metric.clone(), |m| within(&m.label));
         text.push_str(&format!(
-            "; the {} of {metric} for {} was printed as {} and comes out as {}",
+            ". The {} of {metric} for {} was printed as {} and comes out as {}",
             in_words(&miss.statistic),
             miss.model,
             miss.printed,
@@ -42,6 +42,11 @@ pub fn summary(checks: &[PublishedCheck]) -> Option<String> {
         ));
     }
     Some(text)
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// A published statistic as a sentence names it.

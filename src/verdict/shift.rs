@@ -1,7 +1,7 @@
 //! The shift of the requests of one comparison: where in the distribution a difference lies.
 //!
 //! In:  the runs of two cells with their requests.  Out: [`ShiftReport`], for metrics that are measured at every request.
-//! Not here: the formula (see `stats::shift`); any verdict, which rests on runs.
+//! Not here: the formula (see `stats::shift`), verdicts, which rest on runs.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::model::{Direction, Metric};
 use crate::stats::{bootstrap, shift};
 
 /// Resamples of a shift function: nine deciles of two arms, of which a drawing shows the limits. The Monte-Carlo error of a 95 % limit is
-/// an eighth of a standard error; a verdict, which these limits do not decide, takes twenty times as many.
+/// an eighth of a standard error. A verdict, which these limits do not decide, takes twenty times as many.
 pub const RESAMPLES: usize = 500;
 
 /// Draws beyond which there is no interval: some seconds of one processor.
@@ -22,7 +22,7 @@ const MOST_DRAWS: usize = 2_000_000_000;
 /// Passes over the requests for nine deciles, three at a time.
 const PASSES: usize = 3;
 
-/// The shift from the requests of `a` to those of `b`; absent where an arm has none, and for metrics that are no figure of a request.
+/// The shift from the requests of `a` to those of `b`. Absent where an arm has none, and for metrics that are no figure of a request.
 pub fn of(
     a: &Cell<'_>,
     b: &Cell<'_>,
@@ -79,7 +79,7 @@ pub fn of(
     })
 }
 
-/// Finite values of the requests, run by run; runs without any are left out.
+/// Finite values of the requests, run by run. Runs without any are left out.
 fn requests<'a>(cell: &Cell<'a>, metric: &str) -> Vec<Cow<'a, [f64]>> {
     let series = cell.runs.iter().filter_map(|run| run.series.iter().find(|s| s.metric == metric));
     series.map(|series| finite(&series.values)).filter(|values| !values.is_empty()).collect()

@@ -1,4 +1,4 @@
-//! The verdict under other defensible choices: a conclusion that turns with the choice is not a firm one.
+//! The verdict under other defensible choices. A conclusion that changes with the choice is not firm.
 //!
 //! In:  a judged comparison, its grounds, both arms.  Out: single choices ([`Stability`]) and every combination of method,
 //! runs and margin ([`StabilityPanel`]).
@@ -8,7 +8,7 @@
 
 use super::Settings;
 use super::compare;
-use super::grammar::{self, Grounds};
+use super::grammar::{self, VerdictInputs};
 use super::memory::Round;
 use super::report::{
     Adjusted, Comparison, Group, Stability, StabilityCell, StabilityMethod, StabilityPanel, VerdictKind,
@@ -46,27 +46,30 @@ fn equivalent(x: &[f64], y: &[f64], margin: f64, settings: &Settings) -> bool {
 }
 
 /// The verdict with one choice changed at a time.
-pub fn choices(c: &Comparison, grounds: &Grounds, arms: Arms<'_>, settings: &Settings) -> Vec<Stability> {
+pub fn choices(c: &Comparison, grounds: &VerdictInputs, arms: Arms<'_>, settings: &Settings) -> Vec<Stability> {
     let Some((a, b)) = arms_of(c, arms) else { return Vec::new() };
     let mut rows = Vec::new();
-    let mut row = |choice: &str, mut grounds: Grounds| {
+    let mut row = |choice: &str, mut grounds: VerdictInputs| {
         // What drift forbids depends on size and margin.
         grounds.obstacles.extend(grammar::drifts(&c.order, grounds.drift, grounds.size, grounds.margin, None));
         rows.push(Stability { choice: choice.to_owned(), kind: grammar::decide(&grounds).kind });
     };
     let holm = |p: Option<f64>| adjusted(p, &c.p_adjusted);
     row(AS_JUDGED, grounds.clone());
-    row("no adjustment for the family", Grounds { p: c.welch_t.as_ref().map(|t| t.p), ..grounds.clone() });
-    row("Student t instead of Welch", Grounds { p: holm(c.student_t.as_ref().map(|t| t.p)), ..grounds.clone() });
-    row("permutation instead of Welch", Grounds { p: holm(c.permutation.as_ref().map(|t| t.p)), ..grounds.clone() });
+    row("no adjustment for the family", VerdictInputs { p: c.welch_t.as_ref().map(|t| t.p), ..grounds.clone() });
+    row("Student t instead of Welch", VerdictInputs { p: holm(c.student_t.as_ref().map(|t| t.p)), ..grounds.clone() });
+    row(
+        "permutation instead of Welch",
+        VerdictInputs { p: holm(c.permutation.as_ref().map(|t| t.p)), ..grounds.clone() },
+    );
     if let Some(bca) = &c.bootstrap_overhead_pct {
-        row("BCa bootstrap interval", Grounds { interval: Some((bca.low, bca.high)), ..grounds.clone() });
+        row("BCa bootstrap interval", VerdictInputs { interval: Some((bca.low, bca.high)), ..grounds.clone() });
     }
     if let Some(log) = c.log_ratio_overhead_pct {
-        row("log-scale interval", Grounds { interval: Some((log.low, log.high)), ..grounds.clone() });
+        row("log-scale interval", VerdictInputs { interval: Some((log.low, log.high)), ..grounds.clone() });
     }
     if let (Some(t), Some(_)) = (&c.paired_t, &c.wilcoxon) {
-        row("paired by block", Grounds { p: holm(Some(t.p)), ..grounds.clone() });
+        row("paired by block", VerdictInputs { p: holm(Some(t.p)), ..grounds.clone() });
     }
     let Some(margin) = grounds.margin else { return rows };
     for (name, factor) in [("half the margin", 0.5), ("double the margin", 2.0)] {
@@ -75,7 +78,7 @@ pub fn choices(c: &Comparison, grounds: &Grounds, arms: Arms<'_>, settings: &Set
         let less_drift = equivalent(&a.values, &b.values, m - grounds.drift, settings);
         row(
             name,
-            Grounds {
+            VerdictInputs {
                 margin: Some(m),
                 equivalent_at_margin: shown,
                 equivalent_less_drift: less_drift,
@@ -89,7 +92,7 @@ pub fn choices(c: &Comparison, grounds: &Grounds, arms: Arms<'_>, settings: &Set
         let (x, y) = (compare::kept(a), compare::kept(b));
         row(
             "without flagged runs",
-            Grounds {
+            VerdictInputs {
                 size: Some(size),
                 interval: without.low.zip(without.high),
                 p: holm(stats::student::welch(&x, &y, settings.confidence).map(|t| t.p)),
@@ -105,7 +108,7 @@ pub fn choices(c: &Comparison, grounds: &Grounds, arms: Arms<'_>, settings: &Set
 /// Limits in per cent, where the values have any.
 type Limits = Option<(f64, f64)>;
 
-/// What takes long of the readings below: everything that is drawn at random.
+/// Slow parts of the readings below: everything that is drawn at random.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resampled {
     /// All runs, BCa at twice the level of the test.
@@ -114,7 +117,7 @@ pub struct Resampled {
     without: Option<(Option<f64>, Limits, Limits)>,
 }
 
-/// What one choice of runs gives by every method, made once for all margins.
+/// Results of one choice of runs by every method, made once for all margins.
 struct Reading {
     without_flagged: bool,
     a: Vec<f64>,
@@ -133,7 +136,7 @@ struct Reading {
 pub(super) fn panel(
     c: &Comparison,
     metric: &Metric,
-    grounds: &Grounds,
+    grounds: &VerdictInputs,
     arms: Arms<'_>,
     round: &Round<'_>,
 ) -> Option<StabilityPanel> {
@@ -212,9 +215,9 @@ impl Reading {
         method: StabilityMethod,
         margin: f64,
         c: &Comparison,
-        judged: &Grounds,
+        judged: &VerdictInputs,
         settings: &Settings,
-    ) -> Grounds {
+    ) -> VerdictInputs {
         let within = |margin: f64| match method {
             StabilityMethod::Bootstrap => self.bca_inner.is_some_and(|(low, high)| low > -margin && high < margin),
             StabilityMethod::T | StabilityMethod::Permutation => equivalent(&self.a, &self.b, margin, settings),
@@ -222,11 +225,11 @@ impl Reading {
         let (p, interval) = match method {
             StabilityMethod::T => (adjusted(self.welch, &c.p_adjusted), self.fieller),
             StabilityMethod::Permutation => (adjusted(self.permutation, &c.p_adjusted), self.fieller),
-            // The interval alone decides, so the test never stands in its way.
+            // The interval alone decides, so the test never blocks it.
             StabilityMethod::Bootstrap => (self.bca.map(|_| 0.0), self.bca),
         };
-        Grounds {
-            // What forbade the comparison itself has ended it before; this may forbid it at another size or margin.
+        VerdictInputs {
+            // What forbade the comparison itself has ended it before. This may forbid it at another size or margin.
             obstacles: grammar::drifts(&c.order, judged.drift, self.size, Some(margin), None).into_iter().collect(),
             size: self.size,
             interval,

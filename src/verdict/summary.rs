@@ -6,7 +6,7 @@
 use crate::model::{Metric, Origin, Reading, Run};
 use crate::stats;
 
-/// Statistics taken of each series; the bare name is the mean.
+/// Statistics taken of each series. The bare name is the mean.
 const PERCENTILES: [(&str, f64); 4] = [("p50", 0.50), ("p90", 0.90), ("p95", 0.95), ("p99", 0.99)];
 
 /// Adds what the requests say and the source did not already report. A reported figure is kept as it is: it is the source's word.
@@ -39,7 +39,7 @@ pub fn of_requests(run: &mut Run) {
     temperatures(run);
 }
 
-/// Start and end temperatures are settings of the launch and figures of the run at once; the figures are made where a source gave only settings.
+/// Start and end temperatures are settings of the launch and figures of the run at once. The figures are made where a source gave only settings.
 fn temperatures(run: &mut Run) {
     let pairs = [("gpu_temp_start_c", run.setup.start_temp_c), ("gpu_temp_end_c", run.setup.end_temp_c)];
     for (metric, value) in pairs {

@@ -1,21 +1,21 @@
-//! From the telemetry of a run to its figures: power, energy, clock, utilisation, throttling, each only where the samples can carry it.
+//! Figures from the telemetry of a run: power, energy, clock, utilisation, throttling. Each needs samples that support it.
 //!
-//! In:  runs with samples.  Out: readings and extras of rule [`RULE`]; a figure that the source reports itself is never replaced.
+//! In:  runs with samples.  Out: readings and extras of rule [`RULE`]. They never replace a reported figure.
 //! Not here: the integration itself (see `stats::integral`), traps that look at the same samples (see `trap`).
 //!
-//! **The window.** The stretch in which the load measured, where the archive says it; else from start to end of the run; else, where the
-//! two clocks do not meet (seconds elapsed, another zone, no times), from the first to the last sample at work, which is one
-//! at or above [`BUSY_PCT`]. Every figure says which of the three it rests on. What lies before and after is idle, and told apart.
+//! **The window.** It is the time of the measured load, where the archive states it. Otherwise it runs from start to end of the run. If the
+//! two clocks do not match (seconds elapsed, another zone, no times), it runs from the first to the last busy sample. A sample is busy at or
+//! above [`BUSY_PCT`]. Every figure states which of the three it rests on. The time before and after is idle and reported separately.
 //!
-//! **What samples cannot carry.** Fewer than [`LEAST_READINGS`] readings that are new (a driver repeats its last value until it has another),
-//! or less than [`LEAST_COVERAGE`] of the window between samples without a gap: then there is no figure. Runs of one launch share its time,
-//! and which sample is of which is not recorded: figures of the launch stay extras there.
+//! **What samples cannot support.** A figure needs [`LEAST_READINGS`] new readings, because a driver repeats its last value until it has
+//! another. It also needs [`LEAST_COVERAGE`] of the window between samples without a gap. Runs of one launch share its time, and no sample
+//! is assigned to a run. So figures of the launch stay extras there.
 
 mod window;
 
 use std::collections::BTreeMap;
 
-use crate::model::{Extra, ExtraValue, Origin, Reading, Run, Sample};
+use crate::model::{Extra, ExtraValue, Node, Origin, Reading, Run, Sample};
 use crate::stats::integral::{self, Integral};
 use crate::stats::mean;
 
@@ -29,10 +29,10 @@ pub const BUSY_PCT: f64 = 20.0;
 pub const LEAST_READINGS: usize = 5;
 /// Share of the window that samples must cover.
 pub const LEAST_COVERAGE: f64 = 0.8;
-/// A driver may repeat a value for so long, seconds: NVML averages power over a second on Ampere and later, GB10 refreshes more slowly
-/// than four times a second.
+/// Seconds for which a driver may repeat a value. NVML averages power over a second on Ampere and later. GB10 refreshes less often than four
+/// times a second.
 pub const REFRESH_S: f64 = 1.0;
-/// Fewest samples of an idle stretch that is worth a figure.
+/// Fewest samples of an idle period that is worth a figure.
 const LEAST_IDLE: usize = 3;
 
 /// Formats that hold samples, for the origins.
@@ -50,7 +50,7 @@ pub const FORMATS: &[&str] = &[
 const TOKEN_COUNTS: &[&str] =
     &["output_tokens", "total_output_tokens", "total_generated_tokens", "completion_tokens", "generated_tokens"];
 
-/// Why a figure of a launch is none of its runs.
+/// Why a figure of a launch does not belong to its runs.
 const SHARED: &str = "the launch ran several workloads in this time, and which sample is of which is not recorded";
 
 /// Reasons that hold the clock down against the load: hardware slowdown, software and hardware thermal slowdown, power brake.
@@ -64,12 +64,6 @@ pub const REASONS: &[(u64, &str)] = &[
     (0x80, "power brake"),
 ];
 
-/// Adds to every run what its telemetry says.
-pub fn of_all(runs: &mut [Run]) {
-    let shared = shared(runs);
-    runs.iter_mut().zip(shared).for_each(|(run, runs)| of_samples(run, runs > 1));
-}
-
 /// For each run how many were made in the same time, itself among them.
 pub fn shared(runs: &[Run]) -> Vec<usize> {
     let mut launches: BTreeMap<&str, usize> = BTreeMap::new();
@@ -79,7 +73,7 @@ pub fn shared(runs: &[Run]) -> Vec<usize> {
     runs.iter().map(|run| run.launch.as_deref().and_then(|launch| launches.get(launch)).map_or(1, |n| *n)).collect()
 }
 
-/// Adds to one run what its telemetry says; `shared` where other runs were made in the same time.
+/// Adds to one run what its telemetry says. `shared` where other runs were made in the same time.
 pub fn of_samples(run: &mut Run, shared: bool) {
     let Some(found) = window(run) else { return };
     let mut made = Made { readings: Vec::new(), extras: Vec::new(), file: file_of(run), shared };
@@ -91,6 +85,9 @@ pub fn of_samples(run: &mut Run, shared: bool) {
         made.figure("sm_clock_mhz", clock, format!("mean of {n} samples at work, {}", found.cut.words()));
     }
     energy(&mut made, run, &found, power);
+    if !run.course.nodes.is_empty() {
+        over_machines(&mut made, run, &found);
+    }
     extremes(&mut made, run, &found);
     idle(&mut made, run, &found);
     for (bit, word) in REASONS {
@@ -106,7 +103,7 @@ pub fn of_samples(run: &mut Run, shared: bool) {
     run.extras.extend(made.extras);
 }
 
-/// What is made on the way.
+/// Intermediate results.
 struct Made {
     readings: Vec<Reading>,
     extras: Vec<Extra>,
@@ -119,7 +116,7 @@ impl Made {
         Origin { file: self.file.clone(), line: None, field: how, rule: RULE }
     }
 
-    /// A metric of the run; of a launch that is shared, an extra.
+    /// A metric of the run. Of a launch that is shared, an extra.
     fn figure(&mut self, metric: &str, value: f64, how: String) {
         let origin = self.origin(Some(how));
         if self.shared {
@@ -204,14 +201,14 @@ impl Made {
     }
 }
 
-/// True at work; a sample that does not say counts as one.
+/// True at work. A sample that does not say counts as one.
 fn is_busy(sample: &Sample) -> bool {
     sample.gpu_util_pct.is_none_or(|util| util >= BUSY_PCT)
 }
 
 /// Mean SM clock of the samples at work within the window, and how many there are.
 ///
-/// A chip that waits clocks itself down, which says nothing about the work; so only work counts.
+/// A chip that waits clocks itself down, which says nothing about the work. So only work counts.
 pub fn busy_clock(run: &Run, window: &Window) -> Option<(f64, usize)> {
     let clocks = busy_clocks(run, window);
     let (times, values) = window.column(&run.telemetry, |sample| sample.sm_clock_mhz);
@@ -235,7 +232,7 @@ fn energy(made: &mut Made, run: &Run, window: &Window, power: Option<Integral>) 
         (None, Some(power)) => (power, "power integrated by the trapezoid rule"),
         (None, None) => return,
     };
-    // What is not covered is taken to be like what is; the share is told.
+    // Uncovered time is assumed to be like the covered time. The share is reported.
     let joules = found.mean * window.seconds();
     let how = format!("{way}, {:.0} % covered, {}", 100.0 * found.coverage(), window.cut.words());
     made.extra("energy", "J", joules, Some(how.clone()));
@@ -248,6 +245,48 @@ fn energy(made: &mut Made, run: &Run, window: &Window, power: Option<Integral>) 
     if let Some((tokens, from)) = tokens(run, window).filter(|(tokens, _)| *tokens > 0.0) {
         made.figure("energy_j_per_token", joules / tokens, format!("{how}; output tokens: {from}"));
     }
+}
+
+/// Figures of which those of all machines are summed.
+const SUMMED: [&str; 2] = ["power_w", "energy_j_per_token"];
+
+/// Power and energy of a run on several machines are sums, and only where every machine reports its own. What the head alone drew is no
+/// figure of the run, and is among the extras.
+fn over_machines(made: &mut Made, run: &Run, window: &Window) {
+    let others: Option<f64> = run.course.nodes.iter().map(|node| power_of(node, window)).sum();
+    let machines = run.course.nodes.len() + 1;
+    let tokens = tokens(run, window).map(|(tokens, _)| tokens).filter(|tokens| *tokens > 0.0);
+    let (summed, kept): (Vec<Reading>, Vec<Reading>) =
+        std::mem::take(&mut made.readings).into_iter().partition(|reading| SUMMED.contains(&reading.metric.as_str()));
+    made.readings = kept;
+    for reading in summed {
+        let unit = crate::model::Metric::find(&reading.metric).map_or("", |metric| metric.unit);
+        made.extra(&format!("{} of the head", reading.metric), unit, reading.value, reading.origin.field.clone());
+        let more = match reading.metric.as_str() {
+            "power_w" => others,
+            _ => others.zip(tokens).map(|(watts, tokens)| watts * window.seconds() / tokens),
+        };
+        match more {
+            Some(more) => {
+                made.figure(
+                    &reading.metric,
+                    reading.value + more,
+                    format!("sum of {machines} machines, {}", window.cut.words()),
+                );
+            }
+            None => made.words(
+                &format!("no {} of the run", reading.metric),
+                format!("not every one of {machines} machines tells its power in this time"),
+            ),
+        }
+    }
+}
+
+/// Mean power of a further machine over the window of the run. Nothing where its samples cannot carry one.
+fn power_of(node: &Node, window: &Window) -> Option<f64> {
+    let (times, values) = window.column(&node.telemetry, |sample| sample.power_w);
+    let found = integral::trapezoid(&times, &values, window.from, window.to)?;
+    (found.n >= LEAST_READINGS && found.coverage() >= LEAST_COVERAGE).then_some(found.mean)
 }
 
 /// Output tokens of the window, and where the number comes from.
@@ -299,14 +338,14 @@ fn idle(made: &mut Made, run: &Run, window: &Window) {
     side("power after the run", &|time| time > window.to);
 }
 
-/// Seconds of the window in which the clock was held down for one of the reasons; nothing where no sample tells reasons.
+/// Seconds of the window in which the clock was held down for one of the reasons. `None` where no sample has reasons.
 pub fn held(run: &Run, window: &Window, bits: u64) -> Option<f64> {
     intervals(run, window, bits).map(|found| found.iter().map(|(from, to)| to - from).sum())
 }
 
-/// Stretches of the window in which the clock was held down for one of the reasons, seconds since the first sample.
+/// Periods of the window in which the clock was held down for one of the reasons, seconds since the first sample.
 ///
-/// A reason holds from the sample that tells it to the next one, or for one median step where a gap follows.
+/// A reason holds from its sample to the next one, or for one median step where a gap follows.
 pub fn intervals(run: &Run, window: &Window, bits: u64) -> Option<Vec<(f64, f64)>> {
     let told: Vec<(f64, u64)> = run
         .telemetry

@@ -4,7 +4,7 @@
 //! Not here: putting them there (see `run`).
 //!
 //! A file keeps its last name, a folder its last name and what is below it: `tools/bench.py` becomes `bench.py`. Links below a
-//! folder are not followed. What an asset holds is small, a program or its settings; models and data sets lie in the environment.
+//! folder are not followed. What an asset holds is small, a program or its settings. Models and data sets lie in the environment.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -24,7 +24,7 @@ pub const FILES_MAX: usize = 1000;
 pub struct Assets(Vec<(String, PathBuf)>);
 
 impl Assets {
-    /// Finds what a key names; what is missing, doubled or too large goes to the faults.
+    /// Finds what a key names. What is missing, doubled or too large goes to the faults.
     pub fn read(settings: &mut Reader<'_>, key: &'static str, folder: &Path) -> Self {
         let mut assets = Self::default();
         for name in settings.texts(key) {
@@ -51,16 +51,11 @@ impl Assets {
         if bytes > BYTES_MAX || self.0.len() > FILES_MAX {
             let what = format!("holds {} files and {} MiB", self.0.len(), bytes >> 20);
             let remedy = format!(
-                "at most {FILES_MAX} files and {} MiB travel with a run; put the rest into the environment",
+                "put large files into the environment: at most {FILES_MAX} files and {} MiB can be copied into a run",
                 BYTES_MAX >> 20
             );
             settings.fault(key, what, remedy);
         }
-    }
-
-    /// Names below the run's own folder.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(name, _)| name.as_str())
     }
 
     /// The bytes of each.
@@ -73,7 +68,7 @@ impl Assets {
             .map(|(name, path)| {
                 let bytes = fs::read(path).map_err(|cause| {
                     Error::new(Kind::Usage, format!("cannot read the asset '{name}'"))
-                        .hint("it was there when the suite was read; leave it in place while the campaign runs")
+                        .hint("keep the file in place while the campaign runs: it was there when the suite was read")
                         .because(cause)
                 })?;
                 Ok((name.clone(), bytes))
@@ -98,7 +93,7 @@ fn find(path: &Path, name: &str) -> Found {
     let missing = |cause: &dyn std::fmt::Display| {
         (
             format!("names \"{name}\", which cannot be read: {cause}"),
-            "put it beside the suite, or mend the name".to_owned(),
+            "put it beside the suite, or correct the name".to_owned(),
         )
     };
     let meta = fs::metadata(path).map_err(|cause| missing(&cause))?;

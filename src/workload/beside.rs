@@ -1,10 +1,10 @@
-//! What works on our side while the program of a run stands: the load against a server.
+//! Our own work while the program of a run is up: the load against a server.
 //!
-//! In:  the run's folder, a flag that says stop.  Out: [`Done`]: files in that folder, what was seen, why it counts as failed.
+//! In:  the run's folder, a stop flag.  Out: [`Done`]: files in that folder, observations, the reason of a failure.
 //! Not here: starting and ending the program, telemetry, watchdogs (see `run`).
 //!
-//! The program of such a run does not end by itself: it is ended once the work beside it is done, and one that ends before is a failed
-//! run. The work may be told to stop at any moment and has to be over within seconds then, with what it has by then on disk.
+//! The program of such a run does not end by itself. It is ended once the work beside it is done, and one that ends before is a failed run.
+//! The work may be stopped at any moment. It must then end within seconds, with its data on disk.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -33,14 +33,14 @@ pub struct At<'a> {
     pub stop: &'a Arc<AtomicBool>,
     /// A line of plain news.
     pub say: &'a (dyn Fn(&str) + Sync),
-    /// Something needs a look.
+    /// Something needs attention.
     pub warn: &'a (dyn Fn(&str) + Sync),
 }
 
-/// What came of it.
+/// Its outcome.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Done {
-    /// Faults, marks, checks, reports, and what the server said of itself; added to what the workload finds in its files.
+    /// Faults, marks, checks, reports, and what the server said of itself. Added to what the workload finds in its files.
     pub outcome: Outcome,
     /// When it measured, on the monotonic clock.
     pub window: Option<WindowWire>,
@@ -53,7 +53,7 @@ impl Done {
     }
 }
 
-/// The last lines of a program's own words, for a fault; empty where it said nothing.
+/// The last lines of a program's own words, for a fault. Empty where it said nothing.
 pub fn log_tail(folder: &Path) -> String {
     let mut tail = String::new();
     for name in [Place::STDOUT, Place::STDERR] {
@@ -83,7 +83,7 @@ fn last_lines(path: &Path) -> Option<Vec<String>> {
     Some(lines.split_off(lines.len().saturating_sub(TAIL_LINES)))
 }
 
-/// Lines of a log that a fault repeats: where an engine fails to start, its own words come before some twenty lines of a stack trace.
+/// Number of log lines that a fault repeats. Where an engine fails to start, its own words come before some twenty lines of a stack trace.
 pub const TAIL_LINES: usize = 30;
 /// Longest part of a line that is repeated, characters.
 const TAIL_LINE: usize = 300;

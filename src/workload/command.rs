@@ -1,6 +1,6 @@
 //! Any program: its command line, the files it needs, the reports it leaves.
 //!
-//! In:  settings of a suite.  Out: the command line with its places filled; what the reports say against what was asked for.
+//! In:  settings of a suite.  Out: the command line with placeholders filled, and the reports compared with the request.
 //! Not here: what the program does.
 
 use std::collections::BTreeMap;
@@ -71,7 +71,7 @@ pub fn env(settings: &mut Reader<'_>) -> BTreeMap<String, Template> {
     env_with(settings, &[])
 }
 
-/// As [`env()`], with further places.
+/// Like [`env()`], with further places.
 pub fn env_with(settings: &mut Reader<'_>, more: &[&'static str]) -> BTreeMap<String, Template> {
     let mut env = BTreeMap::new();
     for (name, text) in settings.text_table("env") {
@@ -87,7 +87,7 @@ pub fn env_with(settings: &mut Reader<'_>, more: &[&'static str]) -> BTreeMap<St
     env
 }
 
-/// Takes the table `asked`: what the reports are held against.
+/// Takes the table `asked`, with which the reports are compared.
 fn asked(settings: &mut Reader<'_>) -> SeenWire {
     let Some(table) = settings.table("asked") else { return SeenWire::default() };
     let mut keys = settings.below(table);
@@ -98,7 +98,7 @@ fn asked(settings: &mut Reader<'_>) -> SeenWire {
     SeenWire { batch, isl, osl, requests, engine, engine_version, ..SeenWire::default() }
 }
 
-/// What templates need of a model and do not get, in words.
+/// Missing fields of a model that templates need, in words.
 pub fn lacks<'a>(templates: impl Iterator<Item = &'a Template>, model: &Model) -> Vec<String> {
     let mut missing: Vec<&str> = templates.flat_map(|template| template.lacks(model)).collect();
     missing.sort_unstable();
@@ -112,10 +112,6 @@ pub fn name_own_program<'a>(mut templates: impl Iterator<Item = &'a Template>) -
 }
 
 impl Workload for Command {
-    fn kind(&self) -> &'static str {
-        "command"
-    }
-
     fn needs_gpu(&self) -> bool {
         self.needs_gpu
     }

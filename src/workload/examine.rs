@@ -1,6 +1,6 @@
-//! Looks at what a run left: are the files there, can they be read, do they say what was asked for, are some iterations far off.
+//! Examines the files of a run: are they there, readable and as requested, and are there outliers among the iterations?
 //!
-//! In:  the folder of a run, what was expected, what was asked for.  Out: [`Outcome`].
+//! In:  the folder of a run, the expectations, the request.  Out: [`Outcome`].
 //! Not here: taking figures out of files (see `ingest::reports`), whether a figure is good.
 //!
 //! Figures stay in their files: what is read here is checked and let go.
@@ -50,12 +50,11 @@ const NUMBERS: &[Number] = &[
 pub struct Read {
     /// Path below the run's folder.
     pub path: String,
-    /// What it says.
     pub report: Report,
 }
 
 impl Outcome {
-    /// Reads every report; what is missing or broken goes to the faults, what is odd to the marks.
+    /// Reads every report. What is missing or broken goes to the faults, what is odd to the marks.
     pub fn read(&mut self, folder: &Path, settings: &[ReportSetting]) -> Vec<Read> {
         let mut read = Vec::new();
         for setting in settings {
@@ -67,7 +66,7 @@ impl Outcome {
                 continue;
             };
             if !meta.is_file() {
-                self.faults.push(format!("the report '{}' is no plain file", setting.path));
+                self.faults.push(format!("the report '{}' is not a plain file", setting.path));
                 continue;
             }
             let wire = setting.wire();
@@ -149,7 +148,7 @@ impl Outcome {
         }
     }
 
-    /// Adds a check of a text; nothing was asked for: nothing is checked. `same` tells whether the two mean one thing.
+    /// Adds a check of a text. Nothing was asked for: nothing is checked. `same` tells whether the two mean one thing.
     pub fn check_text(
         &mut self,
         item: &str,
@@ -167,7 +166,7 @@ impl Outcome {
             item: item.to_owned(),
             asked: Some(asked.to_owned()),
             ran: ran.map(|(ran, _)| ran.to_owned()),
-            source: ran.map_or_else(|| "no report tells".to_owned(), |(_, source)| source.to_owned()),
+            source: ran.map_or_else(|| "no report says".to_owned(), |(_, source)| source.to_owned()),
             result: result.to_owned(),
         });
     }
@@ -222,7 +221,7 @@ impl Outcome {
     }
 }
 
-/// One name for the spellings of a data type; nothing for words that are none.
+/// One name for the spellings of a data type. `None` for other words.
 pub fn data_type(word: &str) -> Option<&'static str> {
     let plain: String = word.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     let plain = plain.strip_prefix("torch").unwrap_or(&plain);
@@ -241,7 +240,7 @@ pub fn data_type(word: &str) -> Option<&'static str> {
     })
 }
 
-/// What all reports that say a thing agree on.
+/// The value on which all reports that state it agree.
 fn agreed(read: &[Read]) -> SeenWire {
     let parts = || read.iter().flat_map(|read| &read.report.parts);
     let text = |name: &str| {
@@ -274,7 +273,7 @@ fn agreed(read: &[Read]) -> SeenWire {
 
 /// True when a part has a figure of the metric, or a series from which it follows.
 fn gives(part: &Part, name: &str) -> bool {
-    let base = Metric::find(name).map_or_else(|| name.to_owned(), |metric| metric.base().to_owned());
+    let base = Metric::of_catalogue(name).map_or_else(|| name.to_owned(), |metric| metric.base().to_owned());
     part.metrics.get(name).is_some_and(Option::is_some)
         || part.series.get(&base).is_some_and(|values| values.iter().any(|value| value.is_finite()))
 }
@@ -305,7 +304,7 @@ fn far_off(part: Option<&str>, metric: &str, values: &[f64]) -> Option<String> {
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let of = part.map_or_else(String::new, |name| format!(" of {name}"));
     Some(format!(
-        "{metric}{of}: {} of {} iterations lie far off (modified z above {}): {}{more}",
+        "{metric}{of}: {} of {} iterations are far off (modified z above {}): {}{more}",
         flagged.len(),
         plain.len(),
         outlier::MODIFIED_Z,

@@ -1,4 +1,4 @@
-//! What a run has to leave, as a suite says it: report files with their parsers, further files, iterations, metrics.
+//! Expected results of a run, from a suite: report files with their parsers, further files, iterations, metrics.
 //!
 //! In:  settings.  Out: [`ReportSetting`]s, [`Expect`].
 //! Not here: looking whether it is there (see `examine`).
@@ -53,7 +53,7 @@ impl ReportSetting {
     }
 }
 
-/// What has to be there.
+/// Required parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Expect {
     /// Files below the run's own folder.
@@ -120,7 +120,8 @@ pub fn expect(settings: &mut Reader<'_>) -> Expect {
         expect.iterations =
             keys.whole_within("iterations", 1, 1_000_000_000).and_then(|count| u64::try_from(count).ok());
         expect.metrics = keys.texts("metrics");
-        let unknown: Vec<String> = expect.metrics.iter().filter(|name| Metric::find(name).is_none()).cloned().collect();
+        let unknown: Vec<String> =
+            expect.metrics.iter().filter(|name| Metric::of_catalogue(name).is_none()).cloned().collect();
         for name in unknown {
             let known: Vec<&str> = Metric::names().collect();
             keys.fault("metrics", format!("holds \"{name}\""), format!("known: {}", known.join(", ")));

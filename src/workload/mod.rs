@@ -1,11 +1,11 @@
-//! What is run: a command line, the files it needs, the files it leaves, and whether it did what was asked.
+//! What is run: a command line, the files it needs, the files it leaves, and whether it did the requested work.
 //!
-//! In:  settings of a suite, a model.  Out: [`Invocation`]s for an environment; [`Outcome`] read from what they left.
+//! In:  settings of a suite, a model.  Out: [`Invocation`]s for an environment, and the [`Outcome`] read from their files.
 //! Not here: where it runs (see `env`), when (see `run`), what the figures mean.
 //!
-//! A workload is one file below this folder and one line in [`WORKLOADS`]. A run makes exactly one measured invocation. What has to be
-//! known or made before (options of a program's version, a dataset) is probed or prepared once for the campaign, so that every arm
-//! gets the same bytes and no arm pays for it. Where the program is a server, the load against it works beside it (see [`beside`]).
+//! A workload is one file below this folder and one line in [`WORKLOADS`]. A run makes exactly one measured invocation. Prerequisites
+//! (options of a program's version, a dataset) are probed or prepared once for the campaign. So every arm gets the same bytes and no arm
+//! pays for it. Where the program is a server, the load against it works beside it (see [`beside`]).
 
 pub mod assets;
 pub mod beside;
@@ -13,6 +13,7 @@ pub mod command;
 pub mod examine;
 pub mod expect;
 pub mod gpu_probe;
+pub mod placement;
 pub mod python;
 pub mod serve;
 pub mod template;
@@ -20,13 +21,14 @@ pub mod trtllm_bench;
 
 use std::path::{Path, PathBuf};
 
+pub use self::placement::Placement;
 use crate::archive::manifest::{CheckWire, ReportWire, SeenWire};
 use crate::env::Invocation;
 use crate::error::Error;
 use crate::host::Host;
 use crate::plan::{Model, Reader};
 
-/// What loads servers.
+/// The client that loads servers.
 static SESSIONS: serve::session::Sessions = serve::session::Sessions::new();
 
 /// Every kind of workload.
@@ -42,24 +44,22 @@ pub static WORKLOADS: &[&dyn Kind] = &[
 pub trait Kind: Sync {
     /// Name in suites: `command`, `trtllm-bench`, `gpu-probe`, `python`, `serve`.
     fn name(&self) -> &'static str;
-    /// Reads its settings; faults go to the reader. The caller has taken `kind` and the keys of [`Common`] and calls [`Reader::finish`].
+    /// Reads its settings. Faults go to the reader. The caller has taken `kind` and the keys of [`Common`] and calls [`Reader::finish`].
     /// `folder` is where the suite lies: assets are named relative to it.
     fn read(&self, settings: &mut Reader<'_>, folder: &Path) -> Option<Box<dyn Workload>>;
 }
 
 /// One workload of a suite.
 pub trait Workload: Send + Sync {
-    /// Name of its kind.
-    fn kind(&self) -> &'static str;
     /// Whether it needs a GPU: gates of the GPU are refusals then, and advice otherwise.
     fn needs_gpu(&self) -> bool;
-    /// Whether it runs this program itself inside the environment; it is then brought there as [`Cell::own_program`].
+    /// Whether it runs this program itself inside the environment. It is then brought there as [`Cell::own_program`].
     fn needs_own_program(&self) -> bool {
         false
     }
     /// Seconds that one run is expected to take, where the settings tell.
     fn expected_s(&self) -> Option<f64>;
-    /// What this workload needs of a model and the model does not give, in words; a fault of the suite, said before anything runs.
+    /// Missing fields of a model that this workload needs, in words. A fault of the suite, reported before anything runs.
     fn lacks(&self, _model: &Model) -> Vec<String> {
         Vec::new()
     }
@@ -68,9 +68,9 @@ pub trait Workload: Send + Sync {
     /// # Errors
     /// When an asset cannot be read.
     fn assets(&self, cell: &Cell<'_>) -> Result<Vec<(String, Vec<u8>)>, Error>;
-    /// Asked once in each environment before the first run; its output comes back as [`Cell::probed`]. E.g. `trtllm-bench throughput --help`.
+    /// Asked once in each environment before the first run. Its output comes back as [`Cell::probed`]. E.g. `trtllm-bench throughput --help`.
     fn probe(&self, cell: &Cell<'_>, work: &Path) -> Option<Invocation>;
-    /// Made once for each model, in the first environment of the plan; the files it leaves in the run's own folder are put into that
+    /// Made once for each model, in the first environment of the plan. The files it leaves in the run's own folder are put into that
     /// folder of every run as [`Cell::prepared`]. E.g. a dataset.
     ///
     /// # Errors
@@ -81,7 +81,7 @@ pub trait Workload: Send + Sync {
     /// # Errors
     /// When the probe shows that it cannot be done as asked.
     fn measure(&self, cell: &Cell<'_>, work: &Path) -> Result<Invocation, Error>;
-    /// What works on our side while the program stands, made ready before it is started; the program is then ended once that is done.
+    /// Our own work while the program is up, prepared before it is started. The program is then ended once that is done.
     /// E.g. the load against a server.
     ///
     /// # Errors
@@ -90,21 +90,31 @@ pub trait Workload: Send + Sync {
         let _ = (cell, host);
         Ok(None)
     }
-    /// Whether nothing is to be started, because what is measured stands already; [`Workload::beside`] is then the whole run, and
+    /// Job of each further machine while the program is up, e.g. the other half of an engine. Nothing for most.
+    ///
+    /// # Errors
+    /// When it cannot be done as asked.
+    fn worker(&self, cell: &Cell<'_>, work: &Path) -> Result<Option<Invocation>, Error> {
+        let _ = (cell, work);
+        Ok(None)
+    }
+    /// Port at which a worker listens. The program starts once every worker does. Without one it is for the program to wait.
+    fn worker_port(&self) -> Option<u16> {
+        None
+    }
+    /// Whether nothing is to be started, because the measured server is up already. [`Workload::beside`] is then the whole run, and
     /// [`Workload::measure`] is not asked.
     fn attached(&self) -> bool {
         false
     }
-    /// What is asked for.
     fn asked(&self, cell: &Cell<'_>) -> SeenWire;
     /// Reads what a run left in its folder (standard output and error, files of its own folder): what ran, and what is missing.
     fn examine(&self, cell: &Cell<'_>, folder: &Path) -> Outcome;
 }
 
-/// What a workload is told about one run.
+/// Input of a workload about one run.
 #[derive(Debug, Clone, Copy)]
 pub struct Cell<'a> {
-    /// The model.
     pub model: &'a Model,
     /// Output of the probe in this environment, where there was one.
     pub probed: Option<&'a str>,
@@ -116,12 +126,14 @@ pub struct Cell<'a> {
     pub seed: u64,
     /// This program as seen from inside, where a workload runs it: copied into the run's own folder by `run`.
     pub own_program: Option<&'a Path>,
+    /// The machines of the run.
+    pub placement: &'a Placement,
 }
 
-/// What a workload found in its own files.
+/// Findings of a workload in its own files.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome {
-    /// What ran.
+    /// The program that ran.
     pub seen: SeenWire,
     /// Item by item against what was asked for.
     pub checks: Vec<CheckWire>,
@@ -129,20 +141,20 @@ pub struct Outcome {
     pub reports: Vec<ReportWire>,
     /// Why it counts as failed: a file missing, unreadable, too few iterations.
     pub faults: Vec<String>,
-    /// Parts that failed by themselves, by the name of their report's test, with the reason. Other parts stand.
+    /// Parts that failed by themselves, by the name of their report's test, with the reason. Other parts stay valid.
     pub failed: Vec<(String, String)>,
     /// Marks that do not fail it, e.g. outliers among its iterations.
     pub marks: Vec<String>,
 }
 
-/// Settings that every workload has; `run` reads them.
+/// Settings that every workload has. `run` reads them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Common {
     /// Ends the run after this time, seconds, instead of the suite's own limit.
     pub time_limit_s: Option<f64>,
-    /// Only in environments whose label matches one of these globs; empty is all.
+    /// Only in environments whose label matches one of these globs. Empty is all.
     pub environments: Vec<String>,
-    /// Only with models whose label matches one of these globs; empty is all.
+    /// Only with models whose label matches one of these globs. Empty is all.
     pub models: Vec<String>,
 }
 
@@ -157,7 +169,7 @@ impl Common {
     }
 }
 
-/// Name of the run's own folder below its archive folder: what stands in it came out of the environment.
+/// Name of the run's own folder below its archive folder: its contents came out of the environment.
 pub const WORK_FOLDER: &str = "work";
 
 /// A report's path below the run's folder from its path below the run's own folder.

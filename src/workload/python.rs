@@ -1,6 +1,6 @@
 //! Offline engines driven from Python: vLLM `LLM` and the TensorRT-LLM LLM API.
 //!
-//! In:  settings of a suite.  Out: our driver and its settings as files of the run, its command line; what its lines say against what was asked for.
+//! In:  settings of a suite.  Out: our driver, its settings and command line, and its output compared with the request.
 //! Not here: reading the lines (see `ingest::reports`).
 //!
 //! The driver is part of this program and travels into the environment, so that every arm runs the same bytes. A test is a shape:
@@ -152,7 +152,7 @@ impl Kind for PythonKind {
     }
 }
 
-/// Names of known tests, or tables of their own; without either, and without a sweep, all six.
+/// Names of known tests, or tables of their own. Without either, and without a sweep, all six.
 fn tests(settings: &mut Reader<'_>, sweeps: bool) -> Vec<Test> {
     let known = |name: &str| {
         let (name, batch, isl, osl) = TESTS.iter().find(|(known, ..)| *known == name)?;
@@ -164,7 +164,7 @@ fn tests(settings: &mut Reader<'_>, sweeps: bool) -> Vec<Test> {
             Some(test) => tests.push(test),
             None => {
                 let names: Vec<&str> = TESTS.iter().map(|(name, ..)| *name).collect();
-                let remedy = format!("one of: {}; or write a table [[shapes]]", names.join(", "));
+                let remedy = format!("use one of {}, or write a table [[shapes]]", names.join(", "));
                 settings.fault("tests", format!("names \"{name}\""), remedy);
             }
         }
@@ -188,7 +188,7 @@ fn tests(settings: &mut Reader<'_>, sweeps: bool) -> Vec<Test> {
     names.sort_unstable();
     if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
         let what = format!("names \"{}\" twice", pair[0]);
-        settings.fault("tests", what, "give each test once, under a name of its own");
+        settings.fault("tests", what, "give each test once, under its own name");
     }
     if tests.is_empty() && !settings.has("tests") && !settings.has("shapes") && !sweeps {
         tests = TESTS.iter().filter_map(|(name, ..)| known(name)).collect();
@@ -210,7 +210,7 @@ fn sweep(settings: &mut Reader<'_>) -> Option<Sweep> {
     Some(Sweep { from, to, isl, osl })
 }
 
-/// A value of the suite as JSON; dates are texts already.
+/// A value of the suite as JSON. Dates are texts already.
 fn plain(value: &Value) -> serde_json::Value {
     match value {
         Value::Text(text) => json!(text),
@@ -226,7 +226,7 @@ fn plain(value: &Value) -> serde_json::Value {
 }
 
 impl Python {
-    /// What the engine is told to load: the folder where there is one, so that nothing is fetched.
+    /// What the engine loads: the folder where there is one, so that nothing is fetched.
     fn model<'a>(&self, cell: &Cell<'a>) -> Result<&'a str, Error> {
         cell.model.path.as_deref().or(cell.model.id.as_deref()).ok_or_else(|| {
             Error::usage(format!("the model '{}' has neither id nor path", cell.model.label))
@@ -264,10 +264,6 @@ impl Python {
 }
 
 impl Workload for Python {
-    fn kind(&self) -> &'static str {
-        "python"
-    }
-
     fn needs_gpu(&self) -> bool {
         true
     }
@@ -359,7 +355,7 @@ impl Python {
             .collect();
         for test in &self.tests {
             let Some(part) = parts.iter().find(|part| part.name.as_deref() == Some(&test.name)) else {
-                outcome.faults.push(format!("{}: was not begun", test.name));
+                outcome.faults.push(format!("{}: was not started", test.name));
                 continue;
             };
             self.check_shape(outcome, part, test.batch, test.isl, test.osl);

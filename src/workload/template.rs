@@ -14,15 +14,21 @@ pub const PLACES: &[(&str, &str)] = &[
     ("work", "the run's own folder, as seen from inside"),
     ("model.label", "label of the model in the suite"),
     ("model.id", "id of the model"),
-    ("model.path", "where its weights lie, as seen from inside"),
+    ("model.path", "where its weights are, as seen from inside"),
     ("model.revision", "revision of its weights"),
     ("model.quantisation", "data type or quantisation of its weights"),
     ("repeat", "k-th run of its cell, from 1"),
     ("seed", "seed of the campaign"),
     ("program", "this program, as seen from inside"),
+    ("nodes", "how many machines the run has"),
+    ("node.rank", "number of this machine, 0 is the head"),
+    ("node.address", "its address on the link between them"),
+    ("node.device", "network device with that address"),
+    ("node.head", "address of the head on that link"),
+    ("node.hosts", "addresses of all of them, with commas between, the head first"),
 ];
 
-/// A text cut into what stands and what is filled in.
+/// A text cut into fixed parts and places to fill in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template(Vec<Part>);
 
@@ -33,10 +39,10 @@ enum Part {
 }
 
 impl Template {
-    /// Cuts a text; `{{` and `}}` stand for single braces.
+    /// Cuts a text. `{{` and `}}` stand for single braces.
     ///
     /// # Errors
-    /// What is wrong, and what to do, for a fault.
+    /// The fault and its remedy.
     pub fn parse(text: &str) -> Result<Self, (String, String)> {
         Self::parse_with(text, &[])
     }
@@ -44,10 +50,10 @@ impl Template {
     /// Cuts a text that may name further places, which [`Template::fill_with`] is given.
     ///
     /// # Errors
-    /// As [`Template::parse`].
+    /// Like [`Template::parse`].
     pub fn parse_with(text: &str, more: &[&'static str]) -> Result<Self, (String, String)> {
         if text.contains('\0') {
-            let remedy = "no program can be given one: leave it out".to_owned();
+            let remedy = "leave it out: no program can be given one".to_owned();
             return Err((format!("has a zero byte in {text:?}"), remedy));
         }
         let mut parts = Vec::new();
@@ -67,7 +73,7 @@ impl Template {
             let every = || PLACES.iter().map(|(place, _)| *place).chain(more.iter().copied());
             let Some(place) = every().find(|place| *place == name) else {
                 let known: Vec<String> = every().map(|place| format!("{{{place}}}")).collect();
-                let remedy = format!("known: {}; write {{{{ and }}}} for braces", known.join(", "));
+                let remedy = format!("known: {}. Write {{{{ and }}}} for braces", known.join(", "));
                 return Err((format!("names the unknown place \"{{{name}}}\""), remedy));
             };
             if !plain.is_empty() {
@@ -83,7 +89,7 @@ impl Template {
         Ok(Self(parts))
     }
 
-    /// Cuts the text of a key; what is wrong goes to the faults.
+    /// Cuts the text of a key. What is wrong goes to the faults.
     pub fn read(settings: &mut Reader<'_>, key: &str, text: &str) -> Option<Self> {
         Self::parse(text).map_err(|(what, remedy)| settings.fault(key, what, remedy)).ok()
     }
@@ -116,7 +122,7 @@ impl Template {
             .collect()
     }
 
-    /// True when a place stands in it.
+    /// True when it holds a place.
     pub fn names(&self, place: &str) -> bool {
         self.0.iter().any(|part| matches!(part, Part::Place(name) if *name == place))
     }
@@ -132,7 +138,7 @@ impl Template {
     /// Fills it, with what further places stand for.
     ///
     /// # Errors
-    /// As [`Template::fill`].
+    /// Like [`Template::fill`].
     pub fn fill_with(&self, cell: &Cell<'_>, work: &Path, more: &[(&'static str, String)]) -> Result<String, Error> {
         let mut text = String::new();
         for part in &self.0 {
@@ -154,6 +160,12 @@ impl Template {
                 "repeat" => Some(cell.repeat.to_string()),
                 "seed" => Some(cell.seed.to_string()),
                 "program" => cell.own_program.map(|program| program.display().to_string()),
+                "nodes" => Some(cell.placement.count().to_string()),
+                "node.rank" => Some(cell.placement.rank.to_string()),
+                "node.address" => Some(cell.placement.address(cell.placement.rank).to_owned()),
+                "node.device" => Some(cell.placement.device().to_owned()),
+                "node.head" => Some(cell.placement.address(0).to_owned()),
+                "node.hosts" => Some(cell.placement.hosts()),
                 other => more.iter().find(|(place, _)| *place == other).map(|(_, value)| value.clone()),
             };
             let value = value.ok_or_else(|| {
@@ -170,9 +182,18 @@ impl Template {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::Placement;
 
     fn fill(text: &str, model: &Model) -> Result<String, Error> {
-        let cell = Cell { model, probed: None, prepared: &[], repeat: 3, seed: 7, own_program: None };
+        let cell = Cell {
+            model,
+            probed: None,
+            prepared: &[],
+            repeat: 3,
+            seed: 7,
+            own_program: None,
+            placement: Placement::ALONE,
+        };
         Template::parse(text).unwrap().fill(&cell, Path::new("/w"))
     }
 

@@ -1,10 +1,10 @@
 //! `trtllm-bench`: offline throughput and latency of TensorRT-LLM.
 //!
-//! In:  settings of a suite, the tool's own help texts.  Out: command lines for its version; what its report and log say against what was asked for.
+//! In:  settings of a suite, the tool's own help texts.  Out: command lines for its version, and its report and log compared with the request.
 //! Not here: reading the report (see `ingest::reports`) and the log (see `ingest::trtllm_log`).
 //!
-//! The study that this program follows up measured one model under three names, because a script dropped its arguments. So the
-//! model's id and folder are always passed, and what the tool reports is held against them after each run.
+//! The study that this program follows up measured one model under three names, because a script dropped its arguments. So the model's id
+//! and folder are always passed, and after each run they are compared with the report of the tool.
 
 pub mod help;
 pub mod options;
@@ -31,7 +31,7 @@ pub struct TrtllmBenchKind;
 /// Where the images of the tool's makers hold the script of versions without `prepare-dataset`.
 const PREPARE: &[&str] = &["python3", "/app/tensorrt_llm/benchmarks/cpp/prepare_dataset.py"];
 
-/// Tolerance of the average length of requests, per cent: made texts are tokenised anew.
+/// Tolerance of the average length of requests, per cent: made texts are tokenised again.
 const LENGTH_TOLERANCE_PCT: f64 = 1.0;
 /// With a spread of lengths the average of n requests lies within this many of its standard errors.
 const LENGTH_SIGMAS: f64 = 4.0;
@@ -143,7 +143,7 @@ impl Kind for TrtllmBenchKind {
         ] {
             templates.retain(|template| template.names("program"));
             if !templates.is_empty() {
-                settings.fault(key, "names {program}", "this kind runs trtllm-bench alone: take the place out");
+                settings.fault(key, "names {program}", "remove the place: this kind runs only trtllm-bench");
             }
         }
         let expected_s = settings.number_within("expected_s", 0.0, EXPECTED_MAX_S);
@@ -151,10 +151,10 @@ impl Kind for TrtllmBenchKind {
     }
 }
 
-/// An absolute path, or one that begins with a place, lies in the environment; any other lies beside the suite.
+/// An absolute path, or one that begins with a place, lies in the environment. Any other is beside the suite.
 fn dataset(settings: &mut Reader<'_>, folder: &Path, assets: &mut Assets) -> Option<Dataset> {
     let Some(text) = settings.text("dataset") else {
-        // Of the wrong type: the fault is said already.
+        // Of the wrong type: the fault is reported already.
         return if settings.has("dataset") { None } else { Some(Dataset::Made) };
     };
     if text.starts_with(['/', '{']) {
@@ -169,10 +169,6 @@ fn last_name(path: &str) -> String {
 }
 
 impl Workload for TrtllmBench {
-    fn kind(&self) -> &'static str {
-        "trtllm-bench"
-    }
-
     fn needs_gpu(&self) -> bool {
         true
     }
@@ -201,7 +197,7 @@ impl Workload for TrtllmBench {
     }
 
     fn probe(&self, cell: &Cell<'_>, work: &Path) -> Option<Invocation> {
-        // The group of commands wants a model before it shows the help of one; it is not looked at.
+        // The group of commands wants a model before it shows the help of one. It is not looked at.
         let model = cell.model.id.as_deref().unwrap_or("none").to_owned();
         let mut argv = vec!["sh".to_owned(), "-c".to_owned(), help::SCRIPT.to_owned(), "sh".to_owned()];
         argv.extend([self.wanted.program.fill(cell, work).ok()?, model]);
@@ -296,7 +292,7 @@ impl TrtllmBench {
     }
 }
 
-/// The stream on which the tool printed its result; standard output when neither holds it.
+/// The stream on which the tool printed its result. Standard output when neither holds it.
 fn log_with_result(folder: &Path) -> &'static str {
     let holds = |name: &str| {
         let Ok(file) = fs::File::open(folder.join(name)) else { return false };

@@ -19,7 +19,7 @@ const GOOD: &str = "environment,model,workload,started_utc,ttft_ms\n\
 /// A file that is bad in one way, and words its reason must hold.
 type Case = (&'static str, &'static [u8], &'static [&'static str]);
 
-/// One bad file a kind; each in a folder of its own, beside a good table.
+/// One bad file a kind. Each in a folder of its own, beside a good table.
 const BAD: &[Case] = &[
     ("empty/results.json", b"", &["empty/results.json", "empty"]),
     ("empty/runs.csv", b"", &["empty/runs.csv", "empty"]),
@@ -39,7 +39,7 @@ const BAD: &[Case] = &[
     ("schema/runs/r1/run.json", b"{\"schema\":\"sparkbench.run/7\",\"environment\":\"a\"}", &["schema/runs/r1/run.json", "sparkbench.run/7", "sparkbench.run/1"]),
     ("schema/campaign.json", b"{\"schema\":\"sparkbench.campaign/9\",\"name\":\"x\"}", &["schema/campaign.json", "sparkbench.campaign/9"]),
     ("keys/other.json", b"{\"speed\": 1, \"mood\": 2}", &["keys/other.json", "'speed'"]),
-    ("junk/noise.bin", &[0, 159, 146, 150, 0, 1, 2, 255], &["junk/noise.bin", "no text"]),
+    ("junk/noise.bin", &[0, 159, 146, 150, 0, 1, 2, 255], &["junk/noise.bin", "not text"]),
     ("junk/noise.json", &[b'{', 0xff, 0xfe, b'"'], &["junk/noise.json", "JSON"]),
     ("junk/noise.csv", &[b'e', 0xff, 0x00, b',', b'\n', 0xfe], &["junk/noise.csv"]),
     ("packed/results.json.gz", &[0x1f, 0x8b, 8, 0], &["packed/results.json.gz", "unexpected end"]),
@@ -90,7 +90,7 @@ fn each_bad_file_is_named_with_its_field_and_the_rest_is_analysed() {
         page.contains(&format!("{} files were looked at, {left_out} with something left out", left_out + 1)),
         "the page counts them"
     );
-    assert!(ending.err.contains(&format!("inputs left out: {left_out}")), "{}", ending.err);
+    assert!(ending.err.contains(&format!("Inputs left out: {left_out}")), "{}", ending.err);
     assert!(site_check::faults(&files_below(&site)).is_empty());
 
     let alone = Folder::new("analyse-bad-alone");
@@ -121,8 +121,8 @@ fn an_empty_input_is_exit_code_5_with_a_sentence_on_what_was_expected() {
     let folder = Folder::new("analyse-empty");
     fs::create_dir_all(folder.path().join("in")).expect("a folder");
     for (what, words) in [
-        ("no file", &["nothing to read in 'in'", "expected a folder with a table (runs.csv)"][..]),
-        ("files without a run", &["no run found in 'in'", "1 file was looked at", "runs.csv"]),
+        ("no file", &["nothing to read in 'in'", "give a folder with a table (runs.csv)"][..]),
+        ("files without a run", &["no run found in 'in'", "1 file was read", "runs.csv"]),
     ] {
         if what != "no file" {
             folder.put("in/README.md", "# nothing\n");
@@ -271,7 +271,7 @@ fn links_are_listed_and_not_followed_and_what_cannot_be_read_is_named() {
     symlink("..", inside.join("good/loop")).expect("a link");
     symlink("../../outside", inside.join("good/out")).expect("a link");
     symlink("nowhere", inside.join("good/dangling")).expect("a link");
-    // The name of a socket may not be long; where it cannot be made there is nothing to test.
+    // The name of a socket may not be long. Where it cannot be made there is nothing to test.
     let socket = UnixListener::bind(inside.join("s")).is_ok();
     let locked = folder.put("in/locked/runs.csv", GOOD);
     fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).expect("rights can be changed");

@@ -1,4 +1,4 @@
-//! What the next researcher takes away: tables, workbook, package, the site in one file; and a site held against its archive.
+//! What the next researcher takes away: tables, workbook, package, the site in one file. And a site held against its archive.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,7 +15,7 @@ fn read(path: &str) -> Vec<u8> {
     fs::read(published_site().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
-/// Cells of a sheet by row and column, numbers and texts apart; shared strings looked up.
+/// Cells of a sheet by row and column, numbers and texts apart. Shared strings looked up.
 fn sheet(parts: &BTreeMap<String, String>, number: usize) -> Vec<BTreeMap<String, String>> {
     let strings: Vec<String> = parts["xl/sharedStrings.xml"]
         .split("<si>")
@@ -210,7 +210,7 @@ fn a_number_that_was_changed_with_its_hash_is_found_by_making_the_analysis_again
     verify(0, &[]).complains(&["all match"]);
     let ending = verify(5, &["--archive", "in"]);
     assert!(
-        ending.out.contains("data/analysis.json  /runs[a0|study|m|w|native]/metrics/e2e_latency_ms: the site says 9.5, the archive gives 10.5"),
+        ending.out.contains("data/analysis.json  /runs[a0|study|m|w|native]/metrics/e2e_latency_ms: the site has 9.5, the repeated analysis 10.5"),
         "{}",
         ending.out
     );

@@ -49,7 +49,7 @@ fn hostile_names_stay_text_in_every_page_and_drawing() {
     let ending = analyse(&folder, &[]).expect(0);
     assert!(!ending.err.contains('\u{1b}'), "control characters reach no terminal: {:?}", ending.err);
     let files = files_below(&folder.path().join("site"));
-    // Every element, attribute and link of every page is looked at; a name that became markup would be one of the faults.
+    // Every element, attribute and link of every page is looked at. A name that became markup would be one of the faults.
     let faults = site_check::faults(&files);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     let mut shown = 0;
@@ -70,7 +70,7 @@ fn hostile_names_stay_text_in_every_page_and_drawing() {
     let markdown = std::str::from_utf8(&files["data/ANALYSIS.md"]).expect("UTF-8");
     for (at, _) in markdown.match_indices(['<', '[', '`', '|']) {
         let (before, after) = markdown.split_at(at);
-        // Tables, links to nowhere and markup of our own; what others wrote has a backslash before it.
+        // Tables, links to nowhere and markup of our own. What others wrote has a backslash before it.
         let ours = !after.starts_with('<') && !after.starts_with("[link]") && !after.starts_with("[a]");
         assert!(ours || before.ends_with('\\') || after.starts_with("< 0."), "{}", &after[..after.len().min(80)]);
     }
@@ -85,7 +85,7 @@ fn hostile_names_create_no_file_outside_the_site() {
     let after: BTreeSet<String> = files_below(folder.path()).into_keys().collect();
     assert!(after.difference(&before).all(|path| path.starts_with("site/")), "{:?}", after.difference(&before));
     assert!(!after.iter().any(|path| path.ends_with("escape")), "{after:?}");
-    // Other tests make and remove folders beside ours while this one runs; only a file of that name would be ours.
+    // Other tests make and remove folders beside ours while this one runs. Only a file of that name would be ours.
     let _ = above;
     assert!(!folder.path().parent().expect("a parent").join("escape").exists());
     for run in list(&Report::of_site(&folder.path().join("site")).0, "runs") {

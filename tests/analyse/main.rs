@@ -11,6 +11,8 @@ mod files;
 mod folder;
 #[path = "../support/program.rs"]
 mod program;
+#[path = "../support/prose.rs"]
+mod prose;
 #[path = "../support/report.rs"]
 mod report;
 #[path = "../support/site_check.rs"]
@@ -30,11 +32,12 @@ mod publish;
 mod published_study;
 mod renamed;
 mod site;
+mod words;
 
 use program::{repository, run_in};
 use report::Report;
 
-/// A folder with the two studies of `data/` that are tables of other programs. The third is a hundred times as large; the test of the
+/// A folder with the two studies of `data/` that are tables of other programs. The third is a hundred times as large. The test of the
 /// README makes the site of all.
 static STUDIES: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = made_folder("studies");

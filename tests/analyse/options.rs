@@ -5,7 +5,7 @@ use crate::folder::Folder;
 use crate::program::{FEW, repository, run_in};
 use crate::report::{Report, kind, list, number, text, texts};
 
-/// Two environments, twelve runs each in turn; the candidate takes about 1 % longer.
+/// Two environments, twelve runs each in turn. The candidate takes about 1 % longer.
 fn one_per_cent_apart() -> String {
     let mut table = String::from("environment,model,workload,repeat,started_utc,e2e_latency_ms\n");
     for k in 0..12 {
@@ -111,7 +111,7 @@ fn settings_that_make_no_sense_are_usage_errors_and_write_nothing() {
     let folder = put("analyse-usage");
     for (options, words) in [
         (&["--margin", "ttft_ms"][..], &["--margin ttft_ms", "METRIC=PCT"][..]),
-        (&["--margin", "speed=5"], &["'speed' is no metric", "ttft_ms"]),
+        (&["--margin", "speed=5"], &["'speed' is not a metric", "ttft_ms"]),
         (&["--margin", "ttft_ms=-1"], &["'-1'", "METRIC=PCT"]),
         (&["--margin", "ttft_ms=0"], &["'0'"]),
         (&["--margin", "ttft_ms=NaN"], &["'NaN'"]),

@@ -9,7 +9,7 @@ use crate::files::files_below;
 use crate::folder::Folder;
 use crate::unzip::unzip;
 
-/// What is planted; none of it may be published.
+/// What is planted. None of it may be published.
 const SECRETS: &[&str] = &[
     "annika",
     "bigbox7",
@@ -55,7 +55,7 @@ fn put(name: &str) -> Folder {
     folder
 }
 
-/// Every file of the site, those inside packed files too; Parquet as its cells and its metadata.
+/// Every file of the site, those inside packed files too. Parquet as its cells and its metadata.
 fn everything(folder: &Folder) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     let mut add = |path: String, bytes: &[u8]| {
@@ -138,7 +138,7 @@ fn the_same_archive_gives_the_same_pseudonyms_and_verifies() {
     let text = std::fs::read_to_string(&path).expect("a file");
     std::fs::write(&path, text.replace("10.20\n", "10.25\n")).expect("written");
     let ending = verify(5);
-    assert!(ending.out.contains("/e2e_latency_ms: the site says 10.2, the archive gives 10.25"), "{}", ending.out);
+    assert!(ending.out.contains("/e2e_latency_ms: the site has 10.2, the repeated analysis 10.25"), "{}", ending.out);
 }
 
 #[test]

@@ -139,7 +139,7 @@ fn with_an_address_pages_say_where_they_are_and_without_one_nothing_says_so() {
     sound(&without);
     for (path, bytes) in without.iter().filter(|(path, _)| path.ends_with(".html")) {
         let html = String::from_utf8_lossy(bytes);
-        assert!(!html.contains("canonical") && !html.contains("og:"), "{path}");
+        assert!(!html.contains("rel=\"canonical\"") && !html.contains("\"og:"), "{path}");
     }
     assert!(!without.contains_key("sitemap.xml"));
 
@@ -157,7 +157,7 @@ fn with_an_address_pages_say_where_they_are_and_without_one_nothing_says_so() {
     assert!(text(&with, "404.html").contains("href=\"https://example.org/bench/index.html\""));
     for wrong in ["example.org", "https://example.org/?x=1", "https://example.org/\"x"] {
         let ending = analyse(&folder, &["--base-url", wrong]).expect(2);
-        assert!(ending.err.contains("is no address of a site"), "{}", ending.err);
+        assert!(ending.err.contains("is not the address of a site"), "{}", ending.err);
     }
 }
 

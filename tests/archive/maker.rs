@@ -63,7 +63,7 @@ pub fn campaign(runs: usize) -> CampaignWire {
     }
 }
 
-/// What a workload leaves: logs, a folder, a link, a file that is not kept, an empty folder; less of it where the disk is full.
+/// What a workload leaves: logs, a folder, a link, a file that is not kept, an empty folder. Less of it where the disk is full.
 pub fn leave_files(folder: &Path) {
     let left = || -> std::io::Result<()> {
         std::fs::write(folder.join("stdout.log"), format!("on lab-spark-7 with {SECRET}\nopen-sesame-please\n"))?;

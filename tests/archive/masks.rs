@@ -99,7 +99,7 @@ fn what_is_no_secret_stays_byte_for_byte() {
         "https://example.com/a@b http://example.com:8000/v1 ssh://git@example.com",
         "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
         "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----",
-        "eyJ is no token, neither is eyJhbGciOiJIUzI1NiJ9 alone",
+        "eyJ is not a token, neither is eyJhbGciOiJIUzI1NiJ9 alone",
         "AKIA is short and XAKIAIOSFODNN7EXAMPLE is a word",
         "user=bob author=alice monkey=banana keyboard=us",
         "lab-spark-70 xlab-spark-7 janet jane5 marijane",
@@ -149,7 +149,7 @@ fn common_names_stay_and_the_report_says_so() {
         let text = format!("{host} runs as {user} on {host}");
         assert_eq!(mask.text(&text, &mut Tally::new()), text);
         let report = mask.report();
-        assert_eq!(report.iter().filter(|line| line.contains(" stays: ")).count(), 2, "{report:?}");
+        assert_eq!(report.iter().filter(|line| line.contains(" is kept: ")).count(), 2, "{report:?}");
     }
     let off = Mask::new(&MaskRules::default(), &named("lab-spark-7", "jane")).unwrap();
     assert_eq!(off.text("jane on lab-spark-7", &mut Tally::new()), "jane on lab-spark-7");

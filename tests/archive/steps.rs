@@ -218,7 +218,7 @@ fn nothing_begins_before_leftovers_were_set_aside() {
     assert_eq!(progress.in_flight.as_deref(), Some("r1"));
     assert!(writer.begin("r1").is_err());
     assert!(writer.close().is_err());
-    assert_eq!(writer.settle().unwrap(), ["r1 lies in interrupted/r1-1"]);
+    assert_eq!(writer.settle().unwrap(), ["r1 is in interrupted/r1-1"]);
     assert_eq!(writer.settle().unwrap(), Vec::<String>::new());
     leave_files(&writer.begin("r1").unwrap());
     writer.finish("r1", run_wire()).unwrap();

@@ -8,7 +8,7 @@ use sparkbench::archive::lock::held;
 use crate::folder::Folder;
 use crate::maker::*;
 
-/// A test that cannot be made here says so; where everything is required, that is a failure.
+/// A test that cannot be made here says so. Where everything is required, that is a failure.
 fn skipped(why: &str) {
     assert!(std::env::var_os("SPARKBENCH_REQUIRE_ALL").is_none_or(|value| value != "1"), "skipped: {why}");
     eprintln!("skipped: {why}");

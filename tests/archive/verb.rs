@@ -20,7 +20,7 @@ fn an_archive_that_fits_is_told_in_one_line_and_one_that_does_not_by_every_path(
     let fits = verify(folder.path(), &["archive"]).expect(0);
     assert_eq!(fits.out, "");
     fits.complains(&[
-        "archive, a sealed campaign; of 3 planned runs 2 done, 1 failed, 1 interrupted;",
+        "archive: a sealed campaign, 2 of 3 planned runs done, 1 failed, 1 interrupted.",
         "files,",
         "all match",
     ]);
@@ -30,7 +30,7 @@ fn an_archive_that_fits_is_told_in_one_line_and_one_that_does_not_by_every_path(
     let ending = verify(folder.path(), &["archive"]).expect(5);
     let lines: Vec<&str> = ending.out.lines().collect();
     assert_eq!(lines.len(), 3, "{}", ending.out);
-    assert!(lines[0].starts_with("extra          notes.txt  nothing in the archive speaks of it"), "{}", lines[0]);
+    assert!(lines[0].starts_with("extra          notes.txt  nothing in the archive lists it"), "{}", lines[0]);
     assert!(lines[1].starts_with("changed        runs/r1/stdout.log  expected SHA-256 "), "{}", lines[1]);
     assert!(lines[2].starts_with("missing        runs/r2/telemetry.csv  "), "{}", lines[2]);
     ending.complains(&["'archive' does not verify: 1 changed, 1 missing, 1 extra", "try:"]);
@@ -61,19 +61,19 @@ fn in_a_folder_every_archive_is_verified_and_what_no_hash_covers_is_said() {
     folder.put("all/table/runs.csv", "environment,ttft_ms\nnative,1\n");
     let none = verify(folder.path(), &["all"]).expect(0);
     none.complains(&[
-        "'table/runs.csv' is in no archive",
-        "all, a folder of 0 archives; 0 files, 0.0 KiB: nothing to verify",
+        "'table/runs.csv' is not in an archive",
+        "all: a folder of 0 archives. 0 files, 0.0 KiB: nothing to verify",
     ]);
     fs::create_dir_all(folder.path().join("all/deep")).unwrap();
     fs::rename(&path, folder.path().join("all/deep/one")).unwrap();
     fs::rename(complete(folder.path()), folder.path().join("all/two")).unwrap();
     let fits = verify(folder.path(), &["all"]).expect(0);
     fits.complains(&[
-        "all/deep/one, a sealed campaign; of 3 planned runs 2 done, 1 failed, 1 interrupted;",
-        "all/two, a sealed campaign;",
-        "all, a folder of 2 archives; of 6 planned runs 4 done, 2 failed, 2 interrupted;",
+        "all/deep/one: a sealed campaign, 2 of 3 planned runs done, 1 failed, 1 interrupted.",
+        "all/two: a sealed campaign,",
+        "all: a folder of 2 archives, 4 of 6 planned runs done, 2 failed, 2 interrupted.",
         "all match",
-        "'table/runs.csv' is in no archive: it has no recorded hash",
+        "'table/runs.csv' is not in an archive and has no recorded hash",
     ]);
     fs::write(folder.path().join("all/two/runs/r1/stdout.log"), "other").unwrap();
     let ending = verify(folder.path(), &["all", "--json"]).expect(5);
@@ -110,8 +110,8 @@ fn site(folder: &Folder) {
 fn a_site_is_held_against_its_list_and_against_what_it_was_made_from() {
     let folder = Folder::new("archive-verb-site");
     site(&folder);
-    verify(folder.path(), &["site"]).expect(0).complains(&["site, a site; 3 files"]);
-    verify(folder.path(), &["site", "--archive", "input"]).expect(0).complains(&["site, a site; 4 files"]);
+    verify(folder.path(), &["site"]).expect(0).complains(&["site: a site. 3 files"]);
+    verify(folder.path(), &["site", "--archive", "input"]).expect(0).complains(&["site: a site. 4 files"]);
     folder.put("input/more.csv", "x");
     folder.put("input/runs.csv", "environment,ttft_ms\nnative,2\n");
     let ending = verify(folder.path(), &["site", "--archive", "input"]).expect(5);

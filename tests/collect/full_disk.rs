@@ -247,7 +247,7 @@ fn what_an_archived_load_is_advised_to_do_exists_and_works() {
         }
         let words = ending.err.split(|c: char| c.is_whitespace() || "(),".contains(c));
         for option in words.filter(|word| word.starts_with("--")) {
-            assert!(help.contains(&format!("{option} ")), "{option} is no option of load:\n{}", ending.err);
+            assert!(help.contains(&format!("{option} ")), "{option} is not an option of load:\n{}", ending.err);
         }
     };
     // A folder that holds a campaign, and one that holds something else.
@@ -259,7 +259,7 @@ fn what_an_archived_load_is_advised_to_do_exists_and_works() {
     load(&["--archive", "another"]).expect(0);
     let Some(disk) = Disk::new(folder.path().join("disk"), 200) else { return };
     let small = disk.0.join("archive").display().to_string();
-    advised(load(&["--archive", &small]).expect(3), "leave --archive out");
+    advised(load(&["--archive", &small]).expect(3), "leave out --archive");
     load(&[]).expect(0);
     // A disk that cannot be written at all.
     disk.again("ro");

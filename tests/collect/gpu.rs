@@ -90,7 +90,7 @@ fn figures(text: &str) {
     }
 }
 
-/// One child that prints line after line for the whole campaign; none after it.
+/// One child that prints line after line for the whole campaign. None after it.
 fn one_loop(folder: &Folder) {
     let starts = fs::read_to_string(folder.path().join("starts.log")).unwrap();
     let loops = starts.lines().filter(|line| line.contains("--loop-ms") || line.contains("-lms")).count();

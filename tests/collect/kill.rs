@@ -3,7 +3,7 @@
 //!
 //! Every fourth time the guard is killed too, at once or while it cleans up, so that only `--resume` is left to do it.
 //!
-//! `SPARKBENCH_KILLS` sets the number of kills (24 without it; the landing check uses 200), `SPARKBENCH_KILL_SEED` their moments.
+//! `SPARKBENCH_KILLS` sets the number of kills (24 without it; the landing check uses 60), `SPARKBENCH_KILL_SEED` their moments.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -22,7 +22,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// As it is now; `folder` holds the suite and the archive.
+    /// As it is now. `folder` holds the suite and the archive.
     pub fn look(folder: &Path) -> Self {
         Self {
             mounts: mounts(folder),
@@ -120,7 +120,7 @@ pub fn guards(archive: &Path) -> Vec<i32> {
     marked(&id).into_iter().filter(|(_, words)| is_guard(words)).map(|(pid, _)| pid).collect()
 }
 
-/// SIGKILL for all of them; 1 when one of them still lived.
+/// SIGKILL for all of them. 1 when one of them still lived.
 pub fn kill_all(pids: &[i32]) -> usize {
     let hit = pids.iter().filter(|pid| kill(Pid::from_raw(**pid), Signal::SIGKILL).is_ok()).count();
     hit.min(1)

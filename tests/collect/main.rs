@@ -19,12 +19,16 @@ mod report;
 mod roots;
 
 mod asked;
+#[cfg(feature = "analyse")]
+mod decided;
 mod full_disk;
 mod gpu;
 mod keep;
 mod kill;
 mod left;
 mod look;
+#[cfg(feature = "analyse")]
+mod metrics;
 mod once;
 mod scene;
 mod secrets;

@@ -58,7 +58,7 @@ pub fn json(path: &Path) -> Value {
     serde_json::from_slice(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Why a run failed; empty where it did not.
+/// Why a run failed. Empty where it did not.
 pub fn failure(run: &Value) -> &str {
     run["failure"].as_str().unwrap_or_default()
 }

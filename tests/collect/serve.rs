@@ -1,4 +1,4 @@
-//! Servers under load: started, loaded by our own client, ended; and those that do not do as they should.
+//! Servers under load: started, loaded by our own client, ended. And those that do not do as they should.
 
 use std::fs;
 use std::time::Instant;
@@ -92,9 +92,7 @@ fn a_matrix_measures_every_cell_that_fits_the_server_and_says_which_do_not() {
     let server =
         format!("{}\n", MOCK.trim_end().replace("'--itl-ms', '1']", "'--itl-ms', '0', '--max-model-len', '700']"));
     suite(&folder, &format!("{server}load = {{ matrix = 't1-t6', warmup_passes = 1 }}"), "");
-    collect(&folder, &[], &[])
-        .expect(0)
-        .complains(&["load t3 is passed over: 2048 + 512 tokens are more than the 700"]);
+    collect(&folder, &[], &[]).expect(0).complains(&["load t3 is skipped: 2048 + 512 tokens are more than the 700"]);
     let (path, run) = only(&folder);
     assert_eq!(failure(&run), "");
     let tests: Vec<&str> =
@@ -109,7 +107,7 @@ fn a_matrix_measures_every_cell_that_fits_the_server_and_says_which_do_not() {
             "the warm-up of {test} is kept too"
         );
     }
-    assert!(run.to_string().contains("t3 is passed over"), "{run}");
+    assert!(run.to_string().contains("t3 is skipped"), "{run}");
     verifies(&folder);
 }
 
@@ -138,9 +136,7 @@ fn a_server_that_does_not_start_fails_the_run_with_the_last_lines_of_its_log() {
         "",
     );
     let began = Instant::now();
-    collect(&folder, &[], &[])
-        .expect(4)
-        .complains(&["ended by itself before the load against it was done", "no kernel image"]);
+    collect(&folder, &[], &[]).expect(4).complains(&["ended by itself before the load was done", "no kernel image"]);
     assert!(began.elapsed().as_secs() < 30, "{:?}", began.elapsed());
     let (_, run) = only(&folder);
     let why = failure(&run);
@@ -162,7 +158,7 @@ fn a_server_that_dies_under_load_fails_the_run_and_keeps_what_was_measured() {
     let command = "command = ['{program}', 'mock', '--port', '{port}', '--model', 'mock', '--itl-ms', '20', '--for-s', '8']\nport = 0\n";
     suite(&folder, &format!("{command}load = {{ concurrency = 2, isl = 16, osl = 20, duration_s = 60 }}"), "");
     let began = Instant::now();
-    collect(&folder, &[], &[]).expect(4).complains(&["ended by itself before the load against it was done"]);
+    collect(&folder, &[], &[]).expect(4).complains(&["ended by itself before the load was done"]);
     assert!(began.elapsed().as_secs() < 45, "{:?}", began.elapsed());
     let (path, _) = only(&folder);
     assert!(
@@ -175,7 +171,7 @@ fn a_server_that_dies_under_load_fails_the_run_and_keeps_what_was_measured() {
 fn another_model_than_the_one_asked_for_fails_the_run() {
     let folder = Folder::new("serve-model");
     suite(&folder, &format!("{}load = {{ requests = 2 }}", MOCK.replace("{model.id}", "other")), "");
-    collect(&folder, &[], &[]).expect(4).complains(&["model_id: asked for mock, ran other (/v1/models)"]);
+    collect(&folder, &[], &[]).expect(4).complains(&["model_id: asked for mock, but ran other (/v1/models)"]);
     let (path, run) = only(&folder);
     assert_eq!(check(&run, "model_id"), Some("mismatch"));
     assert!(!path.join("summary.json").exists(), "nothing was sent");
@@ -193,7 +189,7 @@ fn a_signal_stops_the_load_first_and_then_the_server() {
     });
     let began = Instant::now();
     kill(Pid::from_raw(collector.pid() as i32), Signal::SIGINT).unwrap();
-    collector.end().expect(4).complains(&["every finished run is safe"]);
+    collector.end().expect(4).complains(&["every finished run is archived"]);
     assert!(began.elapsed().as_secs() < 15, "{:?}", began.elapsed());
     expect_no_process(&left::archive_id(&archive).unwrap());
     let interrupted = events(&archive, "interrupted");
@@ -362,7 +358,7 @@ fn the_shipped_suite_with_known_times_runs_and_its_figures_are_the_known_ones() 
         let summary = json(&path.join("loads").join(load).join("summary.json"));
         let (ttft, tpot) = (summary["ttft_ms"]["min"].as_f64().unwrap(), summary["tpot_ms"]["p50"].as_f64().unwrap());
         // On a busy machine the server itself is late, never early: the least and the median are what it promises.
-        // Two clocks are read for each arrival; a hundredth of a millisecond is what they may be apart.
+        // Two clocks are read for each arrival. A hundredth of a millisecond is what they may be apart.
         assert!(ttft >= 19.99, "{load}: TTFT {ttft}");
         assert!((4.0..10.0).contains(&tpot), "{load}: TPOT {tpot}");
     }

@@ -15,7 +15,7 @@ fn an_archive_becomes_a_site_with_figures_of_every_environment() {
     let arguments = ["analyse", "archive", "--site", "site", crate::program::FEW[0], crate::program::FEW[1]];
     let ending = run_in(folder.path(), &arguments, &[]).expect(0);
     let said = format!("{}{}", ending.out, ending.err);
-    assert!(said.contains("inputs left out: 0"), "{said}");
+    assert!(said.contains("Inputs left out: 0"), "{said}");
     let report = Report::of_site(&folder.path().join("site"));
     let compared = list(&report.0, "comparisons");
     let of = |label: &str| {

@@ -36,7 +36,7 @@ fn a_signal_ends_the_run_in_flight_in_order_and_the_campaign_can_be_gone_on_with
     for (name, signal) in [("sigint", Signal::SIGINT), ("sigterm", Signal::SIGTERM), ("sighup", Signal::SIGHUP)] {
         let folder = Folder::new(&format!("stop-{name}"));
         let archive = folder.path().join("archive");
-        // The first run ends; the second waits to be told, and says that it was told politely. A stop is asked for by `hold`.
+        // The first run ends. The second waits to be told, and says that it was told politely. A stop is asked for by `hold`.
         let script = format!(
             "trap 'echo told > '$1'/told; exit 0' TERM\necho > $1/here\nif [ -e '{}' ]; then sleep 60 & wait; fi\n{WELL}",
             folder.path().join("hold").display()
@@ -51,7 +51,7 @@ fn a_signal_ends_the_run_in_flight_in_order_and_the_campaign_can_be_gone_on_with
         kill(Pid::from_raw(collector.pid() as i32), signal).unwrap();
         let ending = collector.end().expect(4);
         assert!(began.elapsed().as_secs() < 10, "{name} took {:?}", began.elapsed());
-        ending.complains(&["every finished run is safe", "sparkbench collect suite.toml --archive", "--resume"]);
+        ending.complains(&["every finished run is archived", "sparkbench collect suite.toml --archive", "--resume"]);
         expect_no_process(&left::archive_id(&archive).unwrap());
         assert_eq!(events(&archive, "finished").len(), 1, "what was finished stays");
         assert_eq!(events(&archive, "stopped").len(), 1);

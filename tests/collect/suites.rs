@@ -53,15 +53,15 @@ fn some_runs_now_and_the_rest_later_make_one_sealed_archive() {
     let folder = Folder::new("suites-only");
     folder.put("suite.toml", lenient(3));
     let ending = collect(&folder, &["--only", "*r02"], &[]).expect(0);
-    assert!(ending.err.contains("1 runs done, 0 failed, 2 left; to be gone on with by --resume"), "{}", ending.err);
+    assert!(ending.err.contains("1 runs done, 0 failed, 2 left, continue with --resume"), "{}", ending.err);
     assert!(!archive(&folder).join("seal.json").exists());
     assert_eq!(runs(&folder).into_keys().collect::<Vec<_>>(), ["002-native-none-job-r02"]);
     let half = held(&folder);
 
     let again: Ending = collect(&folder, &[], &[]).expect(2);
-    again.complains(&["holds something already", "--resume"]);
+    again.complains(&["is not empty", "--resume"]);
     folder.put("suite.toml", lenient(3).replace("seed = 7", "seed = 8"));
-    collect(&folder, &["--resume"], &[]).expect(2).complains(&["was begun with another suite", "campaign.json"]);
+    collect(&folder, &["--resume"], &[]).expect(2).complains(&["was started with another suite", "campaign.json"]);
     assert_eq!(held(&folder), half, "what was refused has changed the archive");
 
     folder.put("suite.toml", lenient(3));
@@ -119,7 +119,7 @@ fn a_pre_flight_that_refuses_names_everything_and_begins_no_archive() {
 #[test]
 fn a_gate_that_refuses_one_run_fails_that_run_and_the_campaign_goes_on() {
     let folder = Folder::new("suites-gate");
-    // The least limit that a suite can set; a machine that runs tests is above it.
+    // The least limit that a suite can set. A machine that runs tests is above it.
     let text = lenient(2).replace("host_load_max_per_core = false", "host_load_max_per_core = 0.01\nwait_max_s = 1");
     folder.put("suite.toml", text);
     let ending = collect(&folder, &[], &[]).expect(4);

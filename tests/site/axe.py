@@ -5,7 +5,7 @@ usage: axe.py SITE... [--all]
 
 Exits 1 on any violation, any request that leaves the site's folder, any complaint of the console, and any page that
 scrolls sideways at 320 px, or scrolls or cuts text with the spacing of WCAG 1.4.12 or letters twice as large (1.4.4). --all looks at every
-page instead of two of each kind.
+page instead of two of each kind. A kind that an earlier site has is looked at by one page and fewer times.
 """
 
 from concurrent.futures import ProcessPoolExecutor
@@ -13,7 +13,7 @@ from concurrent.futures import ProcessPoolExecutor
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
-from common import arguments, browser, finish, pages, report, watch
+from common import arguments, browser, finish, in_turn, report, watch
 
 # Colours, whether forced ones are on.
 SETTINGS = (("light", "none"), ("dark", "none"), ("light", "active"))
@@ -32,6 +32,8 @@ CUT = """[...document.querySelectorAll('body *')].filter(e => {
   return cut && !e.closest('.sr') && e.innerText?.trim();
 }).map(e => `${e.tagName.toLowerCase()}.${e.className}: ${e.innerText.trim().slice(0, 60)}`)"""
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+# Rules whose outcome depends on colours.
+COLOURS = ["color-contrast", "link-in-text-block"]
 # Bytes above which a frozen version is passed over.
 LARGE = 3_000_000
 # The browser of this process.
@@ -42,9 +44,8 @@ def main():
     sites, flags = arguments(__doc__, ("--all",))
     # A large report as one file has the parts of the other pages over and over: minutes a look. Those of small sites are looked at.
     tasks = [
-        (site, path)
-        for site in sites
-        for path in pages(site, "--all" in flags)
+        (site, path, again and "--all" not in flags)
+        for site, path, again in in_turn(sites, "--all" in flags)
         if not (path.relative_to(site).parts[0] == "v" and path.stat().st_size > LARGE)
     ]
     checked = 0
@@ -63,34 +64,44 @@ def begin():
 
 
 def look(task):
-    """Every look at one page, with its faults."""
-    site, path = task
-    looks = [(f"{scheme}, forced colours {forced}", axe(CHROMIUM, site, path, scheme, forced)) for scheme, forced in SETTINGS]
+    """Every look at one page, with its faults. Of a kind that was looked at before in all settings one look of each sort is enough: its
+    template and its colours are the same, and what it holds is not."""
+    site, path, again = task
+    most = 1 if again else None
+    looks = axe(CHROMIUM, site, path, SETTINGS[:most])
     looks.append(("320 px, own policy", narrow(CHROMIUM, site, path)))
-    looks += [(f"{setting}, {width} px", readers(CHROMIUM, site, path, setting, width)) for setting, width in READERS]
+    last = READERS[-1:] if again else READERS
+    looks += [(f"{setting}, {width} px", readers(CHROMIUM, site, path, setting, width)) for setting, width in last]
     return path.relative_to(site), looks
 
 
-def axe(chromium, site, path, scheme, forced):
-    """Violations of one page in one setting."""
+def axe(chromium, site, path, settings):
+    """Violations of one page in each of the settings. What a rule finds depends on the colours for those of COLOURS alone: the others are asked
+    once."""
     # axe is injected as a script, which the pages' own policy forbids; the policy has its own look below.
-    context = chromium.new_context(
-        viewport={"width": 1280, "height": 900}, color_scheme=scheme, forced_colors=forced, bypass_csp=True
-    )
+    context = chromium.new_context(viewport={"width": 1280, "height": 900}, bypass_csp=True)
     page = context.new_page()
     faults = watch(page, site)
-    page.goto(path.resolve().as_uri())
-    # What is folded is looked at too.
-    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
-    # Of what fits one node is named: a page of many thousands would hand over each of them.
-    options = {"runOnly": {"type": "tag", "values": TAGS}, "rules": {"target-size": {"enabled": True}}, "resultTypes": ["violations"]}
-    result = Axe().run(page, options=options)
-    for violation in result.response["violations"]:
-        nodes = violation["nodes"]
-        faults.append(f"{violation['id']}: {violation['help']} ({len(nodes)} nodes)")
-        faults += [f"    {node['target']} {node.get('failureSummary', '')[:300]}" for node in nodes[:3]]
+    looks = []
+    for scheme, forced in settings:
+        page.emulate_media(color_scheme=scheme, forced_colors=forced)
+        if not looks:
+            page.goto(path.resolve().as_uri())
+            # What is folded is looked at too.
+            page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+            run = {"runOnly": {"type": "tag", "values": TAGS}, "rules": {"target-size": {"enabled": True}}}
+        else:
+            run = {"runOnly": {"type": "rule", "values": COLOURS}}
+        # Of what fits one node is named: a page of many thousands would hand over each of them.
+        result = Axe().run(page, options={**run, "resultTypes": ["violations"]})
+        for violation in result.response["violations"]:
+            nodes = violation["nodes"]
+            faults.append(f"{violation['id']}: {violation['help']} ({len(nodes)} nodes)")
+            faults += [f"    {node['target']} {node.get('failureSummary', '')[:300]}" for node in nodes[:3]]
+        looks.append((f"{scheme}, forced colours {forced}", list(faults)))
+        faults.clear()
     context.close()
-    return faults
+    return looks
 
 
 def narrow(chromium, site, path):

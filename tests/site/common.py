@@ -66,6 +66,18 @@ def pages(site, everything=False):
     return found
 
 
+def in_turn(sites, everything=False):
+    """Pages of several sites, each with its site and whether its kind was looked at in a site before. Such a kind comes from the same template:
+    its largest page stands for it."""
+    seen = set()
+    for site in sites:
+        here = kinds(site)
+        for name, members in here.items():
+            chosen = members if everything else members[-1:] if name in seen else sorted({members[0], members[-1]})
+            yield from ((site, page, name in seen) for page in chosen)
+        seen |= here.keys()
+
+
 def options():
     """How a browser is started: no call home, and no name of another machine resolves."""
     path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")

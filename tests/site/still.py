@@ -3,7 +3,7 @@
 
 usage: still.py SITE...
 
-The largest page of each kind, on a phone and on a desk. The browser paints between the pieces, so a column that waits for its neighbour
+The largest page of each kind, in the first of the sites that has it, on a phone and on a desk. The browser paints between the pieces, so a column that waits for its neighbour
 or a table that widens shows as movement of the layout. Exits 1 where its measure is not 0 to three decimals.
 """
 
@@ -60,9 +60,13 @@ async def main():
             async with free:
                 await look(chromium, *asked)
 
+        seen = set()
         for site in sites:
             with served(site, Slow) as address:
-                chosen = [members[-1].relative_to(site) for members in kinds(site).values()]
+                # A kind that an earlier site has comes from the same template: what moves there moves here.
+                here = kinds(site)
+                chosen = [members[-1].relative_to(site) for name, members in here.items() if name not in seen]
+                seen |= here.keys()
                 looks = [in_turn(address, path, screen) for path in chosen for screen in SCREENS]
                 await asyncio.gather(*looks)
                 looked += len(looks)

@@ -28,7 +28,7 @@ EXCEPTIONS = [
 ]
 
 # For browsers other than the one that reads the sheet here.
-OTHERS = ("-webkit-text-size-adjust", "text-size-adjust", ".account > summary::-webkit-details-marker")
+OTHERS = ("-webkit-text-size-adjust", "text-size-adjust", ".account > summary::-webkit-details-marker", ".chapter > summary::-webkit-details-marker")
 
 # Selectors and declarations that the browser does not know. The sheet is ours: no strings with braces, no nested rules but in at-rules.
 SHEET = """others => {

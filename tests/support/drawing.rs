@@ -33,7 +33,7 @@ pub fn hostile() -> Vec<String> {
     short.into_iter().map(str::to_owned).chain(["an endless label ".repeat(400)]).collect()
 }
 
-/// Opening and closing tags match, and every attribute is quoted; gives the names of the elements.
+/// Opening and closing tags match, and every attribute is quoted. Gives the names of the elements.
 pub fn elements(svg: &str) -> Vec<String> {
     let mut open = Vec::new();
     let mut seen = Vec::new();

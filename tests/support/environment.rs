@@ -37,7 +37,7 @@ pub fn ask(argv: &[&str]) -> Output {
     command.unwrap_or_else(|error| panic!("{argv:?}: {error}"))
 }
 
-/// What it prints, ends trimmed; it must succeed.
+/// What it prints, ends trimmed. It must succeed.
 pub fn say(argv: &[&str]) -> String {
     let output = ask(argv);
     assert!(output.status.success(), "{argv:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -101,7 +101,7 @@ pub fn read(kind: &str, text: &str, folder: &Path) -> (Option<Box<dyn Environmen
     (environment, faults)
 }
 
-/// An environment of a kind; nothing, and said so, where this machine lacks what it takes. `more` are further settings.
+/// An environment of a kind. Nothing, and said so, where this machine lacks what it takes. `more` are further settings.
 pub fn stage(kind: &'static str, test: &str, more: &str) -> Option<Stage> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -122,7 +122,7 @@ pub fn stage(kind: &'static str, test: &str, more: &str) -> Option<Stage> {
         _ => true,
     };
     if !there && kind == "podman" {
-        // Podman is used where it is there; no machine has to have it.
+        // Podman is used where it is there. No machine has to have it.
         eprintln!("skipped: podman is not there");
         return None;
     }
@@ -200,7 +200,7 @@ fn how_it_runs(engine: &str, root: &Path) -> Option<&'static str> {
     })
 }
 
-/// Makes an image of a folder; gives its id.
+/// Makes an image of a folder. Gives its id.
 pub fn import(engine: &str, root: &Path, tag: &str) -> String {
     let pipe = "tar -C \"$1\" -c . | \"$2\" import - \"$3\"";
     say(&["sh", "-c", pipe, "sh", root.to_str().unwrap(), engine, tag]);
@@ -209,7 +209,7 @@ pub fn import(engine: &str, root: &Path, tag: &str) -> String {
 }
 
 impl Stage {
-    /// Where a run would live; its folders are made.
+    /// Where a run would live. Its folders are made.
     pub fn place(&self, run_id: &str) -> Place {
         let folder = self.folder.path().join("runs").join(run_id);
         let work = folder.join("work");
@@ -224,7 +224,7 @@ impl Stage {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// Wraps and starts; the caller ends it.
+    /// Wraps and starts. The caller ends it.
     pub fn start(&self, place: &Place, invocation: &Invocation) -> Box<dyn Launched> {
         let job = self.environment.wrap(&self.machine, invocation, place).unwrap();
         self.machine.launch(&job).unwrap()
@@ -251,7 +251,6 @@ impl Stage {
         Run { ended, examined, closed, stdout: read(place.stdout()), stderr: read(place.stderr()), place }
     }
 
-    /// A whole run.
     pub fn run_in(&self, place: Place, argv: &[&str], env: &[(&str, &str)]) -> Run {
         let invocation = invocation(argv, env);
         let mut launched = self.start(&place, &invocation);
@@ -283,7 +282,7 @@ impl Stage {
                 names.map(|name| name.to_string_lossy().into_owned()).filter(|name| name.contains(&self.archive_id));
             left.extend(ours.map(|name| format!("folder {name}")));
         }
-        // Groups of others come and go while this looks; what is gone meanwhile is not left.
+        // Groups of others come and go while this looks. What is gone meanwhile is not left.
         let folders = walkdir::WalkDir::new("/sys/fs/cgroup").into_iter().flatten().filter(|e| e.file_type().is_dir());
         let groups = folders.filter(|entry| entry.file_name().to_string_lossy().contains(&self.archive_id));
         left.extend(groups.map(|group| format!("control group {}", group.path().display())));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// An empty folder; `name` must be unique within its test program. The process is part of the path: one runner puts all
+    /// An empty folder. `name` must be unique within its test program. The process is part of the path: one runner puts all
     /// tests of a program into one process, another gives each its own, where a count that makes names unique starts again.
     pub fn new(name: &str) -> Self {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));

@@ -1,7 +1,7 @@
 //! Any bytes as a file of any format, and what must hold whatever they are. Used by the replay of the corpus and by the fuzz targets.
 //!
 //! The first byte of an input says which member of the family reads it, and whether the format is named (below 128) or found by
-//! [`ingest::read`]; the rest is the file.
+//! [`ingest::read`]. The rest is the file.
 
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use sparkbench::ingest::{self, FORMATS, Look, Parsed, Record, SourceFile, report
 const BYTES_A_BYTE: usize = 160;
 /// What a reader may hold whatever the file: its head, twice, as bytes and as text, the outline of its keys, and buffers.
 const BYTES_ALWAYS: usize = 8 << 20;
-/// What a file packed by gzip may unfold to is held to the limit of a whole file, not to its own size; so is each part of a workbook.
+/// What a file packed by gzip may unfold to is held to the limit of a whole file, not to its own size. So is each part of a workbook.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const WORKBOOK: [u8; 2] = *b"PK";
 
@@ -23,7 +23,7 @@ const WORKBOOK: [u8; 2] = *b"PK";
 const ALWAYS: Duration = Duration::from_secs(2);
 const A_BYTE: Duration = Duration::from_micros(20);
 
-/// Formats whose files look alike, fuzzed together: pieces of one make a file of another.
+/// Formats whose files look alike, fuzzed together: partial runs of one make a file of another.
 pub struct Family {
     /// Name of the target and of its folder in the corpus.
     pub name: &'static str,
@@ -31,7 +31,7 @@ pub struct Family {
     pub members: &'static [(&'static str, &'static str)],
 }
 
-/// Every family. Each format of `FORMATS` is a member of at least one; a test says so.
+/// Every family. Each format of `FORMATS` is a member of at least one. A test says so.
 pub static FAMILIES: &[Family] = &[
     Family {
         name: "results",
@@ -121,6 +121,7 @@ pub static FAMILIES: &[Family] = &[
             ("load summary", "summary.json"),
             ("result", "result.json"),
             ("labels", "labels.toml"),
+            ("metrics", "metrics.toml"),
             ("facts", "facts.toml"),
             ("flat metadata", "native_m_iter1_20260101_000000_metadata.json"),
             ("model-config", "config.json"),
@@ -186,9 +187,9 @@ fn speaks_of_the_file(parsed: &Parsed, name: &str, bytes: &[u8]) {
     let packed = bytes.starts_with(&GZIP) || bytes.starts_with(&WORKBOOK);
     let lines = 1 + bytes.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count() as u64;
     for record in &parsed.records {
-        let Record::Piece(piece) = record else { continue };
-        let origins = piece.readings.iter().map(|reading| &reading.origin);
-        for origin in origins.chain(piece.series.iter().map(|series| &series.origin)) {
+        let Record::Run(partial) = record else { continue };
+        let origins = partial.readings.iter().map(|reading| &reading.origin);
+        for origin in origins.chain(partial.series.iter().map(|series| &series.origin)) {
             assert_eq!(origin.file, name, "{origin:?}");
             let there = origin.line.is_none_or(|line| (1..=lines).contains(&line)) || packed;
             assert!(there, "{origin:?} of {lines} lines");
@@ -196,7 +197,7 @@ fn speaks_of_the_file(parsed: &Parsed, name: &str, bytes: &[u8]) {
     }
 }
 
-/// Time that this thread was on a processor. On a machine that does something else, time that passes says nothing of a reader; it stands
+/// Time that this thread was on a processor. On a machine that does something else, time that passes says nothing of a reader. It stands
 /// in only where the system does not tell.
 fn clock() -> Duration {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);

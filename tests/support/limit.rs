@@ -12,7 +12,7 @@ const SIGPIPE: i32 = 13;
 /// Longest life of one program under test. The longest takes a minute on a quiet machine.
 const PROGRAM: Duration = Duration::from_secs(600);
 
-/// Longest life of one file of tests; all of its tests together take minutes.
+/// Longest life of one file of tests. All of its tests together take minutes.
 const TESTS: Duration = Duration::from_secs(1800);
 
 /// What a program printed and how it ended. One that does not end is killed, and the test fails.

@@ -1,4 +1,4 @@
-//! The program as a person or a script meets it: arguments in; exit code, words and files out.
+//! The program as a person or a script meets it: arguments in. Exit code, words and files out.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -16,7 +16,7 @@ pub const FEW: [&str; 2] = ["--resamples", "999"];
 /// How a run of the program ended.
 #[derive(Debug)]
 pub struct Ending {
-    /// Exit code; absent when a signal ended it.
+    /// Exit code. Absent when a signal ended it.
     pub code: Option<i32>,
     /// Standard output.
     pub out: String,

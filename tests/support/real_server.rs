@@ -154,7 +154,7 @@ impl RealServer {
         body.to_owned()
     }
 
-    /// Its counters and gauges by name, without their prefix; over all labels together.
+    /// Its counters and gauges by name, without their prefix. Over all labels together.
     pub fn metrics(&self) -> BTreeMap<String, f64> {
         let mut found = BTreeMap::new();
         let text = self.ask("GET", "/metrics", "");

@@ -1,6 +1,6 @@
 //! A suite of short runs in every kind of environment that this machine offers, with a root file system made on the spot.
 //!
-//! The root is the static busybox of the distribution and a few links to it; the image is the same root, imported.
+//! The root is the static busybox of the distribution and a few links to it. The image is the same root, imported.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -99,7 +99,7 @@ impl Roots {
         self
     }
 
-    /// A suite of short runs in all of them; gates that a test machine cannot hold are off.
+    /// A suite of short runs in all of them. Gates that a test machine cannot hold are off.
     pub fn suite(&self, folder: &Path, repeats: usize) -> PathBuf {
         fs::write(folder.join("job.sh"), JOB).unwrap();
         let text = format!(

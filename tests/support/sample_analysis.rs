@@ -1,5 +1,5 @@
 //! An analysis made by hand, with the shape and the numbers of a published study: three models, two environments, one
-//! after the other, traps that fired, and names that are hostile on purpose. For tests of pages only; nothing here is a result.
+//! after the other, traps that fired, and names that are hostile on purpose. For tests of pages only. Nothing here is a result.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -251,7 +251,7 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
         ),
         VerdictKind::Inconclusive => {
             format!(
-                "no difference shown between container and native; could be as large as {:.2}%",
+                "no difference shown between container and native; it could be as large as {:.2}%",
                 overhead.abs() + half
             )
         }
@@ -347,6 +347,7 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
         stability_panel: None,
         pairs: None,
         shift: None,
+        sequential: None,
         verdict: Verdict {
             kind,
             said: said.to_owned(),
@@ -465,6 +466,7 @@ fn campaign(name: &str, later: i64) -> CampaignReport {
     let key = |model: &str, metric: &str| format!("{model}|128 in, 128 out|{metric}");
     CampaignReport {
         margins_pct: BTreeMap::new(),
+        metrics: BTreeMap::new(),
         name: name.into(),
         title: if later == 0 { "Container against native on DGX Spark".into() } else { format!("Second session {HOSTILE}") },
         question: Some("Does running in a container cost speed or memory on a DGX Spark?".into()),
@@ -494,6 +496,7 @@ fn campaign(name: &str, later: i64) -> CampaignReport {
                 sequence: [vec!["native".to_owned(); if m == 1 { 13 } else { 10 }], vec!["container".to_owned(); 10]].concat(),
             })
             .collect(),
+        answer: Some("No difference in output throughput is shown beyond drift; what there could be is below 1.5 %.".into()),
         headline: vec![
             sentence(
                 "No difference in output throughput is shown beyond drift; what there could be is below 1.5 %.",
@@ -598,6 +601,7 @@ pub fn analysis() -> Analysis {
         across: Across::default(),
         courses: sample_course::courses(),
         history: vec![],
+        replications: vec![],
         to_compare: None,
     }
 }

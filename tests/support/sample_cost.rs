@@ -1,4 +1,4 @@
-//! Costs and shares of the roofline made by hand, for tests of pages only; nothing here is a result.
+//! Costs and shares of the roofline made by hand, for tests of pages only. Nothing here is a result.
 
 use sparkbench::verdict::report::*;
 

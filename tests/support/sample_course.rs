@@ -1,8 +1,8 @@
 //! The courses of the sample analysis: a run with gates, throttling and requests, a planned run that was skipped, and one grid.
 
-use sparkbench::model::{Finding, Gone, Instant, Level, Span, Unmade};
+use sparkbench::model::{Finding, Instant, Level, MissingReason, MissingRun, Span};
 use sparkbench::verdict::report::{
-    CampaignCourse, CourseReport, Courses, GridReport, GridRow, HeldReport, InFlightReport, QuantityReport,
+    CampaignCourse, CourseReport, Courses, GridReport, GridRow, HeldReport, InFlightReport, NodeReport, QuantityReport,
     WindowReport,
 };
 
@@ -33,18 +33,29 @@ pub fn courses() -> Courses {
             gates: vec![gate("gpu-temperature", Level::Passed, "41 °C"), gate("swap", Level::Warned, HOSTILE)],
             watched: vec![gate("memory-floor", Level::NotAvailable, "nothing to read")],
             in_flight: Some(InFlightReport { requests: 3, failed: 1, greatest: 2, mean: 1.5 }),
+            nodes: vec![NodeReport {
+                name: "node-1".into(),
+                rank: 1,
+                command: HOSTILE.into(),
+                failure: Some(HOSTILE.into()),
+                quantities: vec![QuantityReport { name: "power_w", n: 118, least: 10.0, mean: 60.0, greatest: 70.0 }],
+                gates: vec![gate("swap", Level::Warned, HOSTILE)],
+                clock_ahead_ms: Some(-0.4),
+                clock_bound_ms: Some(0.05),
+                ..NodeReport::default()
+            }],
         }],
         campaigns: vec![CampaignCourse {
             campaign: "phase1".into(),
             planned: 61,
-            unmade: vec![Unmade {
+            missing_runs: vec![MissingRun {
                 id: "skipped-01".into(),
                 environment: "container".into(),
                 model: "deepseek".into(),
                 workload: "128 in, 128 out".into(),
                 repeat: Some(11),
                 position: Some(61),
-                gone: Gone::Skipped,
+                gone: MissingReason::Skipped,
                 why: format!("the gate said no: {HOSTILE}"),
             }],
             utilisation: Some(GridReport {

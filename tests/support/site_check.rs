@@ -170,7 +170,7 @@ fn policy(tags: &[Tag<'_>], fault: &mut impl FnMut(String)) {
             if *key == "style" || key.starts_with("on") {
                 fault(format!("attribute {key} on {}, which the policy forbids", tag.name));
             }
-            // Links of these kinds say where something lies, or which part of the page to wait for; no browser asks for it.
+            // Links of these kinds say where something lies, or which part of the page to wait for. No browser asks for it.
             let told =
                 tag.attributes.iter().any(|(k, v)| *k == "rel" && ["alternate", "canonical", "expect"].contains(v));
             let fetches = FETCHING.contains(key) || (tag.name == "link" && *key == "href" && !told);
@@ -184,7 +184,7 @@ fn policy(tags: &[Tag<'_>], fault: &mut impl FnMut(String)) {
     }
 }
 
-/// One script, which the policy allows by its hash and which is in the head; beside it blocks of data, which nothing runs.
+/// One script, which the policy allows by its hash and which is in the head. Beside it blocks of data, which nothing runs.
 fn scripts(tags: &[Tag<'_>], policy: &str, fault: &mut impl FnMut(String)) {
     let body = tags.iter().position(|t| t.name == "body" && !t.closing).unwrap_or(tags.len());
     let allowed = policy.split(';').find_map(|rule| rule.trim().strip_prefix("script-src ")).unwrap_or_default();
@@ -241,7 +241,7 @@ fn drawings(tags: &[Tag<'_>], fault: &mut impl FnMut(String)) {
     }
 }
 
-/// The file a relative link means; `None` when it is absolute or leaves the site.
+/// The file a relative link means. `None` when it is absolute or leaves the site.
 fn resolve(from: &str, href: &str) -> Option<String> {
     if href.starts_with('/') || href.contains(':') || href.contains('\\') {
         return None;

@@ -80,7 +80,7 @@ pub fn read_response<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Answer {
     answer
 }
 
-/// Cuts bytes into pieces whose lengths `length` gives; 0 counts as 1.
+/// Cuts bytes into pieces whose lengths `length` gives. 0 counts as 1.
 pub fn cut(bytes: &[u8], mut length: impl FnMut() -> usize) -> Vec<&[u8]> {
     let mut rest = bytes;
     let mut pieces = Vec::new();
@@ -110,7 +110,7 @@ pub fn response_holds(bytes: &[u8], length: impl FnMut() -> usize) -> Answer {
     whole
 }
 
-/// Whatever was read before: the answer of the parser; and the parser agrees with `serde_json` on what is JSON.
+/// Whatever was read before: the answer of the parser. And the parser agrees with `serde_json` on what is JSON.
 pub fn delta_holds(deltas: &mut Deltas, data: &[u8]) -> bool {
     let anew = Deltas::read_anew(data);
     assert_eq!(deltas.read(data), anew, "{}", String::from_utf8_lossy(data));

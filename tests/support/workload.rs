@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use sparkbench::plan::{Faults, Model, Settings};
-use sparkbench::workload::{Cell, Outcome, WORKLOADS, Workload};
+use sparkbench::workload::{Cell, Outcome, Placement, WORKLOADS, Workload};
 use toml::de::DeTable;
 
 fn table(text: &str) -> Settings {
@@ -30,14 +30,14 @@ pub fn read(kind: &str, text: &str, folder: &Path) -> Result<Box<dyn Workload>, 
     workload.ok_or_else(|| "no workload and no fault".to_owned())
 }
 
-/// The faults in words; empty when there are none.
+/// The faults in words. Empty when there are none.
 pub fn faults(kind: &str, text: &str, folder: &Path) -> String {
     take(kind, text, folder).1.into_result("suite.toml").map_or_else(|error| error.to_string(), |()| String::new())
 }
 
 /// A cell without a probe.
 pub fn cell(model: &Model) -> Cell<'_> {
-    Cell { model, probed: None, prepared: &[], repeat: 1, seed: 42, own_program: None }
+    Cell { model, probed: None, prepared: &[], repeat: 1, seed: 42, own_program: None, placement: Placement::ALONE }
 }
 
 /// `item result` of each check.

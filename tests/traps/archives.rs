@@ -52,7 +52,7 @@ fn a_72b_model_neither_fits_nor_could_be_that_fast() {
         &["15.0 tok/s at batch 8", "119.4 tok/s", "at least 64", "all 20 runs"],
     );
     says(about(&all, "decode-above-roofline", "deepseek"), Passed, Error, &["143 tok/s", "83 %"]);
-    // The contract says "about 129"; the experts' biases and the exact bytes of the checkpoint make it 130.
+    // The contract says "about 129". The experts' biases and the exact bytes of the checkpoint make it 130.
     says(about(&all, "decode-above-roofline", "gpt120b"), Passed, Error, &["130 tok/s"]);
     for model in ["deepseek", "gpt120b"] {
         says(about(&all, "weights-exceed-memory", model), Passed, Error, &["fit"]);

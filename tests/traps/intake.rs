@@ -2,7 +2,7 @@
 
 use super::*;
 
-use sparkbench::verdict::{summary, telemetry};
+use sparkbench::verdict::Memory;
 use sparkbench::{archive, ingest};
 
 /// Reads one archive the way the program does, requests summed up.
@@ -10,8 +10,7 @@ fn archived(name: &str) -> (Vec<TrapReport>, Vec<(String, String)>) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name);
     let found = archive::discover(&[path]).expect("the archive is there");
     let mut intake = ingest::all(&found, &ingest::Options::default()).expect("the archive reads");
-    intake.runs.iter_mut().for_each(summary::of_requests);
-    telemetry::of_all(&mut intake.runs);
+    Memory::none().derive(&mut intake.runs);
     let [campaign] = intake.campaigns.as_slice() else { panic!("one campaign") };
     let (facts, settings) = (facts(), settings());
     let case = lay_out(campaign, intake.runs.iter().collect(), &facts, &settings);

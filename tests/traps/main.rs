@@ -71,15 +71,31 @@ fn each_trap_fires_passes_and_says_what_is_missing() {
 }
 
 #[test]
-fn each_trap_is_explained_and_named_once() {
+fn each_trap_is_explained_in_four_short_paragraphs_and_named_once() {
     let ids: BTreeSet<&str> = TRAPS.iter().map(|t| t.id()).collect();
     assert_eq!(ids.len(), TRAPS.len());
+    let mut all: Vec<usize> = Vec::new();
     for trap in TRAPS {
         let about = trap.about();
         assert!(about.chars().count() >= 200, "{}: {} letters", trap.id(), about.chars().count());
-        assert!(!about.contains("  ") && !about.contains('\n'), "{}: one paragraph, single spaces", trap.id());
-        assert!(about.contains("void"), "{}: says how to avoid it", trap.id());
+        // What it is, why it matters, how it is checked, how to avoid it.
+        let paragraphs: Vec<&str> = about.split("\n\n").collect();
+        assert_eq!(paragraphs.len(), 4, "{}: four paragraphs", trap.id());
+        assert!(!about.contains("  ") && !about.contains(';'), "{}: single spaces, no semicolons", trap.id());
+        let mut words: Vec<usize> = paragraphs
+            .iter()
+            .flat_map(|paragraph| paragraph.split_inclusive(". "))
+            .map(|sentence| sentence.split_whitespace().count())
+            .collect();
+        words.sort_unstable();
+        let longest = words[words.len() - 1];
+        assert!(longest <= 40, "{}: {longest} words in a sentence", trap.id());
+        all.append(&mut words);
+        assert!(paragraphs[0].split_whitespace().count() <= 25, "{}: the first sentence can be quoted", trap.id());
     }
+    all.sort_unstable();
+    let (median, ninetieth) = (all[all.len() / 2], all[all.len() * 9 / 10]);
+    assert!(median <= 15 && ninetieth <= 25, "{median} and {ninetieth} words in the median and the 90th sentence");
     let codes: Vec<&str> = TRAPS.iter().filter_map(|t| t.code()).collect();
     let expected: Vec<String> = (1..=17).map(|n| format!("P{n}")).collect();
     assert_eq!(codes, expected, "P1 to P17 in the order of the contract");

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use sparkbench::model::{
-    Campaign, Extra, ExtraValue, Instant, ModelLabel, Origin, Reading, Run, Sample, Series, Setup, Source, Stated,
-    Status,
+    Campaign, ClockOffset, Course, Extra, ExtraValue, Instant, MeasuredLink, ModelLabel, Node, Origin, Reading, Run,
+    Sample, Series, Setup, Source, Stated, Status,
 };
 
 #[derive(Deserialize)]
@@ -35,6 +35,8 @@ struct WireCampaign {
     models: BTreeMap<String, ModelLabel>,
     #[serde(default)]
     stated: Vec<Stated>,
+    #[serde(default)]
+    links: Vec<MeasuredLink>,
 }
 
 #[derive(Deserialize)]
@@ -46,7 +48,7 @@ struct WireCell {
     workload: String,
     /// Number of runs where no metric says it.
     runs: Option<usize>,
-    /// Stamps; or seconds after an arbitrary moment.
+    /// Stamps. Or seconds after an arbitrary moment.
     start: Option<Vec<String>>,
     start_s: Option<Vec<f64>>,
     end_s: Option<Vec<f64>>,
@@ -80,6 +82,8 @@ struct WireCell {
     /// Telemetry of each run, a sample a second at work: SM clock in MHz, and throttle reasons.
     clock_mhz: Option<Vec<Vec<f64>>>,
     throttle_bits: Option<Vec<Vec<u64>>>,
+    /// Wall clock of a further machine less that of the head, before and after each run, seconds.
+    clock_ahead_s: Option<Vec<[f64; 2]>>,
     #[serde(default)]
     metrics: BTreeMap<String, Vec<f64>>,
 }
@@ -109,6 +113,7 @@ impl Mini {
             planned_metrics: c.planned_metrics,
             models: c.models,
             stated: c.stated,
+            links: c.links,
             ..Campaign::default()
         };
         Self { campaign, runs: wire.cells.iter().flat_map(runs).collect() }
@@ -188,7 +193,7 @@ fn run(cell: &WireCell, i: usize) -> Run {
             })
             .collect(),
         telemetry: telemetry(cell, i),
-        course: sparkbench::model::Course::default(),
+        course: Course { nodes: node(cell, i).into_iter().collect(), ..Course::default() },
         setup: Setup {
             model_id: cell.model_id.clone(),
             model_served: cell.model_served.clone(),
@@ -213,6 +218,18 @@ fn run(cell: &WireCell, i: usize) -> Run {
         source: Source { path: file.clone(), format: "mini".to_owned(), sha256: String::new(), joined: None },
         files: Vec::new(),
     }
+}
+
+fn node(cell: &WireCell, i: usize) -> Option<Node> {
+    let [before, after] = cell.clock_ahead_s.as_ref()?[i];
+    let of = |wall_ahead_s: f64| Some(ClockOffset { ahead_s: 0.0, wall_ahead_s, bound_s: 1e-4 });
+    Some(Node {
+        name: "node-1".to_owned(),
+        rank: 1,
+        clock_before: of(before),
+        clock_after: of(after),
+        ..Node::default()
+    })
 }
 
 fn telemetry(cell: &WireCell, i: usize) -> Vec<Sample> {

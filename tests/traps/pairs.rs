@@ -5,7 +5,7 @@ use sparkbench::verdict::{CellValues, Study, judge};
 
 use super::*;
 
-/// Judges a mini campaign from end to end; the cells are those of its runs.
+/// Judges a mini campaign from end to end. The cells are those of its runs.
 fn judged(mini: Mini) -> Analysis {
     let mut cells: Vec<CellValues> = Vec::new();
     for run in &mini.runs {

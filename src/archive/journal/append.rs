@@ -1,4 +1,4 @@
-//! Adding a line to a journal so that it is on disk before the next step.
+//! Adds a line to a journal so that it is on disk before the next step.
 //!
 //! In:  events and moments.  Out: one write and one sync a line.
 //! Not here: which events belong where.
@@ -22,12 +22,12 @@ pub struct Appender {
     bytes: u64,
     seq: u64,
     tail: Tail,
-    /// A write failed: what is on disk must be looked at before the next line.
+    /// A write failed: what is on disk must be examined before the next line.
     doubtful: bool,
 }
 
 impl Appender {
-    /// Opens the journal of an archive, making it where there is none. What is torn is healed by the next line.
+    /// Opens the journal of an archive, making it where there is none. The next line repairs a torn one.
     ///
     /// # Errors
     /// When the file cannot be opened or read, or was changed after it had been written.
@@ -58,11 +58,11 @@ impl Appender {
         Ok(())
     }
 
-    /// Demands that what we write to still is what stands under its name: an archive that was moved or removed meanwhile would otherwise
-    /// get runs without a journal, where it was.
+    /// Checks that the open file is still the one under its name. If the archive was moved or removed meanwhile, runs would be written to
+    /// the old place without a journal.
     ///
     /// # Errors
-    /// `NotFound` when it is not.
+    /// `NotFound` when the name leads to another file or to none.
     pub fn expect_there(&self) -> io::Result<()> {
         let named = std::fs::metadata(self.folder.join(JOURNAL_FILE))?;
         #[cfg(unix)]
@@ -70,7 +70,7 @@ impl Appender {
             use std::os::unix::fs::MetadataExt as _;
             let ours = self.file.metadata()?;
             if (named.dev(), named.ino()) != (ours.dev(), ours.ino()) {
-                return Err(io::Error::new(io::ErrorKind::NotFound, "another file stands in the place of the journal"));
+                return Err(io::Error::new(io::ErrorKind::NotFound, "another file has replaced the journal"));
             }
         }
         #[cfg(not(unix))]
@@ -81,7 +81,7 @@ impl Appender {
     /// Adds a line and syncs it. A torn line before it is closed and named first, in the same write.
     ///
     /// # Errors
-    /// When it cannot be written whole; the next call then looks at what is on disk and heals it.
+    /// When it cannot be written whole. The next call then looks at what is on disk and heals it.
     pub fn append(&mut self, now: Moment, event: &Event) -> io::Result<()> {
         self.expect_there()?;
         if self.doubtful {

@@ -1,6 +1,6 @@
-//! Reading a journal and holding every line against its chain.
+//! Reads a journal and checks every line against its chain.
 //!
-//! In:  bytes.  Out: [`Journal`], the entries that fit and what stands after them.
+//! In:  bytes.  Out: [`Journal`], the entries that fit, and the bytes after them.
 //! Not here: writing.
 
 use std::io::{self, Read as _};
@@ -14,9 +14,9 @@ use crate::archive::manifest::JOURNAL_FILE;
 use crate::archive::read::{WHOLE_LIMIT, hash, hex};
 use crate::model::Instant;
 
-/// What stands between the line and its hash.
+/// Text between the line and its hash.
 const MARK: &[u8] = b",\"chain\":\"";
-/// What stands after the hash.
+/// Text after the hash.
 const END: &[u8] = b"\"}";
 /// Length of a SHA-256 in hexadecimal.
 const HEX: usize = 64;
@@ -30,13 +30,13 @@ pub struct Journal {
     pub bytes: u64,
     /// SHA-256 of the whole file.
     pub sha256: String,
-    /// What stands after the last line that fits.
+    /// Bytes after the last line that fits.
     pub tail: Tail,
     /// State of the hash over the whole file.
     pub(super) digest: Sha256,
 }
 
-/// What stands after the last line that fits.
+/// Bytes after the last line that fits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tail {
     /// Nothing: the file ends with a line end.
@@ -58,7 +58,7 @@ pub enum Tail {
     Damaged {
         /// Line of the file, from 1.
         line: u64,
-        /// What does not fit.
+        /// Parts that do not fit.
         why: String,
     },
 }
@@ -71,7 +71,7 @@ pub fn read(folder: &Path) -> io::Result<Journal> {
     let mut bytes = Vec::new();
     std::fs::File::open(folder.join(JOURNAL_FILE))?.take(WHOLE_LIMIT + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > WHOLE_LIMIT {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "larger than any journal of ours"));
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "larger than any journal of sparkbench"));
     }
     Ok(scan(&bytes))
 }
@@ -121,14 +121,14 @@ fn heals(entry: &Entry, torn: Option<&[u8]>) -> bool {
     }
 }
 
-/// A beginning of a JSON object is never an object; so a whole object among lines that do not fit was whole once, and was changed.
+/// A beginning of a JSON object is never an object. So a whole object among lines that do not fit was whole once, and was changed.
 fn tail(region: &[u8], line: u64) -> Tail {
     for (number, text) in (line..).zip(region.split(|byte| *byte == b'\n')) {
         if serde_json::from_slice::<Value>(text).is_ok_and(|value| value.is_object()) {
             let why = if number == line {
-                "it does not fit its chain: this line or one before it was changed, added or removed".to_owned()
+                "it does not match its chain: this line or an earlier one was changed, added or removed".to_owned()
             } else {
-                format!("it is no line of a journal, and line {number} after it is whole")
+                format!("it is not a line of a journal, but the later line {number} is complete")
             };
             return Tail::Damaged { line, why };
         }
@@ -159,7 +159,7 @@ fn entry(line: &[u8], number: u64) -> Option<Entry> {
     })
 }
 
-/// A JSON object as a line that carries the chain for the bytes before it; with its end.
+/// A JSON object as a line that carries the chain for the bytes before it. With its end.
 pub(crate) fn chained(before: &Sha256, object: &[u8]) -> Vec<u8> {
     let head = object.strip_suffix(b"}").unwrap_or(object);
     let chain = hex(&before.clone().chain_update(head).finalize());

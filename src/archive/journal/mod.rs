@@ -1,11 +1,11 @@
-//! The journal of a campaign: `journal.jsonl`, one line a step, each line bound to everything before it.
+//! The journal of a campaign: `journal.jsonl`, one line for each step, each chained to everything before it.
 //!
-//! In:  events.  Out: [`Event`], [`Entry`]; [`read`] for those who look, [`Appender`] for the one who writes.
+//! In:  events.  Out: [`Event`], [`Entry`], [`read`] for readers, [`Appender`] for the one writer.
 //! Not here: what follows from the events (see [`Progress`](super::Progress)), the lock.
 //!
 //! A line ends in `,"chain":"<64 hex>"}`: SHA-256 over every byte of the file before the line, then over the line's own bytes up to that
-//! comma. So any change of any earlier byte shows at the next line, and a change of the last line shows in itself. It is a check
-//! against accident and careless hands, not a signature: who rewrites the whole file can compute the chain anew.
+//! comma. So any change of an earlier byte shows at the next line, and a change of the last line shows in itself. The chain guards against
+//! accidents, not against forgery: anyone who rewrites the whole file can compute it again.
 
 mod append;
 mod chain;
@@ -43,7 +43,7 @@ pub enum Event {
         tool: String,
         /// Its process.
         pid: u32,
-        /// `boot_id` of the kernel, to tell whether monotonic times can be compared; absent where there is none.
+        /// `boot_id` of the kernel, to tell whether monotonic times can be compared. Absent where there is none.
         #[serde(default)]
         boot_id: Option<String>,
     },
@@ -51,7 +51,7 @@ pub enum Event {
     Resumed {
         /// Runs done.
         finished: u64,
-        /// Runs that failed; they are not repeated.
+        /// Runs that failed. They are not repeated.
         failed: u64,
         /// Folders that lie in `interrupted/`.
         interrupted: u64,
@@ -65,7 +65,6 @@ pub enum Event {
     },
     /// An environment was asked what a workload offers there.
     Probed {
-        /// Its label.
         environment: String,
         /// Label of the workload.
         workload: String,
@@ -86,20 +85,15 @@ pub enum Event {
         files: Vec<FileHash>,
     },
     /// A run is about to begin.
-    Started {
-        /// Its id.
-        run: String,
-    },
+    Started { run: String },
     /// A run is complete under its final name.
     Finished {
-        /// Its id.
         run: String,
         /// SHA-256 of its `run.json`, which has those of all its other files.
         run_sha256: String,
     },
     /// A run failed and is complete under its final name, with its logs.
     Failed {
-        /// Its id.
         run: String,
         /// As in `finished`.
         run_sha256: String,
@@ -107,13 +101,8 @@ pub enum Event {
         why: String,
     },
     /// A planned run will not be made, unless it is started later all the same.
-    Skipped {
-        /// Its id.
-        run: String,
-        /// Why.
-        why: String,
-    },
-    /// Something begun did not end; what there is of it lies aside.
+    Skipped { run: String, why: String },
+    /// Something did not end. Its remains were moved aside.
     Interrupted {
         /// Id of the run, or `probes/<name>`, `prepared/<name>`.
         run: String,
@@ -121,7 +110,7 @@ pub enum Event {
         folder: String,
         /// Every file in it.
         files: Vec<FileHash>,
-        /// What is not kept, as in `run.json`.
+        /// Dropped files, as in `run.json`.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         dropped: Vec<DroppedWire>,
         /// Why it did not end.
@@ -129,7 +118,6 @@ pub enum Event {
     },
     /// A complete run whose own line was missing: the crash came between the renaming and the line.
     Adopted {
-        /// Its id.
         run: String,
         /// As in `finished`.
         run_sha256: String,
@@ -151,16 +139,27 @@ pub enum Event {
         /// In words.
         why: String,
     },
-    /// What must not change within a campaign has changed since it was begun.
+    /// Something that must not change within a campaign has changed since its beginning.
     Changed {
         /// One line each.
         what: Vec<String>,
     },
-    /// The collector stopped in order before the end of the plan.
-    Stopped {
-        /// Why.
-        why: String,
+    /// An interim look took place, as the design of the campaign says.
+    Looked {
+        /// Which look of the design, from 1.
+        look: u32,
+        /// Blocks of the plan that are over.
+        blocks: u32,
+        /// Primary comparisons that are decided.
+        decided: u64,
+        /// Primary comparisons that are not.
+        open: u64,
+        /// Why the campaign ends here. Absent where it goes on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        end: Option<String>,
     },
+    /// The collector stopped in order before the end of the plan.
+    Stopped { why: String },
     /// Every planned run is accounted for. The last line.
     Closed {
         /// Runs done.
@@ -175,14 +174,14 @@ pub enum Event {
 pub struct Entry {
     /// Line of the file, from 1.
     pub line: u64,
-    /// Number of the entry, from 1; torn lines have none.
+    /// Number of the entry, from 1. Torn lines have none.
     pub seq: u64,
-    /// Wall clock; absent when it does not read as one.
+    /// Wall clock. Absent when it does not read as one.
     pub utc: Option<Instant>,
     /// `CLOCK_MONOTONIC`, seconds.
     pub monotonic_s: Option<f64>,
     /// Name of the event.
     pub name: String,
-    /// The event; absent for one that this version does not know.
+    /// The event. Absent for one that this version does not know.
     pub event: Option<Event>,
 }

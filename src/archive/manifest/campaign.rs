@@ -1,4 +1,4 @@
-//! `campaign.json` and `seal.json`: what was planned before the first run, and the hash over all that came of it.
+//! `campaign.json` and `seal.json`: the plan before the first run, and the hash over all results.
 //!
 //! In:  nothing.  Out: serde types.
 //! Not here: the journal (see `archive::journal`), a single run (see [`super::RunWire`]).
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::ModelLabel;
+use crate::model::{CustomMetric, MeasuredLink, ModelLabel, SequentialDesign};
 
 /// `campaign.json`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -15,11 +15,10 @@ use crate::model::ModelLabel;
 pub struct CampaignWire {
     /// [`super::CAMPAIGN_SCHEMA`].
     pub schema: String,
-    /// Name; its slug is the campaign's name in addresses.
+    /// Name. Its slug is the campaign's name in addresses.
     pub name: String,
     /// For people.
     pub title: Option<String>,
-    /// The question.
     pub question: Option<String>,
     /// Markdown of its authors.
     pub prose: Option<String>,
@@ -33,9 +32,9 @@ pub struct CampaignWire {
     pub plan: Vec<PlannedRun>,
     /// Machine label, a key of the machine facts.
     pub machine: Option<String>,
-    /// What the pre-flight found: any tree, no host names.
+    /// Findings of the pre-flight: any tree, no host names.
     pub host: Option<serde_json::Value>,
-    /// Environment others are held against.
+    /// Environment others are compared with.
     pub baseline: Option<String>,
     /// Figures that are true by construction, by metric: those of a server that was told how fast to be.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -46,15 +45,18 @@ pub struct CampaignWire {
     pub margins_pct: BTreeMap<String, f64>,
     /// Metrics that each run was to report.
     pub planned_metrics: Vec<String>,
+    /// Metrics that the campaign defines, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub metrics: BTreeMap<String, CustomMetric>,
     /// Least pause between runs, seconds.
     pub cooldown_s: Option<f64>,
     /// Highest start temperature of the gate, degrees Celsius.
     pub start_temp_limit_c: Option<f64>,
-    /// What is known of the model labels.
+    /// Known facts of the model labels.
     pub models: BTreeMap<String, ModelLabel>,
     /// Where it comes from, one line each.
     pub provenance: Vec<String>,
-    /// Random name of this archive; marks its processes, containers and control groups.
+    /// Random name of this archive. Marks its processes, containers and control groups.
     pub archive_id: Option<String>,
     /// When it was begun, ISO 8601 in UTC.
     pub created_utc: Option<String>,
@@ -62,13 +64,22 @@ pub struct CampaignWire {
     pub suite_sha256: Option<String>,
     /// `interleaved` or `blocked`, and in a sentence what that means for the comparison.
     pub order: Option<String>,
-    /// What its authors expected before the first run.
+    /// When the campaign looks at its figures and how the error rate is spent. Absent for a fixed number of repeats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub design: Option<SequentialDesign>,
+    /// The authors' expectations before the first run.
     pub hypotheses: Vec<HypothesisWire>,
-    /// SHA-256 over name, hypotheses, primary metrics, margins, seed and plan: fixed before the first run.
+    /// SHA-256 over name, hypotheses, primary metrics, margins, seed, plan, design and definitions of metrics: fixed before the first run.
     pub design_sha256: Option<String>,
-    /// What each environment is made of, by label: image digest, root file system, flags.
+    /// Contents of each environment, by label: image digest, root file system, flags.
     pub environments: BTreeMap<String, serde_json::Value>,
-    /// What was replaced before anything was written: kind of secret or name, and how often.
+    /// Facts about each further machine, by its name: any tree, no host names.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub nodes: BTreeMap<String, serde_json::Value>,
+    /// The links between the machines.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<MeasuredLink>,
+    /// Replacements before anything was written: kind of secret or name, and how often.
     pub masked: BTreeMap<String, u64>,
 }
 
@@ -80,7 +91,7 @@ pub struct HypothesisWire {
     pub claim: String,
     /// Metric that decides.
     pub metric: Option<String>,
-    /// Environment held against.
+    /// Environment to compare with.
     pub baseline: Option<String>,
     /// Environment under question.
     pub candidate: Option<String>,
@@ -96,11 +107,8 @@ pub struct HypothesisWire {
 pub struct PlannedRun {
     /// Name of the folder below `runs/`.
     pub id: String,
-    /// Environment label.
     pub environment: String,
-    /// Model label.
     pub model: String,
-    /// Workload label.
     pub workload: String,
     /// The k-th run of its cell, from 1.
     pub repeat: Option<u32>,

@@ -1,16 +1,18 @@
-//! The files of a campaign as they lie on disk: `campaign.json`, `runs/<id>/run.json`, `requests.jsonl`, `telemetry.csv`.
+//! The files of a campaign as they are on disk: `campaign.json`, `runs/<id>/run.json`, `requests.jsonl`, `telemetry.csv`.
 //!
 //! In:  nothing.  Out: one serde type a file, the schema names, the fixed names of the layout.
 //! Not here: writing a campaign, or making runs of it (see `ingest`).
 //!
-//! Contract: `docs/archive.md`. Fields may be added; a rename or a change of meaning needs a new schema number. Readers ignore fields
-//! that they do not know. Absent is `null` or no key. No summary stands here that the raw files cannot rebuild.
+//! Contract: `docs/archive.md`. Fields may be added. A rename or a change of meaning needs a new schema number. Readers ignore fields
+//! that they do not know. Absent is `null` or no key. The raw files can rebuild every summary here.
 
 mod campaign;
+mod node;
 mod request;
 mod run;
 
 pub use self::campaign::{CampaignWire, HypothesisWire, PlannedRun, SealWire};
+pub use self::node::NodeWire;
 pub use self::request::RequestWire;
 pub use self::run::{
     CheckWire, DroppedWire, FileHash, ProcessWire, ReportWire, RunWire, SamplerWire, SeenWire, StateWire, WindowWire,
@@ -24,7 +26,6 @@ pub const RUN_SCHEMA: &str = "sparkbench.run/1";
 pub const SEAL_SCHEMA: &str = "sparkbench.seal/1";
 /// Name of the campaign's own file.
 pub const CAMPAIGN_FILE: &str = "campaign.json";
-/// Folder of the runs.
 pub const RUNS_FOLDER: &str = "runs";
 /// Name of a run's own file.
 pub const RUN_FILE: &str = "run.json";
@@ -32,16 +33,17 @@ pub const RUN_FILE: &str = "run.json";
 pub const REQUESTS_FILE: &str = "requests.jsonl";
 /// Name of the samples of GPU and host.
 pub const TELEMETRY_FILE: &str = "telemetry.csv";
-/// Folder of runs that were begun and did not end; nothing in it is analysed.
+/// Folder of a run with one folder for each further machine.
+pub const NODES_FOLDER: &str = "nodes";
+/// Folder of a run with what the commands of its metrics printed: `NAME.txt`, or `NAME.failed.txt`.
+pub const COMMANDS_FOLDER: &str = "commands";
+/// Folder of runs that were begun and did not end. Nothing in it is analysed.
 pub const INTERRUPTED_FOLDER: &str = "interrupted";
-/// Folder of what was asked once in each environment; nothing in it is analysed.
+/// Folder of what was asked once in each environment. Nothing in it is analysed.
 pub const PROBES_FOLDER: &str = "probes";
-/// Folder of what was made once for each model; nothing in it is analysed.
+/// Folder of what was made once for each model. Nothing in it is analysed.
 pub const PREPARED_FOLDER: &str = "prepared";
 /// The append-only record of a campaign.
 pub const JOURNAL_FILE: &str = "journal.jsonl";
 /// Written once when every planned run is accounted for: the hash of the journal at its end.
 pub const SEAL_FILE: &str = "seal.json";
-/// Header of [`TELEMETRY_FILE`]; further columns may follow.
-pub const TELEMETRY_HEADER: &[&str] =
-    &["timestamp_utc", "gpu_util_pct", "power_w", "gpu_c", "sm_clock_mhz", "memory_used_mib"];

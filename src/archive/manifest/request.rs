@@ -15,10 +15,10 @@ pub struct RequestWire {
     /// Name of the test, where one launch makes several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test: Option<String>,
-    /// True for requests before the measured window; they enter nothing.
+    /// True for requests before the measured window. They are excluded from all figures.
     #[serde(skip_serializing_if = "is_false")]
     pub warmup: bool,
-    /// Part of the load: `probe`, `prime`, `warmup`, `measured`. What is there and not `measured` enters nothing.
+    /// Part of the load: `probe`, `prime`, `warmup`, `measured`. A request with another part than `measured` is excluded from all figures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
     /// `x-request-id` as sent.
@@ -33,7 +33,7 @@ pub struct RequestWire {
     /// Client that holds it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<u32>,
-    /// When the schedule wanted it sent; absent in a closed loop.
+    /// When the schedule wanted it sent. Absent in a closed loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intended_s: Option<f64>,
     /// When it was sent: just before its first byte, or before connecting where there was no connection.
@@ -57,7 +57,7 @@ pub struct RequestWire {
     /// When the first output token came: reasoning, content or part of a call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_token_s: Option<f64>,
-    /// When we had read it; `first_token_s` is then the kernel's time. Absent where the platform gives no such time.
+    /// When we had read it. `first_token_s` is then the kernel's time. Absent where the platform gives no such time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_token_read_s: Option<f64>,
     /// First piece of reasoning.
@@ -102,7 +102,7 @@ pub struct RequestWire {
     /// Output tokens that the plan wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_tokens_asked: Option<u32>,
-    /// Whether exactly so many were asked for.
+    /// Whether exactly this number was requested.
     #[serde(skip_serializing_if = "is_false")]
     pub output_exact: bool,
     /// Events of the stream, comments and `[DONE]` not counted.
@@ -138,12 +138,12 @@ pub struct RequestWire {
     /// Its connection had answered requests before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reused: Option<bool>,
-    /// Times it was sent anew.
+    /// Times it was sent again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resent: Option<u32>,
     /// `ok`, `short` (answered with fewer tokens than exactly asked for), or the kind of failure.
     pub status: String,
-    /// What the server or the client said of a failure.
+    /// Message of the server or the client about a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

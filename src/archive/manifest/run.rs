@@ -1,4 +1,4 @@
-//! `runs/<id>/run.json`: what was asked for, what ran, under which state of the machine, and which files came of it.
+//! `runs/<id>/run.json`: the request, the program that ran, the state of the machine, and the resulting files.
 //!
 //! In:  nothing.  Out: serde types.
 //! Not here: figures of the run, which its report files hold.
@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::NodeWire;
 use crate::model::Finding;
 
 /// `runs/<id>/run.json`.
@@ -17,11 +18,8 @@ pub struct RunWire {
     pub schema: String,
     /// Name of its folder.
     pub id: Option<String>,
-    /// Environment label.
     pub environment: String,
-    /// Model label.
     pub model: String,
-    /// Workload label.
     pub workload: String,
     /// The k-th run of its cell, from 1.
     pub repeat: Option<u32>,
@@ -33,7 +31,7 @@ pub struct RunWire {
     pub started_utc: Option<String>,
     /// End of the measured command, likewise.
     pub ended_utc: Option<String>,
-    /// Start on the monotonic clock, seconds; only differences mean anything.
+    /// Start on the monotonic clock, seconds. Only differences mean anything.
     pub started_monotonic_s: Option<f64>,
     /// End on the monotonic clock, seconds.
     pub ended_monotonic_s: Option<f64>,
@@ -42,7 +40,7 @@ pub struct RunWire {
     pub window: Option<WindowWire>,
     /// The command line, one argument each.
     pub command: Vec<String>,
-    /// Exit status; absent when a signal or a failed start left none.
+    /// Exit status. Absent when a signal or a failed start left none.
     pub exit_code: Option<i64>,
     /// Why it counts as failed, where it does.
     pub failure: Option<String>,
@@ -50,31 +48,33 @@ pub struct RunWire {
     pub before: Option<StateWire>,
     /// State of the machine after the last.
     pub after: Option<StateWire>,
-    /// What was asked for.
     pub asked: SeenWire,
-    /// What the engine printed or reported.
+    /// Values that the engine printed or reported.
     pub seen: SeenWire,
     /// Telemetry fields that stay empty, and why.
     pub absent: BTreeMap<String, String>,
     /// Every gate of this run with its reading, passed or not.
     pub gates: Vec<Finding>,
-    /// What the watchdogs saw during the run, and the checks after it.
+    /// Findings of the watchdogs during the run and of the checks after it.
     pub watched: Vec<Finding>,
-    /// What was asked for and what ran, item by item; a mismatch fails the run.
+    /// The request and what ran, item by item. A mismatch fails the run.
     pub checks: Vec<CheckWire>,
     /// The environment's own word on this run: container, control group, exit.
     pub environment_state: Option<serde_json::Value>,
     /// Processor time, memory and signals of the process tree.
     pub process: Option<ProcessWire>,
-    /// What the sampler itself cost.
+    /// Cost of the sampler itself.
     pub sampler: Option<SamplerWire>,
     /// Environment variables of the command, secrets masked.
     pub variables: BTreeMap<String, String>,
     /// Report files and the parser that reads each.
     pub reports: Vec<ReportWire>,
-    /// What was replaced in the files of this run: kind, and how often.
+    /// Further machines, by the name of their folder.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub nodes: BTreeMap<String, NodeWire>,
+    /// Replacements in the files of this run: kind, and how often.
     pub masked: BTreeMap<String, u64>,
-    /// How often this run was begun before and did not end; the remains lie in `interrupted/`.
+    /// How often this run was begun before and did not end. The remains lie in `interrupted/`.
     pub interrupted_before: u32,
     /// Files that the workload left and that were not kept.
     pub dropped: Vec<DroppedWire>,
@@ -82,7 +82,7 @@ pub struct RunWire {
     pub files: Vec<FileHash>,
 }
 
-/// A stretch of time on the monotonic clock, seconds.
+/// A period of time on the monotonic clock, seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WindowWire {
@@ -106,7 +106,7 @@ pub struct StateWire {
     pub page_cache_gib: Option<f64>,
     /// Swap in use, GiB.
     pub swap_used_gib: Option<f64>,
-    /// GPU memory in use, GiB; absent where the GPU shares the host's.
+    /// GPU memory in use, GiB. Absent where the GPU shares the host's.
     pub gpu_memory_used_gib: Option<f64>,
     /// Load average over one minute.
     pub load_1m: Option<f64>,
@@ -116,13 +116,10 @@ pub struct StateWire {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SeenWire {
-    /// Model id.
     pub model_id: Option<String>,
     /// GPU or machine name.
     pub machine: Option<String>,
-    /// Engine.
     pub engine: Option<String>,
-    /// Its version.
     pub engine_version: Option<String>,
     /// Data type or quantisation of the weights.
     pub quantisation: Option<String>,
@@ -136,7 +133,6 @@ pub struct SeenWire {
     pub requests: Option<f64>,
     /// Parameters of the model.
     pub parameters: Option<f64>,
-    /// Memory of the device, GiB.
     pub device_memory_gib: Option<f64>,
     /// Weights, GiB.
     pub model_memory_gib: Option<f64>,
@@ -148,9 +144,9 @@ pub struct SeenWire {
 pub struct CheckWire {
     /// `model_id`, `image_digest`, `arguments`, `requests`, ...
     pub item: String,
-    /// As asked for.
+    /// The requested value.
     pub asked: Option<String>,
-    /// As it ran; absent when nothing tells.
+    /// The value that really ran. Absent when unknown.
     pub ran: Option<String>,
     /// Where `ran` was read.
     pub source: String,
@@ -176,7 +172,7 @@ pub struct ProcessWire {
     pub why: Option<String>,
 }
 
-/// What sampling cost.
+/// Cost of sampling.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SamplerWire {
@@ -205,7 +201,7 @@ pub struct ReportWire {
     pub path: String,
     /// Name of the parser.
     pub parser: String,
-    /// What the suite gives the parser `pattern`: metric, or `seen.` and a setting, to a regular expression with one group.
+    /// Table of the suite for the parser `pattern`: metric, or `seen.` and a setting, to a regular expression with one group.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub patterns: BTreeMap<String, String>,
     /// Name of the test that the whole file belongs to, where one launch makes several, each with a file of its own.
@@ -222,15 +218,13 @@ pub struct ReportWire {
 pub struct DroppedWire {
     /// Path below the run's folder.
     pub path: String,
-    /// Its size; absent for a link or what else is no file.
+    /// Its size. Absent for a link or what else is no file.
     pub bytes: Option<u64>,
-    /// SHA-256 of its bytes as they were; absent where they could not be read.
+    /// SHA-256 of its bytes as they were. Absent where they could not be read.
     pub sha256: Option<String>,
-    /// Why.
     pub why: String,
 }
 
-/// A file and its hash.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FileHash {
     /// Name below the run's folder.

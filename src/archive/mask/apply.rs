@@ -1,7 +1,7 @@
-//! Replacing in what is held in memory: text, variables, command lines, JSON, what `campaign.json` and `run.json` say.
+//! Masks values in memory: text, variables, command lines, JSON, and the contents of `campaign.json` and `run.json`.
 //!
-//! In:  values.  Out: the same values with secrets and names replaced; how often, by kind.
-//! Not here: files (see `stream`, `folder`), what is known beforehand.
+//! In:  values.  Out: the same values with secrets and names replaced, and counts by kind.
+//! Not here: files (see `stream`, `folder`), known names and values.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ impl Mask {
         masked
     }
 
-    /// Replaces in every string of a JSON value; under a key that speaks of a secret the whole string.
+    /// Replaces in every string of a JSON value. Under a key with the name of a secret, the whole string.
     pub fn json(&self, value: &mut Value, tally: &mut Tally) {
         match value {
             Value::String(text) => *text = self.text(text, tally),
@@ -121,7 +121,8 @@ impl Mask {
         let mut tally = campaign.masked.clone();
         let fixed = campaign.clone();
         let mut campaign = campaign;
-        let trees = campaign.host.iter_mut().chain(campaign.environments.values_mut());
+        let trees =
+            campaign.host.iter_mut().chain(campaign.environments.values_mut()).chain(campaign.nodes.values_mut());
         trees.for_each(|tree| self.keys(tree, &mut tally));
         let mut masked: CampaignWire = self.wire(&campaign, &mut tally)?;
         (masked.schema, masked.name, masked.plan) = (fixed.schema, fixed.name, fixed.plan);
@@ -147,7 +148,15 @@ impl Mask {
         Ok(masked)
     }
 
-    fn wire<T: serde::Serialize + serde::de::DeserializeOwned>(&self, wire: &T, tally: &mut Tally) -> Result<T, Error> {
+    /// Replaces in every text of a wire shape.
+    ///
+    /// # Errors
+    /// When it does not fit its own shape afterwards.
+    pub fn wire<T: serde::Serialize + serde::de::DeserializeOwned>(
+        &self,
+        wire: &T,
+        tally: &mut Tally,
+    ) -> Result<T, Error> {
         let odd = |cause| Error::archive("cannot mask what is to be archived").because(cause);
         let mut value = serde_json::to_value(wire).map_err(odd)?;
         self.json(&mut value, tally);

@@ -1,6 +1,6 @@
-//! Replacing in everything below a folder: what the files say and what they are called.
+//! Masks everything below a folder: the contents of files and their names.
 //!
-//! In:  a folder that nobody else writes to.  Out: the same folder; how often, by kind.
+//! In:  a folder that nobody else writes to.  Out: the same folder, and counts of replacements by kind.
 //! Not here: files that are not kept (see `retain`).
 
 use std::fs;
@@ -10,12 +10,12 @@ use std::path::Path;
 use super::{Mask, Masked, Tally, count};
 use crate::archive::disk;
 
-/// What was done to a folder.
+/// Changes to a folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Swept {
     /// Files that are no text and in which secrets were overwritten, below the folder.
     pub blotted: Vec<String>,
-    /// Files that could not be read or rewritten for want of permission, below the folder.
+    /// Files that could not be read or rewritten for lack of permission, below the folder.
     pub unread: Vec<String>,
 }
 
@@ -23,7 +23,7 @@ impl Mask {
     /// Replaces in every file below a folder, and in the names of files and folders. Links are left alone.
     ///
     /// # Errors
-    /// As the file system says; what was replaced stays replaced, and the call can be made again.
+    /// Errors of the file system. What was replaced stays replaced, and the call can be made again.
     pub fn folder(&self, folder: &Path, tally: &mut Tally) -> io::Result<Swept> {
         let mut swept = Swept::default();
         self.rename(folder, tally)?;
@@ -65,7 +65,7 @@ fn escaped(name: &[u8]) -> String {
     parts.collect()
 }
 
-/// The path itself, or with a number behind it where something stands there.
+/// The path itself, or with a number behind it where something is there.
 fn free(path: &Path) -> std::path::PathBuf {
     let mut candidate = path.to_owned();
     let mut number = 2u32;

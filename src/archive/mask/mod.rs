@@ -1,15 +1,15 @@
-//! Secrets and names never reach an archive: what is replaced, by what, and how often.
+//! Masking: secrets and names never reach an archive.
 //!
-//! In:  rules, who and where we are, variables with their values.  Out: [`Mask`], applied to text, JSON, command lines, files, folders.
+//! In:  rules, names of user and host, variables with their values.  Out: [`Mask`], for text, JSON, command lines, files, folders.
 //! Not here: where the names come from (see `host`), which files there are.
 //!
-//! A secret becomes `<masked:kind>`. Host name, user name and home folder become pseudonyms that stay the same for one machine, so that
-//! campaigns of one machine can still be told to be of one machine. The pseudonym is the beginning of a SHA-256 over the machine's own
-//! `machine-id` and the name: without the former, which is never written, a guess at the name cannot be tested. Where a machine has
-//! none, the archive's id takes its place; then pseudonyms differ between archives, and a guess can be tested.
+//! A secret becomes `<masked:kind>`. Host name, user name and home folder become pseudonyms. A pseudonym stays the same on one machine, so
+//! that campaigns of one machine can be recognised. It is the beginning of a SHA-256 over the machine's `machine-id` and the name. The
+//! `machine-id` is never written, so nobody can test a guess at the name. Where a machine has none, the archive's id takes its place. Then
+//! pseudonyms differ between archives, and a guess can be tested.
 //!
-//! What is not seen: secrets inside compressed or encoded data, names inside binary files (secrets in them are blotted out),
-//! and secrets without a known shape, name or value.
+//! Not detected: secrets inside compressed or encoded data, names inside binary files, and secrets without a known shape, name or value.
+//! Secrets inside binary files are blotted out.
 
 mod apply;
 mod folder;
@@ -33,14 +33,14 @@ pub use stream::Masked;
 /// How often something was replaced, by kind.
 pub type Tally = BTreeMap<String, u64>;
 
-/// What the suite says of privacy.
+/// The suite's privacy settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MaskRules {
     /// Host and user names become pseudonyms.
     pub pseudonyms: bool,
     /// Further names of variables whose values are secret, as globs.
     pub secret_variables: Vec<String>,
-    /// Further words replaced wherever they stand as whole words.
+    /// Further words replaced wherever they occur as whole words.
     pub words: Vec<String>,
     /// Words that stay whatever else they are: labels of environments, models and workloads, the campaign's name.
     pub keep: Vec<String>,
@@ -61,7 +61,7 @@ pub struct Identity {
     pub archive_id: String,
 }
 
-/// Least length of a value that is searched for wherever it stands. Shorter ones are words of every log.
+/// Least length of a value that is searched for everywhere. Shorter ones are common words of every log.
 const KNOWN_LEAST: usize = 6;
 /// From this length on a known value is replaced inside longer words too.
 const KNOWN_ANYWHERE: usize = 12;
@@ -70,7 +70,7 @@ const NAME_LEAST: usize = 3;
 /// Hexadecimal digits of a pseudonym: two names of one archive share one with a chance of 1 in 16 million.
 const DIGITS: usize = 6;
 
-/// Names that are words of every log; replacing them would destroy more than it hides.
+/// Names that are words of every log. Replacing them would destroy more than it hides.
 const COMMON: &[&str] = &[
     "admin",
     "administrator",
@@ -152,7 +152,7 @@ const COMMON: &[&str] = &[
     "workstation",
 ];
 
-/// What is replaced by what.
+/// The replacement table.
 #[derive(Debug, Clone)]
 pub struct Mask {
     scanner: Scanner,
@@ -163,7 +163,7 @@ pub struct Mask {
 }
 
 impl Mask {
-    /// Knows names and rules; values of variables are added by [`Mask::learn`].
+    /// Knows names and rules. Values of variables are added by [`Mask::learn`].
     ///
     /// # Errors
     /// When a glob of the rules does not make sense.
@@ -171,7 +171,7 @@ impl Mask {
         let mut globs = GlobSetBuilder::new();
         for text in &rules.secret_variables {
             let glob = GlobBuilder::new(text).case_insensitive(true).build().map_err(|cause| {
-                Error::usage(format!("'{text}' is no pattern for names of variables"))
+                Error::usage(format!("'{text}' is not a pattern for names of variables"))
                     .hint("use letters, `*` and `?`, as in `ACME_*`")
                     .because(cause)
             })?;
@@ -209,7 +209,7 @@ impl Mask {
                 continue;
             }
             if let Some(why) = self.too_common(&name) {
-                self.report.push(format!("{kind} name '{name}' stays: {why}"));
+                self.report.push(format!("{kind} name '{name}' is kept: {why}"));
                 continue;
             }
             let with = pseudonym(kind, &name);
@@ -224,7 +224,7 @@ impl Mask {
             });
         }
         for home in identity.homes.iter().map(|home| home.trim_end_matches('/')) {
-            // A folder that is named after its user is hidden with the name; system folders tell nothing.
+            // A folder that is named after its user is hidden with the name. System folders tell nothing.
             let named = identity.users.iter().any(|user| home.rsplit('/').next() == Some(user.as_str()));
             if named || home.matches('/').count() < 2 || !seen.insert(("home", home.to_owned())) {
                 continue;
@@ -258,7 +258,7 @@ impl Mask {
         }
     }
 
-    /// Remembers the values of variables with secret names, to find them wherever they stand later.
+    /// Remembers the values of variables with secret names, to find them later, wherever they occur.
     pub fn learn(&mut self, variables: &BTreeMap<String, String>) {
         let mut names = Vec::new();
         for (name, value) in variables {
@@ -266,11 +266,11 @@ impl Mask {
             names.push(name.as_str());
             let value = value.trim();
             if value.len() < KNOWN_LEAST {
-                self.report.push(format!("the value of {name} is too short to be looked for in logs"));
+                self.report.push(format!("the value of {name} is too short to search for in logs"));
                 continue;
             }
             self.literals.push(known(value.as_bytes(), kind, value.len() < KNOWN_ANYWHERE));
-            // As it stands inside a JSON string.
+            // As it is inside a JSON string.
             if let Some(inner) =
                 serde_json::to_string(value).ok().and_then(|json| Some(json.get(1..json.len() - 1)?.to_owned()))
                 && inner != value
@@ -279,13 +279,13 @@ impl Mask {
             }
         }
         if !names.is_empty() {
-            self.report.push(format!("values of {} are masked wherever they stand", names.join(", ")));
+            self.report.push(format!("values of {} are masked wherever they occur", names.join(", ")));
         }
         self.scanner = Scanner::new(self.literals.clone());
     }
 
-    /// Remembers the secrets of a command line, behind options that are plain about it (`--api-key X`, `--token=X`, `-e HF_TOKEN=X`): the
-    /// program may print them in any form.
+    /// Remembers the secrets of a command line behind plain options (`--api-key X`, `--token=X`, `-e HF_TOKEN=X`). The program may print
+    /// them in any form.
     pub fn learn_arguments(&mut self, arguments: &[String]) {
         let mut before = None;
         for argument in arguments {
@@ -300,13 +300,13 @@ impl Mask {
         }
     }
 
-    /// What is replaced and what is not, one line each. For the talk only: it has the names themselves.
+    /// Replaced and kept texts, one line each. For the terminal only, because it has the names themselves.
     pub fn report(&self) -> Vec<String> {
         self.report.clone()
     }
 }
 
-/// A value that is replaced wherever it stands.
+/// A value that is replaced everywhere.
 fn known(bytes: &[u8], kind: &'static str, whole: bool) -> Literal {
     Literal { bytes: bytes.to_vec(), kind, with: tag(kind).into_bytes(), whole, any_case: false, secret: true }
 }

@@ -1,4 +1,4 @@
-//! Names that speak of secrets: of variables, of options, of keys in JSON and in logs.
+//! Names of secrets: of variables, of options, of keys in JSON and in logs.
 //!
 //! In:  a name.  Out: which kind of secret its value is, if any.
 //! Not here: values.
@@ -121,7 +121,7 @@ const PLAIN: &[(&str, &str)] = &[
     ("setcookie", "cookie"),
 ];
 
-/// What the value of a variable or option is, judged by its name; nothing for a harmless one.
+/// What the value of a variable or option is, judged by its name. Nothing for a harmless one.
 pub(super) fn of_variable(name: &str) -> Option<&'static str> {
     let lower = name.trim_matches('-').replace(['-', '.'], "_").to_ascii_lowercase();
     if HARMLESS.contains(&lower.as_str()) {
@@ -138,7 +138,7 @@ pub(super) fn of_variable(name: &str) -> Option<&'static str> {
     by_part.or_else(by_ending).map(|(_, kind)| *kind)
 }
 
-/// What the value behind a name in free text is; nothing unless the name is plain about it.
+/// What the value behind a name in free text is. Nothing unless the name is plain about it.
 pub(super) fn in_text(name: &str) -> Option<&'static str> {
     if !may_speak(name.as_bytes()) {
         return None;
@@ -153,14 +153,14 @@ pub(super) fn in_text(name: &str) -> Option<&'static str> {
     shouted.then(|| of_variable(name)).flatten()
 }
 
-/// What the value behind an option is whose value is then looked for wherever it stands: as [`in_text`], and `--token` itself. A name
+/// What the value behind an option is whose value is then looked for wherever it is: as [`in_text`], and `--token` itself. A name
 /// that is less plain (`--sort-key`) may have a word of the field behind it, which must not vanish from every file.
 pub(super) fn in_command(name: &str) -> Option<&'static str> {
     let bare = name.trim_start_matches('-');
     in_text(bare).or_else(|| bare.eq_ignore_ascii_case("token").then_some("token"))
 }
 
-/// Whether a name has any of the beginnings below; a quick no for nearly every word of a log.
+/// Whether a name has any of the beginnings below. A quick no for nearly every word of a log.
 fn may_speak(name: &[u8]) -> bool {
     const BEGINNINGS: &[&[u8; 2]] = &[b"ke", b"to", b"se", b"pa", b"pw", b"cr", b"au", b"co"];
     let pair = |window: &[u8]| BEGINNINGS.iter().any(|two| window.eq_ignore_ascii_case(*two));
@@ -175,7 +175,7 @@ fn split_of_models(parts: &[String]) -> Option<(&str, &str)> {
     }
 }
 
-/// Words of a name, in lower case: parted by anything but letters and digits, and where small letters turn to capitals.
+/// Words of a name, in lower case: separated by anything but letters and digits, and where small letters turn to capitals.
 fn parts(name: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut part = String::new();

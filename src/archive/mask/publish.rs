@@ -1,15 +1,15 @@
-//! What must not be published although an archive holds it: names, addresses, serial numbers and secrets of machines that are not ours.
+//! Removes what must not be published from an archive of other people: names, addresses, serial numbers and secrets.
 //!
-//! In:  texts of an analysis, one by one, with the place they stand in.  Out: the same texts with pseudonyms; how often, by place and kind.
-//! Not here: which texts there are, what is written of it.
+//! In:  texts of an analysis with their places.  Out: the same texts with pseudonyms, and counts by place and kind.
+//! Not here: the choice of texts, the report on it.
 //!
-//! Nobody tells us who the people behind an archive are, so their names are learned from what gives them away: a home folder, a
-//! prompt, a host name under its own key, a plain name in an address. A learned name is then replaced wherever it stands as a whole word.
+//! The names of the people behind an archive are not known in advance. They are learned from places that hold them: a home folder, a prompt,
+//! a host name under its own key, a plain name in an address. A learned name is then replaced wherever it occurs as a whole word.
 //!
 //! A pseudonym is the beginning of a SHA-256 over a salt and the value. The salt comes from the bytes of the archive, which are not
-//! published: the same archive gives the same pseudonyms, and a reader of the site has nothing to test a guess against.
+//! published. So the same archive gives the same pseudonyms, and a reader of the site cannot test a guess.
 //!
-//! What is not seen: names that nothing gives away, and secrets without a known shape or name.
+//! Not detected: names that no such place holds, and secrets without a known shape or name.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,7 +79,7 @@ impl Scrub {
         self.scanner = Scanner::new(self.literals(&self.names));
     }
 
-    /// The text as it may be published. `place` says where it stands, for the count.
+    /// The text as it may be published. `place` is its place, for the count.
     ///
     /// The same text gives the same answer, whatever was asked before. Names that this text alone gives away are replaced in it.
     pub fn text(&self, place: &'static str, text: &str) -> String {
@@ -88,15 +88,15 @@ impl Scrub {
         out
     }
 
-    /// As [`Scrub::text`], with what was replaced, which is not noted.
+    /// Like [`Scrub::text`], with what was replaced, which is not noted.
     pub fn counted(&self, text: &str) -> (String, Tally) {
         let mut tally = Tally::new();
         let out = self.with(&self.scanner_for(text), text, &mut tally);
         (out, tally)
     }
 
-    /// Replaces in the rows of one file, some of which may be missing between. Names that any of them gives away are replaced in all;
-    /// the rows of a private key are replaced one by one, so that their number stays.
+    /// Replaces in the rows of one file, some of which may be missing between. Names that any of them gives away are replaced in all.
+    /// The rows of a private key are replaced one by one, so that their number stays.
     ///
     /// Gives how often something was replaced, which is noted for the place too.
     pub fn rows(&self, place: &'static str, rows: Vec<&mut String>) -> Tally {
@@ -155,7 +155,7 @@ impl Scrub {
         out
     }
 
-    /// As [`Scrub::setting`], with what was replaced, which is not noted.
+    /// Like [`Scrub::setting`], with what was replaced, which is not noted.
     pub fn counted_setting(&self, name: &str, value: &str) -> (String, Tally) {
         let one = |kind: &str, with: String| (with, Tally::from([(kind.to_owned(), 1)]));
         if !shapes::is_void(value) {
@@ -215,7 +215,7 @@ impl Scrub {
         }
     }
 
-    /// Whether a value stays: it is nobody's in particular, a word of the campaign, or replaced already.
+    /// Whether a value stays: it is generic, a word of the campaign, or replaced already.
     fn is_kept(&self, value: &str) -> bool {
         let lower = value.to_lowercase();
         COMMON.contains(&lower.as_str())

@@ -1,4 +1,4 @@
-//! Known answers of what is replaced on publishing.
+//! Known answers of replacements on publishing.
 
 use super::*;
 

@@ -1,6 +1,6 @@
-//! One pass over bytes, left to right: the next thing to be replaced.
+//! Scans bytes once, left to right, for the next text to replace.
 //!
-//! In:  bytes, a place, what is known beforehand.  Out: [`Hit`].
+//! In:  bytes, a place, known names and values.  Out: [`Hit`].
 //! Not here: where the bytes come from and go.
 
 use std::borrow::Cow;
@@ -15,9 +15,9 @@ pub(super) struct Hit<'a> {
     pub end: usize,
     /// Kind, for the count.
     pub kind: &'static str,
-    /// What goes there instead.
+    /// The replacement.
     pub with: Cow<'a, [u8]>,
-    /// What more of it would look like, where it may go on behind the bytes at hand.
+    /// What more of it would be, where it may go on behind the available bytes.
     pub open: Option<Class>,
     /// A secret, not a name: binary files lose it too.
     pub secret: bool,
@@ -35,7 +35,7 @@ impl Hit<'static> {
     }
 }
 
-/// What stands for a secret.
+/// The placeholder of a secret.
 pub(super) fn tag(kind: &str) -> String {
     format!("<masked:{kind}>")
 }
@@ -105,7 +105,7 @@ impl Scanner {
         for (at, byte) in text.get(..limit)?.iter().enumerate().skip(from) {
             let how = self.look.get(usize::from(*byte)).copied().unwrap_or(0);
             let behind = std::mem::replace(&mut before, *byte);
-            // Most bytes stand inside a word; the letters that may end an escape are looked at more closely.
+            // Most bytes are inside a word. The letters that may end an escape are examined more closely.
             if how == 0 || (how == AT_WORD && is_word(behind) && !matches!(behind, b'n' | b'r' | b't' | b'm')) {
                 continue;
             }
@@ -146,7 +146,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte >= 0x80
 }
 
-/// Whether a word can begin here: behind no letter or digit, but for those that end an escape (`\n` in JSON, a colour of a terminal).
+/// Whether a word can begin here. It may not follow a letter or digit, except those that end an escape (`\n` in JSON, a terminal colour).
 pub(super) fn word_start(text: &[u8], at: usize) -> bool {
     const COLOUR: usize = 12;
     let Some(before) = at.checked_sub(1).and_then(|before| text.get(before)) else { return true };
@@ -168,7 +168,7 @@ pub(super) fn word_start(text: &[u8], at: usize) -> bool {
 /// Longest name looked back at.
 const NAME: usize = 64;
 
-/// A value behind a name that speaks of a secret: `NAME=VALUE`, `"name": "value"`, `name: value`, `--name value`.
+/// A value behind the name of a secret: `NAME=VALUE`, `"name": "value"`, `name: value`, `--name value`.
 fn named(text: &[u8], at: usize) -> Option<Hit<'static>> {
     match text.get(at)? {
         b'=' | b':' => behind_name(text, at),
@@ -221,7 +221,7 @@ fn behind_option(text: &[u8], at: usize) -> Option<Hit<'static>> {
     }
     let name = std::str::from_utf8(text.get(at + 2..end)?).ok()?;
     let kind = names::of_variable(name)?;
-    // `--name value`, `"--name", "value"`; `--name=value`.
+    // `--name value`, `"--name", "value"`. `--name=value`.
     const BETWEEN: usize = 12;
     let gap = text.get(end..text.len().min(end + BETWEEN))?;
     let skipped = gap.iter().take_while(|byte| b"\"'\\, \t\r\n=".contains(byte)).count();
@@ -243,7 +243,7 @@ fn value(text: &[u8], from: usize, kind: &'static str) -> Option<Hit<'static>> {
     let blanks = text.get(from..)?.iter().take(BLANKS).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     let mut from = from + blanks;
     if text.get(from..from + 2) == Some(b"\\\"") {
-        // Inside a JSON string that is itself JSON; the closing quote is escaped likewise.
+        // Inside a JSON string that is itself JSON. The closing quote is escaped likewise.
         return run(text, from + 2, kind, Class::Value);
     }
     let quote = text.get(from).copied().filter(|byte| b"\"'`".contains(byte));

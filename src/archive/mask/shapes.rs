@@ -1,6 +1,6 @@
-//! What names, addresses and numbers of machines look like in texts of others.
+//! Patterns of names, addresses and serial numbers in foreign texts.
 //!
-//! In:  nothing.  Out: [`Shape`]s: those that give a name away, those that are replaced as they stand.
+//! In:  nothing.  Out: [`Shape`]s: those that give a name away, those that are replaced unchanged.
 //! Not here: secrets (see `tokens` and `names`), what goes in their place.
 //!
 //! Sources: RFC 791 and 4291 for addresses, IEEE 802 for hardware addresses, NVIDIA's `nvidia-smi -q` for UUID and serial number, the prompts
@@ -12,7 +12,6 @@ use regex::Regex;
 
 /// A shape of something private.
 pub(super) struct Shape {
-    /// What it is.
     pub kind: &'static str,
     pattern: &'static str,
     cell: OnceLock<Regex>,
@@ -48,7 +47,7 @@ pub(super) fn compile(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a test compiles every pattern")
 }
 
-/// Texts that give a name away; the name is then looked for as a word everywhere.
+/// Texts that give a name away. The name is then looked for as a word everywhere.
 pub(super) static TELLING: [Shape; 10] = [
     Shape::new("user", r"(?:^|/)(?:home|Users)/([A-Za-z0-9][A-Za-z0-9._-]*)", 1, yes),
     Shape::new("user", r"(?-u:\b)[A-Za-z]:\\{1,2}Users\\{1,2}([A-Za-z0-9][A-Za-z0-9._-]*)", 1, yes),
@@ -78,7 +77,7 @@ pub(super) static TELLING: [Shape; 10] = [
 const HOST_KEY: &str =
     r#"(?i)(?-u:\b)(?:host[_-]?name|node[_-]?name|fqdn)["']?\s{0,40}[:=]\s*["']?([A-Za-z0-9][A-Za-z0-9.-]*)"#;
 
-/// What is replaced as it stands, in this order.
+/// What is replaced unchanged, in this order.
 pub(super) static REPLACED: [Shape; 9] = [
     Shape::new(
         "gpu",
@@ -112,7 +111,7 @@ pub(super) static REPLACED: [Shape; 9] = [
     Shape::new("user", r"(?-u:\b)[A-Za-z]:\\{1,2}Users\\{1,2}([A-Za-z0-9][A-Za-z0-9._-]*)", 1, yes),
 ];
 
-/// Folders where people's homes are expected that are nobody's home.
+/// Folders among people's homes that are not a home.
 pub(super) const PLACES: &[&str] = &[
     "all",
     "app",
@@ -202,7 +201,7 @@ const VERSIONED: &[&str] = &[
     "cusolver", "cusparse", "nccl", "nvcc", "cuda", "driver", "firmware", "vbios", "bios", "inforom",
 ];
 
-/// An address that is somebody's: neither of the machine itself nor of all, and no version of four parts.
+/// A real address: neither of the machine itself nor of all, and no version of four parts.
 fn is_ipv4(text: &str, start: usize, end: usize) -> bool {
     let Some(value) = text.get(start..end) else { return false };
     let parts: Option<Vec<u8>> =
@@ -225,7 +224,7 @@ fn is_ipv4(text: &str, start: usize, end: usize) -> bool {
     !(goes_on || pinned || part_of_a_word || versioned)
 }
 
-/// An address of 128 bits that is somebody's: hexadecimal groups that the standard library takes, neither `::` nor `::1`.
+/// A real address of 128 bits: hexadecimal groups that the standard library takes, neither `::` nor `::1`.
 fn is_ipv6(text: &str, start: usize, end: usize) -> bool {
     let Some(value) = text.get(start..end) else { return false };
     let joined = |c: char| c.is_alphanumeric() || c == ':' || c == '_';

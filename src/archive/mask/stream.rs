@@ -1,7 +1,7 @@
-//! Replacing in bytes and in files of any size, one window at a time.
+//! Masks bytes and files of any size, one window at a time.
 //!
-//! In:  readers, writers, files.  Out: the same bytes with secrets and names replaced; how often, by kind.
-//! Not here: what is replaced (see `scan`).
+//! In:  readers, writers, files.  Out: the same bytes with secrets and names replaced, and counts by kind.
+//! Not here: finding the texts to replace (see `scan`).
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
@@ -12,7 +12,7 @@ use super::tokens::Class;
 use super::{Mask, Tally, count};
 use crate::archive::disk::ASIDE;
 
-/// Bytes that are looked at before any are given out.
+/// Bytes that are read before any are given out.
 const CHUNK: usize = 1 << 20;
 /// Bytes that the longest thing replaced may have, beyond which its class of characters tells where it ends. A variable of the environment
 /// can be 128 KiB long (`MAX_ARG_STRLEN` of Linux).
@@ -22,10 +22,10 @@ const BACK: usize = 256;
 /// A file with a zero byte among its first ones is no text.
 const SNIFF: usize = 8 << 10;
 
-/// What was done to a file.
+/// Changes to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Masked {
-    /// Nothing in it was to be replaced; it is byte for byte as it came.
+    /// Nothing in it had to be replaced. It is unchanged byte for byte.
     Untouched,
     /// Text, rewritten.
     Rewritten,
@@ -33,7 +33,7 @@ pub enum Masked {
     Blotted,
 }
 
-/// What goes in the place of a hit.
+/// The replacement of a hit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// A word that says what it was.
@@ -42,7 +42,7 @@ enum Way {
     Blot,
 }
 
-/// Replaces in a text, all of which is at hand.
+/// Replaces in a text, all of which is available.
 pub(super) fn replaced(scanner: &Scanner, text: &str, tally: &mut Tally) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -69,7 +69,7 @@ impl Mask {
     /// Replaces in a file, if there is anything to replace: aside, synced, renamed.
     ///
     /// # Errors
-    /// As the file system says; the file is then as it was.
+    /// Errors of the file system. The file is then as it was.
     pub fn file(&self, path: &Path, tally: &mut Tally) -> io::Result<Masked> {
         let way = if is_text(path)? { Way::Tag } else { Way::Blot };
         let mut found = Tally::new();
@@ -105,7 +105,7 @@ fn is_text(path: &Path) -> io::Result<bool> {
 fn pass(scanner: &Scanner, way: Way, input: &mut dyn Read, out: &mut dyn Write, tally: &mut Tally) -> io::Result<()> {
     let mut window = Vec::with_capacity(CHUNK + AHEAD + BACK);
     let (mut at, mut more) = (0, true);
-    // What a secret that reached the end of the window goes on with.
+    // The rest of a secret that reached the end of the window.
     let mut open: Option<Class> = None;
     while more {
         let wanted = CHUNK + AHEAD;

@@ -1,10 +1,10 @@
 //! Secrets that show by their own shape: tokens with a known beginning, JSON web tokens, bearers, addresses with a password, private keys.
 //!
-//! In:  bytes and a place in them.  Out: [`Hit`], what is to be replaced.
+//! In:  bytes and a place in them.  Out: [`Hit`], the part to replace.
 //! Not here: names before values, values known beforehand.
 //!
 //! Shapes are those of the issuers' documentation: Hugging Face, NVIDIA NGC, GitHub, GitLab, OpenAI, Anthropic, AWS, Google, Slack, npm, PyPI,
-//! Docker; RFC 7519 for JSON web tokens, RFC 3986 section 3.2.1 for user information, RFC 7468 for private keys.
+//! Docker. RFC 7519 for JSON web tokens, RFC 3986 section 3.2.1 for user information, RFC 7468 for private keys.
 
 use super::scan::{Hit, word_start};
 
@@ -47,7 +47,7 @@ impl Class {
     }
 }
 
-/// A beginning, what follows it, how many of that at least, and at most where the length is fixed; whether a digit must be among them.
+/// A beginning, what follows it, how many of that at least, and at most where the length is fixed. Whether a digit must be among them.
 struct Shape(&'static str, Class, usize, Option<usize>, bool);
 
 const SHAPES: &[Shape] = &[
@@ -155,7 +155,7 @@ fn address(text: &[u8], at: usize) -> Option<Hit<'static>> {
     secret.then(|| Hit::closed(from, from + user.len(), "url"))
 }
 
-/// From the first dash of `BEGIN` to the last dash of `END`; a cut one to the end of what can belong to it.
+/// From the first dash of `BEGIN` to the last dash of `END`. A cut one to the end of what can belong to it.
 fn private_key(text: &[u8], at: usize) -> Option<Hit<'static>> {
     const BEGIN: &[u8] = b"-----BEGIN ";
     const KEY: &[u8] = b"PRIVATE KEY-----";
@@ -175,7 +175,7 @@ fn private_key(text: &[u8], at: usize) -> Option<Hit<'static>> {
     Some(Hit::new(at, Class::Pem.end(text, body), "key", Class::Pem))
 }
 
-/// Where `needle` first stands.
+/// First position of `needle`.
 pub(super) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
     text.windows(needle.len()).position(|window| window == needle)
 }

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use super::expected::Expected;
-use super::{Flaw, Kind, Progressed, Verified};
+use super::{Kind, Mismatch, Progressed, Verified};
 use crate::archive::Progress;
 use crate::archive::disk::{self, Tree, is_aside};
 use crate::archive::journal::{self, Event, Journal, Tail};
@@ -20,7 +20,7 @@ use crate::archive::manifest::{
 use crate::archive::writer::{PARENTS, unfinished};
 use crate::error::Error;
 
-/// What is known while an archive is being verified.
+/// State during the verification of an archive.
 pub(super) struct Look<'a> {
     pub(super) folder: &'a Path,
     pub(super) journal: Journal,
@@ -38,10 +38,10 @@ pub(super) fn verify(folder: &Path, progressed: Progressed<'_>) -> Result<Verifi
     let mut verified = Verified::default();
     let journal = journal::read(folder).unwrap_or_else(|cause| {
         let (kind, what) = match cause.kind() {
-            std::io::ErrorKind::NotFound => (Kind::Missing, "it was written and is not there".to_owned()),
+            std::io::ErrorKind::NotFound => (Kind::Missing, "it was written, but is missing".to_owned()),
             _ => (Kind::Unreadable, cause.to_string()),
         };
-        verified.flaws.push(Flaw::new(JOURNAL_FILE, kind, what));
+        verified.flaws.push(Mismatch::new(JOURNAL_FILE, kind, what));
         journal::scan(&[])
     });
     let tree = disk::tree(folder).map_err(listed)?;
@@ -59,7 +59,7 @@ pub(super) fn verify(folder: &Path, progressed: Progressed<'_>) -> Result<Verifi
     // Written when the campaign is over, and corrected as often as need be.
     if look.tree.files.iter().any(|file| file == STUDY) {
         look.expected.checked(STUDY);
-        look.verified.notes.push(format!("'{STUDY}' is the authors' text: no hash of the archive covers it"));
+        look.verified.notes.push(format!("'{STUDY}' is text of the authors, so no hash of the archive covers it"));
     }
     let Look { tree, expected, mut verified, progress, .. } = look;
     expected.hold(folder, &tree, &|path| extra(path, &progress), &mut verified, progressed);
@@ -69,29 +69,29 @@ pub(super) fn verify(folder: &Path, progressed: Progressed<'_>) -> Result<Verifi
 /// The authors' text beside a campaign (see `docs/study.md`).
 const STUDY: &str = "study.md";
 
-/// Why something that nothing speaks of may be there.
+/// Why an unlisted file may be there.
 fn extra(path: &str, progress: &Progress) -> String {
     let parts: Vec<&str> = path.split('/').collect();
     match parts.as_slice() {
         [parent, name, ..] if PARENTS.contains(parent) && unfinished(name).is_some() => {
-            "left by a collector that ended; --resume sets it aside".to_owned()
+            "left by an earlier collector, --resume sets it aside".to_owned()
         }
         [RUNS_FOLDER, id, ..] if !progress.is_complete(id) => {
-            "the journal does not know this run; --resume adopts it if it is complete".to_owned()
+            "the journal does not list this run, --resume adopts it if it is complete".to_owned()
         }
         [RUNS_FOLDER, ..] => format!("{RUN_FILE} does not list it"),
         [INTERRUPTED_FOLDER, ..] => "the journal does not list it".to_owned(),
-        [name] if is_aside(name) => "left by a collector that ended; --resume removes it".to_owned(),
-        _ => "nothing in the archive speaks of it".to_owned(),
+        [name] if is_aside(name) => "left by an earlier collector, --resume removes it".to_owned(),
+        _ => "nothing in the archive lists it".to_owned(),
     }
 }
 
 impl Look<'_> {
     pub(super) fn flaw(&mut self, path: impl Into<String>, kind: Kind, what: impl Into<String>) {
-        self.verified.flaws.push(Flaw::new(path, kind, what));
+        self.verified.flaws.push(Mismatch::new(path, kind, what));
     }
 
-    /// While a collector works, what it is about to change cannot be held against anything; everything else can.
+    /// While a collector works, parts that it is about to change cannot be checked. Everything else can.
     fn pass_over_what_moves(&mut self) {
         let later = journal::read(self.folder).map(|journal| Progress::of(&journal.entries)).unwrap_or_default();
         let mut busy: BTreeSet<String> =
@@ -109,7 +109,7 @@ impl Look<'_> {
         for run in &busy {
             self.expected.pass_over(format!("{RUNS_FOLDER}/{run}/"));
             self.expected.pass_over(format!("{INTERRUPTED_FOLDER}/{}-", run.replace('/', "-")));
-            self.verified.notes.push(format!("'{run}' is in flight and was passed over"));
+            self.verified.notes.push(format!("'{run}' is in flight and was skipped"));
         }
         let paths: Vec<String> = self.tree.folders.iter().chain(&self.tree.files).cloned().collect();
         for path in paths {
@@ -131,7 +131,7 @@ impl Look<'_> {
         self.progress.probed.values().chain(self.progress.prepared.values()).any(|folder| folder == path)
     }
 
-    /// The journal itself; what it says comes later.
+    /// The journal itself. What it says comes later.
     fn journal(&mut self) {
         self.expected.checked(JOURNAL_FILE);
         self.verified.files += 1;
@@ -139,15 +139,15 @@ impl Look<'_> {
         match self.journal.tail.clone() {
             Tail::Whole => {}
             Tail::Unended => {
-                self.verified.notes.push(format!("the last line of {JOURNAL_FILE} has no end; --resume adds it"))
+                self.verified.notes.push(format!("the last line of {JOURNAL_FILE} has no end, --resume adds it"))
             }
             Tail::Torn { line, bytes, ended: false, .. } => self.verified.notes.push(format!(
-                "line {line} of {JOURNAL_FILE} is torn after {bytes} bytes, as a crash leaves it; --resume closes it"
+                "line {line} of {JOURNAL_FILE} is incomplete after {bytes} bytes, as after a crash, --resume closes it"
             )),
             Tail::Torn { line, bytes, .. } => self.flaw(
                 JOURNAL_FILE,
                 Kind::Changed,
-                format!("from line {line} on, {bytes} bytes are no lines of a journal"),
+                format!("from line {line} on, {bytes} bytes are not lines of a journal"),
             ),
             Tail::Damaged { line, why } => self.flaw(JOURNAL_FILE, Kind::Changed, format!("line {line}: {why}")),
         }
@@ -163,7 +163,11 @@ impl Look<'_> {
         self.verified.notes.extend(unknown);
         let closed = self.journal.entries.iter().position(|entry| matches!(entry.event, Some(Event::Closed { .. })));
         if let Some(after) = closed.and_then(|at| self.journal.entries.get(at + 1)).map(|entry| entry.line) {
-            self.flaw(JOURNAL_FILE, Kind::Contradiction, format!("line {after} stands after the campaign was closed"));
+            self.flaw(
+                JOURNAL_FILE,
+                Kind::Contradiction,
+                format!("line {after} was added after the campaign was closed"),
+            );
         }
     }
 
@@ -205,7 +209,7 @@ impl Look<'_> {
             self.expected.folder(&folder);
             self.expected.file(&path, &sha256);
             let Ok(bytes) = fs::read(self.folder.join(&path)) else {
-                // Said as missing or unreadable below, unless all of the run is gone; what it lists is then not known.
+                // Said as missing or unreadable below, unless all of the run is gone. What it lists is then not known.
                 continue;
             };
             match serde_json::from_slice::<RunWire>(&bytes) {
@@ -213,9 +217,9 @@ impl Look<'_> {
                     self.listed(&folder, &run.files);
                     if run.id.as_deref() != Some(id.as_str()) {
                         let said = run.id.unwrap_or_default();
-                        self.flaw(path, Kind::Contradiction, format!("it calls itself '{said}'"));
+                        self.flaw(path, Kind::Contradiction, format!("its id is '{said}'"));
                     } else if self.progress.failed.contains_key(&id) != run.failure.is_some() {
-                        self.flaw(path, Kind::Contradiction, "it and the journal differ on whether the run failed");
+                        self.flaw(path, Kind::Contradiction, "it and the journal disagree on whether the run failed");
                     }
                 }
                 Err(cause) => self.flaw(path, Kind::Unreadable, cause.to_string()),
@@ -227,14 +231,18 @@ impl Look<'_> {
         for file in files {
             // A path that leads elsewhere would have other files hashed in its name.
             if file.path.split('/').any(|part| matches!(part, "" | "." | "..")) {
-                self.flaw(folder, Kind::Contradiction, format!("it lists '{}', which is no path below it", file.path));
+                self.flaw(
+                    folder,
+                    Kind::Contradiction,
+                    format!("it lists '{}', which is not a path below it", file.path),
+                );
             } else {
                 self.expected.file(format!("{folder}/{}", file.path), &file.sha256);
             }
         }
     }
 
-    /// Folders whose files stand in the journal itself.
+    /// Folders whose files are in the journal itself.
     fn folders_in_the_journal(&mut self) {
         let mut listed = Vec::new();
         for entry in &self.journal.entries {

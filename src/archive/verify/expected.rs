@@ -1,18 +1,18 @@
-//! Files that must be there with their hashes, held against those that are.
+//! Expected files with their hashes, compared with the present ones.
 //!
-//! In:  hashes by path, a list of what lies there.  Out: flaws.
+//! In:  hashes by path, a list of the present files.  Out: flaws.
 //! Not here: where the hashes come from.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::{Flaw, Kind, Progressed, Verified};
+use super::{Kind, Mismatch, Progressed, Verified};
 use crate::archive::disk::{self, Tree};
 
-/// What must lie below a folder, and nothing else.
+/// Required files below a folder, and no others.
 #[derive(Debug, Default)]
 pub(super) struct Expected {
-    /// SHA-256 by path; absent for files that were checked another way.
+    /// SHA-256 by path. Absent for files that were checked another way.
     files: BTreeMap<String, Option<String>>,
     /// Folders that must be there, empty or not.
     folders: BTreeSet<String>,
@@ -69,7 +69,7 @@ impl Expected {
         for (path, sha256) in self.files.iter().filter(|(path, _)| !self.is_passed_over(path)) {
             match sha256 {
                 _ if !there.contains(path.as_str()) => {
-                    verified.flaws.push(Flaw::new(path, Kind::Missing, "it was written and is not there"));
+                    verified.flaws.push(Mismatch::new(path, Kind::Missing, "it was written, but is missing"));
                 }
                 None => {}
                 Some(sha256) => match disk::sha256_of(&folder.join(path)) {
@@ -80,28 +80,28 @@ impl Expected {
                         progressed(done, all);
                         if found != *sha256 {
                             let what = format!("expected SHA-256 {sha256}, found {found}");
-                            verified.flaws.push(Flaw::new(path, Kind::Changed, what));
+                            verified.flaws.push(Mismatch::new(path, Kind::Changed, what));
                         }
                     }
-                    Err(cause) => verified.flaws.push(Flaw::new(path, Kind::Unreadable, cause.to_string())),
+                    Err(cause) => verified.flaws.push(Mismatch::new(path, Kind::Unreadable, cause.to_string())),
                 },
             }
         }
         let parents: BTreeSet<&str> = self.files.keys().chain(&self.folders).flat_map(|path| above(path)).collect();
         for path in self.folders.iter().filter(|path| !self.is_passed_over(path) && !folders.contains(path.as_str())) {
-            verified.flaws.push(Flaw::new(path, Kind::Missing, "the folder was written and is not there"));
+            verified.flaws.push(Mismatch::new(path, Kind::Missing, "the folder was written, but is missing"));
         }
         for path in folders.iter().filter(|path| !self.is_passed_over(path)) {
             if !(parents.contains(path) || self.folders.contains(*path) || self.may.contains(*path)) {
-                verified.flaws.push(Flaw::new(*path, Kind::Extra, extra(path)));
+                verified.flaws.push(Mismatch::new(*path, Kind::Extra, extra(path)));
             }
         }
         for path in there.iter().filter(|path| !self.is_passed_over(path) && !self.files.contains_key(**path)) {
-            verified.flaws.push(Flaw::new(*path, Kind::Extra, extra(path)));
+            verified.flaws.push(Mismatch::new(*path, Kind::Extra, extra(path)));
         }
         for (path, what) in tree.others.iter().filter(|(path, _)| !self.is_passed_over(path)) {
             let kind = if self.files.contains_key(path) { Kind::Changed } else { Kind::Extra };
-            verified.flaws.push(Flaw::new(path, kind, format!("it is {what}, and only plain files belong here")));
+            verified.flaws.push(Mismatch::new(path, kind, format!("it is {what}, but only plain files belong here")));
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Verifying: every byte of an archive against what was written down of it, or of a site against its list and its archive. A folder
+//! Verifies every byte of an archive against its records, or of a site against its list and its archive. A folder
 //! that holds archives is each of them.
 //!
 //! In:  a folder.  Out: [`Verified`], every flaw by path.
 //! Not here: whether the numbers in it make sense, printing.
 //!
-//! What holds what: the seal holds the journal and `campaign.json`; each line of the journal holds all lines before it; the journal holds
-//! every `run.json`, and every file of `probes/`, `prepared/` and `interrupted/`; `run.json` holds every file beside it. What nothing
+//! What holds what: the seal holds the journal and `campaign.json`. Each line of the journal holds all lines before it. The journal holds
+//! every `run.json`, and every file of `probes/`, `prepared/` and `interrupted/`. `run.json` holds every file beside it. What nothing
 //! holds does not belong there.
 
 mod campaign;
@@ -24,22 +24,21 @@ use crate::error::Error;
 /// The list of hashes of a site, below its folder.
 pub const SUMS: &str = "data/SHA256SUMS";
 
-/// What was found.
+/// The findings.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Verified {
-    /// What it is and how it stands.
+    /// What it is, and its state.
     pub state: State,
-    /// What does not fit, by path.
-    pub flaws: Vec<Flaw>,
-    /// What is worth knowing and is no flaw.
+    /// Mismatches, by path.
+    pub flaws: Vec<Mismatch>,
+    /// Remarks that are no flaw.
     pub notes: Vec<String>,
-    /// Files whose bytes were held against a hash.
+    /// Files whose bytes were checked against a hash.
     pub files: u64,
-    /// Their bytes.
     pub bytes: u64,
-    /// Runs, by what became of them; nothing for a site.
+    /// Runs, by outcome. Empty for a site.
     pub runs: Option<Runs>,
-    /// The archives below a folder, each with its path and its own findings; empty for a single archive and a site.
+    /// The archives below a folder, each with its path and its own findings. Empty for a single archive and a site.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub archives: Vec<Below>,
 }
@@ -49,12 +48,12 @@ pub struct Verified {
 pub struct Below {
     /// Path below the folder.
     pub path: String,
-    /// What was found.
+    /// The findings.
     #[serde(flatten)]
     pub verified: Verified,
 }
 
-/// What was verified and how it stands.
+/// The verified thing, and its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
@@ -65,7 +64,6 @@ pub enum State {
     Open,
     /// A campaign that a collector is writing to.
     Running,
-    /// A site.
     Site,
     /// A folder with archives, tables or both.
     Folder,
@@ -90,12 +88,12 @@ pub struct Runs {
 
 /// Something that does not fit.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Flaw {
+pub struct Mismatch {
     /// Path below the folder.
     pub path: String,
-    /// What kind.
+    /// Its kind.
     pub kind: Kind,
-    /// What differs, in words.
+    /// The difference, in words.
     pub what: String,
 }
 
@@ -107,7 +105,7 @@ pub enum Kind {
     Changed,
     /// It was written and is not there.
     Missing,
-    /// It is there and nothing speaks of it.
+    /// It exists and is not listed anywhere.
     Extra,
     /// It cannot be read.
     Unreadable,
@@ -131,7 +129,7 @@ impl Kind {
     }
 }
 
-impl Flaw {
+impl Mismatch {
     fn new(path: impl Into<String>, kind: Kind, what: impl Into<String>) -> Self {
         Self { path: path.into(), kind, what: what.into() }
     }
@@ -140,7 +138,7 @@ impl Flaw {
 /// Told how far it is: bytes done, bytes in all.
 pub type Progressed<'a> = &'a mut dyn FnMut(u64, u64);
 
-/// Verifies an archive of a campaign, a site, or every archive in a folder; a site also against the folders or files that it was made
+/// Verifies an archive of a campaign, a site, or every archive in a folder. A site also against the folders or files that it was made
 /// from, where they are given.
 ///
 /// # Errors
@@ -154,7 +152,7 @@ pub fn verify(folder: &Path, made_from: &[PathBuf], progressed: Progressed<'_>) 
     let is_site = folder.join("data").is_dir() && (folder.join(SUMS).exists() || folder.join("index.html").exists());
     if !made_from.is_empty() && !is_site {
         return Err(Error::usage(format!("'{}' is not a site", folder.display()))
-            .hint("--archive goes with a site that was made from it"));
+            .hint("use --archive only with a site that was made from it"));
     }
     let mut verified = if is_archive(folder) {
         campaign::verify(folder, progressed)?

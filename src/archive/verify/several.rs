@@ -1,20 +1,20 @@
 //! A folder that holds archives, tables and files of other tools.
 //!
 //! In:  the folder.  Out: the findings of every archive below it, and what no hash covers.
-//! Not here: what a single archive is held against.
+//! Not here: checks of a single archive.
 
 use std::path::{Path, PathBuf};
 
 use walkdir::{DirEntry, WalkDir};
 
-use super::{Below, Flaw, Kind, Progressed, Runs, State, Verified, campaign, is_archive};
+use super::{Below, Kind, Mismatch, Progressed, Runs, State, Verified, campaign, is_archive};
 use crate::archive::discover::{is_hidden, is_site};
 use crate::error::Error;
 
 /// Verifies every archive below a folder. Files outside an archive have no hash to hold them against: they are counted and named.
 ///
 /// # Errors
-/// When an archive cannot be listed, or nothing at all lies in the folder.
+/// When an archive cannot be listed, or nothing at all is in the folder.
 pub(super) fn verify(folder: &Path, progressed: Progressed<'_>) -> Result<Verified, Error> {
     let mut all = Verified { state: State::Folder, ..Verified::default() };
     let mut loose: Vec<String> = Vec::new();
@@ -37,13 +37,13 @@ pub(super) fn verify(folder: &Path, progressed: Progressed<'_>) -> Result<Verifi
             Ok(_) => {}
             Err(cause) => {
                 let path = cause.path().map_or_else(String::new, |path| below(folder, path));
-                all.flaws.push(Flaw::new(path, Kind::Unreadable, cause.to_string()));
+                all.flaws.push(Mismatch::new(path, Kind::Unreadable, cause.to_string()));
             }
         }
     }
     if archives.is_empty() && loose.is_empty() && all.flaws.is_empty() {
         return Err(Error::archive(format!("'{}' holds no archive, no site and no file", folder.display())).hint(
-            "give the folder of a campaign, a folder of several, or the folder that `sparkbench analyse` wrote",
+            "give the folder of a campaign, a folder with several campaigns, or a site that `sparkbench analyse` wrote",
         ));
     }
     for archive in archives {
@@ -54,15 +54,16 @@ pub(super) fn verify(folder: &Path, progressed: Progressed<'_>) -> Result<Verifi
         all.files += verified.files;
         all.bytes += verified.bytes;
         all.runs = Some(verified.runs.into_iter().chain(all.runs).fold(Runs::default(), Runs::and));
-        all.flaws
-            .extend(verified.flaws.iter().map(|flaw| Flaw { path: format!("{path}/{}", flaw.path), ..flaw.clone() }));
+        all.flaws.extend(
+            verified.flaws.iter().map(|flaw| Mismatch { path: format!("{path}/{}", flaw.path), ..flaw.clone() }),
+        );
         all.notes.extend(verified.notes.iter().map(|note| format!("{path}: {note}")));
         all.archives.push(Below { path, verified });
     }
     if let Some(first) = loose.first() {
         all.notes.push(match loose.len() {
-            1 => format!("'{first}' is in no archive: it has no recorded hash, so nothing could be verified there"),
-            n => format!("{n} files are in no archive, '{first}' among them: they have no recorded hashes, so nothing could be verified there"),
+            1 => format!("'{first}' is not in an archive and has no recorded hash, so it could not be verified"),
+            n => format!("{n} files are not in an archive and have no recorded hashes, so they could not be verified ('{first}' is one of them)"),
         });
     }
     Ok(all)

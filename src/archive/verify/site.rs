@@ -1,7 +1,7 @@
 //! A site against its own list of hashes, and against what it was made from.
 //!
 //! In:  the folder, the folders or files of the analysis.  Out: flaws.
-//! Not here: whether the pages say what the analysis says.
+//! Not here: whether the pages agree with the analysis.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::expected::Expected;
-use super::{Flaw, Kind, Progressed, SUMS, State, Verified};
+use super::{Kind, Mismatch, Progressed, SUMS, State, Verified};
 use crate::archive::{Discovery, Found, discover, disk};
 use crate::error::Error;
 
@@ -26,7 +26,7 @@ pub(super) fn verify(folder: &Path, made_from: &[PathBuf], progressed: Progresse
     match std::fs::read_to_string(folder.join(SUMS)) {
         Ok(text) => sums(&text, &mut expected, &mut verified),
         Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {}
-        Err(cause) => verified.flaws.push(Flaw::new(SUMS, Kind::Unreadable, cause.to_string())),
+        Err(cause) => verified.flaws.push(Mismatch::new(SUMS, Kind::Unreadable, cause.to_string())),
     }
     let tree = disk::tree(folder).map_err(listed)?;
     expected.hold(folder, &tree, &|_| format!("{SUMS} does not list it"), &mut verified, progressed);
@@ -36,7 +36,7 @@ pub(super) fn verify(folder: &Path, made_from: &[PathBuf], progressed: Progresse
     Ok(verified)
 }
 
-/// Every line of the list; the list itself must be as it was written, sorted and without anything between.
+/// Every line of the list. The list itself must be as it was written, sorted and without anything between.
 fn sums(text: &str, expected: &mut Expected, verified: &mut Verified) {
     verified.files += 1;
     verified.bytes += text.len() as u64;
@@ -51,15 +51,15 @@ fn sums(text: &str, expected: &mut Expected, verified: &mut Verified) {
                 expected.file(path, sha256);
                 before = Some(path);
             }
-            None => verified.flaws.push(Flaw::new(
+            None => verified.flaws.push(Mismatch::new(
                 SUMS,
                 Kind::Changed,
-                format!("line {number} is no hash, two blanks and a path below the site that follows the one before"),
+                format!("line {number} is not a hash, two blanks and a path below the site, in sorted order"),
             )),
         }
     }
     if before.is_none() {
-        verified.flaws.push(Flaw::new(SUMS, Kind::Changed, "it lists nothing"));
+        verified.flaws.push(Mismatch::new(SUMS, Kind::Changed, "it lists nothing"));
     }
 }
 
@@ -71,11 +71,15 @@ fn is_sha256(text: &str) -> bool {
 fn inputs(folder: &Path, found: &Discovery, verified: &mut Verified) {
     let read = std::fs::read(folder.join(ANALYSIS)).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
     let Some(inputs) = read.as_ref().and_then(|analysis| analysis.get("inputs")).and_then(Value::as_array) else {
-        verified.flaws.push(Flaw::new(ANALYSIS, Kind::Unreadable, "it does not name the files that it was made from"));
+        verified.flaws.push(Mismatch::new(
+            ANALYSIS,
+            Kind::Unreadable,
+            "it does not list the files that it was made from",
+        ));
         return;
     };
     let mut named = BTreeSet::new();
-    // A path that was scrubbed for the site is not the one on disk; the hash still is.
+    // A path that was scrubbed for the site is not the one on disk. The hash still is.
     let mut by_hash = Unnamed::of(inputs, found);
     for input in inputs {
         let text = |key: &str| input.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -86,7 +90,7 @@ fn inputs(folder: &Path, found: &Discovery, verified: &mut Verified) {
             continue;
         }
         let Some(file) = found.get(path).or_else(|| by_hash.take(sha256)) else {
-            verified.flaws.push(Flaw::new(path, Kind::Missing, "the site was made from it, and it is not there"));
+            verified.flaws.push(Mismatch::new(path, Kind::Missing, "the site was made from it, but it is missing"));
             continue;
         };
         match disk::sha256_of(&file.disk) {
@@ -95,16 +99,16 @@ fn inputs(folder: &Path, found: &Discovery, verified: &mut Verified) {
                 verified.bytes += bytes;
                 if now != sha256 {
                     let what = format!("the site was made from SHA-256 {sha256}, found {now}");
-                    verified.flaws.push(Flaw::new(path, Kind::Changed, what));
+                    verified.flaws.push(Mismatch::new(path, Kind::Changed, what));
                 }
             }
-            Err(cause) => verified.flaws.push(Flaw::new(path, Kind::Unreadable, cause.to_string())),
+            Err(cause) => verified.flaws.push(Mismatch::new(path, Kind::Unreadable, cause.to_string())),
         }
     }
     let taken = by_hash.taken;
     let unknown = |file: &&Found| !named.contains(file.path.as_str()) && !taken.contains(&file.path);
     for file in found.files.iter().filter(unknown) {
-        verified.flaws.push(Flaw::new(
+        verified.flaws.push(Mismatch::new(
             &file.path,
             Kind::Extra,
             "it was not there when the site was made, or not given",
@@ -115,7 +119,7 @@ fn inputs(folder: &Path, found: &Discovery, verified: &mut Verified) {
 /// Files that the analysis does not name by their path.
 struct Unnamed<'a> {
     files: Vec<&'a Found>,
-    /// By hash; filled when the first is asked for.
+    /// By hash. Filled when the first is asked for.
     hashes: Option<Vec<(String, &'a Found)>>,
     taken: BTreeSet<String>,
 }
@@ -128,7 +132,7 @@ impl<'a> Unnamed<'a> {
         Self { files, hashes: None, taken: BTreeSet::new() }
     }
 
-    /// A file with this hash that nobody took yet.
+    /// A file with this hash that is not matched yet.
     fn take(&mut self, sha256: &str) -> Option<&'a Found> {
         let files = &self.files;
         let hashes = self.hashes.get_or_insert_with(|| {

@@ -1,6 +1,6 @@
-//! The whole of a campaign: the plan against what became of each run, and the seal against all of it.
+//! A whole campaign: the plan against the outcome of each run, and the seal against everything.
 //!
-//! In:  what is known of the archive.  Out: flaws, how it stands.
+//! In:  the known facts of the archive.  Out: flaws, and its state.
 //! Not here: single files.
 
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use crate::archive::manifest::{
 use crate::archive::read::hash;
 
 impl Look<'_> {
-    /// The plan against what became of each run.
+    /// The plan against the outcome of each run.
     pub(super) fn outcomes(&mut self, campaign: Option<&CampaignWire>) {
         let mut ended: BTreeSet<&str> = BTreeSet::new();
         let mut twice = Vec::new();
@@ -35,7 +35,7 @@ impl Look<'_> {
         }
         if campaign.is_some() {
             for run in unplanned {
-                self.flaw(format!("{RUNS_FOLDER}/{run}"), Kind::Extra, "the plan of the campaign does not have it");
+                self.flaw(format!("{RUNS_FOLDER}/{run}"), Kind::Extra, "it is not in the plan of the campaign");
             }
         }
         let left: Vec<String> = self.progress.left(plan).into_iter().map(|run| run.id.clone()).collect();
@@ -53,7 +53,7 @@ impl Look<'_> {
                 self.flaw(
                     format!("{RUNS_FOLDER}/{run}"),
                     Kind::Missing,
-                    "the campaign is closed and this planned run has no outcome",
+                    "the campaign is closed, but this planned run has no outcome",
                 );
             }
         }
@@ -64,7 +64,7 @@ impl Look<'_> {
         let counted = (count(self.progress.finished.len()), count(self.progress.failed.len()));
         if let Some(said) = closed.filter(|said| *said != counted) {
             let what = format!(
-                "it closes with {} done and {} failed; there are {} and {}",
+                "it closes with {} runs done and {} failed, but there are {} and {}",
                 said.0, said.1, counted.0, counted.1
             );
             self.flaw(JOURNAL_FILE, Kind::Contradiction, what);
@@ -78,7 +78,7 @@ impl Look<'_> {
             Ok(bytes) => bytes,
             Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
                 if self.progress.closed && !self.running {
-                    self.flaw(SEAL_FILE, Kind::Missing, "the campaign is closed and has no seal; --resume writes it");
+                    self.flaw(SEAL_FILE, Kind::Missing, "the campaign is closed but has no seal, --resume writes it");
                 }
                 return;
             }
@@ -95,7 +95,7 @@ impl Look<'_> {
             self.flaw(
                 SEAL_FILE,
                 Kind::Contradiction,
-                "there is a seal, and the journal does not say that the campaign is closed",
+                "there is a seal, but the journal does not say that the campaign is closed",
             );
         }
         let seal: SealWire = match serde_json::from_slice(&bytes) {
@@ -125,7 +125,7 @@ impl Look<'_> {
             self.flaw(
                 SEAL_FILE,
                 Kind::Changed,
-                "it does not fit the chain of the journal: the seal or the journal was changed",
+                "it does not match the chain of the journal: the seal or the journal was changed",
             );
         }
     }

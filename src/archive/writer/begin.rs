@@ -1,4 +1,4 @@
-//! Beginning a run, or something that is made once for several runs.
+//! Begins a run, or something that is made once for several runs.
 //!
 //! In:  ids and labels.  Out: the folder to write to, hidden until it is finished.
 //! Not here: what goes into it.
@@ -15,20 +15,10 @@ use crate::error::Error;
 /// Something that is made once for several runs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Extra {
-    /// What a workload can do in an environment.
-    Probe {
-        /// Label.
-        environment: String,
-        /// Label.
-        workload: String,
-    },
+    /// Capabilities of a workload in an environment.
+    Probe { environment: String, workload: String },
     /// The input of a workload for a model.
-    Prepared {
-        /// Label.
-        workload: String,
-        /// Label.
-        model: String,
-    },
+    Prepared { workload: String, model: String },
 }
 
 impl Extra {
@@ -45,7 +35,7 @@ impl Writer<'_> {
     /// Begins a run: the journal says so, then the folder is made. Absolute.
     ///
     /// # Errors
-    /// When the run is not planned or complete already; when it cannot be written.
+    /// When the run is not planned or complete already. When it cannot be written.
     pub fn begin(&mut self, id: &str) -> Result<PathBuf, Error> {
         self.expect_settled()?;
         self.expect_open(id)?;
@@ -56,15 +46,15 @@ impl Writer<'_> {
         self.fresh(&runs, id)
     }
 
-    /// Begins something that is made once; no line is written before it is finished. Absolute.
+    /// Begins something that is made once. No line is written before it is finished. Absolute.
     ///
     /// # Errors
-    /// When it was made already; when it cannot be written.
+    /// When it was made already. When it cannot be written.
     pub fn begin_extra(&mut self, extra: &Extra) -> Result<PathBuf, Error> {
         self.expect_settled()?;
         if self.extra(extra).is_some() {
-            return Err(Error::archive(format!("'{}/{}' was made already", extra.place().0, extra.place().1))
-                .hint("use the one that is there"));
+            return Err(Error::archive(format!("'{}/{}' exists already", extra.place().0, extra.place().1))
+                .hint("use the existing one"));
         }
         let (parent, name) = self.place_of(extra);
         expect_name(&name)?;
@@ -105,7 +95,7 @@ impl Writer<'_> {
     }
 }
 
-/// Names of folders come from labels of a suite, which were checked there; a slip must not reach outside the archive.
+/// Names of folders come from labels of a suite, which were checked there. A slip must not reach outside the archive.
 fn expect_name(name: &str) -> Result<(), Error> {
     if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', '\0']) {
         return Err(Error::archive(format!("'{name}' cannot be the name of a folder"))

@@ -1,6 +1,6 @@
-//! Finishing a run: filtered, masked, hashed, on disk, renamed, and only then in the journal.
+//! Finishes a run: filtered, masked, hashed, on disk, renamed, and only then in the journal.
 //!
-//! In:  the folder of [`Writer::begin`], what `run.json` says.  Out: the folder under its final name.
+//! In:  the folder of [`Writer::begin`], the content of `run.json`.  Out: the folder under its final name.
 //! Not here: judging the run.
 
 use std::fs;
@@ -20,7 +20,7 @@ use crate::error::Error;
 pub struct Finished {
     /// Its folder. Absolute.
     pub folder: PathBuf,
-    /// What its `run.json` says.
+    /// Content of its `run.json`.
     pub run: RunWire,
     /// Files that are no text and in which secrets were overwritten.
     pub blotted: Vec<String>,
@@ -39,7 +39,7 @@ impl Writer<'_> {
     /// it was interrupted before.
     ///
     /// # Errors
-    /// When a step cannot be made; the folder then lies where it was, and `--resume` sets it aside.
+    /// When a step cannot be made. The folder then lies where it was, and `--resume` sets it aside.
     pub fn finish(&mut self, id: &str, run: RunWire) -> Result<Finished, Error> {
         self.expect_open(id)?;
         self.expect_there()?;
@@ -68,7 +68,7 @@ impl Writer<'_> {
     /// Finishes something that is made once. Gives its folder.
     ///
     /// # Errors
-    /// When a step cannot be made; it is made anew after `--resume`.
+    /// When a step fails. `--resume` repeats it.
     pub fn finish_extra(&mut self, extra: &Extra) -> Result<PathBuf, Error> {
         let (parent, name) = self.place_of(extra);
         let part = aside(&parent, &name);
@@ -95,7 +95,7 @@ impl Writer<'_> {
             ));
         }
         for wire in &mut dropped {
-            // Nothing was left to be counted of them; their names and reasons are masked all the same.
+            // Nothing was left to be counted of them. Their names and reasons are masked all the same.
             wire.path = self.session.mask.text(&wire.path, &mut Tally::new());
             wire.why = self.session.mask.text(&wire.why, &mut Tally::new());
         }

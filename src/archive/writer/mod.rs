@@ -1,14 +1,14 @@
-//! Writing an archive so that a crash at any moment loses at most the run in flight.
+//! Writes an archive so that a crash at any moment loses at most the run in flight.
 //!
-//! In:  a campaign, runs as they come, a [`Session`].  Out: the layout of `docs/archive.md`; [`Progress`].
-//! Not here: what is run and when, clocks (the session brings one), reading an archive back.
+//! In:  a campaign, its runs one by one, a [`Session`].  Out: the layout of `docs/archive.md`, and [`Progress`].
+//! Not here: the choice of runs, clocks (the session brings one), reading an archive back.
 //!
-//! The order of steps is the whole point. `begin` writes the line `started` before it makes the folder; the folder carries a name that
-//! begins with a dot until every file in it is masked, hashed and on disk; then it is renamed, the renaming is put on disk, and only then
-//! does the journal say `finished`. Whatever step a crash comes after, [`Writer::resume`] and [`Writer::settle`] can tell where it was:
-//! a folder with a dot was interrupted, one with a name and without a line is adopted after its hashes have been checked.
+//! The order of steps is the point. `begin` writes the line `started` before it makes the folder. The folder's name begins with a dot until
+//! every file in it is masked, hashed and on disk. Then it is renamed, and the renaming is flushed to disk. Only then does the journal say
+//! `finished`. So [`Writer::resume`] and [`Writer::settle`] can tell where a crash happened. A folder with a dot was interrupted. A folder
+//! with its final name but without a line is adopted after its hashes have been checked.
 //!
-//! Everything that goes into the archive goes through the session's [`Mask`] here, so that no caller can forget it.
+//! Everything that goes into the archive passes the session's [`Mask`] here, so that no caller can forget it.
 
 mod begin;
 mod finish;
@@ -32,7 +32,7 @@ pub use begin::Extra;
 pub use finish::Finished;
 pub use open::read_campaign;
 
-/// Wall clock and monotonic clock may go apart by so much before it is said, seconds: a leap second and some adjusting.
+/// Difference between wall clock and monotonic clock that is reported, seconds. It allows a leap second and some adjusting.
 const JUMP_S: f64 = 2.0;
 /// And by this share of the time passed: adjusting is at most 500 parts in a million (adjtimex of Linux).
 const SLEW: f64 = 0.000_5;
@@ -42,9 +42,9 @@ const SLEW: f64 = 0.000_5;
 pub struct Session<'a> {
     /// Program and version.
     pub tool: String,
-    /// `boot_id` of the kernel; absent where there is none.
+    /// `boot_id` of the kernel. Absent where there is none.
     pub boot_id: Option<String>,
-    /// What is replaced in everything that is written.
+    /// The mask for everything that is written.
     pub mask: Mask,
     /// Which files of a run are kept.
     pub retention: Retention,
@@ -61,7 +61,7 @@ pub struct Writer<'a> {
     progress: Progress,
     campaign_sha256: String,
     last: Option<Moment>,
-    /// Leftovers may lie around; nothing is begun before [`Writer::settle`].
+    /// Leftovers may lie around. Nothing is begun before [`Writer::settle`].
     unsettled: bool,
     /// Released last.
     _lock: Lock,
@@ -78,19 +78,19 @@ impl Writer<'_> {
         &self.progress
     }
 
-    /// What is replaced in everything that is written.
+    /// The mask for everything that is written.
     pub fn mask(&self) -> &Mask {
         &self.session.mask
     }
 
-    /// Adds an event to the journal; its words are masked.
+    /// Adds an event to the journal. Its words are masked.
     ///
     /// # Errors
-    /// When it cannot be written; the archive can be resumed.
+    /// When it cannot be written. The archive can be resumed.
     pub fn log(&mut self, event: Event) -> Result<(), Error> {
         if self.progress.closed {
             return Err(Error::archive(format!("'{}' is complete and sealed", self.folder.display()))
-                .hint("begin another campaign in another folder"));
+                .hint("start another campaign in another folder"));
         }
         let event = self.masked(event);
         let now = (self.session.clock)();
@@ -107,7 +107,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Reasons come from programs and people; ids, labels and paths are ours.
+    /// Reasons come from programs and people. Ids, labels and paths are ours.
     fn masked(&self, event: Event) -> Event {
         // What is replaced in words about a run is not part of any file's count.
         let text = |text: String| self.session.mask.text(&text, &mut super::Tally::new());
@@ -126,7 +126,7 @@ impl Writer<'_> {
     /// Notes that a planned run will not be made.
     ///
     /// # Errors
-    /// When the run is not planned or complete already; when the line cannot be written.
+    /// When the run is not planned or complete already. When the line cannot be written.
     pub fn skip(&mut self, id: &str, why: &str) -> Result<(), Error> {
         self.expect_open(id)?;
         self.log(Event::Skipped { run: id.to_owned(), why: why.to_owned() })
@@ -135,14 +135,14 @@ impl Writer<'_> {
     /// Seals the archive: every planned run is accounted for, and nothing more will be written.
     ///
     /// # Errors
-    /// When planned runs have no outcome; when the seal cannot be written, in which case `--resume` writes it.
+    /// When planned runs have no outcome. When the seal cannot be written, in which case `--resume` writes it.
     pub fn close(&mut self) -> Result<(), Error> {
         self.expect_settled()?;
         let left = self.progress.left(&self.plan);
         if let Some(first) = left.first() {
             return Err(Error::archive(format!("'{}' cannot be sealed", self.folder.display()))
-                .detail(format!("{} planned runs have no outcome, '{}' the first of them", left.len(), first.id))
-                .hint("make them with --resume"));
+                .detail(format!("{} planned runs have no outcome, the first is '{}'", left.len(), first.id))
+                .hint("run them with --resume"));
         }
         if !self.progress.closed {
             let (finished, failed) = (self.progress.finished.len() as u64, self.progress.failed.len() as u64);
@@ -171,7 +171,7 @@ impl Writer<'_> {
     /// The run is planned, and not complete.
     fn expect_open(&self, id: &str) -> Result<(), Error> {
         let odd = |what: String| {
-            Err(Error::archive(what).hint("the plan of campaign.json is fixed; another plan is another campaign"))
+            Err(Error::archive(what).hint("the plan in campaign.json is fixed, so another plan needs another campaign"))
         };
         if !self.plan.iter().any(|run| run.id == id) {
             return odd(format!("run '{id}' is not part of the plan"));
@@ -204,10 +204,10 @@ impl Writer<'_> {
     /// # Errors
     /// When it was moved, removed or replaced.
     pub fn expect_there(&self) -> Result<(), Error> {
-        self.journal.expect_there().map_err(|cause| self.failed("go on in", &self.folder, cause))
+        self.journal.expect_there().map_err(|cause| self.failed("continue in", &self.folder, cause))
     }
 
-    /// Adds to an error about a file of this archive, which another part of the program wrote, what is safe and how to go on.
+    /// Extends an error about a file of this archive with what is safe and how to continue. Another part of the program wrote that file.
     #[must_use]
     pub fn explained(&self, error: Error) -> Error {
         use std::error::Error as _;
@@ -223,7 +223,7 @@ impl Writer<'_> {
 
     /// The error for a disk without room that nothing but a failed program has met yet.
     pub fn full(&self, why: &str) -> Error {
-        self.failed("go on in", &self.folder, std::io::Error::new(std::io::ErrorKind::StorageFull, why.to_owned()))
+        self.failed("continue in", &self.folder, std::io::Error::new(std::io::ErrorKind::StorageFull, why.to_owned()))
     }
 
     /// Makes a folder of the archive, and its name durable.

@@ -1,4 +1,4 @@
-//! Beginning an archive, and taking one up again.
+//! Begins an archive, or resumes one.
 //!
 //! In:  a folder.  Out: [`Writer`], with the lock held and the journal whole.
 //! Not here: leftovers of runs (see `settle`).
@@ -16,7 +16,7 @@ use crate::archive::manifest::{CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, JOU
 use crate::archive::read::hash;
 use crate::error::{Error, Place};
 
-const NOTHING: &str = "nothing was begun";
+const NOTHING: &str = "nothing was started";
 
 /// Reads `campaign.json` of an archive.
 ///
@@ -25,7 +25,7 @@ const NOTHING: &str = "nothing was begun";
 pub fn read_campaign(folder: &Path) -> Result<CampaignWire, Error> {
     let path = folder.join(CAMPAIGN_FILE);
     let bytes = fs::read(&path).map_err(|cause| {
-        let error = Error::archive(format!("'{}' is no archive of a campaign", folder.display()));
+        let error = Error::archive(format!("'{}' is not an archive of a campaign", folder.display()));
         match cause.kind() {
             io::ErrorKind::NotFound => {
                 error.detail(format!("it has no {CAMPAIGN_FILE}")).hint("begin one without --resume")
@@ -52,7 +52,7 @@ fn campaign_from(path: &Path, bytes: &[u8]) -> Result<CampaignWire, Error> {
 }
 
 impl<'a> Writer<'a> {
-    /// Begins an archive. `campaign` is masked and written; the schema is filled in.
+    /// Begins an archive. `campaign` is masked and written. The schema is filled in.
     ///
     /// # Errors
     /// When the folder holds anything, another collector holds it, or it cannot be written. Nothing that was there is changed.
@@ -141,7 +141,8 @@ impl<'a> Writer<'a> {
             if opened.flatten().is_some_and(|boot| self.session.boot_id.as_ref() == Some(&boot)) {
                 self.last = Some(crate::archive::Moment { utc: *utc, monotonic_s: *monotonic_s });
             } else if now.utc < *utc {
-                let why = "the wall clock stands before the last line, written before the machine was started anew";
+                let why =
+                    "the wall clock is earlier than the last line, which was written before the machine restarted";
                 self.log(Event::Clock { jump_s: now.utc.seconds_since(*utc), why: why.to_owned() })?;
             }
         }
@@ -165,7 +166,7 @@ impl<'a> Writer<'a> {
         });
         if created.is_some_and(|sha256| *sha256 != self.campaign_sha256) {
             return Err(Error::archive(format!("'{}' was changed", self.folder.join(CAMPAIGN_FILE).display()))
-                .detail("the journal has another SHA-256 of it; runs of two plans must not be mixed")
+                .detail("the journal has another SHA-256 of it, and runs of two plans must not be mixed")
                 .hint("bring the file back, or begin another campaign"));
         }
         Ok(())
@@ -179,18 +180,18 @@ fn expect_empty(folder: &Path) -> Result<(), Error> {
         let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
         if name == CAMPAIGN_FILE {
             return Err(Error::usage(format!("'{}' holds a campaign already", folder.display()))
-                .hint("go on with --resume, or give another --archive"));
+                .hint("continue with --resume, or give another --archive"));
         }
         if !is_aside(&name) {
             return Err(Error::usage(format!("'{}' is not empty", folder.display()))
                 .detail(format!("it holds '{name}'"))
-                .hint("give another --archive; nothing in there was changed"));
+                .hint("give another folder with --archive. Nothing in this one was changed"));
         }
     }
     Ok(())
 }
 
-/// A campaign without a journal is one that a crash ended before its first line; but not when there are runs.
+/// A campaign without a journal is one that a crash ended before its first line. But not when there are runs.
 fn expect_journal(folder: &Path) -> Result<(), Error> {
     if folder.join(JOURNAL_FILE).exists() {
         return Ok(());
@@ -198,13 +199,13 @@ fn expect_journal(folder: &Path) -> Result<(), Error> {
     match FOLDERS.into_iter().chain([SEAL_FILE]).find(|name| folder.join(name).exists()) {
         None => Ok(()),
         Some(name) => Err(Error::archive(format!("'{}' has lost its {JOURNAL_FILE}", folder.display()))
-            .detail(format!("'{name}' is there"))
-            .hint("bring the file back; without it nothing tells which runs are complete")),
+            .detail(format!("'{name}' exists"))
+            .hint("restore the file from a copy. Without it, nothing shows which runs are complete")),
     }
 }
 
 fn damaged(folder: &Path, cause: &io::Error) -> Error {
     Error::archive(format!("'{}' was changed after it had been written", folder.join(JOURNAL_FILE).display()))
         .detail(cause.to_string())
-        .hint("`sparkbench verify` lists what else was changed; bring the file back to go on")
+        .hint("restore the file from a copy, then continue. `sparkbench verify` lists what else was changed")
 }

@@ -1,4 +1,4 @@
-//! What a crash left in the archive: complete runs are adopted, everything else is set aside. Nothing is lost.
+//! Cleans up an archive after a crash: complete runs are adopted, everything else is set aside. Nothing is lost.
 //!
 //! In:  folders without a line in the journal.  Out: lines for them.
 //! Not here: processes, mounts and containers of the crashed run, which must have ended by now (see `host`, `env`).
@@ -17,11 +17,11 @@ const CRASHED: &str = "the collector ended while it was in flight";
 const UNNAMED: &str = "the collector ended before the journal could name it";
 
 impl Writer<'_> {
-    /// Sets aside everything that was begun and did not end, says where it lies, and notes how the campaign stands. Called once after
+    /// Sets aside everything that was begun and did not end, reports its place, and records the state of the campaign. Called once after
     /// [`Writer::resume`], when nothing can write to those folders any more.
     ///
     /// # Errors
-    /// When something cannot be masked or moved; it can be tried again.
+    /// When something cannot be masked or moved. It can be tried again.
     pub fn settle(&mut self) -> Result<Vec<String>, Error> {
         if self.progress.closed || !self.unsettled {
             return Ok(Vec::new());
@@ -34,11 +34,11 @@ impl Writer<'_> {
             };
             let run = if parent == RUNS_FOLDER { run } else { format!("{parent}/{run}") };
             let from = self.folder.join(parent).join(&name);
-            said.push(format!("{} lies in {}", run, self.set_aside(&run, &from, why)?));
+            said.push(format!("{} is in {}", run, self.set_aside(&run, &from, why)?));
         }
         self.name_the_nameless()?;
         for parent in FOLDERS {
-            // Made for something that a crash prevented; only an empty folder can be removed so.
+            // Made for something that a crash prevented. Only an empty folder can be removed so.
             let _ = fs::remove_dir(self.folder.join(parent));
         }
         self.unsettled = false;
@@ -57,7 +57,7 @@ impl Writer<'_> {
     /// Sets a run aside that was begun by this collector and will not end. Says where it lies, below the archive.
     ///
     /// # Errors
-    /// When it cannot be masked or moved; `--resume` tries again.
+    /// When it cannot be masked or moved. `--resume` tries again.
     pub fn interrupt(&mut self, id: &str, why: &str) -> Result<String, Error> {
         self.set_aside(id, &aside(&self.runs(), id), why)
     }
@@ -65,7 +65,7 @@ impl Writer<'_> {
     /// Likewise for something that is made once.
     ///
     /// # Errors
-    /// As [`Writer::interrupt`].
+    /// Like [`Writer::interrupt`].
     pub fn interrupt_extra(&mut self, extra: &Extra, why: &str) -> Result<String, Error> {
         let (parent, name) = self.place_of(extra);
         let run = self.below(&parent.join(&name));

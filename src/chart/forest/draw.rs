@@ -1,4 +1,4 @@
-//! Where the rows of a forest plot stand, and what is drawn in them.
+//! Positions of the rows of a forest plot, and their drawing.
 //!
 //! In:  [`Forest`].  Out: [`Figure`].
 //! Not here: the words and the table (see [`super`]).
@@ -15,7 +15,6 @@ use super::{Comparison, Forest, Panel};
 struct Columns {
     /// Left edge of the plot.
     plot: f64,
-    /// Its width.
     width: f64,
     /// Left edge of the numbers.
     value: f64,
@@ -38,7 +37,7 @@ impl Columns {
             let row = 2.0 * canvas.line_height() + 28.0;
             return Self { plot: 8.0, width: full - 16.0, value: full, verdict: 0.0, row, lane: row - 16.0 };
         }
-        // Headings of groups stand in the column of the labels: behind them there is the plot.
+        // Headings of groups are in the column of the labels: behind them there is the plot.
         let heading = widest(&|r| r.group.clone().unwrap_or_default());
         let label = widest(&|r| r.label.clone()).max(heading).clamp(60.0, 190.0);
         let value = widest(&|r| r.value(&forest.unit)).clamp(60.0, 190.0);
@@ -57,7 +56,7 @@ impl Columns {
 }
 
 impl Forest {
-    /// Draws it; `id` is unique on the page.
+    /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
         Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
@@ -74,7 +73,7 @@ impl Forest {
         )
     }
 
-    /// One panel from a top edge; gives the bottom edge.
+    /// One panel from a top edge. Gives the bottom edge.
     fn panel(&self, canvas: &Canvas, columns: &Columns, panel: &Panel, top: f64, left: &mut usize) -> f64 {
         let step = canvas.line_height();
         let mut y = top;
@@ -180,7 +179,7 @@ impl Forest {
         }
     }
 
-    /// What the strokes mean, and what x is.
+    /// Legend of the strokes, and of x.
     fn key(&self, canvas: &Canvas, top: f64) -> f64 {
         let mut text = if self.axis.is_empty() { String::new() } else { format!("x: {}. ", self.axis) };
         let rows = || self.panels.iter().flat_map(|p| &p.rows).filter(|r| r.drawn().is_some());
@@ -208,7 +207,7 @@ impl Forest {
     }
 }
 
-/// Intervals and mark of one row in its lane; ends beyond the axis become arrows.
+/// Intervals and mark of one row in its lane. Ends beyond the axis become arrows.
 fn mark(canvas: &Canvas, frame: &Frame, row: &Comparison, y: f64) {
     let Some(estimate) = row.drawn() else {
         return;

@@ -17,13 +17,13 @@ const CLIP: f64 = 2.0;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Forest {
-    /// What is compared.
+    /// Title: the compared sides.
     pub title: String,
     /// The conclusion, for the caption.
     pub finding: Option<String>,
     /// What x is and which side is worse, for example `change against native, %`.
     pub axis: String,
-    /// Unit behind each number, for example `%`; empty for none.
+    /// Unit behind each number, for example `%`. Empty for none.
     pub unit: String,
     /// Each with a scale of its own.
     pub panels: Vec<Panel>,
@@ -47,9 +47,9 @@ pub struct Comparison {
     pub label: String,
     /// Sub-heading, printed when it differs from the row above.
     pub group: Option<String>,
-    /// Point estimate in the unit of the axis; absent: nothing is drawn but the words.
+    /// Point estimate in the unit of the axis. Absent: nothing is drawn but the words.
     pub estimate: Option<f64>,
-    /// 95 % interval; absent with an estimate: drawn hollow.
+    /// 95 % interval. Absent with an estimate: drawn hollow.
     pub interval: Option<(f64, f64)>,
     /// 90 % interval, the one of the equivalence test.
     pub inner: Option<(f64, f64)>,
@@ -85,7 +85,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// From the contract's word; `None` for a word we do not know.
+    /// From the contract's word. `None` for a word we do not know.
     pub fn from_word(word: &str) -> Option<Self> {
         Some(match word {
             "slower" => Self::Slower,
@@ -109,7 +109,7 @@ impl Comparison {
         }
     }
 
-    /// Estimate that can be drawn; words only where the arms cannot be compared.
+    /// Estimate that can be drawn. Words only where the arms cannot be compared.
     fn drawn(&self) -> Option<f64> {
         self.estimate.filter(|e| number::usable(*e) && self.kind != Kind::NotComparable)
     }
@@ -191,7 +191,7 @@ impl Forest {
                 |a: &&&Comparison, b: &&&Comparison| a.estimate.unwrap_or(0.0).total_cmp(&b.estimate.unwrap_or(0.0));
             if let (Some(low), Some(high)) = (drawn.iter().min_by(order), drawn.iter().max_by(order)) {
                 let name = if panel.heading.is_empty() { String::new() } else { format!("{}: ", panel.heading) };
-                text.push_str(&format!("{name}from {} to {}. ", self.note(low), self.note(high)));
+                text.push_str(&format!("{name}least {}. Greatest {}. ", self.note(low), self.note(high)));
             }
         }
         if rows.len() > ROWS {
@@ -248,7 +248,7 @@ impl super::Chart for Entry {
     }
 
     fn manual(&self) -> &'static str {
-        "One row per comparison: the mark is the estimated change, the thin line its 95 % interval, the thick line the 90 % interval of the equivalence test, and the shaded band the margin within which both sides count as the same; a thick line wholly inside the band speaks for sameness, a thin line clear of zero for a difference; the verdict beside them also weighs drift and the adjustment for many comparisons."
+        "One row per comparison. The mark is the estimated change. The thin line is its 95 % interval, the thick line the 90 % interval of the equivalence test. The shaded band is the margin within which both sides count as the same. A thick line wholly inside the band shows sameness. A thin line clear of zero shows a difference. The verdict beside them also counts drift and the adjustment for many comparisons."
     }
 
     fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error> {

@@ -4,7 +4,7 @@
 //! Not here: how a judgement or a page is kept (see the memories of `ingest`, `verdict` and `page`).
 //!
 //! Changes are found by looking: names, sizes and moments of all files, four times a second. The kernel's own notice of changes would
-//! say nothing of a folder on another machine, where a campaign is often collected, and has a limit on the number of folders; a look at
+//! say nothing of a folder on another machine, where a campaign is often collected, and has a limit on the number of folders. A look at
 //! three thousand files takes some milliseconds, and where it takes longer there are fewer looks, so that they never take more than a
 //! tenth of one core.
 
@@ -61,14 +61,14 @@ pub fn run(args: &Analyse, talk: &Talk) -> Result<Outcome, Error> {
         rest(pause, &stop);
     }
     if watch.behind {
-        talk.say("making what takes longest, then stopping; Ctrl-C again leaves it as it was");
+        talk.say("stopping after the largest downloads are written, Ctrl-C again stops at once");
         watch.bring(&state, true);
     }
-    talk.say("stopped; the site stays as it is");
+    talk.say("stopped, the site is kept");
     Ok(Outcome::Done)
 }
 
-/// Set by the first interruption; the second ends the program where it stands.
+/// Set by the first interruption. The second ends the program where it stands.
 fn interruption() -> Result<Arc<AtomicBool>, Error> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     use signal_hook::flag::{register, register_conditional_shutdown};
@@ -78,7 +78,7 @@ fn interruption() -> Result<Arc<AtomicBool>, Error> {
     for signal in [SIGINT, SIGTERM] {
         register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&stop))
             .and_then(|_| register(signal, Arc::clone(&stop)))
-            .map_err(|cause| Error::archive("cannot listen for an interruption").because(cause))?;
+            .map_err(|cause| Error::archive("cannot listen for interrupts (Ctrl-C)").because(cause))?;
     }
     Ok(stop)
 }
@@ -144,7 +144,7 @@ struct Watch<'a> {
     behind: bool,
     /// When the input changed last.
     changed: Instant,
-    /// Inputs of the site as it stands that were left out; none before there is a site or while a change waits to be shown.
+    /// Inputs of the site as it stands that were left out. None before there is a site or while a change waits to be shown.
     shown: Option<BTreeSet<String>>,
     /// What was told last, so that it is told once.
     told: BTreeSet<String>,
@@ -178,7 +178,7 @@ impl<'a> Watch<'a> {
         let first = self.written.is_empty();
         match self.build(state, whole) {
             Ok(()) if first => {
-                self.talk.say("watching; Ctrl-C ends");
+                self.talk.say("watching for changes, Ctrl-C ends");
                 if self.args.open {
                     open(&self.args.site, self.talk);
                 }
@@ -206,7 +206,7 @@ impl<'a> Watch<'a> {
         }
         if !self.written.is_empty() && self.half_written(&left_out, state) {
             if self.shown.take().is_some() {
-                self.talk.say("the file may be half-written: the site stays as it is for now");
+                self.talk.say("a file may be half-written: the site is kept as it is until it can be read");
             }
             return Ok(());
         }
@@ -243,7 +243,7 @@ impl<'a> Watch<'a> {
                 changes.written,
                 changes.removed,
                 begun.elapsed().as_secs_f64(),
-                if whole { "" } else { "; the largest downloads follow" },
+                if whole { "" } else { ", the largest downloads follow" },
             ));
         }
         Ok(())
@@ -264,7 +264,7 @@ impl<'a> Watch<'a> {
 
     fn tell(&mut self, error: &Error) {
         if self.told.insert(error.to_string()) {
-            self.talk.warn(&format!("{error}\n  the site stays as it is"));
+            self.talk.warn(&format!("{error}\n  the site is kept as it was"));
         }
     }
 }

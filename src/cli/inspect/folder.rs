@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::ingest::{self, Intake, Options};
 use crate::model::Campaign;
 
-/// Files named below the table for one reason; the rest is counted.
+/// Files named below the table for one reason. The rest is counted.
 const NAMED: usize = 3;
 /// Characters between two columns.
 const GAP: usize = 2;
@@ -94,7 +94,7 @@ impl List {
         let longest = widest(&lines, 0, 4, usize::MAX);
         let mut joined = widest(&lines, 4, 6, WIDEST[2]);
         if longest + joined > left {
-            // Names tell files apart; what is joined is named below the table then.
+            // Names tell files apart. What is joined is named below the table then.
             lines.iter_mut().zip(&self.rows).for_each(|(line, row)| line[4] = number_joined(row));
             joined = widest(&lines, 4, 6, WIDEST[2]);
         }
@@ -149,7 +149,7 @@ impl List {
         let count = |is: &dyn Fn(&Row) -> bool| self.rows.iter().filter(|row| is(row)).count();
         let _ = writeln!(
             out,
-            "\n{}: {} in {} of them, {} joined to runs, {} joined to none, {} with something left out",
+            "\n{}: {} in {} of them. Files joined to a run: {}, to no run: {}, with something left out: {}",
             number(self.rows.len(), "file"),
             number(self.runs, "run"),
             count(&|row| row.runs > 0),

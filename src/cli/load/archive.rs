@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use toml::{Table, Value as Toml};
 
-use super::live::Speaker;
+use super::live::ProgressReporter;
 use super::plan::Loads;
 use super::points::invalid;
 use super::{Load, about};
@@ -40,8 +40,9 @@ const READY_S: i64 = 10;
 /// As [`campaign::collect`], and of a workload when nothing was answered.
 pub fn collect(args: &Load, loads: &Loads, folder: &Path, host: &Arc<dyn Host>, talk: &Talk) -> Result<Outcome, Error> {
     if !args.load.header.is_empty() {
-        return Err(Error::usage("--header cannot go into an archive: its value may be a secret")
-            .hint("put a key into a variable and name it by --api-key-env, or leave --archive out"));
+        return Err(Error::usage("--header cannot be archived: its value may be a secret").hint(
+            "put an API key into an environment variable and name it with --api-key-env, or leave out --archive",
+        ));
     }
     let failed = |cause| Error::archive(format!("cannot find the folder '{}'", folder.display())).because(cause);
     let archive = std::path::absolute(folder).map_err(failed)?;
@@ -50,13 +51,13 @@ pub fn collect(args: &Load, loads: &Loads, folder: &Path, host: &Arc<dyn Host>, 
     let about =
         About { model: about::model(host.as_ref(), &target, &loads.settings)?, machine: about::machine(host, &target) };
     if about.machine.is_none() {
-        talk.say("the server is on another machine, which the archive cannot name: 'machine' in a labels.toml beside it does");
+        talk.say("the server runs on another machine, and the archive does not know its name. Give it as 'machine' in a labels.toml beside the archive");
     }
     let text = written(args, loads, &archive, &about)?;
     let experiment = Experiment::read(&text, "what was typed", &here)?;
-    let speaker = Speaker::new(talk);
+    let speaker = ProgressReporter::new(talk);
     let options = Options { archive: archive.clone(), resume: false, only: Vec::new() };
-    let collected = campaign::collect(&experiment, host, &Told(&speaker), &options).map_err(by_hand);
+    let collected = campaign::collect(&experiment, host, &ProgressForwarder(&speaker), &options).map_err(by_hand);
     drop(speaker);
     let summary = match collected {
         Ok(summary) => summary,
@@ -69,10 +70,10 @@ pub fn collect(args: &Load, loads: &Loads, folder: &Path, host: &Arc<dyn Host>, 
         }
     };
     let loads = report(args, summaries(&archive)?, talk)?;
-    talk.say(&format!("archived in {}; next: sparkbench analyse {}", archive.display(), archive.display()));
+    talk.say(&format!("archived in {}, next: sparkbench analyse {}", archive.display(), archive.display()));
     if summary.interrupted {
         return Err(Error::new(Kind::Workload, "stopped before the end")
-            .hint("what was measured by then lies in 'interrupted/'"));
+            .hint("what was measured up to then is in 'interrupted/'"));
     }
     match summary.failed.first() {
         Some((id, why)) => Err(Error::new(Kind::Workload, format!("run '{id}' failed: {why}"))),
@@ -85,9 +86,9 @@ fn by_hand(mut error: Error) -> Error {
     let anew = "--archive ANOTHER-FOLDER";
     if error.kind == Kind::Preflight {
         error.what = error.what.replace(DISK_GATE_KEY, "");
-        error.hint = Some(format!("see to what is named above, archive elsewhere ({anew}), or leave --archive out"));
+        error.hint = Some(format!("correct what is named above, archive elsewhere ({anew}), or leave out --archive"));
     } else if let Some(hint) = error.hint.take() {
-        let of_a_campaign = hint.split_once("go on with").filter(|_| hint.contains("--resume"));
+        let of_a_campaign = hint.split_once("continue with").filter(|_| hint.contains("--resume"));
         error.hint = Some(match of_a_campaign {
             None => hint,
             Some(("", _)) => format!("archive into another folder: {anew}"),
@@ -209,7 +210,7 @@ fn summaries(archive: &Path) -> Result<Vec<Found>, Error> {
     Ok(found)
 }
 
-/// The summaries where they are asked for, and a line of each cell for people; in full they are in the archive.
+/// The summaries where they are asked for, and a line of each cell for people. In full they are in the archive.
 fn report(args: &Load, found: Vec<Found>, talk: &Talk) -> Result<Vec<(String, Value)>, Error> {
     let (rows, texts): (Vec<(String, Value)>, Vec<String>) =
         found.into_iter().map(|one| ((one.name, one.value), one.text)).unzip();
@@ -224,9 +225,9 @@ fn report(args: &Load, found: Vec<Found>, talk: &Talk) -> Result<Vec<(String, Va
 }
 
 /// What a campaign says, told by whoever shows a load.
-struct Told<'a, 'b>(&'a Speaker<'b>);
+struct ProgressForwarder<'a, 'b>(&'a ProgressReporter<'b>);
 
-impl crate::run::Watcher for Told<'_, '_> {
+impl crate::run::Watcher for ProgressForwarder<'_, '_> {
     fn say(&self, line: &str) {
         crate::load::session::Watcher::say(self.0, line);
     }

@@ -21,26 +21,32 @@ impl LoadArgs {
             Rule {
                 broken: self.burstiness.is_some() && (self.rate.is_none() || self.arrival != Some(Gaps::Gamma)),
                 option: "--burstiness",
-                what: "is the shape of gamma gaps of an open loop",
+                what: "only works with gamma gaps of an open loop",
                 remedy: "add --rate R --arrival gamma, or leave it out",
             },
             Rule {
                 broken: self.arrival.is_some() && self.rate.is_none(),
                 option: "--arrival",
-                what: "says how requests of an open loop follow each other",
+                what: "only works with an open loop",
                 remedy: "add --rate R, or leave it out",
+            },
+            Rule {
+                broken: self.until.is_some() && self.requests.is_none() && self.duration.is_none(),
+                option: "--until",
+                what: "needs an upper bound: a figure may never become that precise",
+                remedy: "add --requests N or --duration S as the upper bound",
             },
             Rule {
                 broken: self.trace_speed.is_some() && self.trace.is_none(),
                 option: "--trace-speed",
-                what: "is the speed of a trace",
+                what: "only works with a trace",
                 remedy: "add --trace FILE, or leave it out",
             },
             Rule {
                 broken: self.max_concurrency.is_some() && self.concurrency.is_some(),
                 option: "--max-concurrency",
-                what: "says the same as --concurrency, or caps an open loop",
-                remedy: "a closed loop has one of the two, an open one --rate or --trace beside it",
+                what: "and --concurrency mean the same in a closed loop",
+                remedy: "leave one of them out, or add --rate or --trace to limit an open loop",
             },
         ];
         rules.extend(self.matrix.into_iter().flat_map(|matrix| self.beside_a_matrix(matrix)));
@@ -51,7 +57,7 @@ impl LoadArgs {
     }
 
     fn beside_a_matrix(&self, matrix: Matrix) -> Vec<Rule> {
-        let (what, remedy) = ("is what the cells of the matrix set themselves", "leave one of the two out");
+        let (what, remedy) = ("cannot be combined with --matrix, whose cells set it", "leave out one of the two");
         let lengths = matrix != Matrix::Concurrencies;
         let concurrency = matches!(matrix, Matrix::T1T6 | Matrix::Concurrencies);
         let sweep = self.concurrency.as_deref().is_some_and(|typed| typed.contains([',', '.']));
@@ -62,19 +68,19 @@ impl LoadArgs {
             Rule {
                 broken: sweep,
                 option: "--concurrency",
-                what: "is a sweep, and a matrix is at one concurrency",
-                remedy: "give one number, and start once for each",
+                what: "is a sweep, but a matrix needs one concurrency",
+                remedy: "give one number, and run once for each",
             },
         ]
     }
 
     fn beside_conversations(&self) -> Vec<Rule> {
         let (what, remedy) = (
-            "does not go with conversations, whose clients say what is sent when",
-            "--num-clients says how many send at a time, --request-rate how often each; leave the other out",
+            "cannot be combined with conversations, whose clients decide what is sent when",
+            "use --num-clients for the number of clients and --request-rate for the rate of each",
         );
-        let prompts = "does not go with conversations, which make their own prompts";
-        let source = "--input-file names what they say; leave the other out";
+        let prompts = "cannot be combined with conversations, which make their own prompts";
+        let source = "use --input-file for the text of conversations, or leave out their options";
         // As many requests at a time as there are clients is what they do.
         let clients = self.chat.num_clients.unwrap_or(1).to_string();
         let concurrency = self.concurrency.as_ref().is_some_and(|typed| typed.trim() != clients);
@@ -87,7 +93,12 @@ impl LoadArgs {
             (self.matrix.is_some(), "--matrix", prompts, source),
             (self.dataset_name.is_some() || self.dataset_path.is_some(), "--dataset-name", prompts, source),
             (self.prompts.is_some(), "--prompts", prompts, source),
-            (self.prefix_tokens > 0, "--prefix-tokens", prompts, "--common-prefix and --own-prefix are theirs"),
+            (
+                self.prefix_tokens > 0,
+                "--prefix-tokens",
+                prompts,
+                "use --common-prefix and --own-prefix for conversations",
+            ),
         ]
         .map(|(broken, option, what, remedy)| Rule { broken, option, what, remedy })
         .into()

@@ -18,7 +18,7 @@ const STEPS: u64 = 1000;
 const LINE_EVERY_S: f64 = 10.0;
 
 /// See the module.
-pub struct Speaker<'a> {
+pub struct ProgressReporter<'a> {
     talk: &'a Talk,
     bar: ProgressBar,
     /// Name of the load that was last spoken of, and when in it.
@@ -26,7 +26,7 @@ pub struct Speaker<'a> {
     points: Option<&'a Points<'a>>,
 }
 
-impl<'a> Speaker<'a> {
+impl<'a> ProgressReporter<'a> {
     /// Nothing is shown before the first moment.
     pub fn new(talk: &'a Talk) -> Self {
         let bar = talk.spinner();
@@ -42,13 +42,13 @@ impl<'a> Speaker<'a> {
     }
 }
 
-impl Drop for Speaker<'_> {
+impl Drop for ProgressReporter<'_> {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
 }
 
-impl Watcher for Speaker<'_> {
+impl Watcher for ProgressReporter<'_> {
     fn say(&self, line: &str) {
         self.bar.suspend(|| self.talk.say(line));
     }

@@ -14,16 +14,16 @@ use crate::load::summary::export;
 /// See the module.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Outputs {
-    /// Write the summary as JSON; - is standard output. Several loads give a list
+    /// Write the summary as JSON, - for standard output. Several loads give a list
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub json: Option<PathBuf>,
-    /// Write one row a load as CSV, named as in --json; - is standard output
+    /// Write one row per load as CSV, named as in --json, - for standard output
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     csv: Option<PathBuf>,
-    /// Write a table in Markdown, for an issue or a comment; - is standard output
+    /// Write a Markdown table for an issue or a comment, - for standard output
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     markdown: Option<PathBuf>,
-    /// Write one page that needs no other file: the figures of a load, or the table and the chart of a sweep
+    /// Write one HTML page that needs no other file: the figures of a load, or the table and the chart of a sweep
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     html: Option<PathBuf>,
 }
@@ -40,8 +40,8 @@ impl Outputs {
     pub fn check(&self) -> Result<(), Error> {
         let streams = [&self.json, &self.csv, &self.markdown].into_iter().flatten().filter(|path| is_stdout(path));
         if streams.count() > 1 {
-            return Err(Error::usage("standard output takes one of --json, --csv and --markdown")
-                .hint("give the others a file"));
+            return Err(Error::usage("only one of --json, --csv and --markdown can go to standard output")
+                .hint("write the others to files"));
         }
         match &self.html {
             Some(path) if is_stdout(path) => {
@@ -64,7 +64,7 @@ impl Outputs {
         all.into_iter().flatten().map(PathBuf::as_path).filter(|path| !is_stdout(path)).collect()
     }
 
-    /// Writes the files; what belongs to standard output is for [`Outputs::stream`]. `texts` are the summaries as they are.
+    /// Writes the files. What belongs to standard output is for [`Outputs::stream`]. `texts` are the summaries as they are.
     ///
     /// # Errors
     /// When a file cannot be written.

@@ -86,7 +86,7 @@ impl Loads {
             Kind::Matrix(preset) => {
                 let most = most.map(|most| u32::try_from(most).unwrap_or(u32::MAX));
                 let made = matrix::cells(*preset, &self.settings, most)?;
-                let skipped = made.skipped.iter().map(|cell| format!("{} is passed over: {}", cell.name, cell.because));
+                let skipped = made.skipped.iter().map(|cell| format!("{} is skipped: {}", cell.name, cell.because));
                 let cell = |cell: &matrix::Cell| Cell {
                     warmups: cell.passes.0,
                     passes: cell.passes.1,
@@ -95,8 +95,8 @@ impl Loads {
                 (made.cells.iter().map(cell).collect(), skipped.collect())
             }
             Kind::Search(_) => {
-                return Err(Error::usage("a search finds its points on the way")
-                    .hint("name them to see or archive their plan: --concurrency 1..128"));
+                return Err(Error::usage("a search chooses its points while it runs, so it has no plan beforehand")
+                    .hint("name the points instead, such as --concurrency 1..128"));
             }
         };
         for cell in &mut cells {
@@ -110,7 +110,7 @@ impl Loads {
         self.repeats.unwrap_or(if matches!(self.kind, Kind::Matrix(_)) { matrix::MEASURED_PASSES } else { 1 })
     }
 
-    /// The loads as tables of a suite, by their names; the only one has none.
+    /// The loads as tables of a suite, by their names. The only one has none.
     pub fn tables(&self) -> Vec<(String, Table)> {
         let mut table = suite::write(&self.settings);
         match &self.kind {
@@ -147,7 +147,7 @@ impl Loads {
             let end = cell.settings.duration_s.map(|seconds| (seconds * 1e9) as u64);
             if let (Some(seconds), Shape::Closed { .. }) = (cell.settings.duration_s, &cell.settings.shape) {
                 talk.say(&format!(
-                    "in a closed loop the server's speed says how many of these are sent in {seconds} s; the plan is what they would be"
+                    "in a closed loop, the speed of the server decides how many of these requests are sent in {seconds} s"
                 ));
             }
             plan.write_before(end.unwrap_or(u64::MAX), &mut text)

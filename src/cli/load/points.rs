@@ -40,7 +40,7 @@ struct Seen {
     texts: Vec<String>,
     /// Loads that have their line.
     shown: usize,
-    /// What kept a file from being written; the last attempt counts.
+    /// What kept a file from being written. The last attempt counts.
     unwritten: Option<Error>,
 }
 
@@ -96,7 +96,7 @@ impl<'a> Points<'a> {
     /// `seeks_limits`: points that the server could not carry are what was asked for, as long as one was carried.
     ///
     /// # Errors
-    /// Of a workload when a load is not valid or was not measured; of an archive when a file could not be written.
+    /// Of a workload when a load is not valid or was not measured. Of an archive when a file could not be written.
     pub fn finish(self, broken: Option<Error>, seeks_limits: bool) -> Result<(), Error> {
         if let Ok(mut seen) = self.seen.lock()
             && seen.shown < seen.loads.len()
@@ -115,7 +115,7 @@ impl<'a> Points<'a> {
                         self.outputs.files().iter().map(|path| format!("'{}'", path.display())).collect();
                     let files = if files.is_empty() { String::new() } else { format!(" and in {}", files.join(", ")) };
                     self.talk
-                        .say(&format!("measured before the error: {}; the figures are above{files}", seen.loads.len()));
+                        .say(&format!("measured before the error: {}. The figures are above{files}", seen.loads.len()));
                 }
             }
             return Err(error);

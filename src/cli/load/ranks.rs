@@ -18,7 +18,7 @@ use crate::load::ranks::place::{self, Place};
 use crate::load::session::{Live, Session, Watcher};
 use crate::load::settings::Share;
 
-/// Which rank this is; nothing where the clients, if there are several, do not meet.
+/// Which rank this is. Nothing where the clients, if there are several, do not meet.
 ///
 /// # Errors
 /// As [`Place::find`].

@@ -13,6 +13,7 @@ use crate::load::settings::{
     Arrival, Cache, ConversationInput, Endpoint, Exact, Lengths, Prefix, Ramp, Settings, Shape, Share, Slos, Work,
 };
 use crate::load::suite::{bounded, concurrencies, rates};
+use crate::load::until::{self, Until};
 
 /// Tokens of a prompt and of an answer where nothing is typed.
 const LENGTH: &str = "128";
@@ -30,13 +31,13 @@ impl LoadArgs {
                 // The rate of each client of the conversations.
                 meant.chat.request_rate = Some(rate);
             } else if self.rate.is_some() || self.concurrency.is_some() || self.trace.is_some() {
-                return Err(Error::usage("--request-rate stands beside --rate, --concurrency or --trace")
-                    .hint("leave one of them out; with conversations it is the rate of each client"));
+                return Err(Error::usage("--request-rate cannot be combined with --rate, --concurrency or --trace")
+                    .hint("leave one of them out. With conversations, --request-rate is the rate of each client"));
             } else if rate == f64::INFINITY {
                 let all = self.requests.and_then(|requests| u32::try_from(requests).ok());
                 meant.max_concurrency = Some(self.max_concurrency.or(all).ok_or_else(|| {
-                    Error::usage("--request-rate inf sends every request at once")
-                        .hint("say how many: --num-prompts 100, or --max-concurrency 8")
+                    Error::usage("--request-rate inf sends all requests at once, but their number is not given")
+                        .hint("add --num-prompts 100 or --max-concurrency 8")
                 })?);
             } else {
                 meant.rate = Some(rate.to_string());
@@ -49,25 +50,25 @@ impl LoadArgs {
         Ok(meant)
     }
 
-    /// The file that the data set of another client's name is read from; absent for drawn texts.
+    /// The file that the data set of another client's name is read from. Absent for drawn texts.
     fn dataset(&self) -> Result<Option<PathBuf>, Error> {
         match (self.dataset_name, &self.dataset_path) {
             (None | Some(Dataset::Random), None) => Ok(None),
-            (Some(Dataset::ShareGpt), None) => Err(Error::usage("--dataset-name sharegpt names no file")
-                .hint("add --dataset-path FILE, a JSON list with \"conversations\"; nothing is downloaded")),
+            (Some(Dataset::ShareGpt), None) => Err(Error::usage("--dataset-name sharegpt needs a file")
+                .hint("add --dataset-path FILE, a JSON list with \"conversations\". Nothing is downloaded")),
             (Some(Dataset::Random), Some(_)) => {
-                Err(Error::usage("--dataset-path is a file, and random draws its texts")
-                    .hint("leave --dataset-path out, or say --dataset-name sharegpt"))
+                Err(Error::usage("--dataset-path cannot be combined with --dataset-name random, which draws its texts")
+                    .hint("leave out --dataset-path, or use --dataset-name sharegpt"))
             }
             (_, Some(path)) => match recognise(path)? {
                 ConversationInput::File(_) => Ok(Some(path.clone())),
-                _ => Err(Error::usage(format!("'{}' is no list of conversations", path.display()))
-                    .hint("for a file of prompts, a JSON line or a text line each: --prompts FILE")),
+                _ => Err(Error::usage(format!("'{}' is not a list of conversations", path.display()))
+                    .hint("give a file of prompts, one a line as JSON or text, with --prompts FILE")),
             },
         }
     }
 
-    /// The settings that all points share; the shape is that of the first point.
+    /// The settings that all points share. The shape is that of the first point.
     ///
     /// # Errors
     /// Of usage, with what to write instead.
@@ -90,6 +91,7 @@ impl LoadArgs {
             work,
             requests: self.requests,
             duration_s: positive("--duration", self.duration)?,
+            until: self.until()?,
             drain_s: not_negative("--drain", self.drain)?,
             warmup: self.warmup,
             cooldown_cut_s: not_negative("--cooldown-cut", self.cooldown_cut)?,
@@ -128,16 +130,22 @@ impl LoadArgs {
                 .hint("ranks count from 0: --rank 0 --world 2 and --rank 1 --world 2"));
         }
         if self.token_ids && settings.endpoint != Endpoint::Completions {
-            return Err(
-                Error::usage("prompts as token ids go to /v1/completions alone").hint("add --endpoint completions")
-            );
+            return Err(Error::usage("--token-ids works only with /v1/completions").hint("add --endpoint completions"));
         }
         self.chat.bound(&mut settings)?;
         bounded(&mut settings);
         Ok(settings)
     }
 
-    /// Every point of a sweep; one where none was asked for.
+    /// The figure that ends the load.
+    fn until(&self) -> Result<Option<Until>, Error> {
+        let Some(text) = &self.until else { return Ok(None) };
+        let until = Until::parse(text, self.until_least.unwrap_or(until::LEAST))
+            .map_err(|why| Error::usage(format!("--until {why}")))?;
+        Ok(Some(until))
+    }
+
+    /// Every point of a sweep. One where none was asked for.
     ///
     /// # Errors
     /// Of usage.
@@ -176,7 +184,9 @@ impl LoadArgs {
     fn members(&self) -> Result<BTreeMap<String, serde_json::Value>, Error> {
         let Some(text) = &self.extra_body else { return Ok(BTreeMap::new()) };
         serde_json::from_str(text).map_err(|cause| {
-            Error::usage("--extra-body is no JSON object").hint("e.g. --extra-body '{\"top_p\": 0.9}'").because(cause)
+            Error::usage("--extra-body is not a JSON object")
+                .hint("e.g. --extra-body '{\"top_p\": 0.9}'")
+                .because(cause)
         })
     }
 
@@ -190,8 +200,9 @@ impl LoadArgs {
         };
         // The value may be a secret and is not repeated.
         let each = self.header.iter().map(|text| {
-            read(text)
-                .ok_or_else(|| Error::usage("a --header is not \"NAME: VALUE\"").hint("e.g. --header 'x-team: lab'"))
+            read(text).ok_or_else(|| {
+                Error::usage("a --header has not the form \"NAME: VALUE\"").hint("e.g. --header 'x-team: lab'")
+            })
         });
         each.collect()
     }
@@ -200,8 +211,8 @@ impl LoadArgs {
         let mut slos = Slos::default();
         for text in &self.slo {
             let wrong = || {
-                Error::usage(format!("'{text}' is no limit"))
-                    .hint("--slo ttft=200, --slo tpot=50, --slo e2e=5000, all in ms")
+                Error::usage(format!("--slo '{text}' is not a valid limit"))
+                    .hint("write it as ttft=200, tpot=50 or e2e=5000, in ms")
             };
             let (name, limit) = text.split_once(['=', ':']).ok_or_else(wrong)?;
             let limit: f64 = limit.trim().parse().map_err(|_| wrong())?;
@@ -219,7 +230,7 @@ impl LoadArgs {
 
 fn positive(option: &str, value: Option<f64>) -> Result<Option<f64>, Error> {
     match value {
-        Some(value) if !(value > 0.0 && value.is_finite()) => Err(Error::usage(format!("{option} is not above 0"))),
+        Some(value) if !(value > 0.0 && value.is_finite()) => Err(Error::usage(format!("{option} must be above 0"))),
         other => Ok(other),
     }
 }
@@ -228,6 +239,6 @@ fn not_negative(option: &str, value: f64) -> Result<f64, Error> {
     if value >= 0.0 && value.is_finite() {
         Ok(value)
     } else {
-        Err(Error::usage(format!("{option} is {value}: at least 0")))
+        Err(Error::usage(format!("{option} is {value}, but must be at least 0")))
     }
 }

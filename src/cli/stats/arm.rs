@@ -91,7 +91,7 @@ struct MeanIntervals {
 }
 
 impl Arm {
-    /// Computes it; `name` tells the random streams of two arms apart.
+    /// Computes it. `name` tells the random streams of two arms apart.
     pub fn new(sample: &Sample, name: &str, args: &Stats) -> Self {
         let values = sample.values();
         let ordered = stats::sorted(values);

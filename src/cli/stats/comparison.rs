@@ -139,7 +139,7 @@ impl Equivalence {
             Some(AtMargin { p: test.p, equivalent: test.equivalent, delta: test.delta, runs_to_decide })
         };
         Self {
-            margins: args.margins.iter().map(|pct| (*pct, at(*pct))).collect(),
+            margins: args.margins().iter().map(|pct| (*pct, at(*pct))).collect(),
             min_margin_pct: stats::smallest_margin_pct(a, b, args.confidence),
         }
     }

@@ -33,7 +33,7 @@ pub fn numbers(path: &Path, format: Format) -> Result<Vec<f64>, Error> {
     }
 }
 
-/// Reads p-values; missing ones are no members of the family.
+/// Reads p-values. Missing ones are no members of the family.
 pub fn p_values(path: &Path, format: Format) -> Result<Vec<Option<f64>>, Error> {
     let values = numbers(path, format)?;
     if let Some((i, p)) = values.iter().enumerate().find(|(_, p)| **p < 0.0 || **p > 1.0) {
@@ -42,7 +42,7 @@ pub fn p_values(path: &Path, format: Format) -> Result<Vec<Option<f64>>, Error> 
     Ok(values.into_iter().map(|p| (!p.is_nan()).then_some(p)).collect())
 }
 
-/// Reads runs, one a line, requests separated by commas. Missing requests are left out; infinite ones are refused, since no percentile
+/// Reads runs, one a line, requests separated by commas. Missing requests are left out. Infinite ones are refused, since no percentile
 /// of the run could be trusted. Empty lines are no runs.
 pub fn nested(path: &Path) -> Result<Vec<Vec<f64>>, Error> {
     let text = text(path)?;
@@ -78,15 +78,19 @@ pub fn order(path: &Path, a: &[f64], b: Option<&[f64]>) -> Result<Vec<usize>, Er
         let found = labels.iter().filter(|label| **label == arm).count();
         if let Some(expected) = expected.filter(|expected| *expected != found) {
             return Err(unreadable(path, "an order of runs")
-                .detail(format!("'{name}' stands {found} times, but {} has {expected} lines", name.to_uppercase()))
-                .hint("give one line for every run, also for runs without a value"));
+                .detail(format!("'{name}' occurs {found} times, but {} has {expected} lines", name.to_uppercase()))
+                .hint("give one line per run, also for runs without a value"));
         }
     }
     Ok(labels)
 }
 
 fn text(path: &Path) -> Result<String, Error> {
-    let fail = |cause| Error::archive(format!("cannot read {}", shown(path))).because(cause);
+    let fail = |cause| {
+        Error::archive(format!("cannot read {}", shown(path)))
+            .hint("give a file with one number a line, or - for standard input")
+            .because(cause)
+    };
     let mut bytes = Vec::new();
     if path == Path::new("-") {
         std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(fail)?;
@@ -123,9 +127,9 @@ fn number(cell: &str, line: u64, path: &Path) -> Result<f64, Error> {
         Err(_) => {
             let error = bad_cell(path, line, "a number", cell);
             Err(if cell.contains([',', ';', '\t']) {
-                error.hint("for a table name the column with --column; for one run a line use --nested")
+                error.hint("for a table, name the column with --column. For one run a line, use --nested")
             } else if line == 1 {
-                error.hint("for a table with a header line name the column with --column")
+                error.hint("for a table with a header line, name the column with --column")
             } else {
                 error
             })
@@ -133,7 +137,7 @@ fn number(cell: &str, line: u64, path: &Path) -> Result<f64, Error> {
     }
 }
 
-/// A flat JSON array. Python also writes NaN and Infinity there, which JSON has no words for; they are taken for what they mean.
+/// A flat JSON array. Python also writes NaN and Infinity there, which JSON has no words for. They are taken for what they mean.
 fn array(text: &str, path: &Path) -> Result<Vec<f64>, Error> {
     let broken = |line, what: &str| unreadable(path, "a JSON array of numbers").at(Place::Line(line)).detail(what);
     let last_line = text.trim_end().lines().count() as u64;
@@ -176,7 +180,7 @@ fn table_column(text: &str, column: &str, path: &Path) -> Result<Vec<f64>, Error
     let mut found = header.iter().enumerate().filter(|(_, name)| *name == column).map(|(i, _)| i);
     let Some(index) = found.next() else {
         let names: Vec<&str> = header.iter().collect();
-        return Err(Error::usage(format!("there is no column '{column}' in {}", shown(path)))
+        return Err(Error::usage(format!("{} has no column '{column}'", shown(path)))
             .hint(format!("its columns are: {}", names.join(", "))));
     };
     if found.next().is_some() {

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-/// Significant digits of a number in the table; the JSON has all of them.
+/// Significant digits of a number in the table. The JSON has all of them.
 const DIGITS: usize = 6;
 /// What stands for an absent value.
 const ABSENT: &str = "-";
@@ -67,7 +67,7 @@ fn side_by_side(arms: &[(&str, Vec<Row>)]) -> Vec<(String, Vec<String>)> {
     std::iter::once(heads).chain(lines).collect()
 }
 
-/// Leaves of a value with their path in words; an interval is one leaf.
+/// Leaves of a value with their path in words. An interval is one leaf.
 fn rows(value: &Value) -> Vec<Row> {
     let mut found = Vec::new();
     collect(value, String::new(), &mut found);
@@ -120,7 +120,7 @@ fn cell(value: &Value) -> String {
     }
 }
 
-/// Six significant digits, without trailing zeros; very large and very small as powers of ten.
+/// Six significant digits, without trailing zeros. Very large and very small as powers of ten.
 fn significant(x: f64) -> String {
     let magnitude = if x == 0.0 { 0.0 } else { x.abs().log10().floor() };
     if !(-5.0..=9.0).contains(&magnitude) {

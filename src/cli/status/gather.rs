@@ -21,7 +21,7 @@ use crate::ingest;
 use crate::model::Run;
 use crate::verdict::summary;
 
-/// Bytes at the end of a telemetry file that are looked at; a line has a few hundred.
+/// Bytes at the end of a telemetry file that are looked at. A line has a few hundred.
 const TAIL_BYTES: u64 = 64 << 10;
 /// Bytes at its start that hold the header.
 const HEADER_BYTES: u64 = 16 << 10;
@@ -31,21 +31,21 @@ const HEADER_BYTES: u64 = 16 << 10;
 pub struct Parts {
     /// `campaign.json`.
     pub campaign: CampaignWire,
-    /// Lines of the journal; absent where the archive has none.
+    /// Lines of the journal. Absent where the archive has none.
     pub journal: Option<(Vec<Entry>, Tail)>,
-    /// Whether a collector holds the archive; absent where that cannot be told.
+    /// Whether a collector holds the archive. Absent where that cannot be told.
     pub held: Option<bool>,
     /// Whether the seal is there.
     pub sealed: bool,
     /// Complete runs with their figures.
     pub runs: Vec<Run>,
-    /// Cells of the last line of the running run's telemetry, by column; empty cells left out.
+    /// Cells of the last line of the running run's telemetry, by column. Empty cells left out.
     pub telemetry: Vec<(String, String)>,
     /// What could not be read, for people.
     pub unread: Vec<String>,
 }
 
-/// Looks at one archive again and again; runs are read anew only when one was added.
+/// Looks at one archive again and again. Runs are read anew only when one was added.
 pub struct Gatherer {
     folder: PathBuf,
     known: Option<(BTreeSet<String>, Vec<Run>)>,
@@ -58,13 +58,13 @@ impl Gatherer {
     /// When the folder is none.
     pub fn new(folder: &Path) -> Result<Self, Error> {
         if !folder.is_dir() {
-            return Err(Error::archive(format!("'{}' is no folder", folder.display()))
+            return Err(Error::archive(format!("'{}' is not a folder", folder.display()))
                 .hint("give the folder that `sparkbench collect` writes, such as archive/smoke"));
         }
         if !folder.join(CAMPAIGN_FILE).is_file() {
-            return Err(Error::archive(format!("'{}' is no archive of a campaign", folder.display()))
+            return Err(Error::archive(format!("'{}' is not the archive of a campaign", folder.display()))
                 .detail(format!("it has no {CAMPAIGN_FILE}"))
-                .hint("give the folder that `sparkbench collect` writes; `sparkbench analyse` reads folders of other tools"));
+                .hint("give a folder that `sparkbench collect` writes. For folders of other tools, use `sparkbench analyse`"));
         }
         Ok(Self { folder: folder.to_owned(), known: None })
     }

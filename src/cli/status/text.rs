@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use super::view::{Counts, Current, Reason, Row, State, View};
 use crate::plan::estimate::about;
 
-/// Reasons shown at most; the others are counted. All of them stand in the JSON.
+/// Reasons shown at most. The others are counted. All of them stand in the JSON.
 const MOST_REASONS: usize = 10;
 /// Columns of telemetry worth a word: name, what stands before it, unit.
 const TELEMETRY: &[(&str, &str, &str)] = &[
@@ -30,14 +30,14 @@ pub fn line(view: &View) -> String {
         }
     }
     if let Some(current) = &view.current {
-        let _ = write!(text, "; {}", named(current));
+        let _ = write!(text, ", now {}", named(current));
     }
     text
 }
 
 /// The same with its moment and the time left.
 pub fn stamped(view: &View) -> String {
-    let left = view.left.as_ref().map_or_else(String::new, |left| format!("; {} left", about(left.seconds)));
+    let left = view.left.as_ref().map_or_else(String::new, |left| format!(", {} left", about(left.seconds)));
     format!("{} {}{left}", view.at_utc.iso(), line(view))
 }
 
@@ -53,32 +53,63 @@ pub fn table(view: &View) -> String {
     if !view.cells.is_empty() {
         text.push('\n');
         grid(&cells(view), &mut text);
-        let what =
-            if view.metrics.is_empty() { "no figures yet" } else { "means of the runs done: preliminary, no verdict" };
-        let _ = writeln!(text, "{what}");
+        let _ = writeln!(text, "{}", figures(view));
     }
     for run in &view.last_runs {
         let shown = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.0}"));
         let _ = writeln!(text, "GPU {} C -> {} C in {}", shown(run.start_c), shown(run.end_c), clean(&run.run));
     }
     reasons("failed", &view.failures, &mut text);
-    reasons("skipped", &view.skipped, &mut text);
+    match view.looks.as_ref().and_then(|looks| looks.ended.as_ref()) {
+        // Each of them has the same reason, which stands there once.
+        Some(_) => {}
+        None => reasons("skipped", &view.skipped, &mut text),
+    }
     for note in &view.notes {
         let _ = writeln!(text, "note: {}", clean(note));
     }
     text
 }
 
+/// What the figures are worth, and when they are looked at.
+fn figures(view: &View) -> String {
+    if view.metrics.is_empty() {
+        return "no figures yet".to_owned();
+    }
+    let Some(looks) = &view.looks else {
+        return if view.state == State::Complete {
+            "means of the runs, without verdict".to_owned()
+        } else if view.preliminary {
+            "means of the runs done, preliminary and without verdict. Finish the plan before you judge".to_owned()
+        } else {
+            "means of the runs done, preliminary and without verdict".to_owned()
+        };
+    };
+    let next = usize::try_from(looks.taken).ok().and_then(|taken| looks.at_blocks.get(taken));
+    match (&looks.ended, next) {
+        (Some(why), _) => format!("{}. {} runs were not needed", clean(why), view.skipped.len()),
+        (None, Some(next)) => format!(
+            "means of the runs done, preliminary and without verdict. Looks: {} of {} done, the next at {next} blocks",
+            looks.taken,
+            looks.at_blocks.len()
+        ),
+        (None, None) => format!("all {} looks are done", looks.at_blocks.len()),
+    }
+}
+
 fn when(view: &View, text: &mut String) {
     let mut parts = Vec::new();
     if let Some(begun) = view.begun_utc {
-        parts.push(format!("begun {}", begun.iso()));
+        parts.push(format!("started {}", begun.iso()));
     }
-    parts.extend(view.elapsed_s.map(|seconds| format!("{} so far", span(seconds))));
+    parts.extend(view.elapsed_s.map(|seconds| match view.state {
+        State::Complete => format!("took {}", span(seconds)),
+        _ => format!("{} so far", span(seconds)),
+    }));
     if let Some(left) = &view.left {
         let guess = match (left.measured, left.guessed) {
             (_, 0) => "",
-            (0, _) => " (a guess: no run like those left has ended yet)",
+            (0, _) => " (a guess: no run of these cells has ended yet)",
             _ => " (in part a guess)",
         };
         parts.push(format!("{} left{guess}", about(left.seconds)));
@@ -88,9 +119,9 @@ fn when(view: &View, text: &mut String) {
 }
 
 fn now(view: &View, current: &Current, text: &mut String) {
-    let word = if view.state == State::BrokenOff { "broken off" } else { "now" };
+    let word = if view.state == State::BrokenOff { "interrupted" } else { "now" };
     let since = match (view.state, current.for_s, current.since_utc) {
-        (State::BrokenOff, _, Some(since)) => format!(", begun {}", since.iso()),
+        (State::BrokenOff, _, Some(since)) => format!(", started {}", since.iso()),
         (_, Some(seconds), _) => format!(", for {}", span(seconds)),
         _ => String::new(),
     };
@@ -100,7 +131,7 @@ fn now(view: &View, current: &Current, text: &mut String) {
             current.telemetry.get(*name).map(|value| format!("{before}{}{unit}", clean(value)))
         })
         .collect();
-    let readings = if readings.is_empty() { String::new() } else { format!("; {}", readings.join(", ")) };
+    let readings = if readings.is_empty() { String::new() } else { format!(", {}", readings.join(", ")) };
     let _ = writeln!(text, "{word}: {}{since}{readings}", named(current));
 }
 
@@ -124,14 +155,14 @@ const fn state(state: State) -> &'static str {
     match state {
         State::Running => "running",
         State::BetweenRuns => "between two runs",
-        State::BrokenOff => "broken off",
+        State::BrokenOff => "interrupted",
         State::Stopped => "stopped",
         State::Unknown => "not complete",
         State::Complete => "complete",
     }
 }
 
-/// Heads and rows; the first three columns to the left, the others to the right.
+/// Heads and rows. The first three columns to the left, the others to the right.
 fn cells(view: &View) -> Vec<Vec<String>> {
     let mut head: Vec<String> =
         ["environment", "model", "workload", "done", "running", "failed", "skipped", "left", "of"]
@@ -139,7 +170,7 @@ fn cells(view: &View) -> Vec<Vec<String>> {
             .into();
     let interrupted = view.runs.interrupted > 0;
     if interrupted {
-        head.push("broken off".to_owned());
+        head.push("interrupted".to_owned());
     }
     head.extend(view.metrics.iter().cloned());
     let row = |row: &Row| {

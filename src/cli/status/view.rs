@@ -55,7 +55,7 @@ pub struct Counts {
     pub skipped: usize,
     /// Still to come.
     pub left: usize,
-    /// How often a run was begun and broken off; it is made again.
+    /// How often a run was begun and broken off. It is made again.
     pub interrupted: usize,
 }
 
@@ -64,7 +64,6 @@ pub struct Counts {
 pub struct Figure {
     /// Contract name.
     pub metric: String,
-    /// Its unit.
     pub unit: &'static str,
     /// Runs that report it.
     pub n: usize,
@@ -72,14 +71,11 @@ pub struct Figure {
     pub mean: Option<f64>,
 }
 
-/// One cell of the plan; or one test of a launch that makes several, which has figures and no counts of its own.
+/// One cell of the plan. Or one test of a launch that makes several, which has figures and no counts of its own.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// Label.
     pub environment: String,
-    /// Label.
     pub model: String,
-    /// Label.
     pub workload: String,
     /// Absent for a test of a launch.
     pub runs: Option<Counts>,
@@ -90,13 +86,12 @@ pub struct Row {
 /// The run that has begun last and has no outcome.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Current {
-    /// Its id.
     pub run: String,
     /// Its place in the plan, where it is in it.
     pub planned: Option<PlannedRun>,
     /// When it began.
     pub since_utc: Option<Instant>,
-    /// How long ago, seconds; absent when the clock went back.
+    /// How long ago, seconds. Absent when the clock went back.
     pub for_s: Option<f64>,
     /// Last line of its telemetry by column.
     pub telemetry: BTreeMap<String, String>,
@@ -105,7 +100,6 @@ pub struct Current {
 /// Temperatures of a run that has ended.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Warmth {
-    /// Its id.
     pub run: String,
     /// When it ended.
     pub ended_utc: Option<Instant>,
@@ -118,21 +112,29 @@ pub struct Warmth {
 /// A run and a reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Reason {
-    /// Its id.
     pub run: String,
-    /// Why.
     pub why: String,
 }
 
 /// Time left.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Left {
-    /// Seconds.
     pub seconds: f64,
     /// Runs left that rest on the durations of others like them.
     pub measured: usize,
     /// Runs left of which nothing is known.
     pub guessed: usize,
+}
+
+/// How far a campaign has come that stops when it is decided.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Looks {
+    /// Blocks at each look.
+    pub at_blocks: Vec<u32>,
+    /// Looks that were taken.
+    pub taken: u32,
+    /// Why the campaign ended at its last look, where it did.
+    pub ended: Option<String>,
 }
 
 /// The whole state.
@@ -155,8 +157,10 @@ pub struct View {
     pub metrics: Vec<String>,
     /// By environment, model, workload, in the order of the plan.
     pub cells: Vec<Row>,
-    /// Runs are still to come; figures are means of what is there so far, and no verdict in any case.
+    /// Runs are still to come. Figures are means of what is there so far, and no verdict in any case.
     pub preliminary: bool,
+    /// The looks of a campaign that stops when it is decided. Absent for a fixed number of repeats.
+    pub looks: Option<Looks>,
     /// What runs, or was running.
     pub current: Option<Current>,
     /// First run that is to come.
@@ -234,6 +238,11 @@ impl View {
             cells: cells(plan, &progress, &parts.runs, &metrics),
             metrics,
             preliminary: !complete,
+            looks: parts.campaign.design.as_ref().map(|design| Looks {
+                at_blocks: design.looks.clone(),
+                taken: progress.looks,
+                ended: progress.ended.clone(),
+            }),
             current,
             next: to_come.iter().find(|run| Some(run.id.as_str()) != running).map(|run| run.id.clone()),
             begun_utc,
@@ -308,7 +317,7 @@ fn counts<'a>(plan: impl Iterator<Item = &'a PlannedRun>, progress: &Progress) -
     counts
 }
 
-/// The primary metrics of the campaign; else those that it planned; else what the runs report, in the order of the catalogue.
+/// The primary metrics of the campaign. Else those that it planned. Else what the runs report, in the order of the catalogue.
 fn metrics(parts: &Parts) -> Vec<String> {
     let reported: BTreeSet<&str> =
         parts.runs.iter().flat_map(|run| &run.readings).map(|reading| reading.metric.as_str()).collect();
@@ -329,7 +338,7 @@ fn metrics(parts: &Parts) -> Vec<String> {
 fn cells(plan: &[PlannedRun], progress: &Progress, runs: &[Run], metrics: &[String]) -> Vec<Row> {
     let mut names: Vec<[&str; 3]> = Vec::new();
     let planned = plan.iter().map(|run| [run.environment.as_str(), &run.model, &run.workload]);
-    // Tests of one launch are workloads that no plan has; so is every run of an archive without a plan.
+    // Tests of one launch are workloads that no plan has. So is every run of an archive without a plan.
     let measured = runs.iter().map(|run| [run.environment.as_str(), &run.model, &run.workload]);
     let mut seen = BTreeSet::new();
     let mut sorted: Vec<[&str; 3]> = planned.clone().collect();
@@ -447,11 +456,11 @@ fn reasons<T>(by_run: &BTreeMap<String, T>, why: impl Fn(&T) -> String) -> Vec<R
 
 fn notes(parts: &Parts, entries: &[Entry], state: State) -> Vec<String> {
     let mut notes = parts.unread.clone();
-    let resume = "go on with `sparkbench collect SUITE --archive ARCHIVE --resume`";
+    let resume = "continue with `sparkbench collect SUITE --archive ARCHIVE --resume`";
     match state {
         // What is no archive of a collector cannot be gone on with.
         State::BrokenOff | State::Stopped if parts.journal.is_none() => {}
-        State::BrokenOff => notes.push(format!("no collector is at work and a run was broken off: {resume}")),
+        State::BrokenOff => notes.push(format!("no collector is running, and a run was interrupted: {resume}")),
         State::Stopped => {
             // Why, where the last collector stopped in order and said so.
             let why = entries.iter().rev().find_map(|entry| match &entry.event {
@@ -460,34 +469,34 @@ fn notes(parts: &Parts, entries: &[Entry], state: State) -> Vec<String> {
                 _ => None,
             });
             let why = why.flatten().map_or_else(String::new, |why| format!(" ({why})"));
-            notes.push(format!("no collector is at work{why}: {resume}"));
+            notes.push(format!("no collector is running{why}: {resume}"));
         }
-        State::Unknown => notes.push("this file system does not tell whether a collector is at work".to_owned()),
+        State::Unknown => notes.push("this file system does not show whether a collector is running".to_owned()),
         State::Complete if parts.journal.is_some() && !parts.sealed && parts.held != Some(true) => {
-            notes.push(format!("every run is accounted for and the seal is missing: {resume}"));
+            notes.push(format!("every run has its outcome, but the seal is missing: {resume}"));
         }
         _ => {}
     }
     match &parts.journal {
-        None => notes.push("the archive has no journal: the runs themselves say how they ended".to_owned()),
+        None => notes.push("the archive has no journal: outcomes come from the runs themselves".to_owned()),
         // A collector at work may be in the middle of a line.
         Some((_, Tail::Torn { .. })) if !matches!(state, State::Running | State::BetweenRuns) => {
-            notes.push("the last line of the journal is torn, as a crash leaves it; --resume heals it".to_owned());
+            notes.push("the last line of the journal is incomplete after a crash, --resume repairs it".to_owned());
         }
         Some((_, Tail::Damaged { line, why })) => {
             notes.push(format!(
-                "the journal was changed after it had been written, line {line}: {why}; nothing after it counts here"
+                "the journal was changed after it was written, line {line}: {why}. Lines after it are ignored"
             ));
         }
         Some(_) => {}
     }
     let jumps = entries.iter().filter(|entry| matches!(entry.event, Some(Event::Clock { .. }))).count();
     if jumps > 0 {
-        notes.push(format!("the wall clock jumped {jumps} times: moments on both sides of a jump do not compare"));
+        notes.push(format!("the wall clock jumped {jumps} times: times before and after a jump cannot be compared"));
     }
     let unknown = entries.iter().filter(|entry| entry.event.is_none()).count();
     if unknown > 0 {
-        notes.push(format!("{unknown} lines of the journal are of a newer version and were passed over"));
+        notes.push(format!("{unknown} lines of the journal come from a newer version and were skipped"));
     }
     notes
 }

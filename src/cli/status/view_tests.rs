@@ -118,8 +118,8 @@ fn every_planned_run_is_counted_once_in_its_cell() {
     assert_eq!(view.next.as_deref(), Some("a-2"));
     assert_eq!(view.elapsed_s, Some(180.0));
     assert_eq!(view.failures, [Reason { run: "b-1".to_owned(), why: "exit status 1".to_owned() }]);
-    // One run took 30 s; its like in the other environment is taken to take as long, 10 s of which have passed. The pause before the
-    // first of them is over; no pause between two good runs was seen, so the other has the least pause and what is around a run.
+    // One run took 30 s. Its like in the other environment is taken to take as long, 10 s of which have passed. The pause before the
+    // first of them is over. No pause between two good runs was seen, so the other has the least pause and what is around a run.
     let left = view.left.unwrap();
     assert_eq!((left.measured, left.guessed), (2, 0));
     assert!((left.seconds - (20.0 + 60.0 + AROUND_S + 30.0)).abs() < 1e-9, "{left:?}");
@@ -163,7 +163,7 @@ fn an_interrupted_run_is_left_and_counted_and_made_again() {
     let view = View::of(&parts(&lines, Some(false)), moment(20.0));
     assert_eq!((view.runs.left, view.runs.interrupted, view.runs.running), (4, 1, 0));
     assert_eq!(view.next.as_deref(), Some("a-1"));
-    // The clock went back; no negative time comes of it.
+    // The clock went back. No negative time comes of it.
     assert_eq!(View::of(&parts(&lines, Some(true)), moment(-100.0)).elapsed_s, None);
 }
 
@@ -194,7 +194,7 @@ fn figures_are_means_of_the_runs_that_ended_well() {
         View::of(&part, moment(1.0))
     };
     let view = with(campaign());
-    // No primary metric is named, so what is reported is shown; temperatures stand in their own place.
+    // No primary metric is named, so what is reported is shown. Temperatures stand in their own place.
     assert_eq!(view.metrics, ["output_throughput_tok_s"]);
     let figure = |at: usize| (view.cells[at].figures[0].n, view.cells[at].figures[0].mean);
     assert_eq!((figure(0), figure(1)), ((2, Some(105.0)), (0, None)));
@@ -261,7 +261,7 @@ fn a_torn_line_is_news_only_when_nobody_is_writing_it() {
     let torn = |held| {
         let tail = Tail::Torn { line: 2, bytes: 4, sha256: String::new(), ended: false };
         let part = Parts { journal: Some((journal(&[(0.0, opened())]), tail)), ..parts(&[], held) };
-        View::of(&part, moment(0.0)).notes.iter().any(|note| note.contains("torn"))
+        View::of(&part, moment(0.0)).notes.iter().any(|note| note.contains("incomplete after a crash"))
     };
     assert!(torn(Some(false)) && !torn(Some(true)));
 }

@@ -1,4 +1,4 @@
-//! The engine's command line client: how it is asked, and what its complaints come down to.
+//! The engine's command line client: its calls, and the meaning of its errors.
 //!
 //! In:  words.  Out: answers, JSON, errors with a remedy.
 //! Not here: which words.
@@ -13,10 +13,9 @@ use crate::host::{Answer, Host, Question};
 /// Copying files in and out may take longer than a question.
 pub const COPY_LIMIT: Duration = Duration::from_secs(1800);
 
-/// `docker` or `podman`, with the flags that stand before every verb.
+/// `docker` or `podman`, with the flags that are before every verb.
 #[derive(Debug, Clone)]
 pub struct Client {
-    /// Program.
     pub program: &'static str,
     /// E.g. `--context`, `--cgroup-manager`.
     pub global: Vec<String>,
@@ -53,7 +52,7 @@ impl Client {
         Err(Error::new(Kind::Workload, format!("{} cannot {doing}: {}", self.program, reason(&answer))))
     }
 
-    /// JSON of an image or a container; nothing when there is none of that name.
+    /// JSON of an image or a container. Nothing when there is none of that name.
     ///
     /// # Errors
     /// When the engine does not answer, or not in JSON.
@@ -68,7 +67,7 @@ impl Client {
                 Kind::Preflight,
                 format!("{} cannot look at the {kind} '{name}': {why}", self.program),
             )
-            .hint(format!("see that the engine answers: {} version", self.program)));
+            .hint(format!("make sure that the engine answers: {} version", self.program)));
         }
         let parsed: Value = serde_json::from_slice(&answer.stdout).map_err(|error| {
             Error::new(Kind::Preflight, format!("{} {kind} inspect '{name}' does not answer in JSON", self.program))
@@ -79,7 +78,7 @@ impl Client {
     }
 }
 
-/// What `inspect` told.
+/// Answer of `inspect`.
 #[derive(Debug, Clone)]
 pub struct Inspected {
     /// The one object of its list.
@@ -94,7 +93,7 @@ impl Inspected {
         self.value.pointer(pointer).and_then(Value::as_str)
     }
 
-    /// A list of texts; a lone text counts as a list of one, nothing as an empty one.
+    /// A list of texts. A lone text counts as a list of one, nothing as an empty one.
     pub fn texts(&self, pointer: &str) -> Vec<String> {
         match self.value.pointer(pointer) {
             Some(Value::String(text)) => vec![text.clone()],

@@ -1,6 +1,6 @@
-//! After a run: the container's files, its own word on what ran, and its figures.
+//! After a run: the container's files, its report of what ran, and its figures.
 //!
-//! In:  `inspect`, the files of the run's own folder, what was seen while it ran.  Out: checks, state, raw files.
+//! In:  `inspect`, the files of the run's own folder, observations during the run.  Out: checks, state, raw files.
 //! Not here: removing the container (the guard does, in any case).
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::env::{Examined, Invocation, Place, WORK_INSIDE, checks};
 use crate::error::Error;
 use crate::host::{Ended, Host, Question};
 
-/// What a program says that has lost its GPU: `systemctl daemon-reload` on the machine takes the devices from containers that run
+/// Message of a program that has lost its GPU: `systemctl daemon-reload` on the machine takes the devices from containers that run
 /// (NVIDIA/nvidia-container-toolkit, issues 48 and 1227).
 const GPU_LOST: &str = "Failed to initialize NVML: Unknown Error";
 
@@ -56,7 +56,7 @@ impl Containers {
         self.log(host, &name, ended, &mut examined)?;
         if let Some(line) = gpu_lost(host, place) {
             examined.faults.push(format!(
-                "the container was cut off from its GPU ('{line}'); a systemctl daemon-reload on the machine does that"
+                "the container lost its GPU ('{line}'), as after a systemctl daemon-reload on the machine"
             ));
         }
         examined.files.insert("inspect.json".to_owned(), inspected.raw);
@@ -71,7 +71,7 @@ impl Containers {
                 checks::arguments(&invocation.argv, None, &source),
                 checks::equal(checks::IMAGE, self.state().held_to.as_deref(), None, &source),
             ],
-            faults: vec![format!("the container '{name}' is gone: someone removed it while it ran")],
+            faults: vec![format!("the container '{name}' was removed while it ran")],
             ..Examined::default()
         }
     }
@@ -137,14 +137,14 @@ fn behind_init(seen: &[String]) -> &[String] {
     }
 }
 
-/// Exit status of the program; absent while it runs and when it never did.
+/// Exit status of the program. Absent while it runs and when it never did.
 fn code(inspected: &Inspected) -> Option<i32> {
     let exited = matches!(inspected.text("/State/Status"), Some("exited" | "stopped" | "dead"));
     let code = inspected.value.pointer("/State/ExitCode").and_then(Value::as_i64)?;
     exited.then(|| i32::try_from(code).ok()).flatten()
 }
 
-/// Whether the kernel's log names the container as one that it killed for want of memory. The engine does not always hear of it: a
+/// Whether the kernel's log names the container as one that it killed for lack of memory. The engine does not always hear of it: a
 /// program may be dead before the engine listens, and `OOMKilled` then stays false.
 fn killed_for_memory(host: &dyn Host, inspected: &Inspected) -> bool {
     let (Some(KILLED), Some(id)) = (code(inspected), inspected.text("/Id")) else { return false };
@@ -152,7 +152,7 @@ fn killed_for_memory(host: &dyn Host, inspected: &Inspected) -> bool {
     log.text().lines().any(|line| line.contains("oom-kill:") && line.contains(id))
 }
 
-/// What the program got, the image's own variables included.
+/// Variables of the program, including the image's own.
 fn variables(inspected: &Inspected) -> BTreeMap<String, String> {
     let pairs = inspected.texts("/Config/Env");
     pairs

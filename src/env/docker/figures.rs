@@ -1,4 +1,4 @@
-//! Figures of a container's control group, read while it runs: they are gone with it.
+//! Figures of a container's control group, read while it runs, because they vanish with it.
 //!
 //! In:  the folders of its control groups.  Out: the last reading, as the kernel printed it.
 //! Not here: telemetry over time (see `run`).
@@ -72,7 +72,7 @@ impl Figures {
         Self { folders, ..Self::default() }
     }
 
-    /// Takes a reading, where the one before is a second old; that one stays when the group is gone by now.
+    /// Takes a reading, where the one before is a second old. That one stays when the group is gone by now.
     pub fn take(&mut self, host: &dyn Host) {
         let now = host.monotonic();
         if self.readings > 0 && now < self.next {
@@ -90,7 +90,7 @@ impl Figures {
         }
     }
 
-    /// `cgroup.json`; nothing when the container ended before the first reading.
+    /// `cgroup.json`. Nothing when the container ended before the first reading.
     pub fn file(&self) -> Option<Vec<u8>> {
         let value = json!({
             "what": "files of the container's control group as the kernel printed them, last read while it ran",
@@ -103,7 +103,7 @@ impl Figures {
         (self.readings > 0).then(|| format!("{value:#}\n").into_bytes())
     }
 
-    /// Whether the kernel ended a process of the group for want of memory.
+    /// Whether the kernel ended a process of the group for lack of memory.
     pub fn out_of_memory(&self) -> bool {
         ["unified/memory.events", "memory/memory.oom_control"].iter().any(|name| {
             let text = self.used.get(*name).map(String::as_str).unwrap_or_default();

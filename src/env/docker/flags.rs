@@ -1,7 +1,7 @@
-//! Flags of a container as a person wrote them: what may not stand among them, and what they say.
+//! Container flags as typed: which of them are forbidden, and what the others set.
 //!
-//! In:  the list `flags`.  Out: faults; single values.
-//! Not here: what a flag does. Everything that is not named here goes to the engine as it stands.
+//! In:  the list `flags`.  Out: faults, and single values.
+//! Not here: what a flag does. Everything that is not named here goes to the engine unchanged.
 
 use crate::plan::Reader;
 
@@ -23,7 +23,7 @@ const UNFIT: &[(&[&str], &str, &str)] = &[
         "a terminal mixes the program's output with its errors, and many programs print differently on one",
         "leave it out",
     ),
-    (&["-i", "--interactive"], "nobody types into a run, and a program that reads would wait for ever", "leave it out"),
+    (&["-i", "--interactive"], "a run has no input, and a program that reads would wait forever", "leave it out"),
     (&["--entrypoint"], "it decides what runs", "use the key `entrypoint`: \"clear\" or \"keep\""),
     (&["--pull"], "an image fetched between two runs may be another one", "pull the image before the campaign"),
     (&["--"], "it would end the flags", "leave it out"),
@@ -35,7 +35,7 @@ pub const MODEL_PATH: &str = "{model.path}";
 /// Short flags that stand for a switch, which may be written together: `-it`.
 const SWITCHES: &str = "ditP";
 
-/// Takes the list; what may not stand in it is a fault.
+/// Takes the list. A forbidden entry is a fault.
 pub fn read(settings: &mut Reader<'_>) -> Vec<String> {
     let flags = settings.texts("flags");
     let mut after_flag = false;
@@ -71,7 +71,7 @@ pub fn read(settings: &mut Reader<'_>) -> Vec<String> {
     flags
 }
 
-/// Why an entry may not stand there.
+/// Why an entry is forbidden.
 fn fault(flag: &str, after_flag: bool) -> Option<(&'static str, &'static str)> {
     if !flag.starts_with('-') {
         let lone = "it begins with no - and follows no flag, so it would be taken for the image";

@@ -1,6 +1,6 @@
-//! An image: what its name fixes, and what it is.
+//! An image: what its reference pins, and what the engine reports about it.
 //!
-//! In:  a reference as a person wrote it; the engine's word on it.  Out: whether it can move; id, digests, variables.
+//! In:  a reference as typed, the engine's answer about it.  Out: whether it can move, its id, digests and variables.
 //! Not here: fetching images.
 
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use super::client::{Client, Inspected};
 use crate::error::Error;
 use crate::host::Host;
 
-/// What a name of an image fixes.
+/// What the name of an image pins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reference {
     /// `NAME@sha256:...`: these bytes and no others.
@@ -42,7 +42,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// Looks at it; nothing when it is not on this machine.
+    /// Looks at it. Nothing when it is not on this machine.
     ///
     /// # Errors
     /// When the engine does not answer.
@@ -54,7 +54,7 @@ impl Image {
         }))
     }
 
-    /// What a person would write to fix it: the digest it was pulled by, else its id on this machine.
+    /// Reference that pins it: the digest it was pulled by, else its id on this machine.
     pub fn fixed_name(&self, name: &str) -> String {
         let repository = repository(name);
         let digests = self.inspected.texts("/RepoDigests");
@@ -93,7 +93,7 @@ pub fn full_id(id: &str) -> String {
     if id.contains(':') { id.to_owned() } else { format!("sha256:{id}") }
 }
 
-/// Name without tag and digest; a port of a registry is no tag.
+/// Name without tag and digest. A port of a registry is no tag.
 fn repository(name: &str) -> &str {
     let name = name.split('@').next().unwrap_or(name);
     match name.rsplit_once(':') {

@@ -2,12 +2,12 @@
 //!
 //! In:  `image`, `allow_moving_tag`, `flags`, `env`, `entrypoint`, `work`, `global_flags`.  Out: a created container, and a job that
 //! starts it and stays attached.
-//! Not here: fetching images; what a flag does.
+//! Not here: fetching images, what a flag does.
 //!
-//! Beside the flags as written a container gets, and the archive names them: `--name`, `--cidfile` and two labels, by which leftovers
-//! are found; `--workdir` with the run's own folder, unless the flags say otherwise; `--entrypoint` with the program, unless the suite
-//! keeps the image's; one `--env` for each variable that the suite or the workload sets. The container is created, filled and then
-//! started, so that neither its creation nor the copying falls into the measured time.
+//! A container gets some flags beside those that were written, and the archive names them. `--name`, `--cidfile` and two labels serve to
+//! find leftovers. `--workdir` is the run's own folder, unless the flags say otherwise. `--entrypoint` is the program, unless the suite
+//! keeps the image's. Each variable that the suite or the workload sets gets one `--env`. The container is created, filled and then started,
+//! so that neither its creation nor the copying falls into the measured time.
 
 mod client;
 mod examine;
@@ -28,7 +28,7 @@ use self::client::{COPY_LIMIT, Client, reason};
 use self::figures::Figures;
 use self::image::{Image, Reference};
 use super::seen::{self, Seen};
-use super::variables::{self, Passage};
+use super::variables::{self, PassedVariables};
 use super::{Environment, Examined, Invocation, Kind, Place, WORK_INSIDE, job_of};
 use crate::error::Error;
 use crate::host::{Ended, Host, Job, Launched, Question};
@@ -89,7 +89,7 @@ struct Containers {
     state: Mutex<State>,
 }
 
-/// What is known while a campaign runs.
+/// State during a campaign.
 #[derive(Debug, Default)]
 struct State {
     /// Id of the image when the campaign began.
@@ -137,8 +137,8 @@ impl Containers {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the container is created from. A name that may move is replaced by the id it had when the campaign began, so that a tag which
-    /// moves half-way changes nothing.
+    /// Image from which the container is created. A movable name is replaced by its id at the beginning of the campaign. So a tag that moves
+    /// half-way changes nothing.
     fn image_to_run(&self, host: &dyn Host) -> Result<String, Error> {
         let known = self.state().held_to.clone();
         let id = match known {
@@ -151,7 +151,7 @@ impl Containers {
 
     fn no_image(&self) -> Error {
         Error::new(crate::error::Kind::Preflight, format!("the image '{}' is not on this machine", self.image))
-            .hint(format!("fetch it before the campaign: {} pull {}", self.client.program, self.image))
+            .hint(format!("pull it before the campaign: {} pull {}", self.client.program, self.image))
     }
 
     /// `create` and everything behind it.
@@ -251,12 +251,13 @@ impl Environment for Containers {
     fn wrap(&self, host: &dyn Host, invocation: &Invocation, place: &Place) -> Result<Job, Error> {
         let image = self.image_to_run(host)?;
         let declared = variables::merged(&[&self.env, &invocation.env]);
-        let passage = Passage::new(&declared, variables::client(host));
+        let passage = PassedVariables::new(&declared, variables::client(host));
         let mut question = Question::new(self.create(&image, invocation, place, &passage.words)).within(COPY_LIMIT);
         question.env = Some(passage.client);
         let name = place.container();
         let mut answer = self.client.ask(host, question.clone())?;
-        // The name is this run's alone: what bears it was on its way when a collector before us was killed, and came after our sweep.
+        // The name belongs to this run alone. A container with this name was being made when an earlier collector was killed, and came after
+        // our sweep.
         if !answer.ok() && reason(&answer).contains("already in use") {
             let _ = host.ask(&Question::new(self.remove(&name)));
             answer = self.client.ask(host, question)?;
@@ -265,9 +266,8 @@ impl Environment for Containers {
             // A create that fails half-way may leave a container of that name.
             let _ = host.ask(&Question::new(self.remove(&name)));
             let what = format!("{} cannot create the container: {}", self.client.program, reason(&answer));
-            return Err(
-                Error::new(crate::error::Kind::Workload, what).hint("mend the flags of this environment in the suite")
-            );
+            return Err(Error::new(crate::error::Kind::Workload, what)
+                .hint("correct the flags of this environment in the suite"));
         }
         if self.work == Work::Copy
             && let Err(error) = self.fill(host, place)
@@ -324,7 +324,7 @@ impl Environment for Containers {
     fn sweep(&self, host: &dyn Host, archive_id: &str) -> Result<Vec<String>, Error> {
         let filter = format!("label={LABEL_ARCHIVE}={archive_id}");
         let words = ["ps", "--all", "--no-trunc", "--filter", filter.as_str(), "--format", "{{.ID}} {{.Names}}"];
-        // An engine that does not answer is refused by `ready`, with its remedy; here it only means that nothing can be looked for.
+        // An engine that does not answer is refused by `ready`, with its remedy. Here it only means that nothing can be looked for.
         let Ok(answer) = host.ask(&Question::new(self.client.argv(&words))) else { return Ok(Vec::new()) };
         let mut removed = Vec::new();
         for line in answer.text().lines().filter(|_| answer.ok()) {
@@ -338,7 +338,7 @@ impl Environment for Containers {
 
 impl Containers {
     /// Removes a container that a crash left. An engine that was already told to by the one who crashed refuses to be told again while
-    /// it is at it; so it is asked until the container has gone.
+    /// it is at it. So it is asked until the container has gone.
     fn take_away(&self, host: &dyn Host, id: &str, name: &str) -> Result<(), Error> {
         let doing = format!("remove the container '{name}' of an earlier start");
         let patience = host.monotonic() + REMOVAL;
@@ -360,7 +360,7 @@ impl Containers {
 
 /// How long an engine may take to remove a container that it is removing already.
 const REMOVAL: Duration = Duration::from_secs(15);
-/// Between two looks at it.
+/// Time between two checks of it.
 const AGAIN: Duration = Duration::from_millis(200);
 
 /// `type=bind,source=...,target=...`, read by the client as a line of CSV: a path with a comma or a quote is quoted.

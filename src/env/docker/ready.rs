@@ -1,6 +1,6 @@
-//! What must be true of an engine and an image before the first run, and what the engine says of itself.
+//! Requirements on an engine and an image before the first run, and the engine's description of itself.
 //!
-//! In:  the settings, the engine's answers.  Out: findings, each with its remedy; a description.
+//! In:  the settings, the engine's answers.  Out: findings with remedies, and a description.
 //! Not here: creating anything.
 
 use std::path::Path;
@@ -31,7 +31,7 @@ impl Containers {
                     "docker" => {
                         "start it (systemctl start docker), and run sparkbench as root or as a member of the group docker"
                     }
-                    _ => "install podman, and see that 'podman version' answers",
+                    _ => "install podman, and make sure that 'podman version' answers",
                 };
                 findings.push(Finding::refused("container-engine", error.what, remedy));
                 return findings;
@@ -40,10 +40,10 @@ impl Containers {
         let (number, architecture) = of_version(&version);
         findings.push(Finding::passed("container-engine", format!("{} {number}", self.client.program)));
         match Image::look(&self.client, host, &self.image) {
-            Err(error) => findings.push(Finding::refused("image", error.what, "see that the engine answers")),
+            Err(error) => findings.push(Finding::refused("image", error.what, "make sure that the engine answers")),
             Ok(None) => {
                 let what = format!("'{}' is not on this machine", self.image);
-                let remedy = format!("fetch it before the campaign: {} pull {}", self.client.program, self.image);
+                let remedy = format!("pull it before the campaign: {} pull {}", self.client.program, self.image);
                 findings.push(Finding::refused("image", what, remedy));
             }
             Ok(Some(image)) => {
@@ -61,7 +61,7 @@ impl Containers {
             Reference::Tag if self.allow_moving_tag => Finding::passed(
                 "image",
                 format!(
-                    "'{}' may move, as the suite allows; it is {} now, and every run is held to that",
+                    "'{}' is a tag that may move, as the suite allows. It is {} now, and every run must use that",
                     self.image, image.id
                 ),
             ),
@@ -79,8 +79,8 @@ impl Containers {
         if shares_ipc && !flags::values(&self.flags, "--shm-size").is_empty() {
             findings.push(Finding::warned(
                 "container-flags",
-                "--shm-size has no effect beside --ipc=host: the container uses the machine's own /dev/shm",
-                "leave one of the two out",
+                "--shm-size has no effect with --ipc=host: the container uses the machine's own /dev/shm",
+                "leave out one of the two",
             ));
         }
         let described = CDI.iter().any(|path| host.exists(Path::new(path)));
@@ -88,7 +88,7 @@ impl Containers {
         if devices.iter().any(|device| device.starts_with("nvidia.com/")) && !described {
             findings.push(Finding::warned(
                 "container-gpu",
-                "a GPU is asked for by its CDI name, and no CDI description was found",
+                "a GPU is asked for by its CDI name, but no CDI description was found",
                 "make one: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",
             ));
         }
@@ -97,21 +97,21 @@ impl Containers {
         if gpus && !described && !TOOLKIT.iter().any(|path| host.exists(Path::new(path))) {
             findings.push(Finding::warned(
                 "container-gpu",
-                "a GPU is asked for, and NVIDIA's container toolkit was not found in /usr/bin",
-                "install nvidia-container-toolkit, then: nvidia-ctk runtime configure --runtime=docker; systemctl restart docker",
+                "a GPU is asked for, but NVIDIA's container toolkit was not found in /usr/bin",
+                "install nvidia-container-toolkit, then run: nvidia-ctk runtime configure --runtime=docker; systemctl restart docker",
             ));
         }
         if self.work == Work::Mount && !flags::values(&self.flags, "--user").is_empty() {
             findings.push(Finding::warned(
                 "container-flags",
-                "--user beside work = \"mount\": that user may not be allowed to write into the run's own folder",
+                "--user with work = \"mount\": that user may not be able to write into the folder of the run",
                 "set work = \"copy\", or leave --user out",
             ));
         }
         findings
     }
 
-    /// The engine's own word on its version; an error when it does not answer.
+    /// The engine's own word on its version. An error when it does not answer.
     fn version(&self, host: &dyn Host) -> Result<Value, Error> {
         let words = ["version", "--format", "{{json .}}"];
         let answer = self.client.ask(host, Question::new(self.client.argv(&words)))?;

@@ -1,11 +1,11 @@
-//! Flags of systemd-nspawn as a person wrote them: what may not stand among them.
+//! Flags of systemd-nspawn as a person wrote them: which of them are forbidden.
 //!
 //! In:  the list `flags`.  Out: faults.
-//! Not here: what a flag does. Everything that is not named here goes to nspawn as it stands.
+//! Not here: what a flag does. Everything that is not named here goes to nspawn unchanged.
 
 use crate::plan::Reader;
 
-/// Takes the list; what may not stand in it is a fault.
+/// Takes the list. A forbidden entry is a fault.
 pub fn read(settings: &mut Reader<'_>) -> Vec<String> {
     let flags = settings.texts("flags");
     for flag in &flags {
@@ -56,7 +56,7 @@ const UNFIT: &[(&[&str], &str, &str)] = &[
     (&["--"], "which would end the flags", "leave it out"),
 ];
 
-/// Why a flag may not stand in a suite, and what to do.
+/// Why a flag is forbidden in a suite, and what to do.
 fn unfit(flag: &str) -> Option<(&'static str, &'static str)> {
     if !flag.starts_with('-') {
         return Some((

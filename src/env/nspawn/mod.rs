@@ -1,14 +1,15 @@
 //! `nspawn`: a root file system under systemd-nspawn.
 //!
 //! In:  the keys of a root, `devices`, `scope`, `flags`.  Out: a job that is a command line of systemd-nspawn.
-//! Not here: registering machines, booting a system: one program is run, with a small init of nspawn's above it.
+//! Not here: registering machines, booting a system. One program is run, with a small init of nspawn above it.
 //!
-//! What was tried with systemd 252 and decided on it:
-//! - `--as-pid2 --kill-signal=SIGTERM`: SIGTERM to the whole tree then reaches the program, which may end in its own time, and its exit
-//!   status comes through. With SIGRTMIN+4, which the small init takes as an order to power off, the program is killed at once.
-//! - The marker of the run is passed inside: when nspawn itself is killed with SIGKILL, the program survives it and must be found.
-//! - `--keep-unit` leaves everything in the run's own control group; `--property=` has no effect then, and no device is filtered, so
-//!   binding the nodes is all that a GPU needs.
+//! Decisions after trials with systemd 252:
+//!
+//! - `--as-pid2 --kill-signal=SIGTERM`: SIGTERM to the whole tree reaches the program, which may end in its own time. Its exit status
+//!   comes through. With SIGRTMIN+4, which the small init takes as an order to power off, the program is killed at once.
+//! - The marker of the run is passed inside. When nspawn itself is killed with SIGKILL, the program survives it and must be found.
+//! - `--keep-unit` leaves everything in the run's own control group. `--property=` has no effect then, and no device is filtered. So a GPU
+//!   needs nothing but its nodes bound.
 
 mod flags;
 
@@ -24,7 +25,7 @@ use super::leftover;
 use super::points::{self, Points};
 use super::root::RootFolder;
 use super::seen::{self, Seen};
-use super::variables::{self, Passage};
+use super::variables::{self, PassedVariables};
 use super::{Environment, Examined, Invocation, Kind, Place, WORK_INSIDE, checks, job_of};
 use crate::error::Error;
 use crate::host::{Ended, Host, Job, Launched, MARKER, Question};
@@ -56,7 +57,7 @@ struct Container {
     /// A scope of systemd's with a device policy, instead of the run's own control group.
     machine_scope: bool,
     flags: Vec<String>,
-    /// What the kernel showed of the program, by machine name.
+    /// The kernel's view of the program, by machine name.
     running: Mutex<BTreeMap<String, Seen>>,
     at_start: Mutex<Option<String>>,
     /// nspawn makes what is missing and leaves it.
@@ -130,16 +131,16 @@ impl Environment for Container {
         if self.machine_scope && !host.exists(Path::new("/run/systemd/system")) {
             findings.push(Finding::refused(
                 "nspawn-scope",
-                "systemd does not run this machine, so it cannot give nspawn a scope",
-                "leave `scope` out: the program then stays in the run's own control group",
+                "this machine does not run systemd, so nspawn cannot get a scope",
+                "leave out `scope`: the program then stays in the control group of the run",
             ));
         }
         for node in self.devices.find(host).iter().filter(|node| !host.exists(node)) {
-            let what = format!("'{}' is not there", node.display());
+            let what = format!("'{}' does not exist", node.display());
             findings.push(Finding::refused(
                 "devices",
                 what,
-                "load the driver (nvidia-modprobe -u -c=0), or take it out of `devices`",
+                "load the driver (nvidia-modprobe -u -c=0), or remove it from `devices`",
             ));
         }
         if let Some(holder) = leftover::lock_holder(host, &self.root.path) {
@@ -175,7 +176,7 @@ impl Environment for Container {
     }
 
     fn wrap(&self, host: &dyn Host, invocation: &Invocation, place: &Place) -> Result<Job, Error> {
-        let passage = Passage::new(&self.declared(host, invocation)?, variables::client(host));
+        let passage = PassedVariables::new(&self.declared(host, invocation)?, variables::client(host));
         let mut argv = self.command(host, place, &passage.words);
         argv.extend(invocation.argv.iter().cloned());
         let leftovers = leftover::after(host, place, &machine_name(place), &self.root.path);
@@ -208,7 +209,7 @@ impl Environment for Container {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let seen = running.remove(&machine_name(place)).unwrap_or_default();
         drop(running);
-        // What nspawn was given to run, and what the program itself was seen with, where it lived long enough to be looked at.
+        // The command line for nspawn, and the observed arguments of the program, where it lived long enough.
         let given = ended.seen_argv.as_deref().and_then(|argv| behind_dashes(argv, &invocation.argv));
         let mut checks =
             vec![checks::arguments(&invocation.argv, given, "/proc/<pid>/cmdline of systemd-nspawn, behind --")];
@@ -246,15 +247,15 @@ fn not_started(host: &dyn Host, place: &Place) -> Option<String> {
     Some(format!("the program did not start: {}", line.trim()))
 }
 
-/// What stands behind the `--` that ends nspawn's own flags. The program's arguments may hold a `--` too, so it is the one that stands
-/// as far from the end as it was put there; where there is none, everything is given, and will not match.
+/// The text behind the `--` that ends nspawn's own flags. The program's arguments may hold a `--` too. So the right one is
+/// as far from the end as it was placed. Without one, everything is returned and will not match.
 fn behind_dashes<'a>(argv: &'a [String], asked: &[String]) -> Option<&'a [String]> {
     let at = argv.len().checked_sub(asked.len() + 1).filter(|at| argv[*at] == "--");
     let at = at.or_else(|| argv.iter().position(|word| word == "--"))?;
     Some(&argv[at + 1..])
 }
 
-/// `--bind=FROM:AT`; colons and backslashes in a path are escaped as nspawn wants them.
+/// `--bind=FROM:AT`. Colons and backslashes in a path are escaped as nspawn wants them.
 fn bind(flag: &str, from: &Path, at: &Path) -> String {
     let escaped = |path: &Path| path.display().to_string().replace('\\', "\\\\").replace(':', "\\:");
     format!("{flag}={}:{}", escaped(from), escaped(at))
@@ -264,7 +265,7 @@ fn bind(flag: &str, from: &Path, at: &Path) -> String {
 const NAME_MAX: usize = 64;
 
 /// Name of the machine of a run: letters, digits and -, short enough for a host name, different for each run. The archive's own name
-/// stands in front, so that leftovers are found by it.
+/// is in front, so that leftovers are found by it.
 fn machine_name(place: &Place) -> String {
     let lawful: String = place
         .container()

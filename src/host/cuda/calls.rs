@@ -1,4 +1,4 @@
-//! The calls of CUDA that its bindings mark `unsafe`, each behind a safe function that checks what has to hold.
+//! The `unsafe` calls of the CUDA bindings, each behind a safe function that checks the requirements.
 //!
 //! In:  buffers that live on one stream.  Out: the same calls, with lengths checked before them.
 //! Not here: timing, allocation, meaning.
@@ -58,9 +58,9 @@ const BLAS: &[&str] = &[
     "cublasSasum_v2",
 ];
 
-/// What a library lacks.
+/// Missing symbols of a library.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Lack {
+pub enum MissingSymbol {
     /// The library itself.
     Library,
     /// One of its functions.
@@ -68,38 +68,38 @@ pub enum Lack {
 }
 
 /// Whether the driver's library is there with every function that is used.
-pub fn driver_lacks() -> Option<Lack> {
+pub fn driver_lacks() -> Option<MissingSymbol> {
     use cudarc::driver::sys::{culib, is_culib_present};
     // SAFETY: loading runs the initialisers of the machine's own CUDA driver, which is what the caller asks for. `culib` panics
     // without a library, so it is asked only after the check.
     unsafe {
         if !is_culib_present() {
-            return Some(Lack::Library);
+            return Some(MissingSymbol::Library);
         }
         let library = culib();
         DRIVER.iter().find(|name| library.get::<unsafe extern "C" fn()>(name.as_bytes()).is_err())
     }
-    .map(|name| Lack::Function(name))
+    .map(|name| MissingSymbol::Function(name))
 }
 
 /// Whether cuBLAS is there with every function that is used.
-pub fn blas_lacks() -> Option<Lack> {
+pub fn blas_lacks() -> Option<MissingSymbol> {
     use cudarc::cublas::sys::{culib, is_culib_present};
     // SAFETY: as for the driver.
     unsafe {
         if !is_culib_present() {
-            return Some(Lack::Library);
+            return Some(MissingSymbol::Library);
         }
         let library = culib();
         BLAS.iter().find(|name| library.get::<unsafe extern "C" fn()>(name.as_bytes()).is_err())
     }
-    .map(|name| Lack::Function(name))
+    .map(|name| MissingSymbol::Function(name))
 }
 
 /// Newest CUDA version of the driver as it codes it, 1000 major + 10 minor.
 pub fn driver_version() -> Option<i32> {
     let mut version: c_int = 0;
-    // SAFETY: writes one integer to a place that outlives the call; needs no context.
+    // SAFETY: writes one integer to a place that outlives the call. Needs no context.
     let status = unsafe { cudarc::driver::sys::cuDriverGetVersion(&raw mut version) };
     status.result().ok().map(|()| version)
 }
@@ -107,7 +107,7 @@ pub fn driver_version() -> Option<i32> {
 /// Version of cuBLAS as it codes it.
 pub fn blas_version(blas: &CudaBlas) -> Option<i32> {
     let mut version: c_int = 0;
-    // SAFETY: the handle lives as long as `blas`; writes one integer to a place that outlives the call.
+    // SAFETY: the handle lives as long as `blas`. Writes one integer to a place that outlives the call.
     let status = unsafe { cudarc::cublas::sys::cublasGetVersion_v2(*blas.handle(), &raw mut version) };
     status.result().ok().map(|()| version)
 }
@@ -172,8 +172,8 @@ pub fn gemm_half(
     let (a, _reading_a) = a.device_ptr(stream);
     let (b, _reading_b) = b.device_ptr(stream);
     let (c, _writing_c) = c.device_ptr_mut(stream);
-    // SAFETY: each matrix is n x n with leading dimension n, and each buffer holds at least n * n values of 16 bits (checked above);
-    // the scale factors are FP32 as the compute type wants them, and outlive the call. One stream orders all.
+    // SAFETY: each matrix is n x n with leading dimension n, and each buffer holds at least n * n values of 16 bits (checked above).
+    // The scale factors are FP32 as the compute type wants them, and outlive the call. One stream orders all.
     unsafe {
         gemm_ex(
             *blas.handle(),
@@ -223,7 +223,7 @@ pub fn gemv(
     };
     let cfg =
         GemvConfig { trans: cublasOperation_t::CUBLAS_OP_T, m, n, alpha: 1.0, lda: m, incx: 1, beta: 0.0, incy: 1 };
-    // SAFETY: the matrix has leading dimension `rows`; x holds `rows` and y `columns` values (checked above). One stream orders all.
+    // SAFETY: the matrix has leading dimension `rows`. X holds `rows` and y `columns` values (checked above). One stream orders all.
     unsafe { blas.gemv(cfg, a, x, y) }.map_err(|error| format!("cuBLAS sgemv: {error}"))
 }
 

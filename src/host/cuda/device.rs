@@ -14,7 +14,7 @@ use cudarc::driver::sys::{CUdevice_attribute, CUevent_flags, CUresult};
 use cudarc::driver::{CudaContext, CudaEvent, CudaSlice, CudaStream, DeviceRepr, DriverError, ValidAsZeroBits};
 use half::{bf16, f16};
 
-use super::calls::{self, Half, Lack};
+use super::calls::{self, Half, MissingSymbol};
 use super::{Device, Facts, Memory, Precision, Task, Timed};
 use crate::error::{Error, Kind};
 
@@ -24,7 +24,7 @@ const LEAST_DRIVER: &str = "570 (CUDA 12.8)";
 /// Opens a GPU.
 ///
 /// # Errors
-/// Of pre-flight: no driver, no cuBLAS, no such GPU, or a driver that does not start.
+/// A pre-flight error: no driver, no cuBLAS, no such GPU, or a driver that does not start.
 pub fn open(index: u32) -> Result<Box<dyn Device>, Error> {
     if let Some(lack) = calls::driver_lacks() {
         return Err(no_driver(&lack));
@@ -47,20 +47,22 @@ pub fn open(index: u32) -> Result<Box<dyn Device>, Error> {
     Ok(Box::new(CudaDevice { context, stream, blas: ManuallyDrop::new(blas), facts, loaded: None }))
 }
 
-fn no_driver(lack: &Lack) -> Error {
+fn no_driver(lack: &MissingSymbol) -> Error {
     match lack {
-        Lack::Library => Error::new(Kind::Preflight, "no libcuda.so.1: the CUDA driver cannot be loaded").hint(
-            "install the NVIDIA driver; in a container pass the GPU in (--gpus all), in a root file system bind the driver's libraries",
+        MissingSymbol::Library => Error::new(Kind::Preflight, "no libcuda.so.1: the CUDA driver cannot be loaded").hint(
+            "install the NVIDIA driver. In a container, pass the GPU in (--gpus all). In a root file system, bind the driver's libraries",
         ),
-        Lack::Function(name) => Error::new(Kind::Preflight, format!("the CUDA driver has no function {name}"))
+        MissingSymbol::Function(name) => Error::new(Kind::Preflight, format!("the CUDA driver has no function {name}"))
             .hint(format!("update the NVIDIA driver: {LEAST_DRIVER} or newer is needed")),
     }
 }
 
-fn no_blas(lack: &Lack) -> Error {
+fn no_blas(lack: &MissingSymbol) -> Error {
     let error = match lack {
-        Lack::Library => Error::new(Kind::Preflight, "no libcublas.so.13, .12 or .11: cuBLAS cannot be loaded"),
-        Lack::Function(name) => Error::new(Kind::Preflight, format!("cuBLAS has no function {name}")),
+        MissingSymbol::Library => {
+            Error::new(Kind::Preflight, "no libcublas.so.13, .12 or .11: cuBLAS cannot be loaded")
+        }
+        MissingSymbol::Function(name) => Error::new(Kind::Preflight, format!("cuBLAS has no function {name}")),
     };
     error.hint("install the CUDA toolkit or its cuBLAS package, and put its folder into LD_LIBRARY_PATH")
 }
@@ -68,7 +70,7 @@ fn no_blas(lack: &Lack) -> Error {
 fn no_device(error: &DriverError) -> Error {
     let (what, hint) = match error.0 {
         CUresult::CUDA_ERROR_NO_DEVICE => {
-            ("the CUDA driver finds no GPU", "look at nvidia-smi; in a container pass the GPU in (--gpus all)")
+            ("the CUDA driver finds no GPU", "check with nvidia-smi. In a container, pass the GPU in (--gpus all)")
         }
         CUresult::CUDA_ERROR_STUB_LIBRARY => (
             "libcuda.so is the stub of the toolkit, not the driver",
@@ -137,7 +139,7 @@ fn refused(what: String) -> Error {
 struct CudaDevice {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
-    /// Never let go: after a fault of the GPU its end would be a panic, and the process gives it back anyway.
+    /// Never released: after a fault of the GPU its end would be a panic, and the process gives it back anyway.
     blas: ManuallyDrop<CudaBlas>,
     facts: Facts,
     loaded: Option<Loaded>,
@@ -319,7 +321,7 @@ impl Device for CudaDevice {
 
     fn unload(&mut self) {
         self.loaded = None;
-        // Memory goes back when the stream has passed the point where it was let go. A fault here is reported by the next call.
+        // Memory goes back when the stream has passed the point where it was released. A fault here is reported by the next call.
         self.context.record_err(self.stream.synchronize());
     }
 }
@@ -330,11 +332,15 @@ mod tests {
 
     #[test]
     fn a_missing_driver_is_a_refusal_of_pre_flight_with_a_remedy() {
-        for error in [no_driver(&Lack::Library), no_driver(&Lack::Function("cuInit")), no_blas(&Lack::Library)] {
+        for error in [
+            no_driver(&MissingSymbol::Library),
+            no_driver(&MissingSymbol::Function("cuInit")),
+            no_blas(&MissingSymbol::Library),
+        ] {
             assert_eq!(error.kind, Kind::Preflight);
             assert!(error.hint.is_some(), "{error}");
         }
-        assert!(no_driver(&Lack::Library).what.starts_with("no libcuda.so.1: "));
+        assert!(no_driver(&MissingSymbol::Library).what.starts_with("no libcuda.so.1: "));
     }
 
     #[test]

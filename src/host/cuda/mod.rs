@@ -16,14 +16,14 @@ pub use device::open;
 
 /// A GPU that takes one task at a time.
 pub trait Device {
-    /// What it is.
+    /// Identity of the device.
     fn facts(&self) -> &Facts;
     /// Its memory now.
     ///
     /// # Errors
     /// When the driver does not answer.
     fn memory(&self) -> Result<Memory, Error>;
-    /// Takes memory for a task and fills it. The task before is let go first.
+    /// Takes memory for a task and fills it. The task before is released first.
     ///
     /// # Errors
     /// When memory runs out, or the driver or cuBLAS refuses.
@@ -43,14 +43,14 @@ pub trait Device {
     fn unload(&mut self);
 }
 
-/// What a GPU is, as CUDA says.
+/// Identity of a GPU, from CUDA.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Facts {
     /// Place among the GPUs that CUDA shows.
     pub index: u32,
     /// E.g. `NVIDIA GB10`.
     pub name: String,
-    /// As the driver prints it, `GPU-` and five groups; absent where it does not say. CUDA and the driver may count GPUs differently.
+    /// As the driver prints it, `GPU-` and five groups. Absent where it does not say. CUDA and the driver may count GPUs differently.
     pub uuid: Option<String>,
     /// E.g. `12.1`.
     pub compute_capability: String,
@@ -60,7 +60,7 @@ pub struct Facts {
     pub integrated: bool,
     /// Memory that CUDA counts, bytes.
     pub memory_bytes: u64,
-    /// Second-level cache, bytes; what is read must be larger.
+    /// Second-level cache, bytes. What is read must be larger.
     pub l2_bytes: Option<u64>,
     /// Newest CUDA version that the driver supports, e.g. `13.0`.
     pub cuda: Option<String>,
@@ -71,7 +71,7 @@ pub struct Facts {
 /// Memory of the device, bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// Free as CUDA says; follows `MemFree` where the GPU shares the memory of the host.
+    /// Free as CUDA says. Follows `MemFree` where the GPU shares the memory of the host.
     pub free: u64,
     /// All of it.
     pub total: u64,
@@ -138,7 +138,7 @@ impl Precision {
     }
 }
 
-/// What the device is to do. Operands repeat a pool of values: place `p` of an operand holds value `p mod length` of its pool.
+/// Task of the device. Operands repeat a pool of values: place `p` of an operand holds value `p mod length` of its pool.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Task<'a> {
     /// C = A B with n x n matrices, column by column: place of row `i`, column `j` is `i + j n`. Peeks at C.
@@ -154,7 +154,6 @@ pub enum Task<'a> {
     },
     /// Copies FP32 values from one buffer of the device to another. Peeks at the target.
     Copy {
-        /// Values.
         values: usize,
         /// Pool of the source.
         pool: &'a [f32],
@@ -167,12 +166,11 @@ pub enum Task<'a> {
         columns: usize,
         /// Pool of the matrix.
         pool: &'a [f32],
-        /// x; exactly `rows` values.
+        /// x. Exactly `rows` values.
         x: &'a [f32],
     },
     /// Sum of absolute FP32 values: reads the vector once. Peeks at the sum, at place 0.
     Asum {
-        /// Values.
         values: usize,
         /// Pool of the vector.
         pool: &'a [f32],
@@ -182,7 +180,6 @@ pub enum Task<'a> {
 /// One timed interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Timed {
-    /// Launches in it.
     pub launches: u32,
     /// Between two events of the device, seconds.
     pub device_s: f64,

@@ -1,7 +1,7 @@
 //! Which fields a source did not report, and why.
 //!
 //! In:  one note for each field that was refused in a reading.  Out: the last reason of each field.
-//! Not here: how often, which is a matter of whoever asked (see `run::telemetry`).
+//! Not here: how often, which the caller counts (see `run::telemetry`).
 
 use std::collections::BTreeMap;
 

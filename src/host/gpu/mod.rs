@@ -1,6 +1,6 @@
-//! What the driver says of a GPU: one handle that stays open, never a process per sample.
+//! Readings of a GPU from its driver: one handle that stays open, never a process per sample.
 //!
-//! In:  a choice of source.  Out: [`Gpu`], [`GpuSample`]; a field that the driver does not report is absent with its reason.
+//! In:  a choice of source.  Out: [`Gpu`], [`GpuSample`]. A field that the driver does not report is absent with its reason.
 //! Not here: limits, verdicts, when to sample.
 
 mod missing;
@@ -21,8 +21,8 @@ use crate::error::Error;
 /// A GPU that gates, the sampler and the checks after a run read in turn.
 pub type SharedGpu = Arc<Mutex<Box<dyn Gpu>>>;
 
-/// The GPU for this thread, or nothing when another one does not let go of it within `limit`: a driver that no longer answers holds
-/// whoever asked it, and must not hold everybody else.
+/// The GPU for this thread, or `None` when another thread holds it beyond `limit`. A driver that no longer answers blocks its caller, and
+/// must not block everybody else.
 pub fn lock_within<'a>(
     host: &dyn Host,
     gpu: &'a Mutex<Box<dyn Gpu>>,
@@ -46,9 +46,9 @@ pub fn lock_within<'a>(
 pub trait Gpu: Send {
     /// `nvml` or `nvidia-smi`.
     fn source(&self) -> &'static str;
-    /// What does not change while it is open.
+    /// Data that does not change while it is open.
     fn identity(&self) -> GpuIdentity;
-    /// One reading. Fields that the driver refuses are absent; the reasons are in [`Gpu::absent`].
+    /// One reading. Fields that the driver refuses are absent. The reasons are in [`Gpu::absent`].
     ///
     /// # Errors
     /// When the source is gone (a lost GPU, an ended child).
@@ -60,11 +60,11 @@ pub trait Gpu: Send {
     /// # Errors
     /// When the driver does not say.
     fn processes(&mut self) -> Result<Vec<GpuProcess>, Error>;
-    /// Accumulated causes of lower clocks since the driver was loaded, microseconds by cause; empty where not reported.
+    /// Accumulated causes of lower clocks since the driver was loaded, microseconds by cause. Empty where not reported.
     fn throttle_counters(&mut self) -> BTreeMap<String, u64>;
     /// Processor time of a child of ours behind it, seconds.
     fn child_cpu_s(&self) -> f64;
-    /// How often it will be asked from now on. A source that is asked needs no hint; one that prints by itself follows it.
+    /// How often it will be asked from now on. A source that is asked needs no hint. One that prints by itself follows it.
     ///
     /// # Errors
     /// When the source cannot be changed over.
@@ -73,7 +73,7 @@ pub trait Gpu: Send {
     }
 }
 
-/// What a GPU is.
+/// Identity of a GPU.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct GpuIdentity {
     /// E.g. `NVIDIA GB10`.
@@ -86,9 +86,9 @@ pub struct GpuIdentity {
     pub cuda: Option<String>,
     /// VBIOS version.
     pub vbios: Option<String>,
-    /// PCI address; the domain may be hexadecimal and not zero.
+    /// PCI address. The domain may be hexadecimal and not zero.
     pub pci: Option<String>,
-    /// Memory, MiB; absent where the GPU shares the host's.
+    /// Memory, MiB. Absent where the GPU shares the host's.
     pub memory_mib: Option<f64>,
     /// Number of GPUs of the machine.
     pub count: Option<u32>,
@@ -111,9 +111,7 @@ pub struct GpuSample {
     pub power_w: Option<f64>,
     /// Temperature, degrees Celsius.
     pub temp_c: Option<f64>,
-    /// SM clock, MHz.
     pub sm_clock_mhz: Option<f64>,
-    /// Memory clock, MHz.
     pub memory_clock_mhz: Option<f64>,
     /// Memory in use, MiB.
     pub memory_used_mib: Option<f64>,
@@ -127,7 +125,7 @@ pub struct GpuSample {
     pub processes_mib: Option<f64>,
     /// Power without the driver's averaging over a second, watts.
     pub power_instant_w: Option<f64>,
-    /// Age of this reading when it was handed over, milliseconds; absent where the source gives no time of its own, because it was
+    /// Age of this reading when it was handed over, milliseconds. Absent where the source gives no time of its own, because it was
     /// read just then.
     pub age_ms: Option<f64>,
 }
@@ -144,7 +142,7 @@ pub struct GpuProcess {
 }
 
 /// Reasons of lower clocks that mean a limit was hit: software power cap, hardware slowdown, software and hardware thermal slowdown,
-/// power brake. Idle, application clocks, sync boost and display clocks are none.
+/// power brake. Idle, application clocks, sync boost and display clocks do not count.
 /// Source: NVML API reference, `nvmlClocksEventReasons`.
 pub const THROTTLE_LIMITS: &[(u64, &str)] = &[
     (0x4, "software power cap"),

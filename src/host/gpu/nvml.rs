@@ -1,14 +1,14 @@
 //! A GPU through NVML, the driver's own library, opened once and kept.
 //!
 //! In:  the number of the GPU.  Out: [`NvmlGpu`], a [`Gpu`].
-//! Not here: machines where the library is missing (see `smi`); limits.
+//! Not here: machines where the library is missing (see `smi`), limits.
 //!
-//! A field that the driver refuses is absent with the driver's reason. On a GB10 that is so for good with memory, memory clock and power
-//! limit; processes, power, energy, clocks and temperature are reported.
+//! A field that the driver refuses is absent with the driver's reason. On a GB10 memory, memory clock and power limit are always refused.
+//! Processes, power, energy, clocks and temperature are reported.
 //!
-//! Sources: NVML API reference (power is averaged over one second on Ampere and later, `NVML_FI_DEV_POWER_INSTANT` is not; energy in
-//! millijoules since the driver was loaded; accumulated reasons of lower clocks in nanoseconds); field numbers of 580.82 and later are
-//! translated by the binding.
+//! Source: NVML API reference. Power is averaged over one second on Ampere and later, `NVML_FI_DEV_POWER_INSTANT` is not. Energy is in
+//! millijoules since the driver was loaded. Accumulated reasons of lower clocks are in nanoseconds. The binding translates field numbers of
+//! 580.82 and later.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -68,14 +68,14 @@ impl NvmlGpu {
             let count =
                 nvml.device_count().map_or_else(|_| "an unknown number of".to_owned(), |count| count.to_string());
             refused(&format!("NVML does not open GPU {index}"), &cause)
-                .detail(format!("the driver tells of {count} GPUs, counted from 0"))
+                .detail(format!("the driver reports {count} GPUs, counted from 0"))
         })?;
         Ok(Self { nvml, index, identity, missing: Missing::default() })
     }
 
     fn device(&self) -> Result<Device<'_>, Error> {
-        // A handle costs a look-up in a table; keeping one would tie it to the library's life.
-        self.nvml.device_by_index(self.index).map_err(|cause| refused("the GPU is gone", &cause))
+        // A handle costs a look-up in a table. Keeping one would tie it to the library's life.
+        self.nvml.device_by_index(self.index).map_err(|cause| refused("the GPU was lost", &cause))
     }
 }
 
@@ -89,7 +89,7 @@ fn load(libraries: &[&str]) -> Result<Nvml, Error> {
     }
     Err(Error::new(Kind::Preflight, "NVML cannot be used")
         .detail(reasons.join("; "))
-        .hint("install the NVIDIA driver with its libraries; a statically linked program cannot load them"))
+        .hint("install the NVIDIA driver with its libraries. A statically linked program cannot load them"))
 }
 
 fn identity(nvml: &Nvml, index: u32) -> Result<GpuIdentity, NvmlError> {
@@ -119,14 +119,14 @@ fn watts(milliwatts: u32) -> f64 {
     f64::from(milliwatts) / 1000.0
 }
 
-/// The driver's reason, in its own words; messages of the loader keep one line.
+/// The driver's reason, in its own words. Messages of the loader keep one line.
 fn told(cause: &NvmlError) -> String {
     cause.to_string().lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
 fn refused(what: &str, cause: &NvmlError) -> Error {
     Error::new(Kind::Preflight, format!("{what}: {}", told(cause)))
-        .hint("look for Xid or NVRM in the kernel log; run 'nvidia-smi' by hand")
+        .hint("look for Xid or NVRM in the kernel log, and run 'nvidia-smi' by hand")
 }
 
 /// Refusals after which nothing else can be read either.
@@ -173,7 +173,7 @@ fn throttle_bits(device: &Device<'_>) -> Result<u64, NvmlError> {
     }
 }
 
-/// `NVML_PSTATE_0` to `NVML_PSTATE_15` are 0 to 15; unknown is 32.
+/// `NVML_PSTATE_0` to `NVML_PSTATE_15` are 0 to 15. Unknown is 32.
 fn state(state: PerformanceState) -> Result<u32, NvmlError> {
     match state {
         PerformanceState::Unknown => Err(NvmlError::NoData),
@@ -198,7 +198,7 @@ fn field(device: &Device<'_>, id: u32) -> Result<u64, NvmlError> {
     whole(&value).ok_or(NvmlError::NoData)
 }
 
-/// Memory of a list of processes, MiB; a process whose memory is not told makes the sum absent, not smaller.
+/// Memory of a list of processes, MiB. A process whose memory is not told makes the sum absent, not smaller.
 fn sum_mib(processes: &[ProcessInfo]) -> Result<f64, NvmlError> {
     processes
         .iter()
@@ -224,7 +224,7 @@ impl Gpu for NvmlGpu {
     }
 
     fn sample(&mut self) -> Result<GpuSample, Error> {
-        let device = self.nvml.device_by_index(self.index).map_err(|cause| refused("the GPU is gone", &cause))?;
+        let device = self.nvml.device_by_index(self.index).map_err(|cause| refused("the GPU was lost", &cause))?;
         let mut round = Round { missing: &mut self.missing, gone: None };
         // A driver that answers with zero bytes of memory has no memory figure.
         let memory = device
@@ -248,7 +248,7 @@ impl Gpu for NvmlGpu {
             age_ms: None,
         };
         match round.gone {
-            Some(cause) => Err(refused("the GPU is gone", &cause)),
+            Some(cause) => Err(refused("the GPU was lost", &cause)),
             None => Ok(sample),
         }
     }
@@ -259,7 +259,8 @@ impl Gpu for NvmlGpu {
 
     fn processes(&mut self) -> Result<Vec<GpuProcess>, Error> {
         let processes = self.device()?.running_compute_processes();
-        let processes = processes.map_err(|cause| refused("NVML does not tell which processes use the GPU", &cause))?;
+        let processes =
+            processes.map_err(|cause| refused("NVML does not list the processes that use the GPU", &cause))?;
         Ok(processes
             .iter()
             .map(|process| GpuProcess {

@@ -13,14 +13,14 @@ use super::nvml::NvmlGpu;
 use super::smi::Smi;
 use crate::host::Host;
 
-/// What came of opening a GPU.
+/// Outcome of opening a GPU.
 #[derive(Default)]
 pub struct Opened {
     /// The source, where one answers.
     pub gpu: Option<Box<dyn Gpu>>,
-    /// What each source that does not work said, one line each.
+    /// Errors of sources that do not work, one line each.
     pub tried: Vec<String>,
-    /// What the source printed once, for the archive: name of a file and its text.
+    /// One-time output of the source, for the archive: name of a file and its text.
     pub raw: BTreeMap<String, String>,
 }
 
@@ -30,7 +30,7 @@ impl Opened {
         self.gpu.take().map(|gpu| Arc::new(Mutex::new(gpu)))
     }
 
-    /// Why there is no source, in one line; what did not work on the way to one.
+    /// Why there is no source, in one line. What did not work on the way to one.
     pub fn why(&self) -> String {
         self.tried.join("; ")
     }
@@ -48,7 +48,7 @@ pub fn open(host: &Arc<dyn Host>, choice: &str, index: u32, interval: Duration) 
     if !matches!(choice, "auto" | "nvml" | "nvidia-smi") {
         opened.tried.push(match choice {
             "off" => "the suite switches GPU telemetry off".to_owned(),
-            other => format!("'{other}' is no source of GPU telemetry: it is auto, nvml, nvidia-smi or off"),
+            other => format!("'{other}' is not a source of GPU telemetry: it is auto, nvml, nvidia-smi or off"),
         });
         return opened;
     }
@@ -89,7 +89,7 @@ mod tests {
         assert!(smi.gpu.is_none() && smi.raw.is_empty());
         assert!(smi.why().starts_with("nvidia-smi: cannot start 'nvidia-smi' (not in this recording"), "{}", smi.why());
         let auto = opened("auto");
-        // A machine with a driver opens the first source; all others name both.
+        // A machine with a driver opens the first source. All others name both.
         match auto.gpu {
             Some(gpu) => assert_eq!(gpu.source(), "nvml"),
             None => {
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn off_and_nonsense_open_nothing() {
         assert_eq!(opened("off").tried, ["the suite switches GPU telemetry off"]);
-        assert!(opened("rocm").why().contains("'rocm' is no source"));
+        assert!(opened("rocm").why().contains("'rocm' is not a source"));
         assert!(opened("off").share().is_none());
     }
 }

@@ -1,11 +1,11 @@
-//! A control group for a tree: figures of exactly this run, and a second handle on everything in it.
+//! A control group for a tree: figures of exactly this run, and a second way to reach every process in it.
 //!
-//! In:  a name.  Out: folders by controller; nothing, with the reason, where none may be made.
+//! In:  a name.  Out: folders by controller, or the reason why none may be made.
 //! Not here: reading figures (see the sample readers of `host`), ending processes one by one.
 //!
 //! On the unified layout one folder serves all controllers. It is made below the nearest ancestor of our own group that hands
 //! `memory` down: a group that itself holds processes may not. On the older layout one folder is made per controller, below our own
-//! group; `cpu` is left alone there, because a group of its own would change the program's share of the processor.
+//! group. `cpu` is left alone there, because a group of its own would change the program's share of the processor.
 //!
 //! Source: Linux kernel documentation, `admin-guide/cgroup-v2.rst` and `admin-guide/cgroup-v1/cgroups.rst`.
 
@@ -18,13 +18,13 @@ use std::time::Duration;
 use super::root::{mount_points, plain};
 use crate::host::files;
 
-/// What every name of ours begins with, before the archive id.
+/// Prefix of our names, before the archive id.
 pub const PREFIX: &str = "sparkbench-";
 
 /// Controllers of the older layout that give figures and change nothing.
 const FIGURES: &[&str] = &["memory", "cpuacct", "pids"];
 
-/// How deep leftovers are looked for; user sessions lie at depth 4, containers of an engine in a session at 6.
+/// How deep leftovers are looked for. User sessions lie at depth 4, containers of an engine in a session at 6.
 const DEPTH: usize = 12;
 
 /// How often an emptied folder is tried again: the kernel lets go of the last process a moment after it was waited for.
@@ -36,7 +36,7 @@ pub type Folders = BTreeMap<String, PathBuf>;
 /// One mounted hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Hierarchy {
-    /// Names of its controllers; `unified` for the newer layout.
+    /// Names of its controllers. `unified` for the newer layout.
     controllers: Vec<String>,
     /// Where it is mounted.
     at: PathBuf,
@@ -50,7 +50,7 @@ pub fn name(marker: &str) -> String {
     format!("{PREFIX}{}", marker.chars().map(plain).collect::<String>())
 }
 
-/// Makes the folders. All that can be made are; when none can, the first reason.
+/// Makes the folders. All that can be made are. When none can, the first reason.
 pub fn make(name: &str) -> Result<Folders, String> {
     let table = fs::read_to_string("/proc/self/mountinfo").map_err(|cause| cause.to_string())?;
     let own = fs::read_to_string("/proc/self/cgroup").map_err(|cause| cause.to_string())?;
@@ -71,14 +71,14 @@ pub fn make(name: &str) -> Result<Folders, String> {
     if made.is_empty() { Err(reason.unwrap_or_else(|| "no control groups are mounted".to_owned())) } else { Ok(made) }
 }
 
-/// Moves a process in. Folders that refuse are removed and forgotten; the reason of the first is given.
+/// Moves a process in. Folders that refuse are removed and forgotten. The reason of the first is given.
 pub fn enter(folders: &mut Folders, pid: u32) -> Option<String> {
     let mut reason = None;
     folders.retain(|_, folder| match files::write(&folder.join("cgroup.procs"), &pid.to_string()) {
         Ok(()) => true,
         Err(cause) => {
             reason.get_or_insert_with(|| format!("'{}': {cause}", folder.display()));
-            // Empty, so nothing holds it; another key of the same folder may have removed it already.
+            // Empty, so nothing holds it. Another key of the same folder may have removed it already.
             let _ = fs::remove_dir(&*folder);
             false
         }
@@ -89,7 +89,7 @@ pub fn enter(folders: &mut Folders, pid: u32) -> Option<String> {
 /// Ends everything inside at once where the kernel can (`cgroup.kill`, Linux 5.14), and forbids new processes where it cannot.
 pub fn choke(folders: &Folders) {
     for folder in folders.values() {
-        // Either is there or is not; signals to each process follow in any case.
+        // Either is there or is not. Signals to each process follow in any case.
         let _ = files::write(&folder.join("cgroup.kill"), "1");
         let _ = files::write(&folder.join("pids.max"), "0");
     }
@@ -137,8 +137,8 @@ pub fn of_archive(archive_id: &str) -> Folders {
     found(|name| name.starts_with(&start))
 }
 
-/// Groups of one name. `systemd-nspawn` makes some for a machine, in hierarchies that we leave alone, and does not take them away
-/// where there is no systemd to do it.
+/// Groups of one name. `systemd-nspawn` makes some for a machine, in hierarchies that we leave alone. Without systemd it does not remove
+/// them.
 pub fn named(name: &str) -> Folders {
     found(|other| other == name)
 }
@@ -161,7 +161,7 @@ fn with_groups_below(top: &Path) -> Vec<PathBuf> {
     folders.map(walkdir::DirEntry::into_path).collect()
 }
 
-/// The nearest group above ours, ours included, that hands `memory` down; ours when none does.
+/// The nearest group above ours, ours included, that hands `memory` down. Ours when none does.
 fn giving_memory(home: &Path, top: &Path) -> PathBuf {
     let gives = |group: &&Path| {
         let text = fs::read_to_string(group.join("cgroup.subtree_control")).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Ending a tree whole: politely, then for certain.
 //!
-//! In:  a guard.  Out: nothing left below it, or the names of what is.
+//! In:  a guard.  Out: no process left below it, or the names of those that are.
 //! Not here: when to end it.
 
 use std::collections::BTreeSet;
@@ -31,10 +31,10 @@ pub fn grace(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds.clamp(0.0, 3600.0)).unwrap_or_default()
 }
 
-/// Between two looks at a tree that is being ended, where no child's end wakes us.
+/// Time between two checks of a tree that is being ended, where no child's end wakes us.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A helper that has ended may have written what nobody has read yet.
+/// A helper that has ended may have left unread output.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Most that is kept of a helper's complaint.
@@ -82,7 +82,7 @@ pub(super) fn end(guard: &mut Guard) -> Vec<String> {
     Vec::new()
 }
 
-/// Nothing to signal where the list cannot be had; the caller comes back until no child is left.
+/// Nothing to signal where the list cannot be had. The caller comes back until no child is left.
 fn tree(own: u32) -> Vec<Process> {
     process::below(own).unwrap_or_default()
 }

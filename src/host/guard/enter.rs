@@ -1,9 +1,9 @@
-//! The first stage of a program: a process of ours that takes the program's place in its environment and becomes the program.
+//! The first stage of a program: a process of ours that starts in the program's environment and then becomes the program.
 //!
-//! In:  the job, on standard input, which is a socket to the guard.  Out: steps on that socket; then the program itself, with this pid.
+//! In:  the job, on standard input, which is a socket to the guard.  Out: steps on that socket, then the program itself under the same pid.
 //! Not here: watching over it.
 //!
-//! A stage of its own keeps the guard on the machine's own root, where the programs that end a container lie.
+//! A separate stage keeps the guard on the machine's own root, where the programs that end a container are.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -21,7 +21,7 @@ use super::root;
 use super::words::{MadeInside, Refusal, Step};
 use crate::host::{Job, MARKER, signals, time};
 
-/// Becomes the program. Returns only when that is impossible; the guard has been told why.
+/// Becomes the program. Returns only when that is impossible. The guard has been told why.
 pub fn enter() -> Result<(), crate::error::Error> {
     let socket = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from);
     let mut guard = socket.map_err(|cause| Refusal::new("standard input cannot be used", cause).error())?;
@@ -65,7 +65,7 @@ fn become_program(guard: &mut UnixStream) -> Result<std::convert::Infallible, Re
         command.env(MARKER, &job.marker);
     }
     command.stdin(Stdio::from(nothing));
-    // A program must not inherit what whoever started the collector ignored.
+    // A program must not inherit the ignored signals of the collector's starter.
     signals::restore(&[]);
     let (monotonic_s, utc_ms) = (time::monotonic().as_secs_f64(), time::utc().0);
     tell(guard, &Step::Ready { monotonic_s, utc_ms }).map_err(|cause| Refusal::new("the guard is gone", cause))?;

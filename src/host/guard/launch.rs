@@ -19,7 +19,7 @@ use crate::host::{Closed, Ended, Job, Launched, MARKER, process};
 /// How long a program may take to be started: mounts of a root file system, a control group. A mount that hangs ends the wait.
 const START: Duration = Duration::from_secs(60);
 
-/// What a guard may take beyond the limits of everything it does in turn.
+/// Time of a guard beyond the limits of its steps.
 const MARGIN: Duration = Duration::from_secs(10);
 
 /// A program under its guard.
@@ -27,7 +27,7 @@ const MARGIN: Duration = Duration::from_secs(10);
 struct Guarded {
     marker: String,
     guard: Child,
-    /// The life line; dropped to end everything.
+    /// The life line. Dropped to end everything.
     orders: Option<ChildStdin>,
     news: Receiver<News>,
     pid: u32,
@@ -83,7 +83,7 @@ pub fn launch(program: &Path, job: &Job) -> Result<Box<dyn Launched>, Error> {
 fn hear(stdout: ChildStdout, sender: &Sender<News>) {
     for line in BufReader::new(stdout).lines() {
         let Ok(line) = line else { return };
-        // A line that is no news comes from a program that is no guard; its end will tell.
+        // A line that is no news comes from a program that is no guard. Its end will tell.
         let Ok(news) = serde_json::from_str(&line) else { continue };
         if sender.send(news).is_err() {
             return;
@@ -93,9 +93,9 @@ fn hear(stdout: ChildStdout, sender: &Sender<News>) {
 
 impl Guarded {
     fn lost(&self) -> Error {
-        Error::new(Kind::Workload, format!("the guard of run '{}' is gone", self.marker))
+        Error::new(Kind::Workload, format!("the guard of run '{}' has ended", self.marker))
             .detail("it ended, or was killed, before it had done its work")
-            .hint("look for 'Out of memory' in the kernel's log; what it watched over is ended by its mark")
+            .hint("look for 'Out of memory' in the kernel log. Its processes are found by their mark and ended")
     }
 
     fn send(&mut self, line: &[u8]) -> Result<(), Error> {
@@ -107,7 +107,7 @@ impl Guarded {
         }
     }
 
-    /// The next news; nothing when none came in time.
+    /// The next news. Nothing when none came in time.
     fn hear(&mut self, deadline: Instant) -> Result<Option<News>, Error> {
         match self.news.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(news) => {
@@ -137,7 +137,7 @@ impl Guarded {
             match self.guard.try_wait() {
                 Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(2)),
                 Ok(None) => return false,
-                // It cannot be waited for: somebody else has done so.
+                // It cannot be waited for, because another waiter has done so.
                 Ok(Some(_)) | Err(_) => return true,
             }
         }
@@ -150,7 +150,7 @@ impl Launched for Guarded {
     }
 
     fn tree(&self) -> Vec<u32> {
-        // A read or two with a control group; without, or when the program has moved elsewhere, a look at every process.
+        // A read or two with a control group. Without, or when the program has moved elsewhere, a look at every process.
         let group = self.cgroups.values().next().map(|folder| cgroup::members(folder)).unwrap_or_default();
         if group.contains(&self.pid) {
             return group;

@@ -1,6 +1,6 @@
-//! Programs whose whole tree is ended, whatever happens to us.
+//! Programs whose whole tree is ended, even when the collector dies.
 //!
-//! In:  a [`Job`](super::Job).  Out: [`launch`] for the collector; [`serve`] and [`enter`], the two hidden processes behind it;
+//! In:  a [`Job`](super::Job).  Out: [`launch`] for the collector, [`serve`] and [`enter`], the two hidden processes behind it, and
 //! [`end_marked`] for what a crash left.
 //! Not here: what is run, and when it is ended.
 //!
@@ -9,8 +9,8 @@
 //!           ◀──news───        ◀──steps──
 //! ```
 //!
-//! All three are this executable. The line of orders is the life line: when it ends, the collector has died, and the guard ends the
-//! tree, runs what has to be run afterwards, and goes. See `docs/design/0010-the-guard.md`.
+//! All three are this executable. The connection for orders is the life line: when it closes, the collector has died. Then the guard ends
+//! the tree, runs what has to run afterwards, and exits. See `docs/design/0010-the-guard.md`.
 
 mod cgroup;
 mod ending;

@@ -1,4 +1,4 @@
-//! What the guard listens to, all in one place: the life line to the collector, signals, and a stage that is on its way.
+//! Inputs of the guard in one place: the life line to the collector, signals, and a running stage.
 //!
 //! In:  standard input, a socket that signals write to.  Out: orders, ended children.
 //! Not here: what follows from them.
@@ -65,7 +65,7 @@ pub struct Pump {
     orders: VecDeque<Order>,
     signals: UnixStream,
     stage: Lines,
-    /// Status of children that somebody waits for by name.
+    /// Status of children with a waiter.
     pub known: BTreeMap<u32, Option<WaitStatus>>,
 }
 
@@ -79,7 +79,7 @@ impl Pump {
         Ok(Self { input, lines, orders: VecDeque::new(), signals, stage, known: BTreeMap::new() })
     }
 
-    /// The first line, however long it takes; nothing when the stream ends before it.
+    /// The first line, however long it takes. Nothing when the stream ends before it.
     pub fn first_line(&mut self) -> io::Result<Option<String>> {
         while !self.lines.over {
             self.lines.fill(self.input.as_fd())?;
@@ -109,7 +109,7 @@ impl Pump {
 
     /// Waits until something comes, a signal (which a child's end is too) or an order, or until a moment.
     pub fn wait(&mut self, until: Option<Instant>) {
-        // An order that lies here already, or the end of the collector, is told by every call until someone acts on it; a wait with a
+        // An order that is here already, or the end of the collector, is reported by every call until someone acts on it. A wait with a
         // limit is one of someone who is acting.
         if until.is_none() && (!self.orders.is_empty() || self.lines.over) {
             self.drain();
@@ -118,7 +118,7 @@ impl Pump {
         self.poll(until, None);
     }
 
-    /// The next line of a stage; nothing at its end. Ends early, with an error, when the collector or a signal wants the end.
+    /// The next line of a stage. Nothing at its end. Ends early, with an error, when the collector or a signal wants the end.
     pub fn stage_line(&mut self, socket: &UnixStream, asked: &AtomicBool) -> io::Result<Option<String>> {
         loop {
             if let Some(line) = self.stage.next() {
@@ -128,7 +128,7 @@ impl Pump {
                 return Ok(None);
             }
             if self.lines.over || !self.orders.is_empty() || asked.load(Ordering::Relaxed) {
-                return Err(io::Error::other("its end was asked for before it had begun"));
+                return Err(io::Error::other("it was told to end before it had started"));
             }
             if self.poll(None, Some(socket.as_fd())) {
                 self.stage.fill(socket.as_fd())?;
@@ -169,7 +169,7 @@ impl Pump {
         extra_ready
     }
 
-    /// Empties the socket of the signals, before their causes are looked at.
+    /// Empties the socket of the signals, before their causes are examined.
     fn drain(&mut self) {
         let mut buffer = [0; 1024];
         while matches!(self.signals.read(&mut buffer), Ok(count) if count > 0) {}
@@ -189,7 +189,7 @@ impl Pump {
                     }
                 }
                 Err(Errno::EINTR) => {}
-                // ECHILD: nobody left. Nothing else can come back from this call.
+                // ECHILD: no child left. This call returns no other error.
                 Err(_) => return (Reaped::None, ended),
             }
         }

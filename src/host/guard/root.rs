@@ -1,11 +1,11 @@
 //! Entering a root file system: a mount namespace of our own, the mounts in order, then the root.
 //!
-//! In:  a [`Root`].  Out: this process inside it; the mount points that had to be made.
-//! Not here: what is worth mounting (see `env`), starting the program.
+//! In:  a [`Root`].  Out: this process inside it, and the mount points it had to make.
+//! Not here: choosing the mounts (see `env`), starting the program.
 //!
-//! The namespace is private before anything is mounted, so nothing travels back to the machine, and everything vanishes with the
-//! last process in it. Links inside the root are followed as the program inside would follow them: a link to `/run` never leads to the
-//! machine's own `/run`.
+//! The namespace is private before anything is mounted. So nothing propagates to the machine, and everything vanishes with the last process
+//! in it. Links inside the root are followed as the program inside would follow them: a link to `/run` never leads to the machine's own
+//! `/run`.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -28,7 +28,7 @@ const LINKS: usize = 40;
 /// No source, no type, no options.
 const NONE: Option<&str> = None;
 
-/// Enters, and leaves us in `/` of the root. What was made inside is told as it is made, so that it is known even when a later step
+/// Enters, and leaves us in `/` of the root. What was made inside is reported as it is made, so that it is known even when a later step
 /// fails.
 pub fn enter(root: &Root, mut made: impl FnMut(&[PathBuf])) -> Result<(), Refusal> {
     let shown = root.path.display();
@@ -86,8 +86,8 @@ fn place(root: &Path, item: &Mount, made: &mut impl FnMut(&[PathBuf])) -> Result
     }
 }
 
-/// Makes a bind mount read-only, and everything mounted below it: the kernel takes the flag only in a second step and only one mount
-/// at a time. The other flags stay as they are.
+/// Makes a bind mount read-only, with everything mounted below it. The kernel takes the flag only in a second step and for one mount at a
+/// time. The other flags stay as they are.
 fn shut(target: &Path, recursive: bool) -> io::Result<()> {
     let table = fs::read("/proc/self/mountinfo")?;
     let mut points: Vec<PathBuf> =
@@ -163,7 +163,7 @@ fn point(root: &Path, at: &Path, folder: bool, made: &mut impl FnMut(&[PathBuf])
     Ok(path)
 }
 
-/// Path on the host of a path inside a root, links followed as inside; what is missing at its end is kept as it is written.
+/// Path on the host of a path inside a root, links followed as inside. What is missing at its end is kept as it is written.
 pub fn inside(root: &Path, at: &Path) -> io::Result<PathBuf> {
     let mut todo: VecDeque<OsString> = parts(at).collect();
     let mut path = root.to_path_buf();
@@ -208,7 +208,7 @@ fn parts(path: &Path) -> impl Iterator<Item = OsString> + '_ {
 pub fn tidy(made: &[PathBuf]) {
     for path in made.iter().rev() {
         let empty_file = path.symlink_metadata().is_ok_and(|kind| kind.is_file() && kind.len() == 0);
-        // Both only ever remove what is empty; a failure leaves an empty name behind, and nothing worse.
+        // Both only ever remove what is empty. A failure leaves an empty name behind, and nothing worse.
         let _ = if empty_file { fs::remove_file(path) } else { fs::remove_dir(path) };
     }
 }

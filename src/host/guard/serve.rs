@@ -1,11 +1,11 @@
-//! The guard: starts a program, watches over its whole tree, and ends it when told to or when the collector has died.
+//! The guard: starts a program, watches its whole tree, and ends it on order or when the collector has died.
 //!
 //! In:  a job and orders on standard input, whose end means that the collector is gone.  Out: news on standard output.
 //! Not here: entering an environment (see `enter`), what the collector does with the news (see `launch`).
 //!
-//! Single-threaded around one `poll`: orders, signals and the end of children all arrive there. The guard is a subreaper, so every
-//! orphan of the tree becomes its child: when it has no child left, nothing of the tree is left. That holds without any list of
-//! processes; lists serve only to know whom to signal.
+//! Single-threaded around one `poll`: orders, signals and the end of children all arrive there. The guard is a subreaper, so every orphan of
+//! the tree becomes its child. Without a child left, nothing of the tree is left. That holds without any list of processes. Lists serve only
+//! to know whom to signal.
 
 use std::io::{self, Write as _};
 use std::os::unix::net::UnixStream;
@@ -26,11 +26,10 @@ use super::{cgroup, ending, root};
 use crate::error::Error;
 use crate::host::{Closed, Ended, Job, process, time};
 
-/// How long the program's arguments are looked for after its start: the kernel shows them a moment after it has let go of the old
-/// program.
+/// How long to look for the program's arguments after its start. The kernel shows them a moment after it has released the old program.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Limit of a program of `after`. Removing a container takes seconds; a daemon that hangs must not hold the campaign for ever.
+/// Limit of a program of `after`. Removing a container takes seconds. A daemon that hangs must not hold the campaign for ever.
 pub const AFTER: Duration = Duration::from_secs(60);
 
 /// Everything the guard holds.
@@ -91,7 +90,7 @@ pub fn serve() -> Result<(), Error> {
             guard.watch();
         }
         Err(refusal) => {
-            // The tree is empty or about to be; whatever else was made for the run goes as after any other.
+            // The tree is empty or about to be. Whatever else was made for the run goes as after any other.
             guard.job.stop.clear();
             guard.clear("could not be started");
             guard.clean();
@@ -115,7 +114,7 @@ fn close_inherited() -> io::Result<()> {
     Ok(())
 }
 
-/// A collector that is gone cannot be told; its absence shows at the other pipe.
+/// A collector that is gone cannot be told. Its absence shows at the other pipe.
 fn say(news: &News) {
     if let Ok(mut line) = serde_json::to_string(news) {
         line.push('\n');

@@ -1,6 +1,6 @@
 //! Ending what a crash left: processes that carry the mark of an archive, and its control groups.
 //!
-//! In:  an archive id.  Out: nothing of it is left; names of what was ended.
+//! In:  an archive id.  Out: names of the processes that were ended. None is left.
 //! Not here: containers, which their engine keeps (see `env`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,8 +19,8 @@ const GUARDS: Duration = Duration::from_secs(15);
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Ends every process that carries the mark of an archive or lies in one of its control groups, ourselves and those above us left
-/// out. Guards that are at work may finish it first.
+/// Ends every process that carries the mark of an archive or is in one of its control groups. This process and its ancestors are left out.
+/// Guards that are at work may finish it first.
 ///
 /// # Errors
 /// When something cannot be ended.
@@ -47,11 +47,11 @@ pub fn end_marked(archive_id: &str) -> Result<Vec<String>, Error> {
             let left: Vec<String> = found.into_iter().map(|(pid, name)| format!("{name} ({pid})")).collect();
             return Err(failed()
                 .detail(left.join(", "))
-                .hint("end them by hand; what outlives SIGKILL hangs in the kernel, and only a restart helps"));
+                .hint("end them by hand. A process that survives SIGKILL hangs in the kernel until a restart"));
         }
         for signal in [Signal::SIGSTOP, Signal::SIGKILL] {
             for pid in found.keys() {
-                // Gone is what it should be; without the right to signal it shows again in the next look.
+                // Gone is what it should be. Without the right to signal it shows again in the next look.
                 let _ = i32::try_from(*pid).map(|pid| kill(Pid::from_raw(pid), signal));
             }
         }

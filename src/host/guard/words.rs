@@ -1,7 +1,7 @@
-//! What the collector, the guard and the program's first stage say to each other: one JSON value or one word per line.
+//! Messages between the collector, the guard and the program's first stage: one JSON value or one word per line.
 //!
 //! In:  lines.  Out: [`Order`], [`News`], [`Step`].
-//! Not here: who sends when (see `serve` and `launch` beside this file).
+//! Not here: the order of messages (see `serve` and `launch` beside this file).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -45,7 +45,6 @@ impl Order {
 pub enum News {
     /// The program runs.
     Started {
-        /// Its pid.
         pid: u32,
         /// Control groups of the tree, by controller.
         cgroups: BTreeMap<String, PathBuf>,
@@ -56,14 +55,14 @@ pub enum News {
     Refused(Refusal),
     /// The first process has ended.
     Ended(Ended),
-    /// The tree has been ended; names of what could not be.
+    /// The tree has been ended. Names of what could not be.
     Cleared {
         /// Empty when all went well.
         left: Vec<String>,
     },
     /// The last word.
     Closed {
-        /// What it took.
+        /// Its effort.
         closed: Closed,
         /// Names of what could not be ended or removed.
         left: Vec<String>,
@@ -74,7 +73,7 @@ pub enum News {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "step")]
 pub enum Step {
-    /// Everything is in place; the program is started next.
+    /// Everything is in place. The program is started next.
     Ready {
         /// Seconds on `CLOCK_MONOTONIC`.
         monotonic_s: f64,
@@ -97,21 +96,21 @@ pub struct MadeInside {
 /// An error on its way between processes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// What happened.
+    /// The event.
     pub what: String,
-    /// What the system said.
+    /// Message of the system.
     pub detail: Option<String>,
-    /// What to do.
+    /// The remedy.
     pub hint: Option<String>,
 }
 
 impl Refusal {
-    /// What happened and what the system said.
+    /// The event and the message of the system.
     pub fn new(what: impl Into<String>, detail: impl ToString) -> Self {
         Self { what: what.into(), detail: Some(detail.to_string()), hint: None }
     }
 
-    /// What to do.
+    /// The remedy.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

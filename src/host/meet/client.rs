@@ -1,7 +1,7 @@
 //! The side of every other rank: a connection to rank 0.
 //!
 //! In:  addresses of rank 0, the secret, the own rank.  Out: [`Client`].
-//! Not here: a connection that stands (see `connection`).
+//! Not here: an established connection (see `connection`).
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::connection::{Keys, Out, Outbox, connection, thread};
-use super::frame::{DRAWN, Frame, Greeting, MAGIC, Secret, Side, TAG};
+use super::frame::{DRAWN, Frame, Hello, MAGIC, Secret, Side, TAG};
 use super::server::drawn;
 use super::{Event, GREETING, Handler};
 use crate::error::{Error, Kind};
@@ -67,26 +67,26 @@ impl Client {
         match tell.recv() {
             Ok(Ok(())) => Ok(Self { outbox, thread: Mutex::new(Some(thread)) }),
             Ok(Err(why)) => {
-                Err(Error::new(Kind::Preflight, format!("rank {rank} cannot join rank 0 at {shown}: {why}"))
-                    .hint("--meet names the machine of rank 0, and all ranks need the same SPARKBENCH_TOKEN"))
+                Err(Error::new(Kind::Preflight, format!("rank {rank} cannot reach rank 0 at {shown}: {why}"))
+                    .hint("give the machine of rank 0 with --meet, and give all ranks the same SPARKBENCH_TOKEN"))
             }
-            Err(_) => Err(Error::new(Kind::Workload, "the thread of the ranks broke off")),
+            Err(_) => Err(Error::new(Kind::Workload, "the thread of the ranks stopped unexpectedly")),
         }
     }
 
     /// Says something to rank 0.
     pub fn say(&self, value: Value) {
-        self.outbox.say(Out::Frame(Frame::Said(value)));
+        self.outbox.say(Out::Frame(Frame::Message(value)));
     }
 
-    /// Sends part of a file; waits while the link is busy. False where rank 0 is gone.
+    /// Sends part of a file. Waits while the link is busy. False where rank 0 is gone.
     pub fn part(&self, bytes: Vec<u8>) -> bool {
         self.outbox.part(Frame::Bytes(bytes))
     }
 
     /// Says something behind the parts that were sent. False where rank 0 is gone.
     pub fn say_behind(&self, value: Value) -> bool {
-        self.outbox.part(Frame::Said(value))
+        self.outbox.part(Frame::Message(value))
     }
 
     /// Ends the connection when all before was sent.
@@ -109,7 +109,7 @@ async fn meet(
     secret: &Secret,
     (rank, world): (u32, u32),
     patience: Duration,
-) -> Result<(TcpStream, Greeting), String> {
+) -> Result<(TcpStream, Hello), String> {
     let until = Instant::now() + patience;
     let mut last = "it has no address".to_owned();
     loop {
@@ -135,17 +135,17 @@ async fn greet(
     mut stream: TcpStream,
     secret: &Secret,
     (rank, world): (u32, u32),
-) -> Result<(TcpStream, Greeting), String> {
+) -> Result<(TcpStream, Hello), String> {
     let gone = |cause: io::Error| format!("it left in the greeting ({cause})");
     stream.set_nodelay(true).map_err(gone)?;
     let mut magic = [0; MAGIC.len()];
     stream.read_exact(&mut magic).await.map_err(gone)?;
     if magic != *MAGIC {
-        return Err("what listens there is no rank of this version".to_owned());
+        return Err("the program that listens there is not a rank of this version".to_owned());
     }
     let mut head = [0; DRAWN];
     stream.read_exact(&mut head).await.map_err(gone)?;
-    let greeting = Greeting { head, member: drawn()?, rank, world };
+    let greeting = Hello { head, member: drawn()?, rank, world };
     let mut said = MAGIC.to_vec();
     said.extend_from_slice(&greeting.member);
     said.extend_from_slice(&rank.to_be_bytes());

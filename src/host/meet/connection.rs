@@ -1,7 +1,7 @@
 //! One connection, from the greeting to its end.
 //!
-//! In:  a socket on which both sides have shown that they know the secret.  Out: frames to an [`Handler`]; what is to be sent, sent.
-//! Not here: who may talk (see `server` and `client`).
+//! In:  a socket on which both sides have shown that they know the secret.  Out: frames to a [`Handler`], and outgoing frames sent.
+//! Not here: admission (see `server` and `client`).
 
 use ring::hmac::Key;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -14,10 +14,10 @@ use super::frame::{Frame, LONGEST, NUMBER, Side, TAG};
 use super::{Clock, Event, Handler, SILENCE, TRIPS, WORD};
 use crate::host::net::{Ns, now};
 
-/// Parts of files that may wait to be sent: whoever sends waits for the link.
+/// Parts of files that may wait to be sent. The sender waits for the link.
 const WAITING: usize = 8;
 
-/// What a connection is to send.
+/// Outgoing data of a connection.
 #[derive(Debug)]
 pub enum Out {
     /// This.
@@ -73,7 +73,7 @@ pub struct Keys {
     pub theirs: Key,
 }
 
-/// Talks until one side ends it. `rank` is the other side's, `side` ours. Gives the reason of the end; nothing where we ended it.
+/// Talks until one side ends it. `rank` is the other side's, `side` ours. Gives the reason of the end. Nothing where we ended it.
 pub async fn connection(
     stream: TcpStream,
     keys: Keys,
@@ -89,7 +89,7 @@ pub async fn connection(
     ended
 }
 
-/// What the reader hears, with the moment at which it was whole.
+/// Received message, with the time at which it was complete.
 type Heard = Result<(Frame, Ns), String>;
 
 async fn read(mut reading: OwnedReadHalf, key: Key, heard: UnboundedSender<Heard>) {
@@ -165,7 +165,7 @@ async fn write(
                     return Some(heard.and_then(Result::err).unwrap_or_default());
                 };
                 match frame {
-                    Frame::Said(value) => handler(Event::Said(rank, value)),
+                    Frame::Message(value) => handler(Event::Message(rank, value)),
                     Frame::Bytes(bytes) => handler(Event::Bytes(rank, bytes)),
                     Frame::Ping(id) => {
                         let answer = Frame::Pong(id, now());

@@ -1,4 +1,4 @@
-//! What goes over a connection, and how each side knows that it is the other's.
+//! Frames of a connection, and how each side proves that it is the other's peer.
 //!
 //! In:  messages, a [`Secret`].  Out: bytes with a tag, and back.
 //! Not here: sockets.
@@ -7,8 +7,8 @@
 //! u32 length │ kind, payload │ 32 bytes HMAC-SHA256 over number of the frame, kind, payload
 //! ```
 //!
-//! Each direction has a key of its own, made from the secret and from what both sides drew for this one connection. So a frame cannot be
-//! sent twice, left out or sent back without being noticed. Nothing is encrypted: what is said are settings and times.
+//! Each direction has its own key, made from the secret and from random bytes of both sides for this connection. So a frame cannot be
+//! replayed, left out or reflected without being noticed. Nothing is encrypted, because frames hold only settings and times.
 
 use ring::hmac::{Context, HMAC_SHA256, Key, Tag, sign, verify};
 use serde_json::Value;
@@ -26,7 +26,7 @@ pub const LONGEST: usize = 1 << 20;
 /// Bytes of the number of a frame, which is tagged and not sent.
 pub const NUMBER: usize = 8;
 
-/// What only the processes of one job know.
+/// The shared secret of the processes of one job.
 #[derive(Clone)]
 pub struct Secret(Key);
 
@@ -42,7 +42,7 @@ impl Secret {
         Self(Key::new(HMAC_SHA256, text.as_bytes()))
     }
 
-    /// A number that all who know the secret agree on, and nobody else can guess.
+    /// A number that all holders of the secret can compute and no one else can guess.
     pub fn number(&self, about: &str) -> u64 {
         let tag = sign(&self.0, about.as_bytes());
         tag.as_ref().iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
@@ -58,19 +58,18 @@ impl Secret {
 
 /// Who wants to talk to rank 0, and what both sides drew.
 #[derive(Debug, Clone, Copy)]
-pub struct Greeting {
+pub struct Hello {
     /// By rank 0.
     pub head: [u8; DRAWN],
     /// By the other.
     pub member: [u8; DRAWN],
-    /// Its rank.
     pub rank: u32,
     /// How many it believes there are.
     pub world: u32,
 }
 
-impl Greeting {
-    /// What shows that a side knows the secret.
+impl Hello {
+    /// Proof that a side knows the secret.
     pub fn proof(&self, secret: &Secret, side: Side) -> Tag {
         secret.of(side.word(), &[&self.head, &self.member, &self.rank.to_be_bytes(), &self.world.to_be_bytes()])
     }
@@ -115,12 +114,12 @@ impl Side {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Frame {
     /// Something said.
-    Said(Value),
+    Message(Value),
     /// Part of a file.
     Bytes(Vec<u8>),
     /// Rank 0 wants to be answered at once.
     Ping(u64),
-    /// The answer: the number of the question, and the clock of whoever answers.
+    /// The answer: the number of the question, and the clock of the answering side.
     Pong(u64, Ns),
 }
 
@@ -129,7 +128,7 @@ impl Frame {
     pub fn encode(&self, key: &Key, number: u64) -> Vec<u8> {
         let mut body = number.to_be_bytes().to_vec();
         match self {
-            Self::Said(value) => {
+            Self::Message(value) => {
                 body.push(0);
                 // A value without maps of odd keys cannot fail to become JSON.
                 body.extend_from_slice(serde_json::to_string(value).unwrap_or_default().as_bytes());
@@ -156,14 +155,14 @@ impl Frame {
         out
     }
 
-    /// From what was read: room for the number, kind and payload; and the tag. Nothing where it is not what the other side sent.
+    /// From what was read: room for the number, kind and payload. And the tag. Nothing where it is not what the other side sent.
     pub fn decode(mut body: Vec<u8>, tag: &[u8], key: &Key, number: u64) -> Option<Self> {
         body.get_mut(..NUMBER)?.copy_from_slice(&number.to_be_bytes());
         verify(key, &body, tag).ok()?;
         let payload = body.get(NUMBER + 1..)?;
         let word = |at: usize| payload.get(at..at + 8).and_then(|eight| eight.try_into().ok()).map(u64::from_be_bytes);
         match body.get(NUMBER)? {
-            0 => serde_json::from_slice(payload).ok().map(Self::Said),
+            0 => serde_json::from_slice(payload).ok().map(Self::Message),
             1 => Some(Self::Bytes(payload.to_vec())),
             2 => word(0).map(Self::Ping),
             3 => Some(Self::Pong(word(0)?, word(8)?)),
@@ -176,8 +175,8 @@ impl Frame {
 mod tests {
     use super::*;
 
-    fn greeting() -> Greeting {
-        Greeting { head: [1; DRAWN], member: [2; DRAWN], rank: 3, world: 8 }
+    fn greeting() -> Hello {
+        Hello { head: [1; DRAWN], member: [2; DRAWN], rank: 3, world: 8 }
     }
 
     fn read(bytes: &[u8], key: &Key, number: u64) -> Option<Frame> {
@@ -194,7 +193,7 @@ mod tests {
         let secret = Secret::new("s");
         let key = greeting().key(&secret, Side::Head);
         let frames = [
-            Frame::Said(serde_json::json!({ "load": { "name": "c8" } })),
+            Frame::Message(serde_json::json!({ "load": { "name": "c8" } })),
             Frame::Bytes(vec![0, 255, 7]),
             Frame::Ping(9),
             Frame::Pong(9, u64::MAX),
@@ -219,8 +218,8 @@ mod tests {
         assert!(greeting.holds(&secret, Side::Member, proof.as_ref()));
         assert!(!greeting.holds(&secret, Side::Head, proof.as_ref()));
         assert!(!greeting.holds(&Secret::new("t"), Side::Member, proof.as_ref()));
-        assert!(!Greeting { rank: 4, ..greeting }.holds(&secret, Side::Member, proof.as_ref()));
-        assert!(!Greeting { head: [9; DRAWN], ..greeting }.holds(&secret, Side::Member, proof.as_ref()));
+        assert!(!Hello { rank: 4, ..greeting }.holds(&secret, Side::Member, proof.as_ref()));
+        assert!(!Hello { head: [9; DRAWN], ..greeting }.holds(&secret, Side::Member, proof.as_ref()));
     }
 
     #[test]

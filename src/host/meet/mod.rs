@@ -1,12 +1,12 @@
-//! Processes of one job that talk to each other: connections between rank 0 and the others, and how far their clocks are apart.
+//! Connections between rank 0 and the other processes of one job, and the offset between their clocks.
 //!
-//! In:  an address, a [`Secret`], ranks.  Out: [`Event`]s to a [`Handler`]; [`Clock`]s.
-//! Not here: what is said and what follows from it (see `load::ranks`).
+//! In:  an address, a [`Secret`], ranks.  Out: [`Event`]s to a [`Handler`], [`Clock`]s.
+//! Not here: the messages and what follows from them (see `load::ranks`).
 //!
-//! Rank 0 listens at the one address that it is given. Whoever connects must show that it knows the secret, and is shown the same. Each
-//! side hears of the other at least every second; who is silent for [`SILENCE`] counts as gone, as does who ends the connection.
+//! Rank 0 listens at the one address that it is given. Whoever connects must prove that it knows the secret, and rank 0 proves the same.
+//! Each side hears from the other at least every second. A peer that is silent for [`SILENCE`] or closes the connection counts as gone.
 //!
-//! All of it runs on one thread beside the measurement, which is asleep but for a message now and then.
+//! All of this runs on one thread beside the measurement. That thread sleeps except for a message now and then.
 
 mod client;
 mod connection;
@@ -22,10 +22,10 @@ use serde_json::Value;
 
 pub use self::client::Client;
 pub use self::frame::Secret;
-pub use self::server::Server;
+pub use self::server::{Server, drawn};
 use super::net::Ns;
 
-/// After so long without a word the other side counts as gone: a cut link says nothing.
+/// After so long a silence the other side counts as gone, because a cut link sends no notice.
 pub const SILENCE: Duration = Duration::from_secs(5);
 /// Between two words to a side that has nothing to say.
 const WORD: Duration = Duration::from_secs(1);
@@ -34,13 +34,13 @@ const GREETING: Duration = Duration::from_secs(5);
 /// Round trips that a clock is read by: the shortest of them counts.
 const TRIPS: u32 = 32;
 
-/// What a side hears.
+/// Messages to a side.
 #[derive(Debug)]
 pub enum Event {
     /// The other side is there.
     Joined(u32),
     /// It said something.
-    Said(u32, Value),
+    Message(u32, Value),
     /// It sent part of a file.
     Bytes(u32, Vec<u8>),
     /// How far its clock is.

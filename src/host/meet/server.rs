@@ -1,7 +1,7 @@
-//! Rank 0's side: who comes in.
+//! Rank 0's side: accepts the other ranks.
 //!
-//! In:  an address, the secret, how many there are.  Out: [`Server`]: what is said to each of the others.
-//! Not here: a connection that stands (see `connection`).
+//! In:  an address, the secret, how many there are.  Out: [`Server`]: messages to each of the others.
+//! Not here: an established connection (see `connection`).
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -18,7 +18,7 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 
 use super::connection::{Keys, Out, Outbox, connection, thread};
-use super::frame::{DRAWN, Frame, Greeting, MAGIC, Secret, Side, TAG};
+use super::frame::{DRAWN, Frame, Hello, MAGIC, Secret, Side, TAG};
 use super::{Event, GREETING, Handler};
 use crate::error::{Error, Kind};
 
@@ -37,7 +37,7 @@ pub struct Server {
     open: Mutex<Option<(oneshot::Sender<()>, JoinHandle<()>)>>,
 }
 
-/// What a greeting is held against.
+/// Expected values of a greeting.
 #[derive(Clone)]
 struct Admission {
     secret: Secret,
@@ -56,7 +56,7 @@ impl Server {
             let taken = cause.kind() == io::ErrorKind::AddrInUse;
             Error::new(Kind::Preflight, format!("rank 0 cannot listen at {address}"))
                 .hint(if taken {
-                    "another job listens there; give each its own port: --meet HOST:PORT"
+                    "another job listens there. Give each its own port: --meet HOST:PORT"
                 } else {
                     "--meet names an address of the machine that rank 0 runs on"
                 })
@@ -73,7 +73,7 @@ impl Server {
                 _ = closed => {}
                 () = receive(listener, admission.clone()) => {}
             }
-            // Those who are there are told the end and heard to theirs.
+            // Sends the end to the connected ones and reads them to their end.
             let gone = async {
                 while !admission.boxes.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
                     tokio::time::sleep(std::time::Duration::from_millis(2)).await;
@@ -92,10 +92,10 @@ impl Server {
 
     /// Says something to one of them.
     pub fn say(&self, rank: u32, value: Value) {
-        self.out(rank, Out::Frame(Frame::Said(value)));
+        self.out(rank, Out::Frame(Frame::Message(value)));
     }
 
-    /// Asks for the clock of one of them; the answer is an [`Event::Clock`].
+    /// Asks for the clock of one of them. The answer is an [`Event::Clock`].
     pub fn ask_clock(&self, rank: u32) {
         self.out(rank, Out::Clock);
     }
@@ -147,16 +147,16 @@ async fn receive(listener: std::net::TcpListener, admission: Admission) {
 }
 
 /// Both sides show that they know the secret.
-async fn greet(mut stream: TcpStream, admission: &Admission) -> Result<(TcpStream, Greeting), String> {
+async fn greet(mut stream: TcpStream, admission: &Admission) -> Result<(TcpStream, Hello), String> {
     let gone = |cause: io::Error| format!("it left in the greeting ({cause})");
     stream.set_nodelay(true).map_err(gone)?;
-    let mut greeting = Greeting { head: drawn()?, member: [0; DRAWN], rank: 0, world: 0 };
+    let mut greeting = Hello { head: drawn()?, member: [0; DRAWN], rank: 0, world: 0 };
     stream.write_all(MAGIC).await.map_err(gone)?;
     stream.write_all(&greeting.head).await.map_err(gone)?;
     let mut magic = [0; MAGIC.len()];
     stream.read_exact(&mut magic).await.map_err(gone)?;
     if magic != *MAGIC {
-        return Err("it is no rank of this version".to_owned());
+        return Err("it is not a rank of this version".to_owned());
     }
     stream.read_exact(&mut greeting.member).await.map_err(gone)?;
     greeting.rank = stream.read_u32().await.map_err(gone)?;
@@ -170,14 +170,14 @@ async fn greet(mut stream: TcpStream, admission: &Admission) -> Result<(TcpStrea
     Ok((stream, greeting))
 }
 
-/// Bytes that nobody can foresee.
+/// Unpredictable bytes.
 pub fn drawn() -> Result<[u8; DRAWN], String> {
     let mut bytes = [0; DRAWN];
     SystemRandom::new().fill(&mut bytes).map_err(|_| "the machine has no random numbers".to_owned())?;
     Ok(bytes)
 }
 
-async fn admit(stream: TcpStream, greeting: Greeting, admission: Admission) {
+async fn admit(stream: TcpStream, greeting: Hello, admission: Admission) {
     let rank = greeting.rank;
     let keys = Keys {
         ours: greeting.key(&admission.secret, Side::Head),
@@ -195,7 +195,7 @@ async fn admit(stream: TcpStream, greeting: Greeting, admission: Admission) {
             Some(format!("there is no rank {rank} to join: they go from 1 to {}", admission.world.saturating_sub(1)))
         } else {
             match boxes.entry(rank) {
-                Entry::Occupied(_) => Some(format!("rank {rank} is there already")),
+                Entry::Occupied(_) => Some(format!("rank {rank} has already joined")),
                 Entry::Vacant(free) => {
                     free.insert(outbox.clone());
                     None
@@ -204,7 +204,7 @@ async fn admit(stream: TcpStream, greeting: Greeting, admission: Admission) {
         }
     };
     if let Some(why) = refused {
-        outbox.say(Out::Frame(Frame::Said(json!({ "refused": why }))));
+        outbox.say(Out::Frame(Frame::Message(json!({ "refused": why }))));
         outbox.say(Out::End);
         (admission.handler)(Event::Refused(why));
         let nobody: Handler = Arc::new(|_| ());

@@ -44,8 +44,8 @@ fn both_sides_hear_what_the_other_says_in_order() {
     assert!(matches!(next(&at_server), Event::Joined(1)));
     assert!(matches!(next(&at_client), Event::Joined(0)));
     server.say(1, json!({ "n": 1 }));
-    assert!(matches!(next(&at_client), Event::Said(0, value) if value == json!({ "n": 1 })));
-    // More than may wait at once, and what is said behind it comes behind it.
+    assert!(matches!(next(&at_client), Event::Message(0, value) if value == json!({ "n": 1 })));
+    // More than may wait at once, and later messages come after it.
     for number in 0..50_u8 {
         assert!(client.part(vec![number; 100_000]));
     }
@@ -53,7 +53,7 @@ fn both_sides_hear_what_the_other_says_in_order() {
     for number in 0..50_u8 {
         assert!(matches!(next(&at_server), Event::Bytes(1, bytes) if bytes == vec![number; 100_000]));
     }
-    assert!(matches!(next(&at_server), Event::Said(1, value) if value == json!("all")));
+    assert!(matches!(next(&at_server), Event::Message(1, value) if value == json!("all")));
     client.close();
     assert!(matches!(next(&at_server), Event::Left(1, _)));
 }
@@ -69,7 +69,7 @@ fn who_does_not_know_the_secret_stays_outside() {
     use std::io::Write as _;
     let mut other = std::net::TcpStream::connect(server.address()).unwrap();
     other.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
-    assert!(matches!(next(&at_server), Event::Refused(why) if why.contains("no rank of this version")));
+    assert!(matches!(next(&at_server), Event::Refused(why) if why.contains("not a rank of this version")));
 }
 
 #[test]
@@ -77,10 +77,10 @@ fn a_rank_that_is_there_or_cannot_be_is_refused_with_the_reason() {
     let (server, at_server) = server(2);
     let (_first, _) = client(&server, "secret", 1, 2);
     assert!(matches!(next(&at_server), Event::Joined(1)));
-    for (rank, world, why) in [(1, 2, "there already"), (5, 2, "no rank 5"), (1, 3, "3 ranks")] {
+    for (rank, world, why) in [(1, 2, "already joined"), (5, 2, "no rank 5"), (1, 3, "3 ranks")] {
         let (_seat, at_client) = client(&server, "secret", rank, world);
         assert!(matches!(next(&at_client), Event::Joined(0)));
-        assert!(matches!(next(&at_client), Event::Said(0, said) if said["refused"].as_str().unwrap().contains(why)));
+        assert!(matches!(next(&at_client), Event::Message(0, said) if said["refused"].as_str().unwrap().contains(why)));
     }
 }
 
@@ -114,7 +114,7 @@ fn whoever_says_nothing_for_long_is_gone() {
     let mut drawn = [0; frame::MAGIC.len() + frame::DRAWN];
     link.read_exact(&mut drawn).unwrap();
     let head = drawn[frame::MAGIC.len()..].try_into().unwrap();
-    let greeting = frame::Greeting { head, member: [7; frame::DRAWN], rank: 1, world: 2 };
+    let greeting = frame::Hello { head, member: [7; frame::DRAWN], rank: 1, world: 2 };
     let proof = greeting.proof(&Secret::new("secret"), frame::Side::Member);
     let parts: [&[u8]; 5] =
         [frame::MAGIC, &greeting.member, &1_u32.to_be_bytes(), &2_u32.to_be_bytes(), proof.as_ref()];
@@ -134,4 +134,29 @@ fn an_address_that_is_taken_or_not_ours_is_named() {
     assert!(taken.to_string().contains("cannot listen"), "{taken}");
     let foreign = Server::open("192.0.2.1:1".parse().unwrap(), Secret::new("s"), 2, handler).unwrap_err();
     assert!(foreign.to_string().contains("192.0.2.1"), "{foreign}");
+}
+
+#[test]
+fn a_thousand_ranks_meet_and_part() {
+    const WORLD: u32 = 1000;
+    // Two ends of each connection are here, and each end has a thread with a poll of its own.
+    crate::host::net::limits::descriptors(8 * u64::from(WORLD)).unwrap();
+    let (server, at_server) = server(WORLD);
+    let clients: Vec<Client> =
+        (1..WORLD).map(|rank| client(&server, "secret", rank, WORLD).0.expect("it is let in")).collect();
+    clients.iter().zip(1_u32..).for_each(|(client, rank)| client.say(json!({ "of": rank })));
+    let mut said = std::collections::BTreeSet::new();
+    while said.len() < clients.len() {
+        if let Event::Message(rank, value) = next(&at_server) {
+            assert_eq!(value, json!({ "of": rank }));
+            assert!(said.insert(rank), "once each");
+        }
+    }
+    assert_eq!(said.into_iter().collect::<Vec<_>>(), (1..WORLD).collect::<Vec<_>>());
+    (1..WORLD).for_each(|rank| server.ask_clock(rank));
+    let clocks = std::iter::from_fn(|| Some(next(&at_server))).filter(|event| matches!(event, Event::Clock(..)));
+    assert_eq!(clocks.take(clients.len()).count(), clients.len());
+    clients.iter().for_each(Client::close);
+    let left = std::iter::from_fn(|| Some(next(&at_server))).filter(|event| matches!(event, Event::Left(..)));
+    assert_eq!(left.take(clients.len()).count(), clients.len());
 }

@@ -1,4 +1,4 @@
-//! The monotonic clock in nanoseconds, and how a wall-clock stamp of the kernel is carried over to it.
+//! The monotonic clock in nanoseconds, and the conversion of the kernel's wall-clock stamps to it.
 //!
 //! In:  nothing, or a stamp.  Out: [`Ns`].
 //! Not here: calendar time (see `host::Host::utc`).
@@ -8,11 +8,9 @@ use nix::time::{ClockId, clock_gettime};
 /// Nanoseconds on `CLOCK_MONOTONIC`.
 pub type Ns = u64;
 
-/// Longest time that a packet can have waited in our own receive buffer for its stamp to be believed: a wall clock that was set meanwhile
-/// shows as a longer wait, or as one below zero.
+/// Longest believable wait of a packet in our own receive buffer. If a wall clock was set meanwhile, the wait looks longer, or negative.
 const STAMP_AGE_MAX_NS: u64 = 60_000_000_000;
 
-/// Now.
 pub fn now() -> Ns {
     read(ClockId::CLOCK_MONOTONIC)
 }
@@ -27,9 +25,9 @@ fn read(clock: ClockId) -> u64 {
     clock_gettime(clock).map_or(0, |time| time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
 }
 
-/// Two clocks side by side. Whoever is put off the processor between reading one and reading the other sees them further apart than
-/// they are, and a stamp that is carried over that way is early by as much: never late. So a pair that is wider than the last one is
-/// read again, and the closest counts.
+/// Two clocks read side by side. A thread that loses the processor between the two readings sees the clocks too far apart. A stamp that is
+/// converted with such a pair is too early by that much, never too late. So a pair that is wider than the last one is read again, and the
+/// closest pair counts.
 #[derive(Debug, Default)]
 pub struct Pair {
     /// Wall clock less monotonic clock, as last seen.
@@ -56,7 +54,7 @@ impl Pair {
     }
 }
 
-/// A wall-clock stamp on the monotonic clock, `monotonic` and `wall` having been read at the same moment; nothing when the wall clock
+/// A wall-clock stamp on the monotonic clock, `monotonic` and `wall` having been read at the same moment. Nothing when the wall clock
 /// was set in between.
 pub fn carried(stamp: u64, monotonic: Ns, wall: u64) -> Option<Ns> {
     let age = wall.checked_sub(stamp)?;

@@ -1,4 +1,4 @@
-//! How many descriptors we may have, and how exact our timers are.
+//! The limit of descriptors, and the precision of our timers.
 //!
 //! In:  a wish.  Out: what there is.
 //! Not here: what to do when it is too little.
@@ -17,7 +17,7 @@ pub fn descriptors(wanted: u64) -> io::Result<u64> {
     if soft >= wanted {
         return Ok(soft);
     }
-    // Root may raise the hard limit too; anyone else gets as far as it.
+    // Root may raise the hard limit too. Anyone else gets as far as it.
     for (new_soft, new_hard) in [(wanted, hard.max(wanted)), (hard.min(wanted), hard)] {
         if setrlimit(Resource::RLIMIT_NOFILE, new_soft, new_hard).is_ok() {
             return Ok(new_soft);

@@ -1,7 +1,7 @@
 //! A listening socket.
 //!
 //! In:  an address.  Out: connections, as they come.
-//! Not here: what they ask for.
+//! Not here: their requests.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -16,14 +16,14 @@ use super::Stream;
 pub struct Listener(TcpListener);
 
 impl Listener {
-    /// Listens; port 0 is any that is free. As many connections may wait as the machine allows (`net.core.somaxconn`).
+    /// Listens. Port 0 is any that is free. As many connections may wait as the machine allows (`net.core.somaxconn`).
     ///
     /// # Errors
-    /// As the kernel says.
+    /// Errors of the kernel.
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
-        // The standard library asks for 128 or 4096, whichever it was built with; a second call only raises it.
+        // The standard library asks for 128 or 4096, whichever it was built with. A second call only raises it.
         listen(&listener, Backlog::MAXCONN)?;
         Ok(Self(listener))
     }
@@ -31,7 +31,7 @@ impl Listener {
     /// Where it listens.
     ///
     /// # Errors
-    /// As the kernel says.
+    /// Errors of the kernel.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.0.local_addr()
     }

@@ -27,15 +27,15 @@ const ENDED: EpollFlags = EpollFlags::EPOLLRDHUP.union(EpollFlags::EPOLLHUP).uni
 const TIMER: u64 = u64::MAX;
 const WAKER: u64 = u64::MAX - 1;
 
-/// What a socket is watched for; its end is always told.
+/// Events that a socket is watched for. Its end is always reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interest {
     /// Something to read.
     Read,
-    /// Something new to read, told once: whoever is told reads until less comes than there is room for, and to the end where that has come
-    /// too, or asks to be told again. The kernel then looks at the socket once for a packet and not twice.
+    /// Something new to read, reported once. The receiver then reads until it gets less than it has room for, and to the end where that was
+    /// reported too. Otherwise it must ask for another report. The kernel then looks at the socket once for each packet, not twice.
     News,
-    /// Something to read, or room to write (a connection that has come about is one).
+    /// Something to read, or room to write. A new connection counts as room to write.
     Both,
 }
 
@@ -62,7 +62,7 @@ pub struct Ready {
     pub writable: bool,
 }
 
-/// See the module. Level-triggered but for [`Interest::News`]: what is not read is told again.
+/// See the module. Level-triggered but for [`Interest::News`]: unread data is reported again.
 #[derive(Debug)]
 pub struct Poller {
     epoll: Epoll,
@@ -108,7 +108,7 @@ impl Poller {
     /// Watches a socket. `token` is any number but the two largest.
     ///
     /// # Errors
-    /// As the kernel says.
+    /// Errors of the kernel.
     pub fn add(&self, socket: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
         Ok(self.epoll.add(socket, EpollEvent::new(interest.flags(), token))?)
     }
@@ -116,7 +116,7 @@ impl Poller {
     /// Watches it for something else.
     ///
     /// # Errors
-    /// As the kernel says.
+    /// Errors of the kernel.
     pub fn change(&self, socket: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
         Ok(self.epoll.modify(socket, &mut EpollEvent::new(interest.flags(), token))?)
     }
@@ -124,16 +124,16 @@ impl Poller {
     /// Watches it no longer. A socket that is closed is forgotten by itself.
     ///
     /// # Errors
-    /// As the kernel says.
+    /// Errors of the kernel.
     pub fn remove(&self, socket: impl AsFd) -> io::Result<()> {
         Ok(self.epoll.delete(socket)?)
     }
 
-    /// Waits for sockets, for the waker, or until a moment; a moment in the past only looks. Puts what is ready into `ready`, which is
+    /// Waits for sockets, for the waker, or until a moment. A moment in the past only looks. Puts what is ready into `ready`, which is
     /// emptied first.
     ///
     /// # Errors
-    /// As the kernel says; a signal is no error, the wait just ends.
+    /// Errors of the kernel. A signal is no error, the wait just ends.
     pub fn wait(&mut self, until: Option<Ns>, ready: &mut Vec<Ready>) -> io::Result<bool> {
         ready.clear();
         let timeout = match until {
@@ -153,7 +153,7 @@ impl Poller {
             let flags = event.events();
             match event.data() {
                 TIMER => {
-                    // Also an old setting that nobody waits for any more.
+                    // Also an outdated setting.
                     let _ = self.timer.wait();
                     self.armed = None;
                 }

@@ -6,7 +6,7 @@
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 
-/// Asks once; a load must not ask again while it runs.
+/// Asks once. A load must not ask again while it runs.
 ///
 /// # Errors
 /// When the name is not known.

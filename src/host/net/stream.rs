@@ -1,4 +1,4 @@
-//! A TCP connection that tells when the kernel received what it gives.
+//! A TCP connection that reports when the kernel received its data.
 //!
 //! In:  an address, bytes.  Out: bytes with a [`Stamp`].
 //! Not here: when to read (see `poll`), what the bytes mean.
@@ -19,7 +19,7 @@ use super::clock::{self, Ns};
 /// When bytes came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stamp {
-    /// When the kernel received the last packet of what was read; absent where the platform gives no stamp.
+    /// When the kernel received the last packet of what was read. Absent where the platform gives no stamp.
     pub kernel: Option<Ns>,
     /// When we had read it.
     pub user: Ns,
@@ -37,10 +37,10 @@ impl Stamp {
     }
 }
 
-/// What one read gave.
+/// Result of one read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Received {
-    /// So many bytes, at least one.
+    /// A number of bytes, at least one.
     Bytes(usize, Stamp),
     /// The other side has closed its half.
     End(Stamp),
@@ -57,7 +57,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Begins to connect; [`Stream::connected`] tells, once the socket is writable.
+    /// Begins to connect. [`Stream::connected`] gives the result once the socket is writable.
     ///
     /// # Errors
     /// When there is no socket left, or the address is refused at once.
@@ -73,7 +73,7 @@ impl Stream {
     /// A connection that was accepted.
     ///
     /// # Errors
-    /// As the kernel says.
+    /// Errors of the kernel.
     pub fn accepted(stream: TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         Self::ready(stream.into())
@@ -86,7 +86,7 @@ impl Stream {
         Ok(Self { socket, control: nix::cmsg_space!(nix::sys::time::TimeSpec), clocks: clock::Pair::default() })
     }
 
-    /// Whether the connection has come about; asked once the socket is writable.
+    /// Whether the connection has come about. Asked once the socket is writable.
     ///
     /// # Errors
     /// Why it has not.
@@ -124,7 +124,7 @@ impl Stream {
         Ok(Received::Bytes(got.bytes, Stamp { kernel, user }))
     }
 
-    /// Sends what there is room for; 0 when there is none.
+    /// Sends what there is room for. 0 when there is none.
     ///
     /// # Errors
     /// When the connection is broken. No signal is raised.
@@ -142,8 +142,8 @@ impl Stream {
     }
 }
 
-/// Keeps the kernel stamping. It begins some milliseconds after the first socket asks for it and ends with the last, so that a program
-/// which opens a connection for each request would miss the stamps of the first answer.
+/// Keeps the kernel stamping. Stamping begins some milliseconds after the first socket asks for it and ends with the last socket. A program
+/// that opens a connection for each request would miss the stamps of the first answer.
 #[derive(Debug)]
 pub struct Stamping {
     _socket: Option<OwnedFd>,

@@ -1,4 +1,4 @@
-//! TLS over our own non-blocking connections, so that the kernel's receive times stay at hand.
+//! TLS over our own non-blocking connections, so that the kernel's receive times stay available.
 //!
 //! In:  a [`Stream`] that is connected, whom to trust.  Out: [`Secure`], which gives plain bytes with the stamp of the packet that
 //! completed them.
@@ -40,7 +40,7 @@ pub struct Trust {
 /// Why a connection did not come about or broke.
 #[derive(Debug)]
 pub enum Fault {
-    /// The certificate or the protocol; a sentence with what to do.
+    /// The certificate or the protocol. A sentence with what to do.
     Tls(String),
     /// The connection below.
     Io(io::Error),
@@ -52,7 +52,7 @@ impl From<io::Error> for Fault {
     }
 }
 
-/// What all connections to servers share.
+/// Shared state of all connections to servers.
 #[derive(Debug, Clone)]
 pub struct Client(Arc<ClientConfig>);
 
@@ -60,7 +60,7 @@ impl Client {
     /// Reads the authorities.
     ///
     /// # Errors
-    /// When the file cannot be read or holds no certificate, or the machine trusts nobody.
+    /// When the file cannot be read or holds no certificate, or the machine has no trusted certificate.
     pub fn new(trust: &Trust) -> Result<Self, Error> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -79,13 +79,13 @@ impl Client {
         Ok(Self(Arc::new(config)))
     }
 
-    /// Begins a session over a connection; `host` is the name (or number) that the certificate must be for.
+    /// Begins a session over a connection. `host` is the name (or number) that the certificate must be for.
     ///
     /// # Errors
-    /// When the name is none.
+    /// When the name is invalid.
     pub fn start(&self, stream: Stream, host: &str) -> Result<Secure, Fault> {
         let name = ServerName::try_from(host.to_owned())
-            .map_err(|_| Fault::Tls(format!("'{host}' is no name that a certificate can be for")))?;
+            .map_err(|_| Fault::Tls(format!("'{host}' is not a name that a certificate can be for")))?;
         let session = ClientConnection::new(Arc::clone(&self.0), name).map_err(|error| Fault::Tls(explain(&error)))?;
         Ok(Secure { stream, session })
     }
@@ -154,7 +154,7 @@ impl Secure {
         Ok(())
     }
 
-    /// Takes as much as is wanted for sending, and sends what there is room for; 0 when nothing more can be taken at the moment.
+    /// Takes as much as is wanted for sending, and sends what there is room for. 0 when nothing more can be taken at the moment.
     ///
     /// # Errors
     /// When the connection is broken.
@@ -193,7 +193,7 @@ impl Secure {
             }
             loop {
                 match self.session.reader().read(&mut into[given..]) {
-                    // The other side has said goodbye; the end of the connection follows.
+                    // The other side has said goodbye. The end of the connection follows.
                     Ok(0) => {
                         return Ok(if given > 0 { Received::Bytes(given, stamp) } else { Received::End(stamp) });
                     }
@@ -235,23 +235,25 @@ impl io::Write for Out<'_> {
     }
 }
 
-/// What is wrong, and what to do about it.
+/// The fault and its remedy.
 fn explain(error: &rustls::Error) -> String {
     match error {
         rustls::Error::InvalidCertificate(why) => {
             let (what, remedy) = untrusted(why);
-            format!("{what}; {remedy}")
+            format!("{what}: {remedy}")
         }
-        rustls::Error::InvalidMessage(_) => "what the server sent is no TLS; is it an http:// address?".to_owned(),
+        rustls::Error::InvalidMessage(_) => {
+            "the answer of the server is not TLS. Give its address with http://".to_owned()
+        }
         other => format!("the TLS handshake failed: {other}"),
     }
 }
 
-/// What is wrong with a server's certificate, and what to do about it.
+/// The fault of a server's certificate, and its remedy.
 pub fn untrusted(why: &CertificateError) -> (String, &'static str) {
     match why {
         CertificateError::UnknownIssuer => (
-            "nobody that this machine trusts has signed the server's certificate".to_owned(),
+            "the server's certificate is not signed by an authority that this machine trusts".to_owned(),
             "give the authority that signed it with --ca-file (ca_file in a suite), or --insecure for a server of your own",
         ),
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => (

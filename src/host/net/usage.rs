@@ -1,4 +1,4 @@
-//! What we cost ourselves: processor time, waiting for a processor, memory, descriptors.
+//! Our own cost: processor time, waiting for a processor, memory, descriptors.
 //!
 //! In:  nothing.  Out: [`Usage`] of the calling thread and of the whole process.
 //! Not here: whether that is too much (see `load::certificate`).
@@ -8,14 +8,14 @@ use std::fs;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 
-/// Readings at one moment; differences of two are what lies between.
+/// Readings at one moment. Differences of two are what lies between.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Usage {
     /// Processor time of the calling thread, seconds.
     pub thread_cpu_s: f64,
     /// Processor time of the process, seconds.
     pub process_cpu_s: f64,
-    /// Time that the calling thread was ready to run and did not, seconds; absent where the kernel does not tell.
+    /// Time that the calling thread was ready to run and did not, seconds. Absent where the kernel does not tell.
     pub run_queue_s: Option<f64>,
     /// Times that the calling thread was taken off its processor although it was not done.
     pub involuntary_switches: u64,

@@ -1,6 +1,6 @@
-//! A machine played back from a recording: files, answers, lines and programs as they once were, and a clock that is told the time.
+//! A machine played back from a recording: files, answers, lines and programs, and a clock that is set.
 //!
-//! In:  a recording, put together line by line.  Out: [`Replay`], a [`Host`] that never looks at the machine it runs on, and a log of
+//! In:  a recording, joined line by line.  Out: [`Replay`], a [`Host`] that never reads the machine it runs on, and a log of
 //! what it was asked.
 //! Not here: the real machine (see `machine` beside this folder), what an answer means.
 //!
@@ -31,9 +31,9 @@ pub struct Replay {
     shared: Arc<Mutex<State>>,
 }
 
-/// What the machine was asked to do, in order.
+/// Requests to the machine, in order.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Deed {
+pub enum HostCall {
     /// [`Host::pause`], as asked for.
     Paused(Duration),
     /// [`Host::write`].
@@ -52,17 +52,17 @@ pub enum Deed {
     Swept(String),
 }
 
-/// A text, or the kind of error that stands in its place.
+/// A text, or the kind of error in its place.
 type Recorded = Result<String, io::ErrorKind>;
 
-/// What is recorded for programs whose arguments begin like this.
+/// Recording for programs whose arguments begin like this.
 type ByArgv<T> = Vec<(Vec<String>, T)>;
 
 #[derive(Debug, Default)]
 struct State {
     clock: time::Clock,
-    deeds: Vec<Deed>,
-    /// What a file holds from a moment on; the last moment that has come counts.
+    deeds: Vec<HostCall>,
+    /// Content of a file from a moment on. The last moment that has come counts.
     files: BTreeMap<PathBuf, Vec<(Duration, Recorded)>>,
     folders: BTreeSet<PathBuf>,
     links: BTreeMap<PathBuf, PathBuf>,
@@ -95,21 +95,21 @@ impl Replay {
         self.file_at(path, Duration::ZERO, text)
     }
 
-    /// What a file holds from a moment of [`Host::monotonic`] on.
+    /// Content of a file from a moment of [`Host::monotonic`] on.
     #[must_use]
     pub fn file_at(self, path: impl Into<PathBuf>, from: Duration, text: impl Into<String>) -> Self {
         self.state().set(path.into(), from, Ok(text.into()));
         self
     }
 
-    /// A file that is there and cannot be read, from a moment on; [`io::ErrorKind::NotFound`] takes it away.
+    /// A file that is there and cannot be read, from a moment on. [`io::ErrorKind::NotFound`] takes it away.
     #[must_use]
     pub fn unreadable_at(self, path: impl Into<PathBuf>, from: Duration, why: io::ErrorKind) -> Self {
         self.state().set(path.into(), from, Err(why));
         self
     }
 
-    /// A folder, for one that holds nothing; those above a file or link need no mention.
+    /// A folder, for one that holds nothing. Those above a file or link need no mention.
     #[must_use]
     pub fn folder(self, path: impl Into<PathBuf>) -> Self {
         self.state().folders.insert(path.into());
@@ -137,14 +137,14 @@ impl Replay {
         self
     }
 
-    /// Free bytes below a folder; the longest that fits counts.
+    /// Free bytes below a folder. The longest that fits counts.
     #[must_use]
     pub fn disk(self, path: impl Into<PathBuf>, free: u64) -> Self {
         self.state().disks.insert(path.into(), free);
         self
     }
 
-    /// What a program answers when its arguments begin like this; the longest beginning counts. Several answers for one beginning are
+    /// Answer of a program whose arguments begin like this. The longest beginning counts. Several answers for one beginning are
     /// given in turn, and the last one stays.
     #[must_use]
     pub fn answer(self, argv: &[&str], answer: Answer) -> Self {
@@ -152,26 +152,26 @@ impl Replay {
         self
     }
 
-    /// As [`Replay::answer`]: status 0 and this on standard output.
+    /// Like [`Replay::answer`]: status 0 and this on standard output.
     #[must_use]
     pub fn prints(self, argv: &[&str], stdout: &str) -> Self {
         self.answer(argv, Answer { code: Some(0), stdout: stdout.as_bytes().to_vec(), ..Answer::default() })
     }
 
-    /// As [`Replay::answer`]: a status other than 0 and this on standard error.
+    /// Like [`Replay::answer`]: a status other than 0 and this on standard error.
     #[must_use]
     pub fn fails(self, argv: &[&str], code: i32, stderr: &str) -> Self {
         self.answer(argv, Answer { code: Some(code), stderr: stderr.as_bytes().to_vec(), ..Answer::default() })
     }
 
-    /// As [`Replay::answer`]: the program cannot be started. One that was never recorded is not found.
+    /// Like [`Replay::answer`]: the program cannot be started. One that was never recorded is not found.
     #[must_use]
     pub fn unstartable(self, argv: &[&str], why: io::ErrorKind) -> Self {
         self.state().answer(argv, Err(why));
         self
     }
 
-    /// Lines of a program that is followed, each with the time since its start; afterwards it stays silent, or ends with the message.
+    /// Lines of a program that is followed, each with the time since its start. Afterwards it stays silent, or ends with the message.
     #[must_use]
     pub fn follows(self, argv: &[&str], lines: &[(Duration, &str)], end: Option<&str>) -> Self {
         self.state().spoken.push((owned(argv), Spoken::new(lines, end)));
@@ -185,7 +185,7 @@ impl Replay {
         self
     }
 
-    /// What a launched program does when its arguments begin like this; several are played in turn, and the last one stays.
+    /// Behaviour of a launched program whose arguments begin like this. Several are played in turn, and the last one stays.
     #[must_use]
     pub fn script(self, argv: &[&str], script: Script) -> Self {
         let argv = owned(argv);
@@ -213,7 +213,7 @@ impl Replay {
         self
     }
 
-    /// The wall clock jumps by so many milliseconds at this moment of [`Host::monotonic`].
+    /// Jump of the wall clock in milliseconds at this moment of [`Host::monotonic`].
     #[must_use]
     pub fn wall_jumps(self, moment: Duration, by_ms: i64) -> Self {
         self.state().clock.jumps.push((moment, by_ms));
@@ -248,15 +248,15 @@ impl Replay {
         self
     }
 
-    /// What it was asked so far.
-    pub fn deeds(&self) -> Vec<Deed> {
+    /// Queries so far.
+    pub fn deeds(&self) -> Vec<HostCall> {
         self.state().deeds.clone()
     }
 
     /// Command lines of [`Host::ask`] so far, words joined by blanks.
     pub fn asked(&self) -> Vec<String> {
-        let asked = |deed: &Deed| match deed {
-            Deed::Asked(argv) => Some(argv.join(" ")),
+        let asked = |deed: &HostCall| match deed {
+            HostCall::Asked(argv) => Some(argv.join(" ")),
             _ => None,
         };
         self.state().deeds.iter().filter_map(asked).collect()
@@ -264,8 +264,8 @@ impl Replay {
 
     /// Jobs launched so far.
     pub fn jobs(&self) -> Vec<Job> {
-        let launched = |deed: &Deed| match deed {
-            Deed::Launched(job) => Some(Job::clone(job)),
+        let launched = |deed: &HostCall| match deed {
+            HostCall::Launched(job) => Some(Job::clone(job)),
             _ => None,
         };
         self.state().deeds.iter().filter_map(launched).collect()
@@ -276,7 +276,7 @@ impl Replay {
         self.state().clock.now += time;
     }
 
-    /// Processor time that [`Host::thread_cpu`] tells from now on.
+    /// Processor time that [`Host::thread_cpu`] returns from now on.
     pub fn set_thread_cpu(&self, time: Duration) {
         self.state().thread_cpu = time;
     }
@@ -288,7 +288,7 @@ impl Replay {
         state.set(path.into(), now, Ok(text.into()));
     }
 
-    /// A test that panicked elsewhere has already failed; its state is still the state.
+    /// A test that panicked elsewhere has already failed. Its state is still the state.
     fn state(&self) -> MutexGuard<'_, State> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -371,7 +371,7 @@ impl Host for Replay {
 
     fn pause(&self, time: Duration) {
         let mut state = self.state();
-        state.deeds.push(Deed::Paused(time));
+        state.deeds.push(HostCall::Paused(time));
         let until = state.clock.now + time;
         state.clock.wait(until);
     }
@@ -418,7 +418,7 @@ impl Host for Replay {
 
     fn write(&self, path: &Path, text: &str) -> io::Result<()> {
         let mut state = self.state();
-        state.deeds.push(Deed::Wrote(path.to_path_buf(), text.to_owned()));
+        state.deeds.push(HostCall::Wrote(path.to_path_buf(), text.to_owned()));
         match state.locked.get(path) {
             Some(kind) => Err(io::Error::new(*kind, path.display().to_string())),
             None => Ok(()),
@@ -434,7 +434,7 @@ impl Host for Replay {
 
     fn ask(&self, question: &Question) -> io::Result<Answer> {
         let mut state = self.state();
-        state.deeds.push(Deed::Asked(question.argv.clone()));
+        state.deeds.push(HostCall::Asked(question.argv.clone()));
         let answer = longest(&mut state.answers, &question.argv).and_then(in_turn);
         let answer = answer.ok_or_else(|| missing(&question.argv.join(" ")))?;
         answer.map_err(|kind| io::Error::new(kind, question.argv.join(" ")))
@@ -442,7 +442,7 @@ impl Host for Replay {
 
     fn follow(&self, question: &Question) -> io::Result<Box<dyn Lines>> {
         let mut state = self.state();
-        state.deeds.push(Deed::Followed(question.argv.clone()));
+        state.deeds.push(HostCall::Followed(question.argv.clone()));
         let now = state.clock.now;
         let spoken = longest(&mut state.spoken, &question.argv).cloned();
         let spoken = spoken.ok_or_else(|| missing(&question.argv.join(" ")))?;
@@ -453,7 +453,7 @@ impl Host for Replay {
     fn launch(&self, job: &Job) -> Result<Box<dyn Launched>, Error> {
         let script = {
             let mut state = self.state();
-            state.deeds.push(Deed::Launched(Box::new(job.clone())));
+            state.deeds.push(HostCall::Launched(Box::new(job.clone())));
             longest(&mut state.scripts, &job.argv).and_then(in_turn)
         };
         let words = job.argv.join(" ");
@@ -469,7 +469,7 @@ impl Host for Replay {
 
     fn end_marked(&self, archive_id: &str) -> Result<Vec<String>, Error> {
         let mut state = self.state();
-        state.deeds.push(Deed::Swept(archive_id.to_owned()));
+        state.deeds.push(HostCall::Swept(archive_id.to_owned()));
         Ok(std::mem::take(&mut state.marked))
     }
 

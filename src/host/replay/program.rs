@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Deed, Replay};
+use super::{HostCall, Replay};
 use crate::error::Error;
 use crate::host::{Closed, Ended, Host as _, Job, Launched, Lines};
 
@@ -75,7 +75,7 @@ impl Lines for Speaking {
 /// Done when a launched program starts.
 type Act = Arc<dyn Fn(&Job) + Send + Sync>;
 
-/// What a launched program does. By default: one second, status 0, nothing printed.
+/// Behaviour of a launched program. By default: one second, status 0, nothing printed.
 #[derive(Clone)]
 pub struct Script {
     runs: Option<Duration>,
@@ -125,7 +125,7 @@ impl Script {
         Self::default()
     }
 
-    /// Runs so long.
+    /// Duration of its run.
     #[must_use]
     pub fn runs(mut self, time: Duration) -> Self {
         self.runs = Some(time);
@@ -167,7 +167,7 @@ impl Script {
         self
     }
 
-    /// A file it leaves; a path that is not absolute counts from the job's working folder, or else from that of its standard output.
+    /// A file it leaves. A path that is not absolute counts from the job's working folder, or else from that of its standard output.
     #[must_use]
     pub fn leaves(mut self, path: impl Into<PathBuf>, text: &str) -> Self {
         self.files.push((path.into(), text.to_owned()));
@@ -188,14 +188,14 @@ impl Script {
         self
     }
 
-    /// Arguments it is seen with; those of the job unless said otherwise.
+    /// Arguments it is seen with. Those of the job unless said otherwise.
     #[must_use]
     pub fn seen_as(mut self, argv: &[&str]) -> Self {
         self.seen_argv = Some(argv.iter().map(|word| (*word).to_owned()).collect());
         self
     }
 
-    /// What [`Launched::close`] tells.
+    /// The result of [`Launched::close`].
     #[must_use]
     pub fn closes(mut self, closed: Closed) -> Self {
         self.closed = closed;
@@ -330,7 +330,7 @@ impl Launched for Played {
     }
 
     fn end(&mut self, why: &str) -> Result<Ended, Error> {
-        self.replay.state().deeds.push(Deed::Ended(self.marker.clone(), why.to_owned()));
+        self.replay.state().deeds.push(HostCall::Ended(self.marker.clone(), why.to_owned()));
         if let Some(ended) = &self.ended {
             return Ok(ended.clone());
         }
@@ -347,6 +347,6 @@ impl Launched for Played {
 
 impl Drop for Played {
     fn drop(&mut self) {
-        self.replay.state().deeds.push(Deed::Closed(self.marker.clone()));
+        self.replay.state().deeds.push(HostCall::Closed(self.marker.clone()));
     }
 }

@@ -1,4 +1,4 @@
-//! The recording answers as it was told, and its clock moves only where someone waits.
+//! The recording answers as set up, and its clock moves only during waits.
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn a_file_changes_when_its_moment_has_come() {
     assert_eq!(host.read(Path::new("/proc/loadavg")).unwrap(), "9");
     host.pause(s(10));
     assert_eq!(host.read(Path::new("/proc/loadavg")).unwrap(), "1");
-    assert_eq!(host.deeds(), [Deed::Paused(s(10))]);
+    assert_eq!(host.deeds(), [HostCall::Paused(s(10))]);
     assert_eq!(host.utc().iso(), "2026-01-01T00:00:10Z");
 }
 
@@ -111,7 +111,7 @@ fn a_launched_program_takes_its_time_and_leaves_its_files() {
     program.close().unwrap();
     assert_eq!(std::fs::read_to_string(folder.join("report.json")).unwrap(), "{}");
     assert_eq!(std::fs::read_to_string(folder.join("stderr.log")).unwrap(), "err");
-    assert_eq!(host.deeds(), [Deed::Launched(Box::new(job)), Deed::Closed("0123456789ab/r-1".into())]);
+    assert_eq!(host.deeds(), [HostCall::Launched(Box::new(job)), HostCall::Closed("0123456789ab/r-1".into())]);
     std::fs::remove_dir_all(folder).unwrap();
 }
 

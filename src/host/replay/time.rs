@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::model::Instant;
 
-/// Two clocks that are told the time.
+/// Two clocks that are set.
 #[derive(Debug)]
 pub struct Clock {
     /// `CLOCK_MONOTONIC`.

@@ -1,15 +1,15 @@
 //! `profile_export_genai_perf.json` and its CSV: the summary of one GenAI-Perf run.
 //!
-//! In:  metric objects at the top beside `input_config`; for the CSV see `tables`.  Out: one piece.
+//! In:  metric objects at the top level beside `input_config` (for the CSV see `tables`).  Out: one partial run.
 //! Not here: the requests (see `genai_raw`).
 //!
-//! GenAI-Perf is the predecessor of AIPerf and its metrics mean the same; its `inter_token_latency` is per request too. Written for
-//! 0.0.4 to 0.0.16 after its source: no output of a run was found. It may name one unit `per sec` and older ones nanoseconds.
+//! GenAI-Perf is the predecessor of AIPerf and its metrics mean the same. Its `inter_token_latency` is per request too. Written from the
+//! source of 0.0.4 to 0.0.16, because no output of a run was found. Units may be `per sec`, and nanoseconds in older versions.
 
 use super::super::at::At;
 use super::super::fill::{Fill, cell, load, model_id, number_at, short_model, text_at};
 use super::super::json;
-use super::super::{About, Format, Head, Parsed, SourceFile, Standing};
+use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::{GENAI, GENAI_DERIVED, gpus, is_metric, mark, spread, tables, tag_of};
 use crate::error::Error;
 use crate::model::Status;
@@ -26,8 +26,8 @@ impl Format for GenaiPerf {
         About {
             tool: "GenAI-Perf, profile_export_genai_perf.json and .csv",
             versions: "0.0.4 to 0.0.16",
-            sign: "an object with metric objects `request_throughput` or `request_latency` and `input_config`; a header `Metric,avg,min,max,p99`",
-            reads: "throughput, TTFT, TPOT, E2E latency; figures of GPUs; all other metrics",
+            sign: "an object with metric objects `request_throughput` or `request_latency` and `input_config`, or a header `Metric,avg,min,max,p99`",
+            reads: "throughput, TTFT, TPOT, E2E latency, figures of GPUs, all other metrics",
         }
     }
 
@@ -73,9 +73,10 @@ impl Format for GenaiPerf {
             }
         }
         setup(&mut fill, &root);
-        fill.piece.setup.requests = count;
-        fill.piece.status = Some(if failed { Status::Failed("no request succeeded".to_owned()) } else { Status::Done });
-        fill.piece.fingerprint = mark(
+        fill.partial.setup.requests = count;
+        fill.partial.status =
+            Some(if failed { Status::Failed("no request succeeded".to_owned()) } else { Status::Done });
+        fill.partial.fingerprint = mark(
             "genai-perf",
             [
                 count,
@@ -84,7 +85,7 @@ impl Format for GenaiPerf {
                 number_at(&root, &["request_latency", "avg"]),
             ],
         );
-        fill.piece.standing = Standing::Base;
+        fill.partial.join_role = JoinRole::Base;
         fill.finish(&mut parsed);
         Ok(parsed)
     }
@@ -105,8 +106,8 @@ fn setup(fill: &mut Fill<'_, '_>, root: &At<'_>) {
         &["input_config", "endpoint", "model_names"],
     ];
     let model = model.iter().find_map(|path| text_at(root, path));
-    fill.piece.model = model.as_deref().map(short_model);
-    let setup = &mut fill.piece.setup;
+    fill.partial.model = model.as_deref().map(short_model);
+    let setup = &mut fill.partial.setup;
     setup.model_id = model.as_deref().map(model_id);
     setup.tool = Some("genai-perf".to_owned());
     setup.batch = at(&[&["perf_analyzer", "stimulus", "concurrency"], &["concurrency"]]);
@@ -116,5 +117,5 @@ fn setup(fill: &mut Fill<'_, '_>, root: &At<'_>) {
     let isl = at(&[&["input", "synthetic_tokens", "mean"], &["synthetic_input_tokens_mean"]]);
     let osl = at(&[&["input", "output_tokens", "mean"], &["output_tokens_mean"]]).filter(|osl| *osl > 0.0);
     let load = load(setup.batch, setup.request_rate);
-    fill.piece.workload = cell(None, isl, osl, load);
+    fill.partial.workload = cell(None, isl, osl, load);
 }

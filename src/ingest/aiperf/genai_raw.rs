@@ -1,16 +1,16 @@
 //! `profile_export.json`: the requests behind a GenAI-Perf run, as Perf Analyzer writes them.
 //!
-//! In:  experiments, each with requests and the time stamps of their responses, in nanoseconds.  Out: one piece an experiment, with a
+//! In:  experiments, each with requests and the time stamps of their responses, in nanoseconds.  Out: one partial run for each experiment, with a
 //!      series of TTFT, ITL (gaps between chunks) and E2E latency.
-//! Not here: tokens. They are counted from the texts by a tokenizer, so TPOT stands in the summary beside it (see `genai`).
+//! Not here: tokens. They are counted from the texts by a tokenizer, so TPOT is in the summary beside it (see `genai`).
 //!
 //! As the tool does, responses without content are taken out first: an empty one, `data: [DONE]`, and a chunk whose text is empty.
-//! Written after the source of GenAI-Perf 0.0.16; no file of a run was found.
+//! Written after the source of GenAI-Perf 0.0.16. No file of a run was found.
 
 use super::super::at::At;
 use super::super::fill::{Fill, load, number_at, text_at};
 use super::super::json::{self, Kind, Node};
-use super::super::{About, Format, Head, Parsed, SourceFile, Standing};
+use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use crate::error::Error;
 use crate::model::{Instant, Reading, Series, Status};
 
@@ -30,7 +30,7 @@ impl Format for GenaiPerfRaw {
             tool: "GenAI-Perf and Perf Analyzer, profile_export.json",
             versions: "GenAI-Perf 0.0.4 to 0.0.16",
             sign: "an object with `experiments`, each with an `experiment` and its `requests`",
-            reads: "TTFT, gaps between chunks and E2E latency of each request; request throughput over the window",
+            reads: "TTFT, gaps between chunks and E2E latency of each request, request throughput over the window",
         }
     }
 
@@ -53,16 +53,16 @@ impl Format for GenaiPerfRaw {
             let mode = text_at(&experiment, &["experiment", "mode"]).unwrap_or_default();
             let value = number_at(&experiment, &["experiment", "value"]);
             let by = |word: &str| value.filter(|_| mode == word);
-            fill.piece.setup.batch = by("concurrency");
-            fill.piece.setup.request_rate = by("request_rate");
-            fill.piece.setup.tool = Some("genai-perf".to_owned());
-            fill.piece.workload = load(by("concurrency"), by("request_rate"));
+            fill.partial.setup.batch = by("concurrency");
+            fill.partial.setup.request_rate = by("request_rate");
+            fill.partial.setup.tool = Some("genai-perf".to_owned());
+            fill.partial.workload = load(by("concurrency"), by("request_rate"));
             for key in ["service_kind", "endpoint"] {
                 if let Some(at) = root.get(key) {
                     fill.settings(key, &at);
                 }
             }
-            fill.piece.standing = if several { Standing::Alone } else { Standing::Trace };
+            fill.partial.join_role = if several { JoinRole::Alone } else { JoinRole::Trace };
             fill.finish(&mut parsed);
         }
         Ok(parsed)
@@ -96,24 +96,24 @@ fn requests(fill: &mut Fill<'_, '_>, experiment: &At<'_>) {
     for (metric, values) in [("ttft_ms", ttft), ("itl_ms", itl), ("e2e_latency_ms", e2e)] {
         if !values.is_empty() {
             let origin = place(fill, fill.rule);
-            fill.piece.series.push(Series { metric: metric.to_owned(), values, origin });
+            fill.partial.series.push(Series { metric: metric.to_owned(), values, origin });
         }
     }
     let seconds = last.saturating_sub(first) as f64 / 1e9;
     if answered > 0 && seconds > 0.0 {
         let origin = place(fill, fill.derived);
         let value = answered as f64 / seconds;
-        fill.piece.readings.push(Reading {
+        fill.partial.readings.push(Reading {
             metric: "request_throughput_req_s".to_owned(),
             value,
             decimals: None,
             origin,
         });
-        fill.piece.started = Some(Instant(first.div_euclid(1_000_000)));
-        fill.piece.ended = Some(Instant(last.div_euclid(1_000_000)));
+        fill.partial.started = Some(Instant(first.div_euclid(1_000_000)));
+        fill.partial.ended = Some(Instant(last.div_euclid(1_000_000)));
     }
-    fill.piece.setup.requests = Some((answered + empty) as f64);
-    fill.piece.status = match (answered, empty) {
+    fill.partial.setup.requests = Some((answered + empty) as f64);
+    fill.partial.status = match (answered, empty) {
         (0, 0) => None,
         (0, empty) => Some(Status::Failed(format!("none of {empty} requests was answered"))),
         _ => Some(Status::Done),
@@ -197,11 +197,11 @@ mod tests {
         let mut input = text.as_bytes();
         let mut file = SourceFile::new("profile_export.json", text.len() as u64, &mut input);
         let parsed = GenaiPerfRaw.parse(&mut file).unwrap();
-        let [Record::Piece(piece)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
+        let [Record::Run(partial)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
         let series: Vec<(&str, &[f64])> =
-            piece.series.iter().map(|s| (s.metric.as_str(), s.values.as_slice())).collect();
+            partial.series.iter().map(|s| (s.metric.as_str(), s.values.as_slice())).collect();
         assert_eq!(series, [("ttft_ms", &[20.0][..]), ("itl_ms", &[10.0, 20.0][..]), ("e2e_latency_ms", &[50.0][..])]);
-        assert_eq!((piece.setup.requests, piece.setup.batch), (Some(2.0), Some(2.0)));
-        assert_eq!(piece.workload.as_deref(), Some("c2"));
+        assert_eq!((partial.setup.requests, partial.setup.batch), (Some(2.0), Some(2.0)));
+        assert_eq!(partial.workload.as_deref(), Some("c2"));
     }
 }

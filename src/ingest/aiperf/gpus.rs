@@ -3,7 +3,7 @@
 //! In:  `telemetry_data` or `telemetry_stats`.  Out: metrics of the first GPU, extras of every GPU.
 //! Not here: samples by time.
 //!
-//! Two exporters may report one GPU; it is told by its serial number, which is compared and not kept. With several GPUs the figures of
+//! Two exporters may report one GPU. Such a GPU is recognised by its serial number, which is compared and not kept. With several GPUs the figures of
 //! the first are those of the run, as everywhere, and all others are extras.
 
 use super::super::at::At;
@@ -18,7 +18,7 @@ pub(super) struct Gpus {
 }
 
 impl Gpus {
-    /// Takes in a GPU by what tells it apart; gives the beginning of the names of its extras, and whether it is the first.
+    /// Registers a GPU by its identity. Gives the beginning of the names of its extras, and whether it is the first.
     pub fn meet(&mut self, identity: &str) -> (String, bool) {
         let first = self.met == 0;
         let prefix = format!("gpu{}.", self.met);
@@ -29,10 +29,10 @@ impl Gpus {
         (prefix, first)
     }
 
-    /// What a reader should know of how many there are.
+    /// Note for the reader on their number.
     pub fn note(&self) -> Option<String> {
         (self.seen.len() > 1).then(|| {
-            format!("{} GPUs are reported; power, utilisation and clock are those of the first", self.seen.len())
+            format!("{} GPUs are reported. Power, utilisation and clock are those of the first", self.seen.len())
         })
     }
 }
@@ -53,7 +53,7 @@ pub(super) fn endpoints(fill: &mut Fill<'_, '_>, data: &At<'_>) {
             };
             let identity = text("gpu_uuid").unwrap_or_else(|| format!("{place}/{key}"));
             let (prefix, first) = gpus.meet(&identity);
-            fill.piece.setup.machine = fill.piece.setup.machine.take().or_else(|| text("gpu_name"));
+            fill.partial.setup.machine = fill.partial.setup.machine.take().or_else(|| text("gpu_name"));
             let Some(metrics) = gpu.get("metrics") else { continue };
             for (tag, metric) in metrics.entries().into_iter().flatten().filter(|(_, metric)| is_metric(metric)) {
                 spread(fill, &prefix, &tag_of(tag), &metric, first);

@@ -1,10 +1,10 @@
-//! AIPerf and its predecessor GenAI-Perf: what their metrics mean, whatever file they stand in.
+//! AIPerf and its predecessor GenAI-Perf: what their metrics mean, whatever file they are in.
 //!
-//! In:  names, units and statistics.  Out: metrics of ours, and extras for the rest.
+//! In:  names, units and statistics.  Out: our metrics, and extras for the rest.
 //! Not here: the files (see the modules below).
 //!
-//! Two names mislead. `inter_token_latency` is one number a request, (latency - TTFT) / (tokens - 1), and so our TPOT; the gaps
-//! themselves are `inter_chunk_latency`. `request_count` counts successes only; failures stand in `error_request_count`.
+//! Two names mislead. `inter_token_latency` is one number a request, (latency - TTFT) / (tokens - 1), and so our TPOT. The gaps
+//! themselves are `inter_chunk_latency`. `request_count` counts successes only. Failures are in `error_request_count`.
 
 mod genai;
 mod genai_raw;
@@ -34,7 +34,7 @@ const DERIVED: &str = "aiperf.derived";
 const GENAI: &str = "genai-perf";
 const GENAI_DERIVED: &str = "genai-perf.derived";
 
-/// What a metric of the tool is to us.
+/// Meaning of the tool's metric here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     /// A latency over requests, in any unit of time.
@@ -66,7 +66,7 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("gpu_clock_sm", Meaning::Gpu("sm_clock_mhz", "MHz")),
 ];
 
-/// Tag, why it is no metric of ours although one could take it for one.
+/// Tag, why it is not one of our metrics although one could take it for one.
 const WHY: &[(&str, &str)] = &[
     ("time_to_second_token", "the gap from the first to the second token"),
     ("ttst", "the gap from the first to the second token"),
@@ -119,7 +119,7 @@ const HEADERS: &[(&str, &str)] = &[
 const STATISTICS: &[(&str, &str)] =
     &[("avg", ""), ("p50", "_p50"), ("p90", "_p90"), ("p95", "_p95"), ("p99", "_p99"), ("max", "_max")];
 
-/// Statistics that are shown as figures; other keys of a metric are words.
+/// Statistics that are shown as figures. Other keys of a metric are words.
 const STAT_KEYS: &[&str] =
     &["avg", "min", "max", "std", "count", "sum", "value", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99"];
 
@@ -155,7 +155,7 @@ fn why(tag: &str) -> Option<&'static str> {
     WHY.iter().find(|(name, _)| *name == tag).map(|(_, why)| *why)
 }
 
-/// What turns a unit of time into milliseconds.
+/// Factor from a unit of time to milliseconds.
 fn to_ms(unit: &str) -> Option<f64> {
     Some(match unit {
         "ms" => 1.0,
@@ -166,7 +166,7 @@ fn to_ms(unit: &str) -> Option<f64> {
     })
 }
 
-/// The metric that one statistic of a tag is, and the factor to its unit; nothing when it is an extra.
+/// The metric that one statistic of a tag is, and the factor to its unit. Nothing when it is an extra.
 fn place(tag: &str, unit: &str, stat: &str) -> Option<(String, f64)> {
     let suffix = STATISTICS.iter().find(|(name, _)| *name == stat).map(|(_, suffix)| *suffix)?;
     match meaning(tag) {
@@ -182,7 +182,7 @@ fn extra_name(prefix: &str, tag: &str, stat: &str) -> String {
     if matches!(stat, "avg" | "value") { format!("{prefix}{tag}") } else { format!("{prefix}{tag}_{stat}") }
 }
 
-/// Why a figure that has the name of a metric is none: the reason of its tag, or a unit that is not known.
+/// Why a figure with the name of a metric is no metric: the reason of its tag, or a unit that is not known.
 fn why_extra(tag: &str, unit: &str) -> Option<&'static str> {
     why(tag).or_else(|| match meaning(tag) {
         Meaning::Time(_) if to_ms(unit).is_none() => Some("its unit is not known"),
@@ -218,7 +218,7 @@ fn is_metric(at: &At<'_>) -> bool {
     at.get("unit").is_some() && (at.get("avg").is_some() || at.get("value").is_some())
 }
 
-/// What is the same in every copy of a run: rounded as the CSV rounds.
+/// Mark that is the same in every copy of a run, rounded as in the CSV.
 fn mark(tool: &str, figures: [Option<f64>; 4]) -> Option<String> {
     let known = figures.iter().flatten().count();
     let figures: Vec<String> =

@@ -1,10 +1,10 @@
-//! `profile_export.jsonl`: one request of an AIPerf run a line.
+//! `profile_export.jsonl`: requests of an AIPerf run, one a line.
 //!
-//! In:  lines of any number, one at a time.  Out: one piece with a series of each latency, and rates over the window.
-//! Not here: means and percentiles; the model, which stands in the summary beside it (see `summary`).
+//! In:  lines of any number, one at a time.  Out: one partial run with a series of each latency, and rates over the window.
+//! Not here: means, percentiles, and the model, which only the summary names (see `summary`).
 //!
-//! Only requests of the measured phase count, and only those that succeeded. Time stamps are nanoseconds since 1970, which no float
-//! holds: they are read as whole numbers. Seen: August 2025 to 0.13, which adds `credit_issued_ns` and the name of the phase.
+//! Only requests of the measured phase count, and only those that succeeded. Time stamps are nanoseconds since 1970. No float holds them, so
+//! they are read as whole numbers. Seen: August 2025 to 0.13, which adds `credit_issued_ns` and the name of the phase.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::super::at::At;
 use super::super::fill::{find, number_at, text_at};
 use super::super::json::{self, Kind};
 use super::super::look::{JSON_LINE_LIMIT, unreadable};
-use super::super::{About, Format, Head, List, Parsed, Piece, Record, SourceFile, Standing, slug};
+use super::super::{About, Format, Head, JoinRole, List, Parsed, PartialRun, Record, SourceFile, slug};
 use super::{Meaning, meaning, to_ms};
 use crate::error::{Error, Place};
 use crate::model::{Extra, ExtraValue, Instant, Origin, Reading, Series, Setup, Status};
@@ -22,9 +22,9 @@ pub struct Records;
 
 const RULE: &str = "aiperf-records";
 const DERIVED: &str = "aiperf-records.derived";
-/// Most names of metrics that are followed; far more than the tool has.
+/// Most names of metrics that are followed. Far more than the tool has.
 const TAGS: usize = 256;
-/// Most kinds of errors that are told apart.
+/// Most kinds of errors that are distinguished.
 const KINDS: usize = 64;
 
 impl Format for Records {
@@ -37,7 +37,7 @@ impl Format for Records {
             tool: "AIPerf, profile_export.jsonl",
             versions: "August 2025 to 0.13",
             sign: "JSON Lines with `metadata` and `metrics`, and metrics with `value` and `unit`",
-            reads: "TTFT, TPOT, ITL and E2E latency of each request that succeeded in the measured phase; rates over the window",
+            reads: "TTFT, TPOT, ITL and E2E latency of each request that succeeded in the measured phase, rates over the window",
         }
     }
 
@@ -102,7 +102,7 @@ struct Requests {
 impl Requests {
     fn take(&mut self, root: &At<'_>, line: u64, parsed: &mut Parsed) {
         let Some(metadata) = root.get("metadata") else {
-            let error = Error::archive("a line that is no request is left out");
+            let error = Error::archive("a line that is not a request is left out");
             parsed.left_out.push(error.at(Place::Line(line)).detail("it has no 'metadata'"));
             return;
         };
@@ -162,7 +162,7 @@ impl Requests {
             return Ok(());
         }
         let figure = value.figure()?;
-        // One value a request, in their order: what a request lacks is missing.
+        // One value for each request, in their order: what a request lacks is missing.
         if column.values.len() < self.good {
             column.values.resize(self.good, f64::NAN);
         }
@@ -176,8 +176,8 @@ impl Requests {
         };
         let window = self.first_ns.zip(self.last_ns).map(|(first, last)| last.saturating_sub(first) as f64 / 1e9);
         let stamp = |ns: Option<i64>| ns.map(|ns| Instant(ns.div_euclid(1_000_000)));
-        let mut piece = Piece {
-            standing: Standing::Trace,
+        let mut partial = PartialRun {
+            join_role: JoinRole::Trace,
             started: stamp(self.first_ns),
             ended: stamp(self.last_ns),
             setup: Setup {
@@ -185,9 +185,9 @@ impl Requests {
                 requests: Some((self.good + self.failed) as f64),
                 ..Setup::default()
             },
-            ..Piece::default()
+            ..PartialRun::default()
         };
-        piece.status = Some(match (self.good, self.failed) {
+        partial.status = Some(match (self.good, self.failed) {
             (0, 0) => Status::Unrecorded,
             (0, failed) => Status::Failed(format!("all {failed} requests failed")),
             _ => Status::Done,
@@ -199,7 +199,7 @@ impl Requests {
         };
         let (input, output) = (sum("input_sequence_length"), sum("output_sequence_length"));
         let mean = |total: Option<f64>| total.filter(|_| self.good > 0).map(|total| total / self.good as f64);
-        (piece.setup.isl, piece.setup.osl) = (mean(input), mean(output));
+        (partial.setup.isl, partial.setup.osl) = (mean(input), mean(output));
         if let Some(seconds) = window.filter(|seconds| *seconds > 0.0 && self.good > 0) {
             let both = input.zip(output).map(|(input, output)| input + output);
             for (metric, amount, tag) in [
@@ -208,7 +208,7 @@ impl Requests {
                 ("total_throughput_tok_s", both, "input_sequence_length"),
             ] {
                 if let Some(amount) = amount {
-                    piece.readings.push(Reading {
+                    partial.readings.push(Reading {
                         metric: metric.to_owned(),
                         value: amount / seconds,
                         decimals: None,
@@ -219,15 +219,15 @@ impl Requests {
         }
         for (name, count) in [("failed_requests", self.failed), ("warmup_requests", self.warm)] {
             if count > 0 {
-                piece.extras.push(counted(file, name, count as f64));
+                partial.extras.push(counted(file, name, count as f64));
             }
         }
         for (kind, count) in &self.errors {
-            piece.extras.push(counted(file, &format!("errors.{kind}"), *count));
+            partial.extras.push(counted(file, &format!("errors.{kind}"), *count));
         }
         if self.failed > 0 {
             let all = self.failed + self.good;
-            parsed.notes.push(format!("{} of {all} requests failed; they enter no latency", self.failed));
+            parsed.notes.push(format!("{} of {all} requests failed. They are excluded from latencies", self.failed));
         }
         if self.warm > 0 {
             parsed.notes.push(format!("{} requests of the warm-up enter nothing", self.warm));
@@ -239,12 +239,12 @@ impl Requests {
                         column.values.iter_mut().for_each(|value| *value *= factor);
                     }
                     let origin = origin(Some(column.line), &tag, RULE);
-                    piece.series.push(Series { metric: metric.to_owned(), values: column.values, origin });
+                    partial.series.push(Series { metric: metric.to_owned(), values: column.values, origin });
                 }
                 _ => parsed.lists.push(List { part: None, name: tag, values: column.values }),
             }
         }
-        parsed.records.push(Record::Piece(Box::new(piece)));
+        parsed.records.push(Record::Run(Box::new(partial)));
     }
 }
 
@@ -262,13 +262,13 @@ fn counted(file: &SourceFile<'_>, name: &str, count: f64) -> Extra {
 mod tests {
     use super::*;
 
-    fn read(lines: &[String]) -> (Piece, Parsed) {
+    fn read(lines: &[String]) -> (PartialRun, Parsed) {
         let text = lines.join("\n");
         assert!(Records.sniff(&Head::new("x.jsonl", &text, 1)));
         let mut input = text.as_bytes();
         let mut parsed = Records.parse(&mut SourceFile::new("x.jsonl", text.len() as u64, &mut input)).unwrap();
         match parsed.records.remove(0) {
-            Record::Piece(piece) => (*piece, parsed),
+            Record::Run(partial) => (*partial, parsed),
             other => panic!("{other:?}"),
         }
     }

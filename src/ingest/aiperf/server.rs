@@ -1,12 +1,12 @@
-//! `server_metrics_export.json`, `.csv` and `.jsonl`: what the server under an AIPerf load told of itself.
+//! `server_metrics_export.json`, `.csv` and `.jsonl`: metrics of the server under an AIPerf load.
 //!
 //! In:  families with their series, tables of them, or one scrape a line.  Out: extras of the runs in the folder.
-//! Not here: addresses of servers; buckets; the Parquet of the same scrapes.
+//! Not here: addresses of servers, buckets, the Parquet of the same scrapes.
 //!
-//! JSON and CSV hold each family over the measured phase: a gauge in the distribution of its samples, a counter as what was added, a
-//! histogram as sum, count and estimates from its buckets. Lines hold what each scrape saw: of each row the last of the measured phase counts,
-//! as in a snapshot of `/metrics`, and counters count since the server started. None is a metric of ours: the server's clock and its buckets
-//! are not those of the client.
+//! JSON and CSV summarise each family over the measured phase. A gauge has the distribution of its samples, and a counter has its increase.
+//! A histogram has sum, count and estimates from its buckets. JSON lines hold each scrape. Of each row the last value in the measured phase
+//! counts, as in a snapshot of `/metrics`, and counters count since the server started. None is a metric of ours, because the server's clock
+//! and buckets are not those of the client.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use super::super::json::{self, Kind};
 use super::super::look::{JSON_LINE_LIMIT, unreadable};
 use super::super::prometheus::folded;
 use super::super::rows::Rows;
-use super::super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing};
+use super::super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::error::{Error, Place};
 use crate::ingest::figure::Figure;
 use crate::model::{Extra, ExtraValue, Setup};
@@ -79,8 +79,8 @@ impl Format for Server {
         About {
             tool: "AIPerf, server_metrics_export.json, .csv and .jsonl",
             versions: "0.4 to 0.13, schema 1.0 and 1.1",
-            sign: "`summary.endpoints_configured` beside `metrics`; a comment `AIPerf Server Metrics Export`; lines with `endpoint_url` and `metrics`",
-            reads: "every family of the server over the measured phase as extras; no buckets",
+            sign: "`summary.endpoints_configured` beside `metrics`, or a comment `AIPerf Server Metrics Export`, or lines with `endpoint_url` and `metrics`",
+            reads: "every family of the server over the measured phase as extras, no buckets",
         }
     }
 
@@ -126,13 +126,13 @@ fn is_header(cells: &[&str]) -> bool {
     matches!(cells, ["Endpoint", "Type", "Metric", "Unit", ..] | ["Endpoint", "Metric", "Key", "Value", ..])
 }
 
-/// Where a figure stands: line, field.
-type Spot = (Option<u64>, Option<String>);
+/// Where a figure is: line, field.
+type Location = (Option<u64>, Option<String>);
 
 /// Figures in the order in which each was first seen.
 #[derive(Default)]
 struct Figures {
-    rows: Vec<(String, String, f64, Spot)>,
+    rows: Vec<(String, String, f64, Location)>,
     /// Places by server, family, labels and statistic.
     place: BTreeMap<String, usize>,
     /// How often a name was given: labels that only repeat the model or name a machine are not in it.
@@ -144,8 +144,14 @@ struct Figures {
 }
 
 impl Figures {
-    /// Of two values of one figure the last counts; two figures of one name keep a number.
-    fn put(&mut self, (server, metric, labels, stat): (&str, &str, &str, &str), unit: &str, value: f64, spot: Spot) {
+    /// Of two values of one figure the last counts. Two figures of one name keep a number.
+    fn put(
+        &mut self,
+        (server, metric, labels, stat): (&str, &str, &str, &str),
+        unit: &str,
+        value: f64,
+        spot: Location,
+    ) {
         if !value.is_finite() {
             return;
         }
@@ -188,13 +194,17 @@ impl Figures {
             why,
             origin: file.origin(line, field, rule),
         });
-        let piece =
-            Piece { standing: Standing::Beside, extras: extras.collect(), setup: self.setup, ..Piece::default() };
-        parsed.records.push(Record::Piece(Box::new(piece)));
+        let partial = PartialRun {
+            join_role: JoinRole::WholeFolder,
+            extras: extras.collect(),
+            setup: self.setup,
+            ..PartialRun::default()
+        };
+        parsed.records.push(Record::Run(Box::new(partial)));
     }
 }
 
-/// Name of a figure: `server.vllm:request_success_total finished_reason=stop`; the mean has the bare name.
+/// Name of a figure: `server.vllm:request_success_total finished_reason=stop`. The mean has the bare name.
 fn named(metric: &str, labels: &str, stat: &str) -> String {
     let labels = folded(labels);
     if matches!(stat, "" | "avg") {
@@ -286,7 +296,7 @@ fn tables(text: &str, figures: &mut Figures, parsed: &mut Parsed) {
             header = row;
             continue;
         }
-        // Words of information hold paths and names of machines beside settings; the JSON of the run has the settings.
+        // Words of information hold paths and names of machines beside settings. The JSON of the run has the settings.
         if header.get(1) != Some("Type") {
             continue;
         }
@@ -306,7 +316,8 @@ fn tables(text: &str, figures: &mut Figures, parsed: &mut Parsed) {
                     figures.put((server, metric, &labels, stat), &unit_of(stat, unit), figure.value, spot);
                 }
                 None => parsed.left_out.push(
-                    Error::archive("a cell that is no number is left out").at(Place::LineField(line, stat.to_owned())),
+                    Error::archive("a cell that is not a number is left out")
+                        .at(Place::LineField(line, stat.to_owned())),
                 ),
             }
         }
@@ -371,7 +382,7 @@ fn lines(file: &mut SourceFile<'_>, figures: &mut Figures, parsed: &mut Parsed) 
         }
     }
     let of = if phased { " of the measured phase" } else { ", without phases" };
-    parsed.notes.push(format!("{scrapes} scrapes{of}; of each figure the last counts"));
+    parsed.notes.push(format!("{scrapes} scrapes{of}. Of each figure the last counts"));
     Ok(())
 }
 

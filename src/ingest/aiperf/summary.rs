@@ -1,18 +1,18 @@
 //! `profile_export_aiperf.json`: the summary of one AIPerf run.
 //!
-//! In:  one object.  Out: one piece; per-request figures stand in `profile_export.jsonl` beside it (see `records`).
+//! In:  one object.  Out: one partial run. Figures by request are in `profile_export.jsonl` (see `records`).
 //! Not here: prompts, addresses, command lines.
 //!
-//! Seen: four generations. Mid 2025: `records` by display name ("Time to First Token"); autumn 2025: `records` by tag, at first with
-//! `ttft` and `ttst`, with nulls in metrics that are one number; from November 2025 (0.3): metrics at the top; 2026 (0.8 to 0.13):
+//! Seen: four generations. Mid 2025: `records` by display name ("Time to First Token"). Autumn 2025: `records` by tag, at first with `ttft`
+//! and `ttst`, with nulls in metrics that are one number. From November 2025 (0.3): metrics at the top. 2026 (0.8 to 0.13):
 //! `schema_version`, `aiperf_version`, later `count` and `sum`, `run_info`, `warmup_metrics` and settings in groups (`models`, `phases`).
-//! From 0.13 a run also leaves `phases/<phase>/` with the same files: those of the warm-up are no run, and those of the only measured
-//! phase repeat the summary above.
+//! From 0.13 a run also leaves `phases/<phase>/` with the same files. Those of the warm-up are not a run. Those of a single measured phase
+//! repeat the summary above.
 
 use super::super::at::At;
 use super::super::fill::{Fill, cell, find, load, model_id, number_at, short_model, text_at};
 use super::super::json::{self, Kind};
-use super::super::{About, Format, Head, Parsed, SourceFile, Standing};
+use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::{DERIVED, RULE, gpus, is_metric, mark, spread, tag_of};
 use crate::error::Error;
 use crate::model::{Instant, Status};
@@ -59,7 +59,7 @@ impl Format for Summary {
             tool: "AIPerf, profile_export_aiperf.json",
             versions: "mid 2025 to 0.13: metrics under `records` by display name, under `records` by tag, and at the top",
             sign: "an object with `input_config`, metric objects with `unit` and `avg`, and a key such as `error_summary`",
-            reads: "throughput, TTFT, TPOT, ITL, E2E latency; figures of GPUs; counts, lengths and all other metrics",
+            reads: "throughput, TTFT, TPOT, ITL, E2E latency, figures of GPUs, counts, lengths and all other metrics",
         }
     }
 
@@ -82,7 +82,9 @@ impl Format for Summary {
         if let Some(phase) = phase {
             let (kind, measured) = kind_of(&root, phase);
             if kind == Phase::WarmUp {
-                parsed.notes.push("the warm-up of a run that is read from the folder above; it is no run".to_owned());
+                parsed
+                    .notes
+                    .push("the warm-up of a run that is read from the folder above. It is not a run".to_owned());
                 return Ok(parsed);
             }
             if measured <= 1 {
@@ -120,22 +122,25 @@ impl Format for Summary {
         }
         let cancelled = matches!(root.get("was_cancelled").map(|at| &at.node.kind), Some(Kind::Bool(true)));
         let incomplete = matches!(root.get("is_complete").map(|at| &at.node.kind), Some(Kind::Bool(false)));
-        fill.piece.status = Some(match (failed, cancelled, incomplete) {
+        fill.partial.status = Some(match (failed, cancelled, incomplete) {
             (true, ..) => Status::Failed(format!("all {bad} requests failed")),
             (_, true, _) => Status::Failed("the run was cancelled before its end".to_owned()),
             (.., true) => Status::Failed("the tool marks the run as incomplete".to_owned()),
             _ => Status::Done,
         });
         if bad > 0.0 && !failed {
-            fill.note(format!("{bad} of {} requests failed; they enter no latency", bad + good.unwrap_or(0.0)));
+            fill.note(format!(
+                "{bad} of {} requests failed. They are excluded from latencies",
+                bad + good.unwrap_or(0.0)
+            ));
         }
         times(&mut fill, metrics, &root);
         setup(&mut fill, metrics, &root);
-        fill.piece.setup.requests = good.map(|good| good + bad).or_else(|| (bad > 0.0).then_some(bad));
-        fill.piece.fingerprint =
+        fill.partial.setup.requests = good.map(|good| good + bad).or_else(|| (bad > 0.0).then_some(bad));
+        fill.partial.fingerprint =
             mark("aiperf", [good, of("benchmark_duration"), of("output_token_throughput"), of("request_latency")]);
-        fill.piece.standing = Standing::Base;
-        if let (Some(phase), Some(workload)) = (phase, &mut fill.piece.workload) {
+        fill.partial.join_role = JoinRole::Base;
+        if let (Some(phase), Some(workload)) = (phase, &mut fill.partial.workload) {
             *workload = format!("{workload}-{}", super::super::slug(phase));
         }
         fill.finish(&mut parsed);
@@ -170,21 +175,21 @@ fn errors(fill: &mut Fill<'_, '_>, root: &At<'_>) {
     }
 }
 
-/// Start and end: the time stamps of the requests, which are UTC; `start_time` has the zone of the client and does not name it.
+/// Start and end: the time stamps of the requests, which are UTC. `start_time` has the zone of the client and does not name it.
 fn times(fill: &mut Fill<'_, '_>, metrics: &At<'_>, root: &At<'_>) {
     let stamp = |tag: &str| average(metrics, tag).and_then(|ns| Instant::from_unix_seconds(ns / 1e9));
     let said = |key: &str| text_at(root, &[key]).and_then(|text| Instant::parse(&text));
     let (first, last) = (stamp("min_request_timestamp"), stamp("max_response_timestamp"));
     let known = first.is_some() && last.is_some();
-    fill.piece.started = if known { first } else { said("start_time") };
-    fill.piece.ended = if known { last } else { said("end_time") };
+    fill.partial.started = if known { first } else { said("start_time") };
+    fill.partial.ended = if known { last } else { said("end_time") };
 }
 
 fn setup(fill: &mut Fill<'_, '_>, metrics: &At<'_>, root: &At<'_>) {
-    fill.piece.setup.tool = Some("aiperf".to_owned());
-    fill.piece.setup.tool_version = text_at(root, &["aiperf_version"]);
-    fill.piece.setup.isl = average(metrics, "input_sequence_length");
-    fill.piece.setup.osl = average(metrics, "output_sequence_length");
+    fill.partial.setup.tool = Some("aiperf".to_owned());
+    fill.partial.setup.tool_version = text_at(root, &["aiperf_version"]);
+    fill.partial.setup.isl = average(metrics, "input_sequence_length");
+    fill.partial.setup.osl = average(metrics, "output_sequence_length");
     for key in ["schema_version", "was_cancelled", "is_complete", "run_info"] {
         if let Some(at) = root.get(key) {
             fill.settings(key, &at);
@@ -201,17 +206,17 @@ fn setup(fill: &mut Fill<'_, '_>, metrics: &At<'_>, root: &At<'_>) {
             });
             name
         });
-        fill.piece.model = named.as_deref().map(short_model);
-        fill.piece.setup.model_id = named.as_deref().map(model_id);
+        fill.partial.model = named.as_deref().map(short_model);
+        fill.partial.setup.model_id = named.as_deref().map(model_id);
         let (concurrency, rate) = pace(config);
-        fill.piece.setup.batch = concurrency;
-        fill.piece.setup.request_rate = rate;
+        fill.partial.setup.batch = concurrency;
+        fill.partial.setup.request_rate = rate;
         asked = (
             number_at(config, &["input", "prompt", "input_tokens", "mean"]).or_else(|| dataset(config, "isl")),
             number_at(config, &["input", "prompt", "output_tokens", "mean"]).or_else(|| dataset(config, "osl")),
         );
         let data = text_at(config, &["input", "public_dataset"]).or_else(|| public(config));
-        fill.piece.workload = cell(
+        fill.partial.workload = cell(
             data.as_deref(),
             asked.0.or_else(|| common(metrics, "input_sequence_length")),
             asked.1.or_else(|| common(metrics, "output_sequence_length")),
@@ -296,7 +301,7 @@ fn kind_of(root: &At<'_>, name: &str) -> (Phase, usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::{Piece, Record};
+    use super::super::super::{PartialRun, Record};
     use super::*;
 
     const RUN: &str = r#"{"aiperf_version": "0.13.0", "request_count": {"unit": "requests", "avg": 4.0}, "error_request_count": null,
@@ -305,13 +310,13 @@ mod tests {
           "phases": [{"name": "warmup", "kind": "warmup", "concurrency": 9}, {"name": "profiling", "concurrency": 2, "rate": 1.5}]},
         "start_time": "2026-01-02T03:04:05", "was_cancelled": CANCELLED, "error_summary": []}"#;
 
-    fn read(path: &str, cancelled: bool) -> (Option<Piece>, Parsed) {
+    fn read(path: &str, cancelled: bool) -> (Option<PartialRun>, Parsed) {
         let text = RUN.replace("CANCELLED", &cancelled.to_string());
         assert!(Summary.sniff(&Head::new("x.json", &text, 1)));
         let mut input = text.as_bytes();
         let mut parsed = Summary.parse(&mut SourceFile::new(path, text.len() as u64, &mut input)).unwrap();
-        let piece = parsed.records.pop().map(|r| if let Record::Piece(piece) = r { *piece } else { panic!() });
-        (piece, parsed)
+        let partial = parsed.records.pop().map(|r| if let Record::Run(partial) = r { *partial } else { panic!() });
+        (partial, parsed)
     }
 
     #[test]

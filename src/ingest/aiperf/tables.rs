@@ -1,6 +1,6 @@
 //! The CSV of AIPerf and of GenAI-Perf: tables of metrics, of scalars and of GPUs, one below the other.
 //!
-//! In:  tables parted by blank lines, each with its own header.  Out: one piece, under the names that the JSON has.
+//! In:  tables separated by blank lines, each with its own header.  Out: one partial run, under the names that the JSON has.
 //! Not here: settings and the model, which only the JSON holds.
 //!
 //! Figures are rounded to two digits, so where the JSON of the same run is there it counts (see `mark`). Columns are found by header:
@@ -10,7 +10,7 @@ use csv::StringRecord;
 
 use super::super::figure::{Figure, excerpt};
 use super::super::rows::Rows;
-use super::super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing};
+use super::super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use super::gpus::Gpus;
 use super::{RULE, STAT_KEYS, extra_name, mark, place, summary, tag_and_unit, why_extra};
 use crate::error::{Error, Place};
@@ -30,9 +30,9 @@ impl Format for Csv {
     fn about(&self) -> About {
         About {
             tool: "AIPerf, profile_export_aiperf.csv",
-            versions: "mid 2025 to 0.13; `sum` and `p10` came later",
+            versions: "mid 2025 to 0.13, `sum` and `p10` came later",
             sign: "a header `Metric,avg,min,max` with percentiles upwards",
-            reads: "the figures of the JSON, rounded to two digits; GPUs. Where the JSON is there, nothing of it is counted twice",
+            reads: "the figures of the JSON, rounded to two digits, and figures of GPUs (counted once where the JSON is there)",
         }
     }
 
@@ -57,7 +57,7 @@ pub(super) fn counts_down(cells: &[&str]) -> bool {
     at("p99").zip(at("p50")).is_some_and(|(p99, p50)| p99 < p50)
 }
 
-/// What the rows below a header are.
+/// Kind of the rows below a header.
 enum Part {
     None,
     Metrics,
@@ -73,7 +73,7 @@ pub(super) fn read(file: &mut SourceFile<'_>, rule: &'static str, tool: &'static
         parsed.notes.push("a phase of a run that is read from the folder above".to_owned());
         return Ok(parsed);
     }
-    let mut table = Table { file, rule, piece: Piece::default(), gpus: Gpus::default(), met: Vec::new() };
+    let mut table = Table { file, rule, partial: PartialRun::default(), gpus: Gpus::default(), met: Vec::new() };
     let (mut part, mut header) = (Part::None, StringRecord::new());
     for row in Rows::new(&text) {
         let (line, row) = match row {
@@ -104,21 +104,21 @@ pub(super) fn read(file: &mut SourceFile<'_>, rule: &'static str, tool: &'static
         parsed.left_out.extend(faults);
     }
     parsed.notes.extend(table.gpus.note());
-    let mut piece = table.finish(tool);
+    let mut partial = table.finish(tool);
     if tool == "genai-perf" {
-        piece.setup.tool = Some("genai-perf".to_owned());
+        partial.setup.tool = Some("genai-perf".to_owned());
     }
-    if piece.readings.is_empty() && piece.extras.is_empty() {
+    if partial.readings.is_empty() && partial.extras.is_empty() {
         return Err(Error::archive("no row of it is a metric"));
     }
-    parsed.records.push(Record::Piece(Box::new(piece)));
+    parsed.records.push(Record::Run(Box::new(partial)));
     Ok(parsed)
 }
 
 struct Table<'f, 'i> {
     file: &'f SourceFile<'i>,
     rule: &'static str,
-    piece: Piece,
+    partial: PartialRun,
     gpus: Gpus,
     /// GPUs by what the rows call them, and the beginning of the names of their extras.
     met: Vec<(String, String)>,
@@ -131,7 +131,7 @@ impl Table<'_, '_> {
         self.cells(line, row, header, 1, "", &tag, &unit, true)
     }
 
-    /// A row of a GPU, whose columns stand in any order.
+    /// A row of a GPU, whose columns are in any order.
     fn gpu(&mut self, line: u64, row: &StringRecord, header: &StringRecord) -> Vec<Error> {
         let cell = |name: &str| header.iter().position(|cell| cell == name).and_then(|place| row.get(place));
         let Some(metric) = cell(METRIC) else { return Vec::new() };
@@ -148,7 +148,7 @@ impl Table<'_, '_> {
             self.met.len() - 1
         });
         if let Some(name) = cell("GPU_Name") {
-            self.piece.setup.machine.get_or_insert_with(|| name.to_owned());
+            self.partial.setup.machine.get_or_insert_with(|| name.to_owned());
         }
         let prefix = self.met.get(place).map_or_else(String::new, |(_, prefix)| prefix.clone());
         self.cells(line, row, header, 1, &prefix, &tag, &unit, place == 0)
@@ -185,18 +185,18 @@ impl Table<'_, '_> {
             }
             let origin = self.file.origin(Some(line), Some(column.to_owned()), self.rule);
             let known = place(tag, unit, stat)
-                .filter(|(metric, _)| metrics && self.piece.readings.iter().all(|reading| reading.metric != *metric));
+                .filter(|(metric, _)| metrics && self.partial.readings.iter().all(|reading| reading.metric != *metric));
             match known {
                 Some((metric, factor)) => {
                     let exact = (factor - 1.0).abs() < f64::EPSILON;
-                    self.piece.readings.push(Reading {
+                    self.partial.readings.push(Reading {
                         metric,
                         value: if exact { figure.value } else { figure.value * factor },
                         decimals: if exact { figure.decimals } else { None },
                         origin,
                     });
                 }
-                None => self.piece.extras.push(Extra {
+                None => self.partial.extras.push(Extra {
                     name: extra_name(prefix, tag, stat),
                     unit: if stat == "count" { String::new() } else { unit.to_owned() },
                     value: match figure.finite() {
@@ -211,15 +211,15 @@ impl Table<'_, '_> {
         faults
     }
 
-    fn finish(self, tool: &str) -> Piece {
-        let mut piece = self.piece;
+    fn finish(self, tool: &str) -> PartialRun {
+        let mut partial = self.partial;
         let extra = |name: &str| {
-            piece.extras.iter().find(|extra| extra.name == name).and_then(|extra| match extra.value {
+            partial.extras.iter().find(|extra| extra.name == name).and_then(|extra| match extra.value {
                 ExtraValue::Number(value) => Some(value),
                 ExtraValue::Text(_) => None,
             })
         };
-        let reading = |name: &str| piece.readings.iter().find(|reading| reading.metric == name).map(|r| r.value);
+        let reading = |name: &str| partial.readings.iter().find(|reading| reading.metric == name).map(|r| r.value);
         let (good, bad) = (extra("request_count"), extra("error_request_count").unwrap_or(0.0));
         let stamp = |name: &str| extra(name).and_then(|ns| Instant::from_unix_seconds(ns / 1e9));
         let times = (stamp("min_request_timestamp"), stamp("max_response_timestamp"));
@@ -229,23 +229,23 @@ impl Table<'_, '_> {
         );
         let lengths = (extra("input_sequence_length"), extra("output_sequence_length"));
         let failed = bad > 0.0 && good.is_none_or(|good| good <= 0.0);
-        piece.setup.tool = Some("aiperf".to_owned());
-        piece.setup.requests = good.map(|good| good + bad);
-        (piece.setup.isl, piece.setup.osl) = lengths;
-        (piece.started, piece.ended) = times;
-        piece.fingerprint = mark;
-        piece.standing = Standing::Trace;
-        piece.status = if failed {
-            piece.readings.clear();
+        partial.setup.tool = Some("aiperf".to_owned());
+        partial.setup.requests = good.map(|good| good + bad);
+        (partial.setup.isl, partial.setup.osl) = lengths;
+        (partial.started, partial.ended) = times;
+        partial.fingerprint = mark;
+        partial.join_role = JoinRole::Trace;
+        partial.status = if failed {
+            partial.readings.clear();
             Some(Status::Failed(format!("all {bad} requests failed")))
         } else {
             good.map(|_| Status::Done)
         };
-        piece
+        partial
     }
 }
 
-/// A cell as a figure; commas between thousands are taken off where the point shows that they are no decimal sign.
+/// A cell as a figure. Commas between thousands are taken off where the point shows that they are no decimal sign.
 fn figure(cell: &str) -> Option<Figure> {
     Figure::parse(cell).or_else(|| {
         let (whole, rest) = cell.split_once('.')?;
@@ -260,24 +260,24 @@ fn figure(cell: &str) -> Option<Figure> {
 mod tests {
     use super::*;
 
-    fn piece(text: &str) -> (Piece, Parsed) {
+    fn partial(text: &str) -> (PartialRun, Parsed) {
         let mut input = text.as_bytes();
         let mut parsed =
             Csv.parse(&mut SourceFile::new("profile_export_aiperf.csv", text.len() as u64, &mut input)).unwrap();
         match parsed.records.remove(0) {
-            Record::Piece(piece) => (*piece, parsed),
+            Record::Run(partial) => (*partial, parsed),
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn columns_are_found_by_their_header_and_an_empty_cell_is_absent() {
-        let (piece, parsed) = piece(
+        let (partial, parsed) = partial(
             "Metric,avg,min,max,sum,p99,p50\r\nTime to First Token (ms),12.50,1.00,,75.00,20.25,12.00\r\n\r\n\
              Metric,Value\r\nRequest Count,6.00\r\nError Request Count,2\r\nRequest Throughput (requests/sec),3.00\r\n\
              Output Token Throughput (tokens/sec),\"1,234.50\"\r\n",
         );
-        let found: Vec<(&str, f64)> = piece.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
+        let found: Vec<(&str, f64)> = partial.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
         assert_eq!(
             found,
             [
@@ -288,24 +288,24 @@ mod tests {
                 ("output_throughput_tok_s", 1234.5)
             ]
         );
-        assert_eq!((piece.setup.requests, piece.status), (Some(8.0), Some(Status::Done)));
-        assert_eq!(piece.readings[0].origin.line, Some(2));
+        assert_eq!((partial.setup.requests, partial.status), (Some(8.0), Some(Status::Done)));
+        assert_eq!(partial.readings[0].origin.line, Some(2));
         assert!(parsed.left_out.is_empty(), "{:?}", parsed.left_out);
     }
 
     #[test]
     fn the_first_gpu_is_that_of_the_run_and_the_others_are_extras() {
-        let (piece, parsed) = piece(
+        let (partial, parsed) = partial(
             "Metric,avg,min,max,p50\r\nRequest Latency (ms),5.00,,,\r\n\r\n\r\n\
              Endpoint,GPU_Index,GPU_Name,GPU_UUID,Metric,avg,max,Hostname\r\n\
              a:9400,0,NVIDIA GB10,GPU-1,GPU Power Usage (W),40.00,50.00,box\r\n\
              a:9400,1,NVIDIA GB10,GPU-2,GPU Power Usage (W),41.00,51.00,box\r\n",
         );
-        let found: Vec<(&str, f64)> = piece.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
+        let found: Vec<(&str, f64)> = partial.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
         assert_eq!(found, [("e2e_latency_ms", 5.0), ("power_w", 40.0), ("power_w_max", 50.0)]);
-        let extras: Vec<&str> = piece.extras.iter().map(|extra| extra.name.as_str()).collect();
+        let extras: Vec<&str> = partial.extras.iter().map(|extra| extra.name.as_str()).collect();
         assert_eq!(extras, ["gpu1.gpu_power_usage", "gpu1.gpu_power_usage_max"]);
         assert!(parsed.notes[0].starts_with("2 GPUs"), "{:?}", parsed.notes);
-        assert!(!format!("{piece:?}").contains("box"), "no host name is taken");
+        assert!(!format!("{partial:?}").contains("box"), "no host name is taken");
     }
 }

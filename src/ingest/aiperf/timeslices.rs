@@ -1,9 +1,9 @@
 //! `profile_export_aiperf_timeslices.json` and `.csv`: the metrics of a run in slices of equal time.
 //!
 //! In:  one object, or one row for each statistic of each slice.  Out: a list over the slices for each statistic.
-//! Not here: figures of the whole run (see `summary`); nothing of a run is computed from slices.
+//! Not here: figures of the whole run (see `summary`), which are never computed from slices.
 //!
-//! The means of slices weigh few requests as much as many, so none of them stands for the run. The CSV rounds to two digits.
+//! The mean of a slice weighs few requests as much as many, so no slice can represent the run. The CSV rounds to two digits.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::super::at::At;
 use super::super::fill::{number_at, text_at};
 use super::super::json::{self, Kind};
 use super::super::rows::Rows;
-use super::super::{About, Format, Head, List, Parsed, Piece, Record, SourceFile, Standing};
+use super::super::{About, Format, Head, JoinRole, List, Parsed, PartialRun, Record, SourceFile};
 use super::{STAT_KEYS, extra_name, is_metric, tag_of};
 use crate::error::{Error, Place};
 use crate::ingest::figure::{Figure, excerpt};
@@ -22,7 +22,7 @@ pub struct Timeslices;
 
 const RULE: &str = "aiperf-timeslices";
 const CSV_RULE: &str = "aiperf-timeslices-csv";
-/// Columns of every version; the stamps of the slice came later.
+/// Columns of every version. The stamps of the slice came later.
 const COLUMNS: [&str; 5] = ["Timeslice", "Metric", "Unit", "Stat", "Value"];
 /// Share of a slice that stamps may miss: they are rounded when they are read as numbers.
 const TOLERANCE: f64 = 1e-3;
@@ -37,9 +37,9 @@ impl Format for Timeslices {
     fn about(&self) -> About {
         About {
             tool: "AIPerf, profile_export_aiperf_timeslices.json and .csv",
-            versions: "0.3 to 0.13; `start_ns` and `end_ns` came later",
+            versions: "0.3 to 0.13, `start_ns` and `end_ns` came later",
             sign: "`timeslices` whose first holds metrics, or a header `Timeslice,...,Metric,Unit,Stat,Value`",
-            reads: "each statistic as a list over the slices; no figure of the run",
+            reads: "each statistic as a list over the slices, no figure of the run",
         }
     }
 
@@ -72,7 +72,7 @@ impl Format for Timeslices {
     }
 }
 
-/// Values over the slices by name, in order; what a slice lacks is not in its list.
+/// Values over the slices by name, in order. What a slice lacks is not in its list.
 #[derive(Default)]
 struct Slices {
     count: usize,
@@ -84,7 +84,7 @@ struct Slices {
 }
 
 impl Slices {
-    /// A slice from one stamp to another; one that is shorter than the first is not whole, whether or not the file says so.
+    /// A slice from one stamp to another. One that is shorter than the first is not whole, whether or not the file says so.
     fn span(&mut self, start_ns: Option<f64>, end_ns: Option<f64>, cut: bool) {
         let seconds = start_ns.zip(end_ns).map(|(start, end)| (end - start) / 1e9);
         self.seconds = self.seconds.or(seconds);
@@ -111,7 +111,7 @@ impl Slices {
             parsed.notes.push(format!("{} of {count} slices are not whole", self.partial));
         }
         if self.lists.values().any(|values| values.len() < count) {
-            parsed.notes.push("some metrics are missing in some slices; their lists are shorter".to_owned());
+            parsed.notes.push("some metrics are missing in some slices. Their lists are shorter".to_owned());
         }
         if self.beyond {
             parsed.notes.push(format!("lists beyond the first {LISTS} are not taken"));
@@ -126,9 +126,9 @@ impl Slices {
         let mut extras = vec![extra("timeslices", "", count as f64)];
         extras.extend(self.seconds.map(|seconds| extra("timeslice_duration", "s", seconds)));
         let setup = Setup { tool: Some("aiperf".to_owned()), ..Setup::default() };
-        let piece = Piece { standing: Standing::Beside, extras, setup, ..Piece::default() };
+        let partial = PartialRun { join_role: JoinRole::WholeFolder, extras, setup, ..PartialRun::default() };
         parsed.lists.extend(self.lists.into_iter().map(|(name, values)| List { part: None, name, values }));
-        parsed.records.push(Record::Piece(Box::new(piece)));
+        parsed.records.push(Record::Run(Box::new(partial)));
     }
 }
 
@@ -193,12 +193,12 @@ fn of_csv(text: &str, slices: &mut Slices, parsed: &mut Parsed) {
 mod tests {
     use super::*;
 
-    fn read(name: &str, text: &str) -> (Piece, Parsed) {
+    fn read(name: &str, text: &str) -> (PartialRun, Parsed) {
         assert!(Timeslices.sniff(&Head::new(name, text, 1)));
         let mut input = text.as_bytes();
         let mut parsed = Timeslices.parse(&mut SourceFile::new(name, text.len() as u64, &mut input)).unwrap();
         match parsed.records.remove(0) {
-            Record::Piece(piece) => (*piece, parsed),
+            Record::Run(partial) => (*partial, parsed),
             other => panic!("{other:?}"),
         }
     }
@@ -216,7 +216,7 @@ mod tests {
             "Timeslice,Start_NS,End_NS,Metric,Unit,Stat,Value\r\n0,1000000000,3000000000,Request Latency,ms,avg,5.50\r\n\
              0,1000000000,3000000000,Request Latency,ms,p99,7.00\r\n1,3000000000,4000000000,Request Latency,ms,avg,6.50\r\n",
         );
-        for (piece, parsed) in [(&json, &lists), (&csv, &same)] {
+        for (partial, parsed) in [(&json, &lists), (&csv, &same)] {
             let found: Vec<(&str, &[f64])> =
                 parsed.lists.iter().map(|list| (list.name.as_str(), list.values.as_slice())).collect();
             let expected = [
@@ -224,11 +224,14 @@ mod tests {
                 ("timeslices.request_latency_p99 (ms)", &[7.0][..]),
             ];
             assert_eq!(found, expected);
-            assert!(piece.readings.is_empty() && piece.series.is_empty() && piece.standing == Standing::Beside);
-            let values: Vec<_> = piece.extras.iter().map(|extra| (extra.name.as_str(), extra.value.clone())).collect();
+            assert!(
+                partial.readings.is_empty() && partial.series.is_empty() && partial.join_role == JoinRole::WholeFolder
+            );
+            let values: Vec<_> =
+                partial.extras.iter().map(|extra| (extra.name.as_str(), extra.value.clone())).collect();
             let expected = [("timeslices", 2.0), ("timeslice_duration", 2.0)];
             assert_eq!(values, expected.map(|(name, value)| (name, ExtraValue::Number(value))));
-            assert!(!format!("{piece:?}{parsed:?}").contains("box"));
+            assert!(!format!("{partial:?}{parsed:?}").contains("box"));
             assert_eq!(parsed.notes[0], "1 of 2 slices are not whole", "the CSV does not say so, its stamps do");
         }
     }

@@ -7,10 +7,14 @@ use std::collections::BTreeSet;
 
 use super::Draft;
 use crate::archive::{self, Discovery};
-use crate::ingest::{Intake, Options, arms, ask, name, nameless, report, unmade, words};
+use crate::error::Error;
+use crate::ingest::{Intake, Options, arms, ask, custom, missing_runs, name, nameless, report, words};
 use crate::model::{Facts, Run, Source, Status};
 
-/// Names the runs, sorts them, and closes the report.
+/// Names the runs, sorts them, works out the metrics that were defined, and closes the report.
+///
+/// # Errors
+/// Facts that come with the program and cannot be read.
 pub(super) fn finish(
     found: &Discovery,
     drafts: Vec<Draft>,
@@ -18,45 +22,45 @@ pub(super) fn finish(
     facts: Facts,
     mut report: report::Report,
     options: &Options,
-) -> Intake {
+) -> Result<Intake, Error> {
     let mut ids = name::Ids::default();
     let mut runs: Vec<Run> = Vec::with_capacity(drafts.len());
     // Nobody needs to be asked for the environment of what was not measured.
     let mut shown_only: BTreeSet<String> = BTreeSet::new();
     for draft in drafts {
-        let (id, note) = ids.give(&draft.piece);
+        let (id, note) = ids.give(&draft.partial);
         if let Some(note) = note {
             report.note(draft.main, note);
         }
         report.count_run(draft.main, draft.others.iter().map(|(number, _)| *number));
-        let campaign = campaigns.slug_of(&draft.home, draft.piece.campaign.as_deref()).to_owned();
+        let campaign = campaigns.slug_of(&draft.home, draft.partial.campaign.as_deref()).to_owned();
         let source = report.source(draft.main);
         let joined = |(number, rule): (usize, String)| Source { joined: Some(rule), ..report.source(number) };
         let files: Vec<Source> = draft.others.into_iter().map(joined).collect();
         if draft.shown_only {
             shown_only.insert(id.clone());
         }
-        let piece = draft.piece;
+        let partial = draft.partial;
         runs.push(Run {
             id,
             campaign,
-            environment: piece.environment.unwrap_or_else(|| name::UNLABELLED.to_owned()),
-            model: piece.model.unwrap_or_else(|| name::UNLABELLED.to_owned()),
-            workload: piece.workload.unwrap_or_else(|| name::ONE_WORKLOAD.to_owned()),
-            repeat: piece.repeat,
-            block: piece.block,
-            position: piece.position,
+            environment: partial.environment.unwrap_or_else(|| name::UNLABELLED.to_owned()),
+            model: partial.model.unwrap_or_else(|| name::UNLABELLED.to_owned()),
+            workload: partial.workload.unwrap_or_else(|| name::ONE_WORKLOAD.to_owned()),
+            repeat: partial.repeat,
+            block: partial.block,
+            position: partial.position,
             launch: draft.launch,
-            started: piece.started,
-            ended: piece.ended,
-            measured: piece.measured,
-            status: piece.status.unwrap_or(Status::Unrecorded),
-            readings: piece.readings,
-            series: piece.series,
-            extras: piece.extras,
-            telemetry: piece.telemetry,
-            course: piece.course,
-            setup: piece.setup,
+            started: partial.started,
+            ended: partial.ended,
+            measured: partial.measured,
+            status: partial.status.unwrap_or(Status::Unrecorded),
+            readings: partial.readings,
+            series: partial.series,
+            extras: partial.extras,
+            telemetry: partial.telemetry,
+            course: partial.course,
+            setup: partial.setup,
             source,
             files,
         });
@@ -73,7 +77,7 @@ pub(super) fn finish(
     nameless::name(&mut runs, &mut campaigns);
     arms::sort_out(&mut runs, &mut campaigns);
     if options.arms_by_folder {
-        // Runs stand by campaign. Whoever names folders as arms compares them whatever models they hold.
+        // Runs are grouped by campaign. Whoever names folders as arms compares them whatever models they hold.
         for own in runs.chunk_by_mut(|a, b| a.campaign == b.campaign) {
             let campaign =
                 campaigns.iter_mut().find(|campaign| own.first().is_some_and(|run| run.campaign == campaign.name));
@@ -86,15 +90,17 @@ pub(super) fn finish(
         arms::reference(&runs, &mut campaigns);
     }
     for campaign in &mut campaigns {
-        unmade::settle(campaign, &runs);
+        missing_runs::settle(campaign, &runs);
         campaign.archive_sha256 = archive_hash(runs.iter().filter(|run| run.campaign == campaign.name));
     }
+    custom::apply(found, &mut runs, &mut campaigns, &facts, &mut report)?;
     let warnings = report.warnings();
     let measured = runs.len() > shown_only.len();
-    Intake { campaigns, runs, facts, inputs: report.into_inputs(), ask, warnings, measured }
+    Ok(Intake { campaigns, runs, facts, inputs: report.into_inputs(), ask, warnings, measured })
 }
 
-/// One hash for the files of a campaign's runs: that of their hashes, sorted, one a line. Names do not enter, so a renamed folder is the same archive.
+/// One hash for the files of a campaign's runs: that of their hashes, sorted, one a line. Names are left out, so a renamed folder is the
+/// same archive.
 fn archive_hash<'a>(runs: impl Iterator<Item = &'a Run>) -> String {
     let hashes: BTreeSet<&str> =
         runs.flat_map(|run| std::iter::once(&run.source).chain(&run.files)).map(|file| file.sha256.as_str()).collect();

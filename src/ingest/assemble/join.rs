@@ -1,6 +1,6 @@
-//! Joins the pieces of each launch to runs, by name, by folder, and by time.
+//! Joins the partial runs of each launch to runs, by name, by folder, and by time.
 //!
-//! In:  pieces with the keys of their launches.  Out: [`Draft`]s.
+//! In:  partial runs with the keys of their launches.  Out: [`Draft`]s.
 //! Not here: what one run takes from a detail (see `merge`), runs that are there twice (see `copies`).
 
 use std::collections::BTreeMap;
@@ -10,67 +10,76 @@ use super::copies::copies;
 use super::merge::{falls_short, merge};
 use super::server::belongs;
 use super::times;
+use crate::archive::manifest::NODES_FOLDER;
 use crate::archive::{self, Discovery};
-use crate::ingest::{Piece, ServerState, Standing, report, slug};
+use crate::ingest::{JoinRole, PartialRun, ServerState, report, slug};
 use crate::model::{Instant, Status};
 
-/// Joins the pieces of each launch. Drafts stand in the order of their main files.
+/// Joins the partial runs of each launch. Drafts are in the order of their main files.
 pub(super) fn join(
     found: &Discovery,
-    pieces: Vec<(usize, Piece)>,
+    partials: Vec<(usize, PartialRun)>,
     keys: &[String],
     places: &[String],
     report: &mut report::Report,
 ) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = Vec::new();
-    let mut launches: BTreeMap<&str, Vec<(usize, Piece)>> = BTreeMap::new();
-    let mut beside: Vec<(usize, Piece)> = Vec::new();
+    let mut launches: BTreeMap<&str, Vec<(usize, PartialRun)>> = BTreeMap::new();
+    let mut beside: Vec<(usize, PartialRun)> = Vec::new();
     let mut strays: Vec<Stray> = Vec::new();
-    let draft = |main: usize, piece: Piece| Draft {
-        piece,
+    let draft = |main: usize, partial: PartialRun| Draft {
+        partial,
         home: places.get(main).cloned().unwrap_or_default(),
         main,
         others: Vec::new(),
         launch: None,
         shown_only: false,
     };
-    for (number, piece) in pieces {
+    for (number, partial) in partials {
         match keys.get(number) {
-            _ if piece.standing == Standing::Beside => beside.push((number, piece)),
-            Some(key) if piece.standing != Standing::Alone => launches.entry(key).or_default().push((number, piece)),
-            _ => drafts.push(draft(number, piece)),
+            _ if partial.join_role == JoinRole::WholeFolder => beside.push((number, partial)),
+            Some(key) if partial.join_role != JoinRole::Alone => {
+                launches.entry(key).or_default().push((number, partial))
+            }
+            _ => drafts.push(draft(number, partial)),
         }
     }
     for (key, mut parts) in launches {
-        let rank = |standing: Standing| match standing {
-            Standing::Alone | Standing::Body => 0,
-            Standing::Base => 1,
-            Standing::Trace => 2,
-            Standing::Detail | Standing::Beside => 3,
+        let rank = |join_role: JoinRole| match join_role {
+            JoinRole::Alone | JoinRole::Body => 0,
+            JoinRole::Base => 1,
+            JoinRole::Trace => 2,
+            JoinRole::Detail | JoinRole::WholeFolder => 3,
         };
-        parts.sort_by_key(|(_, piece)| rank(piece.standing));
-        let bodies = parts.iter().filter(|(_, piece)| piece.standing == Standing::Body).count();
-        let stands = parts.first().is_some_and(|(_, piece)| piece.standing != Standing::Detail);
+        parts.sort_by_key(|(_, partial)| rank(partial.join_role));
+        let bodies = parts.iter().filter(|(_, partial)| partial.join_role == JoinRole::Body).count();
+        let stands = parts.first().is_some_and(|(_, partial)| partial.join_role != JoinRole::Detail);
         if !stands {
-            strays.extend(parts.into_iter().map(|(number, piece)| Stray { number, piece, why: None }));
+            strays.extend(parts.into_iter().map(|(number, partial)| Stray { number, partial, why: None }));
             continue;
         }
         let mut details = parts.split_off(bodies.max(1).min(parts.len()));
         // What else is known of the run says when it was made, and with that which telemetry is its own.
-        details.sort_by_key(|(_, piece)| !piece.telemetry.is_empty());
+        details.sort_by_key(|(_, partial)| !partial.telemetry.is_empty());
         let mut refused: BTreeMap<usize, Option<String>> = BTreeMap::new();
         let launch = (parts.len() > 1).then(|| slug(key.rsplit('/').find(|part| !part.is_empty()).unwrap_or(key)));
-        for (number, piece) in parts {
-            let mut run = draft(number, piece);
+        for (number, partial) in parts {
+            let mut run = draft(number, partial);
             run.launch.clone_from(&launch);
-            let own = run.piece.part.clone();
+            let own = run.partial.part.clone();
             for (other, detail) in details.iter().filter(|(_, detail)| detail.part.is_none() || detail.part == own) {
-                if falls_short(&run.piece, detail) {
-                    let count = |piece: &Piece| piece.setup.requests.unwrap_or(0.0);
+                let path = found.files.get(*other).map_or("", |file| file.path.as_str());
+                if let Some(name) = machine_of(path, key) {
+                    let rule = on_machine(&mut run.partial, name, detail);
+                    run.take(*other, &rule);
+                    continue;
+                }
+                if falls_short(&run.partial, detail) {
+                    let count = |partial: &PartialRun| partial.setup.requests.unwrap_or(0.0);
                     let what = format!(
                         "holds {} requests where the summary beside it says {}: no figure is taken from it",
                         count(detail),
-                        count(&run.piece)
+                        count(&run.partial)
                     );
                     let file = found.files.get(*other).map_or("a file", |file| file.path.as_str());
                     report.warn(format!("{file}: {what}"));
@@ -81,7 +90,7 @@ pub(super) fn join(
                 // A collector of ours lists every file of the run in its folder.
                 let rule = match key.ends_with('/') {
                     true => Ok("it lies in the folder of the run".to_owned()),
-                    false => times::of_name(&run.piece, detail),
+                    false => times::of_name(&run.partial, detail),
                 };
                 let rule = match rule {
                     Ok(rule) => rule,
@@ -91,84 +100,84 @@ pub(super) fn join(
                     }
                 };
                 refused.insert(*other, None);
-                for (field, ours, theirs) in merge(&mut run.piece, detail) {
+                for (field, ours, theirs) in merge(&mut run.partial, detail) {
                     report.note(*other, format!("says {field} '{theirs}' where the result beside it says '{ours}'"));
                 }
                 run.take(*other, &rule);
             }
-            if let (Some(part), Some(workload)) = (&run.piece.part, &mut run.piece.workload) {
+            if let (Some(part), Some(workload)) = (&run.partial.part, &mut run.partial.workload) {
                 *workload = format!("{workload}-{part}");
             }
             if run.launch.is_some() {
                 // One launch, several runs: its name alone would be one id for all.
-                run.piece.id =
-                    run.piece.id.zip(run.piece.workload.as_ref()).map(|(id, workload)| format!("{id}_{workload}"));
+                run.partial.id =
+                    run.partial.id.zip(run.partial.workload.as_ref()).map(|(id, workload)| format!("{id}_{workload}"));
             }
             drafts.push(run);
         }
-        for (number, piece) in details {
+        for (number, partial) in details {
             if let Some(why) = refused.remove(&number).flatten() {
-                strays.push(Stray { number, piece, why: Some(why) });
+                strays.push(Stray { number, partial, why: Some(why) });
             }
         }
     }
     drafts.sort_by_key(|draft| draft.main);
     let mut left = companions(beside, found, &mut drafts, draft, report);
     left.extend(by_time(strays, found, &mut drafts, report));
-    // Beside results it would be judged as one of them. Where there are none, it is all that there is to show.
-    let measured = drafts.iter().any(|draft| draft.piece.server.is_none());
-    for Stray { number, mut piece, why } in left {
+    // Beside results it would be judged as one of them. Without results it is all there is to show.
+    let measured = drafts.iter().any(|draft| draft.partial.server.is_none());
+    for Stray { number, mut partial, why } in left {
         let why = why.unwrap_or_default();
-        let shows = piece.series.is_empty() && !(piece.telemetry.is_empty() && piece.extras.is_empty());
+        let shows = partial.series.is_empty() && !(partial.telemetry.is_empty() && partial.extras.is_empty());
         if measured || !shows {
-            report.orphan(number, &piece, &why);
+            report.orphan(number, &partial, &why);
             continue;
         }
         report.joined_to_none(number, &format!("{why} (shown by itself)"));
-        if let Some((first, last)) = times::span(&piece) {
-            piece.started = piece.started.or(Some(first));
-            piece.ended = piece.ended.or(Some(last));
+        if let Some((first, last)) = times::span(&partial) {
+            partial.started = partial.started.or(Some(first));
+            partial.ended = partial.ended.or(Some(last));
         }
         let name = keys.get(number).and_then(|key| key.rsplit('/').find(|part| !part.is_empty())).map(slug);
-        // Two files are no repeats of each other: nobody says that the machine did the same in both.
-        piece.workload = piece.workload.or_else(|| name.clone());
-        piece.id = piece.id.or(name);
-        drafts.push(Draft { shown_only: true, ..draft(number, piece) });
+        // Two files are not repeats of each other, because nothing shows that the machine did the same in both.
+        partial.workload = partial.workload.or_else(|| name.clone());
+        partial.id = partial.id.or(name);
+        drafts.push(Draft { shown_only: true, ..draft(number, partial) });
     }
     drafts.sort_by_key(|draft| draft.main);
     copies(&mut drafts, found, report);
     drafts
 }
 
-/// A piece that has no run yet.
+/// A partial run that has no run yet.
 struct Stray {
     number: usize,
-    piece: Piece,
+    partial: PartialRun,
     /// Why it is not of the run that it seemed to be of.
     why: Option<String>,
 }
 
-/// Gives what speaks of a whole folder to the runs in it. Returns what belongs to none of them and has no figure of a run.
+/// Gives files about a whole folder to the runs in it. Returns those that belong to no run and have no figure of a run.
 fn companions(
-    beside: Vec<(usize, Piece)>,
+    beside: Vec<(usize, PartialRun)>,
     found: &Discovery,
     drafts: &mut Vec<Draft>,
-    draft: impl Fn(usize, Piece) -> Draft,
+    draft: impl Fn(usize, PartialRun) -> Draft,
     report: &mut report::Report,
 ) -> Vec<Stray> {
     let mut left = Vec::new();
     let folder = |number: usize| found.files.get(number).map_or("", archive::Found::folder);
     let mut count: BTreeMap<(&str, Option<&'static str>), usize> = BTreeMap::new();
-    for (number, piece) in beside.iter().filter(|(_, piece)| piece.server != Some(ServerState::NeverUp)) {
-        *count.entry((folder(*number), rule_of(piece))).or_default() += 1;
+    for (number, partial) in beside.iter().filter(|(_, partial)| partial.server != Some(ServerState::NeverUp)) {
+        *count.entry((folder(*number), rule_of(partial))).or_default() += 1;
     }
     let runs = drafts.len();
-    for (number, piece) in beside {
+    for (number, partial) in beside {
         let place = folder(number);
         let near: Vec<(usize, &Draft)> =
             drafts.iter().take(runs).enumerate().filter(|(_, run)| inside(folder(run.main), place)).collect();
-        let alone = count.get(&(place, rule_of(&piece))).is_none_or(|count| *count == 1);
-        let verdicts = belongs(number, &piece, &near.iter().map(|(_, run)| *run).collect::<Vec<_>>());
+        let alone = count.get(&(place, rule_of(&partial))).is_none_or(|count| *count == 1);
+        let verdicts = belongs(number, &partial, &near.iter().map(|(_, run)| *run).collect::<Vec<_>>());
         let whole = near.len();
         let joined: Vec<(usize, &str)> =
             near.iter().zip(&verdicts).filter_map(|((at, _), why)| Some((*at, *why.as_ref().ok()?))).collect();
@@ -181,29 +190,29 @@ fn companions(
                 Some(why) => Some(why.as_str()),
                 None => None,
             };
-            if piece.readings.is_empty() && piece.series.is_empty() && piece.status.is_none() {
+            if partial.readings.is_empty() && partial.series.is_empty() && partial.status.is_none() {
                 let why = why.unwrap_or(NO_RUN).to_owned();
-                left.push(Stray { number, piece, why: Some(why) });
+                left.push(Stray { number, partial, why: Some(why) });
             } else {
                 if let Some(why) = why {
                     report.joined_to_none(number, why);
                 }
-                drafts.push(draft(number, piece));
+                drafts.push(draft(number, partial));
             }
             continue;
         }
         let why = joined.first().map_or("", |(_, why)| why);
-        let not = refused.map_or_else(String::new, |why| format!("; not to the others: {why}"));
+        let not = refused.map_or_else(String::new, |why| format!(", not to the others: {why}"));
         report.note(number, format!("joined to {} of {whole} runs of its folder: {why}{not}", joined.len()));
         for (at, why) in joined {
             let Some(run) = drafts.get_mut(at) else { continue };
-            // What a server answered over its life are not the requests of one run, and a run that came to its end did so although
-            // the server died after it.
-            let mut said = Piece { series: Vec::new(), ..piece.clone() };
-            if run.piece.status == Some(Status::Done) {
+            // Answers over the life of a server are not the requests of one run. And a run that ended well stays so even if the server died
+            // after it.
+            let mut said = PartialRun { series: Vec::new(), ..partial.clone() };
+            if run.partial.status == Some(Status::Done) {
                 said.status = None;
             }
-            for (field, ours, theirs) in merge(&mut run.piece, &said) {
+            for (field, ours, theirs) in merge(&mut run.partial, &said) {
                 report.note(number, format!("says {field} '{theirs}' where a result in its folder says '{ours}'"));
             }
             run.take(number, why);
@@ -213,36 +222,57 @@ fn companions(
     left
 }
 
+/// The further machine whose folder below a run's own (`key`) holds a file.
+fn machine_of<'a>(path: &'a str, key: &str) -> Option<&'a str> {
+    let below = path.strip_prefix(key).filter(|_| key.ends_with('/'))?;
+    below.strip_prefix(NODES_FOLDER)?.strip_prefix('/')?.split_once('/').map(|(name, _)| name)
+}
+
+/// Samples of a further machine go to it, on the clock of the head. No other figure of it is one of the run. Gives the rule.
+fn on_machine(run: &mut PartialRun, name: &str, detail: &PartialRun) -> String {
+    if let Some(node) = run.course.nodes.iter_mut().find(|node| node.name == name)
+        && !detail.telemetry.is_empty()
+    {
+        let ahead_s = node.wall_ahead_s().unwrap_or(0.0);
+        node.telemetry.clone_from(&detail.telemetry);
+        for sample in node.telemetry.iter_mut().filter(|sample| !sample.at.is_relative()) {
+            sample.at = sample.at.earlier(ahead_s);
+        }
+        return format!("it was sampled on {name} while the run was made");
+    }
+    format!("it lies in the folder of {name} below that of the run")
+}
+
 /// Why a file beside which nothing lies has no run.
 const NO_RUN: &str = "no result lies in the same folder or below it";
 
-/// Whether a folder is the place or lies below it.
+/// Whether a folder is the place or is below it.
 fn inside(folder: &str, place: &str) -> bool {
     place.is_empty() || folder.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Gives telemetry that lies beside no result of its name to the runs of its folder that were made in its time. Seconds elapsed have no time:
+/// Gives telemetry that is beside no result of its name to the runs of its folder that were made in its time. Seconds elapsed have no time:
 /// they go to the one run of their folder, where there is one run and one such file. Returns what belongs to no run, with the reason.
 fn by_time(strays: Vec<Stray>, found: &Discovery, drafts: &mut [Draft], report: &mut report::Report) -> Vec<Stray> {
     let folder = |number: usize| found.files.get(number).map_or("", archive::Found::folder);
     let mut files: BTreeMap<&str, usize> = BTreeMap::new();
-    for stray in strays.iter().filter(|stray| stray.piece.telemetry.len() > 1) {
+    for stray in strays.iter().filter(|stray| stray.partial.telemetry.len() > 1) {
         *files.entry(folder(stray.number)).or_default() += 1;
     }
     let mut left = Vec::new();
-    for Stray { number, piece, why } in strays {
+    for Stray { number, partial, why } in strays {
         let place = folder(number);
         let near = || drafts.iter().filter(|run| inside(folder(run.main), place));
         let here = near().filter(|run| folder(run.main) == place).count();
         let beside = files.get(place).copied().unwrap_or_default();
         let (runs, whole) = (|count: usize| counted(count, "run", "runs"), near().count());
         let meets = |run: &Draft, (first, last): (Instant, Instant)| {
-            run.piece.started.zip(run.piece.ended).is_some_and(|(from, to)| from < last && to > first)
+            run.partial.started.zip(run.partial.ended).is_some_and(|(from, to)| from < last && to > first)
         };
-        let dated = times::span(&piece);
-        // Which runs, by which rule; or why none.
-        let verdict: Result<(Vec<usize>, &str), String> = match (piece.telemetry.len(), dated) {
-            (0, _) if !piece.series.is_empty() => Err("no result of the same name lies beside it".to_owned()),
+        let dated = times::span(&partial);
+        // Which runs, by which rule. Or why none.
+        let verdict: Result<(Vec<usize>, &str), String> = match (partial.telemetry.len(), dated) {
+            (0, _) if !partial.series.is_empty() => Err("no result of the same name lies beside it".to_owned()),
             // One row cannot be a record of a run.
             (0 | 1, _) => {
                 Err("it is one look at the machine, and no result of the same name lies beside it".to_owned())
@@ -260,7 +290,7 @@ fn by_time(strays: Vec<Stray>, found: &Discovery, drafts: &mut [Draft], report: 
             (_, Some(span)) => {
                 let at = drafts.iter().enumerate().filter(|(_, run)| inside(folder(run.main), place));
                 let meeting: Vec<usize> = at.filter(|(_, run)| meets(run, span)).map(|(at, _)| at).collect();
-                let said = near().filter(|run| run.piece.started.zip(run.piece.ended).is_some()).count();
+                let said = near().filter(|run| run.partial.started.zip(run.partial.ended).is_some()).count();
                 match meeting.is_empty() {
                     false => Ok((meeting, "it was sampled while the run was made")),
                     true if said == 0 => Err(match whole {
@@ -276,7 +306,7 @@ fn by_time(strays: Vec<Stray>, found: &Discovery, drafts: &mut [Draft], report: 
             }
         };
         let verdict = verdict.and_then(|(meeting, rule)| {
-            let free = |at: &usize| drafts.get(*at).is_some_and(|run| run.piece.telemetry.is_empty());
+            let free = |at: &usize| drafts.get(*at).is_some_and(|run| run.partial.telemetry.is_empty());
             let free: Vec<usize> = meeting.into_iter().filter(free).collect();
             match free.is_empty() {
                 true => Err("the runs made in its time have telemetry of their own".to_owned()),
@@ -288,12 +318,12 @@ fn by_time(strays: Vec<Stray>, found: &Discovery, drafts: &mut [Draft], report: 
                 let count = joined.len();
                 for at in joined {
                     let Some(run) = drafts.get_mut(at) else { continue };
-                    merge(&mut run.piece, &piece);
+                    merge(&mut run.partial, &partial);
                     run.take(number, rule);
                 }
                 report.note(number, format!("joined to {count} of {} of its folder: {rule}", runs(whole)));
             }
-            Err(reason) => left.push(Stray { number, piece, why: Some(why.unwrap_or(reason)) }),
+            Err(reason) => left.push(Stray { number, partial, why: Some(why.unwrap_or(reason)) }),
         }
     }
     left
@@ -303,8 +333,8 @@ fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// What tells the kinds of companions of one folder apart.
-fn rule_of(piece: &Piece) -> Option<&'static str> {
-    let reading = piece.readings.first().map(|reading| reading.origin.rule);
-    reading.or_else(|| piece.extras.first().map(|extra| extra.origin.rule))
+/// Distinguishes the kinds of companions of one folder.
+fn rule_of(partial: &PartialRun) -> Option<&'static str> {
+    let reading = partial.readings.first().map(|reading| reading.origin.rule);
+    reading.or_else(|| partial.extras.first().map(|extra| extra.origin.rule))
 }

@@ -1,19 +1,19 @@
 //! What a run takes from a detail beside it.
 //!
-//! In:  a run and a detail.  Out: the run with what it lacked, and the labels on which the two disagree.
+//! In:  a run and a detail.  Out: the completed run, and the labels on which the two disagree.
 //! Not here: which details a run has (see `join`).
 
-use crate::ingest::{Piece, Standing};
+use crate::ingest::{JoinRole, PartialRun};
 use crate::model::Status;
 
 /// Whether a detail holds fewer requests than the summary of its run says: it is of another launch, or was cut.
-pub(super) fn falls_short(run: &Piece, detail: &Piece) -> bool {
+pub(super) fn falls_short(run: &PartialRun, detail: &PartialRun) -> bool {
     let requests = run.setup.requests.zip(detail.setup.requests);
-    detail.standing == Standing::Trace && requests.is_some_and(|(ours, theirs)| theirs < ours)
+    detail.join_role == JoinRole::Trace && requests.is_some_and(|(ours, theirs)| theirs < ours)
 }
 
-/// Fills what a run lacks from a detail; gives the labels on which the two disagree: field, kept, passed over.
-pub(super) fn merge(run: &mut Piece, detail: &Piece) -> Vec<(&'static str, String, String)> {
+/// Fills what a run lacks from a detail. Gives the labels on which the two disagree: field, kept, skipped.
+pub(super) fn merge(run: &mut PartialRun, detail: &PartialRun) -> Vec<(&'static str, String, String)> {
     let mut unlike = Vec::new();
     macro_rules! fill {
         ($($field:ident),*; $($set:ident),*) => {
@@ -36,12 +36,12 @@ pub(super) fn merge(run: &mut Piece, detail: &Piece) -> Vec<(&'static str, Strin
           model_id, model_served, machine, engine, engine_version, quantisation, batch, isl, osl, requests, parameters,
           device_memory_gib, model_memory_gib, start_temp_c, end_temp_c, exit_code,
           tool, tool_version, request_rate, max_model_len, memory_utilisation, kv_dtype, speculative, prefix_cache, parallel);
-    // An engine that was given a folder names that folder. The collector knows which model of the suite lies there.
+    // An engine that was given a folder names that folder. The collector knows which model of the suite is there.
     if run.share.is_none() {
         run.share.clone_from(&detail.share);
     }
     let folder = |name: &Option<String>| name.as_ref().is_some_and(|name| name.starts_with('/'));
-    if detail.standing == Standing::Base && folder(&run.setup.model_served) && detail.setup.model_served.is_some() {
+    if detail.join_role == JoinRole::Base && folder(&run.setup.model_served) && detail.setup.model_served.is_some() {
         run.setup.model_served.clone_from(&detail.setup.model_served);
     }
     for (name, value) in &detail.setup.more {
@@ -85,17 +85,17 @@ mod tests {
 
     #[test]
     fn a_folder_that_an_engine_names_is_the_model_that_the_collector_saw_there() {
-        let piece = |standing, served: &str| {
+        let partial = |join_role, served: &str| {
             let setup = Setup { model_served: Some(served.to_owned()), ..Setup::default() };
-            Piece { standing, setup, ..Piece::default() }
+            PartialRun { join_role, setup, ..PartialRun::default() }
         };
         for (body, base, kept) in [
             ("/opt/models/tiny", "tiny", "tiny"),
             ("org/other", "tiny", "org/other"),
             ("/opt/tiny", "/opt/tiny", "/opt/tiny"),
         ] {
-            let mut run = piece(Standing::Body, body);
-            merge(&mut run, &piece(Standing::Base, base));
+            let mut run = partial(JoinRole::Body, body);
+            merge(&mut run, &partial(JoinRole::Base, base));
             assert_eq!(run.setup.model_served.as_deref(), Some(kept), "{body} beside {base}");
         }
     }

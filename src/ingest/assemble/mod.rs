@@ -1,4 +1,4 @@
-//! Puts together what the files said: details to their runs, labels to what lacks them, runs to campaigns.
+//! Assembles the contents of files: details to their runs, labels to runs that lack them, runs to campaigns.
 //!
 //! In:  one look per file.  Out: [`Intake`].
 //! Not here: any format.
@@ -23,16 +23,16 @@ use self::place::{home_of, key_of};
 use super::belong::Places;
 use super::labels::Labels;
 use super::look::Look;
-use super::{Intake, Options, Piece, Record, folders, report, words};
+use super::{Given, Intake, Options, PartialRun, Record, custom, folders, report, words};
 use crate::archive::manifest::RUN_FILE;
 use crate::archive::{self, Discovery};
 use crate::error::Error;
 use crate::model::{Campaign, Facts, Outcome, PublishedCell};
 
-/// What is known of one folder that is a campaign.
+/// Known facts of one folder that is a campaign.
 #[derive(Default)]
 pub(super) struct Home {
-    /// From `labels.toml`, with the file's number; none for labels from the command line.
+    /// From `labels.toml`, with the file's number. None for labels from the command line.
     pub labels: Option<(Option<usize>, Labels)>,
     /// From `campaign.json`.
     pub campaign: Option<Campaign>,
@@ -42,15 +42,15 @@ pub(super) struct Home {
     pub published: Vec<PublishedCell>,
 }
 
-/// A run on its way: the piece, and the numbers of the files it came from.
+/// A run on its way: the partial run, and the numbers of the files it came from.
 pub(super) struct Draft {
-    pub piece: Piece,
+    pub partial: PartialRun,
     pub home: String,
     pub main: usize,
     /// Further files, each with the rule by which it belongs to the run.
     pub others: Vec<(usize, String)>,
     pub launch: Option<String>,
-    /// Whether it only shows a machine (telemetry, a look at the GPU): nothing was measured beside it.
+    /// Whether it only shows a machine (telemetry, a snapshot of the GPU): nothing was measured beside it.
     pub shown_only: bool,
 }
 
@@ -68,14 +68,15 @@ pub(super) fn assemble(
     found: &Discovery,
     looks: Vec<Look>,
     belong: &Places,
-    given: Option<Labels>,
+    given: Given,
     options: &Options,
 ) -> Result<Intake, Error> {
     let mut report = report::Report::new(found, &looks);
     let mut homes: BTreeMap<String, Home> = BTreeMap::new();
     let mut facts = Facts::default();
-    let mut pieces: Vec<(usize, Piece)> = Vec::new();
+    let mut partials: Vec<(usize, PartialRun)> = Vec::new();
     let mut published: Vec<(usize, Vec<PublishedCell>)> = Vec::new();
+    let mut metrics = custom::Places::default();
     for (number, (file, look)) in found.files.iter().zip(looks).enumerate() {
         let parsed = match look.outcome {
             Ok(parsed) => parsed,
@@ -88,8 +89,9 @@ pub(super) fn assemble(
         parsed.notes.into_iter().for_each(|note| report.note(number, note));
         for record in parsed.records {
             match record {
-                Record::Piece(piece) => pieces.push((number, *piece)),
+                Record::Run(partial) => partials.push((number, *partial)),
                 Record::Facts(more) => facts.extend(more),
+                Record::Metrics(definitions) => metrics.add(file.folder(), definitions),
                 Record::Journal(outcomes) => {
                     homes.entry(file.folder().to_owned()).or_default().outcomes.extend(outcomes)
                 }
@@ -113,11 +115,12 @@ pub(super) fn assemble(
             }
         }
     }
-    if let Some(labels) = given {
-        let bases: BTreeSet<&str> = found.files.iter().map(|file| file.base.as_str()).collect();
-        for base in bases {
+    let bases: BTreeSet<&str> = found.files.iter().map(|file| file.base.as_str()).collect();
+    for base in bases {
+        if let Some(labels) = &given.labels {
             homes.entry(base.to_owned()).or_default().labels = Some((None, labels.clone()));
         }
+        metrics.add(base, given.metrics.clone().unwrap_or_default());
     }
     let run_folders: BTreeSet<&str> =
         found.files.iter().filter(|f| f.path.rsplit('/').next() == Some(RUN_FILE)).map(|f| f.folder()).collect();
@@ -133,13 +136,13 @@ pub(super) fn assemble(
         belong.owner(number).map_or_else(|| key_of(&file.path, &run_folders), |owner| format!("{owner}/"))
     };
     let keys: Vec<String> = found.files.iter().enumerate().map(key).collect();
-    let drafts = join(found, pieces, &keys, &places, &mut report);
+    let drafts = join(found, partials, &keys, &places, &mut report);
     let mut drafts = shards::gather(drafts, &mut homes, &mut report);
     if options.arms_by_folder {
         folders::name_arms(found, &mut drafts, &mut report);
     }
     words::apply(found, &homes, &mut drafts, &mut report);
     folders::gather(found, &mut homes, &mut drafts, options.arms_by_folder);
-    let campaigns = words::campaigns(found, &homes, &drafts, &mut report)?;
-    Ok(finish(found, drafts, campaigns, facts, report, options))
+    let campaigns = words::campaigns(found, &homes, &metrics, &drafts, &mut report)?;
+    finish(found, drafts, campaigns, facts, report, options)
 }

@@ -1,4 +1,4 @@
-//! Which campaign and which launch a file belongs to, by where it lies and what it is called.
+//! Which campaign and which launch a file belongs to, by its folder and name.
 //!
 //! In:  paths.  Out: the folder of its campaign, and what the files of its launch have in common.
 //! Not here: what the files say.
@@ -62,7 +62,7 @@ fn of_sweep(folder: &str) -> &str {
     }
 }
 
-/// What the files of one launch have in common.
+/// Common name of the files of one launch.
 pub(super) fn key_of(path: &str, run_folders: &BTreeSet<&str>) -> String {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     if run_folders.contains(folder) {

@@ -1,29 +1,29 @@
-//! Whether a file that speaks of a whole folder speaks of a run: the same model, a server that came up, and times that meet.
+//! Whether a file about a whole folder belongs to a run: the same model, a server that started, and times that overlap.
 //!
-//! In:  the log of a server, a sheet of settings, what a server counted; the runs of its folder.  Out: for each run the rule by which the
+//! In:  the log of a server, a sheet of settings, the server's counters, the runs of its folder.  Out: for each run the rule by which the
 //! file belongs to it, or the reason why not.
-//! Not here: which runs lie in its folder (see `join`), what a run takes from a log (see `merge`).
+//! Not here: which runs are in its folder (see `join`), what a run takes from a log (see `merge`).
 //!
-//! A folder may hold the log of yesterday's server beside today's results. Joined to them it would give them the memory, the engine and
-//! the load time of another model, and no later check could tell.
+//! A folder may hold the log of yesterday's server beside today's results. Joined, the results would get the memory, the engine and the load
+//! time of another model, and no later check could detect it.
 
 use std::collections::BTreeSet;
 
 use super::Draft;
-use crate::ingest::{Piece, ServerState};
+use crate::ingest::{PartialRun, ServerState};
 
 /// The rule or the reason for each run, in their order. `number`: the file that is to be joined.
-pub(super) fn belongs(number: usize, log: &Piece, runs: &[&Draft]) -> Vec<Result<&'static str, String>> {
-    let named: BTreeSet<String> = runs.iter().filter_map(|run| names(&run.piece).pop()).collect();
+pub(super) fn belongs(number: usize, log: &PartialRun, runs: &[&Draft]) -> Vec<Result<&'static str, String>> {
+    let named: BTreeSet<String> = runs.iter().filter_map(|run| names(&run.partial).pop()).collect();
     let each = runs.iter().map(|run| match run.main == number {
         // A console that shows the server and its result.
         true => Ok("it stands in the same file"),
-        false => belongs_to(log, &run.piece, named.len()),
+        false => belongs_to(log, &run.partial, named.len()),
     });
     each.collect()
 }
 
-fn belongs_to(log: &Piece, run: &Piece, models: usize) -> Result<&'static str, String> {
+fn belongs_to(log: &PartialRun, run: &PartialRun, models: usize) -> Result<&'static str, String> {
     if log.server == Some(ServerState::NeverUp) {
         return Err("its server never came up".to_owned());
     }
@@ -46,12 +46,12 @@ fn belongs_to(log: &Piece, run: &Piece, models: usize) -> Result<&'static str, S
     }
 }
 
-/// What a file calls its model, the most telling last: without owner, folder and ending, and without case.
-fn names(piece: &Piece) -> Vec<String> {
-    let setup = &piece.setup;
+/// Names of a file for its model, the most specific last: without owner, folder and ending, and without case.
+fn names(partial: &PartialRun) -> Vec<String> {
+    let setup = &partial.setup;
     let plain = |name: &String| {
         let last = name.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_lowercase();
         last.strip_suffix(".gguf").map_or(last.clone(), str::to_owned)
     };
-    [&piece.model, &setup.model_served, &setup.model_id].into_iter().flatten().map(plain).collect()
+    [&partial.model, &setup.model_served, &setup.model_id].into_iter().flatten().map(plain).collect()
 }

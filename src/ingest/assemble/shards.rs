@@ -1,11 +1,11 @@
-//! Shares of one load that several clients measured apart, put together.
+//! Joins the shares of one load that several clients measured separately.
 //!
 //! In:  drafts, some of which are one client's share of a plan.  Out: drafts in which all shares of a plan are one run.
-//! Not here: clients that met and are one load already (see `load::ranks`).
+//! Not here: clients that were connected and are one load already (see `load::ranks`).
 //!
-//! Clients that were started by hand with `--rank` and `--world`, each with an archive of its own, load at about the same time and know
-//! nothing of each other. Their requests go together: latencies as they are, rates over the time from the first send of any to the last
-//! token of any, by the wall clocks of their machines. Percentiles of shares are never put together.
+//! Such clients were started by hand with `--rank` and `--world`, each with its own archive. They load at about the same time and know
+//! nothing of each other. Their requests are pooled. Latencies stay as they are. Rates count from the first send of any client to the last
+//! token of any, by the wall clocks of their machines. Percentiles of shares are never combined.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ const RATES: [&str; 3] = ["request_throughput_req_s", "output_throughput_tok_s",
 /// Counts that add up.
 const COUNTS: [&str; 2] = ["completed_requests", "failed_requests"];
 
-/// What makes shares ones of the same load: plan, how many there are, the load's name.
+/// Key of shares of the same load: plan, how many there are, the load's name.
 type Key = (String, u32, Option<String>);
 
 /// See the module. Campaigns of which nothing is left are taken out of `homes`.
@@ -30,9 +30,9 @@ pub(super) fn gather(
     let mut loads: BTreeMap<Key, BTreeMap<u32, Vec<Draft>>> = BTreeMap::new();
     let mut rest = Vec::new();
     for draft in drafts {
-        match &draft.piece.share {
+        match &draft.partial.share {
             Some(share) => {
-                let key = (share.plan.clone(), share.world, draft.piece.part.clone());
+                let key = (share.plan.clone(), share.world, draft.partial.part.clone());
                 loads.entry(key).or_default().entry(share.rank).or_default().push(draft);
             }
             None => rest.push(draft),
@@ -41,7 +41,9 @@ pub(super) fn gather(
     let before: BTreeSet<String> =
         loads.values().flat_map(BTreeMap::values).flatten().map(|draft| draft.home.clone()).collect();
     for ((_, world, _), mut ranks) in loads {
-        ranks.values_mut().for_each(|own| own.sort_by_key(|draft| draft.piece.share.as_ref().and_then(|s| s.started)));
+        ranks
+            .values_mut()
+            .for_each(|own| own.sort_by_key(|draft| draft.partial.share.as_ref().and_then(|s| s.started)));
         let passes = ranks.values().map(Vec::len).max().unwrap_or(0);
         let whole = ranks.len() == world as usize && ranks.values().all(|own| own.len() == passes);
         if !whole {
@@ -83,7 +85,7 @@ fn together(shares: Vec<Draft>, report: &mut report::Report) -> Vec<Draft> {
     let to = windows.iter().map(|(_, to)| *to).fold(f64::NEG_INFINITY, f64::max);
     let amount = |metric: &str| -> Option<f64> {
         let each = shares.iter().zip(&windows).map(|(draft, (from, to))| {
-            let rate = draft.piece.readings.iter().find(|reading| reading.metric == metric)?.value;
+            let rate = draft.partial.readings.iter().find(|reading| reading.metric == metric)?.value;
             Some(rate * (to - from))
         });
         each.sum()
@@ -95,51 +97,52 @@ fn together(shares: Vec<Draft>, report: &mut report::Report) -> Vec<Draft> {
             ExtraValue::Number(number) if extra.name == name => Some(number),
             _ => None,
         };
-        shares.iter().filter_map(|draft| draft.piece.extras.iter().find_map(of)).sum()
+        shares.iter().filter_map(|draft| draft.partial.extras.iter().find_map(of)).sum()
     };
     let counts = COUNTS.map(|name| (name, count(name)));
     let mut shares = shares.into_iter();
     let Some(mut whole) = shares.next() else { return Vec::new() };
-    let origin = begun(&whole.piece.share);
+    let origin = begun(&whole.partial.share);
     // Of the other figures none adds up: they are those of one client.
-    whole.piece.readings.retain(|reading| RATES.contains(&reading.metric.as_str()));
+    whole.partial.readings.retain(|reading| RATES.contains(&reading.metric.as_str()));
     for share in shares {
-        let piece = share.piece;
-        for series in piece.series {
-            if let Some(own) = whole.piece.series.iter_mut().find(|own| own.metric == series.metric) {
+        let partial = share.partial;
+        for series in partial.series {
+            if let Some(own) = whole.partial.series.iter_mut().find(|own| own.metric == series.metric) {
                 own.values.extend(series.values);
             }
         }
-        let later = begun(&piece.share).zip(origin).map_or(0.0, |(theirs, ours)| theirs - ours);
+        let later = begun(&partial.share).zip(origin).map_or(0.0, |(theirs, ours)| theirs - ours);
         let moved = |span: Span| Span {
             sent_s: span.sent_s + later,
             first_token_s: span.first_token_s.map(|at| at + later),
             end_s: span.end_s.map(|at| at + later),
             ..span
         };
-        whole.piece.course.requests.extend(piece.course.requests.into_iter().map(moved));
-        if let (Some(Status::Failed(why)), Some(rank)) = (&piece.status, piece.share.as_ref().map(|share| share.rank))
-            && !matches!(whole.piece.status, Some(Status::Failed(_)))
+        whole.partial.course.requests.extend(partial.course.requests.into_iter().map(moved));
+        if let (Some(Status::Failed(why)), Some(rank)) =
+            (&partial.status, partial.share.as_ref().map(|share| share.rank))
+            && !matches!(whole.partial.status, Some(Status::Failed(_)))
         {
-            whole.piece.status = Some(Status::Failed(format!("client {rank}: {why}")));
+            whole.partial.status = Some(Status::Failed(format!("client {rank}: {why}")));
         }
-        whole.piece.setup.requests = whole.piece.setup.requests.zip(piece.setup.requests).map(|(a, b)| a + b);
+        whole.partial.setup.requests = whole.partial.setup.requests.zip(partial.setup.requests).map(|(a, b)| a + b);
         let rule = "it is another client's share of the same plan";
         whole.take(share.main, rule);
         share.others.iter().for_each(|(number, _)| whole.take(*number, rule));
     }
-    for reading in &mut whole.piece.readings {
+    for reading in &mut whole.partial.readings {
         if let Some((_, rate)) = rates.iter().find(|(metric, _)| *metric == reading.metric) {
             reading.value = *rate;
             reading.decimals = None;
         }
     }
-    for extra in &mut whole.piece.extras {
+    for extra in &mut whole.partial.extras {
         if let Some((_, sum)) = counts.iter().find(|(name, _)| *name == extra.name) {
             extra.value = ExtraValue::Number(*sum);
         }
     }
-    let clients = whole.piece.share.as_ref().map_or(0, |share| share.world);
+    let clients = whole.partial.share.as_ref().map_or(0, |share| share.world);
     report.note(whole.main, format!("the shares of {clients} clients of one plan, put together"));
     vec![whole]
 }
@@ -155,8 +158,8 @@ fn seconds(at: Instant) -> f64 {
 
 /// First send and last token of a share, seconds on the wall clock.
 fn window(draft: &Draft) -> Option<(f64, f64)> {
-    let origin = begun(&draft.piece.share)?;
-    let spans = &draft.piece.course.requests;
+    let origin = begun(&draft.partial.share)?;
+    let spans = &draft.partial.course.requests;
     let from = spans.iter().map(|span| span.sent_s).reduce(f64::min)?;
     let to = spans.iter().filter(|span| span.answered).filter_map(|span| span.end_s).reduce(f64::max)?;
     (to > from).then_some((origin + from, origin + to))
@@ -165,10 +168,10 @@ fn window(draft: &Draft) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::Piece;
+    use crate::ingest::PartialRun;
     use crate::model::{Origin, Reading, Series};
 
-    /// A share that begins at a second of 1970 and has so many requests of a second each, one after the other.
+    /// A share that begins at a second of 1970 and has requests of a second each, one after the other.
     fn share(rank: u32, world: u32, plan: &str, begun: i64, requests: u32) -> Draft {
         let origin = Origin { file: format!("a{rank}"), line: None, field: None, rule: "test" };
         let spans: Vec<Span> = (0..requests)
@@ -179,13 +182,13 @@ mod tests {
                 answered: true,
             })
             .collect();
-        let mut piece = Piece {
+        let mut partial = PartialRun {
             share: Some(Share { rank, world, plan: plan.to_owned(), started: Some(Instant(begun * 1_000_000_000)) }),
-            ..Piece::default()
+            ..PartialRun::default()
         };
-        piece.course.requests = spans;
-        piece.setup.requests = Some(f64::from(requests));
-        piece.series.push(Series {
+        partial.course.requests = spans;
+        partial.setup.requests = Some(f64::from(requests));
+        partial.series.push(Series {
             metric: "ttft_ms".into(),
             values: vec![f64::from(rank); requests as usize],
             origin: origin.clone(),
@@ -196,9 +199,9 @@ mod tests {
             decimals: Some(1),
             origin: origin.clone(),
         };
-        piece.readings = vec![reading("request_throughput_req_s", 1.0), reading("itl_ms", 7.0)];
+        partial.readings = vec![reading("request_throughput_req_s", 1.0), reading("itl_ms", 7.0)];
         Draft {
-            piece,
+            partial,
             home: format!("a{rank}"),
             main: rank as usize,
             others: Vec::new(),
@@ -221,11 +224,11 @@ mod tests {
         let (drafts, warnings, homes) = gathered(vec![share(0, 2, "p", 100, 10), share(1, 2, "p", 102, 10)]);
         let [whole] = drafts.as_slice() else { panic!("{}", drafts.len()) };
         assert_eq!((warnings, homes), (Vec::<String>::new(), 1), "the other campaign has no run of its own");
-        assert_eq!(whole.piece.setup.requests, Some(20.0));
-        assert_eq!(whole.piece.series[0].values.len(), 20);
-        let rates: Vec<(&str, f64)> = whole.piece.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
+        assert_eq!(whole.partial.setup.requests, Some(20.0));
+        assert_eq!(whole.partial.series[0].values.len(), 20);
+        let rates: Vec<(&str, f64)> = whole.partial.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
         assert_eq!(rates, [("request_throughput_req_s", 20.0 / 12.0)], "a figure of one share is none of the whole");
-        assert_eq!(whole.piece.course.requests.iter().filter_map(|span| span.end_s).reduce(f64::max), Some(12.0));
+        assert_eq!(whole.partial.course.requests.iter().filter_map(|span| span.end_s).reduce(f64::max), Some(12.0));
         assert_eq!(whole.others[0].0, 1);
     }
 

@@ -1,9 +1,9 @@
 //! Whether telemetry was sampled while a run was made.
 //!
 //! In:  the samples and the run.  Out: the rule by which they belong to it, or the reason why not.
-//! Not here: which files lie beside each other (see `join`).
+//! Not here: which files are beside each other (see `join`).
 
-use crate::ingest::Piece;
+use crate::ingest::PartialRun;
 use crate::model::Instant;
 
 /// For what has the name of the result.
@@ -14,17 +14,17 @@ const ZONE_STEP_MIN: i64 = 15;
 const ZONE_MOST_MIN: i64 = 14 * 60;
 
 /// First and last moment of samples that have a date.
-pub(super) fn span(samples: &Piece) -> Option<(Instant, Instant)> {
+pub(super) fn span(samples: &PartialRun) -> Option<(Instant, Instant)> {
     let (first, last) = (samples.telemetry.first()?.at, samples.telemetry.last()?.at);
     (!first.is_relative()).then_some((first, last))
 }
 
 /// The rule or the reason for a detail with the name of a run. Of telemetry the times decide where both are known.
-pub(super) fn of_name(run: &Piece, detail: &Piece) -> Result<String, String> {
+pub(super) fn of_name(run: &PartialRun, detail: &PartialRun) -> Result<String, String> {
     let (Some((first, last)), Some((from, to))) = (span(detail), run.started.zip(run.ended)) else {
         return Ok(NAME.to_owned());
     };
-    // How long both were at it, with the clock of the samples set so far; below 0 they do not meet.
+    // How long both were at it, with the clock of the samples set so far. Below 0 they do not meet.
     let shared_ms = |shift_min: i64| {
         let shift = |at: Instant| at.0 + shift_min * 60_000;
         to.0.min(shift(last)) - from.0.max(shift(first))
@@ -55,18 +55,18 @@ mod tests {
     use super::*;
     use crate::model::Sample;
 
-    fn piece(from: &str, to: &str) -> Piece {
-        Piece { started: Instant::parse(from), ended: Instant::parse(to), ..Piece::default() }
+    fn partial(from: &str, to: &str) -> PartialRun {
+        PartialRun { started: Instant::parse(from), ended: Instant::parse(to), ..PartialRun::default() }
     }
 
-    fn samples(from: &str, to: &str) -> Piece {
+    fn samples(from: &str, to: &str) -> PartialRun {
         let at = |text| Sample::new(Instant::parse(text).unwrap());
-        Piece { telemetry: vec![at(from), at(to)], ..Piece::default() }
+        PartialRun { telemetry: vec![at(from), at(to)], ..PartialRun::default() }
     }
 
     #[test]
     fn telemetry_of_another_day_does_not_belong_to_the_run_of_its_name() {
-        let run = piece("2026-01-02T10:00:00Z", "2026-01-02T10:05:00Z");
+        let run = partial("2026-01-02T10:00:00Z", "2026-01-02T10:05:00Z");
         for (from, to, rule) in [
             ("2026-01-02T10:00:05Z", "2026-01-02T10:05:00Z", Some("and their times agree")),
             ("2026-01-02T18:00:05Z", "2026-01-02T18:05:00Z", Some("of a time zone 8:00 h away")),
@@ -78,6 +78,9 @@ mod tests {
                 None => assert!(found.is_err(), "{found:?}"),
             }
         }
-        assert_eq!(of_name(&Piece::default(), &samples("2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z")).unwrap(), NAME);
+        assert_eq!(
+            of_name(&PartialRun::default(), &samples("2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z")).unwrap(),
+            NAME
+        );
     }
 }

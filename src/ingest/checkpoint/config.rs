@@ -29,7 +29,7 @@ impl Format for Config {
     fn about(&self) -> About {
         About {
             tool: "Hugging Face Transformers",
-            versions: "4.31 to 5; `text_config` of multimodal models",
+            versions: "4.31 to 5, `text_config` of multimodal models",
             sign: "an object with `num_hidden_layers` and `hidden_size`, or `n_layer` and `n_embd`",
             reads: "layers, heads, experts, windows, parameters, bytes of weights and of the KV cache: facts of the model",
         }
@@ -69,7 +69,7 @@ impl Format for Config {
     }
 }
 
-/// The precision of the matrices: a name and the bits of a weight; no bits where the name is not known.
+/// The precision of the matrices: a name and the bits of a weight. No bits where the name is not known.
 struct Precision {
     name: String,
     bits: Option<f64>,
@@ -126,7 +126,7 @@ pub(super) fn number(at: &At<'_>, names: &[&str]) -> Option<f64> {
     names.iter().find_map(|name| at.get(name)?.figure().ok()?.finite().filter(|value| *value > 0.0))
 }
 
-/// Facts at the precision of the checkpoint; bytes only where the parameters could be counted.
+/// Facts at the precision of the checkpoint. Bytes only where the parameters could be counted.
 fn facts(shape: &Shape, precision: &Precision) -> ModelFacts {
     let parameters = shape.parameters();
     let plain = ModelFacts {
@@ -154,7 +154,7 @@ fn facts(shape: &Shape, precision: &Precision) -> ModelFacts {
     };
     match precision.bits {
         Some(MXFP4_BITS) => experts_only(&plain, shape, MXFP4_BITS).unwrap_or(bare),
-        // A checkpoint of one precision keeps its embedding and head at it; a quantised one keeps them at 16 bits.
+        // A checkpoint of one precision keeps its embedding and head at it. A quantised one keeps them at 16 bits.
         Some(bits) => plain.at_precision(&precision.name, bits, bits.max(PLAIN_BITS)).unwrap_or(bare),
         None => bare,
     }
@@ -185,12 +185,12 @@ fn sources(path: &str, shape: &Shape, precision: &Precision, facts: &ModelFacts)
     }
     if facts.weight_bytes.is_some() {
         sources.push(format!(
-            "Bytes: computed at {} for matrices; a quantised checkpoint keeps its embeddings at 16 bits.",
+            "Bytes: computed at {} for matrices. A quantised checkpoint keeps its embeddings at 16 bits.",
             precision.name
         ));
     }
     if facts.kv_bytes_per_token.is_some() {
-        sources.push("kv_bytes_per_token = 2 x layers x KV heads x head size x 2 bytes; for latent attention layers x (rank + rotary size) x 2 bytes.".to_owned());
+        sources.push("kv_bytes_per_token = 2 x layers x KV heads x head size x 2 bytes. For latent attention layers x (rank + rotary size) x 2 bytes.".to_owned());
     }
     sources
 }

@@ -1,4 +1,4 @@
-//! `model.safetensors.index.json`: what a checkpoint really weighs.
+//! `model.safetensors.index.json`: the real size of a checkpoint.
 //!
 //! In:  one object with `weight_map` and `metadata.total_size`.  Out: model facts: bytes of all weights, whether the head is tied.
 //! Not here: the shape of the model (see `config`), the tensors themselves.
@@ -21,7 +21,7 @@ impl Format for Index {
     fn about(&self) -> About {
         About {
             tool: "Hugging Face Transformers",
-            versions: "every version; `total_parameters` since 4.55",
+            versions: "every version, `total_parameters` since 4.55",
             sign: "an object with `weight_map` and `metadata`",
             reads: "bytes of all weights, parameters where they are counted: facts of the model",
         }

@@ -3,8 +3,8 @@
 //! In:  one object.  Out: model facts, keyed so that the runs of the model find them. No weights are read.
 //! Not here: the arithmetic of precisions (see `model::weights`), what follows from the facts (see `verdict::physics`).
 //!
-//! Seen: configurations of Transformers 4.31 to 4.57 (`torch_dtype`) and 5 (`dtype`); those of multimodal models, whose language
-//! model stands under `text_config`; the quantisation blocks of fp8, mxfp4, AWQ, GPTQ, compressed-tensors and ModelOpt.
+//! Seen: configurations of Transformers 4.31 to 4.57 (`torch_dtype`) and 5 (`dtype`). Those of multimodal models, whose language
+//! model is under `text_config`. The quantisation blocks of fp8, mxfp4, AWQ, GPTQ, compressed-tensors and ModelOpt.
 
 mod config;
 mod index;

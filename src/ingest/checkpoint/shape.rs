@@ -1,10 +1,10 @@
 //! The shape of a transformer, and how many parameters it has.
 //!
-//! In:  the object of a configuration.  Out: [`Shape`]; parameters for the families whose parts are known, nothing for others.
+//! In:  the object of a configuration.  Out: [`Shape`], and the parameter count of families whose parts are known.
 //! Not here: bytes.
 //!
-//! Counted: embeddings, attention with its biases, gated feed-forward layers or experts with their router, norms. A family that has
-//! other parts is not in [`FAMILIES`]: a wrong count is worse than none.
+//! Counted: embeddings, attention with its biases, gated feed-forward layers or experts with their router, norms. A family with other parts
+//! is not in [`FAMILIES`], because a wrong count is worse than none.
 
 use super::super::at::At;
 use super::config::number;
@@ -38,16 +38,15 @@ struct Family {
     sinks: bool,
 }
 
-/// What a configuration says.
+/// Content of a configuration.
 #[derive(Debug, Default)]
 pub struct Shape {
     /// `model_type`.
     pub family: String,
-    /// Layers.
     pub layers: Option<f64>,
     hidden: Option<f64>,
     heads: Option<f64>,
-    /// Heads of keys and values; 1 for latent attention.
+    /// Heads of keys and values. 1 for latent attention.
     pub kv_heads: Option<f64>,
     /// Size of a head.
     pub head_dim: Option<f64>,
@@ -123,7 +122,7 @@ impl Shape {
         Some(self.layers? * self.experts? * 3.0 * self.hidden? * self.expert_intermediate?)
     }
 
-    /// Biases of all experts; 0 for families without.
+    /// Biases of all experts. 0 for families without.
     pub fn expert_biases(&self) -> f64 {
         let biases = || {
             self.known().filter(|family| family.bias == Bias::All)?;
@@ -132,7 +131,7 @@ impl Shape {
         biases().unwrap_or(0.0)
     }
 
-    /// All parameters of experts; absent for dense models.
+    /// All parameters of experts. Absent for dense models.
     pub fn expert_parameters(&self) -> Option<f64> {
         Some(self.expert_matrices()? + self.expert_biases())
     }
@@ -145,7 +144,7 @@ impl Shape {
         }
     }
 
-    /// All parameters; absent for families that are not counted.
+    /// All parameters. Absent for families that are not counted.
     pub fn parameters(&self) -> Option<f64> {
         let family = self.known()?;
         let (hidden, layers) = (self.hidden?, self.layers?);

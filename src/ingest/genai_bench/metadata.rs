@@ -1,13 +1,13 @@
-//! `experiment_metadata.json` of genai-bench: what was benchmarked, and on what.
+//! `experiment_metadata.json` of genai-bench: the subject and setup of a benchmark.
 //!
-//! In:  one object.  Out: one piece that speaks of all runs in its folder.
-//! Not here: `cmd` and `auth_config`, which may hold keys; addresses; folders. A sheet without runs beside it is an experiment that was
-//! stopped, which is no fault.
+//! In:  one object.  Out: one partial run for all runs in its folder.
+//! Not here: `cmd` and `auth_config`, which may hold keys, addresses, folders. A sheet without runs beside it is an experiment that was
+//! stopped. That is not a fault.
 
 use crate::error::Error;
 use crate::ingest::at::At;
 use crate::ingest::sheet::{self, Sheet};
-use crate::ingest::{About, Format, Head, Parsed, Record, SourceFile, Standing, json};
+use crate::ingest::{About, Format, Head, JoinRole, Parsed, Record, SourceFile, json};
 
 /// See the module.
 pub struct Metadata;
@@ -15,7 +15,7 @@ pub struct Metadata;
 const RULE: &str = "genai-bench-metadata";
 const DERIVED: &str = "genai-bench-metadata.derived";
 
-/// What is kept as a setting.
+/// Keys kept as settings.
 const SETTINGS: &[&str] = &[
     "api_backend",
     "api_model_name",
@@ -43,7 +43,7 @@ impl Format for Metadata {
             tool: "genai-bench (`experiment_metadata.json`)",
             versions: "2024 to 0.0.5",
             sign: "an object with `benchmark_version` or `cmd`, and `traffic_scenario` and `num_concurrency` as lists",
-            reads: "model, engine, GPU and settings for the runs of its folder; never the command line, which may hold a key",
+            reads: "model, engine, GPU and settings for the runs of its folder, but not the command line, which may hold a key",
         }
     }
 
@@ -62,10 +62,10 @@ impl Format for Metadata {
         let root = At::root(&node);
         let mut parsed = Parsed::default();
         let mut sheet = Sheet::new(file, RULE, DERIVED);
-        sheet.piece.standing = Standing::Beside;
+        sheet.partial.join_role = JoinRole::WholeFolder;
         let word = |key: &str| sheet::text_at(&root, key).filter(|text| text != "None");
-        sheet.piece.model = word("model").map(|id| sheet::last_part(&id).to_owned());
-        let setup = &mut sheet.piece.setup;
+        sheet.partial.model = word("model").map(|id| sheet::last_part(&id).to_owned());
+        let setup = &mut sheet.partial.setup;
         setup.tool = Some("genai-bench".to_owned());
         setup.tool_version = word("benchmark_version");
         setup.model_id = word("api_model_name").or_else(|| word("model"));
@@ -86,8 +86,8 @@ impl Format for Metadata {
         if let Some(at) = root.get("character_token_ratio") {
             sheet.extra(&at, "character_token_ratio", "", None);
         }
-        let piece = sheet.into(&mut parsed);
-        parsed.records.push(Record::Piece(Box::new(piece)));
+        let partial = sheet.into(&mut parsed);
+        parsed.records.push(Record::Run(Box::new(partial)));
         Ok(parsed)
     }
 }
@@ -104,10 +104,13 @@ mod tests {
         let mut input = text.as_bytes();
         let parsed =
             Metadata.parse(&mut SourceFile::new("experiment_metadata.json", text.len() as u64, &mut input)).unwrap();
-        let [Record::Piece(piece)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
-        assert_eq!((piece.standing, piece.model.as_deref()), (Standing::Beside, Some("m")));
-        assert_eq!((piece.setup.machine.as_deref(), piece.setup.engine.as_deref()), (Some("4 x H100"), Some("SGLang")));
-        assert_eq!(piece.setup.more["num_concurrency"], "1 2");
+        let [Record::Run(partial)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
+        assert_eq!((partial.join_role, partial.model.as_deref()), (JoinRole::WholeFolder, Some("m")));
+        assert_eq!(
+            (partial.setup.machine.as_deref(), partial.setup.engine.as_deref()),
+            (Some("4 x H100"), Some("SGLang"))
+        );
+        assert_eq!(partial.setup.more["num_concurrency"], "1 2");
         let all = format!("{parsed:?}");
         assert!(!all.contains("sk-") && !all.contains("somebody") && !all.contains("/mnt"), "{all}");
     }

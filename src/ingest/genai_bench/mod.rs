@@ -1,19 +1,19 @@
-//! genai-bench: a run of one scenario at one concurrency, and several of them nested by both.
+//! genai-bench: a run of one scenario at one concurrency, or several runs nested by both.
 //!
-//! In:  one object, or objects within objects.  Out: one piece a run, with the requests it lists.
+//! In:  one object, or objects within objects.  Out: one partial run for each run, with its requests.
 //! Not here: the sheet of the experiment (see `metadata`), which names model and engine.
 //!
-//! Times are in seconds, or in the unit that `_time_unit` says (newer versions convert what they save when the reports were asked for in
-//! milliseconds; `run_duration` and all rates stay in seconds). A file without `_time_unit` whose slowest request would have outlasted its
-//! run can only be in milliseconds. ITL does not exist here; `output_throughput` below `stats` is that of single requests. Requests with an
-//! `error_code` enter nothing. Seen: 2024 (`requests_per_minute`), 0.0.2 to 0.0.5, forks with arrivals and network times.
+//! Times are in seconds, or in the unit in `_time_unit`. Newer versions convert what they save when the reports were requested in
+//! milliseconds, but `run_duration` and all rates stay in seconds. Without `_time_unit`, a file whose slowest request would outlast its run
+//! can only be in milliseconds. There is no ITL. `output_throughput` below `stats` is that of single requests. Requests with an `error_code`
+//! are excluded from all figures. Seen: 2024 (`requests_per_minute`), 0.0.2 to 0.0.5, forks with arrivals and network times.
 
 mod metadata;
 
 use super::at::At;
 use super::json::Kind;
 use super::sheet::{self, Sheet};
-use super::{About, Format, Head, List, Outline, Parsed, Piece, SourceFile, json, slug};
+use super::{About, Format, Head, List, Outline, Parsed, PartialRun, SourceFile, json, slug};
 use crate::error::Error;
 use crate::model::Status;
 
@@ -53,7 +53,7 @@ impl Format for GenaiBench {
     fn about(&self) -> About {
         About {
             tool: "genai-bench",
-            versions: "2024 to 0.0.5; times in seconds or as `_time_unit` says; one run, or nested by scenario and concurrency",
+            versions: "2024 to 0.0.5, with times in seconds or as `_time_unit` says, as one run or nested by scenario and concurrency",
             sign: "`aggregated_metrics` with `individual_request_metrics`, or such objects within objects",
             reads: "rates, TTFT, TPOT, E2E latency of the run and of each request, lengths, errors by code",
         }
@@ -81,40 +81,40 @@ impl Format for GenaiBench {
         let text = file.text()?;
         let node = json::parse(&text)?;
         let mut parsed = Parsed::default();
-        let mut pieces = Vec::new();
-        runs(file, &At::root(&node), DEPTH, &mut pieces, &mut parsed);
-        sheet::records(pieces, &mut parsed);
+        let mut partials = Vec::new();
+        runs(file, &At::root(&node), DEPTH, &mut partials, &mut parsed);
+        sheet::records(partials, &mut parsed);
         Ok(parsed)
     }
 }
 
 /// Looks for runs, in the order of the file.
-fn runs(file: &SourceFile<'_>, at: &At<'_>, depth: usize, pieces: &mut Vec<Piece>, parsed: &mut Parsed) {
+fn runs(file: &SourceFile<'_>, at: &At<'_>, depth: usize, partials: &mut Vec<PartialRun>, parsed: &mut Parsed) {
     if let Some(metrics) = at.get("aggregated_metrics")
-        && pieces.len() < sheet::RUNS
+        && partials.len() < sheet::RUNS
     {
-        pieces.push(run(file, at, &metrics, parsed));
+        partials.push(run(file, at, &metrics, parsed));
         return;
     }
-    if depth == 0 || pieces.len() >= sheet::RUNS {
+    if depth == 0 || partials.len() >= sheet::RUNS {
         return;
     }
     for (_, inner) in at.entries().into_iter().flatten() {
-        runs(file, &inner, depth - 1, pieces, parsed);
+        runs(file, &inner, depth - 1, partials, parsed);
     }
     for inner in at.items().into_iter().flatten() {
-        runs(file, &inner, depth - 1, pieces, parsed);
+        runs(file, &inner, depth - 1, partials, parsed);
     }
 }
 
-fn run(file: &SourceFile<'_>, root: &At<'_>, metrics: &At<'_>, parsed: &mut Parsed) -> Piece {
+fn run(file: &SourceFile<'_>, root: &At<'_>, metrics: &At<'_>, parsed: &mut Parsed) -> PartialRun {
     let mut sheet = Sheet::new(file, RULE, DERIVED);
     let count = |key: &str| sheet::number_at(metrics, key);
     let scale = scale(root, metrics, &mut sheet);
     labels(metrics, &mut sheet);
     let (completed, errors) = (count("num_completed_requests"), count("num_error_requests"));
     let failed = completed == Some(0.0);
-    sheet.piece.status = match (failed, errors) {
+    sheet.partial.status = match (failed, errors) {
         (true, Some(errors)) if errors > 0.0 => {
             Some(Status::Failed(format!("all {} requests failed", sheet::short(errors))))
         }
@@ -178,7 +178,9 @@ fn run(file: &SourceFile<'_>, root: &At<'_>, metrics: &At<'_>, parsed: &mut Pars
     sheet.rest(metrics, &[&rates[..], &known[..]].concat(), None);
     sheet.rest(root, &["aggregated_metrics", "individual_request_metrics", "_time_unit"], None);
     if let (Some(errors), Some(completed)) = (errors.filter(|n| *n > 0.0), completed.filter(|n| *n > 0.0)) {
-        sheet.notes.push(format!("{errors} of {} requests failed; they enter no latency", errors + completed));
+        sheet
+            .notes
+            .push(format!("{errors} of {} requests failed. They are excluded from latencies", errors + completed));
     }
     sheet.into(parsed)
 }
@@ -276,7 +278,7 @@ fn labels(metrics: &At<'_>, sheet: &mut Sheet<'_, '_>) {
     let kind = sheet::text_at(metrics, "iteration_type");
     let lengths = scenario.as_deref().and_then(lengths);
     let mean = |key: &str| sheet::number_at(&metrics.get("stats")?.get(key)?, "mean");
-    let setup = &mut sheet.piece.setup;
+    let setup = &mut sheet.partial.setup;
     setup.tool = Some(RULE.to_owned());
     setup.isl = lengths.map(|(input, _)| input).or_else(|| mean("num_input_tokens"));
     setup.osl = lengths.map(|(_, output)| output).or_else(|| mean("num_output_tokens"));
@@ -299,7 +301,7 @@ fn labels(metrics: &At<'_>, sheet: &mut Sheet<'_, '_>) {
             cell.extend(setup.batch.map(|n| format!("c{}", sheet::short(n))));
         }
     }
-    sheet.piece.workload = Some(slug(&cell.join("-")));
+    sheet.partial.workload = Some(slug(&cell.join("-")));
     for key in ["scenario", "iteration_type", "batch_size", "num_concurrency"] {
         if let Some(at) = metrics.get(key) {
             sheet.setting_at(&at, key);
@@ -307,7 +309,7 @@ fn labels(metrics: &At<'_>, sheet: &mut Sheet<'_, '_>) {
     }
 }
 
-/// Input and output length of `D(100,100)` and the means of `N(480,240)/(300,150)`; others have none.
+/// Input and output length of `D(100,100)` and the means of `N(480,240)/(300,150)`. Others have none.
 fn lengths(scenario: &str) -> Option<(f64, f64)> {
     let pair = |text: &str| -> Option<(f64, f64)> {
         let (one, other) = text.trim().strip_prefix('(')?.strip_suffix(')')?.split_once(',')?;

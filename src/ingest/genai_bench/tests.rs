@@ -1,15 +1,15 @@
 use super::*;
-use crate::ingest::{Record, Standing};
+use crate::ingest::{JoinRole, Record};
 
-fn read(text: &str) -> (Vec<Piece>, Parsed) {
+fn read(text: &str) -> (Vec<PartialRun>, Parsed) {
     let mut input = text.as_bytes();
     let mut parsed = GenaiBench.parse(&mut SourceFile::new("run.json", text.len() as u64, &mut input)).unwrap();
-    let pieces = parsed.records.drain(..).filter_map(|r| if let Record::Piece(p) = r { Some(*p) } else { None });
-    (pieces.collect(), parsed)
+    let partials = parsed.records.drain(..).filter_map(|r| if let Record::Run(p) = r { Some(*p) } else { None });
+    (partials.collect(), parsed)
 }
 
-fn value(piece: &Piece, metric: &str) -> Option<f64> {
-    piece.readings.iter().find(|reading| reading.metric == metric).map(|reading| reading.value)
+fn value(partial: &PartialRun, metric: &str) -> Option<f64> {
+    partial.readings.iter().find(|reading| reading.metric == metric).map(|reading| reading.value)
 }
 
 const RUN: &str = r#"{"aggregated_metrics": {"scenario": "D(20,8)", "num_concurrency": 2, "iteration_type": "num_concurrency", "run_duration": 4.0,
@@ -21,18 +21,18 @@ const RUN: &str = r#"{"aggregated_metrics": {"scenario": "D(20,8)", "num_concurr
 
 #[test]
 fn a_run_is_read_in_seconds_and_failed_requests_enter_nothing() {
-    let (pieces, parsed) = read(RUN);
-    let [piece] = pieces.as_slice() else { panic!("{pieces:?}") };
-    assert_eq!((value(piece, "ttft_ms"), value(piece, "ttft_ms_max")), (Some(250.0), Some(500.0)));
-    assert_eq!((value(piece, "request_throughput_req_s"), value(piece, "itl_ms")), (Some(2.0), None));
-    assert_eq!(piece.series[0].values, [250.0, 500.0]);
+    let (partials, parsed) = read(RUN);
+    let [partial] = partials.as_slice() else { panic!("{partials:?}") };
+    assert_eq!((value(partial, "ttft_ms"), value(partial, "ttft_ms_max")), (Some(250.0), Some(500.0)));
+    assert_eq!((value(partial, "request_throughput_req_s"), value(partial, "itl_ms")), (Some(2.0), None));
+    assert_eq!(partial.series[0].values, [250.0, 500.0]);
     assert_eq!(
-        (piece.setup.isl, piece.setup.batch, piece.workload.as_deref()),
+        (partial.setup.isl, partial.setup.batch, partial.workload.as_deref()),
         (Some(20.0), Some(2.0), Some("d-20-8-c2"))
     );
-    assert!(piece.extras.iter().any(|extra| extra.name == "output_throughput_mean" && extra.why == Some(SINGLE)));
-    assert_eq!(parsed.notes, ["1 of 3 requests failed; they enter no latency"]);
-    assert_eq!(piece.standing, Standing::Base);
+    assert!(partial.extras.iter().any(|extra| extra.name == "output_throughput_mean" && extra.why == Some(SINGLE)));
+    assert_eq!(parsed.notes, ["1 of 3 requests failed. They are excluded from latencies"]);
+    assert_eq!(partial.join_role, JoinRole::Base);
 }
 
 #[test]
@@ -40,26 +40,26 @@ fn the_unit_is_what_the_file_says_or_what_alone_is_possible() {
     let milliseconds = RUN.replace("\"individual", "\"_time_unit\": \"ms\", \"individual");
     assert_eq!(value(&read(&milliseconds).0[0], "ttft_ms"), Some(0.25));
     let outlasting = RUN.replace("\"max\": 2.0", "\"max\": 2000.0");
-    let (pieces, parsed) = read(&outlasting);
-    assert_eq!(value(&pieces[0], "e2e_latency_ms_max"), Some(2000.0));
+    let (partials, parsed) = read(&outlasting);
+    assert_eq!(value(&partials[0], "e2e_latency_ms_max"), Some(2000.0));
     assert!(parsed.notes.iter().any(|note| note.contains("outlasted")));
 }
 
 #[test]
 fn runs_nested_by_scenario_and_concurrency_are_runs_of_their_own() {
-    let (pieces, _) =
+    let (partials, _) =
         read(&format!("{{\"D(20,8)\": {{\"1\": {RUN}, \"2\": {RUN}}}, \"N(1,2)/(3,4)\": {{\"1\": {RUN}}}}}"));
-    assert_eq!((pieces.len(), pieces[0].standing), (3, Standing::Alone));
-    assert_eq!(pieces[1].readings[0].origin.field.as_deref().unwrap().split('/').nth(2), Some("2"));
+    assert_eq!((partials.len(), partials[0].join_role), (3, JoinRole::Alone));
+    assert_eq!(partials[1].readings[0].origin.field.as_deref().unwrap().split('/').nth(2), Some("2"));
     assert_eq!(lengths("N(480,240)/(300,150)"), Some((480.0, 300.0)));
     assert_eq!((lengths("U(50,100)/(200,250)"), lengths("D(1"), lengths("")), (None, None, None));
 }
 
 #[test]
 fn a_run_without_an_answer_has_failed_and_measured_nothing() {
-    let (pieces, _) = read(
+    let (partials, _) = read(
         r#"{"aggregated_metrics": {"num_completed_requests": 0, "num_error_requests": 2, "requests_per_second": 0.0, "stats": {"ttft": {"mean": 0.0}}}, "individual_request_metrics": []}"#,
     );
-    assert!(pieces[0].readings.is_empty());
-    assert_eq!(pieces[0].status, Some(Status::Failed("all 2 requests failed".to_owned())));
+    assert!(partials[0].readings.is_empty());
+    assert_eq!(partials[0].status, Some(Status::Failed("all 2 requests failed".to_owned())));
 }

@@ -12,7 +12,7 @@ use super::super::at::At;
 use super::super::fill::{Fill, number_at, text_at};
 use super::super::json::{self, Kind, Node};
 use super::super::rows::Rows;
-use super::super::{About, Format, Head, Parsed, SourceFile, Standing};
+use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::measures::{LATENCIES, NOT_STREAMED, RATES, STATISTICS, unit_of, why};
 use super::setup;
 use crate::error::Error;
@@ -81,9 +81,9 @@ impl Format for GuideLlmCsv {
     fn about(&self) -> About {
         About {
             tool: "GuideLLM, benchmarks.csv",
-            versions: "to 0.3: one line of headers; 0.4 to 0.8.1: three",
+            versions: "to 0.8.1 (to 0.3 with one line of headers, from 0.4 with three)",
             sign: "headers `Type,Run Id,Id,Name`, or `Run Info` above `Run ID`",
-            reads: "the figures of the JSON, without single requests. Where the JSON is there, nothing of it is counted twice",
+            reads: "the figures of the JSON, without single requests (counted once where the JSON is there)",
         }
     }
 
@@ -138,7 +138,7 @@ fn node(cell: &str) -> Node<'_> {
     inner.unwrap_or(Node { line: 0, kind: Kind::Text(Cow::Borrowed(cell)) })
 }
 
-/// What a column holds of a distribution: key, outcome, statistic (a list of them when there is none).
+/// Part of a distribution in a column: key, outcome, statistic (a list of them when there is none).
 struct Column {
     key: String,
     outcome: &'static str,
@@ -210,17 +210,17 @@ fn one(fill: &mut Fill<'_, '_>, row: &At<'_>, newer: bool) {
         }
     }
     if newer {
-        fill.note("inter_token_latency_ms weighs each request by its tokens; so does what is read as TPOT");
+        fill.note("inter_token_latency_ms weighs each request by its tokens. So does what is read as TPOT");
     }
-    let piece = &mut fill.piece;
-    piece.setup.requests = of("total").or(good);
-    piece.status = good.map(|_| match failed {
+    let partial = &mut fill.partial;
+    partial.setup.requests = of("total").or(good);
+    partial.status = good.map(|_| match failed {
         true => Status::Failed(format!("no request succeeded: {bad} failed, {cut} were cut off")),
         false => Status::Done,
     });
     let id = text_at(row, &["Benchmark / ID"]).or_else(|| text_at(row, &["Id"]));
-    piece.fingerprint = id.map(|id| format!("guidellm|{id}"));
-    piece.standing = Standing::Body;
+    partial.fingerprint = id.map(|id| format!("guidellm|{id}"));
+    partial.join_role = JoinRole::Body;
 }
 
 /// One statistic of one distribution.
@@ -241,7 +241,7 @@ fn statistic(
         return;
     }
     // It is the request throughput.
-    let taken = || fill.piece.readings.iter().any(|reading| reading.metric == "request_throughput_req_s");
+    let taken = || fill.partial.readings.iter().any(|reading| reading.metric == "request_throughput_req_s");
     if key == "requests_per_second" && outcome == "successful" && stat == "mean" && taken() {
         return;
     }
@@ -281,12 +281,12 @@ fn rates(fill: &mut Fill<'_, '_>, row: &At<'_>, good: Option<f64>, duration: Opt
     }
 }
 
-/// A cell that is no statistic: a number is an extra, a time of the client's clock is kept as it stands, and other words are settings at most.
+/// A cell that is no statistic. A number is an extra, and a time of the client's clock is kept as it is. Other words are at most settings.
 fn other(fill: &mut Fill<'_, '_>, name: &str, at: &At<'_>) {
     let (group, field) = name.split_once(PART).map_or(("", name), |(group, field)| (group, field));
     if TIMES.contains(&name) {
         if let Some(time) = text_at(at, &[]).filter(|time| Instant::parse(time).is_some()) {
-            fill.piece.setup.more.insert(plain("client", field), time);
+            fill.partial.setup.more.insert(plain("client", field), time);
         }
         return;
     }

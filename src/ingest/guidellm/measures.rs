@@ -1,4 +1,4 @@
-//! The metrics of one benchmark: distributions over requests, parted by how the requests ended.
+//! The metrics of one benchmark: distributions over requests, separated by how the requests ended.
 
 use super::super::at::At;
 use super::super::fill::{Fill, number_at};
@@ -17,12 +17,12 @@ pub(super) const RATES: &[(&str, &str, &[&str])] = &[
     ("tokens_per_second", "total_throughput_tok_s", &["prompt_token_count", "output_token_count"]),
 ];
 
-/// Key, why it is no metric of ours.
+/// Key, why it is not one of our metrics.
 const WHY: &[(&str, &str)] = &[
     ("time_per_output_token_ms", "the whole latency over the output tokens: it holds the first token"),
     ("time_to_first_output_token_ms", "to the first token that is no reasoning"),
-    ("output_tokens_per_second", "a mean over time; throughput is tokens by duration"),
-    ("tokens_per_second", "a mean over time; throughput is tokens by duration"),
+    ("output_tokens_per_second", "a mean over time, while throughput is tokens by duration"),
+    ("tokens_per_second", "a mean over time, while throughput is tokens by duration"),
     ("request_scheduled_latency", "counts from the moment at which the request was due"),
     ("request_goodput", "requests that meet limits which are not those of another run"),
 ];
@@ -31,7 +31,7 @@ const WHY: &[(&str, &str)] = &[
 pub(super) const STATISTICS: &[(&str, &str)] =
     &[("mean", ""), ("p50", "_p50"), ("p90", "_p90"), ("p95", "_p95"), ("p99", "_p99"), ("max", "_max")];
 
-/// Why a latency of zeros is none.
+/// Why a latency of zeros is no measurement.
 pub(super) const NOT_STREAMED: &str = "zeros: nothing was measured, as in a run without streaming";
 
 /// Everything below `metrics`.
@@ -54,7 +54,7 @@ pub(super) fn all(fill: &mut Fill<'_, '_>, benchmark: &At<'_>, good: Option<f64>
             let weighs = *metric == "tpot_ms"
                 && number_at(&good_ones, &["count"]).zip(good).is_some_and(|(count, good)| count > good);
             if weighs {
-                fill.note("inter_token_latency_ms weighs each request by its tokens; so does what is read as TPOT");
+                fill.note("inter_token_latency_ms weighs each request by its tokens. So does what is read as TPOT");
             }
             others(fill, key, &at, why(key));
             continue;
@@ -102,7 +102,7 @@ pub(super) fn why(key: &str) -> Option<&'static str> {
     WHY.iter().find(|(name, _)| *name == key).map(|(_, why)| *why)
 }
 
-/// Whatever stands below a key: a distribution, one by outcome, groups of them, a number.
+/// Values below a key: a distribution, one by outcome, groups of them, a number.
 fn measure(fill: &mut Fill<'_, '_>, name: &str, at: &At<'_>, reason: Option<&'static str>) {
     let is_spread = |at: &At<'_>| at.get("mean").is_some() && at.get("count").is_some();
     if at.get("successful").is_some_and(|good| is_spread(&good)) {
@@ -129,7 +129,7 @@ fn measure(fill: &mut Fill<'_, '_>, name: &str, at: &At<'_>, reason: Option<&'st
     }
 }
 
-/// The outcomes other than success; `total` only where it is more than the successful ones.
+/// The outcomes other than success. `total` only where it is more than the successful ones.
 fn others(fill: &mut Fill<'_, '_>, name: &str, at: &At<'_>, reason: Option<&'static str>) {
     let figures = ["count", "total_sum", "mean", "std_dev", "min", "max"];
     let repeats = figures.iter().all(|name| number_at(at, &["total", name]) == number_at(at, &["successful", name]));
@@ -147,7 +147,7 @@ fn spread(fill: &mut Fill<'_, '_>, name: &str, at: &At<'_>, metric: Option<(&str
         return;
     }
     let unit = unit_of(name);
-    let taken = fill.piece.readings.iter().any(|reading| reading.metric == "request_throughput_req_s");
+    let taken = fill.partial.readings.iter().any(|reading| reading.metric == "request_throughput_req_s");
     let mut put = |stat: &str, value: &At<'_>| {
         let suffix = STATISTICS.iter().find(|(known, _)| *known == stat).map(|(_, suffix)| *suffix);
         match metric.zip(suffix) {
@@ -162,7 +162,7 @@ fn spread(fill: &mut Fill<'_, '_>, name: &str, at: &At<'_>, metric: Option<(&str
             }
         }
     };
-    // Some files of schema 1 have no p50 among the percentiles; the median is the same figure.
+    // Some files of schema 1 have no p50 among the percentiles. The median is the same figure.
     let has_p50 = number_at(at, &["percentiles", "p50"]).is_some();
     for (stat, value) in at.entries().into_iter().flatten() {
         match (stat, &value.node.kind) {

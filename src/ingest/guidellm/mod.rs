@@ -1,15 +1,15 @@
 //! GuideLLM's `benchmarks.json` and `benchmarks.yaml`: one benchmark for each rate of a sweep.
 //!
 //! In:  one object with `benchmarks`, as JSON or as YAML.  Out: a run for each.
-//! Not here: its CSV (see `csv`); its HTML, which is a page for people; prompts and answers.
+//! Not here: its CSV (see `csv`), its HTML for people, prompts and answers.
 //!
-//! Traps, each of which is handled: `request_latency` is in seconds beside `*_ms`; `time_per_output_token_ms` holds the first token and is
-//! no TPOT, `inter_token_latency_ms` is one number a request and is ours; means of tokens per second weigh by time, so throughput is
-//! computed from sums and the duration where both are there; a category without requests is filled with zeros; requests that the end of
-//! a timed run cut off are `incomplete` and enter no latency; lists of requests may be samples.
+//! Traps, each of which is handled: `request_latency` is in seconds beside `*_ms`. `time_per_output_token_ms` includes the first token and
+//! is no TPOT. `inter_token_latency_ms` is one number a request and is our TPOT. Means of tokens per second weigh by time, so throughput is
+//! computed from sums and the duration where both are there. A category without requests is filled with zeros. Requests that the end of a
+//! timed run cut off are `incomplete` and excluded from latencies. Lists of requests may be samples.
 //!
-//! Seen: schema 1 (2025, to 0.3: `args`, `worker`, `run_stats`) and schema 2 (0.4 to 0.8.1: `config`, `scheduler_state`,
-//! `scheduler_metrics`, totals inside `metrics`), in which `inter_token_latency_ms` weighs each request by its tokens.
+//! Seen: schema 1 (2025, to 0.3: `args`, `worker`, `run_stats`). Schema 2 (0.4 to 0.8.1) has `config`, `scheduler_state`,
+//! `scheduler_metrics` and totals inside `metrics`. In schema 2 `inter_token_latency_ms` weighs each request by its tokens.
 
 mod csv;
 mod measures;
@@ -18,7 +18,7 @@ mod setup;
 
 use super::at::At;
 use super::fill::{Fill, number_at, text_at};
-use super::{About, Format, Head, Parsed, SourceFile, Standing};
+use super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::{json, yaml};
 use crate::error::{Error, Place};
 use crate::model::{Instant, Status};
@@ -45,7 +45,7 @@ impl Format for GuideLlm {
         About {
             tool: "GuideLLM, benchmarks.json and benchmarks.yaml",
             versions: "schema 1 (to 0.3) and schema 2 (0.4 to 0.8.1)",
-            sign: "an object whose `benchmarks` begin with a `generative_benchmark`; YAML with `benchmarks` and its latencies",
+            sign: "an object whose `benchmarks` begin with a `generative_benchmark`, or YAML with `benchmarks` and its latencies",
             reads: "a run for each benchmark of a sweep: throughput, TTFT, TPOT, E2E latency, each successful request",
         }
     }
@@ -62,7 +62,7 @@ impl Format for GuideLlm {
         let mut parsed = Parsed::default();
         let turned = if text.trim_start().starts_with('{') { None } else { Some(yaml::to_json(&text)?) };
         if let Some((_, aliases @ 1..)) = &turned {
-            parsed.notes.push(format!("{aliases} aliases are not followed; what they name is missing"));
+            parsed.notes.push(format!("{aliases} aliases are not followed. What they name is missing"));
         }
         let node = json::parse(turned.as_ref().map_or(&text, |(json, _)| json))?;
         let root = At::root(&node);
@@ -117,11 +117,11 @@ fn one(fill: &mut Fill<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
             fill.extra(key, "s", &at, None);
         }
     }
-    let piece = &mut fill.piece;
-    piece.started = number_at(benchmark, &["start_time"]).and_then(Instant::from_unix_seconds);
-    piece.ended = number_at(benchmark, &["end_time"]).and_then(Instant::from_unix_seconds);
-    piece.setup.requests = total("total").or(good);
-    piece.status = good.map(|_| match failed {
+    let partial = &mut fill.partial;
+    partial.started = number_at(benchmark, &["start_time"]).and_then(Instant::from_unix_seconds);
+    partial.ended = number_at(benchmark, &["end_time"]).and_then(Instant::from_unix_seconds);
+    partial.setup.requests = total("total").or(good);
+    partial.status = good.map(|_| match failed {
         true => Status::Failed(format!(
             "no request succeeded: {} failed, {} were cut off",
             bad.unwrap_or(0.0),
@@ -130,28 +130,28 @@ fn one(fill: &mut Fill<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
         false => Status::Done,
     });
     let id = text_at(benchmark, &["id_"]).or_else(|| text_at(benchmark, &["config", "id_"]));
-    piece.fingerprint = id.map(|id| format!("guidellm|{id}"));
-    piece.standing = Standing::Body;
+    partial.fingerprint = id.map(|id| format!("guidellm|{id}"));
+    partial.join_role = JoinRole::Body;
     for (count, word) in [(bad, "failed"), (cut, "were cut off at the end")] {
         if let Some(count) = count.filter(|count| *count > 0.0 && !failed) {
             let all = total("total").unwrap_or(count);
-            let name = fill.piece.workload.clone().unwrap_or_default();
-            fill.note(format!("{name}: {count} of {all} requests {word}; they enter no latency"));
+            let name = fill.partial.workload.clone().unwrap_or_default();
+            fill.note(format!("{name}: {count} of {all} requests {word}. They are excluded from latencies"));
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Piece, Record};
+    use super::super::{PartialRun, Record};
     use super::*;
     use crate::model::known_extra;
 
-    fn read(text: &str) -> (Piece, Parsed) {
+    fn read(text: &str) -> (PartialRun, Parsed) {
         let mut input = text.as_bytes();
         let mut parsed = GuideLlm.parse(&mut SourceFile::new("b.json", text.len() as u64, &mut input)).unwrap();
         match parsed.records.remove(0) {
-            Record::Piece(piece) => (*piece, parsed),
+            Record::Run(partial) => (*partial, parsed),
             other => panic!("{other:?}"),
         }
     }

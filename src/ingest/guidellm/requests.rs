@@ -11,10 +11,10 @@ const METRICS: &[(&str, &str, f64)] = &[
     ("inter_token_latency_ms", "tpot_ms", 1.0),
 ];
 
-/// Most keys of requests that are followed; far more than the tool has.
+/// Most keys of requests that are followed. Far more than the tool has.
 const KEYS: usize = 64;
 
-/// Series of the requests that succeeded, when all of them are there; otherwise, and for the other outcomes, plain lists.
+/// Series of the requests that succeeded, when all of them are there. Otherwise, and for the other outcomes, plain lists.
 pub(super) fn all(fill: &mut Fill<'_, '_>, benchmark: &At<'_>, good: Option<f64>) {
     let Some(requests) = benchmark.get("requests") else { return };
     for (outcome, list) in requests.entries().into_iter().flatten() {
@@ -45,7 +45,7 @@ pub(super) fn all(fill: &mut Fill<'_, '_>, benchmark: &At<'_>, good: Option<f64>
     }
 }
 
-/// Numbers of the requests by key, in the order of the file; what one lacks is missing.
+/// Numbers of the requests by key, in the order of the file. What one lacks is missing.
 fn columns(list: &At<'_>) -> Vec<(String, Vec<f64>)> {
     let mut columns: Vec<(String, Vec<f64>)> = Vec::new();
     for (row, request) in list.items().into_iter().flatten().enumerate() {

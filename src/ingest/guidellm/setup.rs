@@ -1,9 +1,9 @@
-//! What one benchmark was asked to do.
+//! The settings of one benchmark.
 
 use super::super::at::At;
 use super::super::fill::{Fill, cell, find, load, model_id, number_at, short, short_model, text_at};
 
-/// Where the model stands over the versions: below the benchmark, and at the top.
+/// Where the model is over the versions: below the benchmark, and at the top.
 const MODEL: &[&[&str]] = &[
     &["worker", "backend_model"],
     &["config", "backend", "model"],
@@ -21,7 +21,7 @@ const MODEL_AT_TOP: &[&[&str]] = &[
 const GROUPS: &[(&str, &str)] =
     &[("args", ""), ("config", ""), ("worker", "worker"), ("request_loader", "request_loader")];
 
-/// What stands in the profile of 0.3 and is a result, with its unit.
+/// Results in the profile of 0.3, with their units.
 const MEASURED: &[(&str, &str)] = &[("measured_rates", "req/s"), ("measured_concurrencies", "requests")];
 const OF_SWEEP: &str = "of each benchmark of the sweep in turn, this one among them";
 
@@ -43,7 +43,7 @@ pub(super) fn fill(fill: &mut Fill<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
     let is_result = |name: &str| {
         name.strip_prefix("profile.").is_some_and(|name| MEASURED.iter().any(|(start, _)| name.starts_with(start)))
     };
-    fill.piece.setup.more.retain(|name, _| !is_result(name));
+    fill.partial.setup.more.retain(|name, _| !is_result(name));
     for (key, unit) in MEASURED {
         find(benchmark, &["args", "profile", key], &mut |list| {
             for (place, at) in list.items().into_iter().flatten().enumerate() {
@@ -69,9 +69,9 @@ pub(super) fn fill(fill: &mut Fill<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
         .unwrap_or_default();
     let (isl, osl) = asked(root, benchmark);
     let measured = |key: &str| number_at(benchmark, &["metrics", key, "successful", "mean"]).filter(|mean| *mean > 0.0);
-    let piece = &mut fill.piece;
-    piece.model = model.as_deref().map(short_model);
-    let setup = &mut piece.setup;
+    let partial = &mut fill.partial;
+    partial.model = model.as_deref().map(short_model);
+    let setup = &mut partial.setup;
     setup.model_id = model.as_deref().map(model_id);
     setup.tool = Some("guidellm".to_owned());
     setup.tool_version = text_at(root, &["metadata", "guidellm_version"]);
@@ -103,7 +103,7 @@ pub(super) fn fill(fill: &mut Fill<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
     }
     let word = word.or_else(|| (!kind.is_empty()).then(|| super::super::slug(&kind)));
     let data = (isl.is_some() || osl.is_some()).then_some("synthetic");
-    piece.workload = cell(data, isl, osl, word);
+    partial.workload = cell(data, isl, osl, word);
 }
 
 /// Lengths that were asked for: `prompt_tokens=256,output_tokens=128`, or the first data set of the newer settings.

@@ -1,11 +1,11 @@
-//! `llama-batched-bench --output-format jsonl`: a row a run. What its figures mean, for the table of `log::llama_batched` too.
+//! `llama-batched-bench --output-format jsonl`: one run for each row. Also defines the figures for the table of `log::llama_batched`.
 //!
 //! In:  a line for each row.  Out: a run for each.
 //! Not here: the table (see `log::llama_batched`).
 //!
-//! `pl` sequences at once, each with `pp` tokens of prompt and `tg` generated: first all prompts, then one token of each at a time. So the
-//! rate of the generation is that of all sequences over that part alone, and the time of the prompts is that of all of them: no request
-//! waited for it, and it is no TTFT.
+//! `pl` sequences run at once, each with `pp` tokens of prompt and `tg` generated. All prompts come first, then one token of each at a time.
+//! So the rate of the generation is that of all sequences over that part alone. The time of the prompts is that of all prompts. No request
+//! waited for it, so it is no TTFT.
 //!
 //! Seen: one build of 2026.
 
@@ -13,7 +13,7 @@ use super::super::at::At;
 use super::super::fill::{Fill, number_at};
 use super::super::json;
 use super::super::look::JSON_LINE_LIMIT;
-use super::super::{About, Format, Head, Parsed, SourceFile, Standing};
+use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::{PREFILL, Test};
 use crate::error::{Error, Place};
 use crate::model::{Setup, Status};
@@ -27,7 +27,7 @@ const DERIVED: &str = "llama-batched-bench.derived";
 /// Keys that every row has.
 const SIGNS: &[&str] = &["pl", "n_kv", "t_pp", "speed_pp", "speed_tg"];
 
-/// What becomes of a figure: its key, its column, its name here, its unit, whether it is a metric, why it is none.
+/// Treatment of a figure: its key, its column, its name here, its unit, whether it is a metric, why it is no metric.
 pub struct Measure {
     /// In the JSON.
     pub key: &'static str,
@@ -35,7 +35,7 @@ pub struct Measure {
     pub column: &'static str,
     /// Metric, or name of the extra.
     pub name: &'static str,
-    /// Unit of the extra; a metric has its own.
+    /// Unit of the extra. A metric has its own.
     pub unit: Option<&'static str>,
     /// Why it is no metric.
     pub why: Option<&'static str>,
@@ -61,7 +61,7 @@ pub const MEASURES: &[Measure] = &[
     Measure { key: "n_kv", column: "n_kv", name: "kv_cells", unit: Some("tokens"), why: None },
 ];
 
-/// Keys that are taken one by one; all others are settings.
+/// Keys that are taken one by one. All others are settings.
 const TAKEN: &[&str] = &["pp", "tg", "pl"];
 
 impl Format for LlamaBatchedBench {
@@ -124,11 +124,11 @@ fn one(mut fill: Fill<'_, '_>, at: &At<'_>, parsed: &mut Parsed) {
     for (key, value) in at.entries().into_iter().flatten().filter(|(key, _)| is_setting(key)) {
         fill.settings(key, &value);
     }
-    let piece = &mut fill.piece;
-    let more = std::mem::take(&mut piece.setup.more);
-    piece.setup = Setup { more, ..setup(prompt, generated, sequences) };
-    piece.workload = Some(workload(prompt, generated, sequences));
-    (piece.standing, piece.status) = (Standing::Body, Some(Status::Done));
+    let partial = &mut fill.partial;
+    let more = std::mem::take(&mut partial.setup.more);
+    partial.setup = Setup { more, ..setup(prompt, generated, sequences) };
+    partial.workload = Some(workload(prompt, generated, sequences));
+    (partial.join_role, partial.status) = (JoinRole::Body, Some(Status::Done));
     fill.finish(parsed);
 }
 
@@ -143,7 +143,7 @@ pub fn workload(prompt: u64, generated: u64, sequences: u64) -> String {
     test.workload()
 }
 
-/// What a row says of its run.
+/// Data of a row about its run.
 pub fn setup(prompt: u64, generated: u64, sequences: u64) -> Setup {
     Setup {
         engine: Some("llama.cpp".to_owned()),
@@ -166,7 +166,7 @@ mod tests {
                     \"speed_pp\": 9213.936523, \"t_tg\": 0.010251, \"speed_tg\": 3121.646729, \"t\": 0.017197, \"speed\": 5582.369141}\n\n{\"pp\": 1}\n";
         let mut input = text.as_bytes();
         let parsed = LlamaBatchedBench.parse(&mut SourceFile::new("b.jsonl", text.len() as u64, &mut input)).unwrap();
-        let [Record::Piece(run)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
+        let [Record::Run(run)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
         let found: Vec<(&str, f64)> = run.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
         assert_eq!(found, [("output_throughput_tok_s", 3121.646729), ("total_throughput_tok_s", 5582.369141)]);
         assert_eq!((run.workload.as_deref(), run.setup.batch), (Some("pp32-tg16-c2"), Some(2.0)));

@@ -1,11 +1,12 @@
-//! `llama-bench -o json`, `-o jsonl`, `-o csv` and `-o sql`: one test a run.
+//! `llama-bench -o json`, `-o jsonl`, `-o csv` and `-o sql`: each test is one run.
 //!
 //! In:  a list of tests, a line for each, rows, or statements that insert rows (see `sql`).  Out: a run for each test.
 //! Not here: its tables (see `log::llama_bench`).
 //!
-//! A test without generation measures the prefill: its rate is an extra and its time stands for the TTFT, said to be derived. A test
-//! without a prompt measures decoding at concurrency 1: its TPOT is the mean time over the tokens, said to be derived. A test of both gives one rate of both, which is neither. The size of the model is
-//! that of its file. `flash_attn` is true or false in older files and a number in newer ones; `n_depth` came in 2025.
+//! A test without generation measures the prefill. Its rate is an extra, and its time is used as the TTFT, marked as derived. A test without
+//! a prompt measures decoding at concurrency 1. Its TPOT is the mean time over the tokens, marked as derived. A test of both gives one rate
+//! of both, which is neither. The size of the model is that of its file. `flash_attn` is true or false in older files and a number in newer
+//! ones. `n_depth` came in 2025.
 //!
 //! Seen: builds of 2023 to 9859 (2026).
 
@@ -16,7 +17,7 @@ use super::super::fill::{Fill, model_id, number_at, text_at};
 use super::super::json::{self, Kind, Node};
 use super::super::look::JSON_LINE_LIMIT;
 use super::super::rows::Rows;
-use super::super::{About, Format, Head, Parsed, SourceFile, Standing};
+use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::{COMBINED, PREFILL, Test, bench_mark, quantisation, sql, sweep};
 use crate::error::{Error, Place};
 use crate::model::{Instant, Status};
@@ -29,7 +30,7 @@ const DERIVED: &str = "llama-bench.derived";
 
 /// Keys that every test has.
 const SIGNS: &[&str] = &["model_filename", "avg_ns", "avg_ts"];
-/// Keys that are taken one by one; all others are settings.
+/// Keys that are taken one by one. All others are settings.
 const TAKEN: &[&str] = &[
     "model_filename",
     "avg_ns",
@@ -94,7 +95,7 @@ fn list(file: &SourceFile<'_>, text: &str, parsed: &mut Parsed) -> Result<(), Er
             node = json::parse(&mended)?;
             parsed
                 .notes
-                .push("the list has no end: the program was stopped; the tests that are whole are read".to_owned());
+                .push("the list has no end: the program was stopped. The tests that are whole are read".to_owned());
         }
     }
     let root = At::root(&node);
@@ -176,9 +177,9 @@ fn one(mut fill: Fill<'_, '_>, at: &At<'_>, parsed: &mut Parsed) {
     settings(&mut fill, at, &test);
     let kind = text_at(at, &["model_type"]).unwrap_or_default();
     let deviation = number_at(at, &["stddev_ts"]).unwrap_or(0.0);
-    fill.piece.fingerprint = rate.map(|rate| bench_mark(&kind, &test, rate, deviation));
-    fill.piece.standing = Standing::Body;
-    fill.piece.status = Some(Status::Done);
+    fill.partial.fingerprint = rate.map(|rate| bench_mark(&kind, &test, rate, deviation));
+    fill.partial.join_role = JoinRole::Body;
+    fill.partial.status = Some(Status::Done);
     fill.finish(parsed);
 }
 
@@ -244,7 +245,7 @@ fn figures(fill: &mut Fill<'_, '_>, at: &At<'_>, test: &Test) {
     {
         let gib = bytes / f64::from(1u32 << 30);
         fill.derive("model_memory_gib", gib, &size);
-        fill.piece.setup.model_memory_gib = Some(gib);
+        fill.partial.setup.model_memory_gib = Some(gib);
     }
 }
 
@@ -259,11 +260,11 @@ fn settings(fill: &mut Fill<'_, '_>, at: &At<'_>, test: &Test) {
         Some(number) => format!("{commit} ({number})"),
         None => commit,
     });
-    let piece = &mut fill.piece;
-    piece.model = model.or_else(|| text("model_type"));
-    piece.workload = Some(test.workload());
-    piece.started = text("test_time").and_then(|time| Instant::parse(&time));
-    let setup = &mut piece.setup;
+    let partial = &mut fill.partial;
+    partial.model = model.or_else(|| text("model_type"));
+    partial.workload = Some(test.workload());
+    partial.started = text("test_time").and_then(|time| Instant::parse(&time));
+    let setup = &mut partial.setup;
     setup.model_id = file_id;
     setup.machine = text("gpu_info").or_else(|| text("cpu_info"));
     if let Some(cpu) = text("cpu_info") {
@@ -298,7 +299,7 @@ fn names(path: &str) -> (Option<String>, Option<String>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::{Piece, Record};
+    use super::super::super::{PartialRun, Record};
     use super::*;
 
     const PP: &str = r#"{"build_commit": "abc", "build_number": 7, "model_filename": "/home/someone/models/m-Q4_0.gguf", "model_type": "llama 7B Q4_0",
@@ -306,22 +307,22 @@ mod tests {
         "n_prompt": 512, "n_gen": 0, "n_depth": 4096, "test_time": "2026-01-02T03:04:05Z", "avg_ns": 2000000, "stddev_ns": 5,
         "avg_ts": 256000.5, "stddev_ts": 1.25, "samples_ns": [1000000, 3000000], "samples_ts": [512000, 170666.7]}"#;
 
-    fn read(text: &str) -> (Vec<Piece>, Parsed) {
+    fn read(text: &str) -> (Vec<PartialRun>, Parsed) {
         let mut input = text.as_bytes();
         let mut parsed = LlamaBench.parse(&mut SourceFile::new("bench.json", text.len() as u64, &mut input)).unwrap();
-        let pieces =
-            parsed.records.drain(..).map(|r| if let Record::Piece(piece) = r { *piece } else { panic!() }).collect();
-        (pieces, parsed)
+        let partials =
+            parsed.records.drain(..).map(|r| if let Record::Run(partial) = r { *partial } else { panic!() }).collect();
+        (partials, parsed)
     }
 
-    fn readings(piece: &Piece) -> Vec<(&str, f64, &str)> {
-        piece.readings.iter().map(|r| (r.metric.as_str(), r.value, r.origin.rule)).collect()
+    fn readings(partial: &PartialRun) -> Vec<(&str, f64, &str)> {
+        partial.readings.iter().map(|r| (r.metric.as_str(), r.value, r.origin.rule)).collect()
     }
 
     #[test]
     fn a_prefill_test_gives_a_time_that_is_said_to_be_derived() {
-        let (pieces, parsed) = read(&format!("[{PP}]"));
-        let run = &pieces[0];
+        let (partials, parsed) = read(&format!("[{PP}]"));
+        let run = &partials[0];
         assert_eq!(readings(run), [("ttft_ms", 2.0, DERIVED), ("model_memory_gib", 1.0, DERIVED)]);
         assert_eq!(run.series[0].values, [1.0, 3.0]);
         assert_eq!((run.workload.as_deref(), run.model.as_deref()), (Some("pp512-d4096"), Some("m-Q4_0")));
@@ -337,10 +338,10 @@ mod tests {
     #[test]
     fn a_decode_test_is_output_throughput_at_concurrency_one() {
         let text = PP.replace("\"n_prompt\": 512, \"n_gen\": 0", "\"n_prompt\": 0, \"n_gen\": 128").replace('\n', " ");
-        let (pieces, _) = read(&format!("{text}\n{text}\n"));
-        assert_eq!(pieces.len(), 2);
+        let (partials, _) = read(&format!("{text}\n{text}\n"));
+        assert_eq!(partials.len(), 2);
         assert_eq!(
-            readings(&pieces[1]),
+            readings(&partials[1]),
             [
                 ("output_throughput_tok_s", 256000.5, RULE),
                 ("decode_tok_s", 256000.5, RULE),
@@ -348,17 +349,17 @@ mod tests {
                 ("model_memory_gib", 1.0, DERIVED)
             ]
         );
-        assert_eq!((pieces[1].readings[0].origin.line, pieces[1].setup.batch), (Some(2), Some(1.0)));
+        assert_eq!((partials[1].readings[0].origin.line, partials[1].setup.batch), (Some(2), Some(1.0)));
     }
 
     #[test]
     fn a_combined_test_is_neither_and_a_list_without_its_end_is_read_as_far_as_it_goes() {
         let both = PP.replace("\"n_gen\": 0", "\"n_gen\": 128");
-        let (pieces, parsed) = read(&format!("[{both}, {PP},\n  {{\"build_commit\": "));
-        assert_eq!(pieces.len(), 2);
-        assert_eq!(readings(&pieces[0]), [("model_memory_gib", 1.0, DERIVED)]);
+        let (partials, parsed) = read(&format!("[{both}, {PP},\n  {{\"build_commit\": "));
+        assert_eq!(partials.len(), 2);
+        assert_eq!(readings(&partials[0]), [("model_memory_gib", 1.0, DERIVED)]);
         assert_eq!(
-            (pieces[0].extras[0].name.as_str(), pieces[0].workload.as_deref()),
+            (partials[0].extras[0].name.as_str(), partials[0].workload.as_deref()),
             ("combined_throughput", Some("pp512-tg128-d4096"))
         );
         assert_eq!(parsed.notes.len(), 1);
@@ -367,18 +368,18 @@ mod tests {
     #[test]
     fn tests_of_a_sweep_are_no_repeats() {
         let test = |batch: u32| PP.replace("\"n_prompt\"", &format!("\"n_batch\": {batch}, \"n_prompt\""));
-        let (pieces, _) = read(&format!("[{}, {}]", test(64), test(512)));
-        let labels: Vec<_> = pieces.iter().filter_map(|piece| piece.workload.as_deref()).collect();
+        let (partials, _) = read(&format!("[{}, {}]", test(64), test(512)));
+        let labels: Vec<_> = partials.iter().filter_map(|partial| partial.workload.as_deref()).collect();
         assert_eq!(labels, ["pp512-d4096-b64", "pp512-d4096-b512"]);
     }
 
     #[test]
     fn rows_are_tests_too() {
-        let (pieces, _) = read(
+        let (partials, _) = read(
             "build_commit,model_filename,model_type,n_prompt,n_gen,test_time,avg_ns,stddev_ns,avg_ts,stddev_ts\r\n\
              \"abc\",\"m.gguf\",\"llama 7B Q4_0\",\"0\",\"64\",\"2026-01-02T03:04:05Z\",\"640000000\",\"1\",\"100.500000\",\"0.25\"\r\n",
         );
-        let rate = &pieces[0].readings[0];
+        let rate = &partials[0].readings[0];
         assert_eq!(
             (rate.value, rate.decimals, rate.origin.line, rate.origin.field.as_deref()),
             (100.5, Some(6), Some(2), Some("avg_ts"))
@@ -387,15 +388,15 @@ mod tests {
 
     #[test]
     fn inserted_rows_are_the_rows_of_the_table_in_csv() {
-        let (pieces, parsed) = read(
+        let (partials, parsed) = read(
             "CREATE TABLE IF NOT EXISTS llama_bench (\n  model_filename TEXT,\n  avg_ns INTEGER,\n  avg_ts REAL\n);\n\n\
              INSERT INTO llama_bench (model_filename, model_type, n_prompt, n_gen, avg_ns, avg_ts) VALUES ('a/it''s, so-Q4_0.gguf', 'llama 7B Q4_0', '0', '64', '640000000', '100.500000');\n\
              INSERT INTO llama_bench (model_filename, n_gen) VALUES ('cut",
         );
-        let rate = &pieces[0].readings[0];
+        let rate = &partials[0].readings[0];
         assert_eq!((rate.value, rate.decimals, rate.origin.line), (100.5, Some(6), Some(7)));
         assert_eq!(rate.origin.field.as_deref(), Some("avg_ts"));
-        assert_eq!((pieces[0].model.as_deref(), pieces.len()), (Some("it's, so-Q4_0"), 1));
+        assert_eq!((partials[0].model.as_deref(), partials.len()), (Some("it's, so-Q4_0"), 1));
         assert_eq!(parsed.left_out.len(), 1);
     }
 }

@@ -4,13 +4,13 @@
 //! Not here: its tables (see `log::llama_benchy`) and its CSV (see `benchy_csv`).
 //!
 //! Rates are those of the decode phase: tokens after the first over the time after the first. `tg_throughput` is that of all requests
-//! together, `tg_req_throughput` of one. `ttfr` is to the first chunk, whatever is in it; `e2e_ttft` is our TTFT. Older releases counted
+//! together, `tg_req_throughput` of one. `ttfr` is to the first chunk, whatever is in it. `e2e_ttft` is our TTFT. Older releases counted
 //! chunks as tokens. Seen: 0.2.2 to 0.4.0.
 
 use super::super::at::At;
 use super::super::fill::{Fill, model_id, number_at, short_model, text_at};
 use super::super::json::{self, Kind};
-use super::super::{About, Format, Head, Parsed, SourceFile, Standing};
+use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::{FIRST_RESPONSE, PEAK, PREFILL, Part, Test, WITHOUT_LATENCY, benchy_mark};
 use crate::error::Error;
 use crate::model::{Instant, Status};
@@ -21,7 +21,7 @@ pub struct LlamaBenchy;
 const RULE: &str = "llama-benchy";
 const DERIVED: &str = "llama-benchy.derived";
 
-/// Key, metric where its mean is one, unit, why it is none.
+/// Key, metric where its mean is one, unit, why it is no metric.
 pub(in super::super) const MEASURES: &[(&str, Option<&str>, &str, Option<&str>)] = &[
     ("pp_throughput", None, "tok/s", Some(PREFILL)),
     ("pp_req_throughput", None, "tok/s", Some(PREFILL)),
@@ -42,7 +42,7 @@ impl Format for LlamaBenchy {
     fn about(&self) -> About {
         About {
             tool: "llama-benchy --format json",
-            versions: "0.2.2 to 0.4.0; older ones count chunks as tokens",
+            versions: "0.2.2 to 0.4.0, older ones count chunks as tokens",
             sign: "an object with `latency_mode` and `benchmarks` that have `pp_throughput` or `tg_throughput`",
             reads: "a run for each pass: output throughput, decode rate, TPOT, TTFT with every request, prefill rate",
         }
@@ -81,7 +81,7 @@ fn one(fill: &mut Fill<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
         concurrency: count("concurrency"),
         context: context.then_some(Part::Prompt),
     };
-    fill.piece.workload = Some(test.workload());
+    fill.partial.workload = Some(test.workload());
     for (key, metric, unit, why) in MEASURES {
         let Some(measure) = benchmark.get(key) else { continue };
         if let Some(mean) = measure.get("mean") {
@@ -122,14 +122,14 @@ fn one(fill: &mut Fill<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
         values.items().ok().map(|items| items.count() as f64)
     });
     let version = text_at(root, &["version"]);
-    let piece = &mut fill.piece;
-    piece.fingerprint = Some(benchy_mark(&model, &test, rate, ttft));
-    piece.model = Some(short_model(&model)).filter(|model| !model.is_empty());
-    piece.started = text_at(root, &["timestamp"]).and_then(|time| Instant::parse(&time));
-    piece.standing = Standing::Body;
+    let partial = &mut fill.partial;
+    partial.fingerprint = Some(benchy_mark(&model, &test, rate, ttft));
+    partial.model = Some(short_model(&model)).filter(|model| !model.is_empty());
+    partial.started = text_at(root, &["timestamp"]).and_then(|time| Instant::parse(&time));
+    partial.join_role = JoinRole::Body;
     let measured = MEASURES.iter().any(|(key, ..)| number(key).is_some());
-    piece.status = Some(if measured { Status::Done } else { Status::Failed("no request gave a token".to_owned()) });
-    let setup = &mut piece.setup;
+    partial.status = Some(if measured { Status::Done } else { Status::Failed("no request gave a token".to_owned()) });
+    let setup = &mut partial.setup;
     setup.model_id = Some(model_id(&model)).filter(|model| !model.is_empty());
     setup.tool = Some("llama-benchy".to_owned());
     setup.tool_version = version;
@@ -137,7 +137,7 @@ fn one(fill: &mut Fill<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
     setup.isl = number_at(benchmark, &["prompt_size"]);
     setup.osl = number_at(benchmark, &["response_size"]);
     setup.requests = requests;
-    // The flag means that a filled context is asked for again; without it the server may cache all the same.
+    // The flag means that a filled context is asked for again. Without it the server may cache all the same.
     let cached = matches!(root.get("prefix_caching_enabled").map(|at| &at.node.kind), Some(Kind::Bool(true)));
     setup.prefix_cache = cached.then_some(true);
     for key in ["latency_mode", "prefix_caching_enabled", "max_concurrency"] {
@@ -187,7 +187,7 @@ mod tests {
            "throughput_over_time": [[[0.0, 1.0], [0.5, 2.0]]]}]}"#;
         let mut input = text.as_bytes();
         let parsed = LlamaBenchy.parse(&mut SourceFile::new("r.json", text.len() as u64, &mut input)).unwrap();
-        let [Record::Piece(fills), Record::Piece(run)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
+        let [Record::Run(fills), Record::Run(run)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
         assert_eq!(
             (fills.workload.as_deref(), run.workload.as_deref()),
             (Some("ctx-d4096-c2"), Some("pp512-tg32-d4096-c2"))

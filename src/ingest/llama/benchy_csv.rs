@@ -1,13 +1,13 @@
 //! `llama-benchy --format csv`: a row for the prompt and a row for the generation of each pass.
 //!
-//! In:  a header `model,test_name,t_s_mean,...` and rows.  Out: one piece a pass, as from the JSON.
+//! In:  a header `model,test_name,t_s_mean,...` and rows.  Out: one partial run for each pass, as from the JSON.
 //! Not here: single values, which only the JSON holds.  Seen: 0.4.0.
 
 use super::super::figure::{Figure, excerpt};
 use super::super::rows::Rows;
 use super::super::{About, Format, Head, Parsed, Record, SourceFile};
 use super::Test;
-use super::passes::{Around, Cell, Row, key_of, pieces};
+use super::passes::{Cell, Row, TableContext, key_of, partials};
 use crate::error::{Error, Place};
 
 /// See the module.
@@ -71,8 +71,8 @@ impl Format for LlamaBenchyCsv {
             let cells: Vec<Cell> = cells.collect();
             rows.push(Row { line, model: cell("model").unwrap_or_default().to_owned(), test, cells });
         }
-        let found = pieces(rows, &Around::default(), file, (RULE, DERIVED));
-        parsed.records.extend(found.into_iter().map(|piece| Record::Piece(Box::new(piece))));
+        let found = partials(rows, &TableContext::default(), file, (RULE, DERIVED));
+        parsed.records.extend(found.into_iter().map(|partial| Record::Run(Box::new(partial))));
         Ok(parsed)
     }
 }
@@ -87,7 +87,7 @@ mod tests {
                     org/m,pp512 (c2),1000.5,1.5,600.0,2.0,12.5,0.5\r\norg/m,tg32 (c2),50.0,0.1,25.0,0.2,,\r\n";
         let mut input = text.as_bytes();
         let parsed = LlamaBenchyCsv.parse(&mut SourceFile::new("r.csv", text.len() as u64, &mut input)).unwrap();
-        let [Record::Piece(run)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
+        let [Record::Run(run)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
         let found: Vec<(&str, f64)> = run.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
         assert_eq!(
             found,

@@ -1,4 +1,4 @@
-//! The llama.cpp family: what its tests are called and what their figures mean, in JSON, CSV, SQL and tables alike.
+//! The llama.cpp family: names of its tests and meanings of their figures, in JSON, CSV, SQL and tables.
 //!
 //! In:  names such as `pp512 @ d4096 (c2)`.  Out: [`Test`].
 //! Not here: the files (see the modules below, and `log` for tables of text).
@@ -22,12 +22,12 @@ pub const PREFILL: &str = "prompt tokens a second: the speed of the prefill";
 pub const COMBINED: &str = "prompt and output tokens of one request, one after the other, over the time of both";
 /// Why the time to the first response is no TTFT.
 pub const FIRST_RESPONSE: &str = "to the first chunk, which may hold only a role";
-/// Why the estimate of the prefill time is none either.
+/// Why the estimate of the prefill time is no TTFT either.
 pub const WITHOUT_LATENCY: &str = "the time to the first chunk less a network latency that was measured before";
 /// Why a peak is no throughput.
 pub const PEAK: &str = "the most tokens in any one second";
 
-/// What one row measures.
+/// Measurement of one row.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Test {
     /// Prompt tokens, when they are processed.
@@ -52,7 +52,7 @@ pub enum Part {
 }
 
 impl Test {
-    /// Reads `pp512`, `pp 512`, `tg128 @ d4096 (c10)`, `pp512+tg128`, `ctx_pp @ d4096`; nothing when it is no test.
+    /// Reads `pp512`, `pp 512`, `tg128 @ d4096 (c10)`, `pp512+tg128`, `ctx_pp @ d4096`. Nothing when it is no test.
     pub fn parse(name: &str) -> Option<Self> {
         let name = name.trim().trim_matches(['*', '`']).trim();
         let mut test = Self::default();
@@ -86,7 +86,7 @@ impl Test {
         Some(test)
     }
 
-    /// What the files of the tool print, the concurrency aside: `pp512 @ d4096`.
+    /// Name of a test in the files of the tool, without the concurrency: `pp512 @ d4096`.
     pub fn label(&self) -> String {
         let part = |name: &str, count: Option<u64>| count.map(|count| format!("{name}{count}"));
         let parts: Vec<String> = part("pp", self.prompt).into_iter().chain(part("tg", self.generated)).collect();
@@ -122,12 +122,12 @@ pub fn quantisation(kind: &str) -> Option<String> {
     (!rest.is_empty()).then_some(rest)
 }
 
-/// What is the same in every copy of a test of llama-bench.
+/// Mark that is the same in every copy of a test of llama-bench.
 pub fn bench_mark(kind: &str, test: &Test, rate: f64, deviation: f64) -> String {
     format!("llama-bench|{kind}|{}|{rate:.2}|{deviation:.2}", test.label())
 }
 
-/// What is the same in every copy of a run of llama-benchy.
+/// Mark that is the same in every copy of a run of llama-benchy.
 pub fn benchy_mark(model: &str, test: &Test, rate: Option<f64>, ttft: Option<f64>) -> String {
     let shown = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.2}"));
     format!("llama-benchy|{model}|{}|{}|{}", test.workload(), shown(rate), shown(ttft))

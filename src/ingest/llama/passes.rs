@@ -1,10 +1,10 @@
 //! Rows of llama-benchy become runs: the row of the prompt and the row of the generation after it are one pass.
 //!
-//! In:  rows of a table or of a CSV, in their order.  Out: one piece a pass.
+//! In:  rows of a table or of a CSV, in their order.  Out: one partial run for each pass.
 //! Not here: how a row is found.
 
 use super::super::fill::{model_id, short_model};
-use super::super::{Figure, Piece, SourceFile, Standing};
+use super::super::{Figure, JoinRole, PartialRun, SourceFile};
 use super::benchy::MEASURES;
 use super::{Part, Test, benchy_mark};
 use crate::model::{Extra, ExtraValue, Instant, Reading, Setup, Status};
@@ -14,7 +14,6 @@ use crate::model::{Extra, ExtraValue, Instant, Reading, Setup, Status};
 pub struct Cell {
     /// As the JSON names it: `tg_throughput`.
     pub key: &'static str,
-    /// Mean.
     pub mean: Figure,
     /// Standard deviation over the runs.
     pub deviation: Option<Figure>,
@@ -29,15 +28,15 @@ pub struct Row {
     pub line: u64,
     /// As printed.
     pub model: String,
-    /// What it measures.
+    /// Its measurement.
     pub test: Test,
     /// Its figures.
     pub cells: Vec<Cell>,
 }
 
-/// What the lines around the rows say.
+/// Settings from the lines around the rows.
 #[derive(Debug, Clone, Default)]
-pub struct Around {
+pub struct TableContext {
     /// Version of the tool.
     pub version: Option<String>,
     /// Start, in the zone of the client, which is not named.
@@ -78,13 +77,13 @@ fn part_of(test: &Test) -> Part {
     test.context.unwrap_or(if test.prompt.is_some() { Part::Prompt } else { Part::Generation })
 }
 
-/// One piece a pass. `rules` are the name of the rule and of what is computed.
-pub fn pieces(
+/// One partial run for each pass. `rules` are the name of the rule and of what is computed.
+pub fn partials(
     rows: Vec<Row>,
-    around: &Around,
+    around: &TableContext,
     file: &SourceFile<'_>,
     rules: (&'static str, &'static str),
-) -> Vec<Piece> {
+) -> Vec<PartialRun> {
     let mut passes: Vec<(Row, Option<Row>)> = Vec::new();
     for row in rows {
         let joins = passes.last().is_some_and(|(first, second)| {
@@ -106,16 +105,16 @@ pub fn pieces(
 fn pass(
     first: &Row,
     second: Option<&Row>,
-    around: &Around,
+    around: &TableContext,
     file: &SourceFile<'_>,
     (rule, derived): (&'static str, &'static str),
-) -> Piece {
+) -> PartialRun {
     let mut test = first.test.clone();
     test.generated = test.generated.or(second.and_then(|row| row.test.generated));
     // Without other concurrencies beside it the tool prints none.
     test.concurrency = test.concurrency.or(Some(1));
-    let mut piece = Piece {
-        standing: Standing::Body,
+    let mut partial = PartialRun {
+        join_role: JoinRole::Body,
         model: Some(short_model(&first.model)),
         workload: Some(test.workload()),
         started: around.date.as_deref().and_then(Instant::parse),
@@ -129,18 +128,18 @@ fn pass(
             osl: test.generated.map(|count| count as f64),
             ..Setup::default()
         },
-        ..Piece::default()
+        ..PartialRun::default()
     };
     if test.depth > 0 {
-        piece.setup.more.insert("context_size".to_owned(), test.depth.to_string());
+        partial.setup.more.insert("context_size".to_owned(), test.depth.to_string());
     }
     if let Some(mode) = &around.latency_mode {
-        piece.setup.more.insert("latency_mode".to_owned(), mode.clone());
+        partial.setup.more.insert("latency_mode".to_owned(), mode.clone());
     }
     let mut decode = None;
     for row in std::iter::once(first).chain(second) {
         for cell in &row.cells {
-            take(&mut piece, row, cell, file, rule);
+            take(&mut partial, row, cell, file, rule);
             let alone = cell.key == "tg_throughput" && test.concurrency == Some(1);
             if cell.key == "tg_req_throughput" || (alone && decode.is_none()) {
                 decode = Some((cell, row.line));
@@ -149,19 +148,24 @@ fn pass(
     }
     if let Some((cell, line)) = decode {
         let origin = file.origin(Some(line), Some(cell.column.clone()), rule);
-        if piece.readings.iter().all(|reading| reading.metric != "decode_tok_s") {
+        if partial.readings.iter().all(|reading| reading.metric != "decode_tok_s") {
             // At concurrency 1 all requests together are the one request, and older versions print one column.
             let Figure { value, decimals } = cell.mean;
-            piece.readings.push(Reading { metric: "decode_tok_s".to_owned(), value, decimals, origin: origin.clone() });
+            partial.readings.push(Reading {
+                metric: "decode_tok_s".to_owned(),
+                value,
+                decimals,
+                origin: origin.clone(),
+            });
         }
         if cell.mean.value > 0.0 {
             let value = 1000.0 / cell.mean.value;
             let origin = crate::model::Origin { rule: derived, ..origin };
-            piece.readings.push(Reading { metric: "tpot_ms".to_owned(), value, decimals: None, origin });
+            partial.readings.push(Reading { metric: "tpot_ms".to_owned(), value, decimals: None, origin });
         }
     }
     if let Some((figure, line)) = around.latency_ms {
-        piece.extras.push(Extra {
+        partial.extras.push(Extra {
             name: "latency_ms".to_owned(),
             unit: "ms".to_owned(),
             value: ExtraValue::Number(figure.value),
@@ -173,11 +177,11 @@ fn pass(
         let cells = first.cells.iter().chain(second.into_iter().flat_map(|row| &row.cells));
         cells.filter(|cell| cell.key == key).map(|cell| cell.mean.value).next()
     };
-    piece.fingerprint = Some(benchy_mark(&first.model, &test, mean("tg_throughput"), mean("e2e_ttft")));
-    piece
+    partial.fingerprint = Some(benchy_mark(&first.model, &test, mean("tg_throughput"), mean("e2e_ttft")));
+    partial
 }
 
-fn take(piece: &mut Piece, row: &Row, cell: &Cell, file: &SourceFile<'_>, rule: &'static str) {
+fn take(partial: &mut PartialRun, row: &Row, cell: &Cell, file: &SourceFile<'_>, rule: &'static str) {
     let Some((key, metric, unit, why)) = MEASURES.iter().find(|(key, ..)| *key == cell.key) else { return };
     let origin = file.origin(Some(row.line), Some(cell.column.clone()), rule);
     let extra = |name: String, value: f64, why| Extra {
@@ -188,15 +192,15 @@ fn take(piece: &mut Piece, row: &Row, cell: &Cell, file: &SourceFile<'_>, rule: 
         origin: origin.clone(),
     };
     match metric {
-        Some(metric) => piece.readings.push(Reading {
+        Some(metric) => partial.readings.push(Reading {
             metric: (*metric).to_owned(),
             value: cell.mean.value,
             decimals: cell.mean.decimals,
             origin: origin.clone(),
         }),
-        None => piece.extras.push(extra((*key).to_owned(), cell.mean.value, *why)),
+        None => partial.extras.push(extra((*key).to_owned(), cell.mean.value, *why)),
     }
     if let Some(deviation) = cell.deviation.and_then(Figure::finite) {
-        piece.extras.push(extra(format!("{key}_std"), deviation, None));
+        partial.extras.push(extra(format!("{key}_std"), deviation, None));
     }
 }

@@ -1,11 +1,11 @@
 //! The statements of `llama-bench -o sql`: a table, and a row for each test.
 //!
 //! In:  text.  Out: rows of named cells, each with its line.
-//! Not here: what a column means; any other SQL.
+//! Not here: what a column means, any other SQL.
 //!
-//! The program puts every value in single quotes and escapes none, so a path with a quote inside is not valid SQL. Here a quote ends a
-//! value only where a comma or the closing bracket follows, which reads what the program wrote as well as what a database dumped, where
-//! quotes are doubled, numbers bare, and the names of the columns stand in the table alone.
+//! The program puts every value in single quotes and escapes none, so a path with a quote inside is not valid SQL. Here a quote ends a value
+//! only where a comma or the closing bracket follows. That reads what the program wrote, and also what a database dumped. A database doubles
+//! quotes, leaves numbers bare, and names the columns in the table alone.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ const COLUMNS: usize = 512;
 pub(super) struct Row<'t> {
     /// Line of its statement.
     pub line: u64,
-    /// Names and values; what is NULL is left out.
+    /// Names and values. What is NULL is left out.
     pub cells: Vec<(&'t str, Cow<'t, str>)>,
 }
 
@@ -32,7 +32,7 @@ pub(super) fn is(text: &str, columns: &[&str]) -> bool {
     begins && columns.iter().all(|name| start.contains(name))
 }
 
-/// The rows of a text; a statement that is cut off or does not fit its columns is an error that names its line.
+/// The rows of a text. A statement that is cut off or does not fit its columns is an error that names its line.
 pub(super) fn rows(text: &str) -> impl Iterator<Item = Result<Row<'_>, Error>> {
     let declared = declared(text);
     (1u64..).zip(text.lines()).filter_map(move |(line, statement)| {
@@ -59,7 +59,7 @@ fn declared(text: &str) -> Vec<&str> {
     inside.split(',').take(COLUMNS).filter_map(|column| column.split_whitespace().next()).collect()
 }
 
-/// The values of `('a', 7, NULL);`, without those that are NULL; nothing when it does not end.
+/// The values of `('a', 7, NULL);`, without those that are NULL. Nothing when it does not end.
 fn cells(text: &str) -> Option<Vec<Option<Cow<'_, str>>>> {
     let mut rest = text.strip_prefix('(')?;
     let mut cells = Vec::new();

@@ -1,14 +1,14 @@
-//! Settings that one launch of llama-bench varied: parts of the labels, lest its rows pass for repeats of one another.
+//! Settings that one launch of llama-bench varied. They join the labels, so that its rows do not count as repeats.
 //!
 //! In:  the runs of one file, JSON and tables alike.  Out: their labels: `tg16-b64-fa1`.
-//! Not here: what the test itself says (see [`Test`](super::Test)).
+//! Not here: the test itself (see [`Test`](super::Test)).
 //!
-//! A setting counts where it differs between runs of one model and one test; then it stands in the labels of all runs of the file. A file
+//! A setting counts where it differs between runs of one model and one test. Then it is in the labels of all runs of the file. A file
 //! in which no such setting differs keeps its labels.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::{Piece, Record};
+use super::super::{PartialRun, Record};
 
 /// As the option of the program is called, then as files and tables call the setting. In the order of the label.
 const SETTINGS: &[(&str, &[&str])] = &[
@@ -42,7 +42,7 @@ const SETTINGS: &[(&str, &[&str])] = &[
     ("fitc", &["fit_min_ctx"]),
 ];
 
-/// What a setting is where it does not stand.
+/// Value of a setting that is absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absent {
     /// At its default: a table shows a column only when a parameter is not.
@@ -56,13 +56,13 @@ pub fn tell(records: &mut [Record], absent: Absent) {
     let mut differ: BTreeSet<usize> = BTreeSet::new();
     for (place, (_, names)) in SETTINGS.iter().enumerate() {
         let mut first: BTreeMap<(Option<&str>, Option<&str>), Option<String>> = BTreeMap::new();
-        for piece in records.iter().filter_map(piece) {
-            let value = value(piece, names);
+        for partial in records.iter().filter_map(partial) {
+            let value = value(partial, names);
             if value.is_none() && absent == Absent::Unknown {
                 continue;
             }
             let known =
-                first.entry((piece.model.as_deref(), piece.workload.as_deref())).or_insert_with(|| value.clone());
+                first.entry((partial.model.as_deref(), partial.workload.as_deref())).or_insert_with(|| value.clone());
             if *known != value {
                 differ.insert(place);
             }
@@ -73,17 +73,17 @@ pub fn tell(records: &mut [Record], absent: Absent) {
     }
     let mut marks = BTreeMap::new();
     for record in records {
-        let Record::Piece(piece) = record else { continue };
+        let Record::Run(partial) = record else { continue };
         let parts = differ.iter().filter_map(|place| SETTINGS.get(*place)).filter_map(|(short, names)| {
-            let value = value(piece, names)?;
+            let value = value(partial, names)?;
             Some(format!("-{short}{value}"))
         });
         let parts: String = parts.collect();
-        if let Some(workload) = &mut piece.workload {
+        if let Some(workload) = &mut partial.workload {
             workload.push_str(&parts);
         }
-        // Two settings may give one figure to the digit; a copy of the file counts them in the same order.
-        if let Some(mark) = &mut piece.fingerprint
+        // Two settings may give one figure to the digit. A copy of the file counts them in the same order.
+        if let Some(mark) = &mut partial.fingerprint
             && marks.entry(mark.clone()).or_insert_with(|| parts.clone()) != &parts
         {
             mark.push_str(&parts);
@@ -91,13 +91,13 @@ pub fn tell(records: &mut [Record], absent: Absent) {
     }
 }
 
-fn piece(record: &Record) -> Option<&Piece> {
-    if let Record::Piece(piece) = record { Some(piece) } else { None }
+fn partial(record: &Record) -> Option<&PartialRun> {
+    if let Record::Run(partial) = record { Some(partial) } else { None }
 }
 
-/// A value as it may stand in a label; files and tables say true and 1, -1 and auto, for the same.
-fn value(piece: &Piece, names: &[&str]) -> Option<String> {
-    let value = names.iter().find_map(|name| piece.setup.more.get(*name))?;
+/// A value as it may appear in a label. Files and tables say true and 1, -1 and auto, for the same.
+fn value(partial: &PartialRun, names: &[&str]) -> Option<String> {
+    let value = names.iter().find_map(|name| partial.setup.more.get(*name))?;
     Some(match value.as_str() {
         "true" => "1".to_owned(),
         "false" => "0".to_owned(),
@@ -111,20 +111,20 @@ mod tests {
     use super::*;
 
     fn run(workload: &str, settings: &[(&str, &str)]) -> Record {
-        let mut piece = Piece {
+        let mut partial = PartialRun {
             model: Some("m".to_owned()),
             workload: Some(workload.to_owned()),
             fingerprint: Some("same".to_owned()),
-            ..Piece::default()
+            ..PartialRun::default()
         };
-        piece.setup.more = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Record::Piece(Box::new(piece))
+        partial.setup.more = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Record::Run(Box::new(partial))
     }
 
     fn told(mut records: Vec<Record>, absent: Absent) -> Vec<(String, String)> {
         tell(&mut records, absent);
-        let both = |piece: &Piece| (piece.workload.clone().unwrap(), piece.fingerprint.clone().unwrap());
-        records.iter().filter_map(piece).map(both).collect()
+        let both = |partial: &PartialRun| (partial.workload.clone().unwrap(), partial.fingerprint.clone().unwrap());
+        records.iter().filter_map(partial).map(both).collect()
     }
 
     fn labels(records: Vec<Record>, absent: Absent) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Arguments of a benchmark as its console shows them: the dump of a Python namespace, or the command line itself.
 //!
 //! In:  one line.  Out: pairs of name and value, only of names that are known to be harmless.
-//! Not here: what a setting means. A dump also holds addresses, headers, keys and paths; nothing that is not on the list leaves this file.
+//! Not here: what a setting means. A dump also holds addresses, headers, keys and paths, so only listed names leave this file.
 
 /// Names that are taken, with `_`.
 const SAFE: &[&str] = &[
@@ -37,17 +37,17 @@ const SAFE: &[&str] = &[
     "output_len",
 ];
 
-/// Settings of a data set begin with its name; only those of the one in use say anything.
+/// Settings of a data set begin with its name. Only those of the one in use say anything.
 const OF_DATASETS: &[&str] =
     &["random_mm_", "random_", "sonnet_", "sharegpt_", "prefix_repetition_", "custom_", "hf_", "spec_bench_", "gsp_"];
 
-/// What a data set's settings are taken for: lengths and their spread, no paths.
+/// Kept settings of a data set: lengths and their spread, no paths.
 const LENGTHS: &[&str] = &["_len", "_ratio", "_groups", "_prefixes", "_turns"];
 
 /// Most pairs of one line.
 const MOST: usize = 512;
 
-/// Pairs of a line that shows arguments; empty for any other.
+/// Pairs of a line that shows arguments. Empty for any other.
 pub fn of_line(line: &str) -> Vec<(String, String)> {
     let mut pairs = match line.split_once("Namespace(") {
         Some((_, dump)) => of_dump(dump),
@@ -73,7 +73,7 @@ pub fn of_line(line: &str) -> Vec<(String, String)> {
     pairs
 }
 
-/// True for a command line of a serving benchmark; its warnings name the program and an option too, but no model.
+/// True for a command line of a serving benchmark. Its warnings name the program and an option too, but no model.
 fn is_command(line: &str) -> bool {
     ["bench serve", "bench_serving", "benchmark_serving"].iter().any(|name| line.contains(name))
         && ["--model", "--backend"].iter().any(|option| line.contains(option))
@@ -93,7 +93,7 @@ fn of_dump(dump: &str) -> Vec<(String, String)> {
     pairs
 }
 
-/// One value without its quotes, and what stands behind it.
+/// One value without its quotes, and the text behind it.
 fn value_of(text: &str) -> (String, Option<&str>) {
     let (mut depth, mut quote, mut escaped) = (0usize, None, false);
     for (place, letter) in text.char_indices() {

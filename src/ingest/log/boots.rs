@@ -1,11 +1,11 @@
 //! Several starts of one server in one log.
 //!
-//! In:  where a start begins, and what tells a start that came up.  Out: the last one that did, or else the last one.
+//! In:  the beginning of a start, and the sign of a start that came up.  Out: the last one that did, or else the last one.
 //! Not here: what a start prints.
 //!
 //! A server that is killed and started again appends to its log. Figures of two starts must not be mixed: the second may have another pool.
 
-/// The starts of one log; only two are held.
+/// The starts of one log. Only two are held.
 #[derive(Debug, Default)]
 pub struct Boots<T> {
     now: T,
@@ -54,7 +54,7 @@ impl<T: Default> Boots<T> {
         }
         match self.up {
             Some((before, line)) if !last_is_up => {
-                notes.push(format!("its last start did not come up; the one that begins at line {line} is read"));
+                notes.push(format!("its last start did not come up. The one that begins at line {line} is read"));
                 (before, notes)
             }
             _ => {

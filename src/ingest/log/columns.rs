@@ -5,7 +5,7 @@
 
 use crate::ingest::Figure;
 
-/// Most cells of a row that are looked at.
+/// Limit for cells of a row that are read.
 const CELLS: usize = 64;
 
 /// The header that is in force.
@@ -15,7 +15,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Takes in a line. A line with all of `needed` among its cells (lower case) is a header; another of as many cells is a row of it,
+    /// Takes in a line. A line with all of `needed` among its cells (lower case) is a header. Another of as many cells is a row of it,
     /// which is given back.
     pub fn line<'l>(&mut self, line: &'l str, is_header: impl Fn(&[String]) -> bool) -> Option<Vec<(String, &'l str)>> {
         let cells: Vec<&str> = line.split('|').take(CELLS).map(plain).collect();

@@ -1,17 +1,17 @@
 //! Cutting figures and settings out of one line of a log.
 //!
 //! In:  a line.  Out: the figure behind a phrase, the value behind a key.
-//! Not here: what they mean.
+//! Not here: their meaning.
 
 use crate::ingest::figure::Figure;
 
-/// Where a phrase begins. A line has hardly any of the phrases that it is asked for: `contains` says so by vector instructions, while `find`
-/// prepares tables for the phrase first, which took half the time of reading the log of a busy server.
+/// Position at which a phrase begins. A line contains hardly any of the phrases. `contains` finds that out by vector instructions, while
+/// `find` first prepares tables for the phrase. That took half the time of reading the log of a busy server.
 pub fn place(line: &str, phrase: &str) -> Option<usize> {
     if line.contains(phrase) { line.find(phrase) } else { None }
 }
 
-/// What stands behind a phrase.
+/// The text behind a phrase.
 pub fn after<'a>(line: &'a str, phrase: &str) -> Option<&'a str> {
     line.get(place(line, phrase)? + phrase.len()..)
 }
@@ -26,7 +26,7 @@ pub fn number(text: &str) -> Option<Figure> {
     if !digits.contains(',') {
         return Figure::parse(digits).filter(|figure| !digits.is_empty() && figure.value.is_finite());
     }
-    // A comma parts thousands only in front of three digits; any other ends the number.
+    // A comma parts thousands only in front of three digits. Any other ends the number.
     let (head, tail) = digits.split_once('.').map_or((digits, ""), |(head, tail)| (head, tail));
     let mut groups = head.split(',');
     let first = groups.next()?;
@@ -47,7 +47,7 @@ pub fn value_after(line: &str, phrase: &str) -> Option<f64> {
     number_after(line, phrase).map(|figure| figure.value)
 }
 
-/// A figure followed by `GiB`, apart or stuck to it; one in any other unit is another kind of line.
+/// A figure followed by `GiB`, apart or stuck to it. One in any other unit is another kind of line.
 pub fn gib(text: &str) -> Option<Figure> {
     with_unit(text, "GiB")
 }
@@ -64,7 +64,7 @@ pub fn with_unit(text: &str, unit: &str) -> Option<Figure> {
     number(text.get(..end)?)
 }
 
-/// The value of `key=` in a line of settings: up to the comma or blank that ends it, with brackets and quotes closed; quotes around it go.
+/// The value of `key=` in a line of settings: up to the comma or blank that ends it, with brackets and quotes closed. Quotes around it go.
 pub fn setting<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     let mut rest = line;
     loop {
@@ -78,7 +78,7 @@ pub fn setting<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     }
 }
 
-/// A setting with a value; Python's `None` is none.
+/// A setting with a value. Python's `None` means no value.
 pub fn set<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     setting(line, key).filter(|value| *value != "None")
 }
@@ -109,7 +109,7 @@ fn unquoted(text: &str) -> &str {
         .unwrap_or_else(|| text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(text))
 }
 
-/// A model as it may be named: `org/name`. Of a path only the last part says something, and where it leads is nobody's business; a folder
+/// A model as it may be named: `org/name`. Of a path only the last part is informative, and the rest is private. A folder
 /// of the model cache holds the name (`models--org--name`).
 pub fn model_id(text: &str) -> Option<String> {
     let text = text.trim().trim_end_matches('/');

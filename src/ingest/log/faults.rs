@@ -1,4 +1,4 @@
-//! What goes wrong in a server or an engine, counted by kind; and what ends it.
+//! Faults of a server or an engine, counted by kind, and the cause of its end.
 //!
 //! In:  lines.  Out: counts as extras, the line of the first of each kind, the reason of an end.
 //! Not here: whose fault it was.
@@ -59,7 +59,7 @@ pub const MARKS: &[&str] = &[
     "HTTP/1.1\"",
 ];
 
-/// True for a line on an answer: most of a busy server's log, and nothing else stands in it.
+/// True for a line on an answer: most of a busy server's log, and it holds nothing else.
 pub fn is_answer(line: &str) -> bool {
     line.contains("HTTP/1.1\" ")
 }
@@ -69,7 +69,7 @@ pub fn is_answer(line: &str) -> bool {
 pub struct Faults {
     /// Kind, how many, line of the first.
     counts: Vec<(&'static str, u64, u64)>,
-    /// What ended the engine: kind and line.
+    /// Cause of the end of the engine: kind and line.
     ended: Option<(&'static str, u64)>,
     /// The first error in the words of the program, and its line.
     first: Option<(String, u64)>,
@@ -167,7 +167,7 @@ impl Faults {
     }
 }
 
-/// An error may be explained some lines behind the line that says that the engine is gone: the whole trace stands between.
+/// An error may be explained some lines behind the line that says that the engine is gone: the whole trace lies between.
 const FOLLOWS: u64 = 200;
 
 #[cfg(test)]

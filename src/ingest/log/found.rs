@@ -1,10 +1,10 @@
-//! What a reader of a log has found so far, in bounded memory.
+//! Findings of a log reader so far, in bounded memory.
 //!
-//! In:  figures with their lines.  Out: readings and extras of one piece, in the order in which they were first seen.
+//! In:  figures with their lines.  Out: readings and extras of one partial run, in the order in which they were first seen.
 //! Not here: what a line means.
 //!
-//! Of a figure that is printed again the last one counts. A figure that each rank of a parallel engine prints is kept once a rank: the
-//! headline is the largest, because memory is bounded by the fullest GPU, and a sum over ranks is never formed.
+//! If a figure is printed again, the last one counts. If each rank of a parallel engine prints a figure, it is kept once for each rank. The
+//! headline is the largest, because memory is bounded by the fullest GPU. A sum over ranks is never formed.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::ingest::SourceFile;
 use crate::ingest::figure::Figure;
 use crate::model::{Extra, ExtraValue, Metric, Reading};
 
-/// Most names that are kept of one log; a log that prints more is no log of an engine.
+/// Most names that are kept of one log. A log that prints more is no log of an engine.
 const NAMES: usize = 1024;
 
 /// Figures of one log, or of one start of a server within it.
@@ -49,7 +49,7 @@ impl Found {
         put(&mut self.metrics, taken);
     }
 
-    /// A metric of one rank; the rank as the log names it.
+    /// A metric of one rank. The rank as the log names it.
     pub fn of_rank(&mut self, name: &'static str, rank: &str, figure: Figure, line: u64) {
         if self.ranked.len() < NAMES {
             self.ranked.insert((name, rank.to_owned()), (figure, line));
@@ -77,7 +77,7 @@ impl Found {
         }
     }
 
-    /// A figure made of many lines of the log; it has no line of its own.
+    /// A figure made of many lines of the log. It has no line of its own.
     pub fn over_all(&mut self, name: &str, unit: &'static str, value: f64, why: impl Into<Option<&'static str>>) {
         if value.is_finite() {
             let (value, why) = (ExtraValue::Number(value), why.into());
@@ -95,7 +95,7 @@ impl Found {
         self.extras.iter().any(|taken| taken.name == name)
     }
 
-    /// The finished lists. `rules`: of what stands in the log, and of what was computed from it.
+    /// The finished lists. `rules`: of figures in the log, and of figures computed from it.
     pub fn finish(mut self, file: &SourceFile<'_>, rules: (&'static str, &'static str)) -> (Vec<Reading>, Vec<Extra>) {
         self.join_ranks();
         let rule = |derived: bool| if derived { rules.1 } else { rules.0 };
@@ -115,7 +115,7 @@ impl Found {
         (readings.collect(), extras.collect())
     }
 
-    /// The largest over the ranks becomes the metric; with more than one rank each is an extra beside it.
+    /// The largest over the ranks becomes the metric. With more than one rank each is an extra beside it.
     fn join_ranks(&mut self) {
         let ranked = std::mem::take(&mut self.ranked);
         let mut ranks: BTreeMap<&str, usize> = BTreeMap::new();
@@ -125,11 +125,11 @@ impl Found {
         for ((name, rank), (figure, line)) in &ranked {
             let best = ranked.iter().filter(|((other, _), _)| other == name).map(|(_, (figure, _))| figure.value);
             if best.fold(f64::NEG_INFINITY, f64::max) <= figure.value && !self.metrics.iter().any(|t| t.name == *name) {
-                // What is printed has digits; what has none is a sum of parts.
+                // What is printed has digits. What has none is a sum of parts.
                 self.metric_of(name, *figure, Some(*line), figure.decimals.is_none());
             }
             if ranks.get(name).is_some_and(|count| *count > 1) {
-                let unit = Metric::find(name).map_or("", |metric| metric.unit);
+                let unit = Metric::of_catalogue(name).map_or("", |metric| metric.unit);
                 self.extra(
                     &format!("{name} of {}", if rank.is_empty() { "one rank" } else { rank }),
                     unit,
@@ -141,7 +141,7 @@ impl Found {
     }
 }
 
-/// The last value of a name counts; a name beyond the limit is let go.
+/// The last value of a name counts. A name beyond the limit is dropped.
 fn put<T>(list: &mut Vec<Taken<T>>, taken: Taken<T>) {
     if let Some(entry) = list.iter_mut().find(|entry| entry.name == taken.name) {
         *entry = taken;
@@ -155,14 +155,13 @@ fn put<T>(list: &mut Vec<Taken<T>>, taken: Taken<T>) {
 pub struct Spread {
     /// How many.
     pub count: u64,
-    /// Their sum.
     pub sum: f64,
     /// The largest.
     pub max: f64,
 }
 
 impl Spread {
-    /// One more; what is not finite is none.
+    /// One more value. A value that is not finite is ignored.
     pub fn add(&mut self, value: f64) {
         if value.is_finite() {
             self.max = if self.count == 0 { value } else { self.max.max(value) };
@@ -171,7 +170,7 @@ impl Spread {
         }
     }
 
-    /// Their mean; nothing without any.
+    /// Their mean. Nothing without any.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }

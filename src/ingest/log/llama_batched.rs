@@ -3,7 +3,7 @@
 //! In:  the line of its settings, rows with a `S_TG t/s` column.  Out: a run for each row.
 //! Not here: what the figures mean, and its JSON Lines (see `llama::batched`).
 //!
-//! Seen: one build of 2026; older ones begin the line of the settings with `main:`.
+//! Seen: one build of 2026. Older ones begin the line of the settings with `main:`.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::columns::{Columns, cell};
 use super::{Kind, Reader};
 use crate::ingest::figure::Figure;
 use crate::ingest::llama::batched::{MEASURES, setup, workload};
-use crate::ingest::{About, Parsed, Piece, Record, SourceFile, Standing};
+use crate::ingest::{About, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::model::{Extra, ExtraValue, Reading, Setup, Status};
 
 const RULE: &str = "llama-batched-bench-markdown";
@@ -63,7 +63,7 @@ impl Reader for Table {
             let first = std::iter::once(("n_kv_max", rest.split(',').next().unwrap_or_default()));
             let others = rest.split(',').filter_map(|part| part.split_once(" = "));
             let pairs = first.chain(others).take(SETTINGS).map(|(name, value)| (name.trim(), value.trim()));
-            // Figures alone: nothing else stands there.
+            // Only figures are there.
             let pairs = pairs.filter(|(name, value)| name.len() < 40 && Figure::parse(value).is_some());
             self.settings = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
             return;
@@ -80,9 +80,9 @@ impl Reader for Table {
         }
         let mut parsed = Parsed::default();
         if self.passed > 0 {
-            parsed.notes.push(format!("{} rows behind the first {ROWS} are passed over", self.passed));
+            parsed.notes.push(format!("{} rows behind the first {ROWS} are skipped", self.passed));
         }
-        parsed.records = self.rows.into_iter().map(|row| Record::Piece(Box::new(row.piece(file)))).collect();
+        parsed.records = self.rows.into_iter().map(|row| Record::Run(Box::new(row.partial(file)))).collect();
         Some(parsed)
     }
 }
@@ -108,13 +108,13 @@ impl Table {
 }
 
 impl Row {
-    fn piece(self, file: &SourceFile<'_>) -> Piece {
-        let mut piece = Piece {
-            standing: Standing::Body,
+    fn partial(self, file: &SourceFile<'_>) -> PartialRun {
+        let mut partial = PartialRun {
+            join_role: JoinRole::Body,
             workload: Some(workload(self.prompt, self.generated, self.sequences)),
             status: Some(Status::Done),
             setup: Setup { more: self.settings, ..setup(self.prompt, self.generated, self.sequences) },
-            ..Piece::default()
+            ..PartialRun::default()
         };
         for (place, Figure { value, decimals }) in self.figures {
             let Some(measure) = MEASURES.get(place) else { continue };
@@ -122,15 +122,15 @@ impl Row {
             let name = measure.name.to_owned();
             match measure.unit {
                 // A row without generation has a rate of 0 over no time.
-                None if value > 0.0 => piece.readings.push(Reading { metric: name, value, decimals, origin }),
+                None if value > 0.0 => partial.readings.push(Reading { metric: name, value, decimals, origin }),
                 None => {}
                 Some(unit) => {
                     let (unit, value) = (unit.to_owned(), ExtraValue::Number(value));
-                    piece.extras.push(Extra { name, unit, value, why: measure.why, origin });
+                    partial.extras.push(Extra { name, unit, value, why: measure.why, origin });
                 }
             }
         }
-        piece
+        partial
     }
 }
 
@@ -150,7 +150,7 @@ mod tests {
         let mut input = text.as_bytes();
         let parsed = Text.parse(&mut SourceFile::new("bench.txt", text.len() as u64, &mut input)).unwrap();
         assert_eq!(parsed.kinds, [RULE]);
-        let [Record::Piece(run), Record::Piece(long)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
+        let [Record::Run(run), Record::Run(long)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
         let found: Vec<_> = run.readings.iter().map(|r| (r.metric.as_str(), r.value, r.origin.line)).collect();
         assert_eq!(
             found,

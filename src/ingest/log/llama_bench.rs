@@ -1,17 +1,17 @@
 //! The table of `llama-bench`, in Markdown or on a console, with other text around it.
 //!
 //! In:  rows with a `t/s` column, the lines of the devices above, the line of the build below.  Out: a run for each row.
-//! Not here: JSON and CSV of the tool (see `llama::bench`); tables of llama-benchy, which have more columns.
+//! Not here: JSON and CSV of the tool (see `llama::bench`), tables of llama-benchy, which have more columns.
 //!
-//! The figure behind the sign is one standard deviation over the repetitions, whose number is not printed. Columns stand there only when a
-//! parameter is not at its default, so they are found by header. Seen: builds of 2023 (`pp 512`) to 9859 (2026).
+//! The figure after `±` is one standard deviation over the repetitions, whose number is not printed. A column exists only when its parameter
+//! is not at its default, so columns are found by header. Seen: builds of 2023 (`pp 512`) to 9859 (2026).
 
 use super::columns::{Columns, cell, pair};
 use super::{Kind, Reader};
 use crate::ingest::figure::{Figure, excerpt};
 use crate::ingest::llama::sweep::{self, Absent};
 use crate::ingest::llama::{COMBINED, PREFILL, Test, bench_mark, quantisation};
-use crate::ingest::{About, Parsed, Piece, Record, SourceFile, Standing};
+use crate::ingest::{About, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::model::{Extra, ExtraValue, Reading, Setup, Status};
 
 const RULE: &str = "llama-bench-markdown";
@@ -27,7 +27,7 @@ pub static LLAMA_BENCH: Kind = Kind {
         tool: "llama-bench of llama.cpp, -o md",
         versions: "2023 to build 9859 (2026)",
         sign: "a table with the columns `model`, `test` and `t/s` and none of llama-benchy",
-        reads: "a run for each row: decode rate, TPOT, prefill rate and time; size, parameters, backend, devices, build",
+        reads: "a run for each row: decode rate, TPOT, prefill rate and time, with size, parameters, backend, devices and build",
     },
     signs: &[" t/s |", "|t/s|"],
     marks: &[
@@ -48,7 +48,7 @@ pub static LLAMA_BENCH: Kind = Kind {
 
 /// Columns that mean what llama-benchy measures.
 const BENCHY: &[&str] = &["t/s (total)", "t/s (req)", "peak t/s", "ttfr (ms)", "est_ppt (ms)", "e2e_ttft (ms)"];
-/// Columns that are taken one by one; all others are settings.
+/// Columns that are taken one by one. All others are settings.
 const TAKEN: &[&str] = &["", "model", "size", "params", "test", "t/s"];
 
 /// One row.
@@ -94,10 +94,10 @@ impl Reader for Table {
         }
         let mut parsed = Parsed { not_understood: self.not_understood.clone(), ..Parsed::default() };
         if self.passed > 0 {
-            parsed.notes.push(format!("{} rows behind the first {ROWS} are passed over", self.passed));
+            parsed.notes.push(format!("{} rows behind the first {ROWS} are skipped", self.passed));
         }
         for row in &self.rows {
-            parsed.records.push(Record::Piece(Box::new(self.piece(row, file))));
+            parsed.records.push(Record::Run(Box::new(self.partial(row, file))));
         }
         sweep::tell(&mut parsed.records, Absent::Default);
         Some(parsed)
@@ -109,7 +109,7 @@ impl Table {
         let has = |names: &[String], wanted: &str| names.iter().any(|name| name == wanted);
         let is_ours = |names: &[String]| has(names, "test") && has(names, "model") && has(names, "t/s");
         let Some(row) = self.columns.line(line, is_ours) else { return };
-        // A header of the other tool fits as well; its rows are not ours.
+        // A header of the other tool fits as well. Its rows are not ours.
         if row.iter().any(|(name, _)| BENCHY.contains(&name.as_str())) {
             self.columns.forget();
             return;
@@ -169,7 +169,7 @@ impl Table {
         self.machine.get_or_insert_with(|| name.trim().to_owned());
     }
 
-    fn piece(&self, row: &Found, file: &SourceFile<'_>) -> Piece {
+    fn partial(&self, row: &Found, file: &SourceFile<'_>) -> PartialRun {
         let field = |column: &str| file.origin(Some(row.line), Some(column.to_owned()), RULE);
         let computed = |column: &str| file.origin(Some(row.line), Some(column.to_owned()), DERIVED);
         let mut setup = Setup {
@@ -199,17 +199,17 @@ impl Table {
         if row.test.depth > 0 {
             setup.more.insert("n_depth".to_owned(), row.test.depth.to_string());
         }
-        let mut piece = Piece {
-            standing: Standing::Body,
+        let mut partial = PartialRun {
+            join_role: JoinRole::Body,
             model: Some(row.model.clone()).filter(|model| !model.is_empty()),
             workload: Some(row.test.workload()),
             status: Some(Status::Done),
             setup,
-            ..Piece::default()
+            ..PartialRun::default()
         };
         let mut metric = |name: &str, figure: Figure, origin| {
             let Figure { value, decimals } = figure;
-            piece.readings.push(Reading { metric: name.to_owned(), value, decimals, origin });
+            partial.readings.push(Reading { metric: name.to_owned(), value, decimals, origin });
         };
         let made = |value: f64| Figure { value, decimals: None };
         let rate = row.rate.value;
@@ -237,11 +237,11 @@ impl Table {
         let extra = extra.map(|(name, why)| (name, rate, Some(why)));
         for (name, value, why) in extra.into_iter().chain(deviation) {
             let (name, unit, value) = (name.to_owned(), "tok/s".to_owned(), ExtraValue::Number(value));
-            piece.extras.push(Extra { name, unit, value, why, origin: field("t/s") });
+            partial.extras.push(Extra { name, unit, value, why, origin: field("t/s") });
         }
         let deviation = row.deviation.map_or(0.0, |figure| figure.value);
-        piece.fingerprint = Some(bench_mark(&row.model, &row.test, rate, deviation));
-        piece
+        partial.fingerprint = Some(bench_mark(&row.model, &row.test, rate, deviation));
+        partial
     }
 }
 
@@ -274,12 +274,12 @@ mod tests {
     use super::*;
     use crate::ingest::Format as _;
 
-    fn read(text: &str) -> (Vec<Piece>, Parsed) {
+    fn read(text: &str) -> (Vec<PartialRun>, Parsed) {
         let mut input = text.as_bytes();
         let mut parsed = Text.parse(&mut SourceFile::new("bench.txt", text.len() as u64, &mut input)).unwrap();
-        let pieces =
-            parsed.records.drain(..).map(|r| if let Record::Piece(piece) = r { *piece } else { panic!() }).collect();
-        (pieces, parsed)
+        let partials =
+            parsed.records.drain(..).map(|r| if let Record::Run(partial) = r { *partial } else { panic!() }).collect();
+        (partials, parsed)
     }
 
     #[test]
@@ -295,7 +295,7 @@ mod tests {
         );
         assert_eq!(parsed.kinds, ["llama-bench-markdown"]);
         let [pp, tg, both] = runs.as_slice() else { panic!("{runs:?}") };
-        let found = |run: &Piece| -> Vec<(String, f64)> {
+        let found = |run: &PartialRun| -> Vec<(String, f64)> {
             run.readings.iter().map(|reading| (reading.metric.clone(), reading.value)).collect()
         };
         assert_eq!(found(pp), [("ttft_ms".into(), 100.0), ("model_memory_gib".into(), 0.5)]);

@@ -11,7 +11,7 @@ use super::columns::{Columns, cell, pair};
 use super::{Kind, Reader};
 use crate::ingest::figure::{Figure, excerpt};
 use crate::ingest::llama::Test;
-use crate::ingest::llama::passes::{Around, Cell, Row, key_of, pieces};
+use crate::ingest::llama::passes::{Cell, Row, TableContext, key_of, partials};
 use crate::ingest::{About, Parsed, Record, SourceFile};
 
 const RULE: &str = "llama-benchy-markdown";
@@ -25,9 +25,9 @@ pub static LLAMA_BENCHY: Kind = Kind {
     name: "llama-benchy-markdown",
     about: About {
         tool: "llama-benchy, its table",
-        versions: "0.1 to 0.4.0; older ones count chunks as tokens",
+        versions: "0.1 to 0.4.0, older ones count chunks as tokens",
         sign: "a table with the columns `model`, `test` and `ttfr (ms)` or `t/s (total)`",
-        reads: "a run for each pass: output throughput, decode rate, TPOT, TTFT, prefill rate; version and date",
+        reads: "a run for each pass: output throughput, decode rate, TPOT, TTFT, prefill rate, version and date",
     },
     signs: &["llama-benchy (", "ttfr (ms)", "e2e_ttft (ms)", "t/s (total)"],
     marks: &[
@@ -55,12 +55,12 @@ const OURS: &[&str] = &["t/s (total)", "ttfr (ms)", "est_ppt (ms)", "e2e_ttft (m
 #[derive(Default)]
 struct Table {
     columns: Columns,
-    /// Rows of each table, with what stands around it.
-    blocks: Vec<(Vec<Row>, Around)>,
+    /// Rows of each table, with the text around it.
+    blocks: Vec<(Vec<Row>, TableContext)>,
     rows: Vec<Row>,
     count: usize,
     passed: usize,
-    around: Around,
+    around: TableContext,
     approximate: bool,
     not_understood: Vec<String>,
 }
@@ -71,7 +71,7 @@ impl Reader for Table {
             self.row(number, line);
         }
         if let Some(version) = after(line, "llama-benchy (").and_then(|rest| rest.split_once(')')) {
-            // The name stands above and below a table on a console; below it, it closes the table.
+            // The name is above and below a table on a console. Below it, it closes the table.
             self.around.version = Some(version.0.to_owned());
         }
         if let Some(mode) = after(line, "latency mode:") {
@@ -96,14 +96,14 @@ impl Reader for Table {
         }
         let mut parsed = Parsed { not_understood: self.not_understood, ..Parsed::default() };
         if self.passed > 0 {
-            parsed.notes.push(format!("{} rows behind the first {ROWS} are passed over", self.passed));
+            parsed.notes.push(format!("{} rows behind the first {ROWS} are skipped", self.passed));
         }
         if self.approximate {
             parsed.notes.push("lengths of prompts are those of another model's tokenizer".to_owned());
         }
         for (rows, around) in self.blocks {
-            let found = pieces(rows, &around, file, (RULE, DERIVED));
-            parsed.records.extend(found.into_iter().map(|piece| Record::Piece(Box::new(piece))));
+            let found = partials(rows, &around, file, (RULE, DERIVED));
+            parsed.records.extend(found.into_iter().map(|partial| Record::Run(Box::new(partial))));
         }
         Some(parsed)
     }
@@ -157,17 +157,17 @@ fn after<'a>(line: &'a str, phrase: &str) -> Option<&'a str> {
 mod tests {
     use super::super::Text;
     use super::*;
-    use crate::ingest::{Format as _, Piece};
+    use crate::ingest::{Format as _, PartialRun};
 
-    fn read(text: &str) -> (Vec<Piece>, Parsed) {
+    fn read(text: &str) -> (Vec<PartialRun>, Parsed) {
         let mut input = text.as_bytes();
         let mut parsed = Text.parse(&mut SourceFile::new("chat.log", text.len() as u64, &mut input)).unwrap();
-        let pieces =
-            parsed.records.drain(..).map(|r| if let Record::Piece(piece) = r { *piece } else { panic!() }).collect();
-        (pieces, parsed)
+        let partials =
+            parsed.records.drain(..).map(|r| if let Record::Run(partial) = r { *partial } else { panic!() }).collect();
+        (partials, parsed)
     }
 
-    fn found(run: &Piece) -> Vec<(&str, f64)> {
+    fn found(run: &PartialRun) -> Vec<(&str, f64)> {
         run.readings.iter().map(|reading| (reading.metric.as_str(), reading.value)).collect()
     }
 

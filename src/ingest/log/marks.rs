@@ -1,4 +1,4 @@
-//! Marks of several parts of one kind of text, joined when the program is compiled.
+//! Marks of several parts of one kind of text, joined at compile time.
 #![expect(clippy::indexing_slicing, reason = "constants alone are made here: what is out of bounds does not compile")]
 
 /// Number of all marks.
@@ -11,7 +11,7 @@ pub const fn count(parts: &[&[&'static str]]) -> usize {
     all
 }
 
-/// All marks, in their order; `N` is their [`count`].
+/// All marks, in their order. `N` is their [`count`].
 pub const fn joined<const N: usize>(parts: &[&[&'static str]]) -> [&'static str; N] {
     let mut all = [""; N];
     let (mut part, mut at) = (0, 0);

@@ -3,10 +3,10 @@
 //! In:  text of any size, line by line.  Out: whatever the kinds of text find in it.
 //! Not here: what a line means (one file a kind, and one line in [`KINDS`]).
 //!
-//! A text can be of several kinds at once: a log of `trtllm-bench` holds a result block and the memory lines of its engine, a report in
-//! Markdown the console of a benchmark. So all kinds read along. Each names the phrases it looks for; one automaton finds them all in one
-//! pass, and a line goes to a kind only when it holds one of its phrases. Phrases are looked for anywhere in a line, because every
-//! launcher puts its own prefix in front.
+//! A text can be of several kinds at once. A log of `trtllm-bench` holds a result block and the memory lines of its engine. A report in
+//! Markdown holds the console of a benchmark. So all kinds read together. Each names its phrases. One automaton finds them all in one pass,
+//! and a line goes to a kind only when it holds one of its phrases. Phrases may be anywhere in a line, because every launcher puts its own
+//! prefix in front.
 
 mod arguments;
 mod boots;
@@ -34,7 +34,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use super::look::unreadable;
-use super::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing, kept};
+use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile, not_analysed};
 use crate::archive::LINE_LIMIT;
 use crate::error::Error;
 
@@ -87,9 +87,9 @@ pub struct Kind {
 
 /// Reads the lines of one file that hold a mark of its kind.
 pub trait Reader: Send {
-    /// One line, without escapes and line end, counted from 1; at most [`LINE_LIMIT`] bytes of it.
+    /// One line, without escapes and line end, counted from 1. At most [`LINE_LIMIT`] bytes of it.
     fn line(&mut self, number: u64, line: &str);
-    /// What came of it; [`None`] when the file is not of this kind after all.
+    /// Its outcome. [`None`] when the file is not of this kind after all.
     fn finish(self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed>;
 }
 
@@ -109,7 +109,7 @@ impl Marks {
     fn of(kinds: &[&Kind], phrases: fn(&Kind) -> &'static [&'static str]) -> Self {
         let pairs =
             || kinds.iter().enumerate().flat_map(|(place, kind)| phrases(kind).iter().map(move |mark| (place, mark)));
-        // Only an automaton beyond all bounds can fail to build; without one every line goes to every kind.
+        // Only an automaton beyond all bounds can fail to build. Without one every line goes to every kind.
         // A table of all states is twice as fast on a server log as the compact one, and costs a few megabytes.
         let automaton = AhoCorasick::builder()
             .ascii_case_insensitive(true)
@@ -141,8 +141,8 @@ impl Format for Text {
         About {
             tool: "any program that prints",
             versions: "",
-            sign: "text; what it is, its lines say (see the kinds of text)",
-            reads: "whatever the kinds of text find; a log in which none finds anything is kept with its run",
+            sign: "any text (its lines decide, see the kinds of text)",
+            reads: "everything that the kinds of text find. Other logs are kept with their run",
         }
     }
 
@@ -151,10 +151,10 @@ impl Format for Text {
             return false;
         }
         let named = |endings: &[&str]| endings.iter().any(|ending| head.name.ends_with(ending));
-        // The words may come late in a log, so its name is enough; other text must show them at once.
-        (named(&[".log"]) && !kept::is_aiperf_log(head))
+        // The words may come late in a log, so its name is enough. Other text must show them at once.
+        (named(&[".log"]) && !not_analysed::is_aiperf_log(head))
             || head.text.split(['\n', '\r']).any(|line| SIGNS.wanted(line) != 0)
-            || (named(PRINTED) && !kept::Kept.sniff(head))
+            || (named(PRINTED) && !not_analysed::NotAnalysed.sniff(head))
     }
 
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
@@ -162,7 +162,7 @@ impl Format for Text {
     }
 }
 
-/// Reads a text as one kind, by name of whoever ran the program.
+/// Reads a text as one kind, which the user of the program named.
 ///
 /// # Errors
 /// When reading stops.
@@ -199,14 +199,14 @@ fn parse_as(file: &mut SourceFile<'_>, kinds: &[&Kind], marks: &Marks) -> Result
         all.lists.extend(found.lists);
     }
     if all.kinds.is_empty()
-        && let Some(word) = kept::by_name(file.name())
+        && let Some(word) = not_analysed::by_name(file.name())
     {
-        // A table in it looked like a result, and nobody knows it.
-        all.kinds.push(kept::Kept.name());
+        // A table in it looked like a result of an unknown format.
+        all.kinds.push(not_analysed::NotAnalysed.name());
         all.notes.push(word.to_owned());
     } else if all.kinds.is_empty() {
-        // It stays with the run that it lies beside; alone it is named with its first line.
-        all.records.push(Record::Piece(Box::new(Piece { standing: Standing::Detail, ..Piece::default() })));
+        // It stays with the run that it is beside. Alone it is named with its first line.
+        all.records.push(Record::Run(Box::new(PartialRun { join_role: JoinRole::Detail, ..PartialRun::default() })));
         if !first.is_empty() {
             all.not_understood.push(format!("it begins \"{first}\""));
         }

@@ -1,16 +1,16 @@
 //! The tables that vLLM's conversation benchmark prints, `benchmark_serving_multi_turn.py`.
 //!
-//! In:  `Statistics summary:`, lines `name = value`, a table as pandas describes it.  Out: one piece a run of the program.
+//! In:  `Statistics summary:`, lines `name = value`, a table as pandas describes it.  Out: one partial run for each run of the program.
 //! Not here: the requests one by one (see `vllm::multi_turn`).
 //!
 //! With `--warmup-percentages 0%,20%` there is a table for each share that is left out, smallest first: all of one run. The first gives
-//! the metrics, the others stand beside it under names that say the share. A narrow terminal breaks a table into several: the header
-//! comes again with the columns that are left. There is p90 and, from 100 requests on, p99; never p95. Lengths are counted by the client.
+//! the metrics, the others are beside it under names that say the share. A narrow terminal breaks a table into several: the header
+//! comes again with the columns that are left. There is p90 and, from 100 requests on, p99. Never p95. Lengths are counted by the client.
 
 use super::{Kind, Reader};
 use crate::ingest::figure::{Figure, excerpt};
 use crate::ingest::serving::{self, settings};
-use crate::ingest::{About, Parsed, Piece, Record, SourceFile, Standing, vllm};
+use crate::ingest::{About, JoinRole, Parsed, PartialRun, Record, SourceFile, vllm};
 use crate::model::{Extra, ExtraValue, Origin, Reading, Setup, Status};
 
 const RULE: &str = "vllm-multi-turn-console";
@@ -20,7 +20,7 @@ const PERHAPS_ZEROS: &str = "may count answers in one piece as 0: the least valu
 const UNSTREAMED: &str = "the answers came in one piece";
 const TITLE: &str = "Statistics summary";
 
-/// Rows that are metrics of ours.
+/// Rows that are our metrics.
 const METRICS: &[(&str, &str)] = &[("ttft_ms", "ttft_ms"), ("tpot_ms", "tpot_ms"), ("latency_ms", "e2e_latency_ms")];
 /// Column, suffix of the metric.
 const STATISTICS: &[(&str, &str)] =
@@ -40,7 +40,7 @@ pub static MULTI_TURN: Kind = Kind {
     name: "vllm-multi-turn-console",
     about: About {
         tool: "vLLM benchmark_serving_multi_turn.py",
-        versions: "2025 to 2026; several tables with `--warmup-percentages`",
+        versions: "2025 to 2026, several tables with `--warmup-percentages`",
         sign: "`Statistics summary` and a table with `ttft_ms`",
         reads: "TTFT, TPOT, E2E latency, rates, lengths, every table",
     },
@@ -120,11 +120,11 @@ impl Reader for Console {
             .collect();
         let several = runs.len() > 1;
         for (place, (parameters, tables)) in (1..).zip(runs) {
-            let mut piece = piece(file, parameters, tables);
+            let mut partial = partial(file, parameters, tables);
             if several {
-                (piece.standing, piece.position) = (Standing::Alone, Some(place));
+                (partial.join_role, partial.position) = (JoinRole::Alone, Some(place));
             }
-            parsed.records.push(Record::Piece(Box::new(piece)));
+            parsed.records.push(Record::Run(Box::new(partial)));
         }
         (!parsed.records.is_empty()).then_some(parsed)
     }
@@ -194,10 +194,10 @@ impl Table {
         self.cells.iter().find(|(r, c, _, _)| r == row && c == column).map(|(_, _, figure, _)| figure.value)
     }
 
-    /// Why the times per token may be no such: zeros of answers in one piece are among them, or may be.
+    /// Why the times per token may be no such: zeros of answers in one chunk are among them, or may be.
     ///
-    /// On paper and in files the table is cut in the middle, and the least value goes first. One zero among n values of mean m makes
-    /// their standard deviation m sqrt(n) / (n - 1) at the least: below that there is none.
+    /// On paper and in files the table is cut in the middle, and the least value goes first. One zero among n values of mean m makes their
+    /// standard deviation at least m sqrt(n) / (n - 1). Below that there is no zero.
     fn zeros(&self) -> Option<&'static str> {
         if let Some(least) = self.cell("tpot_ms", "min") {
             return (least == 0.0).then_some(WITH_ZEROS);
@@ -213,7 +213,7 @@ impl Table {
         (!none).then_some(PERHAPS_ZEROS)
     }
 
-    /// Whether answers of several tokens came in one piece.
+    /// Whether answers of several tokens came in one chunk.
     fn is_whole(&self) -> bool {
         self.cell("output_num_chunks", "max") == Some(0.0)
             && self.cell("output_num_tokens", "mean").is_some_and(|tokens| tokens > 1.0)
@@ -224,71 +224,72 @@ impl Table {
     }
 }
 
-fn piece(file: &SourceFile<'_>, parameters: Vec<(String, String)>, tables: Vec<Table>) -> Piece {
+fn partial(file: &SourceFile<'_>, parameters: Vec<(String, String)>, tables: Vec<Table>) -> PartialRun {
     let setup = Setup { tool: Some(vllm::MULTI_TURN.to_owned()), ..Setup::default() };
-    let mut piece = Piece { standing: Standing::Trace, setup, status: Some(Status::Done), ..Piece::default() };
+    let mut partial =
+        PartialRun { join_role: JoinRole::Trace, setup, status: Some(Status::Done), ..PartialRun::default() };
     for (name, value) in parameters {
         match name.as_str() {
             "model" => {
-                piece.setup.model_id = serving::model_id(&value);
-                piece.model = piece.setup.model_id.as_deref().map(|id| serving::last_part(id).to_owned());
+                partial.setup.model_id = serving::model_id(&value);
+                partial.model = partial.setup.model_id.as_deref().map(|id| serving::last_part(id).to_owned());
             }
-            "num_clients" => piece.setup.batch = Figure::parse(&value).and_then(Figure::finite),
+            "num_clients" => partial.setup.batch = Figure::parse(&value).and_then(Figure::finite),
             _ => {
-                settings::take(&mut piece.setup, &name, &value);
+                settings::take(&mut partial.setup, &name, &value);
             }
         }
     }
-    piece.workload = Some(vllm::multi_turn_workload(piece.setup.batch));
+    partial.workload = Some(vllm::multi_turn_workload(partial.setup.batch));
     for (place, table) in tables.iter().enumerate() {
         let suffix = if place == 0 {
             String::new()
         } else {
             format!(" after {}% warm-up", table.warmup.as_deref().unwrap_or("?"))
         };
-        give(file, table, &suffix, &mut piece);
+        give(file, table, &suffix, &mut partial);
     }
-    let Some(first) = tables.first() else { return piece };
+    let Some(first) = tables.first() else { return partial };
     if let Some(share) = &first.warmup {
-        piece.setup.more.insert("warmup_percentage".to_owned(), share.clone());
+        partial.setup.more.insert("warmup_percentage".to_owned(), share.clone());
     }
     let count = first.cell("ttft_ms", "count");
-    piece.setup.requests = count;
-    piece.setup.isl = first.cell("input_num_tokens", "mean");
-    piece.setup.osl = first.cell("output_num_tokens", "mean");
-    if let (Some(count), Some(tokens), Some(seconds)) = (count, piece.setup.osl, first.value("runtime_sec"))
+    partial.setup.requests = count;
+    partial.setup.isl = first.cell("input_num_tokens", "mean");
+    partial.setup.osl = first.cell("output_num_tokens", "mean");
+    if let (Some(count), Some(tokens), Some(seconds)) = (count, partial.setup.osl, first.value("runtime_sec"))
         && count * tokens > 0.0
         && seconds > 0.0
     {
         let origin = file.origin(Some(first.line), None, DERIVED);
         let value = count * tokens / seconds;
-        piece.readings.push(Reading { metric: "output_throughput_tok_s".to_owned(), value, decimals: None, origin });
+        partial.readings.push(Reading { metric: "output_throughput_tok_s".to_owned(), value, decimals: None, origin });
     }
-    piece.fingerprint =
+    partial.fingerprint =
         serving::mark(vllm::MULTI_TURN, &[count, first.cell("ttft_ms", "mean"), first.cell("latency_ms", "mean")]);
-    piece
+    partial
 }
 
-/// Everything of one table; only the first, without a suffix, has metrics.
-fn give(file: &SourceFile<'_>, table: &Table, suffix: &str, piece: &mut Piece) {
+/// Everything of one table. Only the first, without a suffix, has metrics.
+fn give(file: &SourceFile<'_>, table: &Table, suffix: &str, partial: &mut PartialRun) {
     for (name, figure, line) in &table.values {
         let origin = file.origin(Some(*line), None, RULE);
         if name == "requests_per_sec" && suffix.is_empty() {
             let metric = "request_throughput_req_s".to_owned();
-            piece.readings.push(Reading { metric, value: figure.value, decimals: figure.decimals, origin });
+            partial.readings.push(Reading { metric, value: figure.value, decimals: figure.decimals, origin });
             continue;
         }
         let (stem, unit) = match name.strip_suffix("_per_sec") {
             Some(stem) => (name.as_str(), if stem == "requests" { "req/s" } else { "" }),
             None => name.strip_suffix("_sec").map_or((name.as_str(), ""), |stem| (stem, "s")),
         };
-        piece.extras.push(extra(format!("{stem}{suffix}"), unit, figure.value, origin));
+        partial.extras.push(extra(format!("{stem}{suffix}"), unit, figure.value, origin));
     }
     for (row, column, figure, line) in &table.cells {
         let origin = file.origin(Some(*line), Some(format!("{row}/{column}")), RULE);
         let metric = METRICS.iter().find(|(name, _)| name == row).map(|(_, metric)| *metric);
         let statistic = STATISTICS.iter().find(|(name, _)| name == column).map(|(_, statistic)| *statistic);
-        // An answer in one piece has no time per further token, and the program counts it as 0.
+        // An answer in one chunk has no time per further token, and the program counts it as 0.
         let doubt = match row.as_str() {
             "tpot_ms" => table.zeros(),
             "ttft_ms" => table.is_whole().then_some(UNSTREAMED),
@@ -297,7 +298,7 @@ fn give(file: &SourceFile<'_>, table: &Table, suffix: &str, piece: &mut Piece) {
         match metric.zip(statistic) {
             Some((metric, statistic)) if suffix.is_empty() && figure.value > 0.0 && doubt.is_none() => {
                 let metric = format!("{metric}{statistic}");
-                piece.readings.push(Reading { metric, value: figure.value, decimals: figure.decimals, origin });
+                partial.readings.push(Reading { metric, value: figure.value, decimals: figure.decimals, origin });
             }
             _ => {
                 let (stem, unit) = match row.strip_suffix("_ms") {
@@ -307,7 +308,7 @@ fn give(file: &SourceFile<'_>, table: &Table, suffix: &str, piece: &mut Piece) {
                     None => row.strip_suffix("_sec").map_or((row.as_str(), ""), |stem| (stem, "s")),
                 };
                 let why = doubt.filter(|_| column != "count");
-                piece
+                partial
                     .extras
                     .push(Extra { why, ..extra(format!("{stem} {column}{suffix}"), unit, figure.value, origin) });
             }

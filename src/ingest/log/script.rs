@@ -1,19 +1,19 @@
-//! Logs of scripts that time one prompt a model: `--- Testing NAME ---`, later `Results: 173.25 tok/s | TTFT: 11.8ms | 256 tokens | ...`.
+//! Logs of scripts that time one prompt for each model: `--- Testing NAME ---`, later `Results: 173.25 tok/s | TTFT: 11.8ms | 256 tokens | ...`.
 //!
-//! In:  such lines.  Out: one piece a result.
-//! Not here: what the script calls a rate: it says neither whether the prompt is in it nor how the first token was taken, so the rate is
-//! kept and is no metric.
+//! In:  such lines.  Out: one partial run for each result.
+//! Not here: the script's rate as a metric. It is unclear whether the prompt is included and how the first token was timed, so it is an
+//! extra.
 //!
 //! Seen: scripts around ollama and llama.cpp on a GB10, 2026.
 
 use super::cut::{after, place};
 use super::{Kind, Reader};
 use crate::ingest::figure::Figure;
-use crate::ingest::{About, Parsed, Piece, Record, SourceFile, Standing};
+use crate::ingest::{About, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::model::{Extra, ExtraValue, Reading, Setup, Status};
 
 const RULE: &str = "script-results";
-/// Results kept of one text; a sweep has some dozens.
+/// Results kept of one text. A sweep has some dozens.
 const MOST: usize = 10_000;
 
 /// See the module.
@@ -23,7 +23,7 @@ pub static SCRIPT: Kind = Kind {
         tool: "scripts around ollama and llama.cpp",
         versions: "2026",
         sign: "`Results: ... tok/s | TTFT: ...ms | ...` in one line",
-        reads: "TTFT, total time as E2E latency, tokens, temperature; the rate beside, because nobody says what it counts",
+        reads: "TTFT, total time as E2E latency, tokens, temperature. The rate is kept and not a metric, because nothing says what it counts",
     },
     signs: &["tok/s | TTFT: "],
     marks: &["--- Testing ", "tok/s | TTFT: "],
@@ -71,15 +71,15 @@ impl Reader for Log {
         }
         let mut parsed = Parsed::default();
         if self.more > 0 {
-            parsed.notes.push(format!("{} further results are passed over", self.more));
+            parsed.notes.push(format!("{} further results are skipped", self.more));
         }
         for Line { model, number: line, cells } in self.results {
-            let mut piece = Piece {
-                standing: Standing::Alone,
+            let mut partial = PartialRun {
+                join_role: JoinRole::Alone,
                 model: model.clone(),
                 status: Some(Status::Done),
                 setup: Setup { tool: Some("script".to_owned()), model_id: model, batch: Some(1.0), ..Setup::default() },
-                ..Piece::default()
+                ..PartialRun::default()
             };
             for (name, Figure { value, decimals }) in cells {
                 let origin = file.origin(Some(line), Some(name.clone()), RULE);
@@ -90,14 +90,19 @@ impl Reader for Log {
                 };
                 if let Some((metric, factor)) = metric {
                     let decimals = decimals.filter(|_| factor == 1.0);
-                    piece.readings.push(Reading { metric: metric.to_owned(), value: value * factor, decimals, origin });
+                    partial.readings.push(Reading {
+                        metric: metric.to_owned(),
+                        value: value * factor,
+                        decimals,
+                        origin,
+                    });
                     continue;
                 }
                 if name == "tokens" {
-                    piece.setup.osl = Some(value);
+                    partial.setup.osl = Some(value);
                 }
                 let (name, unit) = name.rsplit_once(' ').map_or((name.as_str(), ""), |(name, unit)| (name, unit));
-                piece.extras.push(Extra {
+                partial.extras.push(Extra {
                     name: name.to_owned(),
                     unit: unit.to_owned(),
                     value: ExtraValue::Number(value),
@@ -105,7 +110,7 @@ impl Reader for Log {
                     origin,
                 });
             }
-            parsed.records.push(Record::Piece(Box::new(piece)));
+            parsed.records.push(Record::Run(Box::new(partial)));
         }
         Some(parsed)
     }
@@ -139,11 +144,11 @@ mod tests {
         log.line(6, "  Results: 100.5 tok/s | TTFT: 12.5ms | 256 tokens | 2.75s total | GPU: 51C");
         let mut nothing: &[u8] = &[];
         let parsed = log.finish(&SourceFile::new("a.txt", 0, &mut nothing)).unwrap();
-        let [Record::Piece(piece)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
-        let found: Vec<(&str, f64)> = piece.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
+        let [Record::Run(partial)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
+        let found: Vec<(&str, f64)> = partial.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
         assert_eq!(found, [("ttft_ms", 12.5), ("e2e_latency_ms", 2750.0)]);
-        assert_eq!((piece.model.as_deref(), piece.setup.osl), (Some("small:1b"), Some(256.0)));
-        let extras: Vec<(&str, &str)> = piece.extras.iter().map(|e| (e.name.as_str(), e.unit.as_str())).collect();
+        assert_eq!((partial.model.as_deref(), partial.setup.osl), (Some("small:1b"), Some(256.0)));
+        let extras: Vec<(&str, &str)> = partial.extras.iter().map(|e| (e.name.as_str(), e.unit.as_str())).collect();
         assert_eq!(extras, [("rate", "tok/s"), ("tokens", ""), ("GPU", "C")]);
     }
 

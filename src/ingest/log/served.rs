@@ -1,19 +1,19 @@
-//! What is left to do when the log of a server has been read: one piece that speaks of every run against that server.
+//! The last step for the log of a server: one partial run for every run against that server.
 //!
-//! In:  what one start of a server printed.  Out: its piece.
+//! In:  what one start of a server printed.  Out: its partial run.
 //! Not here: what a line means.
 
 use super::cut::model_label;
 use super::faults::Faults;
 use super::found::Found;
-use crate::ingest::{Parsed, Piece, Record, ServerState, SourceFile, Standing};
+use crate::ingest::{JoinRole, Parsed, PartialRun, Record, ServerState, SourceFile};
 use crate::model::{Series, Setup, Status};
 
-/// What one start of a server printed.
+/// Output of one start of a server.
 pub(super) struct Served {
     /// Name of the engine.
     pub engine: &'static str,
-    /// Rule of what stands in the log, and of what was computed from it.
+    /// Rule of figures in the log, and of figures computed from it.
     pub rules: (&'static str, &'static str),
     /// Whether it came up.
     pub up: bool,
@@ -21,11 +21,10 @@ pub(super) struct Served {
     pub found: Found,
     /// Lines of trouble.
     pub faults: Faults,
-    /// Settings.
     pub setup: Setup,
     /// Figures of each request, where the log has them.
     pub series: Vec<Series>,
-    /// What a reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
@@ -37,8 +36,8 @@ impl Served {
         let (readings, extras) = self.found.finish(file, self.rules);
         let setup = Setup { engine: Some(self.engine.to_owned()), ..self.setup };
         let never = status.is_some() && !self.up;
-        let piece = Piece {
-            standing: Standing::Beside,
+        let partial = PartialRun {
+            join_role: JoinRole::WholeFolder,
             server: Some(if never { ServerState::NeverUp } else { ServerState::Served }),
             model: setup.model_id.as_deref().map(model_label),
             status,
@@ -46,8 +45,8 @@ impl Served {
             series: self.series,
             extras,
             setup,
-            ..Piece::default()
+            ..PartialRun::default()
         };
-        Parsed { records: vec![Record::Piece(Box::new(piece))], notes: self.notes, ..Parsed::default() }
+        Parsed { records: vec![Record::Run(Box::new(partial))], notes: self.notes, ..Parsed::default() }
     }
 }

@@ -1,10 +1,10 @@
 //! The result block of a serving benchmark, `============ Serving Benchmark Result ============`, as vLLM and SGLang print it.
 //!
-//! In:  a console, a log, a report with the block inside.  Out: one run a block, in the order of appearance.
+//! In:  a console, a log, a report with the block inside.  Out: one run for each block, in the order of appearance.
 //! Not here: what a figure means. A label is translated into the key that the JSON of the tool has, and read as that (`serving::sheet`).
 //!
-//! SGLang began as a copy of vLLM's script and prints the same frame; a `Backend:` line inside tells it. Both kinds read every block and
-//! keep their own. Whatever a launcher puts in front of each line is as long as what stands before the `=` of the first.
+//! SGLang began as a copy of vLLM's script and prints the same frame. A `Backend:` line inside identifies it. Both kinds read every block and
+//! keep their own. Whatever a launcher puts in front of each line is as long as what is before the `=` of the first.
 //!
 //! Seen: vLLM 0.6 to 0.33 with its compiled client, SGLang 0.3 to 0.5 (with the typing error `Max reqeuest concurrency`).
 
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use super::arguments;
 use super::cut::{after, place};
 use super::{Kind, Reader};
-use crate::ingest::{About, Parsed, Record, SourceFile, Standing};
+use crate::ingest::{About, JoinRole, Parsed, Record, SourceFile};
 use block::Block;
 
 /// Header of a block.
@@ -50,9 +50,9 @@ pub static VLLM: Kind = Kind {
     name: "vllm-bench-serve-console",
     about: About {
         tool: "vllm bench serve, benchmark_serving.py",
-        versions: "0.6 to 0.33, and its compiled client; `Total Token throughput` in older ones, failed requests and peaks in newer",
+        versions: "0.6 to 0.33, and its compiled client (`Total Token throughput` in older ones, failed requests and peaks in newer ones)",
         sign: "`= Serving Benchmark Result =` without a `Backend:` line below",
-        reads: "everything in the block, every block of the text; of the arguments above it what is harmless",
+        reads: "everything in every block of the text, and harmless arguments above it",
     },
     signs: &[HEADER, TURNS],
     marks: MARKS,
@@ -64,9 +64,9 @@ pub static SGLANG: Kind = Kind {
     name: "sglang-bench-serving-console",
     about: About {
         tool: "sglang.bench_serving",
-        versions: "0.3 to 0.5; `Max reqeuest concurrency` and `Total throughput` in older ones",
+        versions: "0.3 to 0.5, `Max reqeuest concurrency` and `Total throughput` in older ones",
         sign: "`= Serving Benchmark Result =` with a `Backend:` line below",
-        reads: "everything in the block, every block of the text; of the arguments above it what is harmless",
+        reads: "everything in every block of the text, and harmless arguments above it",
     },
     signs: &[HEADER],
     marks: MARKS,
@@ -109,7 +109,7 @@ impl Console {
         self.before.push((name.to_owned(), value.to_owned()));
     }
 
-    /// What is printed before a block about the load of the run that follows.
+    /// Lines before a block about the load of the next run.
     fn load(&mut self, line: &str) {
         const LINES: &[(&str, &str)] = &[
             ("Traffic request rate:", "request_rate"),
@@ -152,30 +152,30 @@ impl Reader for Console {
         self.close();
         let mut parsed = Parsed::default();
         let mut seen = BTreeSet::new();
-        let mut pieces = Vec::new();
+        let mut partials = Vec::new();
         for block in self.done {
             if block.flavour() != self.flavour || block.is_empty() {
                 continue;
             }
-            let piece = block.piece(file, &mut parsed);
-            if piece.fingerprint.as_ref().is_none_or(|mark| seen.insert(mark.clone())) {
-                pieces.push(piece);
+            let partial = block.partial(file, &mut parsed);
+            if partial.fingerprint.as_ref().is_none_or(|mark| seen.insert(mark.clone())) {
+                partials.push(partial);
             } else {
                 parsed.notes.push("a block that stands in it twice is counted once".to_owned());
             }
         }
-        if pieces.is_empty() {
+        if partials.is_empty() {
             return None;
         }
         if self.more > 0 {
-            parsed.notes.push(format!("{} further blocks are passed over", self.more));
+            parsed.notes.push(format!("{} further blocks are skipped", self.more));
         }
-        let several = pieces.len() > 1;
-        for (place, mut piece) in (1..).zip(pieces) {
+        let several = partials.len() > 1;
+        for (place, mut partial) in (1..).zip(partials) {
             if several {
-                (piece.standing, piece.position) = (Standing::Alone, Some(place));
+                (partial.join_role, partial.position) = (JoinRole::Alone, Some(place));
             }
-            parsed.records.push(Record::Piece(Box::new(piece)));
+            parsed.records.push(Record::Run(Box::new(partial)));
         }
         Some(parsed)
     }

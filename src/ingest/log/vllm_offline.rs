@@ -1,15 +1,15 @@
-//! What `vllm bench throughput` and `vllm bench latency` print at their end.
+//! The final output of `vllm bench throughput` and `vllm bench latency`.
 //!
 //! In:  `Throughput: 2.76 requests/s, 1190.97 total tokens/s, 595.49 output tokens/s`, and lines such as `Avg latency: 7.42 seconds`.
-//! Out: one piece a text.
+//! Out: one partial run for each text.
 //! Not here: the files of the same runs (see `vllm::offline`).
 //!
-//! Until 2024 the line ended in `tokens/s`, without a word: input and output together. The last line of each kind counts.
+//! Until 2024 the line ended in plain `tokens/s`: input and output together. The last line of each kind counts.
 
 use super::{Kind, Reader};
 use crate::ingest::figure::Figure;
 use crate::ingest::serving;
-use crate::ingest::{About, Parsed, Piece, Record, SourceFile, Standing, vllm};
+use crate::ingest::{About, JoinRole, Parsed, PartialRun, Record, SourceFile, vllm};
 use crate::model::{Extra, ExtraValue, Reading, Setup, Status};
 
 const THROUGHPUT_RULE: &str = "vllm-bench-throughput-console";
@@ -20,7 +20,7 @@ pub static THROUGHPUT: Kind = Kind {
     name: "vllm-bench-throughput-console",
     about: About {
         tool: "vllm bench throughput, benchmark_throughput.py",
-        versions: "2023 to 0.26; `tokens/s` without `total` and `output` in the oldest",
+        versions: "2023 to 0.26, `tokens/s` without `total` and `output` in the oldest",
         sign: "`Throughput: ... requests/s, ... tokens/s`",
         reads: "request, total and output throughput, tokens",
     },
@@ -34,7 +34,7 @@ pub static LATENCY: Kind = Kind {
     name: "vllm-bench-latency-console",
     about: About {
         tool: "vllm bench latency, benchmark_latency.py",
-        versions: "2024 to 0.26; later ones add `Std latency`",
+        versions: "2024 to 0.26, later ones add `Std latency`",
         sign: "`Avg latency: ... seconds` and `..% percentile latency: ... seconds`",
         reads: "E2E latency of whole batches: mean and percentiles",
     },
@@ -92,13 +92,13 @@ impl Reader for Throughput {
         }
         let value =
             |metric: &str| self.rates.iter().find(|(name, _, _)| name == metric).map(|(_, figure, _)| figure.value);
-        let mut piece = blank(vllm::THROUGHPUT_TOOL, "throughput");
-        piece.fingerprint = vllm::throughput_mark(value("request_throughput_req_s"), value("total_throughput_tok_s"));
+        let mut partial = blank(vllm::THROUGHPUT_TOOL, "throughput");
+        partial.fingerprint = vllm::throughput_mark(value("request_throughput_req_s"), value("total_throughput_tok_s"));
         for (name, figure, line) in self.tokens {
-            piece.extras.push(extra(file, &name, "tokens", figure, line, THROUGHPUT_RULE));
+            partial.extras.push(extra(file, &name, "tokens", figure, line, THROUGHPUT_RULE));
         }
-        readings(file, self.rates, THROUGHPUT_RULE, 1.0, &mut piece);
-        Some(done(piece))
+        readings(file, self.rates, THROUGHPUT_RULE, 1.0, &mut partial);
+        Some(done(partial))
     }
 }
 
@@ -128,51 +128,53 @@ impl Reader for Latency {
 
     fn finish(self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed> {
         let ((mean, line), false) = (self.mean?, self.percentiles.is_empty()) else { return None };
-        let mut piece = blank(vllm::LATENCY_TOOL, "latency");
+        let mut partial = blank(vllm::LATENCY_TOOL, "latency");
         let mut readings_of = vec![("e2e_latency_ms".to_owned(), mean, line)];
         for (percent, figure, line) in self.percentiles {
             if matches!(percent.as_str(), "50" | "90" | "95" | "99") {
                 readings_of.push((format!("e2e_latency_ms_p{percent}"), figure, line));
             } else {
-                piece.extras.push(extra(file, &format!("p{percent}_latency"), "s", figure, line, LATENCY_RULE));
+                partial.extras.push(extra(file, &format!("p{percent}_latency"), "s", figure, line, LATENCY_RULE));
             }
         }
         if let Some((figure, line)) = self.spread {
-            piece.extras.push(extra(file, "std_latency", "s", figure, line, LATENCY_RULE));
+            partial.extras.push(extra(file, "std_latency", "s", figure, line, LATENCY_RULE));
         }
-        readings(file, readings_of, LATENCY_RULE, 1000.0, &mut piece);
-        let value =
-            |metric: &str| piece.readings.iter().find(|reading| reading.metric == metric).map(|reading| reading.value);
-        piece.fingerprint = serving::mark(vllm::LATENCY_TOOL, &[value("e2e_latency_ms"), value("e2e_latency_ms_p50")]);
-        let mut parsed = done(piece);
+        readings(file, readings_of, LATENCY_RULE, 1000.0, &mut partial);
+        let value = |metric: &str| {
+            partial.readings.iter().find(|reading| reading.metric == metric).map(|reading| reading.value)
+        };
+        partial.fingerprint =
+            serving::mark(vllm::LATENCY_TOOL, &[value("e2e_latency_ms"), value("e2e_latency_ms_p50")]);
+        let mut parsed = done(partial);
         parsed.notes.push("a sample is the time of a whole batch, not of a request".to_owned());
         Some(parsed)
     }
 }
 
-fn blank(tool: &str, workload: &str) -> Piece {
-    Piece {
-        standing: Standing::Trace,
+fn blank(tool: &str, workload: &str) -> PartialRun {
+    PartialRun {
+        join_role: JoinRole::Trace,
         workload: Some(workload.to_owned()),
         setup: Setup { tool: Some(tool.to_owned()), engine: Some("vLLM".to_owned()), ..Setup::default() },
-        ..Piece::default()
+        ..PartialRun::default()
     }
 }
 
-fn done(piece: Piece) -> Parsed {
+fn done(partial: PartialRun) -> Parsed {
     let status =
-        if piece.readings.is_empty() { Status::Failed("no request was finished".to_owned()) } else { Status::Done };
-    let piece = Piece { status: Some(status), ..piece };
-    Parsed { records: vec![Record::Piece(Box::new(piece))], ..Parsed::default() }
+        if partial.readings.is_empty() { Status::Failed("no request was finished".to_owned()) } else { Status::Done };
+    let partial = PartialRun { status: Some(status), ..partial };
+    Parsed { records: vec![Record::Run(Box::new(partial))], ..Parsed::default() }
 }
 
-fn readings(file: &SourceFile<'_>, found: Vec<Found>, rule: &'static str, scale: f64, piece: &mut Piece) {
+fn readings(file: &SourceFile<'_>, found: Vec<Found>, rule: &'static str, scale: f64, partial: &mut PartialRun) {
     for (metric, figure, line) in found {
         if figure.value > 0.0 {
             let decimals =
                 if scale == 1.0 { figure.decimals } else { figure.decimals.map(|digits| digits.saturating_sub(3)) };
             let origin = file.origin(Some(line), None, rule);
-            piece.readings.push(Reading { metric, value: figure.value * scale, decimals, origin });
+            partial.readings.push(Reading { metric, value: figure.value * scale, decimals, origin });
         }
     }
 }
@@ -192,30 +194,30 @@ mod tests {
     use super::*;
     use crate::ingest::log::parse_kind;
 
-    fn read(kind: &Kind, text: &str) -> Option<Piece> {
+    fn read(kind: &Kind, text: &str) -> Option<PartialRun> {
         let mut input = text.as_bytes();
         let mut parsed = parse_kind(&mut SourceFile::new("x.log", text.len() as u64, &mut input), kind).unwrap();
         let is_ours = !parsed.kinds.is_empty();
         match parsed.records.pop() {
-            Some(Record::Piece(piece)) if is_ours => Some(*piece),
+            Some(Record::Run(partial)) if is_ours => Some(*partial),
             _ => None,
         }
     }
 
-    fn value(piece: &Piece, metric: &str) -> Option<f64> {
-        piece.readings.iter().find(|reading| reading.metric == metric).map(|reading| reading.value)
+    fn value(partial: &PartialRun, metric: &str) -> Option<f64> {
+        partial.readings.iter().find(|reading| reading.metric == metric).map(|reading| reading.value)
     }
 
     #[test]
     fn the_line_of_throughput_is_read_in_all_its_versions() {
         let new = "INFO x | Throughput: 2.76 requests/s, 1190.97 total tokens/s, 595.49 output tokens/s\nTotal num prompt tokens:  43102\nTotal num output tokens:  43102\n";
-        let piece = read(&THROUGHPUT, new).unwrap();
+        let partial = read(&THROUGHPUT, new).unwrap();
         assert_eq!(
-            (value(&piece, "total_throughput_tok_s"), value(&piece, "output_throughput_tok_s")),
+            (value(&partial, "total_throughput_tok_s"), value(&partial, "output_throughput_tok_s")),
             (Some(1190.97), Some(595.49))
         );
-        assert_eq!((value(&piece, "request_throughput_req_s"), piece.extras.len()), (Some(2.76), 2));
-        assert_eq!(piece.fingerprint.as_deref(), Some("vllm-bench-throughput|2.76|1190.97"));
+        assert_eq!((value(&partial, "request_throughput_req_s"), partial.extras.len()), (Some(2.76), 2));
+        assert_eq!(partial.fingerprint.as_deref(), Some("vllm-bench-throughput|2.76|1190.97"));
         let old = read(&THROUGHPUT, "Throughput: 2.76 requests/s, 1190.97 tokens/s\n").unwrap();
         assert_eq!(
             (value(&old, "total_throughput_tok_s"), value(&old, "output_throughput_tok_s")),
@@ -227,9 +229,9 @@ mod tests {
     #[test]
     fn seconds_of_batches_become_milliseconds() {
         let text = "Avg latency: 1.5 seconds\nStd latency: 0.25 seconds\n10% percentile latency: 1.25 seconds\n99% percentile latency: 1.75 seconds\n";
-        let piece = read(&LATENCY, text).unwrap();
+        let partial = read(&LATENCY, text).unwrap();
         assert_eq!(
-            (value(&piece, "e2e_latency_ms"), value(&piece, "e2e_latency_ms_p99"), piece.extras.len()),
+            (value(&partial, "e2e_latency_ms"), value(&partial, "e2e_latency_ms_p99"), partial.extras.len()),
             (Some(1500.0), Some(1750.0), 2)
         );
         assert!(read(&LATENCY, "Avg latency: 15 ms\n").is_none());

@@ -33,7 +33,7 @@ pub struct Sample<'a> {
     pub value: f64,
 }
 
-/// `name{labels} value [time]`; nothing when the line is no sample.
+/// `name{labels} value [time]`. Nothing when the line is no sample.
 pub fn sample(line: &str) -> Option<Sample<'_>> {
     let end = line.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | ':'))).filter(|end| *end > 0)?;
     let name = line.get(..end)?;
@@ -48,7 +48,7 @@ pub fn sample(line: &str) -> Option<Sample<'_>> {
         }
         None => ("", rest),
     };
-    // A value stands apart from its name.
+    // A value is separate from its name.
     if labels.is_empty() && !rest.starts_with([' ', '\t', '}']) && !rest.is_empty() {
         return None;
     }
@@ -100,7 +100,7 @@ pub fn label(labels: &str, name: &str) -> Option<String> {
     each_label(labels).find(|(key, _)| *key == name).map(|(_, value)| value.to_owned())
 }
 
-/// What is left of the labels in the name of a figure.
+/// Labels that stay in the name of a figure.
 pub fn folded(labels: &str) -> String {
     const LONGEST: usize = 60;
     let mut words = String::new();

@@ -2,15 +2,15 @@
 
 use super::*;
 
-fn read(text: &str) -> Piece {
+fn read(text: &str) -> PartialRun {
     let mut input = text.as_bytes();
     let parsed = Prometheus.parse(&mut SourceFile::new("metrics.txt", text.len() as u64, &mut input)).unwrap();
-    let Some(Record::Piece(piece)) = parsed.records.into_iter().next() else { panic!() };
-    *piece
+    let Some(Record::Run(partial)) = parsed.records.into_iter().next() else { panic!() };
+    *partial
 }
 
-fn value(piece: &Piece, name: &str) -> Option<f64> {
-    piece.extras.iter().find(|extra| extra.name == name).and_then(|extra| match extra.value {
+fn value(partial: &PartialRun, name: &str) -> Option<f64> {
+    partial.extras.iter().find(|extra| extra.name == name).and_then(|extra| match extra.value {
         ExtraValue::Number(value) => Some(value),
         ExtraValue::Text(_) => None,
     })
@@ -18,7 +18,7 @@ fn value(piece: &Piece, name: &str) -> Option<f64> {
 
 #[test]
 fn of_two_snapshots_the_last_counts_and_a_histogram_gives_its_mean() {
-    let piece = read(
+    let partial = read(
         "# TYPE vllm:time_to_first_token_seconds histogram\n\
          vllm:time_to_first_token_seconds_bucket{le=\"0.1\",model_name=\"org/m\"} 1\n\
          vllm:time_to_first_token_seconds_sum{engine=\"0\",model_name=\"org/m\"} 1.0\n\
@@ -30,26 +30,26 @@ fn of_two_snapshots_the_last_counts_and_a_histogram_gives_its_mean() {
          vllm:cache_config_info{block_size=\"16\",num_gpu_blocks=\"100\",gpu_memory_utilization=\"0.9\",cache_dtype=\"fp8\"} 1.0\n\
          process_resident_memory_bytes 1.5e+09 1700000000000\n",
     );
-    assert_eq!(value(&piece, "vllm:time_to_first_token_seconds_sum"), Some(3.0));
-    assert_eq!(value(&piece, "vllm:time_to_first_token_seconds_sum engine=1"), Some(9.0));
-    assert_eq!(value(&piece, "vllm:time_to_first_token_seconds mean"), Some(0.75));
-    assert_eq!(value(&piece, "vllm:request_success_total finished_reason=stop"), Some(7.0));
-    assert_eq!(value(&piece, "process_resident_memory_bytes"), Some(1.5e9));
-    assert_eq!(value(&piece, "kv_cache_tokens of cache_config_info"), Some(1600.0));
-    assert_eq!((piece.model.as_deref(), piece.setup.kv_dtype.as_deref()), (Some("m"), Some("fp8")));
-    assert!(piece.readings.is_empty(), "nothing since the start of a server is a figure of a run");
-    let mean = piece.extras.iter().find(|extra| extra.name.ends_with(" mean")).unwrap();
+    assert_eq!(value(&partial, "vllm:time_to_first_token_seconds_sum"), Some(3.0));
+    assert_eq!(value(&partial, "vllm:time_to_first_token_seconds_sum engine=1"), Some(9.0));
+    assert_eq!(value(&partial, "vllm:time_to_first_token_seconds mean"), Some(0.75));
+    assert_eq!(value(&partial, "vllm:request_success_total finished_reason=stop"), Some(7.0));
+    assert_eq!(value(&partial, "process_resident_memory_bytes"), Some(1.5e9));
+    assert_eq!(value(&partial, "kv_cache_tokens of cache_config_info"), Some(1600.0));
+    assert_eq!((partial.model.as_deref(), partial.setup.kv_dtype.as_deref()), (Some("m"), Some("fp8")));
+    assert!(partial.readings.is_empty(), "nothing since the start of a server is a figure of a run");
+    let mean = partial.extras.iter().find(|extra| extra.name.ends_with(" mean")).unwrap();
     assert_eq!((mean.unit.as_str(), mean.why, mean.origin.rule), ("s", Some(MEAN), DERIVED));
 }
 
 #[test]
 fn rates_that_are_named_seconds_are_rates() {
-    let piece = read(
+    let partial = read(
         "llamacpp:predicted_tokens_seconds 47.5\nllamacpp:tokens_predicted_seconds_total 3\nllamacpp:prompt_tokens_total 10\n\
          llamacpp:n_busy_slots_per_decode 1.5\nllamacpp:prompt_tokens_cached_total 4\nllamacpp:requests_processing 1\n",
     );
     let units: Vec<(&str, &str, Option<&str>)> =
-        piece.extras.iter().map(|extra| (extra.name.as_str(), extra.unit.as_str(), extra.why)).collect();
+        partial.extras.iter().map(|extra| (extra.name.as_str(), extra.unit.as_str(), extra.why)).collect();
     assert_eq!(
         units,
         [
@@ -61,13 +61,13 @@ fn rates_that_are_named_seconds_are_rates() {
             ("llamacpp:tokens_predicted_seconds_total", "s", Some(SINCE_START)),
         ]
     );
-    assert_eq!(piece.setup.engine.as_deref(), Some("llama.cpp"));
+    assert_eq!(partial.setup.engine.as_deref(), Some("llama.cpp"));
 }
 
 #[test]
 fn rows_that_only_machines_part_are_not_lost() {
-    let piece = read("# TYPE x gauge\nx{instance=\"a\"} 1\nx{instance=\"b\"} 2\nx{instance=\"a\"} 3\n");
-    assert_eq!((value(&piece, "x"), value(&piece, "x (2)")), (Some(3.0), Some(2.0)));
+    let partial = read("# TYPE x gauge\nx{instance=\"a\"} 1\nx{instance=\"b\"} 2\nx{instance=\"a\"} 3\n");
+    assert_eq!((value(&partial, "x"), value(&partial, "x (2)")), (Some(3.0), Some(2.0)));
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! Text of anybody made safe to look at: nothing in it moves a cursor, hides a character or turns the direction of writing.
+//! Makes foreign text safe to show: nothing in it moves a cursor, hides a character or turns the direction of writing.
 
 /// The text of these bytes: at most `most` bytes of it, and how many bytes were left out.
 ///
-/// Bytes that are no text become U+FFFD, control characters the pictures Unicode has for them, so that an escape of a terminal is seen
-/// and does nothing; characters without a shape are written as their number.
+/// Bytes that are no text become U+FFFD. Control characters become the pictures that Unicode has for them, so that a terminal escape is
+/// visible and harmless. Characters without a shape are written as their number.
 pub fn text(bytes: &[u8], most: usize) -> (String, u64) {
     let shown = bytes.get(..most).unwrap_or(bytes);
     // A character that the cut goes through would look like damage of the file.

@@ -1,4 +1,4 @@
-//! Which rows of a file are kept: those that figures name with what stands around them, the beginning, and the end.
+//! Which rows of a file are kept: those that figures name with their surroundings, the beginning, and the end.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -8,7 +8,7 @@ use crate::model::RawRow;
 /// Rows shown before and after one that a figure was read from.
 const AROUND: u64 = 8;
 
-/// Named rows above which only the rows themselves are kept: together they show what stands around each.
+/// Named rows above which only the rows themselves are kept: together they show the surroundings of each.
 const MANY: usize = 400;
 
 /// Longest text of a row.
@@ -48,11 +48,11 @@ impl<'a> Keep<'a> {
         }
     }
 
-    /// The next line of a file; `cut` when its end was passed over unread.
+    /// The next line of a file. `cut` when its end was skipped unread.
     pub fn line(&mut self, number: u64, bytes: &[u8], cut: bool) {
         let most = if self.named.contains(&number) { NAMED_BYTES } else { ROW_BYTES };
         let (text, left) = clean::text(&values::without_texts(bytes), most);
-        // How long an overlong line is in all nobody counted: at least one byte more.
+        // The full length of an overlong line was not counted. It has at least one byte more.
         self.put(RawRow { number, text, cut: left + u64::from(cut), pointer: None });
     }
 

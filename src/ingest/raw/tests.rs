@@ -1,4 +1,4 @@
-//! What is kept of a file, and that nothing in it can make that grow.
+//! The kept part of a file, and that no content can make it grow.
 
 use std::io::{self, Read as _};
 

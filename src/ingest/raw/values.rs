@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::json::{Kind, Node};
 use crate::model::RawRow;
 
-/// Items of a list of bare values that stand on its row; the rest is counted.
+/// Items of a list of bare values that its row shows. The rest is counted.
 const ITEMS: usize = 12;
 
-/// Keys under which benchmarks put what was asked and answered, or what a server said of a failure: nobody's business on a page.
+/// Keys of prompts, answers and error messages of servers. They are private and not shown on a page.
 const TEXTS: &[&str] = &[
     "generated_texts",
     "generated_text",
@@ -22,7 +22,7 @@ const TEXTS: &[&str] = &[
     "responses",
 ];
 
-/// Whether texts of requests stand in the document, in which lines cannot leave them out.
+/// Whether texts of requests are in the document, in which lines cannot leave them out.
 pub fn has_texts(tree: &Node<'_>) -> bool {
     match &tree.kind {
         Kind::Map(entries) => entries.iter().any(|(key, value)| hidden(key, value).is_some() || has_texts(value)),
@@ -31,7 +31,7 @@ pub fn has_texts(tree: &Node<'_>) -> bool {
     }
 }
 
-/// What is shown in place of the texts of requests; nothing where the value is none.
+/// Shown in place of the texts of requests. `None` where the value is no such text.
 fn hidden(key: &str, node: &Node<'_>) -> Option<String> {
     let is_text = |node: &Node<'_>| matches!(&node.kind, Kind::Text(text) if !text.is_empty());
     if !TEXTS.contains(&key) {
@@ -44,7 +44,7 @@ fn hidden(key: &str, node: &Node<'_>) -> Option<String> {
     }
 }
 
-/// One line of JSON without the texts of requests; a line that is none as it is.
+/// One line of JSON without the texts of requests. A line that is not JSON stays unchanged.
 ///
 /// A line may be cut off anywhere: what it began is left out to its end.
 pub fn without_texts(line: &[u8]) -> Cow<'_, [u8]> {
@@ -67,7 +67,7 @@ pub fn without_texts(line: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// Where the value of a key of [`TEXTS`] begins that stands at this quote, if it is a text or a list of texts.
+/// Where the value of a key of [`TEXTS`] begins at this quote, if it is a text or a list of texts.
 fn value_of(line: &[u8], quote: usize) -> Option<usize> {
     let rest = line.get(quote + 1..)?;
     let key = TEXTS.iter().find(|key| rest.starts_with(key.as_bytes()) && rest.get(key.len()) == Some(&b'"'))?;
@@ -189,7 +189,7 @@ const fn is_deep(node: &Node<'_>) -> bool {
     matches!(node.kind, Kind::Map(_) | Kind::List(_))
 }
 
-/// The first items of a list of so many.
+/// The first items of a list, and its length.
 fn listed(mut first: Vec<String>, len: usize) -> String {
     if len > ITEMS {
         first.push(format!("… {} more", len - ITEMS));

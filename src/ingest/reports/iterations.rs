@@ -1,9 +1,9 @@
-//! `sparkbench.iterations/1`: what a program measures, one line at a time, so that a crash loses nothing.
+//! `sparkbench.iterations/1`: measurements of a program, one line at a time, so that a crash loses nothing.
 //!
-//! In:  JSON lines.  Out: one piece a test, or one for the whole file where it names no tests.
+//! In:  JSON lines.  Out: one partial run for each test, or one for the whole file where it names no tests.
 //! Not here: percentiles.
 //!
-//! The first line has the `schema`; `kind` tells the lines apart: `seen`, `metric`, `test`, `iteration`,
+//! The first line has the `schema`. `kind` distinguishes the lines: `seen`, `metric`, `test`, `iteration`,
 //! `no_room`, `out_of_memory`, `failed`, `end`.
 //! Other kinds are kept in the file and not read. An iteration is one batch: its latency, end less start, is that of every
 //! sequence in it. Throughput is the tokens of the measured iterations over the sum of their times: pauses between them do not count.
@@ -17,7 +17,7 @@ use crate::error::{Error, Place};
 use crate::ingest::figure::excerpt;
 use crate::ingest::h200_ab::unknown_schema;
 use crate::ingest::look::{JSON_LINE_LIMIT, unreadable};
-use crate::ingest::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing};
+use crate::ingest::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::model::{Metric, Origin, Reading, Series, Setup, Status};
 
 /// Schema of the first line.
@@ -86,7 +86,7 @@ struct Line {
     error: Option<String>,
 }
 
-/// What the lines of one test add up to.
+/// Totals of the lines of one test.
 #[derive(Debug, Default)]
 struct Test {
     name: Option<String>,
@@ -119,7 +119,7 @@ fn read(file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
     let path = file.path;
     let origin = |line: u64| Origin { file: path.to_owned(), line: Some(line), field: None, rule: RULE };
     let (mut first, mut ended) = (true, false);
-    // A crash may tear the last line; one in the middle is damage.
+    // A crash may tear the last line. One in the middle is damage.
     let mut torn: Option<Error> = None;
     let mut lines = file.lines(JSON_LINE_LIMIT);
     while let Some(line) = lines.next_line().map_err(unreadable)? {
@@ -136,7 +136,7 @@ fn read(file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
         let entry = match serde_json::from_slice::<Line>(line.bytes) {
             Ok(entry) => entry,
             Err(cause) if first => {
-                return Err(Error::archive("the first line is no line of iterations")
+                return Err(Error::archive("the first line is not a line of iterations")
                     .at(Place::Line(number))
                     .because(cause));
             }
@@ -169,7 +169,7 @@ fn read(file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
     } else if !ended {
         parsed.notes.push("there is no line of the end: the program did not come to it".to_owned());
     }
-    pieces(file, tests, &seen, &mut parsed);
+    partials(file, tests, &seen, &mut parsed);
     Ok(parsed)
 }
 
@@ -203,10 +203,10 @@ impl Test {
             }
             "metric" => {
                 let name = line.metric.unwrap_or_default();
-                if Metric::find(&name).is_none() {
+                if Metric::of_catalogue(&name).is_none() {
                     return Err(Error::archive("a metric is not known").detail(format!("found \"{}\"", excerpt(&name))));
                 }
-                // Measured anew, the last counts.
+                // Measured again, the last counts.
                 self.readings.retain(|reading| reading.metric != name);
                 let value = line.value.unwrap_or(f64::NAN);
                 self.readings.push(Reading { metric: name, value, decimals: None, origin });
@@ -255,31 +255,31 @@ fn add(sum: &mut Option<f64>, more: Option<f64>) {
     }
 }
 
-/// One piece a test; what belongs to no test stands for all.
-fn pieces(file: &SourceFile<'_>, tests: Vec<Test>, seen: &Setup, parsed: &mut Parsed) {
+/// One partial run for each test. What belongs to no test stands for all.
+fn partials(file: &SourceFile<'_>, tests: Vec<Test>, seen: &Setup, parsed: &mut Parsed) {
     let named = tests.iter().any(|test| test.name.is_some());
     for test in tests {
-        let standing = match (&test.name, named) {
-            (Some(_), _) => Standing::Body,
-            (None, true) => Standing::Detail,
-            (None, false) => Standing::Trace,
+        let join_role = match (&test.name, named) {
+            (Some(_), _) => JoinRole::Body,
+            (None, true) => JoinRole::Detail,
+            (None, false) => JoinRole::Trace,
         };
         if test.sweep && test.out_of_memory {
-            // The end of a sweep is what was asked for; it is no failed run.
+            // The end of a sweep is what was asked for. It is no failed run.
             let name = test.name.as_deref().unwrap_or_default();
             let done = test.measured;
             parsed
                 .notes
-                .push(format!("{}: out of memory after {done} iterations; the sweep ends there", excerpt(name)));
+                .push(format!("{}: out of memory after {done} iterations. The sweep ends there", excerpt(name)));
             continue;
         }
         if let Some(why) = &test.no_room {
             let name = excerpt(test.name.as_deref().unwrap_or_default());
             if test.sweep {
-                parsed.notes.push(format!("{name}: {why}; the sweep ends there"));
+                parsed.notes.push(format!("{name}: {why}. The sweep ends there"));
                 continue;
             }
-            parsed.notes.push(format!("{name}: {why}; some of the batch waited for others"));
+            parsed.notes.push(format!("{name}: {why}. Some of the batch waited for others"));
         }
         let status = match (&test.failure, test.planned) {
             _ if test.out_of_memory => Some(Status::Failed("out of memory".to_owned())),
@@ -310,7 +310,7 @@ fn pieces(file: &SourceFile<'_>, tests: Vec<Test>, seen: &Setup, parsed: &mut Pa
             .filter(|(_, values)| !values.is_empty())
             .map(|(metric, values)| Series { metric: metric.to_owned(), values, origin: origin() })
             .collect();
-        // What the engine counted is what ran; what the line of the test says is what was meant.
+        // What the engine counted is what ran. What the line of the test says is what was meant.
         let each = |tokens: Option<f64>| tokens.zip(test.requests).map(|(tokens, requests)| tokens / requests);
         let mut setup = Setup {
             batch: test.batch,
@@ -320,7 +320,8 @@ fn pieces(file: &SourceFile<'_>, tests: Vec<Test>, seen: &Setup, parsed: &mut Pa
             ..Setup::default()
         };
         super::seen::fill(&mut setup, seen);
-        let piece = Piece { standing, part: test.name, status, readings, series, setup, ..Piece::default() };
-        parsed.records.push(Record::Piece(Box::new(piece)));
+        let partial =
+            PartialRun { join_role, part: test.name, status, readings, series, setup, ..PartialRun::default() };
+        parsed.records.push(Record::Run(Box::new(partial)));
     }
 }

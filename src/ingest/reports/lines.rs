@@ -1,6 +1,6 @@
 //! `name=value` and `name: value unit`, as programs print figures that they want read.
 //!
-//! In:  text, line by line.  Out: one piece with the figures whose names are metrics.
+//! In:  text, line by line.  Out: one partial run with the figures whose names are metrics.
 //! Not here: names of others (see `pattern`).
 //!
 //! Of a metric that is printed again the last figure counts. A unit behind the figure must be that of the metric.
@@ -10,7 +10,7 @@ use crate::archive::manifest::ReportWire;
 use crate::error::{Error, Place};
 use crate::ingest::figure::{Figure, excerpt};
 use crate::ingest::look::each_log_line;
-use crate::ingest::{Parsed, Piece, Record, SourceFile, Standing};
+use crate::ingest::{JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::model::{Metric, Reading};
 
 /// See the module.
@@ -18,7 +18,7 @@ pub(super) struct Lines;
 
 const RULE: &str = "lines";
 
-/// Words that are units; one of them behind a figure must be the metric's own.
+/// Words that are units. One of them behind a figure must be the metric's own.
 const UNITS: &[&str] = &[
     "tok/s", "req/s", "ms", "s", "us", "ns", "min", "GiB", "MiB", "KiB", "GB", "MB", "KB", "B", "tokens", "%", "W",
     "kW", "J/token", "J", "C", "°C", "MHz", "GHz", "TFLOP/s", "GFLOP/s", "TFLOPS", "GFLOPS", "GB/s", "GiB/s", "MB/s",
@@ -48,15 +48,15 @@ impl Parser for Lines {
             return Err(Error::archive("no line has the form METRIC=NUMBER or METRIC: NUMBER")
                 .hint("print the names of the method page, or use the parser \"pattern\""));
         }
-        let mut piece = Piece { standing: Standing::Trace, ..Piece::default() };
+        let mut partial = PartialRun { join_role: JoinRole::Trace, ..PartialRun::default() };
         for (metric, Figure { value, decimals }, line, times) in found {
             if times > 1 {
-                parsed.notes.push(format!("{metric} is printed {times} times; the last one is read"));
+                parsed.notes.push(format!("{metric} is printed {times} times. The last one is read"));
             }
             let origin = file.origin(Some(line), None, RULE);
-            piece.readings.push(Reading { metric, value, decimals, origin });
+            partial.readings.push(Reading { metric, value, decimals, origin });
         }
-        parsed.records.push(Record::Piece(Box::new(piece)));
+        parsed.records.push(Record::Run(Box::new(partial)));
         Ok(parsed)
     }
 }
@@ -69,7 +69,7 @@ fn figures(line: &str) -> Vec<Result<(String, Figure), Error>> {
     let mut results = Vec::new();
     for (at, word) in words.iter().enumerate() {
         let name = word.trim_matches(['"', '\'', '`']);
-        if Metric::find(name).is_none() || !matches!(words.get(at + 1), Some(&("=" | ":"))) {
+        if Metric::of_catalogue(name).is_none() || !matches!(words.get(at + 1), Some(&("=" | ":"))) {
             continue;
         }
         let value = words.get(at + 2).copied().unwrap_or_default();
@@ -79,7 +79,7 @@ fn figures(line: &str) -> Vec<Result<(String, Figure), Error>> {
 }
 
 fn figure(name: &str, value: &str, next: Option<&str>) -> Result<(String, Figure), Error> {
-    let unit = Metric::find(name).map_or("", |metric| metric.unit);
+    let unit = Metric::of_catalogue(name).map_or("", |metric| metric.unit);
     let digits = value.strip_suffix(unit).filter(|rest| !rest.is_empty()).unwrap_or(value);
     let Some(figure) = Figure::parse(digits).filter(|_| !digits.is_empty()) else {
         return Err(Error::archive(format!("{name} has no number"))

@@ -1,10 +1,10 @@
-//! Named parsers: which file a run left, and how its figures are taken from it.
+//! Named parsers: which file a run left, and how its figures are read.
 //!
-//! In:  a file, and the entry of `run.json` that names it.  Out: [`Parsed`], as from any format; [`Report`], the same as a workload looks at it.
+//! In:  a file, and the entry of `run.json` that names it.  Out: [`Parsed`], as from any format, and [`Report`], the same for a workload.
 //! Not here: deciding whether a figure is good enough (see `workload`), means.
 //!
-//! A format is recognised by what a file looks like; a parser is named by whoever ran the program, so that a file of any shape
-//! can be read and no file is read by chance. A parser is one file below this folder and one line in [`PARSERS`].
+//! A format is recognised by the content of a file. The user of the program names a parser. So a file of any shape can be read, and no file
+//! is read by chance. A parser is one file below this folder and one line in [`PARSERS`].
 
 mod iterations;
 mod lines;
@@ -17,7 +17,7 @@ mod trtllm_requests;
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-use super::{Format, Parsed, Piece, Record, SourceFile, Standing, log, requests};
+use super::{Format, JoinRole, Parsed, PartialRun, Record, SourceFile, log, requests};
 use crate::archive::manifest::{ReportWire, SeenWire};
 use crate::error::Error;
 use crate::model::{Setup, Status};
@@ -43,7 +43,7 @@ pub static PARSERS: &[&dyn Parser] = &[
 pub trait Parser: Sync {
     /// Name in suites and in `run.json`.
     fn name(&self) -> &'static str;
-    /// Checks what a suite gives beside the name; the words of what is wrong and what to do.
+    /// Checks what a suite gives beside the name. The words of what is wrong and what to do.
     ///
     /// # Errors
     /// When the table of patterns does not fit this parser.
@@ -96,19 +96,19 @@ impl Parser for TrtllmLog {
     fn parse(&self, file: &mut SourceFile<'_>, _: &ReportWire) -> Result<Parsed, Error> {
         let mut parsed = log::parse_kind(file, &log::TRTLLM)?;
         for record in &mut parsed.records {
-            if let Record::Piece(piece) = record {
+            if let Record::Run(partial) = record {
                 // The report beside it prints more digits of the same figures, so the log only fills what it lacks.
-                piece.standing = Standing::Detail;
-                // What was to run is said by the suite; another name for the same shape would only stand against it.
-                piece.workload = None;
-                piece.fingerprint = None;
+                partial.join_role = JoinRole::Detail;
+                // The suite names the planned run. Another name for the same shape would only conflict with it.
+                partial.workload = None;
+                partial.fingerprint = None;
             }
         }
         // One file of one launch is one run, however often the program began.
         if parsed.records.len() > 1 {
             parsed
                 .notes
-                .push(format!("{} runs of the benchmark are in it; the last one is read", parsed.records.len()));
+                .push(format!("{} runs of the benchmark are in it. The last one is read", parsed.records.len()));
             parsed.records.drain(..parsed.records.len() - 1);
         }
         Ok(parsed)
@@ -125,19 +125,19 @@ impl Parser for RequestsFile {
 
     fn parse(&self, file: &mut SourceFile<'_>, entry: &ReportWire) -> Result<Parsed, Error> {
         let mut parsed = requests::Requests.parse(file)?;
-        // Several files of one launch are several runs; the lines of one file need not say which.
+        // Several files of one launch are several runs. The lines of one file need not say which.
         if let Some(test) = &entry.test {
             for record in &mut parsed.records {
-                if let Record::Piece(piece) = record {
-                    piece.part = piece.part.take().or_else(|| Some(test.clone()));
-                    piece.standing = Standing::Body;
+                if let Record::Run(partial) = record {
+                    partial.part = partial.part.take().or_else(|| Some(test.clone()));
+                    partial.join_role = JoinRole::Body;
                 }
             }
         }
         if let Some(why) = &entry.failure {
             for record in &mut parsed.records {
-                if let Record::Piece(piece) = record {
-                    piece.status = Some(Status::Failed(why.clone()));
+                if let Record::Run(partial) = record {
+                    partial.status = Some(Status::Failed(why.clone()));
                 }
             }
         }
@@ -155,23 +155,23 @@ impl Parser for ByLook {
 
     fn parse(&self, file: &mut SourceFile<'_>, entry: &ReportWire) -> Result<Parsed, Error> {
         let mut parsed = super::look::sniffed(file)?;
-        let mut runs = parsed.records.iter().filter(|record| matches!(record, Record::Piece(_))).count();
+        let mut runs = parsed.records.iter().filter(|record| matches!(record, Record::Run(_))).count();
         if runs == 0 {
             return Err(Error::archive("no run is in it").hint("name the file that holds the result"));
         }
         // The run is the one that was started: what else the file holds belongs to no run of the plan.
         parsed.records.retain(|record| {
-            let piece = matches!(record, Record::Piece(_));
-            runs -= usize::from(piece);
-            piece && runs == 0
+            let partial = matches!(record, Record::Run(_));
+            runs -= usize::from(partial);
+            partial && runs == 0
         });
         for record in &mut parsed.records {
-            if let Record::Piece(piece) = record {
-                piece.standing = Standing::Body;
-                piece.part = entry.test.clone();
-                // Labels are the suite's, and so are the times: the clock of a tool may stand on another zone.
-                let own = std::mem::take(&mut **piece);
-                **piece = Piece {
+            if let Record::Run(partial) = record {
+                partial.join_role = JoinRole::Body;
+                partial.part = entry.test.clone();
+                // Labels are the suite's, and so are the times: the clock of a tool may be on another zone.
+                let own = std::mem::take(&mut **partial);
+                **partial = PartialRun {
                     campaign: None,
                     id: None,
                     environment: None,
@@ -191,31 +191,31 @@ impl Parser for ByLook {
     }
 }
 
-/// What one part of a report says, for whoever checks a run.
+/// What one part of a report says, for anyone who checks a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Part {
     /// Name of the test, where the report holds several.
     pub name: Option<String>,
-    /// Figures by metric; `None` where the program says that it has none.
+    /// Figures by metric. `None` where the program says that it has none.
     pub metrics: BTreeMap<String, Option<f64>>,
     /// Values of each iteration or request, by metric.
     pub series: BTreeMap<String, Vec<f64>>,
     /// Values of each iteration under names of the program's own, which are no metrics.
     pub lists: BTreeMap<String, Vec<f64>>,
-    /// What the program says that it ran.
+    /// The program's own report of what it ran.
     pub seen: SeenWire,
     /// Why the program counts as failed, where the report shows it.
     pub failure: Option<String>,
 }
 
-/// What a file says, for whoever checks a run.
+/// What a file says, for anyone who checks a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
     /// Its parts, in the order of the file.
     pub parts: Vec<Part>,
-    /// What a reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
-    /// What could not be used.
+    /// Unusable parts.
     pub left_out: Vec<String>,
 }
 
@@ -224,19 +224,19 @@ impl From<Parsed> for Report {
         let mut report = Self { notes: parsed.notes, ..Self::default() };
         report.left_out = parsed.left_out.iter().map(super::report::one_line).collect();
         for record in parsed.records {
-            let Record::Piece(piece) = record else { continue };
-            let lists = parsed.lists.iter().filter(|list| list.part == piece.part);
+            let Record::Run(partial) = record else { continue };
+            let lists = parsed.lists.iter().filter(|list| list.part == partial.part);
             report.parts.push(Part {
                 lists: lists.map(|list| (list.name.clone(), list.values.clone())).collect(),
-                name: piece.part,
-                metrics: piece
+                name: partial.part,
+                metrics: partial
                     .readings
                     .into_iter()
                     .map(|reading| (reading.metric, Some(reading.value).filter(|value| value.is_finite())))
                     .collect(),
-                series: piece.series.into_iter().map(|series| (series.metric, series.values)).collect(),
-                seen: seen(piece.setup),
-                failure: match piece.status {
+                series: partial.series.into_iter().map(|series| (series.metric, series.values)).collect(),
+                seen: seen(partial.setup),
+                failure: match partial.status {
                     Some(Status::Failed(why)) => Some(why),
                     _ => None,
                 },
@@ -246,19 +246,19 @@ impl From<Parsed> for Report {
     }
 }
 
-/// Reads the bytes of a file as a [`Report`]; `path` is how messages name it.
+/// Reads the bytes of a file as a [`Report`]. `path` is how messages name it.
 ///
 /// # Errors
-/// As [`parse`].
+/// Like [`parse`].
 pub fn report(path: &str, bytes: &[u8], entry: &ReportWire) -> Result<Report, Error> {
     let mut input = bytes;
     report_from(path, bytes.len() as u64, &mut input, entry)
 }
 
-/// As [`report`], of a file of so many bytes behind a reader: one with a line a request may be of any size.
+/// Like [`report`], for a file behind a reader with its size in bytes. A file with one line for each request may have any size.
 ///
 /// # Errors
-/// As [`parse`].
+/// Like [`parse`].
 pub fn report_from(path: &str, bytes: u64, input: &mut dyn BufRead, entry: &ReportWire) -> Result<Report, Error> {
     parse(&mut SourceFile::new(path, bytes, input), entry).map(Report::from)
 }

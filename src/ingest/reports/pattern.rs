@@ -1,10 +1,10 @@
 //! Regular expressions that a suite gives for the output of a program which prints figures in its own words.
 //!
-//! In:  text, line by line, and a table from metric to expression.  Out: one piece with what the groups caught.
+//! In:  text, line by line, and a table from metric to expression.  Out: one partial run with what the groups caught.
 //! Not here: expressions of ours.
 //!
-//! The table stands in `run.json`, so the figures can be taken again from the archive alone. Each expression has one group and is
-//! tried on each line; of several matches the last counts. A key `seen.model_id` and the like catches a setting instead of a figure.
+//! The table is in `run.json`, so the figures can be taken again from the archive alone. Each expression has one group and is
+//! tried on each line. Of several matches the last counts. A key `seen.model_id` and the like catches a setting instead of a figure.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use regex::{Regex, RegexBuilder};
 use super::Parser;
 use crate::archive::manifest::ReportWire;
 use crate::error::{Error, Place};
-use crate::ingest::figure::{Figure, excerpt};
+use crate::ingest::figure::{Figure, excerpt, thousands};
 use crate::ingest::look::each_log_line;
-use crate::ingest::{Parsed, Piece, Record, SourceFile, Standing};
+use crate::ingest::{JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::model::{Metric, Reading, Setup};
 
 /// See the module.
@@ -63,20 +63,20 @@ impl Parser for Pattern {
             }
         })?;
         let mut parsed = Parsed::default();
-        let mut piece = Piece { standing: Standing::Trace, ..Piece::default() };
+        let mut partial = PartialRun { join_role: JoinRole::Trace, ..PartialRun::default() };
         for (key, _, caught) in rules {
             let Some((text, line, times)) = caught else {
                 parsed.notes.push(format!("the pattern of {key} fits no line"));
                 continue;
             };
             if times > 1 {
-                parsed.notes.push(format!("the pattern of {key} fits {times} lines; the last one is read"));
+                parsed.notes.push(format!("the pattern of {key} fits {times} lines. The last one is read"));
             }
             if let Some(field) = key.strip_prefix("seen.").filter(|field| TEXTS.contains(field)) {
-                set_text(&mut piece.setup, field, text);
+                set_text(&mut partial.setup, field, text);
                 continue;
             }
-            // Thousands separators stand in many logs; a comma that parts decimals does not fit here and is named below.
+            // Many logs have thousands separators. A comma that parts decimals does not fit here and is named below.
             let digits = if thousands(&text) { text.replace(',', "") } else { text.clone() };
             let Some(Figure { value, decimals }) = Figure::parse(&digits) else {
                 let found = excerpt(&text);
@@ -87,29 +87,16 @@ impl Parser for Pattern {
                 continue;
             };
             match key.strip_prefix("seen.") {
-                Some(field) => set_number(&mut piece.setup, field, value),
+                Some(field) => set_number(&mut partial.setup, field, value),
                 None => {
                     let origin = file.origin(Some(line), None, RULE);
-                    piece.readings.push(Reading { metric: key.to_owned(), value, decimals, origin });
+                    partial.readings.push(Reading { metric: key.to_owned(), value, decimals, origin });
                 }
             }
         }
-        parsed.records.push(Record::Piece(Box::new(piece)));
+        parsed.records.push(Record::Run(Box::new(partial)));
         Ok(parsed)
     }
-}
-
-/// True for `1,234` and `1,234,567.8`: groups of three behind each comma.
-fn thousands(text: &str) -> bool {
-    let whole = text.split('.').next().unwrap_or(text);
-    let mut groups = whole.trim_start_matches(['-', '+']).split(',');
-    let head = groups.next().unwrap_or_default();
-    let is_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
-    let mut rest = groups.peekable();
-    rest.peek().is_some()
-        && (1..=3).contains(&head.len())
-        && is_digits(head)
-        && rest.all(|group| group.len() == 3 && is_digits(group))
 }
 
 fn set_text(setup: &mut Setup, field: &str, text: String) {
@@ -135,11 +122,11 @@ fn set_number(setup: &mut Setup, field: &str, value: f64) {
 
 fn compile(key: &str, text: &str) -> Result<Regex, (String, String)> {
     let setting = key.strip_prefix("seen.").is_some_and(|field| TEXTS.contains(&field) || NUMBERS.contains(&field));
-    if !setting && Metric::find(key).is_none() {
+    if !setting && Metric::of_catalogue(key).is_none() {
         return Err((
             format!("\"{}\" is neither a metric nor a setting", excerpt(key)),
             format!(
-                "metrics are those of the method page; settings are seen.{}",
+                "metrics are those of the method page. Settings are seen.{}",
                 [TEXTS, NUMBERS].concat().join(", seen.")
             ),
         ));
@@ -148,8 +135,8 @@ fn compile(key: &str, text: &str) -> Result<Regex, (String, String)> {
         let words = cause.to_string();
         let last = words.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
         (
-            format!("the pattern of {key} is no regular expression: {last}"),
-            "mend it; a backslash stands as it is in '...'".to_owned(),
+            format!("the pattern of {key} is not a regular expression: {last}"),
+            "correct it. A backslash stands as it is in '...'".to_owned(),
         )
     })?;
     match regex.captures_len() {
@@ -171,7 +158,7 @@ mod tests {
         assert!(wrong("speed", "(x)").contains("neither a metric nor a setting"));
         assert!(wrong("ttft_ms", "x").contains("has 0 groups"));
         assert!(wrong("ttft_ms", "(a)(b)").contains("has 2 groups"));
-        assert!(wrong("ttft_ms", "(").contains("no regular expression"));
+        assert!(wrong("ttft_ms", "(").contains("not a regular expression"));
         assert!(compile("seen.model_id", "model (?:is|was) (\\S+)").is_ok());
     }
 

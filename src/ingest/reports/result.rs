@@ -1,6 +1,6 @@
 //! `sparkbench.result/1`: the figures of one program in one JSON object, for anyone who writes a program.
 //!
-//! In:  the object.  Out: one piece, or one for each test.
+//! In:  the object.  Out: one partial run, or one for each test.
 //! Not here: figures of iterations that come one by one (see `iterations`).
 //!
 //! ```json
@@ -12,15 +12,16 @@
 //!  "tests": {"T1": {"metrics": {}, "iterations": [], "seen": {}}}}
 //! ```
 //!
-//! Every key but `schema` may be absent; unknown keys are not read. A metric that is `null` was promised and not obtained.
-//! An entry of `iterations` with a `metric` is a series of the run; one without is no figure of the run: it is counted and looked at for outliers when the run is checked.
+//! Every key but `schema` may be absent. Unknown keys are not read. A metric that is `null` was promised and not obtained. An entry of
+//! `iterations` with a `metric` is a series of the run. One without is not a figure of the run. It is counted and checked for outliers when
+//! the run is checked.
 
 use super::{Parser, seen};
 use crate::archive::manifest::ReportWire;
 use crate::error::{Error, Place};
 use crate::ingest::at::At;
 use crate::ingest::h200_ab::check_schema;
-use crate::ingest::{About, Format, Head, List, Parsed, Piece, Record, SourceFile, Standing, json};
+use crate::ingest::{About, Format, Head, JoinRole, List, Parsed, PartialRun, Record, SourceFile, json};
 use crate::model::{Metric, Series, Setup};
 
 /// Schema of the object.
@@ -79,33 +80,34 @@ fn read(file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
     let mut tests = Vec::new();
     if let Some(list) = root.get("tests") {
         for (name, test) in list.entries()? {
-            let mut piece = Piece { standing: Standing::Body, part: Some(name.to_owned()), ..Piece::default() };
+            let mut partial =
+                PartialRun { join_role: JoinRole::Body, part: Some(name.to_owned()), ..PartialRun::default() };
             match test.get("seen").map_or_else(|| Ok(Setup::default()), |at| seen::setup(&at)) {
-                Ok(own) => piece.setup = own,
+                Ok(own) => partial.setup = own,
                 Err(error) => parsed.left_out.push(error),
             }
-            seen::fill(&mut piece.setup, &common);
-            figures(file, &test, &mut piece, &mut parsed);
-            tests.push(piece);
+            seen::fill(&mut partial.setup, &common);
+            figures(file, &test, &mut partial, &mut parsed);
+            tests.push(partial);
         }
     }
-    // Figures of the whole launch stand for every test of it; without tests they are the run.
-    let standing = if tests.is_empty() { Standing::Trace } else { Standing::Detail };
-    let mut whole = Piece { standing, setup: common, ..Piece::default() };
+    // Figures of the whole launch stand for every test of it. Without tests they are the run.
+    let join_role = if tests.is_empty() { JoinRole::Trace } else { JoinRole::Detail };
+    let mut whole = PartialRun { join_role, setup: common, ..PartialRun::default() };
     figures(file, &root, &mut whole, &mut parsed);
-    parsed.records.extend(tests.into_iter().chain([whole]).map(|piece| Record::Piece(Box::new(piece))));
+    parsed.records.extend(tests.into_iter().chain([whole]).map(|partial| Record::Run(Box::new(partial))));
     Ok(parsed)
 }
 
-/// Takes `metrics` and `iterations` of an object; what does not fit is left out and named.
-fn figures(file: &SourceFile<'_>, at: &At<'_>, piece: &mut Piece, parsed: &mut Parsed) {
+/// Takes `metrics` and `iterations` of an object. What does not fit is left out and named.
+fn figures(file: &SourceFile<'_>, at: &At<'_>, partial: &mut PartialRun, parsed: &mut Parsed) {
     if let Some(metrics) = at.get("metrics") {
         match metrics.entries() {
             Ok(entries) => {
                 for (name, value) in entries {
                     let reading = known(name, &value).and_then(|_| file.reading(name, &value, RULE));
                     match reading {
-                        Ok(reading) => piece.readings.push(reading),
+                        Ok(reading) => partial.readings.push(reading),
                         Err(error) => parsed.left_out.push(error),
                     }
                 }
@@ -118,9 +120,9 @@ fn figures(file: &SourceFile<'_>, at: &At<'_>, piece: &mut Piece, parsed: &mut P
             Ok(items) => {
                 for item in items {
                     match series(file, &item) {
-                        Ok(Values::Series(series)) => piece.series.push(series),
+                        Ok(Values::Series(series)) => partial.series.push(series),
                         Ok(Values::List(name, values)) => {
-                            parsed.lists.push(List { part: piece.part.clone(), name, values });
+                            parsed.lists.push(List { part: partial.part.clone(), name, values });
                         }
                         Err(error) => parsed.left_out.push(error),
                     }
@@ -131,9 +133,9 @@ fn figures(file: &SourceFile<'_>, at: &At<'_>, piece: &mut Piece, parsed: &mut P
     }
 }
 
-/// The metric of a name, or an error that says where it stands.
+/// The metric of a name, or an error that says where it is.
 fn known(name: &str, at: &At<'_>) -> Result<Metric, Error> {
-    Metric::find(name).ok_or_else(|| {
+    Metric::of_catalogue(name).ok_or_else(|| {
         Error::archive("a metric is not known")
             .at(Place::Field(at.pointer()))
             .detail(format!("found \"{}\"", crate::ingest::figure::excerpt(name)))

@@ -1,7 +1,7 @@
-//! The object `seen` of our result files: what a program says that it ran.
+//! The object `seen` of our result files: the program's report of what it ran.
 //!
 //! In:  a JSON object.  Out: [`Setup`].
-//! Not here: what was asked for.
+//! Not here: the request.
 
 use crate::error::Error;
 use crate::ingest::at::At;

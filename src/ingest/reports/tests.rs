@@ -100,13 +100,13 @@ fn iterations_add_up_as_computed_by_hand() {
     assert_eq!(t1.series["ttft_ms"], [100.0, 300.0]);
     // 10 tokens for 2 sequences: 5 each, so 4 further tokens.
     assert_eq!(t1.series["tpot_ms"], [100.0, 300.0]);
-    // 20 tokens and 4 requests in 2 seconds of work; the pause between counts for nothing.
+    // 20 tokens and 4 requests in 2 seconds of work. The pause between counts for nothing.
     assert_eq!(t1.metrics["output_throughput_tok_s"], Some(10.0));
     assert_eq!(t1.metrics["total_throughput_tok_s"], Some(26.0));
     assert_eq!(t1.metrics["request_throughput_req_s"], Some(2.0));
     assert_eq!((t1.seen.batch, t1.seen.requests, t1.seen.model_id.as_deref()), (Some(2.0), Some(4.0), Some("org/m")));
     assert_eq!(t1.failure, None);
-    assert_eq!(report.notes, ["B64: out of memory after 0 iterations; the sweep ends there"]);
+    assert_eq!(report.notes, ["B64: out of memory after 0 iterations. The sweep ends there"]);
     assert!(report.left_out.is_empty());
 }
 
@@ -163,7 +163,7 @@ fn patterns_catch_figures_and_settings_and_say_what_they_miss() {
     assert_eq!(
         report.notes,
         [
-            "the pattern of output_throughput_tok_s fits 2 lines; the last one is read",
+            "the pattern of output_throughput_tok_s fits 2 lines. The last one is read",
             "the pattern of power_w fits no line"
         ]
     );
@@ -178,7 +178,7 @@ fn only_one_parser_takes_patterns() {
     }
 }
 
-/// Keys as the documentation of 1.3 lists them; the values are made up.
+/// Keys as the documentation of 1.3 lists them. The values are made up.
 const TRTLLM: &str = r#"{"engine":{"model":"org/m","model_path":"/models/m","engine_dir":"None","version":"1.3.0rc13","backend":"Pytorch",
   "dtype":"bfloat16","kv_cache_dtype":null,"quantization":null},"machine":{"name":"NVIDIA GB10","memory.total":119.64,"clocks.mem":null},
   "world_info":{"tp_size":1,"max_batch_size":8},"request_info":{"num_requests":50,"avg_input_length":512.0,"avg_output_length":128.0},
@@ -215,7 +215,7 @@ fn a_report_of_trtllm_bench_gives_its_figures_under_our_names() {
 
 #[test]
 fn times_of_single_requests_are_those_computed_by_hand() {
-    // Four milliseconds to the first token and six to the end, three tokens; without streaming; failed.
+    // Four milliseconds to the first token and six to the end, three tokens. Without streaming. Failed.
     let report = read(
         "trtllm-bench-requests",
         r#"[{"id":1,"start_timestamp":1000000,"first_token_timestamp":5000000,"end_timestamp":7000000,"output_tokens":3,"error_tokens":0},
@@ -228,7 +228,7 @@ fn times_of_single_requests_are_those_computed_by_hand() {
         (part.series["ttft_ms"].as_slice(), part.series["tpot_ms"].as_slice()),
         ([4.0].as_slice(), [1.0].as_slice())
     );
-    assert_eq!(report.notes, ["1 of 3 requests failed; they enter no latency"]);
+    assert_eq!(report.notes, ["1 of 3 requests failed. They are excluded from latencies"]);
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn a_file_that_belongs_to_one_test_of_a_launch_is_a_run_of_its_own() {
     assert_eq!((parts.len(), parts[0].name.as_deref()), (1, Some("c8")));
     let mut input = &line[..];
     let parsed = parse(&mut SourceFile::new("x", line.len() as u64, &mut input), &named).unwrap();
-    assert!(matches!(&parsed.records[0], Record::Piece(piece) if piece.standing == Standing::Body));
+    assert!(matches!(&parsed.records[0], Record::Run(partial) if partial.join_role == JoinRole::Body));
     let plain = report("requests.jsonl", line, &entry("requests")).unwrap().parts;
     assert_eq!(plain[0].name, None);
 }

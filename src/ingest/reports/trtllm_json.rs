@@ -1,14 +1,14 @@
 //! The file of `trtllm-bench ... --report_json`.
 //!
-//! In:  the object.  Out: one piece, with every number of the file: as a metric, a setting, or an extra figure under its path.
-//! Not here: the console output (see `log::trtllm`), memory, of which the file says nothing.
+//! In:  the object.  Out: one partial run, with every number of the file: as a metric, a setting, or an extra figure under its path.
+//! Not here: the console output (see `log::trtllm`), memory, which the file does not have.
 //!
 //! Throughput of the system is over the whole run, output tokens include the first. Times are milliseconds. Time to first token and
-//! time per output token stand there only for streaming runs; the `latency` mode always streams.
+//! time per output token are there only for streaming runs. The `latency` mode always streams.
 //!
-//! The share of memory for the KV cache is a per cent in 0.20 and a fraction later; a fraction is never above 1.
+//! The share of memory for the KV cache is a per cent in 0.20 and a fraction later. A fraction is never above 1.
 //!
-//! Seen: TensorRT-LLM 0.20; keys of later versions from its documentation and its source (`bench/dataclasses/reporting.py`).
+//! Seen: TensorRT-LLM 0.20. Keys of later versions from its documentation and its source (`bench/dataclasses/reporting.py`).
 
 use super::Parser;
 use crate::archive::manifest::ReportWire;
@@ -16,13 +16,13 @@ use crate::error::Error;
 use crate::ingest::at::At;
 use crate::ingest::json::Kind;
 use crate::ingest::log::{fingerprint, shape};
-use crate::ingest::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing, json};
+use crate::ingest::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile, json};
 use crate::model::{Extra, ExtraValue, Setup, Status};
 
-/// See the module; named by whoever ran the program.
+/// See the module. The user of the program names it.
 pub(super) struct TrtllmJson;
 
-/// See the module; recognised by its keys.
+/// See the module. Recognised by its keys.
 pub struct TrtllmReport;
 
 const RULE: &str = "trtllm-bench.report";
@@ -32,7 +32,7 @@ const WALL: &str = "wall time of the whole run, not the latency of a request";
 const PER_USER: &str = "mean over requests of each one's own rate, not tokens of the system over its time";
 const PER_GPU: &str = "output throughput over the number of GPUs";
 const SPEED: &str = "1000 over the mean time per output token";
-const HANDED_OVER: &str = "how fast requests were handed over, as measured; they were all sent at once";
+const HANDED_OVER: &str = "how fast requests were handed over, as measured, although all were sent at once";
 const AGAIN: &str = "the mean again, which stands beside it";
 const LENGTH: &str = "of the data set, not of what was generated";
 
@@ -101,9 +101,9 @@ impl Parser for TrtllmJson {
     fn parse(&self, file: &mut SourceFile<'_>, _: &ReportWire) -> Result<Parsed, Error> {
         let mut parsed = read(file)?;
         for record in &mut parsed.records {
-            if let Record::Piece(piece) = record {
+            if let Record::Run(partial) = record {
                 // Its run knows what it was for.
-                (piece.standing, piece.workload, piece.fingerprint) = (Standing::Trace, None, None);
+                (partial.join_role, partial.workload, partial.fingerprint) = (JoinRole::Trace, None, None);
             }
         }
         Ok(parsed)
@@ -118,7 +118,7 @@ impl Format for TrtllmReport {
     fn about(&self) -> About {
         About {
             tool: "trtllm-bench",
-            versions: "TensorRT-LLM 0.20 to 1.3; the share of the KV cache is a per cent in 0.20",
+            versions: "TensorRT-LLM 0.20 to 1.3, the share of the KV cache is a per cent in 0.20",
             sign: "an object with `engine` and `performance`, and a request throughput in the latter",
             reads: "throughput, latencies, streaming times, decoding statistics, lengths, settings",
         }
@@ -142,11 +142,11 @@ fn read(file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
     let root = At::root(&node);
     let _ = root.need("performance")?.entries()?;
     let mut parsed = Parsed::default();
-    let mut piece = Piece { standing: Standing::Base, ..Piece::default() };
+    let mut partial = PartialRun { join_role: JoinRole::Base, ..PartialRun::default() };
     let mut taken: Vec<String> = SETTINGS.iter().map(|path| (*path).to_owned()).collect();
     let mut take = |metric: &str, at: &At<'_>, path: String| match file.reading(metric, at, RULE) {
         Ok(reading) => {
-            piece.readings.push(reading);
+            partial.readings.push(reading);
             taken.push(path);
         }
         Err(error) => parsed.left_out.push(error),
@@ -167,15 +167,15 @@ fn read(file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
         }
     }
     match setup(&root) {
-        Ok(setup) => piece.setup = setup,
+        Ok(setup) => partial.setup = setup,
         Err(error) => parsed.left_out.push(error),
     }
-    walk(file, &root, "", &taken, &mut piece);
+    walk(file, &root, "", &taken, &mut partial);
     let wall = figure_of(&root, "performance", "total_latency_ms");
-    piece.workload = shape(&piece.setup);
-    piece.fingerprint = fingerprint(&piece.setup, wall);
-    piece.status = piece.readings.iter().any(|reading| reading.value.is_finite()).then_some(Status::Done);
-    parsed.records.push(Record::Piece(Box::new(piece)));
+    partial.workload = shape(&partial.setup);
+    partial.fingerprint = fingerprint(&partial.setup, wall);
+    partial.status = partial.readings.iter().any(|reading| reading.value.is_finite()).then_some(Status::Done);
+    parsed.records.push(Record::Run(Box::new(partial)));
     Ok(parsed)
 }
 
@@ -184,9 +184,9 @@ fn figure_of(root: &At<'_>, object: &str, key: &str) -> Option<f64> {
 }
 
 /// Every number that is neither a metric nor a setting becomes an extra figure, every word a setting. The file is bounded, so is this.
-fn walk(file: &SourceFile<'_>, at: &At<'_>, path: &str, taken: &[String], piece: &mut Piece) {
+fn walk(file: &SourceFile<'_>, at: &At<'_>, path: &str, taken: &[String], partial: &mut PartialRun) {
     const MOST: usize = 4096;
-    if piece.extras.len() >= MOST || piece.setup.more.len() >= MOST {
+    if partial.extras.len() >= MOST || partial.setup.more.len() >= MOST {
         return;
     }
     match &at.node.kind {
@@ -194,13 +194,13 @@ fn walk(file: &SourceFile<'_>, at: &At<'_>, path: &str, taken: &[String], piece:
             let Ok(entries) = at.entries() else { return };
             for (key, inner) in entries {
                 let path = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-                walk(file, &inner, &path, taken, piece);
+                walk(file, &inner, &path, taken, partial);
             }
         }
         Kind::List(_) => {
             let Ok(items) = at.items() else { return };
             for (place, inner) in items.enumerate() {
-                walk(file, &inner, &format!("{path}.{place}"), taken, piece);
+                walk(file, &inner, &format!("{path}.{place}"), taken, partial);
             }
         }
         Kind::Number(_) if !taken.iter().any(|known| known == path) => {
@@ -208,20 +208,20 @@ fn walk(file: &SourceFile<'_>, at: &At<'_>, path: &str, taken: &[String], piece:
             let (_, unit, why) = WORDS.iter().find(|(start, ..)| path.starts_with(start)).unwrap_or(&("", "", None));
             let origin = file.origin(Some(at.node.line.into()), Some(at.pointer()), RULE);
             let value = ExtraValue::Number(value);
-            piece.extras.push(Extra { name: path.to_owned(), unit: (*unit).to_owned(), value, why: *why, origin });
+            partial.extras.push(Extra { name: path.to_owned(), unit: (*unit).to_owned(), value, why: *why, origin });
         }
         Kind::Text(text) if !text.is_empty() && text != "None" => {
-            // Of a path only its last part says something; where it leads is nobody's business.
+            // Only the last part of a path is informative. The rest is private.
             let word = if path.contains("path") || path.contains("dir") {
                 text.rsplit('/').next().unwrap_or(text)
             } else {
                 text
             };
             let word = word.chars().filter(|c| !c.is_control()).take(200).collect();
-            piece.setup.more.insert(path.to_owned(), word);
+            partial.setup.more.insert(path.to_owned(), word);
         }
         Kind::Bool(value) => {
-            piece.setup.more.insert(path.to_owned(), value.to_string());
+            partial.setup.more.insert(path.to_owned(), value.to_string());
         }
         _ => {}
     }

@@ -1,18 +1,18 @@
 //! The file of `trtllm-bench ... --request_json`: what happened to each request.
 //!
-//! In:  a list of objects with times in nanoseconds of one clock.  Out: one piece with a series of each latency.
+//! In:  a list of objects with times in nanoseconds of one clock.  Out: one partial run with a series of each latency.
 //! Not here: throughput, which the tool's own report gives.
 //!
-//! A first token that was not seen apart, because nothing was streamed, has the time -1 or that of the end; it gives no TTFT.
+//! A first token that was not seen apart, because nothing was streamed, has the time -1 or that of the end. It gives no TTFT.
 //!
-//! Source: `bench/dataclasses/statistics.py` of TensorRT-LLM; no recorded file was at hand.
+//! Source: `bench/dataclasses/statistics.py` of TensorRT-LLM. No recorded file was available.
 
 use serde::Deserialize;
 
 use super::Parser;
 use crate::archive::manifest::ReportWire;
 use crate::error::{Error, Place};
-use crate::ingest::{Parsed, Piece, Record, SourceFile, Standing};
+use crate::ingest::{JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::model::{Series, Setup};
 
 /// See the module.
@@ -63,7 +63,9 @@ impl Parser for TrtllmRequests {
         }
         let mut parsed = Parsed::default();
         if failed > 0 {
-            parsed.notes.push(format!("{failed} of {} requests failed; they enter no latency", requests.len()));
+            parsed
+                .notes
+                .push(format!("{failed} of {} requests failed. They are excluded from latencies", requests.len()));
         }
         let series = [("e2e_latency_ms", e2e), ("ttft_ms", ttft), ("tpot_ms", tpot)]
             .into_iter()
@@ -71,8 +73,8 @@ impl Parser for TrtllmRequests {
             .map(|(metric, values)| Series { metric: metric.to_owned(), values, origin: file.origin(None, None, RULE) })
             .collect();
         let setup = Setup { requests: Some(requests.len() as f64), ..Setup::default() };
-        let piece = Piece { standing: Standing::Detail, series, setup, ..Piece::default() };
-        parsed.records.push(Record::Piece(Box::new(piece)));
+        let partial = PartialRun { join_role: JoinRole::Detail, series, setup, ..PartialRun::default() };
+        parsed.records.push(Record::Run(Box::new(partial)));
         Ok(parsed)
     }
 }

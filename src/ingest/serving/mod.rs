@@ -1,6 +1,6 @@
-//! What the formats of serving benchmarks share: the mark of a run, the shape of its load, names of models.
+//! Shared parts of the formats of serving benchmarks: the mark of a run, the shape of its load, names of models.
 //!
-//! In:  figures and texts that a format has found.  Out: what stands in a piece.
+//! In:  figures and texts that a format has found.  Out: the contents of a partial run.
 //! Not here: any file format.
 
 pub mod settings;
@@ -11,7 +11,7 @@ use crate::model::Setup;
 /// Rates from here on mean "all at once" in a label: tools that know no infinite rate are given a huge one.
 const NO_LIMIT: f64 = 1.0e6;
 
-/// The same text for the same run, whether its figures stand in a file with all digits or in a console with two.
+/// The same text for the same run, whether its figures are in a file with all digits or in a console with two.
 ///
 /// Nothing when no figure is there, or when all are zero: then no request succeeded, and such runs are alike without being one.
 pub fn mark(tool: &str, figures: &[Option<f64>]) -> Option<String> {
@@ -26,7 +26,7 @@ pub fn mark(tool: &str, figures: &[Option<f64>]) -> Option<String> {
     Some(std::iter::once(tool.to_owned()).chain(shown).collect::<Vec<_>>().join("|"))
 }
 
-/// What one knows of the load of a run.
+/// Known facts of the load of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Load<'a> {
     /// Name of the data set, where the same file says it.
@@ -50,10 +50,10 @@ impl Load<'_> {
         (mean(self.input), mean(self.output))
     }
 
-    /// A label that tells cells apart and is the same for repeats: `random-1024-128-c32`, `4100-500-r0.3`.
+    /// A label that distinguishes cells and is the same for repeats: `random-1024-128-c32`, `4100-500-r0.3`.
     ///
-    /// Whole lengths stand as they are. Others are means that vary between repeats: of the input two digits are kept, of the output,
-    /// which the model ends when it likes, one.
+    /// Whole lengths are unchanged. Others are means that vary between repeats. Of the input two digits are kept. Of the output one is kept,
+    /// because the model decides its end.
     pub fn workload(&self, setup: &Setup) -> Option<String> {
         let (input, output) = self.lengths();
         let mut parts: Vec<String> = self.dataset.map(str::to_owned).into_iter().collect();
@@ -70,7 +70,7 @@ impl Load<'_> {
     }
 }
 
-/// A whole number as it is, any other to so many digits.
+/// A whole number unchanged, any other to a number of digits.
 fn rounded(value: f64, digits: i32) -> String {
     if value.fract() == 0.0 {
         return value.to_string();
@@ -79,7 +79,7 @@ fn rounded(value: f64, digits: i32) -> String {
     ((value / step).round() * step).to_string()
 }
 
-/// A model as a file names it: an id stays, of a path on somebody's disk only the name of the model is left.
+/// A model as a file names it: an id stays, and a local path is cut to the name of the model.
 pub fn model_id(text: &str) -> Option<String> {
     let text = text.trim().trim_end_matches(['/', '\\']);
     if let Some((_, cached)) = text.split_once("models--") {
@@ -97,7 +97,7 @@ pub fn last_part(id: &str) -> &str {
     id.rsplit(['/', '\\']).next().unwrap_or(id)
 }
 
-/// The engine behind a backend that somebody chose; nothing for protocols that any server speaks.
+/// The engine behind a chosen backend. `None` for protocols that any server speaks.
 pub fn engine_of(backend: &str) -> Option<&'static str> {
     const ENGINES: &[(&str, &str)] = &[
         ("sglang", "SGLang"),

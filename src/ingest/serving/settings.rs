@@ -6,7 +6,7 @@
 use crate::ingest::figure::{Figure, excerpt, is_missing};
 use crate::model::Setup;
 
-/// Parts of names whose values are nobody's business.
+/// Parts of names that mark private values.
 const PRIVATE: &[&str] = &[
     "secret",
     "passw",
@@ -97,14 +97,14 @@ const SET: &[&str] = &[
     "gpus",
 ];
 
-/// True when a number under this name was set by somebody and not measured.
+/// True when a number under this name is a setting and not a measurement.
 pub fn is_setting(name: &str) -> bool {
     let key = plain(name);
-    // `tp` is a setting and `tpot` is none: short names must be all of it.
+    // `tp` is a setting and `tpot` is not, so short names must match completely.
     SET.iter().any(|set| if set.len() < 4 { key == *set } else { key.starts_with(set) })
 }
 
-/// Takes a setting; false when it is not taken because it may hold something private.
+/// Takes a setting. False when it is not taken because it may hold something private.
 pub fn take(setup: &mut Setup, name: &str, value: &str) -> bool {
     let (key, value) = (plain(name), value.trim());
     if is_private(&key, value) {

@@ -1,13 +1,13 @@
-//! The figures of one run of a serving benchmark, under the keys of `vllm bench serve`, and what each of them means.
+//! The figures of one run of a serving benchmark under the keys of `vllm bench serve`, and their meaning.
 //!
-//! In:  keys with figures and places.  Out: readings and extras of a piece, and what a run without any success is.
-//! Not here: where keys come from. A console is read by the key that its label stands for, so JSON and console cannot differ in meaning.
+//! In:  keys with figures and places.  Out: readings and extras of a partial run, and the outcome of a run without any success.
+//! Not here: where keys come from. A console is read by the key of its label, so JSON and console cannot differ in meaning.
 //!
-//! Zeros: a run in which every request failed prints 0.0 for everything, and the tools print 0.0 for a time that no request had (TPOT of
-//! answers of one token, ITL of a server that does not stream). A time or a rate of zero or less was never measured; it stands among the
-//! extras and is no metric.
+//! Zeros: a run in which every request failed prints 0.0 for everything. The tools also print 0.0 for a time that no request had. Examples
+//! are TPOT of one-token answers, and ITL of a server without streaming. A time or a rate of zero or less was never measured. It is kept
+//! among the extras and is no metric.
 
-use crate::ingest::Piece;
+use crate::ingest::PartialRun;
 use crate::ingest::figure::Figure;
 use crate::model::{Extra, ExtraValue, Origin, Reading, Status};
 
@@ -49,7 +49,7 @@ const TURN: &str = "of one turn of the conversations alone";
 const ATTAINED: &str = "share of the requests that met the limits which the run was given";
 const STEPS: &str = "tokens a denoising model has committed";
 
-/// Key of a figure that is no metric, its unit, why it is none.
+/// Key of a figure that is no metric, its unit, and the reason.
 const EXTRAS: &[(&str, &str, Option<&str>)] = &[
     ("completed", "requests", None),
     ("failed", "requests", None),
@@ -87,7 +87,7 @@ const EXTRAS: &[(&str, &str, Option<&str>)] = &[
     ("probe_failed", "requests", None),
 ];
 
-/// What a run without any success still tells.
+/// Remaining figures of a run without any success.
 const FACTS: &[&str] = &["completed", "failed", "duration"];
 
 struct Entry {
@@ -102,7 +102,7 @@ struct Entry {
 pub struct Sheet(Vec<Entry>);
 
 impl Sheet {
-    /// Adds a figure; a missing one is nothing.
+    /// Adds a figure. A missing one is nothing.
     pub fn put(&mut self, key: impl Into<String>, figure: Figure, origin: Origin) {
         self.put_with(key.into(), None, figure, origin);
     }
@@ -142,25 +142,25 @@ impl Sheet {
         }
     }
 
-    /// Gives everything to the piece.
-    pub fn give(self, piece: &mut Piece) {
+    /// Gives everything to the partial run.
+    pub fn give(self, partial: &mut PartialRun) {
         let failure = self.failure();
         let times_of_failure = failure.is_some();
-        piece.status = Some(failure.map_or(Status::Done, Status::Failed));
+        partial.status = Some(failure.map_or(Status::Done, Status::Failed));
         for entry in self.0 {
             if times_of_failure {
                 if FACTS.contains(&entry.key.as_str()) {
-                    piece.extras.push(entry.into_extra(None));
+                    partial.extras.push(entry.into_extra(None));
                 }
                 continue;
             }
             match metric(&entry.key) {
                 Some(metric) if entry.figure.value > 0.0 => {
-                    match piece.readings.iter().find(|reading| reading.metric == metric) {
+                    match partial.readings.iter().find(|reading| reading.metric == metric) {
                         // `median` and `p50` are one figure.
                         Some(same) if same.value == entry.figure.value => {}
-                        Some(_) => piece.extras.push(entry.into_extra(None)),
-                        None => piece.readings.push(Reading {
+                        Some(_) => partial.extras.push(entry.into_extra(None)),
+                        None => partial.readings.push(Reading {
                             metric,
                             value: entry.figure.value,
                             decimals: entry.figure.decimals,
@@ -168,8 +168,8 @@ impl Sheet {
                         }),
                     }
                 }
-                Some(_) => piece.extras.push(entry.into_extra(Some(ZERO))),
-                None => piece.extras.push(entry.into_extra(None)),
+                Some(_) => partial.extras.push(entry.into_extra(Some(ZERO))),
+                None => partial.extras.push(entry.into_extra(None)),
             }
         }
     }
@@ -229,61 +229,61 @@ mod tests {
     use super::*;
     use crate::model::Metric;
 
-    fn sheet(figures: &[(&str, f64)]) -> Piece {
+    fn sheet(figures: &[(&str, f64)]) -> PartialRun {
         let mut sheet = Sheet::default();
         for (key, value) in figures {
             let origin = Origin { file: "f".into(), line: None, field: None, rule: "r" };
             sheet.put(*key, Figure { value: *value, decimals: None }, origin);
         }
-        let mut piece = Piece::default();
-        sheet.give(&mut piece);
-        piece
+        let mut partial = PartialRun::default();
+        sheet.give(&mut partial);
+        partial
     }
 
     #[test]
     fn every_metric_is_one_of_the_contracts() {
         for (_, base) in FAMILIES {
             for (_, suffix) in STATISTICS {
-                assert!(Metric::find(&format!("{base}{suffix}")).is_some());
+                assert!(Metric::of_catalogue(&format!("{base}{suffix}")).is_some());
             }
         }
-        assert!(RATES.iter().all(|(_, metric)| Metric::find(metric).is_some()));
+        assert!(RATES.iter().all(|(_, metric)| Metric::of_catalogue(metric).is_some()));
     }
 
     #[test]
     fn statistics_that_the_contracts_do_not_name_are_kept_beside() {
-        let piece = sheet(&[
+        let partial = sheet(&[
             ("completed", 2.0),
             ("median_ttft_ms", 5.0),
             ("p50_ttft_ms", 5.0),
             ("p99.9_ttft_ms", 9.0),
             ("std_itl_ms", 1.0),
         ]);
-        assert_eq!(piece.readings.len(), 1);
-        let extras: Vec<(&str, &str)> = piece.extras.iter().map(|e| (e.name.as_str(), e.unit.as_str())).collect();
+        assert_eq!(partial.readings.len(), 1);
+        let extras: Vec<(&str, &str)> = partial.extras.iter().map(|e| (e.name.as_str(), e.unit.as_str())).collect();
         assert_eq!(extras, [("completed", "requests"), ("p99.9_ttft", "ms"), ("std_itl", "ms")]);
     }
 
     #[test]
     fn zeros_of_a_run_without_success_are_no_measurements() {
-        let piece = sheet(&[
+        let partial = sheet(&[
             ("completed", 0.0),
             ("failed", 4.0),
             ("duration", 1.5),
             ("mean_ttft_ms", 0.0),
             ("output_throughput", 0.0),
         ]);
-        assert_eq!(piece.status, Some(Status::Failed("all 4 requests failed".into())));
-        assert_eq!((piece.readings.len(), piece.extras.len()), (0, 3));
+        assert_eq!(partial.status, Some(Status::Failed("all 4 requests failed".into())));
+        assert_eq!((partial.readings.len(), partial.extras.len()), (0, 3));
         let old = sheet(&[("mean_ttft_ms", 0.0), ("mean_itl_ms", 0.0)]);
         assert!(matches!(old.status, Some(Status::Failed(_))));
     }
 
     #[test]
     fn a_time_of_zero_was_not_measured() {
-        let piece =
+        let partial =
             sheet(&[("completed", 3.0), ("mean_tpot_ms", 0.0), ("median_tpot_ms", -0.0), ("mean_ttft_ms", 7.0)]);
-        assert_eq!((piece.readings.len(), piece.extras.len(), &piece.status), (1, 3, &Some(Status::Done)));
-        assert_eq!(piece.extras[1].why, Some(ZERO));
+        assert_eq!((partial.readings.len(), partial.extras.len(), &partial.status), (1, 3, &Some(Status::Done)));
+        assert_eq!(partial.extras[1].why, Some(ZERO));
     }
 }

@@ -1,9 +1,9 @@
-//! The requests of a run, as `--output-details` adds them: one list a quantity, in the order of sending.
+//! The requests of a run, as `--output-details` adds them: one list for each quantity, in the order of sending.
 //!
 //! In:  the object of a run.  Out: series of TTFT, ITL, TPOT and end-to-end latency, and the lists of lengths.
 //! Not here: texts of answers and errors, which are never taken.
 //!
-//! A failed request has a text in `errors`, no output and a TTFT of 0; an answer of 200 without content has the same but for the text.
+//! A failed request has a text in `errors`, no output and a TTFT of 0. An answer of 200 without content has the same but for the text.
 //! Both are left out. End-to-end is TTFT and all gaps, where the file has no `latencies`.
 
 use super::Stream;
@@ -68,8 +68,8 @@ pub(super) fn read(root: &At<'_>, sheet: &mut Sheet<'_, '_>, came: Stream, parse
         itl.extend(gaps.into_iter().flatten().map(|gap| gap * MS));
     }
     let sent = ttfts.len() as f64;
-    if sheet.piece.setup.requests.is_none_or(|requests| requests < sent) {
-        sheet.piece.setup.requests = Some(sent);
+    if sheet.partial.setup.requests.is_none_or(|requests| requests < sent) {
+        sheet.partial.setup.requests = Some(sent);
     }
     if passed_over > 0 {
         sheet

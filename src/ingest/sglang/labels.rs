@@ -1,4 +1,4 @@
-//! What was asked for: model, engine, load, shape.
+//! The requested settings: model, engine, load, shape.
 //!
 //! In:  the object of a run.  Out: the setup and the workload.
 //! Not here: the server's own words (see `server`).
@@ -11,7 +11,7 @@ use crate::ingest::slug;
 /// See the module.
 pub(super) fn read(root: &At<'_>, sheet: &mut Sheet<'_, '_>) {
     let count = |key: &str| sheet::number_at(root, key);
-    let setup = &mut sheet.piece.setup;
+    let setup = &mut sheet.partial.setup;
     setup.tool = Some(RULE.to_owned());
     setup.batch = count("max_concurrency");
     let rate = root.get("request_rate").and_then(|at| at.figure().ok()).map(|figure| figure.value);
@@ -27,13 +27,13 @@ pub(super) fn read(root: &At<'_>, sheet: &mut Sheet<'_, '_>) {
     setup.isl = count("random_input_len").filter(|_| exact).or_else(|| mean(count("total_input_tokens")));
     setup.osl = count("random_output_len").filter(|_| exact).or_else(|| mean(output));
     if let Some(id) = ["model_id", "model"].iter().find_map(|key| sheet::text_at(root, key)) {
-        sheet.piece.model = Some(sheet::last_part(&id).to_owned());
+        sheet.partial.model = Some(sheet::last_part(&id).to_owned());
         setup.model_id = Some(id);
     }
     let backend = sheet::text_at(root, "backend");
     setup.engine = backend.as_deref().and_then(engine).map(str::to_owned);
     let dataset = sheet::text_at(root, "dataset_name");
-    sheet.piece.workload = Some(workload(root, dataset.as_deref(), rate));
+    sheet.partial.workload = Some(workload(root, dataset.as_deref(), rate));
     for (name, value) in [("backend", backend), ("dataset_name", dataset)] {
         if let Some(value) = value {
             sheet.setting(name, value);

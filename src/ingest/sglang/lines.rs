@@ -1,4 +1,4 @@
-//! The objects of a file of JSON Lines, also where somebody printed them over several lines.
+//! The objects of a file of JSON Lines, also when printed over several lines.
 //!
 //! In:  a file.  Out: the text of one object after the other, and the number of lines above it.
 //! Not here: JSON itself. Brackets are counted only to know where an object ends.
@@ -21,7 +21,7 @@ pub(super) struct Object<'a> {
     pub above: u64,
 }
 
-/// Hands out objects one by one; keeps the memory of the longest.
+/// Hands out objects one by one. Keeps the memory of the longest.
 pub(super) struct Objects<'f> {
     lines: Lines<&'f mut dyn BufRead>,
     text: String,
@@ -39,7 +39,7 @@ impl<'f> Objects<'f> {
         Self { lines, text: String::new(), above: 0, waiting: None, depth: 0, quoted: false, escaped: false }
     }
 
-    /// The next object; none at the end of the file.
+    /// The next object. None at the end of the file.
     pub fn next(&mut self) -> Result<Option<Object<'_>>, Error> {
         self.text.clear();
         (self.depth, self.quoted, self.escaped) = (0, false, false);

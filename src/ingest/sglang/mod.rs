@@ -1,14 +1,14 @@
-//! `sglang.bench_serving --output-file`: one object a run, appended to the file, so a file holds any number of them.
+//! `sglang.bench_serving --output-file`: one object for each run, appended to the file, so a file holds any number of them.
 //!
-//! In:  JSON Lines (or a list, or objects printed over several lines).  Out: one piece a run, with what the server said of itself
-//! (see `server`) and the requests of `--output-details` (see `details`).
+//! In:  JSON Lines (or a list, or objects printed over several lines).  Out: one partial run for each, with the server's information (see
+//! `server`) and the requests of `--output-details` (see `details`).
 //! Not here: the console block.
 //!
-//! A line carries the whole `server_info` and, with details, every gap between two chunks: lines of many MiB are usual, so a line may be
-//! as long as a file that is read whole. Lines are read one by one, a file of many runs needs the memory of its longest.
+//! A line carries the whole `server_info` and, with details, every gap between two chunks. Lines of many MiB are usual, so a line may be as
+//! long as a file that is read whole. Lines are read one by one, so a file of many runs needs the memory of its longest.
 //!
-//! Seen: lines of early 2025 (medians, one throughput, no `request_throughput`, which is derived), 0.5.5 to 0.5.8 (the full set), later
-//! ones with `failed`, `max_itl_ms` and peaks, and forks with a subset under their own names.
+//! Seen: lines of early 2025 (medians, one throughput, no `request_throughput`, which is derived). 0.5.5 to 0.5.8 have the full set. Later
+//! ones have `failed`, `max_itl_ms` and peaks. Forks have a subset under their own names.
 
 mod details;
 mod labels;
@@ -17,7 +17,7 @@ mod server;
 
 use super::at::At;
 use super::sheet::{self, Sheet};
-use super::{About, Format, Head, Parsed, Piece, SourceFile, json};
+use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json};
 use crate::error::Error;
 use crate::model::Status;
 
@@ -50,7 +50,7 @@ const RATES: &[(&str, &str)] = &[
     ("total_token_throughput", "total_throughput_tok_s"),
 ];
 
-/// Figures that are no metrics of ours: key, unit, why.
+/// Figures that are not among our metrics: key, unit, why.
 const EXTRAS: &[(&str, &str, Option<&str>)] = &[
     ("duration", "s", None),
     ("completed", "requests", None),
@@ -94,9 +94,9 @@ impl Format for BenchServing {
     fn about(&self) -> About {
         About {
             tool: "sglang.bench_serving --output-file",
-            versions: "early 2025 (medians only) to 2026; with and without --output-details; forks with a subset",
+            versions: "early 2025 (medians only) to 2026, with and without --output-details, forks with a subset",
             sign: "objects with retokenized counts, `random_range_ratio` or `..._e2e_latency_ms`, one a line",
-            reads: "rates, latencies, per-request latencies, memory and settings of the server; one run a line",
+            reads: "rates, latencies, per-request latencies, memory and settings of the server, one run a line",
         }
     }
 
@@ -111,7 +111,7 @@ impl Format for BenchServing {
 
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
         let mut parsed = Parsed::default();
-        let (mut pieces, mut strangers): (Vec<Piece>, usize) = (Vec::new(), 0);
+        let (mut partials, mut strangers): (Vec<PartialRun>, usize) = (Vec::new(), 0);
         // The lines hold the file while its path is needed for origins.
         let mut nothing: &[u8] = b"";
         let named = SourceFile::new(file.path, file.bytes, &mut nothing);
@@ -129,10 +129,10 @@ impl Format for BenchServing {
             };
             let root = At::root(&node);
             let mut take = |at: &At<'_>| {
-                if pieces.len() >= sheet::RUNS || RESULTS.iter().all(|key| at.get(key).is_none()) {
+                if partials.len() >= sheet::RUNS || RESULTS.iter().all(|key| at.get(key).is_none()) {
                     strangers += 1;
                 } else {
-                    pieces.push(run(&named, at, object.above, &mut parsed));
+                    partials.push(run(&named, at, object.above, &mut parsed));
                 }
             };
             match root.items() {
@@ -140,19 +140,19 @@ impl Format for BenchServing {
                 Err(_) => take(&root),
             }
         }
-        if pieces.is_empty() && parsed.left_out.is_empty() {
+        if partials.is_empty() && parsed.left_out.is_empty() {
             return Err(Error::archive("the file holds no run"));
         }
         if strangers > 0 {
             parsed.notes.push(format!("{strangers} objects of the file are no runs"));
         }
-        sheet::records(pieces, &mut parsed);
+        sheet::records(partials, &mut parsed);
         Ok(parsed)
     }
 }
 
 /// One run.
-fn run(file: &SourceFile<'_>, root: &At<'_>, above: u64, parsed: &mut Parsed) -> Piece {
+fn run(file: &SourceFile<'_>, root: &At<'_>, above: u64, parsed: &mut Parsed) -> PartialRun {
     let mut sheet = Sheet::new(file, RULE, DERIVED);
     sheet.above = above;
     labels::read(root, &mut sheet);
@@ -168,13 +168,13 @@ fn run(file: &SourceFile<'_>, root: &At<'_>, above: u64, parsed: &mut Parsed) ->
     }
     taken.extend(details::KEYS);
     if completed == Some(0.0) {
-        sheet.piece.status = Some(Status::Failed("no request was answered".to_owned()));
+        sheet.partial.status = Some(Status::Failed("no request was answered".to_owned()));
         taken.extend(RATES.iter().map(|(key, _)| *key));
         let entries: Vec<&str> = root.entries().into_iter().flatten().map(|(key, _)| key).collect();
         taken.extend(entries.iter().filter(|key| latency(key).is_some()));
     } else {
         if completed.is_some() {
-            sheet.piece.status = Some(Status::Done);
+            sheet.partial.status = Some(Status::Done);
         }
         for (key, metric) in RATES {
             if let Some(at) = root.get(key)
@@ -216,12 +216,12 @@ fn run(file: &SourceFile<'_>, root: &At<'_>, above: u64, parsed: &mut Parsed) ->
              takes the length that was asked for when the server reports none)"
         ));
     }
-    if let (Some(completed), Some(all)) = (completed, sheet.piece.setup.requests)
+    if let (Some(completed), Some(all)) = (completed, sheet.partial.setup.requests)
         && completed < all
     {
-        sheet.notes.push(format!("{} of {all} requests failed; they enter no latency", all - completed));
+        sheet.notes.push(format!("{} of {all} requests failed. They are excluded from latencies", all - completed));
     }
-    sheet.piece.fingerprint = seconds.zip(completed).map(|(seconds, completed)| {
+    sheet.partial.fingerprint = seconds.zip(completed).map(|(seconds, completed)| {
         let tokens = |tokens: Option<f64>| tokens.map(sheet::short).unwrap_or_default();
         format!("sglang-bench|{completed}|{}|{}|{seconds:.2}", tokens(input), tokens(output))
     });
@@ -238,13 +238,13 @@ fn latency(key: &str) -> Option<(&str, &'static str)> {
     })
 }
 
-/// Takes the latencies; tells what the answers were.
+/// Takes the latencies. Tells what the answers were.
 fn latencies(root: &At<'_>, sheet: &mut Sheet<'_, '_>) -> Stream {
     const UNSTREAMED: &str = "the answers came in one piece";
     let at_most_zero = |key: &str| sheet::number_at(root, key).is_some_and(|value| value <= 0.0);
     let streamed = !(at_most_zero("median_tpot_ms") || (at_most_zero("mean_itl_ms") && at_most_zero("median_itl_ms")));
-    // One token is its own first; of several in one piece the first came with the last. A gap above zero tells that some were streamed;
-    // a TPOT above zero beside gaps that are all zero does not.
+    // One token is its own first. Of several in one chunk the first came with the last. A gap above zero shows that some were streamed.
+    // A TPOT above zero beside gaps that are all zero does not.
     let gaps = sheet::number_at(root, "mean_itl_ms").or_else(|| sheet::number_at(root, "mean_tpot_ms"));
     let whole = gaps.is_none_or(|mean| mean <= 0.0)
         && sheet::number_at(root, "total_output_tokens")
@@ -281,7 +281,7 @@ enum Stream {
     Streamed,
     /// One token each: the first is there, no gap is.
     OneToken,
-    /// Several tokens in one piece: no time of a token was seen.
+    /// Several tokens in one partial run: no time of a token was seen.
     Whole,
 }
 

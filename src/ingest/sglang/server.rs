@@ -1,10 +1,10 @@
-//! What the server said of itself in `server_info`: launch arguments, version, and the memory of each rank.
+//! The server's own data in `server_info`: launch arguments, version, and the memory of each rank.
 //!
 //! In:  the object.  Out: typed settings, memory metrics, and every further figure of the state as an extra.
 //! Not here: launch arguments that change no figure (log levels, ports, limits that were not reached, paths, keys).
 //!
-//! There is one state a data-parallel rank. `GB` is computed with 2^30, so it is GiB. The headline is the largest rank, never a sum; the
-//! other ranks are extras. A server parted into prefill and decode has a list of each; its top level repeats one decode state, which is
+//! There is one state a data-parallel rank. `GB` is computed with 2^30, so it is GiB. The headline is the largest rank, never a sum. The
+//! other ranks are extras. A server split into prefill and decode has a list of each. Its top level repeats one decode state, which is
 //! not counted again. There the decode side is the headline, because its pool bounds how much can be in flight.
 
 use crate::ingest::at::At;
@@ -97,15 +97,15 @@ const MEMORY: &[(&str, &str, &str)] = &[
 const FIGURES: &[(&str, &str, Option<&str>)] =
     &[("max_total_num_tokens", "tokens", None), ("max_req_input_len", "tokens", None)];
 
-/// Most ranks that are looked at.
+/// Limit for ranks that are read.
 const RANKS: usize = 1024;
 
 const OTHER_RANK: &str = "another rank than the one that is read";
-const PREFILL: &str = "the prefill side; the decode side is read";
+const PREFILL: &str = "the prefill side, while the decode side is read";
 
 /// See the module.
 pub(super) fn read(info: &At<'_>, sheet: &mut Sheet<'_, '_>) {
-    sheet.piece.setup.engine.get_or_insert_with(|| "SGLang".to_owned());
+    sheet.partial.setup.engine.get_or_insert_with(|| "SGLang".to_owned());
     let (prefill, decode) = (info.get("prefill"), info.get("decode"));
     let items =
         |at: &Option<At<'_>>| at.as_ref().is_some_and(|at| at.items().is_ok_and(|mut items| items.next().is_some()));
@@ -131,7 +131,8 @@ pub(super) fn read(info: &At<'_>, sheet: &mut Sheet<'_, '_>) {
                 sheet.setting(&format!("{name}version"), version);
             }
             if role == "prefill" && place == 0 {
-                sheet.piece.setup.prefix_cache = sheet::bool_at(&item, "disable_radix_cache").map(|disabled| !disabled);
+                sheet.partial.setup.prefix_cache =
+                    sheet::bool_at(&item, "disable_radix_cache").map(|disabled| !disabled);
             }
             if role == "decode" && place == 0 {
                 typed(&item, sheet);
@@ -145,7 +146,7 @@ pub(super) fn read(info: &At<'_>, sheet: &mut Sheet<'_, '_>) {
     }
 }
 
-/// Launch arguments as settings; what is null was not given.
+/// Launch arguments as settings. What is null was not given.
 fn arguments(item: &At<'_>, role: &str, sheet: &mut Sheet<'_, '_>) {
     for key in ARGUMENTS {
         if let Some(at) = item.get(key) {
@@ -159,23 +160,23 @@ fn arguments(item: &At<'_>, role: &str, sheet: &mut Sheet<'_, '_>) {
     }
 }
 
-/// Settings that have a field of their own; the first to say something is right.
+/// Settings that have a field of their own. The first to say something is right.
 fn typed(item: &At<'_>, sheet: &mut Sheet<'_, '_>) {
     let number = |key: &str| sheet::number_at(item, key);
-    // `auto` leaves open what came of it.
+    // `auto` does not state the result.
     let text = |key: &str| sheet::text_at(item, key).filter(|word| word != "auto");
     let model = ["served_model_name", "model_path"].iter().find_map(|key| match &item.get(key)?.node.kind {
         Kind::Text(id) => Some(id.trim().to_owned()).filter(|id| !id.is_empty() && id.chars().count() <= 200),
         _ => None,
     });
     if let Some(id) = model {
-        // A model in a folder is named by the folder; where that lies is nobody's business.
+        // A model in a folder is named by the folder. Its path is private.
         let local = id.starts_with(['/', '.', '~']) || id.contains('\\');
         let name = sheet::last_part(&id).to_owned();
-        sheet.piece.setup.model_id.get_or_insert(if local { name.clone() } else { id });
-        sheet.piece.model.get_or_insert(name);
+        sheet.partial.setup.model_id.get_or_insert(if local { name.clone() } else { id });
+        sheet.partial.model.get_or_insert(name);
     }
-    let setup = &mut sheet.piece.setup;
+    let setup = &mut sheet.partial.setup;
     setup.engine_version = setup.engine_version.take().or_else(|| text("version"));
     setup.max_model_len = setup.max_model_len.or_else(|| number("context_length"));
     setup.memory_utilisation = setup.memory_utilisation.or_else(|| number("mem_fraction_static"));
@@ -242,7 +243,7 @@ fn memory(item: &At<'_>, role: &str, why: Option<&'static str>, sheet: &mut Shee
             }
         }
         for (key, at) in state.entries().into_iter().flatten() {
-            // What the server was started with stands in every state again.
+            // Every state repeats the start options of the server.
             if matches!(at.node.kind, Kind::Number(_)) && item.get(key).is_none() {
                 let (unit, why) = match key {
                     "last_gen_throughput" => ("tok/s", Some("the server's last interval, not the run")),

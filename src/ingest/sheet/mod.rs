@@ -1,13 +1,13 @@
-//! One result object on its way into a piece: each value is taken by name, and whatever nobody asked for is kept as an extra or a setting.
+//! One result object becomes a partial run. Each value is taken by name, and the rest is kept as an extra or a setting.
 //!
-//! In:  places in a tree.  Out: [`Sheet`]: a piece, and what was wrong with parts of it.
+//! In:  places in a tree.  Out: [`Sheet`]: a partial run, and the faults of its parts.
 //! Not here: which key of which tool is which metric.
 
 mod words;
 
 use super::at::At;
 use super::json::Kind;
-use super::{Parsed, Piece, Record, SourceFile, Standing};
+use super::{JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::error::{Error, Place};
 use crate::model::{Extra, ExtraValue, Origin, Reading, Series};
 
@@ -15,11 +15,11 @@ pub(super) use words::{bool_at, last_part, number_at, plain, scalar, short, suff
 
 use words::private;
 
-/// Why a time per token of zero is none.
+/// Why a time per token of zero is no measurement.
 const NO_FURTHER: &str = "an answer of one token, or in one piece, has no time per further token";
-/// Most leaves that are kept of what nobody asked for: a result with more is no result.
+/// Limit for unread leaves that are kept. A file with more is not a result.
 const LEAVES: usize = 4096;
-/// Most extras of one run, whoever asked for them.
+/// Limit for the extras of one run.
 const EXTRAS: usize = 16_384;
 /// Most runs of one file: above every sweep, below what would fill the memory.
 pub(super) const RUNS: usize = 65_536;
@@ -34,8 +34,8 @@ pub(super) struct Sheet<'a, 'f> {
     pub derived: &'static str,
     /// Lines of the file above the document.
     pub above: u64,
-    /// What comes of it.
-    pub piece: Piece,
+    /// The result.
+    pub partial: PartialRun,
     /// Goes to [`Parsed::left_out`].
     pub left_out: Vec<Error>,
     /// Goes to [`Parsed::notes`].
@@ -47,26 +47,26 @@ impl<'a, 'f> Sheet<'a, 'f> {
     /// An empty sheet.
     pub fn new(file: &'a SourceFile<'f>, rule: &'static str, derived: &'static str) -> Self {
         let (left_out, notes) = (Vec::new(), Vec::new());
-        Self { file, rule, derived, above: 0, piece: Piece::default(), left_out, notes, leaves: 0 }
+        Self { file, rule, derived, above: 0, partial: PartialRun::default(), left_out, notes, leaves: 0 }
     }
 
-    /// Hands over what is wrong and worth knowing; gives the piece.
-    pub fn into(self, parsed: &mut Parsed) -> Piece {
+    /// Hands over what is wrong and worth knowing. Gives the partial run.
+    pub fn into(self, parsed: &mut Parsed) -> PartialRun {
         parsed.left_out.extend(self.left_out);
         for note in self.notes {
             if !parsed.notes.contains(&note) {
                 parsed.notes.push(note);
             }
         }
-        self.piece
+        self.partial
     }
 
-    /// Where a value stands.
+    /// Where a value is.
     pub fn origin(&self, at: &At<'_>) -> Origin {
         self.file.origin(Some(self.above + u64::from(at.node.line)), Some(at.pointer()), self.rule)
     }
 
-    /// The number at a place: none for missing and infinite ones; what is no number is left out and named.
+    /// The number at a place: none for missing and infinite ones. What is no number is left out and named.
     pub fn number(&mut self, at: &At<'_>) -> Option<f64> {
         match at.figure() {
             Ok(figure) => figure.finite(),
@@ -81,7 +81,7 @@ impl<'a, 'f> Sheet<'a, 'f> {
         self.left_out.push(moved(error, self.above));
     }
 
-    /// Takes a metric, `scale` times what is written; false when nothing is there, or another key was first.
+    /// Takes a metric, `scale` times what is written. False when nothing is there, or another key was first.
     pub fn metric(&mut self, at: &At<'_>, metric: &str, scale: f64) -> bool {
         let figure = match at.figure() {
             Ok(figure) if figure.value.is_finite() => figure,
@@ -101,63 +101,63 @@ impl<'a, 'f> Sheet<'a, 'f> {
         let decimals = figure.decimals.map(|digits| digits.saturating_sub(shift));
         let origin = self.origin(at);
         let reading = Reading { metric: metric.to_owned(), value: figure.value * scale, decimals, origin };
-        match self.piece.readings.iter_mut().find(|ours| ours.metric == metric) {
+        match self.partial.readings.iter_mut().find(|ours| ours.metric == metric) {
             // Of equal keys the last counts.
             Some(ours) if ours.origin.field == reading.origin.field => *ours = reading,
             Some(_) => return false,
-            None => self.piece.readings.push(reading),
+            None => self.partial.readings.push(reading),
         }
         true
     }
 
-    /// Takes a metric that is computed from other figures of the file; `at` is what it belongs to.
+    /// Takes a metric that is computed from other figures of the file. `at` is what it belongs to.
     pub fn derive(&mut self, at: &At<'_>, metric: &str, value: f64) {
         if value.is_finite() && self.reading(metric).is_none() {
             let origin = Origin { rule: self.derived, ..self.origin(at) };
-            self.piece.readings.push(Reading { metric: metric.to_owned(), value, decimals: None, origin });
+            self.partial.readings.push(Reading { metric: metric.to_owned(), value, decimals: None, origin });
         }
     }
 
     /// A metric that was taken.
     pub fn reading(&self, metric: &str) -> Option<f64> {
-        self.piece.readings.iter().find(|reading| reading.metric == metric).map(|reading| reading.value)
+        self.partial.readings.iter().find(|reading| reading.metric == metric).map(|reading| reading.value)
     }
 
-    /// Takes a figure that is no metric of ours.
+    /// Takes a figure that is not one of our metrics.
     pub fn extra(&mut self, at: &At<'_>, name: &str, unit: &str, why: Option<&'static str>) {
-        if self.piece.extras.len() >= EXTRAS {
+        if self.partial.extras.len() >= EXTRAS {
             return;
         }
         if let Some(value) = self.number(at) {
             let origin = self.origin(at);
             let (name, unit, value) = (name.to_owned(), unit.to_owned(), ExtraValue::Number(value));
-            self.piece.extras.push(Extra { name, unit, value, why, origin });
+            self.partial.extras.push(Extra { name, unit, value, why, origin });
         }
     }
 
-    /// Takes per-request values that were computed from, or stand at, a place.
+    /// Takes per-request values at a place, or computed from it.
     pub fn series(&mut self, at: &At<'_>, metric: &str, values: Vec<f64>, derived: bool) {
         if values.iter().any(|value| value.is_finite()) {
             let origin = self.origin(at);
             let origin = if derived { Origin { rule: self.derived, ..origin } } else { origin };
-            self.piece.series.push(Series { metric: metric.to_owned(), values, origin });
+            self.partial.series.push(Series { metric: metric.to_owned(), values, origin });
         }
     }
 
     /// Keeps a setting under a name of the source.
     pub fn setting(&mut self, name: &str, value: impl Into<String>) {
-        self.piece.setup.more.entry(name.to_owned()).or_insert_with(|| value.into());
+        self.partial.setup.more.entry(name.to_owned()).or_insert_with(|| value.into());
     }
 
-    /// Keeps the scalar or the short list at a place as a setting; nothing of `null`.
+    /// Keeps the scalar or the short list at a place as a setting. Nothing of `null`.
     pub fn setting_at(&mut self, at: &At<'_>, name: &str) {
         if let Some(value) = scalar(at) {
             self.setting(name, value);
         }
     }
 
-    /// Keeps what nobody asked for: numbers as extras, words as settings, nested names joined by a point. `taken` are the keys that were
-    /// asked for, or that are passed over on purpose.
+    /// Keeps unread values: numbers as extras, words as settings, nested names joined by a point. `taken` are the keys that were
+    /// asked for, or that are skipped on purpose.
     pub fn rest(&mut self, at: &At<'_>, taken: &[&str], why: Option<&'static str>) {
         let Ok(entries) = at.entries() else { return };
         for (key, place) in entries.filter(|(key, _)| !taken.contains(key)) {
@@ -169,7 +169,7 @@ impl<'a, 'f> Sheet<'a, 'f> {
     pub fn leaf(&mut self, at: &At<'_>, name: &str, why: Option<&'static str>) {
         self.leaves += 1;
         if self.leaves == LEAVES {
-            self.notes.push(format!("more than {LEAVES} values that are no metric; the others are passed over"));
+            self.notes.push(format!("more than {LEAVES} values that are not metrics. The others are skipped"));
         }
         if self.leaves >= LEAVES {
             return;
@@ -200,14 +200,14 @@ impl<'a, 'f> Sheet<'a, 'f> {
     }
 }
 
-/// Makes records of the runs of one file. One run joins what lies beside it under the same name; of several nobody could say which.
-pub(super) fn records(pieces: Vec<Piece>, parsed: &mut Parsed) {
-    if pieces.len() >= RUNS {
-        parsed.notes.push(format!("the file holds more than {RUNS} runs; the others are passed over"));
+/// Makes records of the runs of one file. One run joins the files beside it under the same name. Of several it would be unclear which.
+pub(super) fn records(partials: Vec<PartialRun>, parsed: &mut Parsed) {
+    if partials.len() >= RUNS {
+        parsed.notes.push(format!("the file holds more than {RUNS} runs. The others are skipped"));
     }
-    let standing = if pieces.len() == 1 { Standing::Base } else { Standing::Alone };
-    for piece in pieces {
-        parsed.records.push(Record::Piece(Box::new(Piece { standing, ..piece })));
+    let join_role = if partials.len() == 1 { JoinRole::Base } else { JoinRole::Alone };
+    for partial in partials {
+        parsed.records.push(Record::Run(Box::new(PartialRun { join_role, ..partial })));
     }
 }
 
@@ -237,12 +237,13 @@ mod tests {
         let file = SourceFile::new("f.json", 0, &mut input);
         let mut sheet = Sheet::new(&file, "r", "r.derived");
         sheet.rest(&At::root(&node), &["taken"], None);
-        let extras: Vec<(&str, &str)> = sheet.piece.extras.iter().map(|e| (e.name.as_str(), e.unit.as_str())).collect();
+        let extras: Vec<(&str, &str)> =
+            sheet.partial.extras.iter().map(|e| (e.name.as_str(), e.unit.as_str())).collect();
         assert_eq!(extras, [("a", "ms"), ("b.c", ""), ("m.0.q", "")]);
         let more: Vec<(&str, &str)> =
-            sheet.piece.setup.more.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            sheet.partial.setup.more.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         assert_eq!(more, [("b.kind", "x"), ("l", "1 2")]);
-        assert_eq!(sheet.piece.extras[2].origin.line, Some(2));
+        assert_eq!(sheet.partial.extras[2].origin.line, Some(2));
     }
 
     #[test]

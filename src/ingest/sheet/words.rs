@@ -1,7 +1,7 @@
-//! Names, units and texts of result files: what a statistic is called, which unit an ending says, which text may be kept.
+//! Names, units and texts of result files: names of statistics, units by ending, texts that may be kept.
 //!
 //! In:  keys and places.  Out: suffixes, units, settings.
-//! Not here: pieces (see the module above).
+//! Not here: partial runs (see the module above).
 
 use super::super::at::At;
 use super::super::json::Kind;
@@ -10,7 +10,7 @@ use super::super::json::Kind;
 const TEXT: usize = 200;
 /// Most items of a list that are kept as one setting.
 const ITEMS: usize = 256;
-/// Words of a key whose text is never kept: where a machine stands, who may enter it, what was asked and answered.
+/// Words of a key whose text is never kept: where a machine is, who may enter it, what was asked and answered.
 const PRIVATE: &[&str] = &[
     "key",
     "secret",
@@ -56,12 +56,12 @@ const STATISTICS: &[(&str, &str)] = &[
     ("max", "_max"),
 ];
 
-/// The suffix of the metric that a statistic makes; none for one that is no metric of ours (`std`, `p75`).
+/// The suffix of the metric that a statistic makes. None for one that is not one of our metrics (`std`, `p75`).
 pub fn suffix(statistic: &str) -> Option<&'static str> {
     STATISTICS.iter().find(|(name, _)| *name == statistic).map(|(_, suffix)| *suffix)
 }
 
-/// A name and the unit that its ending says; the name stays whole where the ending says none.
+/// A name and the unit that its ending says. The name stays whole where the ending says none.
 pub fn unit_of(name: &str) -> (&str, &'static str) {
     const ENDINGS: &[(&str, &str)] = &[
         ("_ms", "ms"),
@@ -107,12 +107,12 @@ pub fn last_part(id: &str) -> &str {
     id.trim_end_matches('/').rsplit('/').next().unwrap_or(id)
 }
 
-/// Last words of compound keys that are private; `tokenizer_mode` is not, `api_key` is.
+/// Last words of compound keys that are private. `tokenizer_mode` is not, `api_key` is.
 pub fn private(name: &str) -> bool {
     name.split(['_', '.', '-', ' ']).any(|part| PRIVATE.contains(&part.to_ascii_lowercase().as_str()))
 }
 
-/// A scalar as text, or a list of them with blanks between; none for `null`, an object, and what may not be kept.
+/// A scalar as text, or a list of them with blanks between. None for `null`, an object, and what may not be kept.
 pub fn scalar(at: &At<'_>) -> Option<String> {
     match &at.node.kind {
         Kind::Text(text) => plain(text),

@@ -1,7 +1,7 @@
 //! One cell of telemetry: a figure with or without its unit, a mask, a state, a moment.
 //!
 //! In:  text between two commas.  Out: a value, "missing", or nothing when the text is neither.
-//! Not here: which column it stands in.
+//! Not here: which column it is in.
 //!
 //! `[N/A]` and its relatives are absent, never 0: a GPU with unified memory reports no memory figure, and that is a fact. Anything in
 //! brackets is a refusal of the driver, whatever the next version calls it.
@@ -14,7 +14,7 @@ pub const EPOCH_FROM: f64 = 1.0e9;
 /// From here on a number counts milliseconds since 1970, and further on microseconds and nanoseconds: 3e11 s is the year 11,500.
 const EPOCH_MS_FROM: f64 = 3.0e11;
 
-/// Units that may stand behind a figure.
+/// Units that may follow a figure.
 const UNITS: &[&str] =
     &["%", "W", "MHz", "MiB", "C", "us", "mJ", "J", "MB", "KB/s", "MB/s", "ms", "s", "KiB", "GiB", "x"];
 
@@ -31,7 +31,7 @@ const REFUSALS: &[&str] = &[
     "requested functionality has been deprecated",
 ];
 
-/// True for every word that stands where a value should.
+/// True for every placeholder word in the place of a value.
 pub fn is_absent(cell: &str) -> bool {
     let cell = cell.trim();
     is_missing(cell)
@@ -39,7 +39,7 @@ pub fn is_absent(cell: &str) -> bool {
         || REFUSALS.iter().any(|word| cell.eq_ignore_ascii_case(word))
 }
 
-/// A figure and the unit behind it, `405.68 W`, `95 %`, `75C`; [`Figure::MISSING`] for a refusal.
+/// A figure and the unit behind it, `405.68 W`, `95 %`, `75C`. [`Figure::MISSING`] for a refusal.
 pub fn figure(cell: &str) -> Option<(Figure, &'static str)> {
     let cell = cell.trim();
     if is_absent(cell) {
@@ -56,7 +56,7 @@ pub fn figure(cell: &str) -> Option<(Figure, &'static str)> {
         .map(|figure| (figure, if *unit == "C" { "°C" } else { *unit }))
 }
 
-/// Bits, as `0x0000000000000004` or in decimal; the outer nothing is nonsense, the inner one a refusal.
+/// Bits, as `0x0000000000000004` or in decimal. The outer nothing is nonsense, the inner one a refusal.
 pub fn bits(cell: &str) -> Option<Option<u64>> {
     let cell = cell.trim();
     if is_absent(cell) {

@@ -13,7 +13,7 @@ use crate::model::{Extra, Sample};
 pub const MOST_SAMPLES: usize = 200_000;
 /// Most GPUs of one file.
 const MOST_GPUS: usize = 64;
-/// Most figures of one GPU beyond those of a sample; `nvidia-smi` knows some two hundred fields.
+/// Most figures of one GPU beyond those of a sample. `nvidia-smi` knows some two hundred fields.
 const MOST_OTHERS: usize = 4000;
 /// Longest name or words, bytes.
 const LONGEST: usize = 200;
@@ -44,11 +44,11 @@ impl Sum {
     }
 }
 
-/// What one GPU gave.
+/// Figures of one GPU.
 #[derive(Debug, Default)]
 struct Gpu {
     samples: Vec<Sample>,
-    /// One sample in so many is kept.
+    /// One sample in this many is kept.
     step: u64,
     seen: u64,
     /// Utilisation and power, for the choice of the GPU that worked.
@@ -150,7 +150,7 @@ impl Collect {
         self.rows
     }
 
-    /// The samples of the GPU that worked, in order of time; every other figure; what a reader should know.
+    /// The samples of the GPU that worked, in order of time. Every other figure. What a reader should know.
     pub fn finish(self, file: &SourceFile<'_>, rule: &'static str) -> (Vec<Sample>, Vec<Extra>, Vec<String>) {
         let (mut notes, mut extras) = (Vec::new(), Vec::new());
         let several = self.gpus.len() > 1;
@@ -167,10 +167,10 @@ impl Collect {
             }
             if Some(place) == busiest {
                 if gpu.step > 1 {
-                    notes.push(format!("{} rows; one in {} is kept, to bound memory", gpu.seen, gpu.step));
+                    notes.push(format!("{} rows. One in {} is kept, to bound memory", gpu.seen, gpu.step));
                 }
                 if several {
-                    notes.push(format!("rows of several GPUs; those of GPU {name}, the busiest, are the telemetry"));
+                    notes.push(format!("rows of several GPUs. Those of GPU {name}, the busiest, are the telemetry"));
                 }
                 samples = gpu.samples;
             } else if gpu.seen > 0 {
@@ -179,10 +179,10 @@ impl Collect {
             }
         }
         if self.passed > 0 {
-            notes.push(format!("{} rows of GPUs beyond the first {MOST_GPUS} are passed over", self.passed));
+            notes.push(format!("{} rows of GPUs beyond the first {MOST_GPUS} are skipped", self.passed));
         }
         if self.beyond > 0 {
-            notes.push(format!("{} figures beyond the first {MOST_OTHERS} are passed over", self.beyond));
+            notes.push(format!("{} figures beyond the first {MOST_OTHERS} are skipped", self.beyond));
         }
         samples.sort_by_key(|sample| sample.at);
         (samples, extras, notes)
@@ -244,7 +244,7 @@ mod tests {
         assert!(samples.len() <= MOST_SAMPLES && samples.len() > MOST_SAMPLES / 4, "{}", samples.len());
         let steps: Vec<i64> = samples.windows(2).map(|pair| pair[1].at.0 - pair[0].at.0).collect();
         assert!(steps.iter().all(|step| *step == steps[0]), "one in so many, without holes");
-        assert!(notes[0].starts_with("450000 rows; one in 4 is kept"), "{notes:?}");
+        assert!(notes[0].starts_with("450000 rows. One in 4 is kept"), "{notes:?}");
     }
 
     #[test]

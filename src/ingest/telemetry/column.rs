@@ -1,4 +1,4 @@
-//! Which column of telemetry means what: names over the years, of nvidia-smi and of scripts.
+//! The meanings of telemetry columns: names over the years, of nvidia-smi and of scripts.
 //!
 //! In:  a cell of a header, or of a file without one.  Out: [`Column`].
 //! Not here: values.
@@ -6,12 +6,12 @@
 //! `nvidia-smi` answers with names of its own: `clocks.sm` is echoed as `clocks.current.sm`, and from driver 535 on
 //! `clocks_throttle_reasons.active` as `clocks_event_reasons.active`.
 
-/// What a column holds.
+/// Content of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Column {
     /// A moment, or seconds since 1970.
     Time,
-    /// A date whose time stands in another column.
+    /// A date whose time is in another column.
     Date,
     /// A time of day without a date.
     Clock,
@@ -27,7 +27,7 @@ pub enum Column {
     Secret,
     /// GPU utilisation, per cent.
     Util,
-    /// Power, average before instant; watts.
+    /// Power, average before instant. Watts.
     Power,
     /// GPU temperature, degrees Celsius.
     Temperature,
@@ -64,7 +64,7 @@ use Column::{
     MemoryUtil, Name, Power, PowerLimit, Reason, Secret, SmClock, State, Temperature, Throttle, Time, Util,
 };
 
-/// Names without the unit in brackets, lower case. Of two columns with one meaning the name that stands first here wins.
+/// Names without the unit in brackets, lower case. Of two columns with one meaning the name that comes first here wins.
 const NAMES: &[(Column, &[&str])] = &[
     (
         Time,
@@ -245,7 +245,7 @@ const NAMES: &[(Column, &[&str])] = &[
 ];
 
 impl Column {
-    /// The meaning of a header's cell, and how far down its name stands in its list.
+    /// The meaning of a header's cell, and how far down its name is in its list.
     pub fn of(cell: &str) -> Option<(Self, usize)> {
         let name = base(cell).to_ascii_lowercase();
         NAMES
@@ -258,7 +258,7 @@ impl Column {
         !matches!(self, Time | Date | Clock | Elapsed | Gpu | Name | Driver | Secret)
     }
 
-    /// What its figures count where no other unit stands beside them.
+    /// Unit of its figures where no other unit is beside them.
     pub const fn unit(self) -> &'static str {
         match self {
             Util | MemoryUtil => "%",
@@ -277,7 +277,7 @@ impl Column {
         matches!(self, Time | Date | Clock | Elapsed)
     }
 
-    /// Quantities that cannot be negative; scripts write -1 where they got nothing.
+    /// Quantities that cannot be negative. Scripts write -1 where they got nothing.
     pub const fn is_never_negative(self) -> bool {
         self.is_measured() && !matches!(self, Temperature)
     }

@@ -1,14 +1,14 @@
 //! Telemetry as CSV: what `nvidia-smi --query-gpu=... --format=csv` prints, and tables of scripts with columns of the same meaning.
 //!
-//! In:  rows, with or without a header.  Out: one piece of samples in order of time; without a time, the figures as extras.
-//! Not here: cutting to the window of a run; which run it belongs to.
+//! In:  rows, with or without a header.  Out: one partial run of samples in order of time. Without times, figures as extras.
+//! Not here: cutting to the window of a run, finding the run it belongs to.
 //!
-//! Any list of fields is read, units in the header (`nounits`) or beside each figure. A log that was appended to repeats its header,
-//! perhaps with other fields. With `noheader`, units and shape tell what they can: one column in W is power, one in MHz the SM clock, one
-//! in % the utilisation, one bare whole number the temperature, sixteen digits behind `0x` the throttle reasons. What could be two things
-//! is not guessed. Rows without a time are a look at a machine, one row a GPU.
+//! Any list of fields is read, with units in the header (`nounits`) or beside each figure. A log that was appended to repeats its header,
+//! perhaps with other fields. With `noheader`, units and shape identify a column where they can. One column in W is power, and one in MHz
+//! the SM clock. One in % is the utilisation, and one bare whole number the temperature. Sixteen digits behind `0x` are the throttle
+//! reasons. An ambiguous column is not guessed. Rows without a time are a snapshot of a machine, one row for each GPU.
 //!
-//! Seen: nvidia-smi 535 to 580; tables of scripts on GB10.
+//! Seen: nvidia-smi 535 to 580. Tables of scripts on GB10.
 
 mod bare;
 mod timing;
@@ -36,7 +36,7 @@ pub struct Script;
 
 const RULE_SMI: &str = "nvidia-smi-csv";
 const RULE_SCRIPT: &str = "telemetry-csv";
-/// Bad rows that are told one by one; ten thousand have one cause.
+/// Bad rows that are reported one by one. Ten thousand have one cause.
 const TOLD: usize = 20;
 
 impl Format for SmiCsv {
@@ -47,9 +47,9 @@ impl Format for SmiCsv {
     fn about(&self) -> About {
         About {
             tool: "nvidia-smi --query-gpu and --query-compute-apps, --format=csv",
-            versions: "drivers 535 to 580; throttle reasons became event reasons in 535",
-            sign: "a header with names of fields and units in brackets; without a header, cells with units",
-            reads: "samples by time: power, temperature, clocks, utilisation, memory, states, throttle reasons, energy; all other fields as extras",
+            versions: "drivers 535 to 580, throttle reasons became event reasons in 535",
+            sign: "a header with names of fields and units in brackets, or cells with units without a header",
+            reads: "samples by time: power, temperature, clocks, utilisation, memory, states, throttle reasons, energy, all other fields as extras",
         }
     }
 
@@ -80,7 +80,7 @@ impl Format for Script {
             tool: "sparkbench collect, and scripts that write what they saw",
             versions: "any",
             sign: "a CSV header with a time (moment, seconds since 1970, or seconds elapsed) and a known figure",
-            reads: "samples by time: power, temperature, clocks, utilisation, memory of GPU and machine; other columns as extras",
+            reads: "samples by time: power, temperature, clocks, utilisation, memory of GPU and machine, other columns as extras",
         }
     }
 
@@ -111,7 +111,7 @@ struct Table {
     rule: &'static str,
     sign: char,
     header: Vec<String>,
-    /// Meaning of each column; nothing for those that no sample holds.
+    /// Meaning of each column. Nothing for those that no sample holds.
     columns: Vec<Option<Column>>,
     timing: Option<Timing>,
     /// Seconds since midnight of the last row, and midnights passed.
@@ -182,7 +182,7 @@ impl Table {
         let taken = |column: &&Option<Column>| column.is_some_and(Column::is_measured);
         if self.columns.iter().filter(taken).count() == 0 {
             parsed.not_understood.push(format!(
-                "line {number}: \"{}\": no header, and no units that tell the columns apart; their names (`--columns`) would be needed",
+                "line {number}: \"{}\": no header, and no units that tell the columns apart. Their names (`--columns`) would be needed",
                 excerpt(text)
             ));
         } else {
@@ -197,7 +197,7 @@ impl Table {
                 .collect();
             if !strange.is_empty() {
                 parsed.not_understood.push(format!(
-                    "line {number}: \"{}\": no header, and column {} could be several fields; the names (`--columns`) would be needed",
+                    "line {number}: \"{}\": no header, and column {} could be several fields. The names (`--columns`) would be needed",
                     excerpt(text),
                     strange.join(", ")
                 ));
@@ -216,7 +216,7 @@ impl Table {
             .enumerate()
             .map(|(place, own)| {
                 let (column, rank) = (*own)?;
-                // Of several columns with one meaning the best name wins, then the first; seconds elapsed matter only without a moment.
+                // Of several columns with one meaning the best name wins, then the first. Seconds elapsed matter only without a moment.
                 let better = |other: &(usize, &Option<(Column, usize)>)| {
                     other.1.is_some_and(|(same, theirs)| same == column && (theirs, other.0) < (rank, place))
                 };
@@ -341,11 +341,11 @@ impl Table {
         }
         match self.timing {
             Some(Timing::Clock) => {
-                parsed.notes.push("times of day without a date; a step back is taken for midnight".to_owned())
+                parsed.notes.push("times of day without a date. A step back is taken for midnight".to_owned())
             }
             Some(Timing::Elapsed) => {
                 parsed.notes.push(
-                    "seconds since a start that the file does not name; nothing else can be aligned with them"
+                    "seconds since a start that the file does not name. Nothing else can be aligned with them"
                         .to_owned(),
                 );
             }
@@ -357,17 +357,17 @@ impl Table {
         if rows == 0 && !extras.is_empty() {
             parsed.notes.push("rows without a time: a look at the machine, no telemetry".to_owned());
         }
-        let mut piece = detail();
-        piece.telemetry = samples;
-        piece.setup.machine = extras
+        let mut partial = detail();
+        partial.telemetry = samples;
+        partial.setup.machine = extras
             .iter()
             .find(|extra| matches!(extra.name.rsplit(", ").next(), Some("name" | "gpu_name")))
             .and_then(|extra| match &extra.value {
                 crate::model::ExtraValue::Text(name) => Some(name.clone()),
                 crate::model::ExtraValue::Number(_) => None,
             });
-        piece.extras = extras;
-        parsed.records.push(Record::Piece(Box::new(piece)));
+        partial.extras = extras;
+        parsed.records.push(Record::Run(Box::new(partial)));
         Ok(parsed)
     }
 }

@@ -1,10 +1,10 @@
-//! `nvidia-smi dmon`: columns parted by blanks under two comment lines that come back every so often.
+//! `nvidia-smi dmon`: columns separated by blanks, under two comment lines that repeat.
 //!
-//! In:  such lines; which columns there are depends on `-s`.  Out: with `-o DT` samples by time, else the figures summed up as extras.
-//! Not here: `nvidia-smi pmon`, which speaks of processes.
+//! In:  such lines, whose columns depend on `-s`.  Out: with `-o DT` samples by time, else the figures summed up as extras.
+//! Not here: `nvidia-smi pmon`, which shows processes.
 //!
-//! `pwr` is power, `gtemp` the temperature, `sm` the utilisation, `mem` the activity of the memory controller, `pclk` and `mclk` the
-//! clocks of SM and memory, `fb` the memory in use (MB, which means MiB). `-` is absent: on GB10 `mtemp` and `mclk` always are.
+//! `pwr` is power, `gtemp` the temperature, `sm` the utilisation, `mem` the activity of the memory controller. `pclk` and `mclk` are the
+//! clocks of SM and memory. `fb` is the memory in use (MB, which means MiB). `-` is absent: on GB10 `mtemp` and `mclk` always are.
 //!
 //! Seen: drivers 535 to 580.
 
@@ -23,7 +23,7 @@ pub struct Dmon;
 
 const RULE: &str = "nvidia-smi-dmon";
 const TOLD: usize = 20;
-/// Lines in which the two comments must stand.
+/// Lines that must hold the two comments.
 const LOOKED_AT: usize = 12;
 
 const NAMES: &[(&str, Column)] = &[
@@ -53,7 +53,7 @@ impl Format for Dmon {
             tool: "nvidia-smi dmon",
             versions: "drivers 535 to 580, any -s, with and without -o DT",
             sign: "a comment line that names the columns, and one below it with their units",
-            reads: "with date and time: samples; without: mean, least and greatest of every column",
+            reads: "samples where there are date and time, else mean, least and greatest of every column",
         }
     }
 
@@ -101,14 +101,14 @@ impl Format for Dmon {
         }
         let (samples, extras, notes) = all.finish(file, RULE);
         parsed.notes.extend(notes);
-        let mut piece = detail();
-        (piece.telemetry, piece.extras) = (samples, extras);
-        parsed.records.push(Record::Piece(Box::new(piece)));
+        let mut partial = detail();
+        (partial.telemetry, partial.extras) = (samples, extras);
+        parsed.records.push(Record::Run(Box::new(partial)));
         Ok(parsed)
     }
 }
 
-/// Names of the columns, small; nothing when this is no such line.
+/// Names of the columns, small. Nothing when this is no such line.
 fn names_of(line: &str) -> Option<Vec<String>> {
     let names: Vec<String> = line
         .strip_prefix('#')?
@@ -194,14 +194,14 @@ fn row(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::Piece;
+    use crate::ingest::PartialRun;
 
-    fn read(text: &str) -> (Piece, Parsed) {
+    fn read(text: &str) -> (PartialRun, Parsed) {
         assert!(Dmon.sniff(&Head::new("x", text, 1)), "{text}");
         let mut input = text.as_bytes();
         let mut parsed = Dmon.parse(&mut SourceFile::new("dmon.txt", text.len() as u64, &mut input)).unwrap();
         match parsed.records.pop() {
-            Some(Record::Piece(piece)) => (*piece, parsed),
+            Some(Record::Run(partial)) => (*partial, parsed),
             other => panic!("{other:?}"),
         }
     }
@@ -210,11 +210,11 @@ mod tests {
     fn with_date_and_time_the_rows_are_samples_and_headers_come_back() {
         let head = "#Date       Time        gpu    pwr  gtemp  mtemp     sm    mem    enc   mclk   pclk     fb\n\
                     #YYYYMMDD   HH:MM:SS    Idx      W      C      C      %      %      %    MHz    MHz     MB\n";
-        let (piece, parsed) = read(&format!(
+        let (partial, parsed) = read(&format!(
             "{head} 20261120   23:43:31      0    130     61      -     96      0      0      -   2418   1024\n\
              {head} 20261120   23:43:32      0    131     62      -     97      0      0      -   2405   1024\n"
         ));
-        let last = piece.telemetry[1];
+        let last = partial.telemetry[1];
         assert_eq!((last.power_w, last.gpu_c, last.gpu_util_pct), (Some(131.0), Some(62.0), Some(97.0)));
         assert_eq!(
             (last.memory_clock_mhz, last.sm_clock_mhz, last.memory_used_mib),
@@ -222,16 +222,16 @@ mod tests {
         );
         assert_eq!(last.at.iso(), "2026-11-20T23:43:32Z");
         assert!(parsed.left_out.is_empty() && parsed.notes.is_empty());
-        assert_eq!(piece.extras[0].name, "enc");
+        assert_eq!(partial.extras[0].name, "enc");
     }
 
     #[test]
     fn without_times_the_figures_are_summed_up_and_nothing_is_aligned() {
-        let (piece, parsed) = read(
+        let (partial, parsed) = read(
             "# gpu    pwr  gtemp     sm\n# Idx      W      C      %\n    0    130     37      0\n    0    110      -      9\n    0    1\n",
         );
-        assert!(piece.telemetry.is_empty());
-        let power: Vec<(&str, String)> = piece
+        assert!(partial.telemetry.is_empty());
+        let power: Vec<(&str, String)> = partial
             .extras
             .iter()
             .filter(|e| e.unit == "W")

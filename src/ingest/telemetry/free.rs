@@ -1,7 +1,7 @@
 //! Memory of the machine as a loop around `free -m` writes it: `HH:MM:SS total used available swap`, no header, blanks between.
 //!
 //! In:  such lines.  Out: samples with memory of the machine in MiB (the program says "mb" and means MiB).
-//! Not here: other orders of columns; they cannot be told apart, and the sum of used and available is what shows this one.
+//! Not here: other orders of columns. Only the sum of used and available distinguishes this one.
 //!
 //! Only a time of day is known, so the log crosses midnight when the clock steps back.
 
@@ -78,17 +78,17 @@ impl Format for FreeLog {
             );
             all.figure("", "memory of the machine", total, "MiB");
         }
-        parsed.notes.push("times of day without a date; a step back is taken for midnight".to_owned());
+        parsed.notes.push("times of day without a date. A step back is taken for midnight".to_owned());
         let (samples, extras, notes) = all.finish(file, RULE);
         parsed.notes.extend(notes);
-        let mut piece = detail();
-        (piece.telemetry, piece.extras) = (samples, extras);
-        parsed.records.push(Record::Piece(Box::new(piece)));
+        let mut partial = detail();
+        (partial.telemetry, partial.extras) = (samples, extras);
+        parsed.records.push(Record::Run(Box::new(partial)));
         Ok(parsed)
     }
 }
 
-/// Seconds since midnight, then total, used, available, and swap where it stands.
+/// Seconds since midnight, then total, used, available, and swap where it is.
 fn row(line: &str) -> Option<(f64, [f64; 3], Option<f64>)> {
     let mut words = line.split_whitespace();
     let seconds = cell::clock(words.next()?)?;
@@ -108,10 +108,10 @@ mod tests {
     fn a_log_crosses_midnight_and_a_broken_line_is_named() {
         let mut input = LOG.as_bytes();
         let parsed = FreeLog.parse(&mut SourceFile::new("hostmem.log", LOG.len() as u64, &mut input)).unwrap();
-        let [Record::Piece(piece)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
-        assert_eq!(piece.telemetry[1].at.seconds_since(piece.telemetry[0].at), 10.0);
+        let [Record::Run(partial)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
+        assert_eq!(partial.telemetry[1].at.seconds_since(partial.telemetry[0].at), 10.0);
         assert_eq!(
-            (piece.telemetry[1].host_memory_used_mib, piece.telemetry[0].host_swap_used_mib),
+            (partial.telemetry[1].host_memory_used_mib, partial.telemetry[0].host_swap_used_mib),
             (Some(49_359.0), Some(417.0))
         );
         assert!(parsed.left_out[0].to_string().contains("line 3"));

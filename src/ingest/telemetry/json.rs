@@ -1,11 +1,12 @@
-//! Telemetry and states of machines as scripts write them in JSON.
+//! Telemetry and machine states that scripts write as JSON.
 //!
-//! In:  an object, a list or JSON Lines.  Out: samples where items of a list have a time and known figures; every other figure as an extra.
-//! Not here: text that a program printed, other than nvidia-smi and free: it may name hosts, paths and people.
+//! In:  an object, a list or JSON Lines.  Out: samples from lists with times and known figures, all other figures as extras.
+//! Not here: printed text of programs other than nvidia-smi and free, because it may name hosts, paths and people.
 //!
-//! Three shapes are known: lists of flat objects (`{"timestamp": ..., "power_w": ...}`), objects with what a command printed (`cmd` and
-//! `stdout`, where `cmd` is `nvidia-smi --query-gpu=...` or `free -b`), and reports on a machine with figures such as `power_draw_w`,
-//! `temperature_c`, `sm_clock_mhz` together at one place.
+//! Three shapes are known:
+//! - lists of flat objects (`{"timestamp": ..., "power_w": ...}`).
+//! - objects with the output of a command in `cmd` and `stdout`, where `cmd` is `nvidia-smi --query-gpu=...` or `free -b`.
+//! - reports on a machine with figures such as `power_draw_w`, `temperature_c` and `sm_clock_mhz` in one place.
 
 use super::collect::Collect;
 use super::column::{self, Column};
@@ -22,9 +23,9 @@ use crate::model::Sample;
 pub struct Report;
 
 const RULE: &str = "telemetry-json";
-/// Figures of telemetry that must stand together.
+/// Figures of telemetry that must occur together.
 const TOGETHER: usize = 3;
-/// Deepest place that is looked at.
+/// Deepest place that is read.
 const DEPTH: usize = 24;
 const MIB: f64 = 1_048_576.0;
 
@@ -41,7 +42,7 @@ impl Format for Report {
             tool: "scripts that sample or describe a machine",
             versions: "any",
             sign: "JSON in which nvidia-smi's answer stands beside its command line, or three known figures of telemetry at one place",
-            reads: "samples where there are times; every other figure as an extra",
+            reads: "samples where there are times, every other figure as an extra",
         }
     }
 
@@ -77,15 +78,15 @@ impl Format for Report {
         let mut parsed = walk.parsed;
         let (samples, extras, notes) = walk.all.finish(file, RULE);
         parsed.notes.extend(notes);
-        let mut piece = detail();
-        (piece.telemetry, piece.extras) = (samples, extras);
-        piece.setup.machine = walk.machine;
-        parsed.records.push(Record::Piece(Box::new(piece)));
+        let mut partial = detail();
+        (partial.telemetry, partial.extras) = (samples, extras);
+        partial.setup.machine = walk.machine;
+        parsed.records.push(Record::Run(Box::new(partial)));
         Ok(parsed)
     }
 }
 
-/// True where one of the three shapes stands somewhere.
+/// True where one of the three shapes occurs.
 fn holds(outline: &Outline<'_>, depth: usize) -> bool {
     match outline {
         Outline::Map(entries) if depth < 6 => {
@@ -232,7 +233,7 @@ fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}/{key}") }
 }
 
-/// The figures that a command printed, by the names of its fields; nothing for another object.
+/// The figures that a command printed, by the names of its fields. Nothing for another object.
 fn printed(at: &At<'_>) -> Option<Vec<(String, f64, &'static str)>> {
     let out = at.get("stdout")?.text().ok()??.to_owned();
     let command = at.get("cmd")?;
@@ -278,14 +279,14 @@ fn printed(at: &At<'_>) -> Option<Vec<(String, f64, &'static str)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::Piece;
+    use crate::ingest::PartialRun;
 
-    fn read(text: &str) -> (Piece, Parsed) {
+    fn read(text: &str) -> (PartialRun, Parsed) {
         assert!(Report.sniff(&Head::new("x.json", text, 1)), "{text}");
         let mut input = text.as_bytes();
         let mut parsed = Report.parse(&mut SourceFile::new("x.json", text.len() as u64, &mut input)).unwrap();
         match parsed.records.pop() {
-            Some(Record::Piece(piece)) => (*piece, parsed),
+            Some(Record::Run(partial)) => (*partial, parsed),
             other => panic!("{other:?}"),
         }
     }
@@ -294,39 +295,39 @@ mod tests {
     fn objects_with_a_time_are_samples() {
         let list = "[{\"timestamp\": 1780842021.5, \"power_w\": 38.5, \"temperature_c\": 61, \"gpu_util_pct\": 96, \"rpm\": 900},\
                      {\"timestamp\": \"2026-06-07T14:20:22.5Z\", \"power_w\": null, \"temperature_c\": 62, \"gpu_util_pct\": -1}]";
-        let (piece, _) = read(list);
-        assert_eq!(piece.telemetry.len(), 2);
-        assert_eq!((piece.telemetry[0].power_w, piece.telemetry[1].gpu_c), (Some(38.5), Some(62.0)));
-        assert_eq!((piece.telemetry[1].gpu_util_pct, piece.extras[0].name.as_str()), (None, "rpm"));
+        let (partial, _) = read(list);
+        assert_eq!(partial.telemetry.len(), 2);
+        assert_eq!((partial.telemetry[0].power_w, partial.telemetry[1].gpu_c), (Some(38.5), Some(62.0)));
+        assert_eq!((partial.telemetry[1].gpu_util_pct, partial.extras[0].name.as_str()), (None, "rpm"));
         let lines = list.trim_matches(['[', ']']).replace("},", "}\n");
-        assert_eq!(read(&lines).0.telemetry, piece.telemetry);
+        assert_eq!(read(&lines).0.telemetry, partial.telemetry);
     }
 
     #[test]
     fn what_nvidia_smi_and_free_printed_is_read_by_their_command_lines() {
-        let (piece, parsed) = read(
+        let (partial, parsed) = read(
             r#"{"samples": [{"timestamp": 1780842021.6, "rss_kib": 10848, "pids": [4711], "memory": {
                 "free": {"cmd": ["free", "-b"], "stdout": "total used free shared buff/cache available\nMem: 128452014080 4386361344 1 2 3 124065652736\nSwap: 17179865088 340000768 5"},
                 "nvidia_smi": {"cmd": ["nvidia-smi", "--query-gpu=name,memory.used,utilization.gpu", "--format=csv,noheader,nounits"], "stdout": "NVIDIA GB10, [N/A], 6"}}}],
                 "uname": {"cmd": ["uname", "-a"], "stdout": "Linux secret-host 6.17"}, "stdout_tail": "Decode speed: 43.70 tokens/s"}"#,
         );
-        let sample = piece.telemetry[0];
+        let sample = partial.telemetry[0];
         assert_eq!((sample.gpu_util_pct, sample.memory_used_mib), (Some(6.0), None));
         assert!((sample.host_memory_used_mib.unwrap() - 4183.16).abs() < 0.01);
-        let names: Vec<&str> = piece.extras.iter().map(|extra| extra.name.as_str()).collect();
+        let names: Vec<&str> = partial.extras.iter().map(|extra| extra.name.as_str()).collect();
         assert_eq!(names, ["memory/free/ram_total_mib", "rss_kib"]);
-        assert!(!format!("{piece:?}").contains("secret-host"));
+        assert!(!format!("{partial:?}").contains("secret-host"));
         assert!(parsed.not_understood[0].contains("stdout_tail"));
     }
 
     #[test]
     fn a_report_on_a_machine_gives_every_figure_with_its_place() {
-        let (piece, _) = read(
+        let (partial, _) = read(
             r#"{"device": "NVIDIA GB10", "idle": {"power_draw_w": 10.92, "temperature_c": 49, "sm_clock_mhz": 2405}, "bw": {"1GB": {"bw_gbs": 133.6}}}"#,
         );
-        let names: Vec<&str> = piece.extras.iter().map(|extra| extra.name.as_str()).collect();
+        let names: Vec<&str> = partial.extras.iter().map(|extra| extra.name.as_str()).collect();
         assert_eq!(names, ["bw/1GB/bw_gbs", "idle/power_draw_w", "idle/sm_clock_mhz", "idle/temperature_c"]);
-        assert_eq!(piece.setup.machine.as_deref(), Some("NVIDIA GB10"));
+        assert_eq!(partial.setup.machine.as_deref(), Some("NVIDIA GB10"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Telemetry and the state of machines: what nvidia-smi prints in its five ways, and what scripts write down in its stead.
+//! Telemetry and machine states: the five output forms of nvidia-smi, and the files of scripts that replace it.
 //!
-//! In:  tables and texts of any size.  Out: samples in order of time; of a single look at a machine, its figures.
+//! In:  tables and texts of any size.  Out: samples in order of time, or the figures of a single snapshot.
 //! Not here: cutting to the window of a run and what follows from it (see `verdict::telemetry`).
 
 mod cell;
@@ -23,10 +23,10 @@ pub use query::Query;
 pub use table::BoxTable;
 
 use super::figure::Figure;
-use super::{Piece, SourceFile, Standing};
+use super::{JoinRole, PartialRun, SourceFile};
 use crate::model::{Extra, ExtraValue};
 
-/// A figure of a look at the machine.
+/// A figure of a snapshot of the machine.
 fn extra(
     file: &SourceFile<'_>,
     name: String,
@@ -44,7 +44,7 @@ fn extra(
     })
 }
 
-/// Words of a look at the machine.
+/// Words of a snapshot of the machine.
 fn words(
     file: &SourceFile<'_>,
     name: String,
@@ -61,12 +61,12 @@ fn words(
     }
 }
 
-/// A piece that joins the runs of its launch.
-fn detail() -> Piece {
-    Piece { standing: Standing::Detail, ..Piece::default() }
+/// A partial run that joins the runs of its launch.
+fn detail() -> PartialRun {
+    PartialRun { join_role: JoinRole::Detail, ..PartialRun::default() }
 }
 
-/// The finite value of a cell with its unit; nothing for what is missing or no figure.
+/// The finite value of a cell with its unit. Nothing for what is missing or no figure.
 fn plain(text: &str) -> Option<(f64, &'static str)> {
     cell::figure(text).and_then(|(figure, unit): (Figure, _)| Some((figure.finite()?, unit)))
 }

@@ -1,15 +1,15 @@
-//! Tokens per watt: a table with one row a model, as a script around llama-bench and nvidia-smi writes it.
+//! Tokens per watt: a table with one row for each model, from a script around llama-bench and nvidia-smi.
 //!
-//! In:  a header with a token rate, a mean power and joules per token, then rows.  Out: one run a row.
-//! Not here: its cost columns as metrics; they rest on a tariff of their own and stay extras.
+//! In:  a header with a token rate, a mean power and joules per token, then rows.  Out: one run for each row.
+//! Not here: its cost columns as metrics. They use a tariff of their own and stay extras.
 //!
-//! Seen: 2026, GB10; one file that ends behind its header, which says that the script found nothing to write.
+//! Seen: 2026, GB10. One file that ends behind its header, which says that the script found nothing to write.
 
 use super::plain;
 use crate::error::{Error, Place};
 use crate::ingest::figure::{Figure, excerpt};
 use crate::ingest::rows::Rows;
-use crate::ingest::{About, Format, Head, Parsed, Piece, Record, SourceFile, Standing};
+use crate::ingest::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::model::{Extra, ExtraValue, Reading};
 
 /// See the module.
@@ -45,7 +45,7 @@ impl Format for PerWatt {
             tool: "a script around llama-bench and nvidia-smi",
             versions: "2026",
             sign: "a CSV header with `tg_tok_sec`, `avg_power_w` and `joules_per_token`",
-            reads: "decode rate, mean power, joules per token; other columns as extras",
+            reads: "decode rate, mean power, joules per token, other columns as extras",
         }
     }
 
@@ -76,7 +76,7 @@ impl Format for PerWatt {
                 continue;
             }
             let cells: Vec<(&str, &str)> = header.iter().zip(row.iter()).collect();
-            parsed.records.push(Record::Piece(Box::new(run(file, line, &cells))));
+            parsed.records.push(Record::Run(Box::new(run(file, line, &cells))));
         }
         if parsed.records.is_empty() && parsed.left_out.is_empty() {
             parsed.notes.push("a header and no rows: the script found nothing to write".to_owned());
@@ -85,8 +85,8 @@ impl Format for PerWatt {
     }
 }
 
-fn run(file: &SourceFile<'_>, line: u64, cells: &[(&str, &str)]) -> Piece {
-    let mut piece = Piece { standing: Standing::Alone, ..Piece::default() };
+fn run(file: &SourceFile<'_>, line: u64, cells: &[(&str, &str)]) -> PartialRun {
+    let mut partial = PartialRun { join_role: JoinRole::Alone, ..PartialRun::default() };
     let text = |name: &str| {
         cells
             .iter()
@@ -98,13 +98,13 @@ fn run(file: &SourceFile<'_>, line: u64, cells: &[(&str, &str)]) -> Piece {
         let origin = file.origin(Some(line), Some((*name).to_owned()), RULE);
         if let Some((_, metric)) = METRICS.iter().find(|(known, _)| known == name) {
             if let Some(Figure { value, decimals }) = Figure::parse(cell) {
-                piece.readings.push(Reading { metric: (*metric).to_owned(), value, decimals, origin });
+                partial.readings.push(Reading { metric: (*metric).to_owned(), value, decimals, origin });
             }
         } else if matches!(*name, "model_file" | "model_size" | "quant") {
-            piece.setup.more.insert((*name).to_owned(), excerpt(cell));
+            partial.setup.more.insert((*name).to_owned(), excerpt(cell));
         } else if let Some((value, _)) = plain(cell) {
             let unit = UNITS.iter().find(|(end, _)| name.ends_with(end)).map_or("", |(_, unit)| unit);
-            piece.extras.push(Extra {
+            partial.extras.push(Extra {
                 name: (*name).to_owned(),
                 unit: unit.to_owned(),
                 value: ExtraValue::Number(value),
@@ -113,15 +113,15 @@ fn run(file: &SourceFile<'_>, line: u64, cells: &[(&str, &str)]) -> Piece {
             });
         }
     }
-    piece.model = text("model_file")
+    partial.model = text("model_file")
         .map(|path| path.rsplit('/').next().unwrap_or(&path).trim_end_matches(".gguf").to_owned())
         .or_else(|| text("model_size"));
-    piece.setup.quantisation = text("quant");
-    piece.setup.osl = text("tg_tokens").and_then(|cell| Some(plain(&cell)?.0));
-    piece.setup.tool = Some(RULE.to_owned());
-    piece.setup.batch = Some(1.0);
-    piece.workload = text("tg_tokens").map(|tokens| format!("tg{tokens}"));
-    piece
+    partial.setup.quantisation = text("quant");
+    partial.setup.osl = text("tg_tokens").and_then(|cell| Some(plain(&cell)?.0));
+    partial.setup.tool = Some(RULE.to_owned());
+    partial.setup.batch = Some(1.0);
+    partial.workload = text("tg_tokens").map(|tokens| format!("tg{tokens}"));
+    partial
 }
 
 #[cfg(test)]
@@ -134,10 +134,10 @@ mod tests {
                     7B,Q4_K_M,128,45.20,38.5,30,1.17,0.852,/models/m-7b.gguf\n7B,Q4\n";
         let mut input = text.as_bytes();
         let parsed = PerWatt.parse(&mut SourceFile::new("t.csv", text.len() as u64, &mut input)).unwrap();
-        let [Record::Piece(piece)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
-        let values: Vec<(&str, f64)> = piece.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
+        let [Record::Run(partial)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
+        let values: Vec<(&str, f64)> = partial.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
         assert_eq!(values, [("decode_tok_s", 45.2), ("power_w", 38.5), ("energy_j_per_token", 0.852)]);
-        assert_eq!((piece.model.as_deref(), piece.workload.as_deref()), (Some("m-7b"), Some("tg128")));
+        assert_eq!((partial.model.as_deref(), partial.workload.as_deref()), (Some("m-7b"), Some("tg128")));
         assert_eq!(parsed.left_out.len(), 1);
     }
 }

@@ -1,13 +1,13 @@
 //! `nvidia-smi -q`: one tree of `Key : value` for each GPU, indented by fours.
 //!
-//! In:  the tree, once or again and again (`-l`).  Out: every figure and word as extras, with several looks samples by time too.
+//! In:  the tree, once or repeated (`-l`).  Out: every figure and word as extras. Repeated trees also give samples by time.
 //! Not here: serial numbers, UUIDs, bus addresses, names of processes: they identify a machine or a person.
 //!
-//! Names moved between drivers: `Power Readings` became `GPU Power Readings` with an average and an instantaneous draw, `Clocks Throttle
-//! Reasons` became `Clocks Event Reasons`, `Gpu` below `Utilization` became `GPU`. On GB10 the memory of the frame buffer reads N/A and
-//! thresholds are distances to a limit (`T.Limit`).
+//! Names moved between drivers. `Power Readings` became `GPU Power Readings` with an average and an instantaneous draw.
+//! `Clocks Throttle Reasons` became `Clocks Event Reasons`, and `Gpu` below `Utilization` became `GPU`. On GB10 the memory of the frame
+//! buffer reads N/A and thresholds are distances to a limit (`T.Limit`).
 //!
-//! Seen: drivers 535 to 580. The default table that scripts like to print above it is passed over (see `table`).
+//! Seen: drivers 535 to 580. The default table that scripts like to print above it is skipped (see `table`).
 
 use super::collect::Collect;
 use super::{cell, detail, plain};
@@ -24,7 +24,7 @@ const RULE: &str = "nvidia-smi-q";
 const SIGN: &str = "==============NVSMI LOG";
 /// Blanks of one level.
 const INDENT: usize = 4;
-/// Deepest level that is looked at.
+/// Deepest level that is read.
 const DEPTH: usize = 12;
 
 /// Keys whose values identify a device, a machine or a person.
@@ -71,7 +71,7 @@ impl Format for Query {
             tool: "nvidia-smi -q",
             versions: "drivers 535 to 580, with the names before and after each move",
             sign: "the line `==============NVSMI LOG==============`",
-            reads: "every figure and word of each GPU but serial numbers and ids; with -l samples by time",
+            reads: "every figure and word of each GPU except serial numbers and ids. With -l, samples by time",
         }
     }
 
@@ -95,17 +95,17 @@ impl Format for Query {
         let looks = tree.looks;
         let (samples, extras, notes) = tree.all.finish(file, RULE);
         parsed.notes.extend(notes);
-        let mut piece = detail();
+        let mut partial = detail();
         // One look is no record of a run.
-        piece.telemetry = if looks > 1 { samples } else { Vec::new() };
-        piece.extras = extras;
-        piece.setup.machine = tree.machine;
+        partial.telemetry = if looks > 1 { samples } else { Vec::new() };
+        partial.extras = extras;
+        partial.setup.machine = tree.machine;
         for (name, value) in [("driver_version", tree.driver), ("cuda_version", tree.cuda)] {
             if let Some(value) = value {
-                piece.setup.more.insert(name.to_owned(), value);
+                partial.setup.more.insert(name.to_owned(), value);
             }
         }
-        parsed.records.push(Record::Piece(Box::new(piece)));
+        parsed.records.push(Record::Run(Box::new(partial)));
         Ok(parsed)
     }
 }
@@ -136,7 +136,7 @@ impl Tree {
         let Some((key, value)) = split(trimmed) else {
             if level == 0 && trimmed.starts_with("GPU ") {
                 self.end_of_gpu();
-                // The bus address is no name for anybody; the place in the file is.
+                // The bus address is no name for anybody. The place in the file is.
                 self.gpu = Some((self.gpus.to_string(), Sample::new(Instant(0))));
                 self.gpus += 1;
                 self.path.clear();
@@ -188,7 +188,7 @@ impl Tree {
     }
 }
 
-/// `Key : value`; keys may hold colons themselves, never one with blanks on both sides.
+/// `Key : value`. Keys may hold colons themselves, never one with blanks on both sides.
 fn split(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.split_once(" : ").or_else(|| line.strip_suffix(" :").map(|key| (key, "")))?;
     Some((key.trim(), value.trim()))
@@ -236,7 +236,7 @@ pub(super) fn moment(text: &str) -> Option<Instant> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::Piece;
+    use crate::ingest::PartialRun;
     use crate::model::ExtraValue;
 
     const LOOK: &str = "\n==============NVSMI LOG==============\n\n\
@@ -273,28 +273,29 @@ GPU 0000000F:01:00.0\n\
 \x20               Name                      : /home/someone/bin/engine\n\
 \x20               Used GPU Memory           : 10911 MiB\n";
 
-    fn read(text: &str) -> Piece {
+    fn read(text: &str) -> PartialRun {
         let mut input = text.as_bytes();
         let parsed = Query.parse(&mut SourceFile::new("q.txt", text.len() as u64, &mut input)).unwrap();
         match parsed.records.into_iter().next() {
-            Some(Record::Piece(piece)) => *piece,
+            Some(Record::Run(partial)) => *partial,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn figures_and_words_are_taken_and_what_identifies_is_not() {
-        let piece = read(LOOK);
-        assert!(piece.telemetry.is_empty(), "one look is no record");
-        assert_eq!(piece.setup.machine.as_deref(), Some("NVIDIA GB10"));
-        assert_eq!(piece.setup.more["driver_version"], "580.159.04");
-        let value = |name: &str| piece.extras.iter().find(|extra| extra.name == name).map(|extra| extra.value.clone());
+        let partial = read(LOOK);
+        assert!(partial.telemetry.is_empty(), "one look is not a record");
+        assert_eq!(partial.setup.machine.as_deref(), Some("NVIDIA GB10"));
+        assert_eq!(partial.setup.more["driver_version"], "580.159.04");
+        let value =
+            |name: &str| partial.extras.iter().find(|extra| extra.name == name).map(|extra| extra.value.clone());
         assert_eq!(value("GPU Power Readings / Average Power Draw"), Some(ExtraValue::Number(42.1)));
         assert_eq!(
             value("Clocks Event Reasons / HW Slowdown / HW Thermal Slowdown"),
             Some(ExtraValue::Text("Active".into()))
         );
-        let all = format!("{:?}", piece.extras);
+        let all = format!("{:?}", partial.extras);
         for secret in ["165000", "GPU-1111", "4711", "someone", "0000000F"] {
             assert!(!all.contains(secret), "{secret}");
         }
@@ -303,8 +304,8 @@ GPU 0000000F:01:00.0\n\
 
     #[test]
     fn several_looks_are_samples_by_time() {
-        let piece = read(&format!("{LOOK}{}", LOOK.replace("23:43:30", "23:43:35").replace("42.10", "50.00")));
-        let [first, second] = piece.telemetry.as_slice() else { panic!("{:?}", piece.telemetry) };
+        let partial = read(&format!("{LOOK}{}", LOOK.replace("23:43:30", "23:43:35").replace("42.10", "50.00")));
+        let [first, second] = partial.telemetry.as_slice() else { panic!("{:?}", partial.telemetry) };
         assert_eq!((first.power_w, second.power_w), (Some(42.1), Some(50.0)));
         assert_eq!(second.at.seconds_since(first.at), 5.0);
         assert_eq!((first.throttle_bits, first.pstate, first.memory_used_mib), (Some(0x48), Some(0), None));

@@ -1,13 +1,13 @@
-//! What `nvidia-smi` prints without any option: a table drawn with lines, two rows a GPU, and the processes below.
+//! Output of `nvidia-smi` without any option: a drawn table with two rows for each GPU, and the processes below.
 //!
-//! In:  the table, once or again and again (`-l`, `watch`).  Out: figures of each GPU and the memory of each process as extras; with several
-//! looks that have a date, samples by time too.
+//! In:  the table, once or repeated (`-l`, `watch`).  Out: figures of each GPU and the memory of each process as extras. Several dated
+//! tables also give samples by time.
 //! Not here: bus addresses and paths of processes. Of a process only the last part of its path is taken.
 //!
-//! On GB10 the limit is `N/A`, the memory `Not Supported`, and the process table the only place where memory stands; a long figure
+//! On GB10 the limit is `N/A`, the memory `Not Supported`, and the process table the only place with memory. A long figure
 //! is cut there (`10911...`), and a cut figure is no figure.
 //!
-//! Seen: drivers 470 to 580; from 530 on the columns are wider.
+//! Seen: drivers 470 to 580. From 530 on the columns are wider.
 
 use super::collect::Collect;
 use super::query::moment;
@@ -35,7 +35,7 @@ impl Format for BoxTable {
             tool: "nvidia-smi without options",
             versions: "drivers 470 to 580",
             sign: "a drawn table with `NVIDIA-SMI` and `Driver Version:` among its first lines",
-            reads: "driver, CUDA, name, temperature, power, limit, memory, utilisation of each GPU; memory of each process",
+            reads: "driver, CUDA, name, temperature, power, limit, memory, utilisation of each GPU, memory of each process",
         }
     }
 
@@ -56,16 +56,16 @@ impl Format for BoxTable {
         }
         let (samples, extras, notes) = look.all.finish(file, RULE);
         parsed.notes.extend(notes);
-        let mut piece = detail();
-        piece.telemetry = if look.looks > 1 { samples } else { Vec::new() };
-        piece.extras = extras;
-        piece.setup.machine = look.machine;
+        let mut partial = detail();
+        partial.telemetry = if look.looks > 1 { samples } else { Vec::new() };
+        partial.extras = extras;
+        partial.setup.machine = look.machine;
         for (name, value) in [("driver_version", look.driver), ("cuda_version", look.cuda)] {
             if let Some(value) = value {
-                piece.setup.more.insert(name.to_owned(), value);
+                partial.setup.more.insert(name.to_owned(), value);
             }
         }
-        parsed.records.push(Record::Piece(Box::new(piece)));
+        parsed.records.push(Record::Run(Box::new(partial)));
         Ok(parsed)
     }
 }
@@ -190,21 +190,21 @@ fn first(left: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::Piece;
+    use crate::ingest::PartialRun;
     use crate::model::ExtraValue;
 
-    fn read(text: &str) -> (Piece, Parsed) {
+    fn read(text: &str) -> (PartialRun, Parsed) {
         assert!(BoxTable.sniff(&Head::new("x", text, 1)));
         let mut input = text.as_bytes();
         let mut parsed = BoxTable.parse(&mut SourceFile::new("x.txt", text.len() as u64, &mut input)).unwrap();
         match parsed.records.pop() {
-            Some(Record::Piece(piece)) => (*piece, parsed),
+            Some(Record::Run(partial)) => (*partial, parsed),
             other => panic!("{other:?}"),
         }
     }
 
-    fn value(piece: &Piece, name: &str) -> Option<f64> {
-        piece.extras.iter().find(|extra| extra.name == name).and_then(|extra| match extra.value {
+    fn value(partial: &PartialRun, name: &str) -> Option<f64> {
+        partial.extras.iter().find(|extra| extra.name == name).and_then(|extra| match extra.value {
             ExtraValue::Number(value) => Some(value),
             ExtraValue::Text(_) => None,
         })
@@ -229,24 +229,24 @@ mod tests {
 
     #[test]
     fn unified_memory_is_absent_and_a_cut_figure_is_no_figure() {
-        let (piece, parsed) = read(GB10);
+        let (partial, parsed) = read(GB10);
         assert_eq!(
-            (value(&piece, "power"), value(&piece, "temperature"), value(&piece, "utilisation")),
+            (value(&partial, "power"), value(&partial, "temperature"), value(&partial, "utilisation")),
             (Some(42.0), Some(78.0), Some(96.0))
         );
-        assert_eq!((value(&piece, "memory used"), value(&piece, "power limit")), (None, None));
-        assert_eq!(value(&piece, "memory of process llama-server"), Some(15136.0));
+        assert_eq!((value(&partial, "memory used"), value(&partial, "power limit")), (None, None));
+        assert_eq!(value(&partial, "memory of process llama-server"), Some(15136.0));
         assert_eq!(
-            (piece.setup.machine.as_deref(), piece.setup.more["cuda_version"].as_str()),
+            (partial.setup.machine.as_deref(), partial.setup.more["cuda_version"].as_str()),
             (Some("NVIDIA GB10"), "13.0")
         );
-        assert!(parsed.not_understood[0].contains("VLLM::EngineCore") && piece.telemetry.is_empty());
-        assert!(!format!("{:?}", piece.extras).contains("someone"));
+        assert!(parsed.not_understood[0].contains("VLLM::EngineCore") && partial.telemetry.is_empty());
+        assert!(!format!("{:?}", partial.extras).contains("someone"));
     }
 
     #[test]
     fn a_driver_of_2021_prints_narrower_columns() {
-        let (piece, _) = read(
+        let (partial, _) = read(
             "+-----------------------------------------------------------------------------+\n\
 | NVIDIA-SMI 470.82.01    Driver Version: 470.82.01    CUDA Version: 11.4     |\n\
 |-------------------------------+----------------------+----------------------+\n\
@@ -254,16 +254,16 @@ mod tests {
 | 35%   34C    P8     9W /  70W |      5MiB / 15109MiB |      0%      Default |\n",
         );
         assert_eq!(
-            (value(&piece, "power limit"), value(&piece, "memory in all"), value(&piece, "fan")),
+            (value(&partial, "power limit"), value(&partial, "memory in all"), value(&partial, "fan")),
             (Some(70.0), Some(15109.0), Some(35.0))
         );
-        assert_eq!(piece.setup.machine.as_deref(), Some("Tesla T4"));
+        assert_eq!(partial.setup.machine.as_deref(), Some("Tesla T4"));
     }
 
     #[test]
     fn a_table_printed_again_and_again_is_telemetry() {
-        let (piece, _) = read(&format!("{GB10}{}", GB10.replace("05:33:53", "05:33:58").replace("42W", "50W")));
-        assert_eq!(piece.telemetry.len(), 2);
-        assert_eq!((piece.telemetry[1].power_w, value(&piece, "power, mean")), (Some(50.0), Some(46.0)));
+        let (partial, _) = read(&format!("{GB10}{}", GB10.replace("05:33:53", "05:33:58").replace("42W", "50W")));
+        assert_eq!(partial.telemetry.len(), 2);
+        assert_eq!((partial.telemetry[1].power_w, value(&partial, "power, mean")), (Some(50.0), Some(46.0)));
     }
 }

@@ -1,17 +1,17 @@
-//! The lists of `--save-detailed`: one value a request, in the order in which requests were sent.
+//! The lists of `--save-detailed`: one value for each request, in the order in which requests were sent.
 //!
-//! In:  the object of one run.  Out: series in milliseconds, lists of what is no metric.
-//! Not here: the texts that were generated: nobody's business, and never copied.
+//! In:  the object of one run.  Out: series in milliseconds, and lists of other values.
+//! Not here: the generated texts, which are private and never copied.
 //!
-//! Times stand in seconds. A request is out when its error is a text, or when it has no output token and no first one. The E2E latency is
-//! that of `latencies` where a version has it, else TTFT plus the sum of the gaps; TPOT is (E2E - TTFT) / (tokens - 1), absent below two
+//! Times are in seconds. A request is out when its error is a text, or when it has no output token and no first one. The E2E latency is
+//! that of `latencies` where a version has it, else TTFT plus the sum of the gaps. TPOT is (E2E - TTFT) / (tokens - 1), absent below two
 //! tokens. Some versions leave `latencies` and `queue_times` in files without the other lists.
 
 use crate::error::Error;
 use crate::ingest::at::At;
 use crate::ingest::json::{Kind, Node};
 use crate::ingest::packed::Packed;
-use crate::ingest::{Parsed, Piece, SourceFile};
+use crate::ingest::{Parsed, PartialRun, SourceFile};
 use crate::model::Series;
 
 const RULE: &str = "vllm-bench-serve";
@@ -42,8 +42,8 @@ pub fn lists() -> impl Iterator<Item = &'static str> {
 const KEPT: &[&str] =
     &["input_lens", "output_lens", "start_times", "queue_times", "server_ttfts", "server_queue_times"];
 
-/// Reads the lists that are there; gives the number of requests that failed.
-pub fn read(file: &SourceFile<'_>, root: &At<'_>, piece: &mut Piece, parsed: &mut Parsed) -> usize {
+/// Reads the lists that are there. Gives the number of requests that failed.
+pub fn read(file: &SourceFile<'_>, root: &At<'_>, partial: &mut PartialRun, parsed: &mut Parsed) -> usize {
     let lists = |key| root.get(key).and_then(|at| List::of(at.node));
     let (ttfts, itls, ends) = (lists("ttfts"), lists("itls"), lists("latencies"));
     let Some(count) = ttfts.or(ends).map(List::len) else { return 0 };
@@ -92,7 +92,7 @@ pub fn read(file: &SourceFile<'_>, root: &At<'_>, piece: &mut Piece, parsed: &mu
         }
     }
     if failed > 0 {
-        parsed.notes.push(format!("{failed} of {count} requests failed; they enter no latency"));
+        parsed.notes.push(format!("{failed} of {count} requests failed. They are excluded from latencies"));
     }
     let whole_rule = if ends.is_some() { ("latencies", RULE) } else { ("itls", DERIVED) };
     for (metric, values, key, rule) in [
@@ -104,7 +104,7 @@ pub fn read(file: &SourceFile<'_>, root: &At<'_>, piece: &mut Piece, parsed: &mu
         let there = values.iter().any(|value| value.is_finite());
         if let Some(at) = root.get(key).filter(|_| there) {
             let origin = file.origin(Some(at.node.line.into()), Some(at.pointer()), rule);
-            piece.series.push(Series { metric: metric.to_owned(), values, origin });
+            partial.series.push(Series { metric: metric.to_owned(), values, origin });
         }
     }
     for key in KEPT {
@@ -139,7 +139,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// The number of a place; missing where there is none.
+    /// The number of a place. Missing where there is none.
     fn number(self, place: usize) -> f64 {
         match self {
             Self::Tree(items) => items.get(place).map_or(f64::NAN, number),
@@ -176,7 +176,7 @@ impl<'a> List<'a> {
     }
 }
 
-/// A number of a list; anything else is missing. Digits alone come here, so the quick way is enough.
+/// A number of a list. Anything else is missing. Digits alone come here, so the quick way is enough.
 fn number(node: &Node<'_>) -> f64 {
     match &node.kind {
         Kind::Number(digits) => digits.parse().unwrap_or(f64::NAN),

@@ -1,6 +1,6 @@
 //! The benchmarks of vLLM, as files: serving, throughput, latency, conversations, and the sheet of settings beside them.
 //!
-//! In:  JSON, CSV and workbooks.  Out: one piece a run.
+//! In:  JSON, CSV and workbooks.  Out: one partial run for each run.
 //! Not here: what the same programs print (see `log`).
 
 mod detail;

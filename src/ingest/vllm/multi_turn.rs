@@ -1,12 +1,12 @@
-//! Requests of vLLM's conversation benchmark, `benchmark_serving_multi_turn.py`: one object or one row a request.
+//! Requests of vLLM's conversation benchmark, `benchmark_serving_multi_turn.py`: one object or one row for each request.
 //!
 //! In:  the list that `--stats-json-output` writes, or CSV with the same names (the raw sheet of `--excel-output`, see `workbook`).
-//! Out: one piece with series, and rates over the time from the first start to the last end.
+//! Out: one partial run with series, and rates over the time from the first start to the last end.
 //! Not here: the tables it prints (see `log`).
 //!
-//! The benchmark counts tokens itself, with its own tokenizer, and corrects TTFT and TPOT for a first piece of several tokens, so TPOT is
-//! by tokens and not by pieces. `tpot_ms` of 0 is an answer in one piece: absent. It prints no gaps, so there is no ITL.
-//! `approx_cached_percent` is computed from token counts; it is no rate of cache hits. Seen: 2025 to 2026.
+//! The benchmark counts tokens itself, with its own tokenizer, and corrects TTFT and TPOT for a first chunk of several tokens. So TPOT is by
+//! tokens and not by chunks. `tpot_ms` of 0 means an answer in one chunk, so TPOT is absent. It prints no gaps, so there is no ITL.
+//! `approx_cached_percent` is computed from token counts. It is not a cache hit rate. Seen: 2025 to 2026.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::ingest::figure::{Figure, excerpt};
 use crate::ingest::json::{self, Kind};
 use crate::ingest::rows::Rows;
 use crate::ingest::serving;
-use crate::ingest::{About, Format, Head, List, Parsed, Piece, Record, SourceFile, Standing};
+use crate::ingest::{About, Format, Head, JoinRole, List, Parsed, PartialRun, Record, SourceFile};
 use crate::model::{Extra, ExtraValue, Reading, Series, Setup, Status};
 
 /// See the module.
@@ -26,7 +26,7 @@ pub struct MultiTurn;
 pub const TOOL: &str = "vllm-multi-turn";
 const RULE: &str = "vllm-multi-turn";
 const DERIVED: &str = "vllm-multi-turn.derived";
-const BY_COUNTS: &str = "computed by the client from token counts; no rate of cache hits";
+const BY_COUNTS: &str = "computed by the client from token counts, so not a rate of cache hits";
 
 /// Columns, in the order in which the program has them.
 const COLUMNS: &[&str] = &[
@@ -52,7 +52,7 @@ impl Format for MultiTurn {
     fn about(&self) -> About {
         About {
             tool: "vLLM benchmark_serving_multi_turn.py",
-            versions: "2025 to 2026: JSON since `--stats-json-output`; CSV as exported from its sheet",
+            versions: "2025 to 2026: JSON since `--stats-json-output`, CSV as exported from its sheet",
             sign: "a list of objects, or a CSV header, with `ttft_ms`, `latency_ms` and `input_num_turns`",
             reads: "TTFT, TPOT, E2E latency and tokens of every request",
         }
@@ -69,8 +69,8 @@ impl Format for MultiTurn {
         let text = file.text()?;
         let mut parsed = Parsed::default();
         let turns = if text.trim_start().starts_with('[') { of_json(&text)? } else { of_csv(&text, &mut parsed) };
-        let piece = turns.piece(file, &mut parsed)?;
-        parsed.records.push(Record::Piece(Box::new(piece)));
+        let partial = turns.partial(file, &mut parsed)?;
+        parsed.records.push(Record::Run(Box::new(partial)));
         Ok(parsed)
     }
 }
@@ -81,12 +81,12 @@ impl Format for MultiTurn {
 /// When it holds none.
 pub(super) fn of_table(text: &str, file: &SourceFile<'_>) -> Result<Parsed, Error> {
     let mut parsed = Parsed::default();
-    let piece = of_csv(text, &mut parsed).piece(file, &mut parsed)?;
-    parsed.records.push(Record::Piece(Box::new(piece)));
+    let partial = of_csv(text, &mut parsed).partial(file, &mut parsed)?;
+    parsed.records.push(Record::Run(Box::new(partial)));
     Ok(parsed)
 }
 
-/// Columns of all requests; what a request lacks is NaN.
+/// Columns of all requests. What a request lacks is NaN.
 struct Turns {
     columns: Vec<(&'static str, Vec<f64>)>,
     count: usize,
@@ -163,7 +163,7 @@ impl Turns {
         (count > 0).then(|| sum / f64::from(count))
     }
 
-    fn piece(&self, file: &SourceFile<'_>, parsed: &mut Parsed) -> Result<Piece, Error> {
+    fn partial(&self, file: &SourceFile<'_>, parsed: &mut Parsed) -> Result<PartialRun, Error> {
         if self.count == 0 {
             return Err(Error::archive("it holds no request").hint("the benchmark may have stopped early"));
         }
@@ -178,21 +178,22 @@ impl Turns {
             osl: self.mean("output_num_tokens"),
             ..Setup::default()
         };
-        let mut piece = Piece { standing: Standing::Base, setup, status: Some(Status::Done), ..Piece::default() };
-        piece.workload = Some(workload(piece.setup.batch));
+        let mut partial =
+            PartialRun { join_role: JoinRole::Base, setup, status: Some(Status::Done), ..PartialRun::default() };
+        partial.workload = Some(workload(partial.setup.batch));
         let first_pieces = self.column("output_num_first_chunk_tokens");
         let not_streamed = first_pieces.iter().filter(|tokens| **tokens == 0.0).count();
         if not_streamed > 0 {
             parsed.notes.push(format!("{not_streamed} of {} answers were not streamed: they have no TTFT", self.count));
         }
         for (name, metric) in [("ttft_ms", "ttft_ms"), ("tpot_ms", "tpot_ms"), ("latency_ms", "e2e_latency_ms")] {
-            // An answer in one piece has a TPOT of 0, which is none; without any token in its first piece it was not streamed, and its TTFT is
-            // the time of the whole.
+            // An answer in one chunk has a TPOT of 0, which is no measurement. Without any token in its first chunk it was not streamed, and
+            // its TTFT is the time of the whole answer.
             let whole = |place: usize| name == "ttft_ms" && first_pieces.get(place) == Some(&0.0);
             let value = |(place, value): (usize, &f64)| if *value > 0.0 && !whole(place) { *value } else { f64::NAN };
             let values: Vec<f64> = self.column(name).iter().enumerate().map(value).collect();
             if values.iter().any(|value| value.is_finite()) {
-                piece.series.push(Series { metric: metric.to_owned(), values, origin: origin(name, RULE) });
+                partial.series.push(Series { metric: metric.to_owned(), values, origin: origin(name, RULE) });
             }
         }
         for (name, values) in &self.columns {
@@ -208,7 +209,7 @@ impl Turns {
         ];
         for (column, name, unit, why) in means {
             if let Some(mean) = self.mean(column) {
-                piece.extras.push(Extra {
+                partial.extras.push(Extra {
                     name: name.to_owned(),
                     unit: unit.to_owned(),
                     value: ExtraValue::Number(mean),
@@ -217,14 +218,14 @@ impl Turns {
                 });
             }
         }
-        self.rates(file, &mut piece);
-        piece.fingerprint =
+        self.rates(file, &mut partial);
+        partial.fingerprint =
             serving::mark(TOOL, &[Some(self.count as f64), self.mean("ttft_ms"), self.mean("latency_ms")]);
-        Ok(piece)
+        Ok(partial)
     }
 
     /// Requests and tokens over the time from the first start to the last end, as the program takes it.
-    fn rates(&self, file: &SourceFile<'_>, piece: &mut Piece) {
+    fn rates(&self, file: &SourceFile<'_>, partial: &mut PartialRun) {
         let starts = self.column("start_time_ms");
         let ends = starts.iter().zip(self.column("latency_ms")).map(|(start, taken)| start + taken);
         let last = ends.filter(|end| end.is_finite()).fold(f64::NEG_INFINITY, f64::max);
@@ -237,7 +238,7 @@ impl Turns {
         for (metric, amount) in [("request_throughput_req_s", self.count as f64), ("output_throughput_tok_s", tokens)] {
             if amount > 0.0 {
                 let origin = file.origin(self.line, Some("start_time_ms".to_owned()), DERIVED);
-                piece.readings.push(Reading {
+                partial.readings.push(Reading {
                     metric: metric.to_owned(),
                     value: amount / seconds,
                     decimals: None,
@@ -257,12 +258,12 @@ pub fn workload(clients: Option<f64>) -> String {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> (Piece, Parsed) {
+    fn read(text: &str) -> (PartialRun, Parsed) {
         assert!(MultiTurn.sniff(&Head::new("x", text, 1)));
         let mut input = text.as_bytes();
         let mut parsed = MultiTurn.parse(&mut SourceFile::new("x", text.len() as u64, &mut input)).unwrap();
         match parsed.records.pop() {
-            Some(Record::Piece(piece)) => (*piece, parsed),
+            Some(Record::Run(partial)) => (*partial, parsed),
             other => panic!("{other:?}"),
         }
     }
@@ -281,12 +282,15 @@ mod tests {
         let (csv, _) = read(CSV);
         assert_eq!(json.fingerprint.as_deref(), Some("vllm-multi-turn|2.00|60.00|535.00"));
         assert_eq!(json.fingerprint, csv.fingerprint);
-        for piece in [&json, &csv] {
-            let ttft = &piece.series[0];
+        for partial in [&json, &csv] {
+            let ttft = &partial.series[0];
             assert_eq!((ttft.metric.as_str(), ttft.values.as_slice()), ("ttft_ms", &[50.0, 70.0][..]));
-            assert!(piece.series[1].values[1].is_nan(), "an answer in one piece has no time per further token");
-            assert_eq!((piece.setup.batch, piece.setup.isl, piece.setup.osl), (Some(2.0), Some(200.0), Some(50.0)));
-            let rates: Vec<f64> = piece.readings.iter().map(|reading| reading.value).collect();
+            assert!(partial.series[1].values[1].is_nan(), "an answer in one piece has no time per further token");
+            assert_eq!(
+                (partial.setup.batch, partial.setup.isl, partial.setup.osl),
+                (Some(2.0), Some(200.0), Some(50.0))
+            );
+            let rates: Vec<f64> = partial.readings.iter().map(|reading| reading.value).collect();
             assert_eq!(rates, [2.0 / 1.07, 100.0 / 1.07]);
         }
         assert_eq!(lists.lists.len(), 6);
@@ -295,8 +299,8 @@ mod tests {
 
     #[test]
     fn a_bad_cell_is_named_and_the_rest_is_read() {
-        let (piece, parsed) = read("ttft_ms,latency_ms,input_num_turns\nsoon,9,1\n7,8,1\n");
+        let (partial, parsed) = read("ttft_ms,latency_ms,input_num_turns\nsoon,9,1\n7,8,1\n");
         assert!(parsed.left_out[0].to_string().contains("soon"), "{:?}", parsed.left_out);
-        assert_eq!(piece.series[1].values, [9.0, 8.0]);
+        assert_eq!(partial.series[1].values, [9.0, 8.0]);
     }
 }

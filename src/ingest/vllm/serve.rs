@@ -1,13 +1,14 @@
 //! Results of `vllm bench serve`, and of `benchmark_serving.py` before it.
 //!
-//! In:  one flat object, several appended to each other, the list of a sweep, or its table (`summary.csv`).  Out: one piece a run.
+//! In:  one flat object, several appended ones, the list of a sweep, or its table (`summary.csv`).  Out: one partial run for each run.
 //! Not here: the lists of `--save-detailed` (see `detail`), the console (see `log`), the aggregate of InferenceX, which renames the keys.
 //!
-//! Seen: early 2025 (`best_of`; latency statistics only) to 0.33 (`failed`, `rtfx`, speculative decoding, queue times, probes). Which
-//! percentiles and which of TTFT, TPOT, ITL and E2E latency exist was chosen on the command line. `--metadata` puts keys of anybody's
-//! choice between the others, sweeps put the parameters they vary: texts are settings, numbers are figures unless their name is that of a
-//! setting. `date` is the local time, without a zone, at which the result was written: the end of the run. The compiled client that 0.33
-//! carries (`VLLM_USE_RUST_BENCH`) writes it in UTC with a zone, a `steady_state` of its own, and conversations (`mode: multi_turn`).
+//! Seen: early 2025 (`best_of`, latency statistics only) to 0.33 (`failed`, `rtfx`, speculative decoding, queue times, probes). Which
+//! percentiles and which of TTFT, TPOT, ITL and E2E latency exist was chosen on the command line. `--metadata` adds keys of anybody's
+//! choice, and sweeps add the parameters they vary. Their texts are settings. Their numbers are figures unless the name is that of a
+//! setting. `date` is the end of the run: the local time, without a zone, at which the result was written. The compiled client that 0.33
+//! carries (`VLLM_USE_RUST_BENCH`) writes it in UTC with a zone. It also writes its own `steady_state` and conversations
+//! (`mode: multi_turn`).
 
 use super::{detail, table};
 use crate::error::Error;
@@ -16,7 +17,7 @@ use crate::ingest::figure::Figure;
 use crate::ingest::json::{self, Kind};
 use crate::ingest::serving::sheet::Sheet;
 use crate::ingest::serving::{self, Load, settings};
-use crate::ingest::{About, Format, Head, List, Outline, Parsed, Piece, Record, SourceFile, Standing};
+use crate::ingest::{About, Format, Head, JoinRole, List, Outline, Parsed, PartialRun, Record, SourceFile};
 use crate::model::{Instant, Setup};
 
 /// See the module.
@@ -29,7 +30,7 @@ const RULE: &str = "vllm-bench-serve";
 /// Nested figures that are followed of one key: acceptance by position, changes of the rate.
 const NESTED: usize = 64;
 
-/// A run of ten years is none.
+/// Longer durations are rejected as corrupt.
 const LONGEST_S: f64 = 3.2e8;
 
 /// Keys that no other serving benchmark writes beside `model_id`.
@@ -41,7 +42,7 @@ const PASSED_OVER: &[&str] = &[
     "generated_texts",
     "errors",
     "failed_requests",
-    // Audio alone has it; everything else prints 0.0.
+    // Audio alone has it. Everything else prints 0.0.
     "rtfx",
     // A list of its own, see `steps`.
     "rps_change_events",
@@ -55,7 +56,7 @@ impl Format for Serve {
     fn about(&self) -> About {
         About {
             tool: "vllm bench serve, benchmark_serving.py",
-            versions: "early 2025 (latency statistics only) to 0.33, and its compiled client; one object, objects appended to each other, list and table of a sweep",
+            versions: "early 2025 (latency statistics only) to 0.33, and its compiled client: one object, objects appended to each other, list and table of a sweep",
             sign: "an object with `model_id` and the load or the statistics of this tool",
             reads: "throughput, TTFT, TPOT, ITL, E2E latency, their lists where saved, tokens, load, speculative decoding, metadata",
         }
@@ -68,11 +69,11 @@ impl Format for Serve {
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
         let text = file.text()?;
         let mut parsed = Parsed::default();
-        let mut pieces: Vec<Piece> = Vec::new();
+        let mut partials: Vec<PartialRun> = Vec::new();
         let mut documents = 0;
         if !text.trim_start().starts_with(['{', '[']) {
-            table::each(&text, &mut parsed, |node, parsed| pieces.extend(piece(file, &At::root(node), parsed)));
-            return finish(pieces, parsed, 0);
+            table::each(&text, &mut parsed, |node, parsed| partials.extend(partial(file, &At::root(node), parsed)));
+            return finish(partials, parsed, 0);
         }
         for node in json::documents(&text, detail::TIMES) {
             documents += 1;
@@ -85,31 +86,31 @@ impl Format for Serve {
             };
             let root = At::root(&node);
             match &node.kind {
-                Kind::List(_) => pieces.extend(root.items()?.filter_map(|at| piece(file, &at, &mut parsed))),
-                _ => pieces.extend(piece(file, &root, &mut parsed)),
+                Kind::List(_) => partials.extend(root.items()?.filter_map(|at| partial(file, &at, &mut parsed))),
+                _ => partials.extend(partial(file, &root, &mut parsed)),
             }
         }
-        finish(pieces, parsed, documents)
+        finish(partials, parsed, documents)
     }
 }
 
-/// One result is the base of a run; several are runs of their own.
-fn finish(mut pieces: Vec<Piece>, mut parsed: Parsed, documents: usize) -> Result<Parsed, Error> {
-    if pieces.is_empty() && parsed.left_out.is_empty() && !parsed.notes.is_empty() {
+/// One result is the base of a run. Several are runs of their own.
+fn finish(mut partials: Vec<PartialRun>, mut parsed: Parsed, documents: usize) -> Result<Parsed, Error> {
+    if partials.is_empty() && parsed.left_out.is_empty() && !parsed.notes.is_empty() {
         // A warm-up was understood, and gives no run.
         return Ok(parsed);
     }
-    if pieces.is_empty() {
-        // One document that is cut off is a bad file; nothing else can be said of it.
+    if partials.is_empty() {
+        // One document that is cut off is a bad file. Nothing else can be said of it.
         let cause = (documents == 1).then(|| parsed.left_out.pop()).flatten();
         return Err(cause.unwrap_or_else(|| Error::archive("it holds no result")));
     }
-    copies(&mut pieces, &mut parsed);
-    let several = pieces.len() > 1;
-    for (place, piece) in (1..).zip(pieces) {
-        let (standing, position) =
-            if several { (Standing::Alone, Some(place)) } else { (Standing::Base, piece.position) };
-        parsed.records.push(Record::Piece(Box::new(Piece { standing, position, ..piece })));
+    copies(&mut partials, &mut parsed);
+    let several = partials.len() > 1;
+    for (place, partial) in (1..).zip(partials) {
+        let (join_role, position) =
+            if several { (JoinRole::Alone, Some(place)) } else { (JoinRole::Base, partial.position) };
+        parsed.records.push(Record::Run(Box::new(PartialRun { join_role, position, ..partial })));
     }
     Ok(parsed)
 }
@@ -126,7 +127,7 @@ fn is_ours(outline: &Outline<'_>) -> bool {
             || outline.keys().iter().any(statistic))
 }
 
-/// The mark of a run by its times: they stand in the files and the consoles of every version.
+/// The mark of a run by its times: they are in the files and the consoles of every version.
 pub fn mark_of(sheet: &Sheet) -> Option<String> {
     serving::mark(
         TOOL,
@@ -143,18 +144,18 @@ pub fn mark_of(sheet: &Sheet) -> Option<String> {
 }
 
 /// Drops a result that the file holds twice.
-fn copies(pieces: &mut Vec<Piece>, parsed: &mut Parsed) {
+fn copies(partials: &mut Vec<PartialRun>, parsed: &mut Parsed) {
     let mut seen = std::collections::BTreeSet::new();
-    let all = pieces.len();
-    pieces.retain(|piece| piece.fingerprint.as_ref().is_none_or(|mark| seen.insert(mark.clone())));
-    if pieces.len() < all {
-        parsed.notes.push(format!("{} of {all} results stand in it twice; each is counted once", all - pieces.len()));
+    let all = partials.len();
+    partials.retain(|partial| partial.fingerprint.as_ref().is_none_or(|mark| seen.insert(mark.clone())));
+    if partials.len() < all {
+        parsed.notes.push(format!("{} of {all} results stand in it twice. Each is counted once", all - partials.len()));
     }
 }
 
-/// What the keys of one result gave so far.
+/// Values from the keys of one result so far.
 struct Found {
-    piece: Piece,
+    partial: PartialRun,
     sheet: Sheet,
     load: Option<String>,
     date: Option<Instant>,
@@ -163,7 +164,7 @@ struct Found {
     warm_up: bool,
 }
 
-fn piece(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Option<Piece> {
+fn partial(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Option<PartialRun> {
     let entries = match root.entries() {
         Ok(entries) => entries,
         Err(error) => {
@@ -173,7 +174,7 @@ fn piece(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Option<Pi
     };
     let setup = Setup { tool: Some(TOOL.to_owned()), ..Setup::default() };
     let mut found = Found {
-        piece: Piece { setup, ..Piece::default() },
+        partial: PartialRun { setup, ..PartialRun::default() },
         sheet: Sheet::default(),
         load: None,
         date: None,
@@ -190,12 +191,12 @@ fn piece(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Option<Pi
             parsed.left_out.push(error);
         }
     }
-    let Found { mut piece, sheet, load, date, private, warm_up } = found;
+    let Found { mut partial, sheet, load, date, private, warm_up } = found;
     if warm_up {
         parsed.notes.push("a warm-up of a sweep is not counted".to_owned());
         return None;
     }
-    conversations(&mut piece.setup, &sheet);
+    conversations(&mut partial.setup, &sheet);
     steps(root, parsed);
     if private > 0 {
         parsed.notes.push(format!("{private} texts are not taken: they may hold an address, a path or a key"));
@@ -206,42 +207,42 @@ fn piece(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Option<Pi
         input: sheet.get("total_input_tokens"),
         output: sheet.get("total_output_tokens"),
     };
-    (piece.setup.isl, piece.setup.osl) = lengths.lengths();
-    piece.workload = lengths.workload(&piece.setup);
-    piece.ended = date;
+    (partial.setup.isl, partial.setup.osl) = lengths.lengths();
+    partial.workload = lengths.workload(&partial.setup);
+    partial.ended = date;
     let lasted = sheet.get("duration").filter(|seconds| (0.0..LONGEST_S).contains(seconds));
-    piece.started = date.zip(lasted).map(|(end, seconds)| Instant(end.0 - (seconds * 1000.0).round() as i64));
-    // Times that are all zero mark nothing; of a run that failed its moment does.
-    piece.fingerprint = match (sheet.failure(), date) {
+    partial.started = date.zip(lasted).map(|(end, seconds)| Instant(end.0 - (seconds * 1000.0).round() as i64));
+    // Times that are all zero mark nothing. Of a run that failed its moment does.
+    partial.fingerprint = match (sheet.failure(), date) {
         (None, _) => mark_of(&sheet),
         (Some(_), Some(date)) => Some(format!("{TOOL}|failed|{}|{:?}", date.iso(), sheet.get("duration"))),
         (Some(_), None) => None,
     };
     match sheet.failure() {
         None => {
-            let failed = detail::read(file, root, &mut piece, parsed);
-            let unfinished = piece.setup.requests.zip(sheet.get("completed")).filter(|(all, done)| done < all);
+            let failed = detail::read(file, root, &mut partial, parsed);
+            let unfinished = partial.setup.requests.zip(sheet.get("completed")).filter(|(all, done)| done < all);
             if let Some((all, done)) = unfinished.filter(|_| failed == 0) {
                 let missing = all - done;
                 parsed.notes.push(format!(
-                    "{missing} of {all} requests are not among the completed; the rates count the others alone"
+                    "{missing} of {all} requests are not among the completed. The rates count the others alone"
                 ));
             }
         }
-        Some(why) => parsed.notes.push(format!("{why}; its zeros are no measurements")),
+        Some(why) => parsed.notes.push(format!("{why}. Its zeros are no measurements")),
     }
-    sheet.give(&mut piece);
-    Some(piece)
+    sheet.give(&mut partial);
+    Some(partial)
 }
 
 impl Found {
     fn key(&mut self, file: &SourceFile<'_>, key: &str, at: &At<'_>) -> Result<(), Error> {
-        let setup = &mut self.piece.setup;
+        let setup = &mut self.partial.setup;
         match key {
             "date" => self.date = at.text()?.and_then(moment),
             "model_id" | "model" => {
                 if let Some(id) = at.text()?.and_then(serving::model_id) {
-                    self.piece.model = Some(serving::last_part(&id).to_owned());
+                    self.partial.model = Some(serving::last_part(&id).to_owned());
                     setup.model_id = Some(id);
                 }
             }
@@ -254,15 +255,15 @@ impl Found {
             "mode" if at.text()? == Some("multi_turn") => self.load = Some("multi-turn".to_owned()),
             "request_rate" => setup.request_rate = Some(at.figure()?.value).filter(|rate| !rate.is_nan()),
             "run_number" => {
-                // Counted from 0, and the k-th run of its cell; below 0 are warm-ups.
+                // Counted from 0, and the k-th run of its cell. Below 0 are warm-ups.
                 if at.figure()?.value < 0.0 {
                     self.warm_up = true;
                 } else {
-                    self.piece.repeat = at.count()?.and_then(|run| run.checked_add(1));
+                    self.partial.repeat = at.count()?.and_then(|run| run.checked_add(1));
                 }
             }
             "dataset" | "dataset_name" => self.load = at.text()?.map(str::to_owned),
-            "environment" => self.piece.environment = at.text()?.map(str::to_owned),
+            "environment" => self.partial.environment = at.text()?.map(str::to_owned),
             "backend" | "endpoint_type" => {
                 if let Some(text) = at.text()? {
                     setup.engine = setup.engine.take().or_else(|| serving::engine_of(text).map(str::to_owned));
@@ -271,17 +272,17 @@ impl Found {
             }
             _ => self.other(file, key, at, 0)?,
         }
-        if key.starts_with("spec_decode_") && self.piece.setup.speculative.is_none() {
-            self.piece.setup.speculative = Some("on".to_owned());
+        if key.starts_with("spec_decode_") && self.partial.setup.speculative.is_none() {
+            self.partial.setup.speculative = Some("on".to_owned());
         }
         Ok(())
     }
 
     fn setting(&mut self, key: &str, text: &str) {
-        self.private += usize::from(!settings::take(&mut self.piece.setup, key, text));
+        self.private += usize::from(!settings::take(&mut self.partial.setup, key, text));
     }
 
-    /// A key of somebody's choice.
+    /// A key that the user chose.
     fn other(&mut self, file: &SourceFile<'_>, key: &str, at: &At<'_>, depth: usize) -> Result<(), Error> {
         match &at.node.kind {
             Kind::Null | Kind::Packed(_) => {}
@@ -324,7 +325,7 @@ impl Found {
     }
 }
 
-/// What stands before and behind `percentiles_` in the key of a list of pairs.
+/// Text before and after `percentiles_` in the key of a list of pairs.
 fn family(key: &str) -> Option<(&str, &str)> {
     key.rsplit_once("percentiles_")
         .filter(|(before, name)| (before.is_empty() || before.ends_with('.')) && name.ends_with("_ms"))
@@ -335,7 +336,7 @@ fn moment(text: &str) -> Option<Instant> {
     if text.ends_with('Z') { Instant::parse(text) } else { Instant::parse(&text.replace('-', "_")) }
 }
 
-/// The rates that a rising load went through. When it did is nobody's setting.
+/// The rates that a rising load went through. Their times are not a setting.
 fn steps(root: &At<'_>, parsed: &mut Parsed) {
     let Some(events) = root.get("rps_change_events") else { return };
     let rate = |event: At<'_>| event.get("rps").and_then(|at| at.figure().ok()).map_or(f64::NAN, |figure| figure.value);

@@ -1,16 +1,16 @@
 //! `meta.json`: a sheet of settings that result sets put beside their runs.
 //!
-//! In:  one object with what was served and how.  Out: settings for every run of the folder and below.
-//! Not here: figures; there are none in it.
+//! In:  one object with the served model and its settings.  Out: settings for every run of the folder and below.
+//! Not here: figures. The file has none.
 //!
-//! No program prescribes its keys. It is taken for one when it has `server_config`, or when it names a model and the version or image of
-//! a server. The name under which a model is served is an alias that somebody chose, not the id of what ran.
+//! No program prescribes its keys. A file is taken for such a sheet when it has `server_config`. It is also taken for one when it names a
+//! model and the version or image of a server. The name under which a model is served is an alias, not the id of the model that ran.
 
 use crate::error::Error;
 use crate::ingest::at::At;
 use crate::ingest::json::{self, Kind};
 use crate::ingest::serving::{self, settings};
-use crate::ingest::{About, Format, Head, Outline, Parsed, Piece, Record, SourceFile, Standing};
+use crate::ingest::{About, Format, Head, JoinRole, Outline, Parsed, PartialRun, Record, SourceFile};
 
 /// See the module.
 pub struct Sidecar;
@@ -58,43 +58,43 @@ impl Format for Sidecar {
         let node = json::parse(&text)?;
         let root = At::root(&node);
         let mut parsed = Parsed::default();
-        let mut piece = Piece { standing: Standing::Beside, ..Piece::default() };
+        let mut partial = PartialRun { join_role: JoinRole::WholeFolder, ..PartialRun::default() };
         for (key, at) in root.entries()? {
             match (key, &at.node.kind) {
                 ("model" | "model_id", Kind::Text(text)) => {
-                    piece.setup.model_id = serving::model_id(text);
-                    piece.model = piece.setup.model_id.as_deref().map(|id| serving::last_part(id).to_owned());
+                    partial.setup.model_id = serving::model_id(text);
+                    partial.model = partial.setup.model_id.as_deref().map(|id| serving::last_part(id).to_owned());
                 }
-                ("environment", Kind::Text(text)) => piece.environment = Some(text.to_string()),
+                ("environment", Kind::Text(text)) => partial.environment = Some(text.to_string()),
                 ("profile" | "quant" | "quantisation", Kind::Text(text)) => {
                     if TYPES.contains(&text.to_ascii_lowercase().as_str()) {
-                        piece.setup.quantisation = Some(text.to_string());
+                        partial.setup.quantisation = Some(text.to_string());
                     }
-                    settings::take(&mut piece.setup, key, text);
+                    settings::take(&mut partial.setup, key, text);
                 }
-                _ => setting(&mut piece, key, &at, 0),
+                _ => setting(&mut partial, key, &at, 0),
             }
         }
-        parsed.records.push(Record::Piece(Box::new(piece)));
+        parsed.records.push(Record::Run(Box::new(partial)));
         Ok(parsed)
     }
 }
 
-fn setting(piece: &mut Piece, key: &str, at: &At<'_>, depth: usize) {
+fn setting(partial: &mut PartialRun, key: &str, at: &At<'_>, depth: usize) {
     match &at.node.kind {
         Kind::Null => {}
         Kind::Bool(value) => {
-            settings::take(&mut piece.setup, key, &value.to_string());
+            settings::take(&mut partial.setup, key, &value.to_string());
         }
         Kind::Number(digits) => {
-            settings::take(&mut piece.setup, key, digits);
+            settings::take(&mut partial.setup, key, digits);
         }
         Kind::Text(text) => {
-            settings::take(&mut piece.setup, key, text);
+            settings::take(&mut partial.setup, key, text);
         }
         Kind::Map(_) if depth < DEPTH => {
             if let Ok(entries) = at.entries() {
-                entries.for_each(|(name, inner)| setting(piece, name, &inner, depth + 1));
+                entries.for_each(|(name, inner)| setting(partial, name, &inner, depth + 1));
             }
         }
         Kind::List(_) if depth < DEPTH => {
@@ -102,7 +102,7 @@ fn setting(piece: &mut Piece, key: &str, at: &At<'_>, depth: usize) {
                 items
                     .enumerate()
                     .take(64)
-                    .for_each(|(place, inner)| setting(piece, &format!("{key}.{place}"), &inner, depth + 1));
+                    .for_each(|(place, inner)| setting(partial, &format!("{key}.{place}"), &inner, depth + 1));
             }
         }
         Kind::List(_) | Kind::Packed(_) | Kind::Map(_) => {}
@@ -123,9 +123,9 @@ mod tests {
         assert!(Sidecar.sniff(&Head::new("anything.json", META, 1)));
         let mut input = META.as_bytes();
         let parsed = Sidecar.parse(&mut SourceFile::new("meta.json", META.len() as u64, &mut input)).unwrap();
-        let [Record::Piece(piece)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
-        let setup = &piece.setup;
-        assert_eq!((piece.standing, piece.model.as_deref()), (Standing::Beside, Some("Some-8B")));
+        let [Record::Run(partial)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
+        let setup = &partial.setup;
+        assert_eq!((partial.join_role, partial.model.as_deref()), (JoinRole::WholeFolder, Some("Some-8B")));
         assert_eq!(
             (setup.max_model_len, setup.memory_utilisation, setup.prefix_cache),
             (Some(49152.0), Some(0.9), Some(false))

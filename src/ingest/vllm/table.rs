@@ -1,4 +1,4 @@
-//! The table over a sweep, `summary.csv`: the keys of the results as columns, a run a row.
+//! The table over a sweep, `summary.csv`: the keys of the results as columns, one run for each row.
 //!
 //! In:  CSV.  Out: each row as the object that it was made of.
 //! Not here: what a key means (see `serve`).
@@ -16,7 +16,7 @@ pub fn is_ours(header: &[&str]) -> bool {
     has("model_id") && has("num_prompts") && has("request_rate") && !has("mean_e2e_latency_ms")
 }
 
-/// Hands over each row; a row that cannot be read is left out.
+/// Hands over each row. A row that cannot be read is left out.
 pub fn each(text: &str, parsed: &mut Parsed, mut take: impl FnMut(&Node<'_>, &mut Parsed)) {
     let mut header: Vec<String> = Vec::new();
     for row in Rows::new(text) {

@@ -1,6 +1,6 @@
 //! The workbook of vLLM's conversation benchmark, `benchmark_serving_multi_turn.py --excel-output`.
 //!
-//! In:  a workbook with a sheet of requests.  Out: what the same requests give as CSV; lines are rows of that sheet.
+//! In:  a workbook with a sheet of requests.  Out: the same runs as from the CSV. Line numbers are rows of that sheet.
 //! Not here: its summary, which repeats the tables that the program prints (see `log`).
 
 use super::multi_turn::{NEEDED, of_table};
@@ -19,7 +19,7 @@ impl Format for Workbook {
         About {
             tool: "vLLM benchmark_serving_multi_turn.py --excel-output",
             versions: "2025 to 2026",
-            sign: "a workbook (.xlsx); one of its sheets has the columns `ttft_ms`, `latency_ms` and `input_num_turns`",
+            sign: "a workbook (.xlsx) in which a sheet has the columns `ttft_ms`, `latency_ms` and `input_num_turns`",
             reads: "TTFT, TPOT, E2E latency and tokens of every request",
         }
     }

@@ -1,11 +1,11 @@
-//! What a body has beside its prompt.
+//! The parts of a body other than its prompt.
 //!
 //! In:  settings, the model's name, the way to ask for an exact length.  Out: the text before and behind a prompt.
 //! Not here: prompts (see [`super::Maker`]).
 //!
-//! A body is one line of JSON: `model`, `messages` or `prompt`, `stream`, `stream_options`, `temperature`, `max_tokens` and what makes
-//! the length exact, then the members that the user adds. Those win: a member of ours that is named there gives way, and one that is
-//! `null` there is left out. It is `max_tokens` and not `max_completion_tokens`, which llama-server and older releases do not know; where
+//! A body is one line of JSON: `model`, `messages` or `prompt`, `stream`, `stream_options`, `temperature`, `max_tokens`. Then come the keys
+//! that make the length exact, and the members that the user adds. Those win: a member of ours that is named there gives way, and one that
+//! is `null` there is left out. It is `max_tokens` and not `max_completion_tokens`, which llama-server and older releases do not know. Where
 //! a server wants the other, `{"max_tokens": null, "max_completion_tokens": N}` does it. Of `stream`, `messages` and `prompt` none can be
 //! replaced: without them nothing here could be measured. No `seed` is sent: at temperature 0 it changes nothing.
 
@@ -19,7 +19,7 @@ use crate::load::order::{Asked, Phase};
 use crate::load::plan::Entry;
 use crate::load::settings::{Endpoint, Exact, Settings};
 
-/// What a body has beside its prompt.
+/// Parts of a body beside its prompt.
 #[derive(Debug, Clone)]
 pub struct Form {
     pub(super) endpoint: Endpoint,
@@ -39,7 +39,7 @@ pub struct Form {
 }
 
 impl Form {
-    /// Of settings, the model's name as the server knows it, and the way of asking for exact lengths that was found out; `keep_text` wants
+    /// Of settings, the model's name as the server knows it, and the way of asking for exact lengths that was found out. `keep_text` wants
     /// the answers' texts back for the audit.
     ///
     /// # Errors
@@ -48,17 +48,17 @@ impl Form {
         let extra = &settings.extra_body;
         for name in ["stream", "messages", "prompt"] {
             if extra.contains_key(name) {
-                return Err(Error::usage(format!("the body's member '{name}' cannot be set"))
-                    .hint("it is what is measured; prompts of your own go into a file"));
+                return Err(Error::usage(format!("the member '{name}' of the body cannot be set"))
+                    .hint("leave it out: the load sets it. Put your own prompts into a file"));
             }
         }
         if exact == Exact::Auto {
-            return Err(Error::usage("how the server takes an exact length was not found out")
-                .hint("say it: min-tokens, min-new-tokens, ignore-eos or off"));
+            return Err(Error::usage("how to ask this server for an exact length is not known")
+                .hint("give it: min-tokens, min-new-tokens, ignore-eos or off"));
         }
         if settings.token_ids && settings.endpoint == Endpoint::Chat {
             return Err(
-                Error::usage("the chat route takes no token ids").hint("use --endpoint completions with token ids")
+                Error::usage("the chat endpoint takes no token ids").hint("use --endpoint completions with token ids")
             );
         }
         let options = if settings.continuous_usage {

@@ -1,6 +1,6 @@
-//! Bodies, built ahead on a thread of their own.
+//! Request bodies, built ahead on a separate thread.
 //!
-//! In:  a [`Plan`], a [`Recipe`] that says how many words make so many tokens, what a body has beside its prompt ([`Form`]).
+//! In:  a [`Plan`], a [`Recipe`] (words for a number of tokens), the other parts of a body ([`Form`]).
 //! Out: orders in the order of the plan, through a queue that the schedule takes them from.
 //! Not here: when they are sent (see `schedule`), the head of the request (see `wire`).
 //!
@@ -23,7 +23,7 @@ use super::settings::Endpoint;
 use super::tokens::Recipe;
 use crate::error::{Error, Place};
 
-/// Makes orders of entries. One is enough for a load; it keeps its buffers.
+/// Makes orders of entries. One is enough for a load. It keeps its buffers.
 #[derive(Debug)]
 pub struct Maker {
     plan: Arc<Plan>,
@@ -50,10 +50,7 @@ impl Maker {
                     return wrong("a prompt is a list of token ids", "token ids need --endpoint completions");
                 }
                 (Ask::Ids(..), _) | (Ask::Messages(_, None), _) if cold => {
-                    return wrong(
-                        "a prompt has no text to put the nonce of a cold cache into",
-                        "promise nothing of the cache: --cache natural",
-                    );
+                    return wrong("a prompt has no text to put the nonce of a cold cache into", "use --cache natural");
                 }
                 _ => {}
             }
@@ -89,16 +86,6 @@ impl Maker {
             turn: None,
         });
         Ok(Built { order, at: entry.at })
-    }
-
-    /// The text of an entry's prompt, as it is sent, without the template; for one of a file absent.
-    ///
-    /// # Errors
-    /// When the counter of tokens fails.
-    pub fn text(&mut self, entry: &Entry) -> Result<Option<&str>, Error> {
-        let PromptSpec::Made { head, own } = entry.prompt else { return Ok(None) };
-        self.recipe.write(&self.plan, head, own, entry.isl.unwrap_or(1), &mut self.text)?;
-        Ok(Some(&self.text))
     }
 
     fn made(&mut self, entry: &Entry, body: &mut String) -> Result<Option<u32>, Error> {

@@ -21,7 +21,7 @@ use crate::load::settings::{Settings, Shape};
 const READY_BYTES: usize = 16 << 20;
 /// Bodies that may be ready however few are in flight: an open loop has no number of its own.
 pub(super) const READY_LEAST: usize = 64;
-/// And however many.
+/// Any number.
 const READY_MOST: usize = 32_768;
 
 /// The thread's side and the schedule's side of the queue.
@@ -50,7 +50,7 @@ impl Shared {
     }
 }
 
-/// Gives what the thread has built; dropping it ends the thread.
+/// Gives what the thread has built. Dropping it ends the thread.
 pub struct Builder {
     shared: Arc<Shared>,
     most: usize,
@@ -110,7 +110,7 @@ pub fn start(mut maker: Maker, settings: &Settings, wake: impl Fn() + Send + 'st
     let thread = std::thread::Builder::new()
         .name("bodies".to_owned())
         .spawn(work)
-        .map_err(|error| Error::new(Kind::Workload, "no thread for the bodies can be had").because(error))?;
+        .map_err(|error| Error::new(Kind::Workload, "cannot start a thread that builds requests").because(error))?;
     Ok(Builder { shared, most, thread: Some(thread) })
 }
 

@@ -1,12 +1,11 @@
-//! The thread that builds bodies, writes conversations down and counts: everything that is not the engine's to do.
+//! The thread that builds request bodies, records conversations and counts, so that the engine need not.
 //!
-//! In:  [`Task`]s from the source, in order.  Out: [`Built`] orders; lines of `conversations.jsonl`; [`Figures`].
+//! In:  [`Task`]s from the source, in order.  Out: [`Built`] orders, lines of `conversations.jsonl`, [`Figures`].
 //! Not here: which conversation is next and when (see `source`), the words of a turn (see `library`).
 //!
-//! A conversation is kept as its serialised history. When an answer comes it is escaped once and put behind, the next words of the user
-//! behind that; the body is a copy of the bytes with the frame around them. So a turn costs its own new text, and of the history no more
-//! than copying it into the body that has to carry it anyway. Histories are kept of conversations that are being led, of no others; a
-//! warm-up step leads all of them at once.
+//! A conversation is kept as its serialised history. An answer is escaped once and appended, and then the next words of the user are
+//! appended. The body is a copy of the bytes with the frame around them. So a turn costs its own new text and one copy of the history, which
+//! the body has to carry anyway. Only histories of active conversations are kept. A warm-up step has all of them active at once.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -15,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::figures::{DEFINITION, Figures};
 use super::frame::{Frame, Limits, push_message};
-use super::library::{Library, Script, Turn as Said};
+use super::library::{Library, Script, Turn as ScriptTurn};
 use super::log::{self, Ended, Head, Request, Why};
 use super::texts::Texts;
 use crate::error::Error;
@@ -23,7 +22,7 @@ use crate::host::net::{Ns, Waker};
 use crate::load::order::{Asked, Order, Turn};
 use crate::load::settings::Conversations;
 
-/// What the source wants.
+/// Order of the source.
 #[derive(Debug)]
 pub enum Task {
     /// Begin a conversation and build its first turn.
@@ -42,11 +41,11 @@ pub enum Task {
     Ended {
         /// Number over all machines.
         conversation: u32,
-        /// What came of it.
+        /// Its outcome.
         ended: Box<Ended>,
         /// The answer.
         text: Option<Vec<u8>>,
-        /// What is to follow.
+        /// The next step.
         then: Then,
     },
     /// A conversation will not go on.
@@ -58,13 +57,13 @@ pub enum Task {
     },
     /// Times of the files count from here.
     Origin(Ns),
-    /// A client had to wait so long for its body, ms.
+    /// Waits of clients for their bodies, ms.
     Late(f64),
     /// The load is over.
     Finish,
 }
 
-/// What follows a turn.
+/// Next step after a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Then {
     /// The next turn is built at once.
@@ -82,25 +81,25 @@ pub struct Built {
     pub conversation: u32,
     /// Turns of the user that it will have.
     pub turns: u32,
-    /// Without index, phase and intended time, which are the source's; absent when there is no further turn.
+    /// Without index, phase and intended time, which are the source's. Absent when there is no further turn.
     pub order: Option<Box<Order>>,
 }
 
-/// What the builder is given.
+/// Input of the builder.
 pub struct Setup {
-    /// What is said.
+    /// The words of the turns.
     pub library: Library,
     /// How text becomes tokens.
     pub texts: Box<dyn Texts>,
-    /// What surrounds the messages.
+    /// The frame of the messages.
     pub frame: Frame,
     /// Limits, what is carried over, whether content is printed.
     pub chat: Conversations,
-    /// Head of every request id; the conversation and the turn follow.
+    /// Head of every request id. The conversation and the turn follow.
     pub request_ids: String,
-    /// `conversations.jsonl`, where it is wanted.
+    /// `conversations.jsonl`, where requested.
     pub log: Option<Box<dyn Write + Send>>,
-    /// Where prompts and answers are printed, where that is wanted.
+    /// Output for prompts and answers, where requested.
     pub print: Option<Box<dyn Write + Send>>,
 }
 
@@ -113,16 +112,16 @@ struct Live {
     answered_to: usize,
     requests: Vec<Request>,
     /// The turn that was built last.
-    said: Said,
-    /// Tokens that the plan wants all user's turns so far to have; absent for recorded words.
+    said: ScriptTurn,
+    /// Tokens that the plan wants all user's turns so far to have. Absent for recorded words.
     planned: Option<u32>,
-    /// Tokens of the live answers so far, by the server's count; absent once it gave none.
+    /// Tokens of the live answers so far, by the server's count. Absent once it gave none.
     answered: Option<u32>,
     /// Tokens of all messages so far, where they are counted.
     counted: u32,
 }
 
-/// What the thread leaves behind.
+/// Results of the thread.
 pub struct Outcome {
     /// Figures of the whole load.
     pub figures: Figures,
@@ -164,7 +163,7 @@ impl Builder {
         self.finish()
     }
 
-    /// One task; what it built.
+    /// One task. What it built.
     pub fn work(&mut self, task: Task) -> Option<Built> {
         match task {
             Task::Open { conversation, client } => {
@@ -205,7 +204,7 @@ impl Builder {
             messages: Vec::new(),
             answered_to: 0,
             requests: Vec::new(),
-            said: Said::default(),
+            said: ScriptTurn::default(),
             planned: (!self.setup.library.is_recorded()).then_some(0),
             answered: Some(0),
             counted: 0,
@@ -322,12 +321,12 @@ impl Builder {
     fn lost(&mut self, cause: std::io::Error) {
         self.error.get_or_insert_with(|| {
             Error::archive("cannot write conversations.jsonl")
-                .hint("look for free space where the archive lies; the figures are complete, the conversations are not")
+                .hint("free space on the disk of the archive. The figures are complete, the conversations are not")
                 .because(cause)
         });
     }
 
-    /// Closes what is still open; a line for each.
+    /// Closes what is still open. A line for each.
     pub fn finish(mut self) -> Outcome {
         while let Some(conversation) = self.lives.keys().next().copied() {
             self.close(conversation, Why::Cut);

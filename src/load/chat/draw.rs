@@ -3,13 +3,13 @@
 //! In:  a distribution as settings or a generation file state it, a stream.  Out: whole numbers.
 //! Not here: which stream a draw belongs to (see `library`), what a number counts.
 //!
-//! Two families meet here. [`Lengths`] of the settings state mean and deviation of the lengths themselves and cut off at a greatest
-//! value; a generation file states what NumPy's generators take (`mean` and `sigma` of the logarithm, `alpha`), or an average with the
-//! ratio of the median to it. Both are drawn one by one: the known script scales a whole batch so that its mean hits `average` exactly,
-//! which makes each length depend on how many others there are. Here a conversation's lengths depend on the seed and on its number.
+//! Two families meet here. [`Lengths`] of the settings state mean and deviation of the lengths themselves and cut off at a greatest value. A
+//! generation file states the arguments of NumPy's generators (`mean` and `sigma` of the logarithm, `alpha`). Or it states an average and
+//! the ratio of the median to it. Both are drawn one by one. The script of vLLM scales a whole batch so that its mean equals `average`. Then
+//! each length depends on how many others there are. Here a conversation's lengths depend on the seed and on its number.
 //!
-//! Source: numpy.random (`lognormal`, `zipf`, `poisson`); Devroye, *Non-Uniform Random Variate Generation* (1986), X.6.1, for Zipf
-//! without an end; Knuth, *The Art of Computer Programming* 2, 3.4.1, for Poisson.
+//! Source: numpy.random (`lognormal`, `zipf`, `poisson`). Devroye, *Non-Uniform Random Variate Generation* (1986), X.6.1, for Zipf
+//! without an end. Knuth, *The Art of Computer Programming* 2, 3.4.1, for Poisson.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::stats::random::Stream;
 
 /// Greatest length that anything may be: beyond it a body would have gigabytes.
 pub const LENGTH_MAX: u32 = 16_777_216;
-/// Largest part of a Poisson mean that is drawn at once; exp(-30) is far from the smallest number.
+/// Largest part of a Poisson mean that is drawn at once. Exp(-30) is far from the smallest number.
 const POISSON_PART: f64 = 30.0;
 /// Ratio of median to average of a log-normal distribution where a generation file gives none, as in the known script.
 pub const MEDIAN_RATIO: f64 = 0.85;
@@ -34,11 +34,11 @@ pub enum Draw {
     Normal(f64, f64, u32, u32),
     /// Mean and deviation of the logarithm, least, greatest.
     LogNormal(f64, f64, u32, Option<u32>),
-    /// Rank k has weight k^-alpha, without an end; what is greater than the second counts as it. Alpha above 1.
+    /// Rank k has weight k^-alpha, without an end. What is greater than the second counts as it. Alpha above 1.
     Zipf(f64, Option<u32>),
     /// Rank k has weight k^-alpha up to as many ranks as there are sums. Any alpha.
     ZipfUpTo(Arc<[f64]>),
-    /// Mean; what is greater than the second counts as it.
+    /// Mean. What is greater than the second counts as it.
     Poisson(f64, Option<u32>),
 }
 
@@ -64,7 +64,7 @@ impl Draw {
         }
     }
 
-    /// The log-normal distribution with this average whose median is `ratio` times it; `ratio` strictly between 0 and 1.
+    /// The log-normal distribution with this average whose median is `ratio` times it. `ratio` strictly between 0 and 1.
     pub fn log_normal_around(average: f64, ratio: f64, greatest: Option<u32>) -> Self {
         Self::LogNormal(libm::log(average * ratio), libm::sqrt(2.0 * libm::log(1.0 / ratio)), 0, greatest)
     }
@@ -92,11 +92,6 @@ impl Draw {
         };
         drawn.max(least).min(LENGTH_MAX)
     }
-
-    /// Whether every number drawn is 0: no prefix at all.
-    pub fn is_nothing(&self) -> bool {
-        matches!(self, Self::Constant(0) | Self::Uniform(0, 0))
-    }
 }
 
 /// Rounded, within 0 and the greatest length.
@@ -105,7 +100,7 @@ fn whole(value: f64) -> u32 {
     (value.round() as u32).min(LENGTH_MAX)
 }
 
-/// A standard normal number; two uniform ones are used up.
+/// A standard normal number. Two uniform ones are used up.
 fn normal(stream: &mut Stream) -> f64 {
     let radius = libm::sqrt(-2.0 * libm::log(stream.uniform()));
     radius * libm::cos(std::f64::consts::TAU * stream.uniform())
@@ -123,7 +118,7 @@ fn zipf(alpha: f64, stream: &mut Stream) -> u32 {
         let (u, v) = (stream.uniform(), stream.uniform());
         let rank = libm::floor(libm::pow(u, -1.0 / less));
         if rank > f64::from(LENGTH_MAX) {
-            // So far out that every greatest value lies below it.
+            // So far out that every greatest value is below it.
             return LENGTH_MAX;
         }
         let t = libm::pow(1.0 + 1.0 / rank, less);
@@ -204,6 +199,5 @@ mod tests {
     fn the_least_wins_over_what_is_drawn() {
         let mut stream = Stream::new(1, 0);
         assert_eq!(Draw::Constant(0).draw(&mut stream, 1), 1);
-        assert!(Draw::Constant(0).is_nothing());
     }
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a file of conversations: every fault at once, each with its line, its key and its remedy.
+//! Faults of a file of conversations, all at once, each with its line, its key and its remedy.
 //!
 //! In:  places and words.  Out: one error of usage when there are any.
 //! Not here: reading.
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::error::Error;
 
-/// Faults that are listed; further ones are counted. A file of the wrong kind has one in every line.
+/// Faults that are listed. Further ones are counted. A file of the wrong kind has one in every line.
 const LISTED: usize = 20;
 
 /// Faults of one file as they are found.
@@ -19,7 +19,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Adds one. `line` counts from 1; 0 is the file as a whole.
+    /// Adds one. `line` counts from 1. 0 is the file as a whole.
     pub fn add(&mut self, line: usize, key: &str, what: &str, remedy: &str) {
         if self.list.len() == LISTED {
             self.further += 1;
@@ -38,7 +38,7 @@ impl Faults {
     /// One error that lists them all.
     ///
     /// # Errors
-    /// Of usage, when there is at least one fault.
+    /// A usage error when there is at least one fault.
     pub fn into_result(mut self, file: &Path, as_what: &str) -> Result<(), Error> {
         if self.is_empty() {
             return Ok(());

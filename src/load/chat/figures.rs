@@ -1,11 +1,11 @@
-//! What conversations add to a summary: turns, TTFT by number of the turn, rates of the clients.
+//! Figures of conversations in a summary: turns, TTFT by turn number, rates of the clients.
 //!
 //! In:  turns as they end.  Out: [`Figures`], serialisable.
 //! Not here: figures over all requests (see `summary`), percentiles from raw samples.
 //!
-//! TTFT by turn shows the prefix cache at work: a first turn is prefilled whole, a later one ideally from its new words alone. The times
-//! here count from the moment a turn was really sent, also where a rate gave it an intended one: what a client waited for its own earlier
-//! answer is no property of the cache. Means and deviations are kept as they come, so nothing grows with the length of a load.
+//! TTFT by turn shows the prefix cache at work: a first turn is prefilled whole, a later one ideally from its new words alone. Times here
+//! count from the real send, even where a rate gave the turn a scheduled time. The wait of a client for its own earlier answer is no
+//! property of the cache. Means and deviations are updated as turns end, so nothing grows with the length of a load.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use super::log::Ended;
 use crate::host::net::Ns;
 use crate::load::order::Phase;
 
-/// Turns that have a line of their own; later ones share the last.
+/// Turns that have a line of their own. Later ones share the last.
 pub const TURNS_LISTED: usize = 32;
 
 /// Mean and spread of values that are not kept.
@@ -70,13 +70,13 @@ pub struct ConversationCounts {
     pub begun: u64,
     /// Every turn was answered.
     pub done: u64,
-    /// A turn failed; the turns behind it were never sent.
+    /// A turn failed. The turns behind it were never sent.
     pub failed: u64,
     /// The load ended before they did.
     pub cut: u64,
 }
 
-/// What became of turns of the user.
+/// Outcome of the user's turns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnCounts {
     /// Sent in the warm-up step.
@@ -115,7 +115,7 @@ pub struct ClientFigures {
     pub turns: u64,
     /// Of those, answered.
     pub answered: u64,
-    /// Turns sent per second between its first and its last; absent with fewer than two.
+    /// Turns sent per second between its first and its last. Absent with fewer than two.
     pub rate_req_s: Option<f64>,
     #[serde(skip)]
     first: Option<Ns>,
@@ -126,7 +126,6 @@ pub struct ClientFigures {
 /// See the module.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// Conversations.
     pub conversations: ConversationCounts,
     /// Turns of the user.
     pub turns: TurnCounts,
@@ -138,11 +137,11 @@ pub struct Figures {
     pub by_turn: Vec<TurnFigures>,
     /// By number.
     pub clients: Vec<ClientFigures>,
-    /// How long a client had to wait for its body to be built, ms; only turns that had to wait.
+    /// How long a client had to wait for its body to be built, ms. Only turns that had to wait.
     pub built_late_ms: Spread,
     /// Answers that were no UTF-8 and were repaired before they were carried over.
     pub answers_repaired: u64,
-    /// `counted` by the model's tokenizer or `estimated`: what lengths that the plan asks for stand on.
+    /// `counted` by the model's tokenizer or `estimated`: the basis of the lengths that the plan asks for.
     #[serde(skip_deserializing)]
     pub lengths: &'static str,
     /// Definition of the times here.
@@ -150,7 +149,7 @@ pub struct Figures {
     pub definition: &'static str,
 }
 
-/// What TTFT means here.
+/// Definition of TTFT here.
 pub const DEFINITION: &str = "sent to first generated piece, answered measured turns";
 
 impl TurnFigures {

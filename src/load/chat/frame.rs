@@ -1,4 +1,4 @@
-//! The body of a turn: what is the same for every request around the messages.
+//! The body of a turn: the part around the messages, which is the same for every request.
 //!
 //! In:  [`Settings`], the model's name, how an exact length is asked for.  Out: bodies.
 //! Not here: the messages (see `builder`).
@@ -14,12 +14,12 @@ use crate::load::settings::{Conversations, Exact, Settings};
 pub struct Limits {
     /// Least.
     pub min: Option<u32>,
-    /// Greatest; `max_tokens`.
+    /// Greatest. `max_tokens`.
     pub max: Option<u32>,
 }
 
 impl Limits {
-    /// Of a turn whose input wants `osl` tokens: limits that were given win, 0 is none.
+    /// The limit of a turn whose input wants `osl` tokens. Given limits win, and 0 means no limit.
     pub fn of(chat: &Conversations, osl: Option<u32>) -> Self {
         let limit = |given: Option<u32>| match given {
             None => osl,
@@ -50,7 +50,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// For a model. `exact` is what the server was found to honour; `Auto` is taken as `min_tokens`, which most servers know.
+    /// For a model. `exact` is what the server was found to honour. `Auto` is taken as `min_tokens`, which most servers know.
     pub fn new(settings: &Settings, model: &str, exact: Exact) -> Self {
         let mut members = Map::new();
         members.insert("model".to_owned(), json!(model));
@@ -98,7 +98,7 @@ impl Frame {
         body.extend_from_slice(b"{\"messages\":[");
         body.extend_from_slice(messages);
         body.extend_from_slice(b"],");
-        // The members' own opening bracket stands at the head already.
+        // The members' own opening bracket is at the head already.
         body.extend_from_slice(tail.as_bytes().get(1..).unwrap_or_default());
         body
     }

@@ -1,24 +1,24 @@
 //! A generation file: how many conversations, of which lengths, made of which texts.
 //!
-//! In:  the text of a file with `"filetype": "generate_conversations"`.  Out: [`Generation`]; every fault at once.
+//! In:  the text of a file with `"filetype": "generate_conversations"`.  Out: [`Generation`], or every fault at once.
 //! Not here: reading the texts it names, drawing (see `draw`), making the conversations (see `library`).
 //!
 //! The file is that of vLLM's `benchmark_serving_multi_turn.py` (`generate_multi_turn.json`), every key of it:
 //!
 //! | key | meaning here |
 //! | --- | --- |
-//! | `num_conversations` | conversations in all |
+//! | `num_conversations` | number of conversations in total |
 //! | `text_files` | texts that words are cut from, beside this file or where the program runs |
-//! | `print_stats` | whether the lengths drawn are said before the load |
+//! | `print_stats` | whether the drawn lengths are printed before the load |
 //! | `prompt_input.num_turns` | turns of user *and* assistant, at least 2, rounded up to an even number: half of them are the user's |
-//! | `prompt_input.common_prefix_num_tokens` | tokens that all conversations begin with, drawn once; may be left out |
+//! | `prompt_input.common_prefix_num_tokens` | tokens that all conversations begin with, drawn once. Optional |
 //! | `prompt_input.prefix_num_tokens` | tokens at the head of each conversation's first turn |
 //! | `prompt_input.num_tokens` | tokens of each turn of the user |
 //! | `prompt_output.num_tokens` | tokens of each answer, asked for as exact length unless limits are given |
 //!
-//! Differences from the script, each on purpose: prefixes come on top of `num_tokens` (the script takes the common one off the first
-//! turn's words, down to nothing); turns hold text of the files alone, without "Please rewrite the following text"; a file that is too
-//! short is read again from its beginning instead of being refused; and lengths are drawn one conversation at a time (see `draw`).
+//! Deliberate differences from the script: Prefixes come on top of `num_tokens` (the script takes the common one off the first turn's words,
+//! down to nothing). Turns hold text of the files alone, without "Please rewrite the following text". A file that is too short is read again
+//! from its beginning instead of being refused. And lengths are drawn one conversation at a time (see `draw`).
 
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ use super::draw::{Draw, LENGTH_MAX, MEDIAN_RATIO};
 use super::faults::Faults;
 use super::recorded::kind;
 
-/// What such a file says it is.
+/// Type field of such a file.
 pub const FILETYPE: &str = "generate_conversations";
 /// Most conversations, the range of their numbers.
 const CONVERSATIONS_MAX: u64 = u32::MAX as u64;
@@ -54,7 +54,7 @@ pub struct Generation {
     pub osl: Draw,
 }
 
-/// User's turns of a conversation with so many turns in all: at least one, and every one has its answer.
+/// User's turns of a conversation with `turns` turns in total: at least one, and every one has its answer.
 pub const fn user_turns(turns: u32) -> u32 {
     if turns < 2 { 1 } else { turns.div_ceil(2) }
 }
@@ -64,7 +64,7 @@ pub fn is_one(object: &Map<String, Value>) -> bool {
     object.contains_key("filetype")
 }
 
-/// Reads it whole; absent when something that must be there is not. `text` is the file, for the lines.
+/// Reads it whole. Absent when something that must be there is not. `text` is the file, for the lines.
 pub fn read(text: &str, object: &Map<String, Value>, faults: &mut Faults) -> Option<Generation> {
     let mut file = Part { text, object, path: String::new(), faults };
     file.known(&["filetype", "num_conversations", "text_files", "print_stats", "prompt_input", "prompt_output"]);
@@ -113,7 +113,7 @@ pub fn read(text: &str, object: &Map<String, Value>, faults: &mut Faults) -> Opt
     })
 }
 
-/// Line on which a key stands, from 1: each part of its path is looked for behind the one before; what is missing has its parent's line.
+/// Line of a key, from 1: each part of its path is looked for behind the one before. What is missing has its parent's line.
 fn line_of(text: &str, path: &str) -> usize {
     let mut at = 0;
     for part in path.split('.') {
@@ -137,7 +137,7 @@ impl<'a> Part<'a, '_> {
         self.faults.add(line_of(self.text, &key), &key, what, remedy);
     }
 
-    /// Any other key is a fault: a slip of the pen is not silently without effect.
+    /// Any other key is a fault, so that a typing error is never silently ignored.
     fn known(&mut self, keys: &[&str]) {
         let strange: Vec<&String> = self.object.keys().filter(|key| !keys.contains(&key.as_str())).collect();
         for key in strange {
@@ -153,7 +153,7 @@ impl<'a> Part<'a, '_> {
             }
             other => {
                 let found = other.map_or("missing", kind);
-                self.fault(key, &format!("is {found}"), "give an object; see generate_multi_turn.json of vLLM");
+                self.fault(key, &format!("is {found}"), "give an object. See generate_multi_turn.json of vLLM");
                 None
             }
         }
@@ -204,7 +204,7 @@ impl<'a> Part<'a, '_> {
         }
     }
 
-    /// A distribution; `max` and everything else within what a body can hold.
+    /// A distribution. `max` and everything else within what a body can hold.
     fn draw(&mut self, key: &str) -> Option<Draw> {
         let mut part = self.below(key)?;
         let longest = u64::from(LENGTH_MAX);
@@ -227,7 +227,7 @@ impl<'a> Part<'a, '_> {
                 let (low, high) = (part.whole("min", 0, longest), part.whole("max", 0, longest));
                 let (low, high) = (u32::try_from(low?).ok()?, u32::try_from(high?).ok()?);
                 if low > high {
-                    part.fault("min", &format!("is {low}, more than max, which is {high}"), "exchange the two");
+                    part.fault("min", &format!("is {low}, more than max, which is {high}"), "swap the two");
                     return None;
                 }
                 Some(Draw::Uniform(low, high))
@@ -246,7 +246,7 @@ impl<'a> Part<'a, '_> {
             }
             "lognormal" => {
                 part.known(&["distribution", "mean", "sigma", "max"]);
-                let remedy = "mean and sigma of the logarithm, as numpy takes them; or give average instead";
+                let remedy = "give mean and sigma of the logarithm, as numpy takes them, or give average instead";
                 let mean = part.number("mean", |mean| mean > 0.0 && mean < 20.0, remedy);
                 let sigma = part.number("sigma", |sigma| (0.0..20.0).contains(&sigma), remedy);
                 let greatest = greatest(&mut part);
@@ -335,7 +335,7 @@ mod tests {
     fn a_common_prefix_may_be_left_out() {
         let mut file: Value = serde_json::from_str(EXAMPLE).unwrap();
         file["prompt_input"].as_object_mut().unwrap().remove("common_prefix_num_tokens");
-        assert!(parsed(&file.to_string()).0.unwrap().common_prefix.is_nothing());
+        assert_eq!(parsed(&file.to_string()).0.unwrap().common_prefix, Draw::Constant(0));
     }
 
     #[test]

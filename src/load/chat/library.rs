@@ -1,21 +1,21 @@
-//! The conversations that there are: what each one's user says, turn by turn.
+//! The conversations of a load: the user's words in each, turn by turn.
 //!
 //! In:  [`Settings`] with [`Conversations`], the files they name.  Out: [`Library`], which opens conversation i as a [`Script`].
-//! Not here: what is answered (see `builder`), when a turn is sent (see `source`), the body (see `frame`).
+//! Not here: answers (see `builder`), send times (see `source`), the body (see `frame`).
 //!
-//! Everything that a file can be wrong about is found when the library is read, before the first request. After that nothing can fail:
-//! opening a conversation and saying its next turn need no file. Each conversation has a stream of random numbers of its own, made of the
-//! seed and its number, so conversation i is the same whoever leads it, in whatever order, on however many machines.
+//! Every fault of a file is found when the library is read, before the first request. After that nothing can fail, because opening a
+//! conversation and giving its next turn need no file. Each conversation has its own stream of random numbers, made of the seed and its
+//! number. So conversation i is the same for every client, order and number of machines.
 //!
-//! The first turn is put together like this; what is absent takes no room:
+//! The first turn is joined like this. Absent parts take no room.
 //!
 //! ```text
 //! [nonce of the load] common prefix [nonce of the conversation] own prefix, words of the turn
 //! ```
 //!
-//! The nonces are there where the cache contract is `cold`: nothing that an earlier load left in the server's prefix cache fits, while
-//! within the load the common prefix is shared byte for byte and a conversation finds its own history again. That is what multi-turn
-//! measures; a nonce before every single turn would forbid it. They count as part of the tokens of what follows them.
+//! The nonces are there where the cache contract is `cold`. Then nothing that an earlier load left in the server's prefix cache matches.
+//! Within the load, the common prefix is shared byte for byte, and a conversation finds its own history again. That is what multi-turn
+//! measures. A nonce before every single turn would prevent it. Nonces count as part of the tokens of the text after them.
 
 use std::path::{Path, PathBuf};
 
@@ -65,7 +65,7 @@ pub struct Script {
     pub id: String,
     /// A system message at its head.
     pub system: Option<String>,
-    /// Turns of the user; at least 1.
+    /// Turns of the user. At least 1.
     pub turns: u32,
     next: u32,
     stream: Stream,
@@ -78,9 +78,9 @@ pub struct Script {
 pub struct Turn {
     /// Everything that the message says.
     pub user: String,
-    /// Tokens that the plan wants it to have; absent for recorded words.
+    /// Tokens that the plan wants it to have. Absent for recorded words.
     pub tokens: Option<u32>,
-    /// Tokens of the answer: drawn, or of the recorded answer; absent where there is none.
+    /// Tokens of the answer: drawn, or of the recorded answer. Absent where there is none.
     pub osl: Option<u32>,
     /// The recorded answer.
     pub recorded: Option<String>,
@@ -140,7 +140,7 @@ impl Library {
         Ok(library)
     }
 
-    /// Takes the plan of a generation file; `--conversations` and `--max-turns` win over it.
+    /// Takes the plan of a generation file. `--conversations` and `--max-turns` win over it.
     fn take(&mut self, plan: Generation, chat: &Conversations, path: &Path) -> Result<(), Error> {
         self.words = Words::Cut(corpus(&plan.text_files, path.parent())?);
         self.count = Some(chat.count.map_or(plan.conversations, u64::from));
@@ -164,12 +164,12 @@ impl Library {
         self.words = Words::Recorded(found);
     }
 
-    /// Conversations in all; absent when they have no end.
+    /// Conversations in all. Absent when they have no end.
     pub fn count(&self) -> Option<u64> {
         self.count
     }
 
-    /// What the reader should know: repairs, what was left out.
+    /// Notes for the reader: repairs, and parts left out.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -195,13 +195,13 @@ impl Library {
         };
         let turns = self.max_turns.map_or(turns, |most| turns.min(user_turns(most)));
         let cursor = match &self.words {
-            Words::Cut(corpus) => corpus.word_from(stream.next_u64() as usize % corpus.len().max(1)),
+            Words::Cut(corpus) => corpus.word_from(stream.next_u64() as usize % corpus.bytes().max(1)),
             _ => 0,
         };
         Script { number, id, system, turns: turns.max(1), next: 0, stream, cursor }
     }
 
-    /// The next turn of a conversation; absent when all have been said.
+    /// The next turn of a conversation. Absent when all have been said.
     pub fn say(&self, script: &mut Script, texts: &mut dyn Texts) -> Option<Turn> {
         if script.next >= script.turns {
             return None;
@@ -233,7 +233,7 @@ impl Library {
         let isl = self.isl.draw(&mut script.stream, 1);
         let osl = self.osl.draw(&mut script.stream, 1);
         planned = planned.saturating_add(isl);
-        // The nonces are words of the turn too; a turn has at least one word beside them.
+        // The nonces are words of the turn too. A turn has at least one word beside them.
         let taken = if at == 0 && self.nonce.is_some() { texts.count(NONCES) } else { 0 };
         self.words_of(script, isl.saturating_sub(taken).max(1), &mut head, texts);
         Some(Turn { user: head, tokens: Some(planned), osl: Some(osl), recorded: None })
@@ -276,7 +276,7 @@ impl Library {
             (0..count).map(|number| self.open(u32::try_from(number).unwrap_or(u32::MAX)).turns).collect();
         let sum: u64 = turns.iter().map(|turns| u64::from(*turns)).sum();
         format!(
-            "{count} conversations of {} to {} turns of the user, {:.1} on average; {sum} requests",
+            "{count} conversations of {} to {} user turns ({:.1} on average), {sum} requests",
             turns.iter().min().copied().unwrap_or_default(),
             turns.iter().max().copied().unwrap_or_default(),
             sum as f64 / (turns.len().max(1)) as f64
@@ -286,10 +286,10 @@ impl Library {
 
 /// Sets the stream of the common prefix apart from those of conversations.
 const COMMON: u64 = 0x636F_6D6D_6F6E;
-/// What both nonces look like, to know what they cost.
+/// Sample of both nonces, to measure their cost in tokens.
 const NONCES: &str = "[0123456789abcdef] [01234567] ";
 
-/// What a file holds, by its first character.
+/// Kind of a file, by its first character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Generation,
@@ -307,7 +307,7 @@ fn sniff(text: &str) -> Kind {
     }
     match serde_json::from_str::<Value>(text) {
         Ok(Value::Object(object)) if generate::is_one(&object) => Kind::Generation,
-        // One object without messages, or broken: whoever wrote "filetype" meant a generation file, and its reader says what is wrong.
+        // One object without messages, or broken. A "filetype" means a generation file, and its reader reports the fault.
         _ if start.contains("\"filetype\"")
             && !start.contains("\"messages\"")
             && !start.contains("\"conversations\"") =>
@@ -318,7 +318,7 @@ fn sniff(text: &str) -> Kind {
     }
 }
 
-/// What the input of a path is, for a command line that takes any of them.
+/// Kind of input at a path, for a command line that takes any of them.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -337,12 +337,12 @@ fn generation(path: &Path, text: &str) -> Result<Generation, Error> {
         Ok(Value::Object(object)) => generate::read(text, &object, &mut faults),
         Ok(other) => {
             let what = format!("is {}", recorded::kind(&other));
-            faults.add(1, "(file)", &what, "give an object; see generate_multi_turn.json of vLLM");
+            faults.add(1, "(file)", &what, "give an object. See generate_multi_turn.json of vLLM");
             None
         }
         Err(error) => {
-            let what = format!("is no JSON: {}", recorded::message(&error));
-            faults.add(error.line(), "(file)", &what, "mend this place of the file");
+            let what = format!("is not JSON: {}", recorded::message(&error));
+            faults.add(error.line(), "(file)", &what, "correct this part of the file");
             None
         }
     };
@@ -368,7 +368,7 @@ fn corpus(paths: &[PathBuf], beside: Option<&Path>) -> Result<Corpus, Error> {
 }
 
 fn empty(path: &Path) -> Error {
-    Error::usage(format!("'{}' holds no text to cut turns from", path.display())).hint("name a text of some pages")
+    Error::usage(format!("'{}' holds no text to cut turns from", path.display())).hint("name a text with several pages")
 }
 
 /// A file as text: without a byte order mark, with what is no UTF-8 replaced and said.

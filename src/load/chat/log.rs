@@ -1,7 +1,7 @@
-//! `conversations.jsonl`: one line for each conversation at its end, with every answer in full; and its reader.
+//! `conversations.jsonl`: one line for each conversation at its end, with every answer in full. Writer and reader.
 //!
-//! In:  what is known of a conversation that ended.  Out: a line; lines read back as [`Line`]s.
-//! Not here: masking of secrets and where the file lies (see `archive`), the times of single tokens (see `chunks.sbc`).
+//! In:  a conversation that has ended.  Out: a line.
+//! Not here: masking of secrets and the place of the file (see `archive`), the times of single tokens (see `chunks.sbc`).
 //!
 //! ```text
 //! {"id":"tides","conversation":0,"client":1,"ended":"done","planned_turns":2,"not_sent":0,
@@ -11,21 +11,19 @@
 //!               "answer":null}, ...]}
 //! ```
 //!
-//! `messages` is the history as it was sent, byte for byte: with the live answers carried over, or the recorded ones where those were
-//! asked for. It has the shape of the input, so the file can be the input of another load. `answer` holds what a turn was answered where
-//! that is not in `messages`: part of an answer that failed, or a live answer beside a recorded one. `turn` counts the user's turns from 0 and
-//! `request` is the `index` of `requests.jsonl`; times are seconds from the start of the load, as there.
+//! `messages` is the history as it was sent, byte for byte. It holds the live answers, or the recorded ones where those were requested. It
+//! has the shape of the input, so the file can be the input of another load. `answer` holds the answer to a turn where `messages` lacks it.
+//! That is part of a failed answer, or a live answer beside a recorded one. `turn` counts the user's turns from 0 and `request` is the
+//! `index` of `requests.jsonl`. Times are seconds from the start of the load, as there.
 
 use std::io::Write;
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::Value;
 
-use crate::error::Error;
 use crate::host::net::Ns;
 use crate::load::order::{Phase, Record, Status, Usage};
 
-/// What of a [`Record`] a conversation keeps.
+/// The part of a [`Record`] that a conversation keeps.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ended {
     /// Client over all machines.
@@ -118,7 +116,7 @@ pub struct Request {
     pub end_s: Option<f64>,
     /// As the server gave it.
     pub finish: Option<String>,
-    /// What was said of a failure.
+    /// Message of a failure.
     pub error: Option<String>,
     /// The answer, where the messages do not have it.
     pub answer: Option<String>,
@@ -155,7 +153,7 @@ impl Request {
     }
 }
 
-/// What stands before the messages of a line.
+/// Text before the messages of a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// Name of the conversation.
@@ -184,45 +182,4 @@ pub fn write(out: &mut dyn Write, head: &Head, messages: &[u8], requests: &[Requ
     out.write_all(b"],\"requests\":")?;
     serde_json::to_writer(&mut *out, requests)?;
     out.write_all(b"}\n")
-}
-
-/// A message of the history.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Message {
-    /// `user`, `assistant` or `system`.
-    pub role: String,
-    /// Its words.
-    pub content: String,
-}
-
-/// A line as it is read.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Line {
-    /// What it is.
-    #[serde(flatten)]
-    pub head: Head,
-    /// The history.
-    pub messages: Vec<Message>,
-    /// Every turn that was sent.
-    pub requests: Vec<Request>,
-}
-
-/// Reads a file back.
-///
-/// # Errors
-/// At the first line that is none, with its number.
-pub fn read(text: &str) -> Result<Vec<Line>, Error> {
-    (1..)
-        .zip(text.lines())
-        .filter(|(_, line)| !line.trim().is_empty())
-        .map(|(number, line)| {
-            // By way of a value: what a line has beyond the known members is none of our business.
-            serde_json::from_str::<Value>(line).and_then(serde_json::from_value).map_err(|cause| {
-                Error::archive("cannot read conversations.jsonl")
-                    .at(crate::error::Place::Line(number))
-                    .hint("the load may have been stopped while it wrote this line")
-                    .because(cause)
-            })
-        })
-        .collect()
 }

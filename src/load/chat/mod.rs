@@ -1,7 +1,7 @@
-//! Multi-turn chat: conversations whose live answers are carried over, led by clients that wait for their answers.
+//! Multi-turn chat: clients wait for each answer and send it back as part of the next turn.
 //!
 //! In:  [`settings::Conversations`](crate::load::settings::Conversations), files of conversations or texts.
-//! Out: [`ChatSource`], a [`Source`](crate::load::order::Source) for the engine; `conversations.jsonl`; [`Figures`].
+//! Out: [`ChatSource`] (a [`Source`](crate::load::order::Source) for the engine), `conversations.jsonl`, [`Figures`].
 //! Not here: sending (see `engine`), figures over all requests (see `summary`), options of the command line (see `cli::load_chat`).
 //!
 //! ```text
@@ -11,19 +11,19 @@
 //!                                      log (conversations.jsonl), figures
 //! ```
 //!
-//! The measure of things is `benchmark_serving_multi_turn.py` of vLLM, whose options exist under their names. What is done otherwise:
+//! The reference is `benchmark_serving_multi_turn.py` of vLLM, whose options exist under their names. Differences:
 //!
 //! | the script | here |
 //! | --- | --- |
-//! | a conversation goes to the client that asks first | client g of N leads conversations g, g+N, ...: the plan is the seed's alone |
-//! | `max-num-requests` is divided and rounded down | the first clients take what does not divide; the sum is exact |
-//! | one active conversation for each client where nothing is said | three, so that sampling has a choice |
-//! | a rate sleeps after each answer, so it is never reached | intended times are a Poisson process; waits are counted, the rate is kept |
-//! | a client that fails once stops; with it all | the conversation ends and is replaced; everything is counted |
-//! | the load ends with the first client that runs out | all conversations are led; `early-stop` ends as the script does |
+//! | a conversation goes to the client that asks first | client g of N leads conversations g, g+N, ...: the seed alone decides |
+//! | `max-num-requests` is divided and rounded down | the first clients take the remainder, so the sum is exact |
+//! | one active conversation for each client by default | three, so that sampling has a choice |
+//! | a rate sleeps after each answer, so it is never reached | scheduled times are a Poisson process, and waits are counted |
+//! | a client that fails once stops, and all others with it | the conversation ends and is replaced, and everything is counted |
+//! | the load ends with the first client that runs out | all conversations are led, and `early-stop` ends as the script does |
 //! | answers are counted by re-encoding the text | the server's own count |
 //!
-//! Reasoning is not carried over: clients of such models send visible text back, and servers' templates drop the rest.
+//! Reasoning is not sent back. Clients of such models send back visible text, and servers' templates drop the rest.
 
 pub mod builder;
 pub mod draw;
@@ -41,9 +41,9 @@ pub mod texts;
 pub use figures::Figures;
 pub use frame::Frame;
 pub use library::{Library, recognise};
-pub use settings::{limit, parse_lengths, read_settings};
+pub use settings::{limit, parse_lengths};
 pub use source::{ChatSource, Parts};
-pub use texts::{Counted, Estimate, Piece, Texts};
+pub use texts::{CountedText, Estimate, Texts};
 
 #[cfg(test)]
 mod tests;

@@ -1,25 +1,25 @@
 //! Recorded conversations: ShareGPT-like JSON, and JSON lines of the same.
 //!
-//! In:  the text of a file.  Out: [`Recorded`] conversations, [`Counts`] of what was mended or left out; every fault at once.
-//! Not here: reading the file (see `library`), what is sent of a conversation.
+//! In:  the text of a file.  Out: [`Recorded`] conversations, [`Counts`] of what was mended or left out, faults.
+//! Not here: reading the file (see `library`), the part of a conversation that is sent.
 //!
-//! Two shapes are read, in one list or one object after the other (a line each or not), mixed as they come:
+//! Two shapes are read. A file is one list or a sequence of objects (one a line or not), and the shapes may be mixed.
 //!
 //! ```text
 //! { "id": "a", "messages":      [ { "role": "user",  "content": "..." }, { "role": "assistant", "content": "..." } ] }
 //! { "id": "a", "conversations": [ { "from": "human", "value":   "..." }, { "from": "gpt",       "value":   "..." } ] }
 //! ```
 //!
-//! The first is what `benchmark_serving_multi_turn.py` of vLLM reads and writes, and what our own `conversations.jsonl` holds, so an
-//! archived conversation can be the input of another load. The second is the ShareGPT data set as it was published; its names for the
-//! two sides are those that vLLM's converter takes (`human`, `user`; `gpt`, `bing`, `chatgpt`, `bard`, `assistant`; `system`).
+//! The first is read and written by `benchmark_serving_multi_turn.py` of vLLM. Our own `conversations.jsonl` has it too, so an archived
+//! conversation can be the input of another load. The second is the ShareGPT data set as it was published. The names of the sides are those
+//! that vLLM's converter takes: `human` and `user`, `system`, and `gpt`, `bing`, `chatgpt`, `bard` or `assistant`.
 //!
-//! What does not fit the shape is a fault and forbids the file. A conversation of the right shape may still be none that can be led:
-//! published ShareGPT files hold parts of longer ones. It is then mended or left out, and counted:
+//! Content of another shape is a fault and rejects the file. A conversation of the right shape may still be unusable, because published
+//! ShareGPT files hold parts of longer ones. It is then mended or left out, and counted:
 //!
-//! - answers before the first turn of the user are left out, the rest is kept (the file has the later part of a conversation);
-//! - a conversation without a user's turn, with two turns of one side in a row, a system message elsewhere than at its head, an empty
-//!   turn of the user, pictures, or calls of tools is left out whole.
+//! - Answers before the first turn of the user are left out, and the rest is kept. The file has the later part of a conversation.
+//! - A conversation is left out whole without a user's turn, or with two turns of one side in a row. So is one with a system message
+//!   elsewhere than at its head, an empty turn of the user, pictures, or tool calls.
 
 use std::collections::BTreeSet;
 
@@ -27,12 +27,12 @@ use serde_json::Value;
 
 use super::faults::Faults;
 
-/// What one side said and what was answered.
+/// A turn of one side and its answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct RecordedTurn {
     /// The user's words.
     pub user: String,
-    /// The recorded answer; absent behind a last question without one.
+    /// The recorded answer. Absent behind a last question without one.
     pub answer: Option<String>,
 }
 
@@ -43,11 +43,11 @@ pub struct Recorded {
     pub id: String,
     /// A system message at its head.
     pub system: Option<String>,
-    /// User's turns in order; at least one.
-    pub turns: Vec<Said>,
+    /// User's turns in order. At least one.
+    pub turns: Vec<RecordedTurn>,
 }
 
-/// What was done to conversations that cannot be led as they stand.
+/// Changes to conversations that cannot be led as recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     /// In the file.
@@ -65,11 +65,6 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Left out in all.
-    pub fn skipped(&self) -> u64 {
-        self.no_user + self.not_alternating + self.empty + self.not_text
-    }
-
     /// A sentence for each thing that was done.
     pub fn notes(&self) -> Vec<String> {
         let of =
@@ -93,7 +88,7 @@ enum Side {
     System,
     User,
     Assistant,
-    /// A tool, or a name that nobody knows.
+    /// A tool, or an unknown name.
     Other,
 }
 
@@ -110,7 +105,7 @@ impl Side {
 
 const SHAPE: &str = "a conversation is { \"id\", \"messages\": [ { \"role\", \"content\" } ] } or { \"id\", \"conversations\": [ { \"from\", \"value\" } ] }";
 
-const MEND: &str = "mend this place of the file";
+const MEND: &str = "correct this part of the file";
 
 /// Reads a file whole.
 pub fn read(text: &str, faults: &mut Faults) -> (Vec<Recorded>, Counts) {
@@ -123,7 +118,7 @@ pub fn read(text: &str, faults: &mut Faults) -> (Vec<Recorded>, Counts) {
             Ok(value) => value,
             Err(error) => {
                 let line = item.line + error.line().saturating_sub(1);
-                faults.add(line, &key, &format!("is no JSON: {}", message(&error)), MEND);
+                faults.add(line, &key, &format!("is not JSON: {}", message(&error)), MEND);
                 // Behind a broken item the borders of the next ones are guesses.
                 break;
             }
@@ -132,12 +127,12 @@ pub fn read(text: &str, faults: &mut Faults) -> (Vec<Recorded>, Counts) {
         let before = faults.is_empty();
         let Some((id, sides)) = sides(&value, number, item.line, faults) else { continue };
         if !before {
-            // The file is forbidden already; further faults are still looked for.
+            // The file is forbidden already. Further faults are still looked for.
             continue;
         }
         if !ids.insert(id.clone()) {
             let what = format!("is \"{id}\", which an earlier conversation has");
-            faults.add(item.line, &format!("{key}.id"), &what, "give each conversation an id of its own");
+            faults.add(item.line, &format!("{key}.id"), &what, "give each conversation its own id");
             continue;
         }
         if let Some(recorded) = pair(id, sides, &mut counts) {
@@ -147,7 +142,7 @@ pub fn read(text: &str, faults: &mut Faults) -> (Vec<Recorded>, Counts) {
     if counts.found == 0 && faults.is_empty() {
         faults.add(0, "(file)", "holds no conversation", SHAPE);
     } else if found.is_empty() && faults.is_empty() {
-        let what = format!("none of its {} conversations can be led: {}", counts.found, counts.notes().join("; "));
+        let what = format!("none of its {} conversations can be used: {}", counts.found, counts.notes().join("; "));
         faults.add(0, "(file)", &what, "each must begin with the user and alternate");
     }
     (found, counts)
@@ -157,11 +152,11 @@ pub fn read(text: &str, faults: &mut Faults) -> (Vec<Recorded>, Counts) {
 pub struct FirstTurns {
     /// Line of the file at which the conversation begins.
     pub line: usize,
-    /// The first two turns, whoever speaks, as vLLM and SGLang take them; absent where one of them is missing or is no text.
+    /// The first two turns, of either side, as vLLM and SGLang take them. Absent where one of them is missing or is no text.
     pub said: Option<(String, String)>,
 }
 
-/// The first two turns of every conversation. Ids do not matter, and what stands behind those turns does not either.
+/// The first two turns of every conversation. Ids do not matter, nor do later turns.
 pub fn first_turns(text: &str, faults: &mut Faults) -> Vec<FirstTurns> {
     let mut found = Vec::new();
     for (number, item) in items(text).into_iter().enumerate() {
@@ -169,7 +164,7 @@ pub fn first_turns(text: &str, faults: &mut Faults) -> Vec<FirstTurns> {
             Ok(value) => value,
             Err(error) => {
                 let line = item.line + error.line().saturating_sub(1);
-                faults.add(line, &format!("[{number}]"), &format!("is no JSON: {}", message(&error)), MEND);
+                faults.add(line, &format!("[{number}]"), &format!("is not JSON: {}", message(&error)), MEND);
                 break;
             }
         };
@@ -245,10 +240,10 @@ pub(super) fn message(error: &serde_json::Error) -> String {
     text.split(" at line ").next().unwrap_or(&text).to_owned()
 }
 
-/// What one side said; absent where it is no text.
+/// Text of one side. Absent where it is no text.
 type Spoken = (Side, Option<String>);
 
-/// Id and turns as they stand; absent with a fault.
+/// Id and turns unchanged. Absent with a fault.
 fn sides(value: &Value, number: usize, line: usize, faults: &mut Faults) -> Option<(String, Vec<Spoken>)> {
     let key = format!("[{number}]");
     let Value::Object(object) = value else {
@@ -288,7 +283,7 @@ fn sides(value: &Value, number: usize, line: usize, faults: &mut Faults) -> Opti
         }
         let Some(side) = message.get(who).and_then(Value::as_str).map(Side::of) else {
             let found = message.get(who).map_or("missing", kind);
-            fault(&format!(".{who}"), &format!("is {found}"), "say who speaks: user, assistant or system");
+            fault(&format!(".{who}"), &format!("is {found}"), "name the speaker: user, assistant or system");
             continue;
         };
         match message.get(what) {
@@ -306,7 +301,7 @@ fn sides(value: &Value, number: usize, line: usize, faults: &mut Faults) -> Opti
     fine.then_some((id, sides))
 }
 
-/// Text of a message in parts; absent when one of them is something else.
+/// Text of a message in parts. Absent when one of them is something else.
 fn joined(parts: &[Value]) -> Option<String> {
     parts
         .iter()
@@ -317,7 +312,7 @@ fn joined(parts: &[Value]) -> Option<String> {
         .collect()
 }
 
-/// Questions with their answers; absent, and counted, when the conversation cannot be led.
+/// Questions with their answers. Absent, and counted, when the conversation cannot be led.
 fn pair(id: String, mut sides: Vec<Spoken>, counts: &mut Counts) -> Option<Recorded> {
     let mut system = None;
     if sides.first().is_some_and(|(side, _)| *side == Side::System) {
@@ -335,7 +330,7 @@ fn pair(id: String, mut sides: Vec<Spoken>, counts: &mut Counts) -> Option<Recor
         counts.not_alternating += 1;
         return None;
     }
-    let mut turns: Vec<Said> = Vec::new();
+    let mut turns: Vec<RecordedTurn> = Vec::new();
     for (at, (side, text)) in sides.into_iter().skip(first).enumerate() {
         let expected = if at % 2 == 0 { Side::User } else { Side::Assistant };
         if side != expected {
@@ -348,7 +343,7 @@ fn pair(id: String, mut sides: Vec<Spoken>, counts: &mut Counts) -> Option<Recor
                 counts.empty += 1;
                 return None;
             }
-            turns.push(Said { user: text, answer: None });
+            turns.push(RecordedTurn { user: text, answer: None });
         } else if let Some(turn) = turns.last_mut() {
             turn.answer = Some(text);
         }
@@ -401,10 +396,10 @@ mod tests {
             assert_eq!(counts.found, 2);
             let [first, second] = found.as_slice() else { panic!("{found:?}") };
             assert_eq!((first.id.as_str(), first.system.as_deref()), ("a", Some("S")));
-            assert_eq!(first.turns[0], Said { user: "[1] {".into(), answer: Some("2".into()) });
-            assert_eq!(first.turns[1], Said { user: "3".into(), answer: None });
+            assert_eq!(first.turns[0], RecordedTurn { user: "[1] {".into(), answer: Some("2".into()) });
+            assert_eq!(first.turns[1], RecordedTurn { user: "3".into(), answer: None });
             assert_eq!(second.id, "7");
-            assert_eq!(second.turns, [Said { user: "x\"}".into(), answer: Some("y".into()) }]);
+            assert_eq!(second.turns, [RecordedTurn { user: "x\"}".into(), answer: Some("y".into()) }]);
         }
     }
 
@@ -439,7 +434,6 @@ mod tests {
         assert_eq!(counts, Counts { found: 9, mended: 1, no_user: 2, not_alternating: 2, empty: 1, not_text: 2 });
         assert_eq!(found.iter().map(|one| one.id.as_str()).collect::<Vec<_>>(), ["#0", "#8"]);
         assert_eq!(found[0].turns[0].user, "q");
-        assert_eq!(counts.skipped(), 7);
         assert_eq!(counts.notes()[0], "1 of 9 conversations began with an answer, which was left out");
         assert_eq!(counts.notes().len(), 5);
     }
@@ -474,17 +468,17 @@ mod tests {
     #[test]
     fn broken_json_is_named_by_its_line() {
         let said = fault("[\n{\"id\":\"a\",\n \"messages\":[{\"role\":\"user\",,\"content\":\"x\"}]}]");
-        assert!(said.contains("line 3, [0]: is no JSON: "), "{said}");
-        assert!(fault("[{\"id\":\"a\",\"messages\":[{\"role\"").contains("is no JSON: EOF"));
+        assert!(said.contains("line 3, [0]: is not JSON: "), "{said}");
+        assert!(fault("[{\"id\":\"a\",\"messages\":[{\"role\"").contains("is not JSON: EOF"));
         let cut_off = "[{\"id\":\"a\",\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]},\n";
-        assert!(fault(cut_off).contains("line 2, [1]: is no JSON: EOF"));
+        assert!(fault(cut_off).contains("line 2, [1]: is not JSON: EOF"));
     }
 
     #[test]
     fn a_file_with_nothing_to_lead_is_a_fault() {
         assert!(fault("[]").contains("(file): holds no conversation"));
         assert!(fault("").contains("(file): holds no conversation"));
-        assert!(fault(r#"[{"messages":[]}]"#).contains("none of its 1 conversations can be led"));
+        assert!(fault(r#"[{"messages":[]}]"#).contains("none of its 1 conversations can be used"));
     }
 
     #[test]

@@ -1,16 +1,18 @@
-//! A source led through a whole load by a driver that tells the time: no sockets, no clock, no sleeping.
+//! A source driven through a whole load with given times: no sockets, no clock, no sleeping.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use serde::Deserialize;
 use serde_json::Value;
 
-use super::log::{self, Line, Why};
+use super::log::{Head, Request, Why};
 use super::*;
 use crate::host::net::{Ns, Stamp};
 use crate::load::order::{Next, Order, Phase, Record, Source, Status, Usage};
 use crate::load::settings::{Cache, ConversationInput, Conversations, Exact, Lengths, Sampling, Settings, Share, Work};
+use crate::stats::random::Stream;
 
 const MS: Ns = 1_000_000;
 
@@ -32,6 +34,28 @@ impl Shared {
     fn text(&self) -> String {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
+}
+
+/// A message of the history.
+#[derive(Deserialize)]
+struct Message {
+    role: String,
+    content: String,
+}
+
+/// A line of `conversations.jsonl` as it is read back.
+#[derive(Deserialize)]
+struct Line {
+    #[serde(flatten)]
+    head: Head,
+    messages: Vec<Message>,
+    requests: Vec<Request>,
+}
+
+/// Compares as values, so that unknown members of a line do not matter.
+fn read_lines(text: &str) -> Vec<Line> {
+    let line = |line| serde_json::from_value(serde_json::from_str(line).unwrap()).unwrap();
+    text.lines().map(line).collect()
 }
 
 fn fixture(name: &str) -> PathBuf {
@@ -69,7 +93,7 @@ struct Sent {
     order: Order,
 }
 
-/// What came of a load.
+/// Outcome of a load.
 struct Load {
     sent: Vec<Sent>,
     figures: Figures,
@@ -112,7 +136,7 @@ fn lead_with(settings: &Settings, parts: Parts, file: &Shared, screen: &Shared, 
     loop {
         let mut next = source.next(now, flying.len());
         if !matches!(next, Next::Send(_) | Next::Done) {
-            // The real builder is quick; here it takes no time at all.
+            // The real builder is quick. Here it takes no time at all.
             source.settle(now);
             next = source.next(now, flying.len());
         }
@@ -177,7 +201,7 @@ fn lead_with(settings: &Settings, parts: Parts, file: &Shared, screen: &Shared, 
         }
     }
     let figures = source.finish().unwrap();
-    Load { sent, figures, lines: log::read(&file.text()).unwrap(), printed: screen.text(), end: now, most_in_flight }
+    Load { sent, figures, lines: read_lines(&file.text()), printed: screen.text(), end: now, most_in_flight }
 }
 
 fn plan(load: &Load) -> Vec<(u32, u32, u32)> {
@@ -482,7 +506,7 @@ fn machines_split_the_plan_without_a_gap_or_a_repeat() {
 fn the_load_can_end_with_the_first_client_that_runs_out() {
     let chat = Conversations { early_stop: true, ..made(2, 3) };
     let load = lead(&settings(chat), &mut plain);
-    // Client 0 has begun its second conversation when client 1 runs out; that turn is answered, and no other is sent.
+    // Client 0 has begun its second conversation when client 1 runs out. That turn is answered, and no other is sent.
     assert_eq!(load.sent.iter().filter(|sent| sent.conversation == 2).count(), 1);
     assert_eq!(load.figures.conversations.cut, 1);
     let all = lead(&settings(made(2, 3)), &mut plain);
@@ -509,13 +533,30 @@ fn lengths_that_the_plan_wants_are_asked_for() {
     assert!(!limited.sent[0].order.asked.exact);
 }
 
+/// Counts exactly: a word is a token.
+struct Words;
+
+impl Texts for Words {
+    fn made(&mut self, stream: &mut Stream, tokens: u32) -> CountedText {
+        Estimate.made(stream, tokens)
+    }
+    fn head(&mut self, text: &str, tokens: u32) -> CountedText {
+        Estimate.head(text, tokens)
+    }
+    fn count(&mut self, text: &str) -> u32 {
+        u32::try_from(text.split_whitespace().count()).unwrap()
+    }
+    fn exact(&self) -> bool {
+        true
+    }
+}
+
 #[test]
 fn what_is_sent_is_counted_where_a_tokenizer_is_at_hand() {
     let settings = settings(made(1, 1));
     let parts = Parts {
         library: Library::read(&settings).unwrap(),
-        // A word is a token.
-        texts: Box::new(Counted::new(|text: &str| u32::try_from(text.split_whitespace().count()).ok())),
+        texts: Box::new(Words),
         frame: Frame::new(&settings, "m", Exact::Auto),
         request_ids: "sb".to_owned(),
         log: None,
@@ -754,59 +795,6 @@ fn a_text_file_that_is_missing_or_empty_is_named() {
     assert!(missing.contains("cannot read") && missing.contains("none.txt"), "{missing}");
 }
 
-#[test]
-fn a_suite_says_what_a_command_line_says() {
-    let text = "[chat]\nnum_clients = 4\nmax_active_conversations = 8\nrequest_rate = 0.5\nmax_num_requests = 100\nmax_turns = 12\n\
-                warmup_step = true\nlimit_min_tokens = -1\nlimit_max_tokens = 64\nconversation_sampling = \"random\"\nprint_content = true\n\
-                input_file = \"a.json\"\nconversations = 24\nearly_stop = true\nrecorded_answers = true\nturns = [2, 6]\nisl = 100\n\
-                osl = \"normal:50,5\"\nown_prefix = \"zipf:1.2,100\"\n";
-    let (chat, faults) = from_suite(text);
-    assert_eq!(faults, Vec::<String>::new());
-    let expected = Conversations {
-        input: ConversationInput::File("a.json".into()),
-        clients: 4,
-        max_active: Some(8),
-        count: Some(24),
-        request_rate: Some(0.5),
-        max_requests: Some(100),
-        max_turns: Some(12),
-        warmup_step: true,
-        min_tokens: Some(0),
-        max_tokens: Some(64),
-        sampling: Sampling::Random,
-        print_content: true,
-        early_stop: true,
-        recorded_answers: true,
-        turns: Lengths::Uniform(2, 6),
-        isl: Lengths::Fixed(100),
-        osl: Lengths::Normal(50.0, 5.0, 1, draw::LENGTH_MAX),
-        common_prefix: Lengths::Fixed(0),
-        own_prefix: Lengths::Zipf(1.2, 100),
-    };
-    assert_eq!(chat, Some(expected));
-    assert_eq!(from_suite("[chat]\n").0, Some(Conversations::default()));
-}
-
-#[test]
-fn every_fault_of_a_suite_is_named() {
-    let (_, faults) = from_suite(
-        "[chat]\nnum_clients = 0\nconversation_sampling = \"any\"\nturns = [6, 2]\nisl = \"normal:x,1\"\nosl = 0\ninput_file = \"a\"\ntext_files = [\"b\"]\nclient = 3\n",
-    );
-    let all = faults.join("\n");
-    for part in [
-        "line 2, chat.num_clients",
-        "line 3, chat.conversation_sampling",
-        "line 4, chat.turns",
-        "line 5, chat.isl",
-        "line 6, chat.osl",
-        "line 7, chat.input_file",
-        "line 9, chat.client",
-    ] {
-        assert!(all.contains(part), "{part} is not in {all}");
-    }
-    assert_eq!(faults.len(), 7, "{all}");
-}
-
 /// Keeps what the engine saw.
 #[derive(Default)]
 struct Kept(Vec<Record>);
@@ -857,20 +845,9 @@ fn over_real_sockets_each_turn_finds_the_one_before_in_the_servers_cache() {
     }
     let cached = |turns: &figures::TurnFigures| turns.cached_tokens.mean.unwrap_or_default();
     assert!(cached(&figures.later_turns) > cached(&figures.first_turn) + 30.0, "{figures:?}");
-    let lines = log::read(&file.text()).unwrap();
+    let lines = read_lines(&file.text());
     assert_eq!(lines.len(), 9);
     assert!(
         lines.iter().all(|line| line.messages.len() == 6 && line.messages[1].content.split_whitespace().count() == 12)
     );
-}
-
-fn from_suite(text: &str) -> (Option<Conversations>, Vec<String>) {
-    let document = toml::de::DeTable::parse(text).unwrap();
-    let root = crate::plan::Settings::from_toml("", 1, document.get_ref(), text);
-    let crate::plan::settings::Value::Table(table) = &root.entries["chat"].value else { panic!("no table") };
-    let mut faults = crate::plan::Faults::default();
-    let mut reader = table.reader(&mut faults);
-    let chat = read_settings(&mut reader);
-    reader.finish();
-    (chat, faults.sorted().iter().map(ToString::to_string).collect())
 }

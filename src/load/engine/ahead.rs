@@ -1,7 +1,7 @@
 //! Connections before the clock of the load starts.
 //!
-//! In:  how many.  Out: that many at rest, or why there are none.
-//! Not here: how one connection comes about (see `connect`).
+//! In:  how many.  Out: that many idle ones, or why there are none.
+//! Not here: how one connection is made (see `connect`).
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -32,7 +32,7 @@ impl Engine {
             if let Some((status, said)) = self.refused.take() {
                 let what = if status == Status::Tls { "cannot agree on TLS with" } else { "cannot connect to" };
                 return Err(Error::new(Kind::Workload, format!("{what} {}", self.shown)).detail(said).hint(
-                    "is the server running, and is this its address and port? `curl` with '/v1/models' behind it tells",
+                    "check that the server is running at this address and port, for example with curl and '/v1/models' behind it",
                 ));
             }
             let now = net::now();
@@ -45,9 +45,9 @@ impl Engine {
             if now >= began + PRECONNECT {
                 return Err(Error::new(
                     Kind::Workload,
-                    format!("{} takes no connection within {} seconds", self.shown, PRECONNECT / 1_000_000_000),
+                    format!("{} accepts no connection within {} seconds", self.shown, PRECONNECT / 1_000_000_000),
                 )
-                .hint("is the server overloaded, or does a firewall swallow the packets?"));
+                .hint("check whether the server is overloaded or a firewall drops packets"));
             }
             self.poller.wait(Some(until), &mut ready).map_err(|error| {
                 Error::new(Kind::Workload, "the client cannot watch its connections").because(error)

@@ -1,9 +1,9 @@
-//! A request in flight: what of its answer has been seen, and what that makes of it.
+//! A request in flight: the received part of its answer, and the resulting status.
 //!
 //! In:  bytes of a connection with the stamp of the read that gave them.  Out: chunks to the sink, a [`Record`] at the end.
-//! Not here: connections, time-outs, sending anew (see the engine), reading HTTP and events (see `wire`).
+//! Not here: connections, time-outs, sending again (see the engine), reading HTTP and events (see `wire`).
 //!
-//! The time of an event is the stamp of the read that completed it; it was taken before anything was parsed.
+//! The time of an event is the stamp of the read that completed it. It was taken before anything was parsed.
 
 use super::hidden::Unseen;
 use super::words;
@@ -21,18 +21,17 @@ const BODY_MAX: u64 = 1 << 20;
 /// How the body is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Body {
-    /// Events.
     Events,
     /// Something else, for a message.
     Other,
 }
 
-/// What a read came to.
+/// Result of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
     /// More is to come.
     More,
-    /// The answer is complete; whether its connection can carry another.
+    /// The answer is complete. Whether its connection can carry another.
     Complete {
         /// It can.
         keep: bool,
@@ -44,15 +43,15 @@ pub enum Taken {
 /// A request in flight.
 #[derive(Debug)]
 pub struct Job {
-    /// What happened so far.
+    /// Events so far.
     pub record: Record,
-    /// The body, kept as long as it may have to be sent anew.
+    /// The body, kept as long as it may have to be sent again.
     pub request: Vec<u8>,
-    /// Text of the answer, where it is wanted.
+    /// Text of the answer, where requested.
     pub text: Option<Vec<u8>>,
     /// When it is given up.
     pub deadline: Ns,
-    /// Sent anew because its connection had been closed.
+    /// Sent again because its connection had been closed.
     pub anew: bool,
     /// Tries left after a refusal.
     pub retries: u32,
@@ -105,7 +104,7 @@ impl Job {
         }
     }
 
-    /// As if nothing of an answer had come, to be sent anew. What was sent first stays as it was.
+    /// As if nothing of an answer had come, to be sent again. What was sent first stays as it was.
     pub fn again(&mut self) {
         let old = std::mem::take(&mut self.record);
         self.record = Record {
@@ -185,7 +184,7 @@ impl Job {
                 // An alert of TLS is how such a server says that it understood nothing.
                 let alert = self.record.http.is_none() && bytes.starts_with(&[0x15, 3]);
                 self.fault = Some(if alert {
-                    "the server speaks TLS; give its address with https://".to_owned()
+                    "the server speaks TLS. Give its address with https://".to_owned()
                 } else {
                     fault.to_string()
                 });
@@ -342,7 +341,7 @@ impl Job {
         }
     }
 
-    /// Gives the chunks that are at hand to the sink.
+    /// Gives the chunks that are available to the sink.
     pub fn hand_over(&mut self, chunks: &mut Vec<Chunk>, sink: &mut dyn Sink) {
         if !chunks.is_empty() {
             sink.chunks(self.record.index, self.given, chunks);
@@ -367,7 +366,7 @@ impl Job {
     }
 }
 
-/// A count that came later wins; what it does not say stays.
+/// A count that came later wins. What it does not say stays.
 fn later(old: Usage, new: Usage) -> Usage {
     Usage {
         input: new.input.or(old.input),

@@ -1,9 +1,9 @@
-//! Connections: how they come about, what they are watched for, what their end means.
+//! Connections: how they are made, which events they are watched for, and what their end means.
 //!
 //! In:  addresses, sockets that are ready.  Out: connections that a request can be sent on.
 //! Not here: sending and reading (see `flight`), where they are kept (see `pool`).
 //!
-//! A name may have several addresses (`localhost` is `::1` and `127.0.0.1`); they are tried in turn until one answers, and from then on
+//! A name may have several addresses (`localhost` is `::1` and `127.0.0.1`). They are tried in turn until one answers, and from then on
 //! there is no other: a load must not change its server half-way.
 
 use std::io;

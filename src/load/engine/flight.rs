@@ -12,15 +12,15 @@ use crate::host::net::{self, Ns, Ready, Received, Stamp};
 use crate::load::order::{Chunk, Order, Status};
 use crate::load::wire::request_head;
 
-/// After `[DONE]` the end of the response may take so long, ns; then the answer is complete and the connection is not used again.
+/// Time limit for the end of the response after `[DONE]`, ns. Beyond it the answer is complete and the connection is not used again.
 const MANNERS: Ns = 1_000_000_000;
 /// Kept connections that were closed under a request before the server counts as one that does that ...
 const LOST_KEPT: u64 = 2;
-/// ... if it was at least one in so many.
+/// ... if it was at least one in this many.
 const FICKLE: u64 = 4;
 /// Longest wait that `Retry-After` is believed, seconds.
 const RETRY_AFTER_MAX: u64 = 60;
-/// Wait before a request is sent anew where the server says nothing, ns; it doubles.
+/// Wait before a request is sent again where the server says nothing, ns. It doubles.
 const RETRY_WAIT: Ns = 250_000_000;
 /// Times of ended answers that wait for the request which takes their place.
 const PLACES_MAX: usize = 1 << 17;
@@ -36,7 +36,7 @@ impl Engine {
         self.launch(job, true, ends);
     }
 
-    /// Sends a request on a connection at hand, or on a new one.
+    /// Sends a request on an idle connection, or on a new one.
     pub(super) fn launch(&mut self, mut job: Box<Job>, at_hand: bool, ends: &mut Ends<'_>) {
         let token = if at_hand { self.pool.at_hand() } else { None };
         let now = net::now();
@@ -90,7 +90,7 @@ impl Engine {
                 job.record.written = Some(net::now());
             }
         }
-        // A long prompt is not kept twice: on a new connection it is never sent anew.
+        // A long prompt is not kept twice: on a new connection it is never sent again.
         if !conn.rested && self.options.retries == 0 {
             job.request = Vec::new();
         }
@@ -192,7 +192,7 @@ impl Engine {
     }
 
     /// Whether the server promises to keep connections and closes them all the same: llama.cpp's does after each stream. A request that
-    /// meets such a one is sent twice, and the first sending is lost time; so from then on each request gets a new connection.
+    /// meets such a one is sent twice, and the first sending is lost time. So from then on each request gets a new connection.
     fn fickle(&self) -> bool {
         self.lost_kept >= LOST_KEPT && FICKLE * self.lost_kept >= self.report.reused
     }
@@ -239,7 +239,7 @@ impl Engine {
         self.settle(job, &mut conn.chunks, status, said.filter(|_| status != Status::Ok), ends);
     }
 
-    /// Sends a request anew after a while.
+    /// Sends a request again after a while.
     pub(super) fn later(&mut self, mut job: Box<Job>) {
         let asked: Option<u64> = job.record.retry_after.as_deref().and_then(|text| text.trim().parse().ok());
         job.retries -= 1;
@@ -274,7 +274,7 @@ impl Engine {
         }
     }
 
-    /// A request has ended: everybody is told.
+    /// A request has ended: reports it to everybody.
     pub(super) fn settle(
         &mut self,
         mut job: Box<Job>,

@@ -19,7 +19,7 @@ pub(super) struct Flow {
 
 impl Flow {
     fn advance(&mut self, at: Ns) {
-        // Moments of different sources may be out of order by a little; the area must not shrink.
+        // Moments of different sources may be out of order by a little. The area must not shrink.
         self.area += u128::from(self.now) * u128::from(at.saturating_sub(self.since));
         self.since = self.since.max(at);
     }

@@ -1,14 +1,14 @@
-//! When to let packets gather before they are looked for.
+//! When to let packets gather before the sockets are read.
 //!
 //! In:  when sockets became ready, how long requests took.  Out: how long to sleep before the next look, if at all.
 //! Not here: the look itself.
 //!
-//! A thread that waits for sockets is woken for each packet, which costs both sides: the kernel lets the one who sends pay for the waking.
-//! Where packets come in close order it is cheaper to sleep until some have come, and to take them together. An engine lets a token of each
-//! of its streams go at every step, so they come in bursts: what counts is how close packets follow each other in a burst, and the silence
-//! before the next one is waited out. The time of a packet is the kernel's and does not move by it. Two things do, and bound the sleep: two
-//! packets of one stream that meet in a read have the time of the later one, and a closed loop learns late that an answer has ended and
-//! sends the next request so much later.
+//! A thread that waits for sockets is woken for each packet. That costs both sides, because the kernel lets the sender pay for the waking.
+//! Where packets arrive close together it is cheaper to sleep until some have come, and to read them together. An engine emits one token of
+//! each of its streams at every step, so tokens come in bursts. What counts is the distance of packets within a burst. The silence before
+//! the next burst is waited out. The time of a packet comes from the kernel and does not change. Two effects bound the sleep. Two packets of
+//! one stream in the same read get the time of the later one. And a closed loop learns late that an answer has ended and sends the next
+//! request late by as much.
 
 use crate::host::net::Ns;
 
@@ -16,7 +16,7 @@ use crate::host::net::Ns;
 const LONGEST: Ns = 1_000_000;
 /// Shortest one that is worth its two calls of the kernel, ns.
 const SHORTEST: Ns = 50_000;
-/// Packets that come further apart than this, on the average, are waited for one by one: a sleep for each would cost more than it saves, ns.
+/// Packets that are further apart than this on average are waited for one by one, ns. A sleep for each would cost more than it saves.
 const SPARSE: Ns = 100_000;
 /// A wait longer than this is the silence after a burst and says nothing of how close packets come in it, ns.
 const SILENCE: Ns = 2 * SPARSE;
@@ -25,22 +25,22 @@ const FEW: u64 = 32;
 /// Most packets that are to gather from one look to the next: they wait for each other when they are taken. Where as many come while those
 /// of the last look are read, there is no sleep at all.
 const MOST: Ns = 32;
-/// From one look to the next goes at most one part in so many of the time between two packets of one stream.
+/// Time between two polls: at most this part of the time between two packets of one stream.
 const APART: Ns = 2;
-/// A sleep is at most one part in so many of the time that a request takes: on the average half of it goes by before the next one is sent.
+/// A sleep takes at most this part of the time of a request. On average half of it passes before the next request is sent.
 const OF_REQUEST: Ns = 50;
 /// Share of the newest value in a mean, as a shift.
 const SHARE: u32 = 4;
 
-/// What is known of the order in which packets come.
+/// Known facts about the arrival of packets.
 #[derive(Debug)]
 pub(super) struct Gather {
-    /// Mean time from one look to the next in a burst, at which so many sockets were ready, in sixteenths: nothing is lost by whole numbers.
+    /// Mean time between polls in a burst, and mean number of ready sockets, in sixteenths so that rounding loses nothing.
     between: Ns,
     ready: u64,
-    /// When sockets were looked at last.
+    /// When sockets were examined last.
     looked: Ns,
-    /// Mean time that a request takes; none before one has ended.
+    /// Mean time that a request takes. None before one has ended.
     lasting: Option<Ns>,
     began: Ns,
 }
@@ -50,7 +50,7 @@ impl Gather {
         Self { between: SPARSE << SHARE, ready: 1 << SHARE, looked: began, lasting: None, began }
     }
 
-    /// After a wait from `asleep` on for the first socket so many were ready.
+    /// Records how many sockets were ready after a wait from `asleep` on for the first one.
     pub(super) fn woke(&mut self, asleep: Ns, at: Ns, ready: usize) {
         if at.saturating_sub(asleep) < SILENCE {
             self.slept(at, ready);
@@ -58,14 +58,14 @@ impl Gather {
         self.looked = at;
     }
 
-    /// After a sleep so many sockets were ready; none where the burst was over.
+    /// Records how many sockets were ready after a sleep. None where the burst was over.
     pub(super) fn slept(&mut self, at: Ns, ready: usize) {
         self.between = self.between - (self.between >> SHARE) + at.saturating_sub(self.looked);
         self.ready = self.ready - (self.ready >> SHARE) + ready as u64;
         self.looked = at;
     }
 
-    /// A request ended that took so long.
+    /// Records the duration of a request that ended.
     pub(super) fn ended(&mut self, took: Ns) {
         self.lasting = Some(self.lasting.map_or(took, |lasting| lasting - (lasting >> SHARE) + (took >> SHARE)));
     }
@@ -75,7 +75,7 @@ impl Gather {
         self.between / self.ready.max(1)
     }
 
-    /// How long to sleep with so many requests in flight; none where it would gain nothing.
+    /// How long to sleep with this number of requests in flight. None where it would gain nothing.
     pub(super) fn nap(&self, now: Ns, in_flight: u64) -> Option<Ns> {
         if in_flight < FEW || self.pace() >= SPARSE {
             return None;
@@ -92,8 +92,8 @@ impl Gather {
 mod tests {
     use super::*;
 
-    /// After many bursts of so many looks, each so long after the one before with so many sockets ready, and many requests that took so
-    /// long; with the moment of the last look.
+    /// A gatherer after many bursts and many requests that took `took`. A burst has `looks` polls, `between` apart, each with `ready`
+    /// sockets. Also returns the time of the last poll.
     fn used(between: Ns, ready: usize, looks: usize, took: Ns) -> (Gather, Ns) {
         let (mut gather, mut at) = (Gather::new(0), 0);
         for _ in 0..100 {

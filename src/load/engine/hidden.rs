@@ -9,7 +9,7 @@
 use crate::host::net::Stamp;
 use crate::load::order::{ChunkKind, Hidden, Record};
 
-/// What was seen of them.
+/// Observations of them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Unseen {
     /// Times of the first two [`ChunkKind::Silent`].
@@ -23,7 +23,7 @@ pub(super) struct Unseen {
 }
 
 impl Unseen {
-    /// Takes an event; `counted` are its tokens, where the server counts along.
+    /// Takes an event. `counted` are its tokens, where the server counts along.
     pub(super) fn take(&mut self, kind: ChunkKind, counted: Option<u32>, stamp: Stamp) {
         match kind {
             ChunkKind::Silent => {
@@ -40,10 +40,10 @@ impl Unseen {
         }
     }
 
-    /// Which of them hold tokens, where so many were counted and so many chunks had text.
+    /// Which of them hold tokens, by the count of tokens and the number of chunks with text.
     fn hidden(&self, output: Option<u32>, pieces: u32) -> Hidden {
         let closing = u32::from(self.closing.is_some());
-        // An answer without any text is none, whatever was counted.
+        // Without any text no chunk can hide tokens, whatever was counted.
         if self.silent + closing == 0 || pieces == 0 {
             return Hidden::None;
         }

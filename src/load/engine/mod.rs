@@ -1,7 +1,7 @@
 //! One thread that sends requests when they are due, and reads answers where they arrive.
 //!
-//! In:  a [`Target`], [`Options`], a [`Source`] that says what is sent when.  Out: chunks and records to a [`Sink`], an [`EngineReport`].
-//! Not here: what is sent (see `build`), when (see `schedule`), HTTP and events themselves (see `wire`), files (see `store`).
+//! In:  a [`Target`], [`Options`], a [`Source`] of requests and times.  Out: chunks and records to a [`Sink`], an [`EngineReport`].
+//! Not here: bodies (see `build`), send times (see `schedule`), HTTP and events themselves (see `wire`), files (see `store`).
 //!
 //! ```text
 //! Source ─▶ dispatch ─▶ connection at hand, or a new one ─▶ send ─▶ … ─▶ read ─▶ wire ─▶ Job ─▶ Sink
@@ -9,17 +9,16 @@
 //!               └────────────── poller: sockets, a moment, the waker ◀┘
 //! ```
 //!
-//! A general HTTP library costs both accuracy and speed here, so this is the whole path from the socket to the record: one read of the
-//! shared buffer for each socket that is ready, everything parsed in place, no allocation for an event, no timer for an event, one
-//! system call for a read and one for each look at all sockets.
+//! A general HTTP library costs both accuracy and speed here, so this is the whole path from the socket to the record. Each ready socket
+//! gets one read into the shared buffer, and everything is parsed in place. An event needs no allocation and no timer. There is one system
+//! call for a read and one for each poll of all sockets.
 //!
-//! **Accuracy.** An event has the kernel's time of the packet that completed it, so a thread that was not scheduled is late in reading
-//! but not in its figures. What *can* be late is sending; so the source is asked again after every answer that ends and, between two
-//! sockets, whenever its next moment has come; and at most a few dozen requests are sent before sockets are looked at again.
-//! Both delays are in the report.
+//! **Accuracy.** An event has the kernel's time of the packet that completed it. A thread that was not scheduled reads late, but its figures
+//! are right. Sending *can* be late. So the source is asked again after every answer that ends and, between two sockets, whenever its next
+//! moment has come. And at most a few dozen requests are sent before sockets are polled again. Both delays are in the report.
 //!
-//! **Connections** are used again, the warmest first. One that the server closed while it rested is dropped; a request that met such a
-//! one is sent anew on a new connection, once, which its record says. Nothing else is sent twice unless `retries` asks for it.
+//! **Connections** are reused, the warmest first. One that the server closed while idle is dropped. A request that met such a connection is
+//! sent again on a new one, once, and its record says so. Nothing else is sent twice unless `retries` asks for it.
 
 mod ahead;
 mod answer;
@@ -45,7 +44,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 pub use options::Options;
-pub use report::{Control, EngineReport, FAILURES, Progress, Spread};
+pub use report::{Control, EngineReport, Progress, Sum};
 
 use self::answer::Job;
 use self::flow::Flow;
@@ -60,35 +59,21 @@ use crate::host::net::tls;
 use crate::host::net::usage::Usage;
 use crate::host::net::{self, Ns, Poller, Ready, Stamping, Waker, limits};
 
-/// Room for one read. A token's packet has some hundreds of bytes; whole answers that come at once are read in few pieces.
+/// Room for one read. A token's packet has some hundreds of bytes. Whole answers that come at once are read in few pieces.
 const BUFFER: usize = 256 * 1024;
-/// Requests sent between two looks at the sockets.
+/// Requests sent between two polls of the sockets.
 const DISPATCH: usize = 32;
 /// Given-up requests are looked for at such steps, so that the timer is not set for each of them, ns.
 const STEP: Ns = 2_000_000;
 
-/// Sends what a source gives, until it has no more; see [`Engine`] where a waker is needed before.
-///
-/// # Errors
-/// As [`Engine::new`] and [`Engine::run`].
-pub fn run(
-    target: &Target,
-    options: &Options,
-    source: &mut dyn Source,
-    sink: &mut dyn Sink,
-    control: &Control,
-) -> Result<EngineReport, Error> {
-    Engine::new(target, options)?.run(source, sink, control)
-}
-
-/// Who is told.
+/// Who gets reports.
 struct Ends<'a> {
     source: &'a mut dyn Source,
     sink: &'a mut dyn Sink,
     control: &'a Control,
 }
 
-/// What the source said last.
+/// Last answer of the source.
 #[derive(Debug, Default)]
 struct Turn {
     /// When it wants to be asked again.
@@ -218,7 +203,7 @@ impl Engine {
         self.poller.waker()
     }
 
-    /// Sends what the source gives until it says [`Next::Done`] and the last answer has ended, or until it is told to stop.
+    /// Sends what the source gives until it says [`Next::Done`] and the last answer has ended, or until a stop order.
     /// Connections that are to be opened ahead are there before the source is asked for the first time.
     ///
     /// # Errors
@@ -288,7 +273,7 @@ impl Engine {
         Ok(self.report)
     }
 
-    /// Waits until a socket is ready or a moment has come; in a burst, until several are. Gives the moment of the look.
+    /// Waits until a socket is ready or a moment has come. In a burst, until several are. Gives the moment of the look.
     fn wait(&mut self, until: Option<Ns>, mut asleep: Ns, ready: &mut Vec<Ready>) -> io::Result<Ns> {
         let nap = self.gather.nap(asleep, self.in_flight).filter(|_| self.stamped);
         if let Some(nap) = nap.filter(|nap| until.is_none_or(|until| until > asleep + nap)) {

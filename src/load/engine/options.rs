@@ -1,7 +1,7 @@
-//! How the engine sends, and whether this process may open so many connections.
+//! Options of the engine, and whether this process may open so many connections.
 //!
-//! In:  values.  Out: [`Options`]; the limit of descriptors, raised where it has to be.
-//! Not here: what is sent and when (see `load::settings`).
+//! In:  values.  Out: [`Options`], and a raised limit of descriptors where needed.
+//! Not here: the requests and their times (see `load::settings`).
 
 use crate::error::{Error, Kind};
 use crate::host::net::tls::Trust;
@@ -16,17 +16,17 @@ const OTHER_DESCRIPTORS: u64 = 128;
 pub struct Options {
     /// Route.
     pub endpoint: Endpoint,
-    /// Further headers, as names and values; values are printed nowhere.
+    /// Further headers, as names and values. Values are printed nowhere.
     pub headers: Vec<(String, String)>,
-    /// A request may take so long, ns.
+    /// Time limit of a request, ns.
     pub timeout: Ns,
-    /// Times that a request is sent anew after 429, 503 or a connection that did not come about.
+    /// Times that a request is sent again after 429, 503 or a connection that did not come about.
     pub retries: u32,
     /// Connections that are opened before the first request.
     pub preconnect: usize,
-    /// Requests at once, where that is known: descriptors for so many are made sure of beforehand.
+    /// Largest number of concurrent requests, where it is known. Descriptors for them are reserved beforehand.
     pub streams: Option<u64>,
-    /// Once the source says `Next::Done`, what is in flight may take so much longer, ns; absent: as long as it takes.
+    /// Time limit for requests in flight after `Next::Done`, ns. Absent: no limit.
     pub drain: Option<Ns>,
     /// Longest event.
     pub max_event_bytes: usize,
@@ -71,18 +71,18 @@ impl std::fmt::Debug for Options {
 pub(super) fn descriptors(options: &Options) -> Result<u64, Error> {
     let wanted =
         options.streams.map(|streams| streams.max(options.preconnect as u64).saturating_add(OTHER_DESCRIPTORS));
-    // A machine's own limit (fs.nr_open) is 2^20 unless someone raised it; asking for more fails as a whole.
+    // A machine's own limit (fs.nr_open) is 2^20 unless someone raised it. Asking for more fails as a whole.
     let got = limits::descriptors(wanted.unwrap_or(1 << 20))
         .map_err(|error| Error::new(Kind::Preflight, "cannot read the limit of descriptors").because(error))?;
     match wanted {
         Some(wanted) if got < wanted => Err(Error::new(
             Kind::Preflight,
             format!(
-                "{} streams need {wanted} descriptors, and this process may have {got}",
+                "{} streams need {wanted} descriptors, but this process may have {got}",
                 wanted - OTHER_DESCRIPTORS
             ),
         )
-        .hint(format!("ulimit -n {wanted} (as root, or by limits.conf), or fewer streams"))),
+        .hint(format!("raise the limit with ulimit -n {wanted} (as root, or in limits.conf), or use fewer streams"))),
         _ => Ok(got),
     }
 }

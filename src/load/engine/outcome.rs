@@ -1,9 +1,9 @@
-//! What an answer comes to: its status, and what a person has to know of a failure.
+//! The outcome of an answer: its status, and the message for a failure.
 //!
 //! In:  a [`Job`] that has ended, and how its connection did.  Out: [`Status`] and a message, without secrets.
 //! Not here: reading answers (see `answer`), counting.
 //!
-//! What the server said weighs more than how the connection ended after it: an error in the stream stays that, even if the rest was
+//! The server's message counts more than the end of the connection after it. An error in the stream stays an error, even if the rest was
 //! never read. A message says what came, and where a person can do something about it, what.
 
 use super::answer::{Body, Job};
@@ -11,7 +11,7 @@ use super::words::{self, Secrets};
 use crate::load::order::Status;
 
 impl Job {
-    /// What it comes to, `ended` being how its connection ended. Says what a failure was.
+    /// Its outcome, where `ended` is the end of its connection. Names the failure.
     pub fn conclude(&mut self, ended: Status, secrets: &Secrets, authorized: bool) {
         let (status, error) = self.outcome(ended, authorized);
         self.record.status = status;
@@ -21,7 +21,8 @@ impl Job {
 
     fn outcome(&mut self, ended: Status, authorized: bool) -> (Status, Option<String>) {
         let told = self.record.error.take();
-        // What the server said weighs more than how the connection ended after it.
+        // The server's message counts more than the end of the connection after it. An error in the stream stays an error, even if the rest
+        // was never read.
         if let Some(error) = self.in_stream.take() {
             return (Status::InStream, Some(error));
         }
@@ -46,12 +47,12 @@ impl Job {
         if self.untyped && record.events == 0 && !record.done && record.bytes > 0 {
             return (
                 Status::Malformed,
-                Some(format!("the answer is no event stream: \"{}\"", words::excerpt(&self.kept))),
+                Some(format!("the answer is not an event stream: \"{}\"", words::excerpt(&self.kept))),
             );
         }
         if record.pieces == 0 {
             let what =
-                if record.events == 0 { "status 200 and no event" } else { "status 200 and not one generated token" };
+                if record.events == 0 { "status 200 without an event" } else { "status 200 without a generated token" };
             return (Status::Empty, Some(what.into()));
         }
         if !record.done && record.finish.is_none() {
@@ -69,16 +70,16 @@ impl Job {
         match code {
             300..=399 => match &self.location {
                 Some(location) => format!(
-                    "status {code}: the server redirects to '{}'; give that address as --url",
+                    "status {code}: the server redirects to '{}'. Give that address as --url",
                     without_credentials(location)
                 ),
-                None => format!("status {code}: the server redirects and does not say where{colon}{said}"),
+                None => format!("status {code}: the server redirects without an address{colon}{said}"),
             },
             401 | 403 => {
                 let sent = if authorized {
-                    "an 'authorization' header was sent and refused; check the key"
+                    "an 'authorization' header was sent and refused. Check the key"
                 } else {
-                    "no 'authorization' header was sent; give a key with --api-key-env NAME"
+                    "no 'authorization' header was sent. Give a key with --api-key-env NAME"
                 };
                 let challenge = self.challenge.as_deref().map_or_else(String::new, |what| format!(" (wants {what})"));
                 format!("status {code}{challenge}: {sent}{colon}{said}")
@@ -93,7 +94,7 @@ impl Job {
             let value: Option<serde_json::Value> = serde_json::from_slice(&self.kept).ok();
             if value.is_some_and(|value| value.get("choices").is_some()) {
                 return format!(
-                    "the server did not stream: it answered with one document of {kind}, in spite of \"stream\": true"
+                    "the server did not stream: it answered with one document of {kind}, despite \"stream\": true"
                 );
             }
             if let Some(said) = words::message(&self.kept) {

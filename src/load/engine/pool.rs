@@ -1,6 +1,6 @@
-//! Connections, each with the reader of its answers, in places that are used again.
+//! Connections, each with the reader of its answers, in slots that are reused.
 //!
-//! In:  sockets.  Out: [`Conn`]s by their place; tokens that a place's next connection does not share.
+//! In:  sockets.  Out: [`Conn`]s by place, with tokens that the next connection there does not share.
 //! Not here: when to connect, what to send.
 
 use std::io;
@@ -17,7 +17,7 @@ use crate::load::wire::{EventStream, Response};
 pub enum Stage {
     /// Not yet there.
     Connecting,
-    /// There; TLS is being agreed on.
+    /// There. TLS is being agreed on.
     Handshake,
     /// At hand for a request.
     Idle,
@@ -25,7 +25,7 @@ pub enum Stage {
     Busy,
 }
 
-/// What carries the bytes.
+/// Carrier of the bytes.
 #[derive(Debug)]
 pub enum Link {
     /// As they are.
@@ -98,13 +98,13 @@ pub struct Conn {
     pub events: EventStream,
     /// Chunks not yet handed over.
     pub chunks: Vec<Chunk>,
-    /// What of the request there was no room for.
+    /// The part of the request for which there was no room.
     pub out: Vec<u8>,
     /// Whether the poller watches for room.
     pub watched: bool,
     /// Answers it has carried.
     pub answered: u64,
-    /// It was at hand before its request came, so the server may have closed it already.
+    /// It was idle before its request came, so the server may have closed it already.
     pub rested: bool,
 }
 
@@ -119,7 +119,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Puts in a connection; it learns its token.
+    /// Puts in a connection. It learns its token.
     pub fn insert(&mut self, build: impl FnOnce(u64) -> Conn) -> u64 {
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(None);

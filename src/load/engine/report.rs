@@ -1,4 +1,4 @@
-//! What the engine says of itself: whether it was the limit, and how far it is.
+//! The engine's report on itself: whether it was the limit, and its progress.
 //!
 //! In:  moments and counts from the loop.  Out: [`EngineReport`] at the end, [`Progress`] while it runs.
 //! Not here: whether the client was the limit (see `load::certificate`), the requests themselves (see `load::order::Record`).
@@ -13,7 +13,7 @@ use crate::host::net::Ns;
 use crate::host::net::usage::Usage;
 use crate::load::order::{Phase, Record, Status};
 
-/// Longest time that a histogram tells apart, ns: an hour.
+/// Longest time that a histogram resolves, ns: an hour.
 const LONGEST: u64 = 3_600_000_000_000;
 
 /// Strings for the thread beside the engine's.
@@ -36,9 +36,6 @@ pub struct Progress {
     pub ok: AtomicU64,
     /// Ended without, but for the cancelled ones.
     pub failed: AtomicU64,
-    /// Failures by kind, in the order of [`FAILURES`].
-    pub failures: [AtomicU64; FAILURES.len()],
-    /// Cancelled.
     pub cancelled: AtomicU64,
     /// Requests of other phases (warm-up, priming) that ended.
     pub others: AtomicU64,
@@ -51,30 +48,12 @@ pub struct Progress {
     /// Generated pieces of the same requests: how many tokens a piece has.
     pub counted_pieces: AtomicU64,
     /// Time to first token, from [`Record::start`].
-    pub ttft: Spread,
+    pub ttft: Sum,
     /// Time per output token.
-    pub tpot: Spread,
+    pub tpot: Sum,
 }
 
-/// Order of [`Progress::failures`].
-pub const FAILURES: [Status; 8] = [
-    Status::Connect,
-    Status::Tls,
-    Status::Timeout,
-    Status::Http,
-    Status::Broken,
-    Status::Malformed,
-    Status::InStream,
-    Status::Empty,
-];
-
 impl Progress {
-    /// Failures so far that there are any of, with their word.
-    pub fn failures(&self) -> Vec<(&'static str, u64)> {
-        let counts = FAILURES.iter().zip(&self.failures).map(|(status, count)| (status.word(), count.load(Relaxed)));
-        counts.filter(|(_, count)| *count > 0).collect()
-    }
-
     pub(super) fn ended(&self, record: &Record) {
         if record.phase != Phase::Measured {
             self.others.fetch_add(1, Relaxed);
@@ -97,42 +76,28 @@ impl Progress {
             Status::Cancelled => {
                 self.cancelled.fetch_add(1, Relaxed);
             }
-            status => {
+            _ => {
                 self.failed.fetch_add(1, Relaxed);
-                if let Some(place) = FAILURES.iter().position(|failure| *failure == status) {
-                    self.failures[place].fetch_add(1, Relaxed);
-                }
             }
         }
     }
 }
 
-/// Time per output token of an answer, ns; absent without a count of tokens, and for a single one.
+/// Time per output token of an answer, ns. Absent without a count of tokens, and for a single one.
 fn tpot(record: &Record) -> Option<Ns> {
     let (first, last) = (record.first_token?.at(), record.last_token?.at());
     let steps = record.usage.output?.checked_sub(record.first_tokens.unwrap_or(1))?;
     last.saturating_sub(first).checked_div(steps.into())
 }
 
-/// Places of a [`Spread`]: eight to each doubling, so that a percentile is at most 12.5 % too large.
-const PLACES: usize = 8 * 48;
-
-/// A spread of times that another thread may look at: for a live view, not for results.
-#[derive(Debug)]
-pub struct Spread {
+/// Number and sum of times that another thread may look at: for a live view, not for results.
+#[derive(Debug, Default)]
+pub struct Sum {
     count: AtomicU64,
     sum: AtomicU64,
-    places: Box<[AtomicU64]>,
 }
 
-impl Default for Spread {
-    fn default() -> Self {
-        let places = (0..PLACES).map(|_| AtomicU64::new(0)).collect();
-        Self { count: AtomicU64::new(0), sum: AtomicU64::new(0), places }
-    }
-}
-
-impl Spread {
+impl Sum {
     /// How many, and their sum, ns.
     pub fn totals(&self) -> (u64, u64) {
         (self.count.load(Relaxed), self.sum.load(Relaxed))
@@ -142,7 +107,6 @@ impl Spread {
     pub fn add(&self, time: Ns) {
         self.count.fetch_add(1, Relaxed);
         self.sum.fetch_add(time, Relaxed);
-        self.places[place(time)].fetch_add(1, Relaxed);
     }
 
     /// Times added.
@@ -150,45 +114,14 @@ impl Spread {
         self.count.load(Relaxed)
     }
 
-    /// Mean, ns; absent without any.
+    /// Mean, ns. Absent without any.
     pub fn mean(&self) -> Option<f64> {
         let count = self.count();
         (count > 0).then(|| self.sum.load(Relaxed) as f64 / count as f64)
     }
-
-    /// Percentile (`share` of 1), ns, to within 12.5 %; absent without any.
-    pub fn percentile(&self, share: f64) -> Option<f64> {
-        let count = self.count();
-        let wanted = (count as f64 * share).ceil().max(1.0) as u64;
-        let mut seen = 0;
-        for (place, times) in self.places.iter().enumerate() {
-            seen += times.load(Relaxed);
-            if seen >= wanted {
-                return Some(middle(place));
-            }
-        }
-        None
-    }
 }
 
-fn place(time: Ns) -> usize {
-    if time < 8 {
-        return time as usize;
-    }
-    let doubling = time.ilog2() as usize;
-    let eighth = (time >> (doubling - 3)) as usize & 7;
-    ((doubling - 2) * 8 + eighth).min(PLACES - 1)
-}
-
-fn middle(place: usize) -> f64 {
-    if place < 8 {
-        return place as f64;
-    }
-    let (doubling, eighth) = (place / 8 + 2, place % 8);
-    (8.0 + eighth as f64 + 0.5) * 2_f64.powi(doubling as i32 - 3)
-}
-
-/// What the engine says of itself.
+/// The engine's report on itself.
 #[derive(Debug, Clone)]
 pub struct EngineReport {
     /// Before the first order was asked for.
@@ -197,13 +130,13 @@ pub struct EngineReport {
     pub ended: Ns,
     /// The engine's thread and the process, before.
     pub usage_before: Usage,
-    /// And after.
+    /// The same at the end.
     pub usage_after: Usage,
     /// Times between two waits, ns: while one lasts, nothing else is sent or read.
     pub stalls: Histogram<u64>,
     /// Share of the time in which the engine did not wait, 0 to 1.
     pub busy: f64,
-    /// How long what was read had lain in the receive buffer, ns; each read counts once for every event that it completed.
+    /// How long what was read had lain in the receive buffer, ns. Each read counts once for every event that it completed.
     pub read_lag: Histogram<u64>,
     /// Measured requests, ns. Open loop: sent minus intended. Closed loop: from the end of one answer to the next request.
     pub schedule_lag: Histogram<u64>,
@@ -213,7 +146,7 @@ pub struct EngineReport {
     pub events_unstamped: u64,
     /// Most requests in flight at any time, of every phase.
     pub in_flight_peak: u64,
-    /// Mean of measured requests in flight, from the first sent to the last ended; absent without any.
+    /// Mean of measured requests in flight, from the first sent to the last ended. Absent without any.
     pub in_flight_mean: Option<f64>,
     /// The same from the first sent to the last sent: without the tail, in which a closed loop runs dry.
     pub in_flight_mean_sending: Option<f64>,
@@ -223,7 +156,7 @@ pub struct EngineReport {
     pub opened: u64,
     /// Requests sent on a connection that had answered before.
     pub reused: u64,
-    /// Requests sent anew.
+    /// Requests sent again.
     pub resent: u64,
     /// Idle connections that the server closed.
     pub closed_idle: u64,

@@ -1,4 +1,4 @@
-//! Against a server in the test that does what it is told, byte by byte, on the loopback interface.
+//! Against a server in the test that follows its script, byte by byte, on the loopback interface.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -8,6 +8,17 @@ use std::thread::JoinHandle;
 use super::*;
 use crate::host::net::Stamp;
 use crate::load::order::{Asked, Chunk, ChunkKind, Hidden, Order, Phase, Record};
+
+/// Sends what a source gives, until it has no more.
+pub(super) fn run(
+    target: &Target,
+    options: &Options,
+    source: &mut dyn Source,
+    sink: &mut dyn Sink,
+    control: &Control,
+) -> Result<EngineReport, Error> {
+    Engine::new(target, options)?.run(source, sink, control)
+}
 
 /// What the server does on a connection, in order.
 #[derive(Clone)]
@@ -30,7 +41,7 @@ enum Step {
 
 use Step::{Drip, Flood, Gate, Hold, Request, Reset, Send};
 
-/// A server; connection k does what script k says, and later ones what the last one says.
+/// A server. Connection k does what script k says, and later ones what the last one says.
 struct Server {
     url: String,
     requests: mpsc::Receiver<(usize, Vec<u8>)>,
@@ -149,7 +160,7 @@ fn request(stream: &mut TcpStream) -> Option<Vec<u8>> {
     }
 }
 
-/// Gives orders one after the other, at most so many at a time.
+/// Gives orders one after the other, with a limit at a time.
 pub(super) struct Queue {
     orders: std::collections::VecDeque<Order>,
     concurrency: usize,
@@ -220,7 +231,7 @@ fn load_with(url: &str, options: &Options, mut queue: Queue) -> (Vec<Record>, Ke
     (records, kept, report, queue)
 }
 
-/// One request to a server that does this; its record and its chunks.
+/// One request to a server that does this. Its record and its chunks.
 fn one(script: Vec<Step>) -> (Record, Vec<Chunk>) {
     let server = Server::start(vec![script]);
     let (records, mut kept, report, _) = load_with(&server.url, &options(), queue(1, 1));
@@ -272,7 +283,7 @@ fn tokens_without_text_begin_and_end_an_answer_where_the_server_counted_them() {
     // Where the count has no room for them they are fillers.
     let (record, _) = one(vec![Request, Send(chunked(&stream(2))), Hold]);
     assert_eq!((record.status, record.pieces, record.hidden), (Status::Ok, 2, Hidden::None));
-    // A total beside the end is not a count of that chunk: each word was a token, and the end is none.
+    // A total beside the end is not a count of that chunk. Each word was a token, and the end is not.
     let total = finish().replace("}]}", "}],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":2}}");
     let ended = [ROLE, &content("Hel"), &content("lo"), &total, DONE].concat();
     let (record, chunks) = one(vec![Request, Send(chunked(&ended)), Hold]);
@@ -379,8 +390,8 @@ fn every_way_an_answer_can_be_wrong_has_its_status() {
             Status::Ok,
             &[],
         ),
-        ("nothing", until_close(""), Status::Empty, &["no event"]),
-        ("a role alone", whole(chunked(&[ROLE, USAGE, DONE].concat())), Status::Empty, &["not one generated"]),
+        ("nothing", until_close(""), Status::Empty, &["without an event"]),
+        ("a role alone", whole(chunked(&[ROLE, USAGE, DONE].concat())), Status::Empty, &["without a generated"]),
         (
             "an error in the stream",
             whole(chunked(&[&content("a"), "data: {\"error\":{\"message\":\"out of memory\"}}\n\n", DONE].concat())),

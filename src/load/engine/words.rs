@@ -1,4 +1,4 @@
-//! What a server or the system said of a failure, made fit to be shown.
+//! Error messages of a server or the system, made safe to show.
 //!
 //! In:  bytes and texts of others, secrets.  Out: one line, bounded, without control characters, without the secrets.
 //! Not here: which status a failure has.
@@ -14,7 +14,7 @@ pub const EXCERPT: usize = 200;
 /// Shorter secrets are not looked for: they would be found everywhere.
 const SECRET_MIN: usize = 4;
 
-/// What must not appear in an error: servers like to repeat the key that they refuse.
+/// Secrets that must not appear in an error. Servers tend to repeat the key that they refuse.
 #[derive(Clone, Default)]
 pub struct Secrets(Vec<String>);
 
@@ -45,7 +45,7 @@ impl Secrets {
     }
 }
 
-/// One line of at most so many characters; whitespace and control characters become one space.
+/// One line with a limited number of characters. Whitespace and control characters become one space.
 pub fn line(text: &str, most: usize) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     let mut line = String::new();

@@ -1,16 +1,16 @@
-//! When requests arrive in an open loop: constant, Poisson, gamma, with a growth of the rate before the full one.
+//! Arrival times in an open loop: constant, Poisson or gamma, with an optional ramp to the full rate.
 //!
 //! In:  a rate, an [`Arrival`], a [`Ramp`], a seed.  Out: [`Arrivals`]: the time of arrival `i`, in any order of asking.
-//! Not here: recorded times (see `trace`), what is sent (see `text`).
+//! Not here: recorded times (see `trace`), the texts (see `text`).
 //!
-//! Gaps of mean 1 are drawn once from the seed, and their running sum is laid on the clock through the inverse of the rate's integral:
-//! without a ramp that is a division by the rate. Nothing is rescaled so that the last arrival falls on n / rate: the gaps would then
-//! not be what they are called. Gaps come in blocks with a stream each, and only the sum before each block is kept, so that a
-//! time can be asked for in any order, for one in a thousand of the memory.
+//! Gaps of mean 1 are drawn once from the seed. Their running sum becomes a time through the inverse of the rate's integral. Without a ramp
+//! that is a division by the rate. Nothing is rescaled so that the last arrival falls on n / rate, because the gaps would then no longer
+//! have the stated distribution. Gaps come in blocks with a stream each, and only the sum before each block is kept. So a time can be asked
+//! for in any order, with a thousandth of the memory.
 //!
-//! With equal gaps the first arrival is at 0; else after the first gap.
+//! With equal gaps the first arrival is at 0. Otherwise it comes after the first gap.
 //!
-//! Source: Marsaglia and Tsang, *ACM TOMS* 26 (2000), for the gamma; Çinlar, *Introduction to Stochastic Processes* (1975), chapter 4.7,
+//! Source: Marsaglia and Tsang, *ACM TOMS* 26 (2000), for the gamma. Çinlar, *Introduction to Stochastic Processes* (1975), chapter 4.7,
 //! for a rate that changes.
 
 use std::sync::{Mutex, PoisonError};
@@ -63,7 +63,7 @@ impl Growth {
         }
     }
 
-    /// Seconds until it has reached `value`; 0 when it has from the start, absent when it never does.
+    /// Seconds until it has reached `value`. 0 when it has from the start, absent when it never does.
     pub fn reaches(&self, value: f64) -> Option<f64> {
         if value <= self.from {
             Some(0.0)
@@ -110,7 +110,7 @@ impl Arrivals {
         Self { arrival, growth: Growth::new(rate, ramp), base, sums: Mutex::new(vec![0.0]) }
     }
 
-    /// Time of arrival `i`, nanoseconds from the start. In order, or anywhere within a block, at most a block's gaps are drawn anew.
+    /// Time of arrival `i`, nanoseconds from the start. In order, or anywhere within a block, at most a block's gaps are redrawn.
     pub fn at(&self, i: u64) -> u64 {
         if matches!(self.arrival, Arrival::Constant) {
             return nanoseconds(self.growth.when(i as f64));
@@ -166,7 +166,7 @@ impl Arrivals {
     }
 }
 
-/// Where a reader of arrivals stands.
+/// Position of a reader of arrivals.
 #[derive(Debug, Clone)]
 pub struct Cursor {
     next: u64,

@@ -1,7 +1,6 @@
-//! Settings that make a plan, and those that make none.
+//! Checks whether settings make a plan.
 //!
-//! In:  [`Settings`], what was read of the files they name.  Out: what is sent and how many times it can be; or what is wrong, with a
-//! remedy.
+//! In:  [`Settings`], the contents of the files they name.  Out: the source of prompts and its size, or the faults with a remedy.
 //! Not here: whether the server can answer it (see `server`), the plan itself (see [`super::Plan`]).
 
 use std::sync::Arc;
@@ -31,7 +30,7 @@ pub(super) fn shape(settings: &Settings) -> Result<(), Error> {
                     "{concurrency} requests at a time cannot be shared by {} clients",
                     share.world
                 ))
-                .hint("the concurrency is that of all clients together: raise it, or start fewer"));
+                .hint("raise the concurrency, which is that of all clients together, or start fewer clients"));
             }
             f64::from(*concurrency)
         }
@@ -47,7 +46,7 @@ pub(super) fn shape(settings: &Settings) -> Result<(), Error> {
             positive(*speed, "the speed of the trace")?;
             cap(*max_concurrency, share)?;
             if settings.ramp.is_some() {
-                return Err(Error::usage("a trace has its own times: it cannot ramp"));
+                return Err(Error::usage("a trace has its own times, so it cannot have a ramp"));
             }
             return Ok(());
         }
@@ -56,7 +55,7 @@ pub(super) fn shape(settings: &Settings) -> Result<(), Error> {
         positive(ramp.over_s, "the time of the ramp")?;
         if !ramp.from.is_finite() || ramp.from < 0.0 || ramp.from > full || (ramp.exponential && ramp.from == 0.0) {
             return Err(Error::usage(format!("a ramp cannot go from {} to {full}", ramp.from))
-                .hint("start it at or below the full load; an exponential one above 0"));
+                .hint("start it at or below the full load, and above 0 if it is exponential"));
         }
     }
     Ok(())
@@ -72,10 +71,11 @@ fn cap(cap: Option<u32>, share: Share) -> Result<(), Error> {
     }
 }
 
-/// What is sent, and how many measured requests there can be of it.
+/// Source of the requests, and the limit of measured ones.
 pub(super) fn what(settings: &Settings, input: &PlanInput) -> Result<(What, Option<u64>), Error> {
     let lengths = |name: &str, lengths: Lengths| {
-        let lengths = lengths.checked().map_err(|why| Error::usage(format!("{name} {lengths} cannot be: {why}")))?;
+        let lengths =
+            lengths.checked().map_err(|why| Error::usage(format!("{name} {lengths} is not possible: {why}")))?;
         if lengths == Lengths::Fixed(0) {
             Err(Error::usage(format!("{name} is 0 tokens: expected at least 1")))
         } else {
@@ -88,10 +88,10 @@ pub(super) fn what(settings: &Settings, input: &PlanInput) -> Result<(What, Opti
         };
         let Work::Synthetic { .. } = &settings.work else {
             return Err(Error::usage(
-                "a trace says itself what is sent: prompts of a file and conversations do not go with it",
+                "a trace decides what is sent: it cannot be combined with a file of prompts or with conversations",
             ));
         };
-        return Ok((What::Trace(Arc::clone(trace)), Some(trace.len())));
+        return Ok((What::Trace(Arc::clone(trace)), Some(trace.requests())));
     }
     match &settings.work {
         Work::Synthetic { isl, osl, prefix } => {
@@ -108,7 +108,7 @@ pub(super) fn what(settings: &Settings, input: &PlanInput) -> Result<(What, Opti
                     "a shared prefix of {} tokens leaves nothing of a prompt of {isl}",
                     prefix.tokens
                 ))
-                .hint("with a cold cache each prompt has a text of its own behind the prefix: raise --isl"));
+                .hint("raise --isl: with a cold cache, each prompt has its own text after the prefix"));
             }
             Ok((What::Synthetic { isl, osl, prefix: *prefix }, None))
         }
@@ -119,7 +119,7 @@ pub(super) fn what(settings: &Settings, input: &PlanInput) -> Result<(What, Opti
             let count = lines.0.len() as u64;
             let Some(left) = count.checked_sub(settings.warmup).filter(|left| *left > 0) else {
                 return Err(Error::usage(format!(
-                    "'{}' has {count} prompts, and {} are wanted to warm up",
+                    "'{}' has {count} prompts, but {} are needed to warm up",
                     path.display(),
                     settings.warmup
                 ))
@@ -134,21 +134,19 @@ pub(super) fn what(settings: &Settings, input: &PlanInput) -> Result<(What, Opti
     }
 }
 
-/// Measured requests; absent where only time bounds the load.
+/// Measured requests. Absent where only time bounds the load.
 pub(super) fn bound(settings: &Settings, available: Option<u64>) -> Result<Option<u64>, Error> {
     match (settings.requests, available) {
-        (Some(0), _) => {
-            Err(Error::usage("0 requests are asked for").hint("--requests counts the measured ones: at least 1"))
-        }
+        (Some(0), _) => Err(Error::usage("0 requests are asked for").hint("give --requests at least 1")),
         (Some(asked), Some(there)) if asked > there => Err(Error::usage(format!(
-            "{asked} requests are asked for, and the file has {there} to measure"
+            "{asked} requests are asked for, but the file has {there} to measure"
         ))
         .hint(
-            "prompts are not sent twice, since a cache would know them: leave --requests out, or give a longer file",
+            "leave out --requests, or give a longer file. Prompts are not sent twice, because a cache would know them",
         )),
         (Some(asked), _) => Ok(Some(asked)),
         (None, Some(there)) => Ok(Some(there)),
         (None, None) if settings.duration_s.is_some() => Ok(None),
-        (None, None) => Err(Error::usage("nothing bounds the load").hint("give --requests N or --duration SECONDS")),
+        (None, None) => Err(Error::usage("the load has no end").hint("give --requests N or --duration SECONDS")),
     }
 }

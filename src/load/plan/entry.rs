@@ -13,15 +13,15 @@ pub struct Entry {
     pub index: u64,
     /// Its part of the load.
     pub phase: Phase,
-    /// When it is due, nanoseconds from the start of the measured part; absent in a closed loop, in the warm-up and while priming.
+    /// When it is due, nanoseconds from the start of the measured part. Absent in a closed loop, in the warm-up and while priming.
     pub at: Option<u64>,
-    /// Input tokens that the server should report; absent for a prompt of a file that says nothing of them.
+    /// Input tokens that the server should report. Absent for a prompt of a file that says nothing of them.
     pub isl: Option<u32>,
     /// Output tokens.
     pub osl: u32,
     /// Number of the head it shares, from 0.
     pub prefix_group: Option<u32>,
-    /// What is asked.
+    /// The request.
     pub prompt: PromptSpec,
 }
 
@@ -30,22 +30,21 @@ pub struct Entry {
 pub enum PromptSpec {
     /// Made text behind a shared head.
     Made {
-        /// What stands before the text of its own.
+        /// Text before its own text.
         head: Head,
         /// Its own text.
         own: Text,
     },
-    /// Line of the file, counted from 0 among those that are not empty; with a nonce of the run and the request, or as it is.
+    /// Line of the file, counted from 0 among those that are not empty. With a nonce of the run and the request, or as it is.
     Line(u64, Option<Text>),
 }
 
 /// The shared head of a made prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Head {
-    /// None.
     None,
     /// A text of a group, and its tokens.
     Group(Text, u32),
-    /// The blocks of a line of the trace; the first has a nonce of the run, or not.
+    /// The blocks of a line of the trace. The first has a nonce of the run, or not.
     Blocks(u64, bool),
 }

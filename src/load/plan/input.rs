@@ -1,4 +1,4 @@
-//! What a plan needs from files.
+//! Contents of files that a plan needs.
 //!
 //! In:  settings that name a file.  Out: [`PlanInput`], the file's contents taken apart, with its SHA-256.
 //! Not here: what a line may say (see `prompts`, `trace`).
@@ -32,7 +32,7 @@ pub struct PlanInput {
     pub trace: Option<Arc<Trace>>,
     /// SHA-256 of the files in hexadecimal, prompts before trace.
     pub sha256: Vec<String>,
-    /// What was left out of a file, and who counted its tokens, for people.
+    /// For people: the parts left out of a file, and the counter of its tokens.
     pub notes: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ impl PlanInput {
         file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
         if bytes.len() as u64 > LARGEST {
             return Err(Error::archive(format!("'{name}' is larger than one GiB"))
-                .hint("a load keeps its prompts in memory: take as many lines as it will send, for example with 'head -n 100000'"));
+                .hint("keep only as many lines as the load sends, because it keeps its prompts in memory. For example, use 'head -n 100000'"));
         }
         self.sha256.push(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect());
         String::from_utf8(bytes).map_err(|error| {

@@ -1,12 +1,12 @@
 //! Lengths drawn from a distribution: tokens of a prompt, tokens of an answer, turns of a conversation.
 //!
-//! In:  [`Lengths`], a stream of random numbers.  Out: whole numbers; the distribution read from and written to a command line.
+//! In:  [`Lengths`], a stream of random numbers.  Out: whole numbers, and the distribution as command-line text.
 //! Not here: which stream belongs to which request (see `plan`).
 //!
-//! A draw takes what it needs from its own stream and from nothing else, so that the draw of a request depends on the seed and on its
-//! number alone. Logarithms and exponentials come from `libm`: the same bits on every machine.
+//! A draw takes its numbers from its own stream and from nothing else. So the draw of a request depends on the seed and on its number alone.
+//! Logarithms and exponentials come from `libm`, which gives the same bits on every machine.
 //!
-//! Source: Box and Muller, *Ann. Math. Stat.* 29 (1958); Hörmann and Derflinger, *ACM TOMACS* 6 (1996), rejection-inversion, for zipf.
+//! Source: Box and Muller, *Ann. Math. Stat.* 29 (1958). Hörmann and Derflinger, *ACM TOMACS* 6 (1996), rejection-inversion, for zipf.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ use crate::stats::random::Stream;
 pub const LONGEST: u32 = 1 << 24;
 
 impl Lengths {
-    /// Where nothing is said.
+    /// The default.
     pub const PLAIN: Self = Self::Fixed(128);
 
     /// Reads `128`, `100-200` or `uniform:100,200`, `normal:512,64`, `lognormal:512,128` (both with `,least,greatest` behind where they are
@@ -28,7 +28,7 @@ impl Lengths {
     /// Usage, with the forms there are.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let wrong = |why: String| {
-            Error::usage(format!("'{text}' is no length and no distribution of lengths: {why}"))
+            Error::usage(format!("'{text}' is neither a length nor a distribution of lengths: {why}"))
                 .hint("use 128, 100-200, uniform:100,200, normal:512,64, lognormal:512,128 or zipf:1.2,2048")
         };
         let text_ = text.trim();
@@ -67,7 +67,7 @@ impl Lengths {
         found.checked().map_err(wrong)
     }
 
-    /// Itself, if it can be drawn from; else why not.
+    /// Itself, if it can be drawn from. Else why not.
     ///
     /// # Errors
     /// A fragment that fits after a colon.
@@ -103,7 +103,7 @@ impl Lengths {
         Ok(self)
     }
 
-    /// One draw. `Fixed` is given as it is, 0 too; everything else is at least 1.
+    /// One draw. `Fixed` is given as it is, 0 too. Everything else is at least 1.
     pub fn draw(&self, stream: &mut Stream) -> u32 {
         match *self {
             Self::Fixed(value) => value,
@@ -140,11 +140,11 @@ fn spread(name: &str, mean: f64, sd: f64, low: u32, high: u32) -> Lengths {
 
 fn whole(text: &str) -> Result<u32, String> {
     let text = text.trim();
-    text.parse().map_err(|_| format!("'{text}' is no whole number"))
+    text.parse().map_err(|_| format!("'{text}' is not a whole number"))
 }
 
 fn real(text: &str) -> Result<f64, String> {
-    text.parse().map_err(|_| format!("'{text}' is no number"))
+    text.parse().map_err(|_| format!("'{text}' is not a number"))
 }
 
 fn kept(value: f64, low: u32, high: u32) -> u32 {
@@ -228,8 +228,8 @@ mod tests {
     #[test]
     fn a_wrong_form_says_what_is_wrong() {
         for (text, why) in [
-            ("", "'' is no whole number"),
-            ("abc", "'abc' is no whole number"),
+            ("", "'' is not a whole number"),
+            ("abc", "'abc' is not a whole number"),
             ("200-100", "200 is above 100"),
             ("normal:512", "'normal' does not take 1 numbers"),
             ("normal:0,5", "the mean must be above 0"),

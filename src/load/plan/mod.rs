@@ -1,17 +1,17 @@
 //! The plan of a load: which request, of what length, with which text, at what time.
 //!
-//! In:  [`Settings`], the contents of files they name ([`PlanInput`]).  Out: [`Plan`], of which any [`Entry`] can be asked for, in any order.
+//! In:  [`Settings`], the contents of files they name ([`PlanInput`]).  Out: [`Plan`], which gives any [`Entry`] in any order.
 //! Not here: bodies (see `build`), sending (see `schedule`), conversations (see `chat`).
 //!
-//! A plan is a pure function of the settings and the seed, and it is not a list: entry `i` is computed when it is asked for, from streams
-//! of its own number, so that a load without an end needs no memory for its plan. The first entries are the warm-up, with texts that no
-//! measured request has; then, where the cache is to be primed, each measured prompt once with one token of output; then what is measured.
+//! A plan is a pure function of the settings and the seed, and it is not a list. Entry `i` is computed on request, from streams of its own
+//! number. So a load without an end needs no memory for its plan. The first entries are the warm-up, with texts that no measured request
+//! has. If the cache is to be primed, each measured prompt follows once with one token of output. Then comes the measured part.
 //!
-//! Of several clients each makes the same plan and takes the entries i ≡ rank (mod world), at the times of the whole. The plan's
-//! [`Plan::sha256`] tells that they do have the same. It leaves out the nonce, which sets texts of two loads apart and nothing else.
+//! Each of several clients makes the same plan and takes the entries i ≡ rank (mod world), at the times of the whole. Equal values of
+//! [`Plan::sha256`] prove that their plans agree. The hash leaves out the nonce, which only sets the texts of two loads apart.
 //!
-//! ISL is the length that the *server* should report: with the template that the chat route puts around the text. `build` makes the
-//! text shorter by as much as the template was found to cost (see `tokens`).
+//! ISL is the length that the *server* should report, including the template that the chat route puts around the text. `build` makes the
+//! text shorter by the measured cost of the template (see `tokens`).
 
 pub mod arrivals;
 mod check;
@@ -100,8 +100,10 @@ impl Plan {
         let primed = match (settings.cache, measured) {
             (Cache::Primed, Some(measured)) => measured,
             (Cache::Primed, None) => {
-                return Err(Error::usage("a primed cache needs a number of requests: each is sent once before")
-                    .hint("give --requests beside or instead of --duration"));
+                return Err(Error::usage(
+                    "a primed cache needs a number of requests, because each is sent once before",
+                )
+                .hint("give --requests, with or without --duration"));
             }
             _ => 0,
         };
@@ -125,17 +127,12 @@ impl Plan {
         })
     }
 
-    /// Entries of the whole plan; absent where only time bounds it.
-    pub fn len(&self) -> Option<u64> {
+    /// Entries of the whole plan. Absent where only time bounds it.
+    pub fn size(&self) -> Option<u64> {
         self.measured.map(|measured| self.warmup + self.primed + measured)
     }
 
-    /// Whether nothing is measured.
-    pub fn is_empty(&self) -> bool {
-        self.measured == Some(0)
-    }
-
-    /// Entries of a phase; absent where only time bounds it.
+    /// Entries of a phase. Absent where only time bounds it.
     pub fn count(&self, phase: Phase) -> Option<u64> {
         match phase {
             Phase::Probe => Some(0),
@@ -145,7 +142,7 @@ impl Plan {
         }
     }
 
-    /// Of the entries of a phase, those that this client sends; absent where only time bounds it.
+    /// Of the entries of a phase, those that this client sends. Absent where only time bounds it.
     pub fn own(&self, phase: Phase) -> Option<u64> {
         let from = match phase {
             Phase::Probe | Phase::Warmup => 0,
@@ -160,8 +157,8 @@ impl Plan {
         i % u64::from(self.share.world) == u64::from(self.share.rank)
     }
 
-    /// Entry `i`, or nothing behind the end. In an open loop with drawn gaps up to a thousand of them are drawn anew: to go through the
-    /// plan in order, [`Plan::entries`] is quicker.
+    /// Entry `i`, or nothing behind the end. In an open loop with drawn gaps up to a thousand of them are redrawn. To go through the plan in
+    /// order, [`Plan::entries`] is quicker.
     pub fn entry(&self, i: u64) -> Option<Entry> {
         let mut entry = self.untimed(i)?;
         if entry.phase == Phase::Measured {
@@ -180,7 +177,7 @@ impl Plan {
     }
 
     fn untimed(&self, index: u64) -> Option<Entry> {
-        if self.len().is_some_and(|len| index >= len) {
+        if self.size().is_some_and(|size| index >= size) {
             return None;
         }
         if index < self.warmup {
@@ -222,7 +219,7 @@ impl Plan {
                 entry(None, osl, None, PromptSpec::Line(line, self.cold.then_some(own)))
             }
             What::Trace(trace) => {
-                let (_, isl, osl) = trace.get(if warmup { j % trace.len() } else { j })?;
+                let (_, isl, osl) = trace.get(if warmup { j % trace.requests() } else { j })?;
                 let head = if warmup { Head::None } else { Head::Blocks(j, self.cold) };
                 entry(Some(isl), osl, None, PromptSpec::Made { head, own })
             }
@@ -245,7 +242,7 @@ impl Plan {
         }
     }
 
-    /// Writes the shared head of a made prompt behind what `out` holds, at most `budget` tokens of it; `words` says how many words make
+    /// Writes the shared head of a made prompt behind what `out` holds, at most `budget` tokens of it. `words` says how many words make
     /// so many tokens. Returns the tokens it stands for. Heads of one group have the same bytes wherever the budget does not cut them.
     pub fn write_head(&self, head: Head, budget: u32, words: &dyn Fn(u32) -> u32, out: &mut String) -> u32 {
         match (head, &self.what) {
@@ -268,7 +265,7 @@ impl Plan {
         }
     }
 
-    /// Writes so many words of a text behind what `out` holds.
+    /// Appends a number of words of a text to `out`.
     pub fn write_text(&self, text: Text, words: u32, out: &mut String) {
         self.writer.write(text, words, out);
     }
@@ -286,7 +283,7 @@ impl Plan {
             .unwrap_or(most)
     }
 
-    /// Longest prompt and answer that the plan can ask for, tokens; the prompt is absent for those of a file. A distribution without an
+    /// Longest prompt and answer that the plan can ask for, tokens. The prompt is absent for those of a file. A distribution without an
     /// end counts as what is drawn from it, where the number of requests is known.
     pub fn longest(&self) -> (Option<u32>, u32) {
         match &self.what {
@@ -297,7 +294,7 @@ impl Plan {
                 let given = lines.0.iter().filter_map(|line| line.osl).max().unwrap_or(0);
                 (None, given.max(osl.bounds().1))
             }
-            What::Trace(trace) => (0..trace.len())
+            What::Trace(trace) => (0..trace.requests())
                 .filter_map(|i| trace.get(i))
                 .fold((Some(0), 0), |most, (_, isl, osl)| (most.0.max(Some(isl)), most.1.max(osl))),
         }

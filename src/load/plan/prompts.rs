@@ -1,14 +1,14 @@
-//! Prompts of a file: a JSON line each, or a line of text each.
+//! Prompts of a file: one JSON object or one text on each line.
 //!
-//! In:  text of the file.  Out: [`Prompts`]: each with what the server is to be sent, as JSON, and its output length where it has one.
+//! In:  text of the file.  Out: [`Prompts`]: the JSON to send for each, and its output length where given.
 //! Not here: reading the file (see `input`), the rest of the body (see `load::build`).
 //!
-//! Whether a file is JSON lines or text is settled by its first line that is not empty: one that begins with `{` is JSON, and then all
-//! must be. `prompt` is a text or a list of token ids, `messages` a list as the chat route takes it; `output_tokens`, `max_tokens` or
-//! `output_len` is how long the answer is to be. Other members are passed over.
+//! The first line that is not empty decides whether a file is JSON lines or text. If it begins with `{`, all lines must be JSON. `prompt` is
+//! a text or a list of token ids, `messages` a list as the chat route takes it. `output_tokens`, `max_tokens` or `output_len` is the wanted
+//! length of the answer. Other members are ignored.
 //!
-//! A cold cache wants a nonce at the head. It goes before a text, and into the first text of a list of messages; token ids have no place
-//! for words, and `build` refuses them then.
+//! A cold cache needs a nonce at the head. It goes before a text, and into the first text of a list of messages. Token ids have no place for
+//! words, so `build` refuses them then.
 
 use serde_json::Value;
 
@@ -18,12 +18,12 @@ use crate::error::{Error, Place};
 /// Stands where a nonce may go, while a line is taken apart. A private character: no prompt has it for anything.
 const PLACE: &str = "\u{F0000}sparkbench\u{F0000}";
 
-/// What a line asks.
+/// Request of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ask {
     /// A text, as JSON without its quotes.
     Text(String),
-    /// Messages, as JSON; the number is where in it a nonce may go, where there is a text.
+    /// Messages, as JSON. The number is where in it a nonce may go, where there is a text.
     Messages(String, Option<usize>),
     /// Token ids, as JSON, and how many.
     Ids(String, u32),
@@ -34,7 +34,7 @@ pub enum Ask {
 pub struct Line {
     /// Number of the line, from 1.
     pub number: u64,
-    /// What it asks.
+    /// Its request.
     pub ask: Ask,
     /// Output tokens, where it says.
     pub osl: Option<u32>,
@@ -45,7 +45,7 @@ pub struct Line {
 pub struct Prompts(pub Vec<Line>);
 
 impl Prompts {
-    /// Reads the lines; empty ones are passed over.
+    /// Reads the lines. Empty ones are skipped.
     ///
     /// # Errors
     /// The first line that cannot be sent, by its number.
@@ -59,7 +59,7 @@ impl Prompts {
                         Error::usage(format!("cannot read '{name}' as prompts"))
                             .at(Place::Line(number))
                             .detail(why)
-                            .hint("a line is {\"prompt\": \"...\"} or {\"messages\": [...]}, with \"output_tokens\" if wanted; a file of plain text must not begin with '{'")
+                            .hint("a line is {\"prompt\": \"...\"} or {\"messages\": [...]}, with \"output_tokens\" if wanted. A file of plain text must not begin with '{'")
                     })
                 } else {
                     Ok(Line { number, ask: Ask::Text(bare(line)), osl: None })
@@ -94,7 +94,7 @@ fn read(line: &str) -> Result<(Ask, Option<u32>), String> {
             Ask::Ids(Value::Array(ids).to_string(), count)
         }
         (None, Some(Value::Array(messages))) if !messages.is_empty() => with_place(messages),
-        (None, Some(_)) => return Err("messages is no list, or an empty one".to_owned()),
+        (None, Some(_)) => return Err("messages is not a list, or an empty one".to_owned()),
         (Some(other), None) => return Err(format!("prompt is {other}: expected a text or a list of token ids")),
         (None, None) => return Err("has neither prompt nor messages".to_owned()),
     };
@@ -164,7 +164,7 @@ mod tests {
             ("{\"prompt\": 5}", "expected a text or a list"),
             ("{\"text\": \"x\"}", "neither prompt nor messages"),
             ("{\"prompt\": [1, \"a\"]}", "not one of token ids"),
-            ("{\"messages\": []}", "messages is no list"),
+            ("{\"messages\": []}", "messages is not a list"),
             ("{\"prompt\": \"x\", \"messages\": [1]}", "both prompt and messages"),
             ("{\"prompt\": \"x\", \"max_tokens\": 0}", "max_tokens is 0"),
             ("plain", "expected"),

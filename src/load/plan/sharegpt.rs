@@ -1,6 +1,6 @@
 //! Prompts of a list of conversations, as the data set `sharegpt` of `vllm bench serve` and of SGLang's `bench_serving` means them.
 //!
-//! In:  text of the file, a seed, how many are wanted, who counts tokens.  Out: [`Prompts`], and what was left out.
+//! In:  text of the file, a seed, the wanted number, a counter of tokens.  Out: [`Prompts`], and what was left out.
 //! Not here: conversations with all their turns (see `chat`), reading the file (see `input`).
 //!
 //! The first two turns of a conversation are a prompt and its answer. The answer is not sent: its length is that of the answer to come.
@@ -14,7 +14,7 @@ use crate::load::chat::faults::Faults;
 use crate::load::chat::recorded;
 use crate::stats::random::{Stream, job_base};
 
-/// Prompts where nobody says how many: the number of vLLM's and SGLang's clients.
+/// Prompts by default: the number of vLLM's and SGLang's clients.
 pub const MOST: u64 = 1000;
 /// Shortest prompt, and shortest answer where the recorded one counts, tokens.
 const SHORTEST: u32 = 4;
@@ -23,7 +23,7 @@ const PROMPT_MOST: u32 = 1024;
 /// Longest prompt and answer together, tokens.
 const BOTH_MOST: u32 = 2048;
 
-/// What the prompts are to be.
+/// Requirements on the prompts.
 pub struct Wanted<'a> {
     /// Of the draw.
     pub seed: u64,
@@ -33,7 +33,7 @@ pub struct Wanted<'a> {
     pub osl: Option<u32>,
     /// Tokens of a text, and whether they are counted by the model's tokenizer.
     pub count: &'a dyn Fn(&str) -> Result<u32, Error>,
-    /// See above; otherwise they are estimated.
+    /// See above. Otherwise they are estimated.
     pub exact: bool,
 }
 
@@ -75,8 +75,8 @@ pub fn parse(path: &Path, text: &str, wanted: &Wanted<'_>) -> Result<(Prompts, V
     }
     if lines.is_empty() {
         return Err(Error::usage(format!("none of the {found} conversations in '{}' fits", path.display())).hint(format!(
-            "a conversation needs two turns of at least {SHORTEST} tokens, {PROMPT_MOST} of a prompt and {BOTH_MOST} of both at most; \
-             --input-file sends conversations whole"
+            "a conversation needs two turns of at least {SHORTEST} tokens, {PROMPT_MOST} of a prompt and {BOTH_MOST} of both at most. \
+             To send whole conversations, use --input-file"
         )));
     }
     let mut notes =
@@ -88,7 +88,7 @@ pub fn parse(path: &Path, text: &str, wanted: &Wanted<'_>) -> Result<(Prompts, V
         ));
     }
     if !wanted.exact {
-        notes.push("lengths of recorded texts are estimated; --tokenizer counts them".to_owned());
+        notes.push("lengths of recorded texts are estimated, count them with --tokenizer".to_owned());
     }
     Ok((Prompts(lines), notes))
 }

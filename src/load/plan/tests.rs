@@ -1,4 +1,4 @@
-//! Plans: order of asking, phases, shares, bytes.
+//! Plans: order of access, phases, shares, bytes.
 
 use std::path::PathBuf;
 
@@ -125,7 +125,7 @@ fn the_bytes_of_a_plan_are_those_of_the_golden_file() {
     }
     assert_eq!(String::from_utf8(bytes).unwrap(), std::fs::read_to_string(path).unwrap());
     let other = Settings { nonce: 77, ..settings.clone() };
-    assert_eq!(plan(&other).sha256(), plan(&settings).sha256(), "a nonce is no part of the plan");
+    assert_eq!(plan(&other).sha256(), plan(&settings).sha256(), "a nonce is not a part of the plan");
     assert_ne!(plan(&Settings { seed: 43, ..settings.clone() }).sha256(), plan(&settings).sha256());
     assert_ne!(
         plan(&Settings { requests: None, duration_s: Some(1.0), ..settings.clone() }).sha256(),
@@ -175,7 +175,7 @@ fn prompts_of_a_file_are_sent_once_and_the_first_ones_warm_up() {
         ]
     );
     let too_many = Plan::new(&Settings { requests: Some(3), ..settings.clone() }, &input).unwrap_err().to_string();
-    assert!(too_many.contains("3 requests are asked for, and the file has 2"), "{too_many}");
+    assert!(too_many.contains("3 requests are asked for, but the file has 2"), "{too_many}");
     assert!(Plan::new(&Settings { warmup: 3, ..settings }, &input).is_err());
 }
 
@@ -184,7 +184,7 @@ fn settings_that_make_no_plan_say_why() {
     let base = Settings { requests: Some(1), ..Settings::default() };
     let closed = |concurrency| Shape::Closed { concurrency };
     for (settings, why) in [
-        (Settings::default(), "nothing bounds the load"),
+        (Settings::default(), "the load has no end"),
         (Settings { requests: Some(0), ..base.clone() }, "0 requests"),
         (Settings { shape: closed(0), ..base.clone() }, "0 requests at a time"),
         (Settings { share: Share { rank: 2, world: 2 }, ..base.clone() }, "client 2 of 2"),

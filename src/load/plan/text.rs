@@ -1,15 +1,15 @@
 //! The text of made prompts: any number of words, the same for the same number of the plan.
 //!
-//! In:  seed, nonce, number of the text, a number of words.  Out: words, written behind what is there.
-//! Not here: how many words make so many tokens (see `load::tokens`), how long a prompt is to be (see `lengths`).
+//! In:  seed, nonce, number of the text, a number of words.  Out: words, appended to the output.
+//! Not here: words for a number of tokens (see `load::tokens`), the length of a prompt (see `lengths`).
 //!
-//! A text is an endless row of words of which the first n are taken: a text of one word more begins with the same ones, so that its
-//! length can be corrected without another text coming of it.
+//! A text is the first n words of an endless sequence. A text of one word more begins with the same words, so its length can be corrected
+//! without changing the rest.
 //!
-//! The nonce of a cold cache is four words. They stand for the number of the request, carried through a permutation of 36 bits that the
-//! nonce of the run chooses: two requests of a run never share all four, so that no two prompts agree in the first block of a
-//! prefix cache (16 tokens or more), nor for long in a cache that goes by single tokens. Two runs with different nonces meet in all
-//! four words once in 69 thousand million pairs.
+//! The nonce of a cold cache is four words. They encode the number of the request, carried through a permutation of 36 bits that the nonce
+//! of the run chooses. Two requests of a run never share all four. So no two prompts agree in the first block of a prefix cache (16 tokens
+//! or more). Nor do they agree for long in a cache of single tokens. Two runs with different nonces agree in all four words once in 69
+//! thousand million pairs.
 
 use crate::load::words::WORDS;
 use crate::stats::random::{Stream, job_base, mix};
@@ -23,7 +23,7 @@ const WORDS_A_DRAW: u32 = 7;
 /// Bits of half a nonce.
 const HALF: u32 = NONCE_WORDS * WORD_BITS / 2;
 
-/// What a text is for. Texts of two purposes have nothing to do with each other.
+/// Purpose of a text. Texts of two purposes are independent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
     /// A measured prompt.
@@ -53,11 +53,11 @@ impl Purpose {
 /// A text of the plan, without its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Text {
-    /// What it is for.
+    /// Its purpose.
     pub purpose: Purpose,
     /// Its number among those.
     pub number: u64,
-    /// Whether a nonce of the run stands at its head.
+    /// Whether a nonce of the run is at its head.
     pub nonce: bool,
 }
 

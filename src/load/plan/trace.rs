@@ -1,11 +1,11 @@
 //! A recorded trace: Mooncake's JSON lines.
 //!
-//! In:  text of the file.  Out: [`Trace`]: when, how long, which blocks of the prompt are shared with which others.
+//! In:  text of the file.  Out: [`Trace`]: when, how long, and which blocks of the prompt are shared with others.
 //! Not here: reading the file (see `input`), the text of the blocks (see `text`).
 //!
-//! A line is `{"timestamp": 27482, "input_length": 6955, "output_length": 52, "hash_ids": [46, 47, 2353, 2354]}`: milliseconds, tokens,
-//! and an id for each block of 512 tokens of the prompt, the last of which may be shorter. Two prompts whose ids begin alike begin with
-//! the same text. Members beside these are passed over. Lines out of order are put in order of time; times count from the first.
+//! A line is `{"timestamp": 27482, "input_length": 6955, "output_length": 52, "hash_ids": [46, 47, 2353, 2354]}`. It holds milliseconds,
+//! tokens, and an id for each block of 512 tokens of the prompt. The last block may be shorter. Two prompts whose ids begin alike begin with
+//! the same text. Other members are ignored. Lines are sorted by time. Times count from the first.
 
 use serde::Deserialize;
 
@@ -42,7 +42,7 @@ struct WireLine {
 }
 
 impl Trace {
-    /// Reads the lines; empty ones are passed over.
+    /// Reads the lines. Empty ones are skipped.
     ///
     /// # Errors
     /// The first line that is not one of a trace, by its number.
@@ -57,7 +57,7 @@ impl Trace {
         for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
             let wire: WireLine = serde_json::from_str(line).map_err(|error| wrong(number, error.to_string()))?;
             if !wire.timestamp.is_finite() || wire.timestamp < 0.0 {
-                return Err(wrong(number, format!("timestamp {} is no time", wire.timestamp)));
+                return Err(wrong(number, format!("timestamp {} is not a time", wire.timestamp)));
             }
             for (field, value) in [("input_length", wire.input_length), ("output_length", wire.output_length)] {
                 if value == 0 || value > LONGEST {
@@ -69,7 +69,7 @@ impl Trace {
                 let found = wire.hash_ids.len();
                 return Err(wrong(
                     number,
-                    format!("{found} hash_ids, and the input has {blocks} blocks of 512 tokens"),
+                    format!("{found} hash_ids, but the input has {blocks} blocks of 512 tokens"),
                 ));
             }
             times.push(wire.timestamp);
@@ -93,17 +93,11 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Requests.
-    pub fn len(&self) -> u64 {
+    pub fn requests(&self) -> u64 {
         self.lines.len() as u64
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.lines.is_empty()
-    }
-
-    /// Time from the first, nanoseconds as recorded; input and output tokens. Absent behind the end.
+    /// Time from the first, nanoseconds as recorded. Input and output tokens. Absent behind the end.
     pub fn get(&self, i: u64) -> Option<(u64, u32, u32)> {
         let line = self.lines.get(usize::try_from(i).ok()?)?;
         Some((line.at_ns, line.isl, line.osl))
@@ -135,7 +129,7 @@ mod tests {
             ("{\"timestamp\": 1}", "missing field `input_length`"),
             ("nonsense", "expected"),
             ("{\"timestamp\": 1, \"input_length\": 0, \"output_length\": 1}", "input_length is 0"),
-            ("{\"timestamp\": 1, \"input_length\": 9, \"output_length\": 1, \"hash_ids\": [1, 2]}", "2 hash_ids, and"),
+            ("{\"timestamp\": 1, \"input_length\": 9, \"output_length\": 1, \"hash_ids\": [1, 2]}", "2 hash_ids, but"),
         ] {
             let good = "{\"timestamp\": 1, \"input_length\": 1, \"output_length\": 1}";
             let error = Trace::parse("t.jsonl", &format!("{good}\n{line}\n")).unwrap_err().to_string();

@@ -3,14 +3,14 @@
 //! In:  a [`Plan`], where to begin.  Out: entries in order.
 //! Not here: what an entry is (see `entry`).
 //!
-//! In an open loop the time of an entry is a sum over gaps: whoever asks for one alone has up to a thousand gaps drawn, and who goes
-//! through the plan in order has each drawn once.
+//! In an open loop the time of an entry is a sum over gaps. A single entry costs up to a thousand drawn gaps. A walk through the plan in
+//! order draws each gap once.
 
 use super::arrivals::Cursor;
 use super::{Entry, Plan, Times};
 use crate::load::order::Phase;
 
-/// Goes through a plan in order, and draws each gap once; the plan is lent step by step.
+/// Goes through a plan in order, and draws each gap once. The plan is lent step by step.
 #[derive(Debug)]
 pub struct Walk {
     next: u64,
@@ -23,7 +23,7 @@ impl Walk {
         Self { next: first, cursor: None }
     }
 
-    /// The next entry; always of the same plan.
+    /// The next entry. Always of the same plan.
     pub fn next(&mut self, plan: &Plan) -> Option<Entry> {
         let mut entry = plan.untimed(self.next)?;
         self.next += 1;

@@ -4,7 +4,7 @@
 //! Not here: where they are kept.
 //!
 //! The first line says what the plan depends on, each further one is an entry. `text` is a mark of the prompt's text, which stands for
-//! its words; with the nonce of a cold cache in front the words that are sent differ from load to load, and the plan does not.
+//! its words. With the nonce of a cold cache in front the words that are sent differ from load to load, and the plan does not.
 
 use std::fmt::{self, Write as _};
 use std::io::{self, Write};
@@ -19,10 +19,10 @@ use crate::load::settings::{Arrival, Cache, Lengths, Settings, Shape, Work};
 pub const FIRST: u64 = 10_000;
 
 impl Plan {
-    /// Writes the plan; of one without an end the first ten thousand entries.
+    /// Writes the plan. Of one without an end the first ten thousand entries.
     ///
     /// # Errors
-    /// As the writer says.
+    /// Errors of the writer.
     pub fn write_jsonl(&self, out: &mut impl Write) -> io::Result<()> {
         self.write_before(u64::MAX, out)
     }
@@ -30,12 +30,12 @@ impl Plan {
     /// The same, without what comes due at `end` or later, nanoseconds from the start of the measured part.
     ///
     /// # Errors
-    /// As the writer says.
+    /// Errors of the writer.
     pub fn write_before(&self, end: u64, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{self}")?;
         let mut line = String::new();
         let due = |entry: &Entry| entry.at.is_none_or(|at| at < end);
-        for entry in self.entries(0).take(self.len().unwrap_or(FIRST) as usize).take_while(due) {
+        for entry in self.entries(0).take(self.size().unwrap_or(FIRST) as usize).take_while(due) {
             line.clear();
             self.write_entry(&entry, &mut line);
             out.write_all(line.as_bytes())?;
@@ -99,7 +99,7 @@ impl fmt::Display for Plan {
     }
 }
 
-/// What the plan depends on, in one line of JSON.
+/// Inputs of the plan, in one line of JSON.
 pub(super) fn describe(settings: &Settings, input: &PlanInput) -> String {
     let shape = match &settings.shape {
         // The concurrency is not part of it: who waits for whom does not change what is sent.

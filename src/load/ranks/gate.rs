@@ -1,7 +1,7 @@
 //! When a part of the load begins.
 //!
 //! In:  the ranks.  Out: [`Gates`], asked by whatever sends.
-//! Not here: who decides (see `state`).
+//! Not here: the decision (see `state`).
 
 use std::sync::Arc;
 

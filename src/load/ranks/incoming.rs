@@ -1,7 +1,7 @@
 //! Files on their way from a rank to rank 0.
 //!
-//! In:  the files of a load.  Out: pieces of them; on the other side files without a name, gone with the process.
-//! Not here: what becomes of them (see `merge`).
+//! In:  the files of a load.  Out: pieces of them. On the other side, unnamed files that vanish with the process.
+//! Not here: joining them (see `merge`).
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Write};
@@ -20,7 +20,7 @@ const PIECE: usize = 256 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Part {
-    /// What the summary is counted from, a row each.
+    /// Rows from which the summary is counted.
     Rows = 0,
     /// `requests.jsonl`.
     Requests = 1,
@@ -35,7 +35,7 @@ impl Part {
     pub const ALL: [Self; 4] = [Self::Rows, Self::Requests, Self::Chunks, Self::Conversations];
 }
 
-/// What came of a rank so far.
+/// Outcome of a rank so far.
 #[derive(Debug, Default)]
 pub struct Incoming {
     files: [Option<File>; Part::ALL.len()],
@@ -58,14 +58,14 @@ impl Incoming {
         self.failure = written.err();
     }
 
-    /// One of the files; nothing where the rank sent none.
+    /// One of the files. Nothing where the rank sent none.
     ///
     /// # Errors
     /// When not all of what came could be kept.
     pub fn file(&mut self, part: Part) -> Result<Option<File>, Error> {
         match self.failure.take() {
             Some(cause) => Err(Error::archive("cannot keep what another rank measured")
-                .hint("free space where the records lie: the archive, or TMPDIR (else /tmp) of a load without one")
+                .hint("free space on the disk of the archive. Without an archive, records are in TMPDIR or /tmp")
                 .because(cause)),
             None => Ok(self.files.get_mut(part as usize).and_then(Option::take)),
         }
@@ -79,7 +79,7 @@ fn unnamed(folder: &Path, rank: u32, which: u8) -> io::Result<File> {
     Ok(file)
 }
 
-/// A piece as it came, without the number of its load; nothing where that is another one.
+/// A piece as it came, without the number of its load. Nothing where that is another one.
 pub fn of_load(number: u64, piece: &[u8]) -> Option<&[u8]> {
     let (said, piece) = piece.split_first_chunk()?;
     (u64::from_be_bytes(*said) == number).then_some(piece)
@@ -93,7 +93,7 @@ pub fn send(client: &Client, number: u64, stored: &mut Stored, folder: &Path) ->
     let pieces = |part| Pieces { client, number, part };
     let mut rows = BufWriter::with_capacity(PIECE, pieces(Part::Rows));
     stored.rows.copy_to(&mut rows)?;
-    rows.into_inner().map_err(|_| Error::new(Kind::Workload, "rank 0 is gone"))?;
+    rows.into_inner().map_err(|_| Error::new(Kind::Workload, "rank 0 left the load"))?;
     for (part, name) in
         [(Part::Requests, REQUESTS_FILE), (Part::Chunks, chunks::FILE), (Part::Conversations, CONVERSATIONS_FILE)]
     {
@@ -126,7 +126,7 @@ impl Write for Pieces<'_> {
         if self.client.part(piece) {
             Ok(bytes.len())
         } else {
-            Err(io::Error::new(io::ErrorKind::BrokenPipe, "rank 0 is gone"))
+            Err(io::Error::new(io::ErrorKind::BrokenPipe, "rank 0 left the load"))
         }
     }
 

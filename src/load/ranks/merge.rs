@@ -1,4 +1,4 @@
-//! The shares of all ranks put together.
+//! Joins the shares of all ranks.
 //!
 //! In:  what each rank handed in.  Out: one [`Stored`] and one set of files, as one client would have left them.
 //! Not here: figures (see `load::summary`).
@@ -25,13 +25,13 @@ use crate::load::store::Stored;
 pub struct Whole {
     /// Every rank, in order.
     pub lines: Vec<RankLine>,
-    /// What those said who handed something in, in order of their ranks.
+    /// Reports of ranks that handed something in, in order of rank.
     pub reports: Vec<(u32, Report)>,
     /// Why it is not the whole load.
     pub broken: Option<String>,
 }
 
-/// Puts them together; `before` are the clocks before the load.
+/// Puts them together. `before` are the clocks before the load.
 pub fn merge(
     ranks: &Ranks,
     stored: &mut Stored,
@@ -52,7 +52,7 @@ pub fn merge(
             continue;
         };
         let Some(report) = report else {
-            let why = unable.unwrap_or_else(|| "it is gone".to_owned());
+            let why = unable.unwrap_or_else(|| "it left the load".to_owned());
             whole.lines.push(RankLine { rank, host, missing: Some(why), ..RankLine::default() });
             continue;
         };

@@ -1,6 +1,6 @@
 //! Several clients as one load: started by `mpirun`, `srun` or a cluster's scheduler, each a rank of one plan.
 //!
-//! In:  [`Place`], an address, a secret; loads as rank 0 is given them.  Out: [`Ranks`]: one plan, one start, one result.
+//! In:  [`Place`], an address, a secret, loads as rank 0 is given them.  Out: [`Ranks`]: one plan, one start, one result.
 //! Not here: which loads there are (see `session`), connections (see `host::meet`).
 //!
 //! ```text
@@ -8,12 +8,12 @@
 //! others:  next ─▶ agree ─▶ gate … gate ─▶ hand in                the same load, their share of the plan
 //! ```
 //!
-//! Rank 0 says what is done; the others do it with their share. A part of a load (warm-up, priming, the measured part) begins when it is
-//! over everywhere what came before, at one moment that rank 0 gives on each rank's own clock. What the others saw comes to rank 0 raw:
-//! rows, lines, chunks. The figures are counted from them as from those of one client, so no percentile is ever averaged.
+//! Rank 0 decides, and the others do it with their share. A part of a load (warm-up, priming, the measured part) begins when the previous
+//! one is over everywhere. Rank 0 gives the moment on each rank's own clock. The records of the others come to rank 0 raw: rows, lines,
+//! chunks. The figures are counted from them as from those of one client, so no percentile is ever averaged.
 //!
-//! The launcher places, starts and ends the processes. MPI itself is not linked: a barrier of it says that all have come, and not when to
-//! begin, and the library would have to be the one of the machine (docs/design/0015).
+//! The launcher places, starts and ends the processes. MPI itself is not linked. Its barrier says that all have arrived, but not when to
+//! begin. The library would also have to be the machine's own (docs/design/0015).
 
 mod gate;
 mod incoming;
@@ -44,10 +44,10 @@ use crate::host::net::{Ns, Waker, now, resolve};
 
 /// How long the ranks wait for each other to come: a launcher starts some hundreds in that time.
 pub const PATIENCE: Duration = Duration::from_secs(60);
-/// Between two looks whether someone asked us to stop.
+/// Time between two checks for a stop request.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Whoever was told to stop gets so long to hand in what was measured by then, ns.
+/// Time for a stopped rank to hand in its measurements, ns.
 const SETTLE_NS: Ns = 10_000_000_000;
 
 /// See the module.
@@ -77,10 +77,9 @@ pub fn joined() -> Option<Arc<Ranks>> {
     JOINED.get().cloned()
 }
 
-/// What a load is to be, as rank 0 says it.
+/// Settings of a load, from rank 0.
 #[derive(Debug)]
 pub struct Called {
-    /// Its name.
     pub name: String,
     /// Its settings as a table of a suite.
     pub table: String,
@@ -102,7 +101,7 @@ impl Ranks {
     ) -> Result<Self, Error> {
         let addresses = resolve(host, port).map_err(|cause| {
             Error::new(Kind::Preflight, format!("the host '{host}' of rank 0 has no address"))
-                .hint("--meet names the machine of rank 0")
+                .hint("give the machine of rank 0 with --meet")
                 .because(cause)
         })?;
         let state = Arc::new(State::default());
@@ -144,8 +143,8 @@ impl Ranks {
             return Err(Error::new(Kind::Workload, why));
         }
         let error =
-            Error::new(Kind::Preflight, format!("{} did not come within {} s", named(&missing), PATIENCE.as_secs()))
-                .hint("each rank runs the same command; see what it says on standard error");
+            Error::new(Kind::Preflight, format!("{} did not join within {} s", named(&missing), PATIENCE.as_secs()))
+                .hint("start the same command for each rank, and read its standard error");
         Err(if refused.is_empty() { error } else { error.detail(refused.join("; ")) })
     }
 
@@ -157,7 +156,7 @@ impl Ranks {
         });
         other.map_or(Ok(()), |(rank, version)| {
             Err(Error::new(Kind::Preflight, format!("rank {rank} is version {version}, rank 0 is {own}"))
-                .hint("one load needs one version on all machines"))
+                .hint("install the same version on all machines"))
         })
     }
 
@@ -201,7 +200,7 @@ impl Ranks {
         let number = self.state.with(Inner::new_load);
         self.read_clocks(server, interrupted)?;
         let table = toml::to_string(&suite::write(settings))
-            .map_err(|cause| Error::usage("the load cannot be written down for the other ranks").because(cause))?;
+            .map_err(|cause| Error::usage("the load cannot be sent to the other ranks").because(cause))?;
         let load = ToMember::Load { number, name: name.to_owned(), table, nonce: settings.nonce };
         self.tell_all(server, &load);
         Ok(())
@@ -220,7 +219,7 @@ impl Ranks {
         self.broken().map_or(Ok(()), |why| Err(Error::new(Kind::Workload, why)))
     }
 
-    /// The others: what rank 0 wants done next; nothing at the end.
+    /// The others: what rank 0 wants done next. Nothing at the end.
     ///
     /// # Errors
     /// When rank 0 is gone.
@@ -237,7 +236,7 @@ impl Ranks {
     }
 
     /// All have made their plan and it is the same: gives the moment from which all files count, on the own clock. `digest` says what
-    /// the plan depends on; what the others hand in later lies in `folder` until then.
+    /// the plan depends on. What the others hand in later lies in `folder` until then.
     ///
     /// # Errors
     /// When a rank cannot do the load, has another plan, or is gone.
@@ -288,8 +287,8 @@ impl Ranks {
                 Some(Ok(theirs)) if theirs == digest => None,
                 Some(Ok(theirs)) => Some(
                     Error::new(Kind::Workload, format!("rank {rank} on {} has another plan", peer.host))
-                        .detail(format!("rank 0: {digest}; rank {rank}: {theirs}"))
-                        .hint("files that the load names must be the same on all machines"),
+                        .detail(format!("rank 0: {digest}, rank {rank}: {theirs}"))
+                        .hint("make sure that the files of the load are the same on all machines"),
                 ),
                 Some(Err(why)) => {
                     Some(Error::new(Kind::Workload, format!("rank {rank} on {} cannot do the load: {why}", peer.host)))
@@ -339,11 +338,11 @@ impl Ranks {
         self.pass(OVER);
     }
 
-    /// The others: how far the load is, for whoever watches at rank 0.
+    /// The others: how far the load is, for anyone who watches at rank 0.
     pub fn tell(&self, live: &Live) {
         if let Side::Member(client) = &self.side {
             let number = self.state.with(|inner| inner.number);
-            client.say(ToHead::Beat { number, beat: say::Beat::of(live) }.value());
+            client.say(ToHead::Heartbeat { number, beat: say::Heartbeat::of(live) }.value());
         }
     }
 
@@ -370,11 +369,11 @@ impl Ranks {
         let number = self.state.with(|inner| inner.number);
         incoming::send(client, number, stored, folder)?;
         let heard = client.say_behind(ToHead::Report { number, report: Box::new(report) }.value());
-        if heard { Ok(()) } else { Err(Error::new(Kind::Workload, "rank 0 is gone")) }
+        if heard { Ok(()) } else { Err(Error::new(Kind::Workload, "rank 0 left the load")) }
     }
 
     /// Rank 0: waits for what the others measured, reads their clocks once more, and puts everything together. The own part is `stored`
-    /// with `own` about it; the files in `folder` become those of all.
+    /// with `own` about it. The files in `folder` become those of all.
     ///
     /// # Errors
     /// When a file cannot be written.

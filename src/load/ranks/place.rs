@@ -1,9 +1,9 @@
 //! Which rank this process is, as its launcher says.
 //!
-//! In:  variables of the environment, what was typed.  Out: [`Place`].
+//! In:  variables of the environment, options as typed.  Out: [`Place`].
 //! Not here: talking to the other ranks.
 //!
-//! Sources of the names: Open MPI 4.1, "Environment variables"; PMI-1 (MPICH, Hydra); Slurm, srun(1), "OUTPUT ENVIRONMENT VARIABLES";
+//! Sources of the names: Open MPI 4.1, "Environment variables". PMI-1 (MPICH, Hydra). Slurm, srun(1), "OUTPUT ENVIRONMENT VARIABLES".
 //! Kubernetes, "Indexed Job".
 
 use crate::error::Error;
@@ -46,7 +46,7 @@ impl Place {
     /// From the environment. Nothing where this process is alone.
     ///
     /// # Errors
-    /// Of usage, when there is a rank and no size, or the rank is beyond it.
+    /// A usage error when there is a rank and no size, or the rank is beyond it.
     pub fn find(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>, Error> {
         let number = |name: &str| variable(name).and_then(|text| text.trim().parse::<u32>().ok());
         let mut found = slurm(variable);
@@ -72,7 +72,7 @@ impl Place {
     }
 }
 
-/// A task of a job step. A batch script has the number of a task too, and is none: it has no step.
+/// A task of a job step. A batch script has the number of a task too, but it has no step and is no task.
 fn slurm(variable: &dyn Fn(&str) -> Option<String>) -> Option<Place> {
     let number = |name: &str| variable(name).and_then(|text| text.trim().parse::<u32>().ok());
     number("SLURM_STEP_ID")?;
@@ -82,15 +82,15 @@ fn slurm(variable: &dyn Fn(&str) -> Option<String>) -> Option<Place> {
     Some(Place { share: Share { rank, world }, launcher: "Slurm", together: nodes == Some(1) })
 }
 
-/// What the ranks know and nobody else does.
+/// The shared secret of the ranks.
 ///
 /// # Errors
-/// Of usage, when nothing of the kind is there.
+/// A usage error when nothing of the kind is there.
 pub fn secret(variable: &dyn Fn(&str) -> Option<String>) -> Result<Secret, Error> {
     let there = |name: &str| variable(name).filter(|text| !text.trim().is_empty());
     there(TOKEN).or_else(|| there(OPEN_MPI_KEY)).map(|text| Secret::new(text.trim())).ok_or_else(|| {
-        Error::usage("the ranks of one load need a token that they alone know").hint(format!(
-            "export {TOKEN}=$(openssl rand -hex 16) before the launcher starts; mpirun passes it on with -x {TOKEN}"
+        Error::usage("the ranks of one load need a secret token").hint(format!(
+            "export {TOKEN}=$(openssl rand -hex 16) before the launcher starts. mpirun passes it on with -x {TOKEN}"
         ))
     })
 }
@@ -98,7 +98,7 @@ pub fn secret(variable: &dyn Fn(&str) -> Option<String>) -> Result<Secret, Error
 /// Host and port of rank 0.
 ///
 /// # Errors
-/// Of usage, when nothing says on which machine it is.
+/// A usage error when nothing says on which machine it is.
 pub fn meeting(
     typed: Option<&str>,
     place: &Place,
@@ -112,9 +112,8 @@ pub fn meeting(
         Some(text) => text.trim().to_owned(),
         None if place.together => "127.0.0.1".to_owned(),
         None => nodes().and_then(|nodes| first_node(&nodes)).ok_or_else(|| {
-            Error::usage(format!("{} does not say on which machine rank 0 runs", place.launcher)).hint(format!(
-                "name it, by its address on the link that the ranks are to use: --meet HOST, or {MEET}=HOST"
-            ))
+            Error::usage(format!("{} does not say on which machine rank 0 runs", place.launcher))
+                .hint(format!("give its address on the link that the ranks use: --meet HOST, or {MEET}=HOST"))
         })?,
     };
     let drawn = PORTS.0 + u16::try_from(secret.number("port of rank 0") % u64::from(PORTS.1)).unwrap_or(0);
@@ -123,7 +122,8 @@ pub fn meeting(
     match host.rsplit_once(':') {
         Some((name, port)) if !name.contains(':') || name.ends_with(']') => {
             let port = port.parse().map_err(|_| {
-                Error::usage(format!("'{host}' is no address of rank 0")).hint("--meet HOST or --meet HOST:PORT")
+                Error::usage(format!("'{host}' is not an address of rank 0"))
+                    .hint("write --meet HOST or --meet HOST:PORT")
             })?;
             Ok((bare(name), port))
         }

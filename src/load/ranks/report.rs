@@ -1,4 +1,4 @@
-//! What a rank says of its share of a load, beside the raw files.
+//! A rank's report on its share of a load, beside the raw files.
 //!
 //! In:  the rank's own summary.  Out: [`Report`] for rank 0, [`RankLine`] for the summary of all.
 //! Not here: figures of the whole load (see `load::summary`).
@@ -29,11 +29,11 @@ pub struct Report {
     pub failed: u64,
     /// In flight when it was stopped.
     pub cancelled: u64,
-    /// First measured request: sent so long after its time, ns.
+    /// Delay of the first measured request, ns.
     pub first_late_ns: Option<i64>,
     /// Its certificate.
     pub client: Client,
-    /// Of conversations.
+    /// For conversations.
     pub figures: Option<Figures>,
     /// Why not all of it could be written.
     pub failure: Option<String>,
@@ -57,7 +57,7 @@ impl Report {
     }
 }
 
-/// What [`Stored`] counts beside its rows.
+/// Counts of [`Stored`] beside its rows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
     /// [`Stored::requests`].
@@ -124,15 +124,15 @@ pub struct RankLine {
     pub failed: u64,
     /// In flight when it was stopped.
     pub cancelled: u64,
-    /// Its first measured request was sent so long after its time.
+    /// Delay of its first measured request.
     pub first_late_ms: Option<f64>,
-    /// The most by which its clock may be wrong against that of rank 0; null for rank 0.
+    /// The most by which its clock may be wrong against that of rank 0. Null for rank 0.
     pub clock_bound_ms: Option<f64>,
-    /// How much its clock went away from that of rank 0 during the load; null for rank 0.
+    /// How much its clock went away from that of rank 0 during the load. Null for rank 0.
     pub clock_drift_ms: Option<f64>,
     /// Why nothing of it is in the figures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
-    /// Its certificate; null where it handed nothing in.
+    /// Its certificate. Null where it handed nothing in.
     pub client: Option<Client>,
 }

@@ -1,4 +1,4 @@
-//! What rank 0 and the others say to each other.
+//! Messages between rank 0 and the others.
 //!
 //! In:  words.  Out: JSON, and back.
 //! Not here: what follows from them.
@@ -16,7 +16,7 @@ use crate::load::session::Live;
 pub enum ToMember {
     /// Do this load.
     Load { number: u64, name: String, table: String, nonce: u64 },
-    /// All have the same plan; files count from this moment of your clock.
+    /// All have the same plan. Files count from this moment of your clock.
     Go { number: u64, origin: Ns },
     /// This part begins at this moment of your clock.
     Open { number: u64, level: u8, at: Ns },
@@ -35,21 +35,21 @@ pub enum ToMember {
 pub enum ToHead {
     /// Who I am.
     Hello { host: String, version: String },
-    /// My plan is made; this is what it depends on.
+    /// My plan is made. This is what it depends on.
     Ready { number: u64, digest: String },
     /// I cannot do this load, or not to its end.
     Unable { number: u64, why: String },
-    /// What comes before this part is over here.
+    /// Everything before this part is over here.
     Level { number: u64, level: u8 },
     /// How far I am.
-    Beat { number: u64, beat: Beat },
+    Heartbeat { number: u64, beat: Heartbeat },
     /// All my files were sent, and this is about them.
     Report { number: u64, report: Box<Report> },
 }
 
 /// A load at one moment, on one rank.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Beat {
+pub struct Heartbeat {
     planned: Option<u64>,
     ended: u64,
     in_flight: u64,
@@ -58,7 +58,7 @@ pub struct Beat {
     tokens_s: Option<f64>,
 }
 
-impl Beat {
+impl Heartbeat {
     pub fn of(live: &Live) -> Self {
         let Live { planned, ended, in_flight, failed, pieces_s, tokens_s, .. } = *live;
         Self { planned, ended, in_flight, failed, pieces_s, tokens_s }

@@ -1,7 +1,7 @@
-//! What a rank knows of the others.
+//! A rank's knowledge of the others.
 //!
-//! In:  what is heard.  Out: [`Inner`], and a way to wait for it to change.
-//! Not here: what is sent on the session's own account (see `mod`).
+//! In:  messages.  Out: [`Inner`], and a way to wait for its changes.
+//! Not here: the session's own messages (see `mod`).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::Called;
 use super::incoming::{self, Incoming};
 use super::report::Report;
-use super::say::{Beat, ToHead, ToMember};
+use super::say::{Heartbeat, ToHead, ToMember};
 use crate::host::meet::{Clock, Event, Handler, Server};
 use crate::host::net::{Ns, Waker, now};
 use crate::load::order::Phase;
@@ -21,8 +21,8 @@ pub const LEVELS: usize = 4;
 /// The level behind the last part.
 pub const OVER: u8 = LEVELS as u8;
 
-/// A part begins so long after the last rank was ready for it, ns, and four times the bound of the clocks: the word needs half of that to
-/// come, and a thread to wake.
+/// Delay in ns from the last rank's readiness to the start of a part, in addition to four times the bound of the clocks. The message needs
+/// half of it to arrive, and a thread needs time to wake.
 const LEAD: Ns = 5_000_000;
 const LEAD_BOUNDS: u64 = 4;
 
@@ -45,14 +45,14 @@ pub struct Peer {
     pub greeted: bool,
     pub gone: bool,
     pub clock: Option<Clock>,
-    /// What its plan depends on, or why it has none.
+    /// Inputs of its plan, or why it has none.
     pub ready: Option<Result<String, String>>,
     /// Why it is about to go, if it said so.
     pub last_words: Option<String>,
     /// Why it did not do the load to its end.
     pub unable: Option<String>,
     pub level: u8,
-    pub beat: Beat,
+    pub beat: Heartbeat,
     pub incoming: Incoming,
     pub report: Option<Box<Report>>,
 }
@@ -63,9 +63,9 @@ pub struct Inner {
     pub own_host: String,
     pub peers: BTreeMap<u32, Peer>,
     pub refused: Vec<String>,
-    /// Of the load under way.
+    /// Number of the current load.
     pub number: u64,
-    /// What is over here.
+    /// Parts that are over here.
     pub level: u8,
     /// When each part begins, on the own clock.
     pub opened: [Option<Ns>; LEVELS],
@@ -74,9 +74,9 @@ pub struct Inner {
     pub broken: Option<String>,
     /// Why the load under way ends early.
     pub stopped: Option<String>,
-    /// Where what the others send is kept until it is put together.
+    /// Where what the others send is kept until it is joined.
     pub folder: PathBuf,
-    /// What rank 0 wants next.
+    /// Next order of rank 0.
     pub called: Option<Called>,
     pub origin: Option<Ns>,
     /// There is no further load.
@@ -109,7 +109,7 @@ impl Inner {
             peer.ready = None;
             peer.unable = None;
             peer.level = 0;
-            peer.beat = Beat::default();
+            peer.beat = Heartbeat::default();
             peer.incoming = Incoming::default();
             peer.report = None;
         }
@@ -155,7 +155,7 @@ impl Inner {
         }
         let on = if peer.host.is_empty() { String::new() } else { format!(" on {}", peer.host) };
         let why = peer.last_words.as_deref().unwrap_or(why);
-        self.broken.get_or_insert_with(|| format!("rank {rank}{on} is gone: {why}"));
+        self.broken.get_or_insert_with(|| format!("rank {rank}{on} left the load: {why}"));
         self.wake();
     }
 }
@@ -205,7 +205,7 @@ impl State {
         messages.into_iter().for_each(|(rank, message)| server.say(rank, message.value()));
     }
 
-    /// What rank 0 hears.
+    /// Messages to rank 0.
     pub fn head_handler(state: &Arc<Self>) -> Handler {
         let state = Arc::downgrade(state);
         Arc::new(move |event| {
@@ -232,10 +232,10 @@ impl State {
                     state.with(|inner| inner.gone(rank, &why));
                     state.tell_of_break();
                 }
-                Event::Said(rank, value) => match serde_json::from_value(value) {
+                Event::Message(rank, value) => match serde_json::from_value(value) {
                     Ok(said) => state.heard(rank, said),
                     Err(cause) => {
-                        state.with(|inner| inner.gone(rank, &format!("it said what is not understood ({cause})")));
+                        state.with(|inner| inner.gone(rank, &format!("its message was not understood ({cause})")));
                         state.tell_of_break();
                     }
                 },
@@ -268,7 +268,7 @@ impl State {
                     peer.level = OVER;
                     let on = peer.host.clone();
                     peer.unable = Some(why.clone());
-                    let why = format!("rank {rank} on {on} could not go on: {why}");
+                    let why = format!("rank {rank} on {on} could not continue: {why}");
                     inner.stopped.get_or_insert_with(|| why.clone());
                     inner.wake();
                     let stop = ToMember::Stop { number, why };
@@ -278,7 +278,7 @@ impl State {
                     peer.level = level;
                     return inner.open();
                 }
-                ToHead::Beat { number, beat } if number == current => peer.beat = beat,
+                ToHead::Heartbeat { number, beat } if number == current => peer.beat = beat,
                 ToHead::Report { number, report } if number == current => peer.report = Some(report),
                 // Of a load that is over.
                 _ => {}
@@ -288,20 +288,22 @@ impl State {
         self.tell(told);
     }
 
-    /// What any other rank hears.
+    /// Messages to any other rank.
     pub fn member_handler(state: &Arc<Self>) -> Handler {
         let state = Arc::downgrade(state);
         Arc::new(move |event| {
             let Some(state) = state.upgrade() else { return };
             state.with(|inner| match event {
-                Event::Said(_, value) => match serde_json::from_value(value) {
+                Event::Message(_, value) => match serde_json::from_value(value) {
                     Ok(said) => inner.heard_of_head(said),
                     Err(cause) => {
-                        inner.broken.get_or_insert_with(|| format!("rank 0 says what is not understood ({cause})"));
+                        inner
+                            .broken
+                            .get_or_insert_with(|| format!("the message of rank 0 was not understood ({cause})"));
                     }
                 },
                 Event::Left(_, why) if !inner.ended => {
-                    inner.broken.get_or_insert_with(|| format!("rank 0 is gone: {why}"));
+                    inner.broken.get_or_insert_with(|| format!("rank 0 left the load: {why}"));
                     inner.wake();
                 }
                 _ => {}

@@ -1,4 +1,4 @@
-//! Ranks in one process, on 127.0.0.1; shares of one plan.
+//! Ranks in one process, on 127.0.0.1. Shares of one plan.
 
 use super::*;
 use crate::host::net::Poller;
@@ -25,7 +25,7 @@ fn shares_of_one_plan_are_disjoint_and_complete_for_every_number_of_ranks() {
             assert_eq!(Some(parts), plans[0].count(phase), "{world} ranks, {phase:?}");
         }
         // Each entry has one owner, and what each owns is what it counts as its own.
-        let all = plans[0].len().unwrap();
+        let all = plans[0].size().unwrap();
         let mut owned = vec![0_u64; world as usize];
         for entry in (0..all).step_by(7) {
             let owners: Vec<usize> = (0..world as usize).filter(|rank| plans[*rank].mine(entry)).collect();
@@ -49,7 +49,7 @@ fn pair(port: u16) -> (Arc<Ranks>, Arc<Ranks>) {
     (head, member.join().unwrap())
 }
 
-/// A port that nobody has now.
+/// A free port.
 fn free() -> u16 {
     let listener = crate::host::net::Listener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     listener.address().unwrap().port()
@@ -75,7 +75,7 @@ fn a_part_begins_at_one_moment_when_all_are_ready() {
     assert!(apart < 50_000_000, "{apart} ns: not more than the bound of a busy machine");
     let (mut first, mut second) = (head.gate(), member.gate());
     assert_eq!(first.pass(Phase::Measured), None, "the other is not ready");
-    assert_eq!(second.pass(Phase::Warmup), None, "it is not told at once");
+    assert_eq!(second.pass(Phase::Warmup), None, "it is not reported at once");
     let wait_for = |gate: &mut Box<dyn Gate>, phase| {
         (0..2000).find_map(|_| {
             gate.pass(phase).or_else(|| {
@@ -125,7 +125,7 @@ fn a_rank_that_goes_takes_the_load_with_it() {
     drop(member);
     let poller = Poller::new().unwrap();
     let error = head.agree("plan", &std::env::temp_dir(), &poller.waker(), &NEVER).unwrap_err();
-    assert!(error.to_string().contains("rank 1 on host-1 is gone"), "{error}");
+    assert!(error.to_string().contains("rank 1 on host-1 left the load"), "{error}");
     assert!(head.stopped());
 }
 

@@ -1,11 +1,11 @@
-//! Are the gaps what they are called? Kolmogorov's test of gaps against a distribution.
+//! Do the gaps follow their stated distribution? Kolmogorov's test.
 //!
-//! In:  gaps, seconds; an [`Arrival`] and its rate.  Out: [`Fit`], or nothing where there is nothing to test.
+//! In:  gaps in seconds, an [`Arrival`] and its rate.  Out: [`Fit`], or nothing where there is nothing to test.
 //! Not here: drawing them (see `plan::arrivals`).
 //!
 //! The distribution is given beforehand and not fitted to the gaps, so that the test's own table holds.
 //!
-//! Source: Kolmogorov (1933); the p-value by the series with Stephens' correction for n, *J. R. Stat. Soc. B* 32 (1970).
+//! Source: Kolmogorov (1933). The p-value by the series with Stephens' correction for n, *J. R. Stat. Soc. B* 32 (1970).
 
 use serde::Serialize;
 use statrs::function::gamma::gamma_lr;
@@ -43,7 +43,7 @@ pub(crate) fn expected(arrival: Arrival, rate: f64, gap: f64) -> f64 {
     }
 }
 
-/// The test against any distribution function; without values absent.
+/// The test against any distribution function. Without values absent.
 pub(crate) fn kolmogorov(values: &[f64], distribution: impl Fn(f64) -> f64) -> Option<Fit> {
     let n = values.len();
     if n == 0 {
@@ -57,7 +57,7 @@ pub(crate) fn kolmogorov(values: &[f64], distribution: impl Fn(f64) -> f64) -> O
     });
     let root = (n as f64).sqrt();
     let lambda = (root + 0.12 + 0.11 / root) * d;
-    // The series does not converge where the distance is next to nothing; p is 1 there.
+    // The series does not converge where the distance is next to nothing. P is 1 there.
     let p = if lambda < 0.3 {
         1.0
     } else {

@@ -1,20 +1,19 @@
-//! The schedule: which order goes out now.
+//! The schedule: which order is sent now.
 //!
 //! In:  a [`Plan`], orders as they are built ([`Feed`]), the time, the number of requests in flight.
-//! Out: a [`Source`] for the engine; in the end a [`Report`] and what was due and never sent.
+//! Out: a [`Source`] for the engine, at the end a [`Report`] and the requests that were due and never sent.
 //! Not here: sockets (see `engine`), bodies (see `build`), conversations (see `chat`).
 //!
-//! Phases follow one another: the warm-up, the priming and the measured part each begin when everything before has been answered, so
-//! that no request of one shares the server with one of another. The measured part's time counts from its beginning.
+//! Phases follow one another: the warm-up, the priming and the measured part. Each begins when everything before has been answered, so that
+//! requests of two phases never share the server. The measured part's time counts from its beginning.
 //!
-//! A closed loop sends whenever fewer are in flight than it may have. An open loop sends what is due, never before; whatever came due
-//! while it was kept from sending goes out at once and keeps its intended time, from which its latency counts. At a cap on the
-//! concurrency an open loop waits like a closed one; how many had to wait is reported, since from some share on the rate is no longer
-//! what it is called.
+//! A closed loop sends whenever fewer are in flight than it may have. An open loop sends requests at their times, never earlier. A request
+//! that was held back is sent at once and keeps its scheduled time, from which its latency counts. At a cap on the concurrency an open loop
+//! waits like a closed one. The number of delayed requests is reported, because beyond some share the rate is no longer what it is called.
 //!
 //! Where several clients make one load, a phase begins on all of them at one moment ([`Gate`]).
 //!
-//! Time and randomness come from outside: everything here can be driven with told times.
+//! Time and randomness come from outside, so everything here can be tested with given times.
 
 pub mod gaps;
 
@@ -30,8 +29,8 @@ use crate::host::net::Ns;
 /// Requests at a time in the warm-up of an open loop without a cap.
 pub const WARMUP_CONCURRENCY: u32 = 16;
 
-/// A request whose time came within the time bound is still sent so long after it, ns: a sleeping thread wakes some tenths of a millisecond
-/// late, and a load is not invalid for a request that was due in the last of them.
+/// Grace time in ns: a request that was due within the time bound is still sent this long after it. A sleeping thread wakes some tenths of a
+/// millisecond late. A load is not invalid for a request that was due in the last of them.
 const LATE: Ns = 5_000_000;
 
 /// Share of requests that waited for the cap, from which on an open loop is one no longer.
@@ -40,18 +39,18 @@ pub const CAPPED_SHARE: f64 = 0.05;
 /// An order, and when it is due, nanoseconds from the start of the measured part.
 #[derive(Debug, PartialEq)]
 pub struct Built {
-    /// What is sent.
+    /// The requests.
     pub order: Box<Order>,
     /// See [`super::plan::Entry::at`].
     pub at: Option<u64>,
 }
 
-/// What the builder has.
+/// Orders from the builder.
 #[derive(Debug)]
 pub enum Fed {
     /// The next order of the plan.
     Order(Built),
-    /// None yet; the poller is woken when there is.
+    /// None yet. The poller is woken when there is.
     Dry,
     /// None any more.
     End,
@@ -71,7 +70,7 @@ pub struct Scheduler {
     plan: Arc<Plan>,
     share: Share,
     nonce: u64,
-    /// Concurrency of the closed loop, over time; of an open loop the cap.
+    /// Concurrency of the closed loop, over time. Of an open loop the cap.
     limit: Growth,
     open: bool,
     duration: Option<Ns>,
@@ -81,7 +80,7 @@ pub struct Scheduler {
     head_waited: bool,
     ended: bool,
     fault: Option<Error>,
-    /// Of several clients; without it a phase begins when everything before has been answered.
+    /// Set for several clients. Without it a phase begins when everything before has been answered.
     gate: Option<Box<dyn Gate>>,
     start: Option<Ns>,
     /// Asked in vain since the last order.
@@ -162,19 +161,9 @@ impl Scheduler {
         self.gate = Some(gate);
     }
 
-    /// When the measured part began; absent before.
-    pub fn start(&self) -> Option<Ns> {
-        self.start
-    }
-
     /// Why the load ended before its plan did, if it was the builder's fault.
     pub fn fault(&mut self) -> Option<Error> {
         self.fault.take()
-    }
-
-    /// Requests of all phases that were sent.
-    pub fn sent(&self) -> u64 {
-        self.counts.sent
     }
 
     /// How the schedule was kept, if the load stopped at `stopped`.
@@ -211,12 +200,12 @@ impl Scheduler {
             asked: Asked { isl: entry.isl, isl_sent: None, osl: Some(entry.osl), exact: false },
             intended: Some(start + at),
             status: Status::NotSent,
-            error: Some("its time came and it was not sent before the load ended".to_owned()),
+            error: Some("it was due, but not sent before the load ended".to_owned()),
             ..Record::default()
         })
     }
 
-    /// What was due before `stopped` and not sent, of this client's share, with the time it was due.
+    /// Requests of this client's share that were due before `stopped` and not sent, with their due times.
     fn unsent_due(&self, stopped: Ns) -> impl Iterator<Item = (Entry, u64)> + '_ {
         // Entries of a closed loop are never due: its plan may have no end, and is not gone through.
         let until = self
@@ -230,7 +219,7 @@ impl Scheduler {
         })
     }
 
-    /// Puts the next order at hand; says what to answer when there is none.
+    /// Fetches the next order. Says what to answer when there is none.
     fn look(&mut self, deadline: Option<Ns>) -> Result<(), Next> {
         if self.head.is_some() {
             return Ok(());
@@ -262,7 +251,7 @@ impl Scheduler {
         (self.share.of(whole as u32) as usize, grows)
     }
 
-    /// Whether the time of the request at hand came before the end, and it is late because the client woke late and not for the cap.
+    /// Whether the next request was due before the end, and is late only because the client woke late, not for the cap.
     fn is_late_by_us(&self, deadline: Ns, now: Ns, in_flight: usize) -> bool {
         let at = self.head.as_ref().and_then(|built| built.at).filter(|_| self.open && !self.head_waited);
         let due = self.start.zip(at).map(|(start, at)| (start, start + at));

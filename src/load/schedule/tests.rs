@@ -1,4 +1,4 @@
-//! Schedules, driven with told times.
+//! Schedules, driven with given times.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use crate::load::settings::{Arrival, Ramp};
 
 const S: Ns = 1_000_000_000;
 
-/// Gives the plan's entries as orders without bodies; says it is dry as often as it is told to.
+/// Gives the plan's entries as orders without bodies. Says it is dry as often as it is told to.
 struct Ready {
     orders: VecDeque<Built>,
     dry: VecDeque<bool>,
@@ -46,7 +46,7 @@ fn open(rate: f64, requests: u64, max_concurrency: Option<u32>) -> Settings {
     Settings { shape, requests: Some(requests), ..Settings::default() }
 }
 
-/// Sends until it wants no more; the answer that ended it.
+/// Sends until it wants no more. The answer that ended it.
 fn send_all(scheduler: &mut Scheduler, now: Ns, in_flight: &mut usize) -> (Vec<Order>, Next) {
     let mut sent = Vec::new();
     loop {
@@ -85,12 +85,12 @@ fn a_phase_begins_when_the_one_before_is_answered() {
     in_flight = 1;
     let (sent, next) = send_all(&mut scheduler, 1, &mut in_flight);
     assert_eq!((sent[0].phase, sent.len()), (Phase::Warmup, 1));
-    assert!(matches!(next, Next::Wait) && scheduler.start().is_none());
+    assert!(matches!(next, Next::Wait) && scheduler.start.is_none());
     in_flight = 1;
     assert!(matches!(scheduler.next(2, in_flight), Next::Wait), "one of the warm-up is still in flight");
     in_flight = 0;
     let (sent, _) = send_all(&mut scheduler, 7, &mut in_flight);
-    assert_eq!((sent.len(), sent[0].phase, scheduler.start()), (2, Phase::Measured, Some(7)));
+    assert_eq!((sent.len(), sent[0].phase, scheduler.start), (2, Phase::Measured, Some(7)));
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn clients_share_a_concurrency_exactly() {
 #[test]
 fn a_body_that_was_not_ready_is_the_clients_fault() {
     let mut scheduler = scheduler(&open(10.0, 3, None), &[true, true, false, true, false, false]);
-    assert!(matches!(scheduler.next(0, 0), Next::Wait), "nothing is built yet: that is no fault");
+    assert!(matches!(scheduler.next(0, 0), Next::Wait), "nothing is built yet: that is not a fault");
     assert!(matches!(scheduler.next(1, 0), Next::Wait));
     assert!(matches!(scheduler.next(2, 0), Next::Send(_)));
     assert!(matches!(scheduler.next(3, 1), Next::Wait));

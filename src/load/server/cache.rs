@@ -1,6 +1,6 @@
-//! The cache contract held against the server's own counters.
+//! Checks the cache contract against the server's own counters.
 //!
-//! In:  what was promised, a [`Difference`].  Out: [`CacheCheck`]: kept, broken, unknown, with the figure it rests on.
+//! In:  the promise, a [`Difference`].  Out: [`CacheCheck`]: kept, broken or unknown, with its figure.
 //! Not here: making prompts that keep it (see `plan`), whether a broken one fails a run (see `workload`).
 
 use serde::{Deserialize, Serialize};
@@ -9,29 +9,29 @@ use super::counters::Difference;
 use crate::load::settings::Cache;
 
 /// A cold load finds less than this share of its prompt tokens in the cache. Engines share whole blocks (16 tokens and more) and the
-/// nonce stands in the first one, so that nothing is shared; one per cent leaves room for the few words of a health check.
+/// nonce is in the first one, so that nothing is shared. One per cent leaves room for the few words of a health check.
 pub const COLD_MAX: f64 = 0.01;
 
-/// Servers that share single tokens (llama-server, SGLang) find the marks before the user's words again in every prompt: `<|im_start|>`,
-/// `user`, a line end, and the like; so many a request are no breach. Measured on llama-server with such a template: 3 to 4. A template
-/// with a system prompt of its own goes beyond it: then the cache is not cold, and `natural` is the word for it, or the server's cache
-/// has to be switched off.
+/// Cached tokens in each request that are no breach. Servers that share single tokens (llama-server, SGLang) find the marks before the
+/// user's words again in every prompt. They are `<|im_start|>`, `user`, a line end, and the like. Measured on llama-server with such a
+/// template: 3 to 4. A template with its own system prompt goes beyond it. Then the cache is not cold. Declare it as `natural`, or switch
+/// the server's cache off.
 pub const HEAD: f64 = 8.0;
 
-/// Where single tokens are shared, by the counter that tells of them.
+/// Where single tokens are shared, by the counter for them.
 const BY_TOKEN: &[&str] = &["llamacpp:", "sglang:"];
 
-/// A primed load finds at least this share. The last block of a prompt is never shared where it is not full, and the last token is
-/// computed anew in any case: at 128 tokens and blocks of 16, 112 of 128 tokens can be found (87.5 %), at 256 tokens 240 (93.8 %).
+/// A primed load finds at least this share. The last block of a prompt is never shared unless it is full, and the last token is always
+/// recomputed. With blocks of 16, 112 of 128 tokens can be found (87.5 %), and 240 of 256 (93.8 %).
 pub const PRIMED_MIN: f64 = 0.90;
 
 /// Tokens in a block of the cache that are allowed to miss at the end of each primed prompt, see [`PRIMED_MIN`].
 pub const BLOCK: f64 = 16.0;
 
-/// What came of the promise.
+/// Outcome of the promise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kept {
+pub enum PromiseOutcome {
     /// The counters agree with it.
     Yes,
     /// The counters speak against it.
@@ -47,8 +47,8 @@ pub enum Kept {
 pub struct CacheCheck {
     /// `cold`, `primed` or `natural`.
     pub promised: String,
-    /// What came of it.
-    pub kept: Kept,
+    /// Its outcome.
+    pub kept: PromiseOutcome,
     /// Tokens found over tokens looked for, 0 to 1.
     pub hit_rate: Option<f64>,
     /// The metric it comes from.
@@ -60,7 +60,7 @@ pub struct CacheCheck {
 impl CacheCheck {
     /// Holds a promise against the counters of the measured part.
     ///
-    /// - `difference`: of snapshots just before and just after the measured part (priming done before); absent without metrics.
+    /// - `difference`: of snapshots just before and just after the measured part (priming done before). Absent without metrics.
     /// - `requests`: that were answered in it, to allow each primed prompt its last block, and each cold one its head.
     pub fn judge(promised: Cache, difference: Option<&Difference>, requests: u64) -> Self {
         let word = word(promised);
@@ -68,10 +68,10 @@ impl CacheCheck {
         let Some((difference, rate)) = difference.and_then(|found| Some((found, found.hit_rate()?))) else {
             return Self {
                 promised: word.to_owned(),
-                kept: if promised == Cache::Natural { Kept::NotPromised } else { Kept::Unknown },
+                kept: if promised == Cache::Natural { PromiseOutcome::NotPromised } else { PromiseOutcome::Unknown },
                 hit_rate: None,
                 source,
-                words: "the server does not tell how much of the prompts its cache knew".to_owned(),
+                words: "the server does not report how much of the prompts its cache held".to_owned(),
             };
         };
         // By queries, so that a mean over prompts of any length is allowed its last blocks.
@@ -83,10 +83,10 @@ impl CacheCheck {
         let heads = if by_token { HEAD * requests as f64 / queries } else { 0.0 };
         let most = (COLD_MAX + heads).min(1.0);
         let kept = match promised {
-            Cache::Cold if rate < most => Kept::Yes,
-            Cache::Primed if rate >= least => Kept::Yes,
-            Cache::Natural => Kept::NotPromised,
-            Cache::Cold | Cache::Primed => Kept::No,
+            Cache::Cold if rate < most => PromiseOutcome::Yes,
+            Cache::Primed if rate >= least => PromiseOutcome::Yes,
+            Cache::Natural => PromiseOutcome::NotPromised,
+            Cache::Cold | Cache::Primed => PromiseOutcome::No,
         };
         let limit = match promised {
             Cache::Cold => format!(" (cold: below {:.1} %)", most * 100.0),
@@ -99,12 +99,14 @@ impl CacheCheck {
 }
 
 impl CacheCheck {
-    /// What a reader has to know of it: that it is broken, or that nothing could be held against it.
+    /// Note for the reader: it is broken, or could not be checked.
     pub fn note(&self) -> Option<String> {
         match self.kept {
-            Kept::No => Some(format!("the cache contract '{}' is broken: {}", self.promised, self.words)),
-            Kept::Unknown => Some(format!("the cache contract '{}' cannot be checked: {}", self.promised, self.words)),
-            Kept::Yes | Kept::NotPromised => None,
+            PromiseOutcome::No => Some(format!("the cache contract '{}' is broken: {}", self.promised, self.words)),
+            PromiseOutcome::Unknown => {
+                Some(format!("the cache contract '{}' cannot be checked: {}", self.promised, self.words))
+            }
+            PromiseOutcome::Yes | PromiseOutcome::NotPromised => None,
         }
     }
 }

@@ -1,22 +1,20 @@
-//! Which metric of which engine counts what, over its versions, and what two snapshots differ by.
+//! Meanings of each engine's metrics over its versions, and the difference of two snapshots.
 //!
-//! In:  [`Snapshot`]s.  Out: [`Difference`]; gauges at one moment.
-//! Not here: whether that is what was promised (see `cache`).
+//! In:  [`Snapshot`]s.  Out: [`Difference`].
+//! Not here: whether a promise is kept (see `cache`).
 //!
-//! Counters only ever grow: one that is smaller afterwards says that the server was started anew in between, and the difference is
+//! Counters only ever grow: one that is smaller afterwards says that the server was restarted in between, and the difference is
 //! then unknown. A counter that the server has only since its first event (SGLang's cached tokens) counts from nothing.
 //!
-//! Sources: vllm/v1/metrics/loggers.py and v1/spec_decode/metrics.py; SGLang docs, "Production Metrics" and srt/observability;
-//! tensorrt_llm/metrics/collector.py; llama.cpp tools/server. Names before a rename come later in their line.
+//! Sources: vllm/v1/metrics/loggers.py and v1/spec_decode/metrics.py. SGLang docs, "Production Metrics" and srt/observability.
+//! tensorrt_llm/metrics/collector.py. Llama.cpp tools/server. Names before a rename come later in their line.
 
 use super::prometheus::Snapshot;
 
 /// An engine that names itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Engine {
-    /// vLLM.
     Vllm,
-    /// SGLang.
     Sglang,
     /// trtllm-serve of TensorRT-LLM.
     TrtllmServe,
@@ -96,12 +94,6 @@ const PROMPT_TOKENS: Names = [
     &["trtllm_prompt_tokens_total"],
     &["llamacpp:prompt_tokens_total"],
 ];
-const GENERATION_TOKENS: Names = [
-    &["vllm:generation_tokens_total", "vllm:generation_tokens"],
-    &["sglang:generation_tokens_total"],
-    &["trtllm_generation_tokens_total"],
-    &["llamacpp:tokens_predicted_total"],
-];
 /// Tokens that were looked for in the prefix cache. SGLang looks for every prompt token.
 const CACHE_QUERIES: Names = [
     &[
@@ -114,7 +106,7 @@ const CACHE_QUERIES: Names = [
     &[],
     &[],
 ];
-/// Tokens that were found there; SGLang's by source (device, host, storage), which is summed. llama-server has them since late 2025.
+/// Tokens that were found there. SGLang's by source (device, host, storage), which is summed. llama-server has them since late 2025.
 const CACHE_HITS: Names = [
     &[
         "vllm:prefix_cache_hits_total",
@@ -126,93 +118,34 @@ const CACHE_HITS: Names = [
     &[],
     &["llamacpp:prompt_tokens_cached_total"],
 ];
-/// Requests that lost their place and were computed anew. SGLang calls it retraction; its gauge of the last batch is another metric.
+/// Requests that lost their place and were recomputed. SGLang calls it retraction. Its gauge of the last batch is another metric.
 const PREEMPTIONS: Names = [
     &["vllm:num_preemptions_total", "vllm:num_preemptions"],
     &["sglang:num_retracted_requests_total", "sglang:num_preemptions_total"],
     &[],
     &[],
 ];
-const RUNNING: Names = [
-    &["vllm:num_requests_running"],
-    &["sglang:num_running_reqs"],
-    &["trtllm_num_requests_running"],
-    &["llamacpp:requests_processing"],
-];
-const WAITING: Names = [
-    &["vllm:num_requests_waiting"],
-    &["sglang:num_queue_reqs"],
-    &["trtllm_num_requests_waiting"],
-    &["llamacpp:requests_deferred"],
-];
-/// Share of the KV cache in use, 0 to 1, whatever the name says.
-const KV_USAGE: Names = [
-    &["vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"],
-    &["sglang:token_usage"],
-    &["trtllm_kv_cache_utilization"],
-    &["llamacpp:kv_cache_usage_ratio"],
-];
-const DRAFTS: Names = [
-    &["vllm:spec_decode_num_drafts_total", "vllm:spec_decode_num_drafts"],
-    &[],
-    &[],
-    &["llamacpp:spec_decode_num_drafts_total"],
-];
-const DRAFT_TOKENS: Names = [
-    &["vllm:spec_decode_num_draft_tokens_total", "vllm:spec_decode_num_draft_tokens"],
-    &[],
-    &[],
-    &["llamacpp:spec_decode_num_draft_tokens_total"],
-];
-const ACCEPTED_TOKENS: Names = [
-    &["vllm:spec_decode_num_accepted_tokens_total", "vllm:spec_decode_num_accepted_tokens"],
-    &[],
-    &[],
-    &["llamacpp:spec_decode_num_accepted_tokens_total"],
-];
 
-/// What a load added to the counters of a server.
+/// Growth of the counters of a server during a load.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Difference {
-    /// Prompt tokens; llama-server: those that were not in its cache.
+    /// Prompt tokens. Llama-server: those that were not in its cache.
     pub prompt_tokens: Option<f64>,
-    /// Generated tokens.
-    pub generation_tokens: Option<f64>,
     /// Tokens looked for in the prefix cache.
     pub cache_queries: Option<f64>,
     /// Tokens found there.
     pub cache_hits: Option<f64>,
     /// The metric that the hits come from.
     pub cache_source: Option<&'static str>,
-    /// Requests that lost their place and were computed anew; above zero, latencies are those of a server short of memory.
+    /// Requests that lost their place and were recomputed. Above zero, latencies are those of a server short of memory.
     pub preemptions: Option<f64>,
-    /// Rounds of speculative decoding.
-    pub drafts: Option<f64>,
-    /// Tokens proposed in them.
-    pub draft_tokens: Option<f64>,
-    /// Tokens accepted, the bonus token of each round not counted.
-    pub accepted_tokens: Option<f64>,
-    /// What could not be told, and why.
-    pub notes: Vec<String>,
 }
 
 impl Difference {
-    /// Hits over queries, 0 to 1; nothing where nothing was looked for.
+    /// Hits over queries, 0 to 1. Nothing where nothing was looked for.
     pub fn hit_rate(&self) -> Option<f64> {
         let (hits, queries) = (self.cache_hits?, self.cache_queries?);
         (queries > 0.0).then(|| hits / queries)
-    }
-
-    /// Accepted over proposed tokens, 0 to 1.
-    pub fn acceptance_rate(&self) -> Option<f64> {
-        let (accepted, proposed) = (self.accepted_tokens?, self.draft_tokens?);
-        (proposed > 0.0).then(|| accepted / proposed)
-    }
-
-    /// Tokens that a round gives on average, the bonus token counted, as vLLM logs it.
-    pub fn acceptance_length(&self) -> Option<f64> {
-        let (accepted, drafts) = (self.accepted_tokens?, self.drafts?);
-        (drafts > 0.0).then(|| 1.0 + accepted / drafts)
     }
 
     /// Without the prompts that filled the cache before the measured part: they were looked for and, being the first, not found.
@@ -222,35 +155,24 @@ impl Difference {
         self
     }
 
-    /// What lies between two snapshots of one server.
+    /// Difference of two snapshots of one server.
     pub fn between(before: &Snapshot, after: &Snapshot) -> Self {
         let mut difference = Self::default();
         let Some((engine, _)) = Engine::of_metrics(after).or_else(|| Engine::of_metrics(before)) else {
-            difference.notes.push("no metric has a name that is known".to_owned());
             return difference;
         };
-        let mut notes = Vec::new();
-        let mut grown = |names: &Names| {
+        let grown = |names: &Names| {
             let name = names.get(engine.index())?.iter().find(|name| after.of(name).next().is_some())?;
             let (first, last) = (before.sum(name).unwrap_or(0.0), after.sum(name)?);
-            if last < first {
-                notes.push(format!("{name} fell from {first} to {last}: the server was started anew in between"));
-                return None;
-            }
-            Some((last - first, *name))
+            (last >= first).then_some((last - first, *name))
         };
-        let mut amount = |names: &Names| grown(names).map(|(amount, _)| amount);
+        let amount = |names: &Names| grown(names).map(|(amount, _)| amount);
         difference.prompt_tokens = amount(&PROMPT_TOKENS);
-        difference.generation_tokens = amount(&GENERATION_TOKENS);
         difference.cache_queries = amount(&CACHE_QUERIES);
         difference.preemptions = amount(&PREEMPTIONS);
-        difference.drafts = amount(&DRAFTS);
-        difference.draft_tokens = amount(&DRAFT_TOKENS);
-        difference.accepted_tokens = amount(&ACCEPTED_TOKENS);
         if let Some((hits, name)) = grown(&CACHE_HITS) {
             (difference.cache_hits, difference.cache_source) = (Some(hits), Some(name));
         }
-        difference.notes = notes;
         difference.hits_that_never_came(engine, before, after);
         if engine == Engine::LlamaServer {
             // Its two counters part the prompt tokens: computed, and found. Every one was looked for.
@@ -266,32 +188,6 @@ impl Difference {
         let shown = before.of(HITS).chain(after.of(HITS)).next().is_some();
         if engine == Engine::Sglang && !shown && self.prompt_tokens.is_some_and(|tokens| tokens > 0.0) {
             (self.cache_hits, self.cache_source) = (Some(0.0), Some(HITS));
-        }
-    }
-}
-
-/// Gauges of a server at one moment.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Gauges {
-    /// Requests being computed.
-    pub running: Option<f64>,
-    /// Requests that wait for their turn.
-    pub waiting: Option<f64>,
-    /// Share of the KV cache in use, 0 to 1.
-    pub kv_usage: Option<f64>,
-}
-
-impl Gauges {
-    /// As a snapshot has them.
-    pub fn of(snapshot: &Snapshot) -> Self {
-        let Some((engine, _)) = Engine::of_metrics(snapshot) else { return Self::default() };
-        let first = |names: &Names, take: fn(&Snapshot, &str) -> Option<f64>| {
-            names.get(engine.index())?.iter().find_map(|name| take(snapshot, name))
-        };
-        Self {
-            running: first(&RUNNING, Snapshot::sum),
-            waiting: first(&WAITING, Snapshot::sum),
-            kv_usage: first(&KV_USAGE, Snapshot::mean),
         }
     }
 }

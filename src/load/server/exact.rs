@@ -1,18 +1,18 @@
-//! Which way of asking for an exact number of output tokens a server honours.
+//! Which way of requesting an exact number of output tokens a server honours.
 //!
 //! In:  a small request, a way to send it.  Out: [`Probed`]: the first way that is taken and kept, and why the others are not.
 //! Not here: sending (see `host::web`), the load.
 //!
-//! The request is one that a model answers in a word. A control without any option shows whether it stops by itself before
-//! [`TOKENS`]; a way is honoured when it is answered with exactly that many by the server's own count. Where the control does not stop
-//! either (a base model that rambles), the count says nothing, and a way that is accepted is taken and said to be unproven.
+//! The request is one that a model answers in a word. A control without any option shows whether it stops by itself before [`TOKENS`]. A way
+//! is honoured when the answer has exactly that many by the server's own count. If the control does not stop either (a base model that
+//! rambles), the count proves nothing. A way that is accepted is then used and reported as unproven.
 
 use serde_json::{Map, Value, json};
 
 use crate::error::Error;
 use crate::load::settings::{Endpoint, Exact};
 
-/// Tokens that are asked for: more than the word that is wanted, few enough to cost nothing.
+/// Requested tokens: more than the expected word, few enough to cost nothing.
 pub const TOKENS: u32 = 16;
 
 /// What is asked, to be answered in one word.
@@ -21,18 +21,18 @@ const QUESTION: &str = "Answer with the single word yes and nothing else.";
 /// One way that was tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Try {
-    /// The way; [`Exact::Off`] is the control.
+    /// The way. [`Exact::Off`] is the control.
     pub way: Exact,
     /// Tokens that the server counted in its answer.
     pub output: Option<u64>,
-    /// What became of it, as part of a sentence.
+    /// Its outcome, as part of a sentence.
     pub words: String,
 }
 
-/// What was found.
+/// The findings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probed {
-    /// The way to ask; [`Exact::Off`] when none is honoured.
+    /// The way to ask. [`Exact::Off`] when none is honoured.
     pub way: Exact,
     /// True when the control stopped by itself and the way did not.
     pub proven: bool,
@@ -51,7 +51,7 @@ pub const fn word(exact: Exact) -> &'static str {
     }
 }
 
-/// Members of a request's body that ask for exactly `tokens` in a way; `max_tokens` is not among them.
+/// Members of a request's body that ask for exactly `tokens` in a way. `max_tokens` is not among them.
 pub fn members(way: Exact, tokens: u32) -> Map<String, Value> {
     let mut map = Map::new();
     if matches!(way, Exact::MinTokens | Exact::MinNewTokens | Exact::IgnoreEos) {
@@ -75,7 +75,7 @@ pub fn question(endpoint: Endpoint, model: &str) -> Value {
     }
 }
 
-/// Tries the ways one after the other. `post` sends a body and gives the answer's JSON; a status that is not 200 is an error of its.
+/// Tries the ways one after the other. `post` sends a body and gives the answer's JSON. A status that is not 200 is an error of its.
 pub fn probe(body: &Value, post: &dyn Fn(&Value) -> Result<Value, Error>) -> Probed {
     let mut tries = vec![attempt(Exact::Off, body, post)];
     let stops = tries.first().and_then(|control| control.output).is_some_and(|count| count < u64::from(TOKENS));

@@ -1,11 +1,11 @@
-//! Which engine answers, and in which version, by its own words.
+//! Which engine answers, and in which version, as it reports itself.
 //!
 //! In:  a [`Web`].  Out: [`Identity`] with what each finding rests on.
 //! Not here: guessing. An engine that does not name itself stays unnamed.
 //!
-//! Sources: vllm/entrypoints/openai (`/version`, `owned_by: vllm`), sglang/srt/entrypoints (`/get_server_info`, later `/server_info`;
-//! `owned_by: sglang`), tensorrt_llm/serve (`/version`, `owned_by: tensorrt_llm`), llama.cpp tools/server (`/props`, `Server: llama.cpp`,
-//! `owned_by: llamacpp`). `/version` alone tells no engine: several have it.
+//! Sources: vllm/entrypoints/openai (`/version`, `owned_by: vllm`), sglang/srt/entrypoints (`/get_server_info`, later `/server_info`,
+//! `owned_by: sglang`). tensorrt_llm/serve (`/version`, `owned_by: tensorrt_llm`), llama.cpp tools/server (`/props`, `Server: llama.cpp`,
+//! `owned_by: llamacpp`). `/version` alone identifies no engine, because several have it.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::{Engine, Served};
 use crate::host::web::{Answer, Web};
 
-/// What the server says it is.
+/// Identity as the server states it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
     /// The engine, where it names itself.
@@ -25,11 +25,11 @@ pub struct Identity {
     pub server: Option<String>,
     /// Longest prompt and answer together, tokens, where a route other than `/v1/models` states it.
     pub context: Option<u64>,
-    /// What the findings rest on, e.g. `owned_by: vllm`, for the archive.
+    /// Evidence of the findings, e.g. `owned_by: vllm`, for the archive.
     pub evidence: Vec<String>,
 }
 
-/// Asks the routes by which engines name themselves. Routes that are not there are passed over.
+/// Asks the routes by which engines name themselves. Routes that are not there are skipped.
 pub fn identify(web: &Web, models: &[Served], limit: Duration) -> Identity {
     let mut found = Identity::default();
     for owner in models.iter().filter_map(|model| model.owner.as_deref()) {
@@ -76,19 +76,10 @@ pub fn identify(web: &Web, models: &[Served], limit: Duration) -> Identity {
 }
 
 impl Identity {
-    /// Takes the first word; another one later is kept as evidence alone.
+    /// Takes the first word. Another one later is kept as evidence alone.
     fn is(&mut self, engine: Engine, because: String) {
         self.evidence.push(because);
         self.engine = self.engine.or(Some(engine));
-    }
-
-    /// Adds what the names of the metrics tell.
-    #[must_use]
-    pub fn with_metrics(mut self, snapshot: &super::prometheus::Snapshot) -> Self {
-        if let Some((engine, name)) = Engine::of_metrics(snapshot) {
-            self.is(engine, format!("metric {name}"));
-        }
-        self
     }
 }
 

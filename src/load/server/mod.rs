@@ -1,10 +1,10 @@
-//! What a server tells of itself: models, health, engine, counters, tokens of a text, which exact lengths it honours.
+//! A server's own information: models, health, engine, counters, tokens of a text, exact lengths.
 //!
-//! In:  a [`Web`].  Out: plain values; absent where the server does not tell.
+//! In:  a [`Web`].  Out: plain values. What the server does not report is absent.
 //! Not here: the load (see `session`), starting a server (see `workload`).
 //!
-//! Nothing is guessed: an engine is named by its own words (the owner of its models, its routes, the prefix of its metrics), a limit of
-//! length is the one that the server states, and a counter is read under the names that an engine is known to use.
+//! Nothing is guessed. An engine is named by its own words: the owner of its models, its routes, the prefix of its metrics. The limit of
+//! length is the one that the server states. A counter is read under the names that an engine is known to use.
 
 pub mod cache;
 pub mod counters;
@@ -27,7 +27,7 @@ pub use identify::{Identity, identify};
 pub use scrape::{Scraped, Scraper};
 pub use tokens::Tokenize;
 
-/// A question beside the load may take so long: a server under load answers these late, a stuck one never.
+/// Time limit of a query beside the load. A server under load answers late, a stuck one never.
 pub const LIMIT: Duration = Duration::from_secs(10);
 
 /// Models that a message names.
@@ -46,7 +46,7 @@ pub struct Served {
     pub owner: Option<String>,
 }
 
-/// What the server lists under `/v1/models`.
+/// Models that the server lists under `/v1/models`.
 ///
 /// # Errors
 /// When it does not answer, wants a key, or answers something else.
@@ -62,22 +62,22 @@ pub fn models(web: &Web, limit: Duration) -> Result<Vec<Served>, Error> {
             )
         } else {
             failed(
-                format!("{url} wants a key: {}", answer.gist()),
-                "put the key into a variable and name it: --api-key-env NAME (api_key_env in a suite)",
+                format!("{url} requires a key: {}", answer.gist()),
+                "put the key into an environment variable, and name it with --api-key-env NAME (api_key_env in a suite)",
             )
         });
     }
     if !answer.ok() {
         return Err(failed(
             format!("{url} does not list its models: {}", answer.gist()),
-            "is this the base address of an OpenAI-compatible server? /v1/models is asked below it",
+            "give the base address of an OpenAI-compatible server, which answers /v1/models below it",
         ));
     }
     let list = answer.json().and_then(|json| json.get("data").and_then(Value::as_array).cloned()).ok_or_else(|| {
         let kind = answer.content_type.as_deref().unwrap_or("no content type");
         failed(
-            format!("{url} answers /v1/models with something that is no list of models ({kind})"),
-            "is this the base address of an OpenAI-compatible server?",
+            format!("{url} answers /v1/models with something that is not a list of models ({kind})"),
+            "give the base address of an OpenAI-compatible server",
         )
     })?;
     Ok(list.iter().filter_map(served).collect())
@@ -105,21 +105,22 @@ pub fn choose<'a>(models: &'a [Served], asked: Option<&str>) -> Result<&'a Serve
     let names = names.join(", ");
     match (asked, models) {
         (_, []) => {
-            Err(Error::new(Kind::Workload, "the server lists no model").hint("its log tells whether it has loaded one"))
+            Err(Error::new(Kind::Workload, "the server lists no model")
+                .hint("read in its log whether it has loaded one"))
         }
         (Some(asked), _) => models.iter().find(|model| model.id == asked).ok_or_else(|| {
-            Error::usage(format!("the model '{asked}' was asked for, and the server serves: {names}"))
-                .hint("ask for one of these, or start the server with the other one")
+            Error::usage(format!("the model '{asked}' was asked for, but the server serves: {names}"))
+                .hint("ask for one of these, or start the server with the model you want")
         }),
         (None, [only]) => Ok(only),
         (None, _) => Err(Error::usage(format!("the server serves several models: {names}"))
-            .hint("say which one: --model NAME (model in a suite)")),
+            .hint("choose one with --model NAME (model in a suite)")),
     }
 }
 
 /// Whether the server is ready to be asked.
 ///
-/// - `path`: what is asked; absent is `/health`, and `/v1/models` where the server has no such route.
+/// - `path`: what is asked. Absent is `/health`, and `/v1/models` where the server has no such route.
 ///
 /// # Errors
 /// Why it is not ready, as part of a sentence.

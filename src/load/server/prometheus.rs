@@ -1,10 +1,10 @@
-//! Prometheus' text format: what `/metrics` of a server says.
+//! Prometheus' text format, as in `/metrics` of a server.
 //!
 //! In:  text.  Out: [`Snapshot`]: every sample with its name, labels and value.
 //! Not here: which name means what (see `counters`), asking for it (see `scrape`).
 //!
-//! A line that does not fit is counted and passed over: one odd metric must not hide the others. `NaN` and infinities are values.
-//! Source: Prometheus, "Exposition formats", text format 0.0.4; OpenMetrics' `# EOF` and exemplars are passed over.
+//! A line that does not fit is counted and skipped: one odd metric must not hide the others. `NaN` and infinities are values.
+//! Source: Prometheus, "Exposition formats", text format 0.0.4. OpenMetrics' `# EOF` and exemplars are skipped.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,6 @@ pub struct Sample {
     pub name: String,
     /// Labels as they come, escapes resolved.
     pub labels: Vec<(String, String)>,
-    /// Its value.
     pub value: f64,
     /// Milliseconds since 1970, where given.
     pub timestamp_ms: Option<i64>,
@@ -26,6 +25,7 @@ pub struct Sample {
 
 impl Sample {
     /// Value of a label.
+    #[cfg(test)]
     pub fn label(&self, name: &str) -> Option<&str> {
         self.labels.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
@@ -48,21 +48,15 @@ impl Snapshot {
         self.samples.iter().filter(move |sample| sample.name == name)
     }
 
-    /// Sum over all label sets; nothing where the name does not occur or has no finite value.
+    /// Sum over all label sets. Nothing where the name does not occur or has no finite value.
     pub fn sum(&self, name: &str) -> Option<f64> {
         let mut finite = self.of(name).map(|sample| sample.value).filter(|value| value.is_finite()).peekable();
         finite.peek()?;
         Some(finite.sum())
     }
-
-    /// Mean over all label sets, for ratios of several engines; nothing as above.
-    pub fn mean(&self, name: &str) -> Option<f64> {
-        let finite: Vec<f64> = self.of(name).map(|sample| sample.value).filter(|value| value.is_finite()).collect();
-        (!finite.is_empty()).then(|| finite.iter().sum::<f64>() / finite.len() as f64)
-    }
 }
 
-/// Reads a text. Whatever comes, this ends and never fails; see [`Snapshot::passed_over`].
+/// Reads a text. Whatever comes, this ends and never fails. See [`Snapshot::passed_over`].
 pub fn parse(text: &str) -> Snapshot {
     let mut snapshot = Snapshot::default();
     for line in text.lines() {
@@ -135,7 +129,7 @@ fn quoted(text: &str) -> Option<(String, &str)> {
             '"' => return Some((value, text.get(at + 1..)?)),
             '\\' => match letters.next()?.1 {
                 'n' => value.push('\n'),
-                // A backslash, a quote; anything else stays as it is.
+                // A backslash, a quote. Anything else stays as it is.
                 other => {
                     if other != '\\' && other != '"' {
                         value.push('\\');
@@ -155,7 +149,7 @@ fn number(word: &str) -> Option<f64> {
         "+Inf" | "Inf" => Some(f64::INFINITY),
         "-Inf" => Some(f64::NEG_INFINITY),
         "NaN" => Some(f64::NAN),
-        // Rust reads "infinity" and "nan" in any case as well; this format does not.
+        // Rust reads "infinity" and "nan" in any case as well. This format does not.
         word if word.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.')) => word.parse().ok(),
         _ => None,
     }
@@ -227,7 +221,6 @@ mod tests {
         assert_eq!(snapshot.sum("absent"), None);
         assert_eq!(parse("a NaN\na 2\n").sum("a"), Some(2.0));
         assert_eq!(parse("a NaN\n").sum("a"), None);
-        assert_eq!(parse("a 1\na 3\n").mean("a"), Some(2.0));
         assert_eq!(parse("<html>\n<body>no metrics</body>").samples, []);
         assert_eq!(parse("[{\"iter\": 1}]").samples, []);
     }

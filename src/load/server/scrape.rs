@@ -1,11 +1,11 @@
 //! The server's metrics before, during and after a load, raw.
 //!
-//! In:  a [`Web`], a folder, a pace.  Out: `before.txt`, `during.txt`, `after.txt` below it, and what the first and the last say.
+//! In:  a [`Web`], a folder, a pace.  Out: `before.txt`, `during.txt` and `after.txt` in it, and the first and last snapshot.
 //! Not here: what the counters mean (see `counters`).
 //!
-//! The snapshots go to disk as they came; `during.txt` holds one after the other, each below a line `# sparkbench <seconds>` with the
-//! monotonic clock at the moment the answer was there. A server that is slow to answer loses snapshots and no more: the thread waits for
-//! one answer at a time, so that asking can never pile up on a loaded server.
+//! The snapshots go to disk unchanged. `during.txt` holds one after the other, each below a line `# sparkbench <seconds>` with the monotonic
+//! clock at the moment the answer arrived. A server that is slow to answer loses snapshots and no more. The thread waits for one answer at a
+//! time, so requests never pile up on a loaded server.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -21,19 +21,19 @@ use crate::error::Error;
 use crate::host::net::now;
 use crate::host::web::Web;
 
-/// Between two snapshots. A snapshot costs a server a few milliseconds of one core; engines renew their gauges every few seconds.
+/// Between two snapshots. A snapshot costs a server a few milliseconds of one core. Engines renew their gauges every few seconds.
 pub const EVERY: Duration = Duration::from_secs(5);
 
-/// Longest `during.txt`, bytes: an hour of the largest snapshots. What comes later is not written, and that is said.
+/// Longest `during.txt`, bytes: an hour of the largest snapshots. Later snapshots are not written, and that is reported.
 pub const DURING_MAX: u64 = 256 << 20;
 
 /// Beginning of the line above each snapshot.
 pub const MARK: &str = "# sparkbench ";
 
-/// What came of it.
+/// Its outcome.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Scraped {
-    /// The route that was read; absent where none gives metrics.
+    /// The route that was read. Absent where none gives metrics.
     pub path: Option<String>,
     /// Just before the load.
     pub before: Option<Snapshot>,
@@ -41,12 +41,12 @@ pub struct Scraped {
     pub after: Option<Snapshot>,
     /// Snapshots in between.
     pub during: u32,
-    /// What is missing, and why.
+    /// Missing parts, and why.
     pub notes: Vec<String>,
 }
 
 impl Scraped {
-    /// What the load added to the counters.
+    /// Growth of the counters during the load.
     pub fn difference(&self) -> Option<Difference> {
         Some(Difference::between(self.before.as_ref()?, self.after.as_ref()?))
     }
@@ -65,7 +65,7 @@ pub struct Scraper {
 }
 
 impl Scraper {
-    /// Reads the metrics once and begins to read them every so often. A server without metrics is no error; [`Scraped::notes`] says it.
+    /// Reads the metrics once and begins to read them every so often. A server without metrics is no error. [`Scraped::notes`] says it.
     ///
     /// # Errors
     /// When the files cannot be written.
@@ -114,7 +114,7 @@ impl Scraper {
                     scraped.during = count;
                     scraped.notes.extend(notes);
                 }
-                Err(_) => scraped.notes.push("the thread that reads metrics broke off".to_owned()),
+                Err(_) => scraped.notes.push("the thread that reads metrics stopped unexpectedly".to_owned()),
             }
         }
         if let Some(path) = &scraped.path {
@@ -134,7 +134,7 @@ fn unwritable(folder: &Path, cause: io::Error) -> Error {
     Error::archive(format!("cannot write the metrics to '{}'", folder.display())).because(cause)
 }
 
-/// One snapshot, raw and read; or why there is none.
+/// One snapshot, raw and read. Or why there is none.
 fn ask(web: &Web, path: &str) -> Result<(Vec<u8>, Snapshot), String> {
     let answer = web.get(path, LIMIT).map_err(|error| error.what)?;
     if !answer.ok() {

@@ -3,7 +3,7 @@
 //! In:  a [`Web`], a text.  Out: a number of tokens without the server's template.
 //! Not here: counting with a local tokenizer (see `load::tokens`).
 //!
-//! vLLM and SGLang take `{"model", "prompt"}` and answer with `count`; llama-server takes `{"content"}` and answers with `tokens`.
+//! vLLM and SGLang take `{"model", "prompt"}` and answer with `count`. Llama-server takes `{"content"}` and answers with `tokens`.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub struct Tokenize {
 }
 
 impl Tokenize {
-    /// Finds out whether a server counts tokens, and how it wants to be asked; nothing when it does not.
+    /// Finds out whether a server counts tokens, and how it wants to be asked. Nothing when it does not.
     pub fn find(web: &Web, model: &str, limit: Duration) -> Option<Self> {
         [Shape::Prompt, Shape::Content].into_iter().find_map(|shape| {
             let found = Self { web: web.clone(), model: model.to_owned(), shape, limit };

@@ -1,6 +1,6 @@
-//! What gives a load its requests: a plan with its schedule, or conversations.
+//! The source of a load's requests: a plan with its schedule, or conversations.
 //!
-//! In:  [`Session`], [`Settings`], the engine's waker.  Out: [`Feed`], a source for the engine, and what it says of itself afterwards.
+//! In:  [`Session`], [`Settings`], the engine's waker.  Out: [`Feed`], a source for the engine, and its final report.
 //! Not here: the plan (see `plan`), bodies (see `build`), conversations (see `chat`).
 
 use std::fs::File;
@@ -8,10 +8,10 @@ use std::io::BufWriter;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::recount::Kept;
+use super::recount::AnswerRecorder;
 use super::{Session, lengths};
 use crate::error::Error;
-use crate::host::net::{Ns, Waker, now};
+use crate::host::net::{Ns, Waker};
 use crate::load::build::{self, Form, Maker};
 use crate::load::chat::{ChatSource, Figures, Frame, Library, Parts};
 use crate::load::order::{Gate, Phase, Sink, Source};
@@ -27,8 +27,8 @@ pub const CONVERSATIONS_FILE: &str = "conversations.jsonl";
 pub enum Feed {
     /// Requests that have nothing to do with each other.
     Plan {
-        /// What is sent when, and the answers where they are counted afterwards.
-        kept: Box<Kept>,
+        /// The requests with their times, and the answers where they are counted afterwards.
+        kept: Box<AnswerRecorder>,
         /// Counts them.
         counter: Option<Arc<dyn Counter>>,
         /// The same for the same settings and seed.
@@ -40,7 +40,7 @@ pub enum Feed {
     },
     /// Turns of conversations.
     Chat {
-        /// What is sent when.
+        /// The requests with their times.
         source: Box<ChatSource>,
         /// Measured turns, where they are known.
         planned: Option<u64>,
@@ -49,14 +49,14 @@ pub enum Feed {
     },
 }
 
-/// What a feed says when it is done.
+/// Final report of a feed.
 #[derive(Debug, Default)]
-pub struct Fed {
+pub struct FeedSummary {
     /// Requests that were due before their prompt was built.
     pub bodies_late: u64,
     /// Requests that waited for the cap of an open loop.
     pub waited: u64,
-    /// Of conversations.
+    /// For conversations.
     pub figures: Option<Figures>,
     /// How our counts and the server's compare, where a tokenizer was given.
     pub audit: Option<String>,
@@ -93,7 +93,7 @@ impl Feed {
         let bell = waker.clone();
         let builder = build::start(maker, settings, move || bell.wake())?;
         let scheduler = Box::new(Scheduler::new(settings, Arc::clone(&plan), Box::new(builder)));
-        let kept = Box::new(Kept::new(scheduler, counter.is_some(), folder)?);
+        let kept = Box::new(AnswerRecorder::new(scheduler, counter.is_some(), folder)?);
         Ok(Self::Plan { kept, counter, plan, made, report: None })
     }
 
@@ -110,7 +110,7 @@ impl Feed {
         made.push(how);
         let path = folder.join(CONVERSATIONS_FILE);
         let log = File::create(&path)
-            .map_err(|cause| Error::archive(format!("cannot make '{}'", path.display())).because(cause))?;
+            .map_err(|cause| Error::archive(format!("cannot create '{}'", path.display())).because(cause))?;
         let parts = Parts {
             library,
             texts,
@@ -152,7 +152,7 @@ impl Feed {
         }
     }
 
-    /// What the plan depends on: the same on every client of one load. Conversations have no plan; what they depend on is in the settings.
+    /// What the plan depends on: the same on every client of one load. Conversations have no plan. What they depend on is in the settings.
     pub fn digest(&self) -> String {
         match self {
             Self::Plan { plan, .. } => plan.to_string(),
@@ -160,18 +160,17 @@ impl Feed {
         }
     }
 
-    /// After the engine's end, on its thread: what was due and never sent goes into the records.
-    pub fn give_back(&mut self, sink: &mut dyn Sink) {
+    /// After the engine's end, on its thread: what was due before `stopped` and never sent goes into the records.
+    pub fn give_back(&mut self, sink: &mut dyn Sink, stopped: Ns) {
         if let Self::Plan { kept, report, .. } = self {
             let scheduler = kept.scheduler();
-            let stopped = now();
             scheduler.not_sent(stopped).for_each(|record| sink.ended(record));
             *report = Some(scheduler.report(stopped));
         }
     }
 
-    /// Measured requests of this client, where the plan has a number of them. Conversations have none: a limit on their turns is no promise of as many,
-    /// and turns behind a failed one are counted by the conversations.
+    /// Measured requests of this client, where the plan has a number of them. Conversations have none: a limit on their turns does not
+    /// promise that number, and the conversations count turns behind a failed one.
     pub fn planned(&self) -> Option<u64> {
         match self {
             Self::Plan { plan, .. } => plan.own(Phase::Measured),
@@ -187,7 +186,7 @@ impl Feed {
         }
     }
 
-    /// Requests of every part; of conversations at most as many.
+    /// Requests of every part. Of conversations at most as many.
     pub fn planned_in_all(&self) -> Option<u64> {
         match self {
             Self::Plan { plan, .. } => {
@@ -205,14 +204,14 @@ impl Feed {
         }
     }
 
-    /// What a reader of the summary should know.
+    /// Notes for the reader of the summary.
     pub fn notes(&self) -> Vec<String> {
         match self {
             Self::Plan { made, report, .. } => {
                 let mut notes = made.clone();
                 if let Some(report) = report.filter(|report| report.degenerate) {
                     notes.push(format!(
-                        "the open loop was a closed one at its cap: {} of {} requests had to wait for a place or were never sent",
+                        "the open loop reached its limit and behaved as a closed loop: {} of {} requests were delayed or never sent",
                         report.waited + report.due.unwrap_or(report.sent).saturating_sub(report.sent),
                         report.due.unwrap_or(report.sent)
                     ));
@@ -227,17 +226,17 @@ impl Feed {
     ///
     /// # Errors
     /// When bodies could not be built, or conversations not be written.
-    pub fn finish(self) -> Result<Fed, Error> {
+    pub fn finish(self) -> Result<FeedSummary, Error> {
         match self {
             Self::Plan { mut kept, counter, report, .. } => match kept.scheduler().fault() {
                 Some(fault) => Err(fault),
                 None => {
                     let audit = counter.map(|counter| kept.recount(counter.as_ref())).transpose()?.flatten();
                     let (bodies_late, waited) = report.map_or((0, 0), |report| (report.starved, report.waited));
-                    Ok(Fed { bodies_late, waited, figures: None, audit })
+                    Ok(FeedSummary { bodies_late, waited, figures: None, audit })
                 }
             },
-            Self::Chat { source, .. } => Ok(Fed { figures: Some(source.finish()?), ..Fed::default() }),
+            Self::Chat { source, .. } => Ok(FeedSummary { figures: Some(source.finish()?), ..FeedSummary::default() }),
         }
     }
 }

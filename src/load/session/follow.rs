@@ -1,6 +1,6 @@
-//! A client that loads what rank 0 says.
+//! A client that runs the loads that rank 0 names.
 //!
-//! In:  a [`Session`] of a rank that is not 0.  Out: its share of each load, handed in; nothing of its own.
+//! In:  a [`Session`] of a rank that is not 0.  Out: its share of each load, sent to rank 0.
 //! Not here: which loads there are.
 
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::plan::settings::Settings as TypedTable;
 
 impl Session<'_> {
     /// Does one load after another, until rank 0 has no more. `own` are this client's own settings: headers, which may be secrets, are not
-    /// sent between ranks. Raw files lie below `folder` until they have been handed in.
+    /// sent between ranks. Raw files are below `folder` until they have been handed in.
     ///
     /// # Errors
     /// When rank 0 is gone.
@@ -29,7 +29,7 @@ impl Session<'_> {
             let folder = folder.join(number.to_string());
             let done = settings(&called, own).and_then(|settings| {
                 std::fs::create_dir_all(&folder)
-                    .map_err(|cause| Error::archive(format!("cannot make '{}'", folder.display())).because(cause))?;
+                    .map_err(|cause| Error::archive(format!("cannot create '{}'", folder.display())).because(cause))?;
                 self.load(&settings, &called.name, &folder, None)
             });
             if let Err(error) = done {
@@ -43,9 +43,9 @@ impl Session<'_> {
     }
 }
 
-/// What rank 0 wants loaded. Files are looked for from the folder that this client was started in.
+/// Load that rank 0 orders. Paths of files start at the folder in which this client was started.
 fn settings(called: &Called, own: &Settings) -> Result<Settings, Error> {
-    let failed = |detail: String| Error::usage("what rank 0 wants loaded cannot be done here").detail(detail);
+    let failed = |detail: String| Error::usage("this machine cannot do the load of rank 0").detail(detail);
     let parsed = DeTable::parse(&called.table).map_err(|cause| failed(cause.to_string()))?;
     let table = TypedTable::from_toml("load", 1, parsed.get_ref(), &called.table);
     let mut faults = Faults::default();

@@ -33,7 +33,7 @@ pub fn calibrate(
     stop: &Arc<AtomicBool>,
 ) -> Result<Calibration, Error> {
     std::fs::create_dir_all(folder)
-        .map_err(|cause| Error::archive(format!("cannot make '{}'", folder.display())).because(cause))?;
+        .map_err(|cause| Error::archive(format!("cannot create '{}'", folder.display())).because(cause))?;
     let mut settings = Settings {
         model: None,
         warmup: 0,
@@ -67,7 +67,7 @@ pub fn calibrate(
     })
 }
 
-/// Of the calibration only what is wrong is said.
+/// Only faults of the calibration are reported.
 struct Quiet<'a>(&'a dyn Watcher);
 
 impl Watcher for Quiet<'_> {

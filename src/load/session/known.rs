@@ -1,10 +1,10 @@
-//! What a server is, asked once before the first load.
+//! Facts about a server, asked once before the first load.
 //!
 //! In:  a [`Target`], the settings that all loads share.  Out: [`Known`].
 //! Not here: the questions themselves (see `server`), the load.
 //!
-//! Each answer is used as it came or not at all: a server that lists no models is still measured when the model was named, one that
-//! states no limit is not given one, and one that honours no exact length gets `max_tokens` alone, and the summary says so.
+//! Each answer is used unchanged or not at all. A server that lists no models is still measured when the model was named. One that states no
+//! limit gets none. One that honours no exact length gets `max_tokens` alone, and the summary says so.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::load::server::{self, Identity, Served, Tokenize};
 use crate::load::settings::{Exact, Settings};
 use crate::load::target::Target;
 
-/// A probe may take so long, and no longer than a request of the load: a first request after the start of an engine compiles and warms up.
+/// Time limit of a probe, unless that of a request is shorter. The first request after the start of an engine compiles and warms up.
 const PROBE: Duration = Duration::from_secs(120);
 
 /// See the module.
@@ -34,11 +34,11 @@ pub struct Known {
     pub model: Served,
     /// Engine and version, as far as they say so.
     pub identity: Identity,
-    /// How exact lengths are asked for, and what was tried; absent where the settings say how.
+    /// How exact lengths are asked for, and what was tried. Absent where the settings say how.
     pub exact: Option<Probed>,
     /// Counts tokens of a text, where the server does.
     pub tokenize: Option<Tokenize>,
-    /// What a reader of the summary should know.
+    /// Notes for the reader of the summary.
     pub notes: Vec<String>,
 }
 
@@ -57,12 +57,9 @@ impl Known {
         let mut notes = Vec::new();
         let models = match server::models(&web, server::LIMIT) {
             Ok(models) => models,
-            // Whoever names the model does not need the list; a server that is not there will be said to be so all the same.
+            // Whoever names the model does not need the list. A server that is not there will be said to be so all the same.
             Err(error) if settings.model.is_some() && web.get("/v1/models", server::LIMIT).is_ok() => {
-                notes.push(format!(
-                    "the server lists no models ({}); the one asked for is taken at its word",
-                    error.what
-                ));
+                notes.push(format!("the server lists no models ({}), so the model was not checked", error.what));
                 Vec::new()
             }
             Err(error) => return Err(error),
@@ -76,7 +73,7 @@ impl Known {
         if let Some(probed) = exact.as_ref().filter(|probed| probed.way == Exact::Off) {
             let tried: Vec<String> =
                 probed.tries.iter().map(|tried| format!("{}: {}", exact::word(tried.way), tried.words)).collect();
-            notes.push(format!("no exact output length is honoured ({}); answers may be shorter", tried.join("; ")));
+            notes.push(format!("no exact output length is honoured ({}). Answers may be shorter", tried.join("; ")));
         }
         let tokenize = Tokenize::find(&web, &model.id, server::LIMIT);
         let known = Self {
@@ -139,8 +136,8 @@ pub fn headers(host: &dyn Host, settings: &Settings) -> Result<Vec<(String, Stri
         settings.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     if let Some(name) = &settings.api_key_env {
         let key = host.variable(name).filter(|key| !key.is_empty()).ok_or_else(|| {
-            Error::usage(format!("the variable '{name}' that is to hold the key is not set"))
-                .hint(format!("export {name}=..., and take care that it is exported"))
+            Error::usage(format!("the environment variable '{name}' for the key is not set"))
+                .hint(format!("set it with export {name}=..."))
         })?;
         headers.push(("authorization".to_owned(), format!("Bearer {key}")));
     }

@@ -1,6 +1,6 @@
-//! How texts of a wanted length are made for a server: by a tokenizer here, by the server's own counts, or by a few probes.
+//! Makes texts of a wanted length for a server: by a tokenizer here, by the server's own counts, or by a few probes.
 //!
-//! In:  [`Session`], [`Settings`].  Out: a [`Recipe`] for the plan, [`Texts`] for conversations, and a sentence that says who counted.
+//! In:  [`Session`], [`Settings`].  Out: a [`Recipe`] for the plan, [`Texts`] for conversations, and a sentence that names the counter.
 //! Not here: counting (see `tokens`), the text (see `plan`).
 
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use serde_json::json;
 
 use super::Session;
 use crate::error::{Error, Kind};
-use crate::load::chat::{Estimate, Piece, Texts};
+use crate::load::chat::{CountedText, Estimate, Texts};
 use crate::load::plan::{Plan, Purpose, Text, Writer};
 use crate::load::settings::{Endpoint, Settings, Work};
 use crate::load::tokens::{Counter, Gauge, Local, Origin, Recipe, Server, Words};
 use crate::stats::random::Stream;
 
-/// A probe may take so long, and no longer than a request of the load.
+/// Time limit of a probe, unless that of a request is shorter.
 const PROBE: Duration = Duration::from_secs(120);
 /// Times that a made text is corrected.
 const ROUNDS: u32 = 4;
@@ -28,9 +28,9 @@ const ROUNDS: u32 = 4;
 pub(super) fn recipe(session: &Session<'_>, settings: &Settings, plan: &Plan) -> Result<(Recipe, String), Error> {
     let made = plan.longest().0.is_some();
     if !made {
-        // Prompts of a file go out as they are; a tokenizer still counts them.
+        // Prompts of a file go out as they are. A tokenizer still counts them.
         let counter = local(settings)?.unwrap_or_else(|| Arc::new(Words));
-        return Ok((Recipe::new(counter, None)?, "prompts of the file go out as they are".to_owned()));
+        return Ok((Recipe::new(counter, None)?, "prompts of the file are sent as they are".to_owned()));
     }
     let mut known = session.recipe.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some(recipe) = known.as_ref() {
@@ -55,15 +55,15 @@ pub(super) fn texts(session: &Session<'_>, settings: &Settings) -> Result<(Box<d
             let writer = Writer::new(settings.seed, settings.nonce);
             Ok((
                 Box::new(Counted { counter, writer }),
-                "lengths of made turns are counted by the tokenizer given".to_owned(),
+                "lengths of generated turns are counted by the given tokenizer".to_owned(),
             ))
         }
         None => {
             let made = !matches!(&settings.work, Work::Conversations(chat) if matches!(chat.input, crate::load::settings::ConversationInput::File(_)));
             let what = if made {
-                "lengths of made turns are estimated; --tokenizer counts them"
+                "lengths of generated turns are estimated, count them with --tokenizer"
             } else {
-                "turns go out as they are"
+                "turns are sent as they are"
             };
             let _ = session;
             Ok((Box::new(Estimate), what.to_owned()))
@@ -96,7 +96,7 @@ fn counter(session: &Session<'_>, settings: &Settings) -> Result<Arc<dyn Counter
     Ok(Arc::new(Server(count)))
 }
 
-/// `prompt_tokens` of a request of one token; nothing where the server does not answer or does not count.
+/// `prompt_tokens` of a request of one token. Nothing where the server does not answer or does not count.
 fn asked(session: &Session<'_>, settings: &Settings, text: &str) -> Option<u32> {
     let mut body = json!({ "model": session.known.model.id, "stream": false, "temperature": 0, "max_tokens": 1 });
     match settings.endpoint {
@@ -111,18 +111,18 @@ fn asked(session: &Session<'_>, settings: &Settings, text: &str) -> Option<u32> 
 
 fn words(recipe: &Recipe) -> String {
     let template = match recipe.overhead() {
-        Some(tokens) => format!("the server's template adds {tokens}"),
-        None => "what the server's template adds is not known".to_owned(),
+        Some(tokens) => format!("the template of the server adds {tokens}"),
+        None => "how much the template of the server adds is not known".to_owned(),
     };
     match recipe.origin() {
         Origin::Unknown => {
-            "nobody counts the tokens of prompts: a word is taken for one, and the server may report another length"
+            "the tokens of prompts cannot be counted: a word counts as one, and the server may report another length"
                 .to_owned()
         }
         origin => format!(
-            "tokens of prompts are counted by {} ({:.3} a word; {template})",
+            "tokens of prompts are counted by {} ({:.3} per word, {template})",
             match origin {
-                Origin::Local => "the tokenizer given",
+                Origin::Local => "the given tokenizer",
                 Origin::Server => "the server (/tokenize)",
                 Origin::Gauge | Origin::Unknown => "the server's usage of three probes",
             },
@@ -144,7 +144,7 @@ impl Counted {
 }
 
 impl Texts for Counted {
-    fn made(&mut self, stream: &mut Stream, tokens: u32) -> Piece {
+    fn made(&mut self, stream: &mut Stream, tokens: u32) -> CountedText {
         let what = Text { purpose: Purpose::Measured, number: stream.next_u64(), nonce: false };
         let mut words = tokens;
         let mut text = String::new();
@@ -158,18 +158,18 @@ impl Texts for Counted {
             words = (u64::from(words) * u64::from(tokens)).div_ceil(u64::from(is)) as u32;
         }
         let tokens = self.tokens(&text);
-        Piece { text, tokens }
+        CountedText { text, tokens }
     }
 
-    fn head(&mut self, text: &str, tokens: u32) -> Piece {
+    fn head(&mut self, text: &str, tokens: u32) -> CountedText {
         if self.tokens(text) <= tokens {
-            return Piece { text: text.to_owned(), tokens: self.tokens(text) };
+            return CountedText { text: text.to_owned(), tokens: self.tokens(text) };
         }
         // Tokens of a head grow with the head: the longest that is not too long, by halving.
         let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
         let fit = ends.partition_point(|end| self.tokens(&text[..*end]) <= tokens);
         let head = &text[..ends.get(fit.saturating_sub(1)).copied().unwrap_or(0)];
-        Piece { text: head.to_owned(), tokens: self.tokens(head) }
+        CountedText { text: head.to_owned(), tokens: self.tokens(head) }
     }
 
     fn count(&mut self, text: &str) -> u32 {

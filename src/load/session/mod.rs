@@ -1,10 +1,10 @@
-//! Loads against one server, from the first question to the summary.
+//! Loads against one server, from the first query to the summary.
 //!
 //! In:  a host, a [`Target`], [`Settings`], a folder.  Out: the raw files of each load in its folder, and its summary.
 //! Not here: options (see `cli::load`, `suite`), starting a server (see `workload`), which points a sweep has (see `sweep`).
 //!
-//! A [`Session`] asks the server once what it is: its model, its limits, how it counts tokens, which exact lengths it honours. Every load
-//! of a sweep or matrix then builds on the same answers, so that no point of it differs from another by what was found out.
+//! A [`Session`] asks the server once what it is: its model, its limits, how it counts tokens, which exact lengths it honours. Every load of
+//! a sweep or matrix then builds on the same answers. So no two points differ by the result of a query.
 
 mod feed;
 pub mod follow;
@@ -32,28 +32,28 @@ use super::tokens::Recipe;
 use crate::error::Error;
 use crate::host::Host;
 
-/// Who is told what happens.
+/// Receives progress messages.
 pub trait Watcher: Sync {
     /// A line of plain news.
     fn say(&self, line: &str);
-    /// Something needs a look.
+    /// Something needs attention.
     fn warn(&self, line: &str);
-    /// A moment of a load; a few times a second, and once at its end.
+    /// A moment of a load. A few times a second, and once at its end.
     fn live(&self, live: &Live);
     /// A measured load is over. Told at once, so that nothing is lost when a later one breaks.
     fn measured(&self, _: &Loaded) {}
-    /// What a load had measured when its files could no longer be written. It is an error all the same.
+    /// Measurements of a load whose files could no longer be written. The load still fails.
     fn broken(&self, _: &Loaded) {}
 }
 
 /// A load at one moment.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Live {
-    /// What it is called, e.g. `concurrency 8`.
+    /// Its name, e.g. `concurrency 8`.
     pub name: String,
     /// Since its first request, seconds.
     pub elapsed_s: f64,
-    /// Requests that the plan has, where it is bound by a count; warm-up and priming included.
+    /// Requests that the plan has, where it is bound by a count. Warm-up and priming included.
     pub planned: Option<u64>,
     /// Planned time, where it is bound by one, seconds.
     pub planned_s: Option<f64>,
@@ -69,7 +69,7 @@ pub struct Live {
     pub tpot_ms: Option<f64>,
     /// Generated pieces per second over the last seconds.
     pub pieces_s: f64,
-    /// Output tokens per second over the last seconds; absent until the server has counted those of an answer.
+    /// Output tokens per second over the last seconds. Absent until the server has counted those of an answer.
     pub tokens_s: Option<f64>,
     /// True at the end.
     pub done: bool,
@@ -83,7 +83,7 @@ impl Live {
         by_count.into_iter().chain(by_time).reduce(f64::max).map(|share| share.min(1.0))
     }
 
-    /// Seconds to the end if it goes on like this; absent before a hundredth is over.
+    /// Seconds to the end if it goes on like this. Absent before a hundredth is over.
     pub fn left_s(&self) -> Option<f64> {
         self.share().filter(|share| *share >= 0.01).map(|share| self.elapsed_s * (1.0 - share) / share)
     }
@@ -104,7 +104,7 @@ pub struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Asks a server what it is. `settings` are those that all loads share (model, route, connection); `stop` ends a load in order when
+    /// Asks a server what it is. `settings` are those that all loads share (model, route, connection). `stop` ends a load in order when
     /// it is set.
     ///
     /// # Errors
@@ -127,7 +127,7 @@ impl<'a> Session<'a> {
         Self { ranks, ..self }
     }
 
-    /// What the server said.
+    /// Answer of the server.
     pub fn known(&self) -> &Known {
         &self.known
     }
@@ -135,7 +135,7 @@ impl<'a> Session<'a> {
     /// Whether the longest request of a plan is within the server's limit: prompt (where it is known) and answer, tokens.
     ///
     /// # Errors
-    /// Of usage, when it is not.
+    /// A usage error when it is not.
     fn fits(&self, (isl, osl): (Option<u32>, u32)) -> Result<(), Error> {
         let Some(most) = self.known.most_tokens() else { return Ok(()) };
         let longest = u64::from(isl.unwrap_or(0)) + u64::from(osl);
@@ -143,11 +143,12 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         if longest > u64::from(LONGEST) {
-            return Err(Error::usage(format!("a length has no end, and the server takes {most} tokens at most")).hint(
-                "give the distribution a least and a greatest, e.g. lognormal:512,128,1,4096, or say how many --requests",
-            ));
+            return Err(Error::usage(format!(
+                "a length has no upper limit, but the server accepts at most {most} tokens"
+            ))
+            .hint("give the distribution limits, e.g. lognormal:512,128,1,4096, or give --requests"));
         }
-        Err(Error::usage(format!("the longest request has {longest} tokens, and the server takes {most} at most"))
-            .hint("shorten --isl or --osl, or start the server with a greater length (--max-model-len, -c)"))
+        Err(Error::usage(format!("the longest request has {longest} tokens, but the server accepts at most {most}"))
+            .hint("shorten --isl or --osl, or start the server with a longer limit (--max-model-len, -c)"))
     }
 }

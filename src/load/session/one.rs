@@ -1,7 +1,7 @@
 //! One load, from its plan to its summary.
 //!
 //! In:  [`Session`], [`Settings`], a folder.  Out: the raw files in the folder, [`Loaded`].
-//! Not here: what is sent and when (see `feed`), how it is sent (see `engine`), figures (see `summary`).
+//! Not here: requests and their times (see `feed`), sending (see `engine`), figures (see `summary`).
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use super::feed::{Fed, Feed};
+use super::feed::{Feed, FeedSummary};
 use super::{Live, Session, words};
 use crate::error::{Error, Kind};
 use crate::host::net::{Ns, now, usage};
@@ -17,16 +17,17 @@ use crate::load::calibrate::Calibration;
 use crate::load::certificate::{self, Evidence, STALL_MS};
 use crate::load::engine::{Control, Engine, EngineReport, Options, Progress};
 use crate::load::ranks::{Report, Whole};
-use crate::load::server::cache::Kept;
+use crate::load::server::cache::PromiseOutcome;
 use crate::load::server::{CacheCheck, Scraped, Scraper, scrape};
 use crate::load::settings::{Cache, Settings, Shape, Share, Work};
 use crate::load::store::{Store, Stored};
 use crate::load::summary::{Facts, Summary};
+use crate::load::until::{self, UntilReport};
 
-/// What "current" means to whoever watches: the last five seconds.
+/// Length of the window for current rates on the screen: the last five seconds.
 const CURRENT: Ns = 5_000_000_000;
 
-/// Between two looks at a load that runs.
+/// Time between two checks of a load that runs.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Connections opened ahead for an open loop: what is needed beyond them is opened when it is needed.
@@ -38,9 +39,9 @@ pub const SUMMARY_FILE: &str = "summary.json";
 /// A load that was done.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// What it is called; empty for a load alone.
+    /// Its name. Empty for a single load.
     pub name: String,
-    /// What it adds up to.
+    /// Its totals.
     pub summary: Summary,
     /// Someone asked us to stop before its end.
     pub interrupted: bool,
@@ -48,11 +49,12 @@ pub struct Loaded {
     pub window_s: Option<(f64, f64)>,
 }
 
-/// What came out of the engine's thread.
+/// Result of the engine's thread.
 struct Ran {
     report: EngineReport,
     stored: Stored,
     feed: Feed,
+    until: Option<UntilReport>,
 }
 
 impl Session<'_> {
@@ -61,7 +63,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// When the settings make no plan, the machine cannot take it (descriptors), or a file cannot be written. What happens to a request
-    /// is in the summary, never here. Where a disk fills in the middle, [`Watcher::broken`](super::Watcher::broken) is told the figures
+    /// is in the summary, never here. Where a disk fills in the middle, [`Watcher::broken`](super::Watcher::broken) receives the figures
     /// so far.
     pub fn load(
         &self,
@@ -118,7 +120,9 @@ impl Session<'_> {
             facts.notes.extend(ran.feed.notes());
             facts
         };
-        let own_facts = facts(settings, ran.feed.planned());
+        let met = ran.until.as_ref().is_some_and(|until| until.met);
+        // A load that ended because its figure was known had no more to make.
+        let own_facts = facts(settings, ran.feed.planned().filter(|_| !met));
         let shared = self.ranks.as_ref().filter(|ranks| ranks.is_head());
         let all_facts = shared.map(|ranks| {
             let mut facts = facts(&Settings { share: Share::default(), ..settings.clone() }, ran.feed.planned_by_all());
@@ -127,7 +131,7 @@ impl Session<'_> {
             }
             facts
         });
-        let Ran { report, mut stored, feed } = ran;
+        let Ran { report, mut stored, feed, until } = ran;
         let (fed, unfed) = apart(feed.finish());
         let mut failure = stored.failure.take().or(unfed).or(unscraped);
         let counted = Summary::count(own_facts, &mut stored)?;
@@ -140,6 +144,9 @@ impl Session<'_> {
         };
         let mut summary = counted.certified(client);
         summary.conversations = fed.figures;
+        // First of all: it says why the load has this length.
+        summary.notes.splice(0..0, until.as_ref().map(UntilReport::sentence));
+        summary.until = until;
         if interrupted {
             summary.valid = false;
             summary.invalid_because.push("stopped before the end".to_owned());
@@ -168,7 +175,7 @@ impl Session<'_> {
         if let Err(cause) = std::fs::write(&path, summary.json()) {
             failure.get_or_insert_with(|| {
                 Error::archive(format!("cannot write '{}'", path.display()))
-                    .hint("free space where it lies: the archive, or TMPDIR (else /tmp) of a load without one")
+                    .hint("free space on the disk of the archive. Without an archive, records are in TMPDIR or /tmp")
                     .because(cause)
             });
         }
@@ -182,7 +189,7 @@ impl Session<'_> {
         }
     }
 
-    /// The engine on a thread of its own, and whoever waits for it here.
+    /// The engine on its own thread, and the waiting for it here.
     fn run(
         &self,
         engine: Engine,
@@ -197,12 +204,30 @@ impl Session<'_> {
         let waker = engine.waker();
         let planned = feed.planned_in_all();
         feed.count_times_from(origin);
-        let (report, sink, feed) = std::thread::scope(|scope| {
+        let cuts = (settings.ramp.map_or(0.0, |ramp| ramp.over_s), settings.cooldown_cut_s);
+        let (report, sink, feed, until) = std::thread::scope(|scope| {
             let theirs = control.clone();
             let thread = std::thread::Builder::new().name("engine".to_owned()).spawn_scoped(scope, move || {
-                let report = engine.run(feed.source(), &mut sink, &theirs);
-                feed.give_back(&mut sink);
-                (report, sink, feed)
+                let Some(until) = settings.until else {
+                    let report = engine.run(feed.source(), &mut sink, &theirs);
+                    feed.give_back(&mut sink, now());
+                    return (report, sink, feed, None);
+                };
+                let bell = engine.waker();
+                match until::watch(until, cuts, feed.source(), move || bell.wake()) {
+                    Ok((mut watched, looker)) => {
+                        let report = engine.run(&mut watched, &mut sink, &theirs);
+                        drop(watched);
+                        let (until, met_at) = looker.finish();
+                        // What came due while the last answers were waited for was not wanted any more.
+                        feed.give_back(&mut sink, met_at.unwrap_or_else(now));
+                        (report, sink, feed, until)
+                    }
+                    Err(cause) => {
+                        let error = Error::new(Kind::Preflight, "cannot start a thread").because(cause);
+                        (Err(error), sink, feed, None)
+                    }
+                }
             });
             let thread = thread.map_err(|cause| Error::new(Kind::Preflight, "cannot start a thread").because(cause))?;
             let mut view = View { began: origin, past: VecDeque::new(), name, planned, settings };
@@ -233,10 +258,12 @@ impl Session<'_> {
             if let Some(ranks) = &self.ranks {
                 ranks.over();
             }
-            thread.join().map_err(|_| Error::new(Kind::Workload, "the thread that sends and reads broke off"))
+            thread
+                .join()
+                .map_err(|_| Error::new(Kind::Workload, "the thread that sends and reads stopped unexpectedly"))
         })?;
         let stored = store.finish(sink)?;
-        Ok(Ran { report: report?, stored, feed })
+        Ok(Ran { report: report?, stored, feed, until })
     }
 
     pub(super) fn interrupted(&self) -> bool {
@@ -283,7 +310,7 @@ fn live_is_due(told: &mut Ns) -> bool {
     due
 }
 
-/// How long after its time the first measured request was sent, ns; in a closed loop its time is the beginning of the measured part.
+/// How long after its time the first measured request was sent, ns. In a closed loop its time is the beginning of the measured part.
 fn first_late(stored: &mut Stored, opened: Option<Ns>) -> Result<Option<i64>, Error> {
     let mut first: Option<(Ns, Option<Ns>)> = None;
     stored.rows.each(|row| {
@@ -327,7 +354,7 @@ fn count_all(
     Ok((summary, window_s))
 }
 
-/// What is there, and why not all of it: a file that cannot be written is no reason to lose the figures.
+/// Available results, and why some are missing. A file that cannot be written is no reason to lose the figures.
 fn apart<T: Default>(result: Result<T, Error>) -> (T, Option<Error>) {
     result.map_or_else(|error| (T::default(), Some(error)), |found| (found, None))
 }
@@ -339,17 +366,17 @@ fn seconds(at: Ns) -> f64 {
 /// Beginning of a note on a server that was short of memory.
 pub const PREEMPTED: &str = "the server preempted";
 
-/// Requests that lost their place in the KV cache and were computed anew.
+/// Requests that lost their place in the KV cache and were recomputed.
 fn preempted(scraped: &Scraped) -> Option<String> {
     let times = scraped.difference()?.preemptions.filter(|times| *times > 0.0)?;
     let what = if times == 1.0 { "a request once" } else { "requests" };
     let how_often = if times == 1.0 { String::new() } else { format!(" {times} times") };
     Some(format!(
-        "{PREEMPTED} {what}{how_often}: its KV cache was full, and the latencies are those of a server short of memory"
+        "{PREEMPTED} {what}{how_often}: its KV cache was full, so the latencies are those of a server without enough memory"
     ))
 }
 
-/// What breaks the cache contract, or leaves it open. The priming asks the same prompts once before, and the counters have both.
+/// Evidence against the cache contract, or why it is undecided. The priming asks the same prompts once before, and the counters have both.
 fn kept_cache(settings: &Settings, scraped: &Scraped, requests: u64, input_tokens: Option<u64>) -> Option<String> {
     let mut difference = scraped.difference();
     if let (Cache::Primed, Some(tokens)) = (settings.cache, input_tokens) {
@@ -366,17 +393,17 @@ fn kept_cache(settings: &Settings, scraped: &Scraped, requests: u64, input_token
     let promised = if shares && settings.cache == Cache::Cold { Cache::Natural } else { settings.cache };
     let check = CacheCheck::judge(promised, difference.as_ref(), requests);
     match check.kept {
-        Kept::NotPromised => check.hit_rate.map(|_| check.words),
+        PromiseOutcome::NotPromised => check.hit_rate.map(|_| check.words),
         _ => check.note(),
     }
 }
 
-/// What the certificate is judged on.
+/// Inputs of the certificate.
 fn evidence(
     report: &EngineReport,
     stored: &Stored,
     counted: &crate::load::summary::Counted,
-    fed: &Fed,
+    fed: &FeedSummary,
     settings: &Settings,
 ) -> Evidence {
     let wall_s = seconds(report.ended.saturating_sub(report.began));
@@ -415,10 +442,10 @@ fn evidence(
     }
 }
 
-/// Makes moments for whoever watches.
+/// Makes moments for anyone who watches.
 struct View<'a> {
     began: Ns,
-    /// What was seen in the last seconds, the oldest first.
+    /// Observations of the last seconds, the oldest first.
     past: VecDeque<Seen>,
     name: &'a str,
     planned: Option<u64>,

@@ -1,10 +1,10 @@
-//! Several loads against one server: the points of a sweep, the cells of a matrix, each in so many passes.
+//! Several loads against one server: the points of a sweep or the cells of a matrix, each in several passes.
 //!
 //! In:  [`Cell`]s in their order.  Out: [`Loaded`] for each measured pass.
 //! Not here: which cells there are (see `cli::load`, `suite`, `matrix`), one load (see `one`).
 //!
-//! Every pass has a nonce of its own: the plan of a cell is the same each time, so without it the second pass would be answered from the
-//! first one's cache. Nonces follow from the moment at which the loads began, which the summary of each holds.
+//! Every pass has its own nonce. The plan of a cell is the same each time. Without a nonce the first pass would have filled the cache for
+//! the second. Nonces follow from the moment at which the loads began, which the summary of each holds.
 
 use std::path::Path;
 
@@ -16,11 +16,10 @@ use crate::load::settings::{Settings, Shape};
 /// One load of several.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
-    /// Name, e.g. `c8` or `isl1024-osl128`; empty for the only one.
+    /// Name, e.g. `c8` or `isl1024-osl128`. Empty for the only one.
     pub name: String,
-    /// What it is.
     pub settings: Settings,
-    /// Whole passes before the measured ones, which enter nothing.
+    /// Whole passes before the measured ones, which are excluded from all figures.
     pub warmups: u32,
     /// Measured passes.
     pub passes: u32,
@@ -40,12 +39,12 @@ const NAME_MAX: usize = 60;
 
 impl Session<'_> {
     /// Does them all. Each pass gets a folder below `folder`: its own where there are several, else `folder` itself. `keep_on` is asked
-    /// after each measured pass; false ends the row (a server that refuses more).
+    /// after each measured pass. False ends the row (a server that refuses more).
     ///
-    /// Cells beyond the server's greatest length are passed over, and that is said.
+    /// Cells beyond the server's greatest length are skipped, and that is reported.
     ///
     /// # Errors
-    /// As [`Session::load`]; the first error ends it.
+    /// Like [`Session::load`]. The first error ends it.
     pub fn all(&self, cells: &[Cell], folder: &Path, keep_on: &dyn Fn(&Loaded) -> bool) -> Result<Vec<Loaded>, Error> {
         let began = self.host.utc().0.cast_unsigned();
         let alone = cells.len() == 1 && cells.iter().all(|cell| cell.warmups == 0 && cell.passes == 1);
@@ -61,7 +60,7 @@ impl Session<'_> {
                 let name = name.trim().to_owned();
                 let own = if alone { folder.to_owned() } else { folder.join(file_name(&name)) };
                 std::fs::create_dir_all(&own)
-                    .map_err(|cause| Error::archive(format!("cannot make '{}'", own.display())).because(cause))?;
+                    .map_err(|cause| Error::archive(format!("cannot create '{}'", own.display())).because(cause))?;
                 nonce += 1;
                 let settings = Settings { nonce, ..cell.settings.clone() };
                 let done = self.load(&settings, &name, &own, cell.calibration.clone())?;

@@ -1,10 +1,10 @@
-//! Answers kept while a load runs and counted after it, where a tokenizer is at hand.
+//! Answers kept while a load runs and counted after it, where a tokenizer is available.
 //!
 //! In:  records and texts, on the engine's thread.  Out: a sentence for the summary: how far the server's counts and ours differ.
-//! Not here: counting (see `tokens`), what is sent (see `schedule`).
+//! Not here: counting (see `tokens`), the requests (see `schedule`).
 //!
-//! Nothing is counted while the load runs: a tokenizer would compete with the server. A thread puts the texts into a file without a name
-//! in the folder of the load, and reads them back when it is over.
+//! Nothing is counted while the load runs: a tokenizer would compete with the server. A thread puts the texts into an unnamed file in the
+//! folder of the load, and reads them back at the end.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read as _, Seek as _, Write as _};
@@ -19,7 +19,7 @@ use crate::load::schedule::Scheduler;
 use crate::load::tokens::{Counter, Row, audit};
 
 /// A schedule whose answers are kept.
-pub struct Kept {
+pub struct AnswerRecorder {
     scheduler: Box<Scheduler>,
     sender: Option<Sender<(Row, bool, Vec<u8>)>>,
     thread: Option<JoinHandle<io::Result<Texts>>>,
@@ -32,7 +32,7 @@ struct Texts {
     rows: Vec<(Row, bool, u32)>,
 }
 
-impl Kept {
+impl AnswerRecorder {
     /// Keeps answers where `keep` says so.
     ///
     /// # Errors
@@ -44,13 +44,13 @@ impl Kept {
         let path = folder.join(".answers.part");
         let made = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
         let file = made.and_then(|file| std::fs::remove_file(&path).map(|()| file));
-        let failed = |cause| Error::archive(format!("cannot make '{}'", path.display())).because(cause);
+        let failed = |cause| Error::archive(format!("cannot create '{}'", path.display())).because(cause);
         let file = file.map_err(failed)?;
         let (sender, receiver) = channel();
-        let thread = std::thread::Builder::new()
-            .name("answers".to_owned())
-            .spawn(move || write(file, &receiver))
-            .map_err(|cause| Error::new(Kind::Preflight, "no thread for the answers can be had").because(cause))?;
+        let thread =
+            std::thread::Builder::new().name("answers".to_owned()).spawn(move || write(file, &receiver)).map_err(
+                |cause| Error::new(Kind::Preflight, "cannot start a thread that keeps the answers").because(cause),
+            )?;
         Ok(Self { scheduler, sender: Some(sender), thread: Some(thread) })
     }
 
@@ -59,7 +59,7 @@ impl Kept {
         &mut self.scheduler
     }
 
-    /// Counts what was kept, and says how it compares; nothing where nothing was kept.
+    /// Counts what was kept, and says how it compares. Nothing where nothing was kept.
     ///
     /// # Errors
     /// When the texts cannot be read back, or the counter fails.
@@ -67,7 +67,7 @@ impl Kept {
         drop(self.sender.take());
         let Some(thread) = self.thread.take() else { return Ok(None) };
         let failed = |cause: io::Error| Error::archive("the answers that were kept cannot be read back").because(cause);
-        let broke = || Error::new(Kind::Workload, "the thread that keeps the answers broke off");
+        let broke = || Error::new(Kind::Workload, "the thread that keeps the answers stopped unexpectedly");
         let mut texts = thread.join().map_err(|_| broke())?.map_err(failed)?;
         texts.file.rewind().map_err(failed)?;
         let mut reader = BufReader::new(&texts.file);
@@ -82,11 +82,11 @@ impl Kept {
         let found = audit(rows);
         Ok(found.outputs_off.map(|off| {
             format!(
-                "audit by the tokenizer given: of {} answers {:.1} % differ by more than 1 % from the server's count{}",
+                "check by the given tokenizer: of {} answers {:.1} % differ by more than 1 % from the server's count{}",
                 found.outputs,
                 off * 100.0,
                 found.template.map_or_else(String::new, |tokens| format!(
-                    "; the server counts {tokens:.0} tokens more in a prompt than were sent as text"
+                    ", the server counts {tokens:.0} tokens more in a prompt than were sent as text"
                 ))
             )
         }))
@@ -105,7 +105,7 @@ fn write(file: File, answers: &Receiver<(Row, bool, Vec<u8>)>) -> io::Result<Tex
     Ok(Texts { file, rows })
 }
 
-impl Source for Kept {
+impl Source for AnswerRecorder {
     fn next(&mut self, now: Ns, in_flight: usize) -> Next {
         self.scheduler.next(now, in_flight)
     }

@@ -1,6 +1,6 @@
-//! A search for the load beyond which more load brings nothing.
+//! A search for the load beyond which more load brings no more throughput.
 //!
-//! In:  a [`Session`], [`Settings`], a [`Search`].  Out: [`Loaded`] for each point, and what was found, in a sentence.
+//! In:  a [`Session`], [`Settings`], a [`Search`].  Out: [`Loaded`] for each point, and the result in a sentence.
 //! Not here: which point is next (see `sweep`).
 
 use std::path::Path;
@@ -13,12 +13,12 @@ use crate::load::suite::bounded;
 use crate::load::summary::Summary;
 use crate::load::sweep::{Point, Search};
 
-/// What a search has done.
+/// State of a search.
 #[derive(Debug)]
 pub struct Searched {
     /// Its points, in the order in which they were measured.
     pub loaded: Vec<Loaded>,
-    /// What it found, in a sentence; absent where it was stopped.
+    /// Its result, in a sentence. Absent where it was stopped.
     pub found: Option<String>,
 }
 
@@ -26,7 +26,7 @@ impl Session<'_> {
     /// Measures point after point. Without a count or time of its own each gets as many requests as suit its concurrency.
     ///
     /// # Errors
-    /// As [`Session::load`].
+    /// Like [`Session::load`].
     pub fn search(&self, search: &Search, settings: &Settings, folder: &Path) -> Result<Searched, Error> {
         let (mut loaded, mut points) = (Vec::new(), Vec::new());
         while let Some(value) = search.next(&points) {
@@ -55,7 +55,7 @@ impl Session<'_> {
             };
             match outcome.limit {
                 Some(_) => format!("saturation at {}: {rate}", best.value),
-                None => format!("no saturation up to {}: {rate} there; search further", best.value),
+                None => format!("no saturation up to {}: {rate} there, search further", best.value),
             }
         });
         let limit = outcome.limit.map(|(value, limit)| format!("at {value} {}", limit.words()));

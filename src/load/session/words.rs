@@ -1,6 +1,6 @@
-//! The settings of a load as they stand in its summary.
+//! The settings of a load as they are in its summary.
 //!
-//! In:  [`Settings`], what was found out.  Out: JSON without a secret in it.
+//! In:  [`Settings`], facts about the server.  Out: JSON without secrets.
 //! Not here: the summary.
 
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use super::known::Known;
 use crate::load::server::{cache, exact};
 use crate::load::settings::{Arrival, Settings, Shape, Work};
 
-/// Everything that decides what is sent; headers by their names alone.
+/// Everything that decides what is sent. Headers by their names alone.
 pub fn settings(settings: &Settings, known: &Known, feed: &Feed) -> Value {
     let mut map = Map::new();
     let mut put = |key: &str, value: Value| {
@@ -65,6 +65,7 @@ pub fn settings(settings: &Settings, known: &Known, feed: &Feed) -> Value {
     }
     put("requests", json!(settings.requests));
     put("duration_s", json!(settings.duration_s));
+    put("until", json!(settings.until.map(|until| until.to_string())));
     put("warmup", json!(settings.warmup));
     put("cooldown_cut_s", json!(Some(settings.cooldown_cut_s).filter(|cut| *cut > 0.0)));
     put("seed", json!(settings.seed));

@@ -1,16 +1,15 @@
-//! Writes down what the engine sees while it sees more: `requests.jsonl`, `chunks.sbc`, and one row a request for the summary.
+//! Records what the engine receives while it goes on: `requests.jsonl`, `chunks.sbc`, and one row for each request for the summary.
 //!
 //! In:  records and chunks, on the engine's thread.  Out: the two files, and [`Stored`], from which `load::summary` counts.
 //! Not here: any figure, the archive's other files.
 //!
-//! The engine only copies into a batch. A full batch goes through a bounded queue to a thread that encodes and writes; its emptied
-//! buffers come back by another. If that thread falls behind by the whole queue the engine has to wait for it: memory stays bounded
-//! and nothing is lost, but a client that waits is no judge of a server, so every wait is counted ([`Stored::waits`]) and the
-//! certificate says so. A disk that fails does not stop the load either: the rest is lost, and [`Stored::failure`] is
-//! the error.
+//! The engine only copies into a batch. A full batch goes through a bounded queue to a thread that encodes and writes. Its emptied buffers
+//! come back through another. If that thread falls behind by the whole queue, the engine has to wait for it. So memory stays bounded and
+//! nothing is lost. But a client that waits cannot judge a server, so every wait is counted ([`Stored::waits`]) and shown in the
+//! certificate. A disk that fails does not stop the load either. The rest is lost, and [`Stored::failure`] is the error.
 //!
-//! Chunks of a request are gathered to blocks of 128 before they are written, so that the head of a block costs little. That is
-//! all that is kept for each request in flight: some 3 KiB. What grows with the run are the files, and four bytes a request at the end.
+//! Chunks of a request are gathered into blocks of 128 before they are written, so that the head of a block costs little. Nothing else is
+//! kept for each request in flight: some 3 KiB. The files grow with the run, and memory by four bytes for each request at the end.
 
 pub mod chunks;
 mod line;
@@ -32,8 +31,8 @@ use crate::archive::manifest::REQUESTS_FILE;
 use crate::error::Error;
 use crate::host::net::{self, Ns};
 
-/// Chunks of a block at most: beyond a hundred the block's head of 30 bytes is a quarter of a byte a chunk, and ten thousand streams
-/// still hold but 30 MB.
+/// Limit for the chunks of a block. Beyond a hundred the block's head of 30 bytes is a quarter of a byte for each chunk. Ten thousand
+/// streams still take only 30 MB.
 const BLOCK: usize = 128;
 /// Chunks of a batch: a switch of threads for every few thousand tokens.
 const BATCH_CHUNKS: usize = 4096;
@@ -46,7 +45,7 @@ const QUEUE: usize = 128;
 /// Emptied batches that are kept for use again.
 const SPARE: usize = 8;
 
-/// What the engine saw in a while, in order.
+/// A batch of events of the engine, in order.
 #[derive(Debug, Default)]
 struct Batch {
     parts: Vec<Part>,
@@ -62,7 +61,7 @@ struct Part {
     count: u32,
 }
 
-/// A request that ended after so many parts of the batch.
+/// A request that ended, and the number of parts of the batch before its end.
 #[derive(Debug)]
 struct Ended {
     after: usize,
@@ -92,18 +91,19 @@ impl Store {
     /// count from `origin`.
     ///
     /// # Errors
-    /// When a file stands there already or cannot be made.
+    /// When a file is there already or cannot be made.
     pub fn begin(folder: &Path, origin: Ns) -> Result<(StoreSink, StoreHandle), Error> {
         let requests = create(&folder.join(REQUESTS_FILE), false)?;
         let chunks = create(&folder.join(chunks::FILE), false)?;
         Self::start(folder, Some(requests), chunks, origin)
     }
 
-    /// As [`Store::begin`], for a load of which no files are wanted: the chunks go to a file without a name in `folder`, because the
-    /// summary is counted from them.
+    /// Like [`Store::begin`], for a load without wanted files. The chunks go to an unnamed file in `folder`, because the summary is counted
+    /// from them.
     ///
     /// # Errors
     /// When the file cannot be made.
+    #[cfg(test)]
     pub fn scratch(folder: &Path, origin: Ns) -> Result<(StoreSink, StoreHandle), Error> {
         let chunks = create(&folder.join(format!(".chunks-{origin:x}.part")), true)?;
         Self::start(folder, None, chunks, origin)
@@ -140,15 +140,15 @@ impl Store {
     }
 }
 
-/// A new file to write and read; without a name where nobody is to find it.
+/// A new file to write and read. Without a name where it is temporary.
 fn create(path: &PathBuf, unnamed: bool) -> Result<File, Error> {
     let failed = |cause: io::Error| {
         let exists = cause.kind() == io::ErrorKind::AlreadyExists;
-        Error::archive(format!("cannot make '{}'", path.display()))
+        Error::archive(format!("cannot create '{}'", path.display()))
             .hint(if exists {
-                "give a folder without records of another load"
+                "choose a folder without records of another load"
             } else {
-                "check that the folder is writable and has room"
+                "check that the folder is writable and its disk has free space"
             })
             .because(cause)
     };
@@ -251,7 +251,7 @@ impl StoreHandle {
     }
 }
 
-/// What was written, and what the summary is counted from.
+/// The written data, from which the summary is counted.
 #[derive(Debug)]
 pub struct Stored {
     /// The moment from which the files count.
@@ -270,13 +270,13 @@ pub struct Stored {
     pub waited_s: f64,
     /// The longest wait, seconds.
     pub longest_wait_s: f64,
-    /// `Retry-After` as given, and how often; the first few different ones of the measured part.
+    /// `Retry-After` as given, and how often. The first few different ones of the measured part.
     pub retry_after: std::collections::BTreeMap<String, u64>,
-    /// What the server or the system said of failures, and how often; likewise.
+    /// What the server or the system said of failures, and how often. Likewise.
     pub said: std::collections::BTreeMap<String, u64>,
     /// Codes of responses that are not 200, and how often, of the measured part.
     pub http: std::collections::BTreeMap<u16, u64>,
-    /// Models that responses named, and how often; the first few different ones of the measured part.
+    /// Models that responses named, and how often. The first few different ones of the measured part.
     pub models: std::collections::BTreeMap<String, u64>,
     /// Measured requests, one row each.
     pub rows: Rows,

@@ -1,7 +1,7 @@
-//! One row a request: what the summary needs of it, in memory as long as they are few, then in a file without a name.
+//! One row for each request with the data for the summary. Few rows stay in memory, more go to an unnamed file.
 //!
 //! In:  [`Row`]s.  Out: the same, as often as they are wanted, in order.
-//! Not here: what is counted from them.
+//! Not here: the figures from them.
 //!
 //! A summary goes through the rows once for each figure and holds the values of that one figure alone. So a run of ten million
 //! requests needs the memory of one column, and exact percentiles stay exact.
@@ -15,10 +15,10 @@ use crate::load::order::{Hidden, Phase, Record, Status};
 
 /// Bytes of a row.
 const SIZE: usize = 120;
-/// Rows in memory at most, 8 MB; beyond that they go to the file.
+/// Rows in memory at most, 8 MB. Beyond that they go to the file.
 const KEPT: usize = 65_536;
 
-/// What the summary needs of a request.
+/// Data of a request for the summary.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Row {
     /// [`Record::index`].
@@ -68,7 +68,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Of a record; `ended` is the end of a request that has none of its own.
+    /// Of a record. `ended` is the end of a request that has none of its own.
     pub fn of(record: &Record, ended: Ns) -> Self {
         let first = record.first_token;
         Self {
@@ -229,19 +229,14 @@ impl std::fmt::Debug for Rows {
 }
 
 impl Rows {
-    /// None yet; `make` gives the file when it is needed.
+    /// None yet. `make` gives the file when it is needed.
     pub fn new(make: impl FnOnce() -> Result<File, Error> + Send + 'static) -> Self {
         Self { kept: Vec::new(), file: None, make: Some(Box::new(make)), len: 0, limit: KEPT }
     }
 
     /// As many rows as there are.
-    pub fn len(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         self.len
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
     }
 
     /// Adds one.
@@ -321,7 +316,7 @@ impl Rows {
 
 fn failed(cause: io::Error) -> Error {
     Error::archive("cannot keep the rows of the summary in a file without a name")
-        .hint("check that the folder of the records has room")
+        .hint("check that the disk of the records has free space")
         .because(cause)
 }
 
@@ -382,7 +377,7 @@ mod tests {
         let mut found = Vec::new();
         own.each(|row| found.push((row.index, row.sent))).unwrap();
         assert_eq!(found, [(1, Some(3)), (2, Some(106)), (3, None)]);
-        assert_eq!(own.len(), 3);
+        assert_eq!(own.count(), 3);
     }
 
     #[test]
@@ -412,7 +407,7 @@ mod tests {
         rows.add(&row(1_000_000)).unwrap();
         let mut last = None;
         rows.each(|row| last = Some(row.index)).unwrap();
-        assert_eq!((last, rows.len()), (Some(1_000_000), 1_000_001));
+        assert_eq!((last, rows.count()), (Some(1_000_000), 1_000_001));
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -48,7 +48,10 @@ fn a_record_becomes_a_line_with_every_moment_and_nothing_that_is_absent() {
     });
     sink.ended(Record { index: 4, phase: Phase::Warmup, status: Status::NotSent, ..Record::default() });
     let stored = handle.finish(sink).unwrap();
-    assert_eq!((stored.requests, stored.chunks, stored.before, stored.rows.len(), stored.waits), (2, 2, (1, 0), 1, 0));
+    assert_eq!(
+        (stored.requests, stored.chunks, stored.before, stored.rows.count(), stored.waits),
+        (2, 2, (1, 0), 1, 0)
+    );
     let text = std::fs::read_to_string(folder.join(REQUESTS_FILE)).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(
@@ -79,7 +82,7 @@ fn chunks_of_many_requests_at_once_come_back_each_in_its_order() {
             sink.chunks(stream, token, &[chunk(u64::from(token) * 1_000_000 + stream)]);
         }
     }
-    // The last one never ends, and what came of it is there all the same.
+    // The last one never ends, and the outcome is there all the same.
     for stream in 0..STREAMS - 1 {
         sink.ended(Record { index: stream, ..Record::default() });
     }

@@ -1,6 +1,6 @@
 //! The thread that writes.
 //!
-//! In:  batches.  Out: lines, blocks, rows; [`Stored`] at the end.
+//! In:  batches.  Out: lines, blocks, rows, [`Stored`] at the end.
 //! Not here: the engine's side of the queue (see [`super`]).
 
 use std::collections::{BTreeMap, HashMap};
@@ -17,11 +17,11 @@ use crate::error::Error;
 use crate::host::net::Ns;
 use crate::load::order::{Chunk, Phase};
 
-/// When nothing came for so long, what is buffered goes to disk: a crash loses little of a slow load.
+/// After this long a pause the buffer goes to disk, so that a crash loses little of a slow load.
 const IDLE: Duration = Duration::from_millis(500);
 /// Batches after which it goes there anyway.
 const FLUSH_EVERY: u32 = 64;
-/// Different words that are kept of servers; a hostile one could send a new one each time.
+/// Different words that are kept of servers. A hostile one could send a new one each time.
 const WORDS: usize = 16;
 /// A longer word is cut.
 const WORD: usize = 120;
@@ -223,7 +223,7 @@ impl Writer {
         self.note(ended);
         let flushed = self.flush();
         self.note(flushed);
-        // What the disk did not take is whole blocks, and stays in memory: the figures so far are counted from the file and from these.
+        // Whole blocks that the disk did not take stay in memory. The figures so far are counted from the file and from these.
         let (file, kept) = self.chunks.into_parts();
         let mut unwritten = kept.unwrap_or_default();
         if self.failure.is_some() && !unwritten.ends_with(&END) {
@@ -261,6 +261,6 @@ fn count(words: &mut BTreeMap<String, u64>, word: Option<&str>) {
 
 fn unwritten(cause: io::Error) -> Error {
     Error::archive("cannot write the records of the load")
-        .hint("free space where the records lie: the archive, or TMPDIR (else /tmp) of a load without one. What was written before is good")
+        .hint("free space on the disk of the archive. Without an archive, records are in TMPDIR or /tmp. Earlier records are good")
         .because(cause)
 }

@@ -1,4 +1,4 @@
-//! What a load of a table is for: itself, a cell of a preset, a search; and the keys that say so.
+//! The role of a load in a table: a plain load, a cell of a preset, a search. And its keys.
 //!
 //! In:  a [`Reader`], the settings that the other keys gave.  Out: [`Planned`] loads with their [`Role`].
 //! Not here: the cells of a preset (see `matrix`), the steps of a search (see `sweep`).
@@ -9,15 +9,15 @@ use crate::load::settings::{Settings, Shape, Work};
 use crate::load::sweep::Search;
 use crate::plan::Reader;
 
-/// Most passes to warm up: more are a slip of the pen.
+/// Limit for warm-up passes. More are taken for a typing error.
 const WARMUPS_MAX: i64 = 100;
 
-/// What a load is for.
+/// Purpose of a load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Role {
     /// Itself: it must be done.
     Load,
-    /// A cell of a preset: passed over, and said so, where the server cannot take its lengths.
+    /// A cell of a preset: skipped, and said so, where the server cannot take its lengths.
     Cell {
         /// Whether the row ends at the first cell in which requests fail.
         ends: bool,
@@ -41,7 +41,11 @@ impl Set {
         let search = keys.switch("saturation").unwrap_or(false);
         let warmups = super::small(keys, "warmup_passes", 0, WARMUPS_MAX);
         if preset.is_some() && search {
-            keys.fault("saturation", "stands beside a matrix", "a matrix names its cells, a search finds its points");
+            keys.fault(
+                "saturation",
+                "cannot be combined with a matrix",
+                "leave it out: a matrix names its cells, and a search finds its points",
+            );
         }
         if let Some(preset) = preset {
             for key in own_keys(preset) {
@@ -50,8 +54,8 @@ impl Set {
                 }
                 keys.fault(
                     key,
-                    format!("stands beside the matrix \"{}\", which has its own", preset.word()),
-                    "leave one of the two out",
+                    format!("cannot be combined with the matrix \"{}\", which has its own", preset.word()),
+                    "leave out one of the two",
                 );
             }
         }
@@ -69,10 +73,10 @@ impl Set {
         let one = |name: String, role, warmups, settings| Planned { name, seeded, role, warmups, settings };
         if let Some(preset) = self.preset {
             let [(_, shape)] = shapes.as_slice() else {
-                keys.fault("concurrency", "is a sweep, and a matrix is at one concurrency", "give one value");
+                keys.fault("concurrency", "is a sweep, but a matrix needs one concurrency", "give one value");
                 return Vec::new();
             };
-            // Without the longest text of the server no cell is left out: which fit is known when it stands.
+            // Without the longest text of the server no cell is left out: which fit is known when it is up.
             match matrix::cells(preset, &Settings { shape: shape.clone(), ..settings.clone() }, None) {
                 Ok(made) => {
                     let role = Role::Cell { ends: preset.ends_when_refused() };
@@ -97,7 +101,7 @@ impl Set {
                 _ => {
                     keys.fault(
                         "saturation",
-                        "searches over concurrencies or rates",
+                        "only works with concurrencies or rates",
                         "leave the trace or the conversations out, and give concurrency or rate",
                     );
                     Vec::new()
@@ -130,11 +134,12 @@ fn folder_name(cell: &str) -> String {
 
 impl Planned {
     /// A load for itself.
+    #[cfg(test)]
     pub fn new(name: impl Into<String>, seeded: bool, settings: Settings) -> Self {
         Self { name: name.into(), seeded, role: Role::Load, warmups: 0, settings }
     }
 
-    /// Why a server that takes so many tokens, prompt and answer together, cannot take a cell; nothing for other loads, which are sent as
+    /// Why a server that takes so many tokens, prompt and answer together, cannot take a cell. Nothing for other loads, which are sent as
     /// they were asked for.
     pub fn too_long(&self, most: Option<u64>) -> Option<String> {
         let (Role::Cell { .. }, Work::Synthetic { isl, osl, .. }) = (self.role, &self.settings.work) else {
@@ -142,6 +147,6 @@ impl Planned {
         };
         let (input, output, most) = (isl.bounds().1, osl.bounds().1, most?);
         let beyond = u64::from(input) + u64::from(output) > most;
-        beyond.then(|| format!("{input} + {output} tokens are more than the {most} that the server takes"))
+        beyond.then(|| format!("{input} + {output} tokens are more than the {most} that the server accepts"))
     }
 }

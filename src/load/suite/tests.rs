@@ -186,7 +186,7 @@ fn a_cell_that_is_too_long_for_the_server_says_so_and_a_plain_load_is_sent_as_as
     let long = cells.iter().find(|cell| cell.name == "8192-1024").unwrap();
     assert_eq!(
         long.too_long(Some(8192)).as_deref(),
-        Some("8192 + 1024 tokens are more than the 8192 that the server takes")
+        Some("8192 + 1024 tokens are more than the 8192 that the server accepts")
     );
     assert_eq!((long.too_long(Some(9216)), long.too_long(None)), (None, None));
     assert_eq!(well("isl = 8192\nosl = 1024")[0].too_long(Some(100)), None);

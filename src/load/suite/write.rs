@@ -1,4 +1,4 @@
-//! A load as the table of a suite: what [`super::read`] reads.
+//! Writes a load as the table of a suite, which [`super::read`] reads.
 //!
 //! In:  [`Settings`].  Out: a TOML table with every setting that is not the default.
 //! Not here: reading.
@@ -17,7 +17,7 @@ pub fn write(settings: &Settings) -> Table {
     out.text("endpoint", settings.endpoint.word());
     out.maybe_text("model", settings.model.as_deref());
     match &settings.shape {
-        // As many as there are clients; the table of conversations says it.
+        // As many as there are clients. The table of conversations says it.
         Shape::Closed { .. } if matches!(settings.work, Work::Conversations(_)) => {}
         Shape::Closed { concurrency } => out.whole("concurrency", (*concurrency).into()),
         Shape::Open { rate, arrival, max_concurrency } => {
@@ -64,6 +64,8 @@ pub fn write(settings: &Settings) -> Table {
     }
     out.maybe_whole("requests", settings.requests);
     out.maybe_number("duration_s", settings.duration_s);
+    out.maybe_text("until", settings.until.map(|until| until.to_string()).as_deref());
+    out.maybe_whole("until_least", settings.until.map(|until| until.least()));
     out.maybe_number("drain_s", Some(settings.drain_s).filter(|s| *s != plain.drain_s));
     out.whole("warmup", settings.warmup);
     out.maybe_number("cooldown_cut_s", Some(settings.cooldown_cut_s).filter(|s| *s > 0.0));
@@ -126,7 +128,7 @@ fn conversations(chat: &Conversations) -> Table {
     out.0
 }
 
-/// A value of JSON; TOML has no null.
+/// A value of JSON. TOML has no null.
 fn json(value: &serde_json::Value) -> Option<Value> {
     Value::try_from(value).ok()
 }

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-/// A pass is told apart by this word behind the name of its cell.
+/// This word after the name of its cell marks a pass.
 const PASS: &str = "pass ";
 
 /// One cell with its passes.
@@ -22,12 +22,12 @@ pub struct Cell {
 pub struct Across {
     /// Mean over the passes that have it.
     pub mean: f64,
-    /// Standard deviation between passes; absent for a single one.
+    /// Standard deviation between passes. Absent for a single one.
     pub sd: Option<f64>,
 }
 
 impl Cell {
-    /// A figure over all passes; absent where no pass has it.
+    /// A figure over all passes. Absent where no pass has it.
     pub fn across(&self, pointer: &str) -> Option<Across> {
         let values: Vec<f64> =
             self.passes.iter().filter_map(|pass| pass.pointer(pointer).and_then(Value::as_f64)).collect();
@@ -48,7 +48,7 @@ pub fn of(name: &str) -> &str {
     }
 }
 
-/// Loads of one name together, wherever they stand in the row.
+/// Loads of one name together, at any place in the row.
 pub fn group(loads: &[(String, Value)]) -> Vec<Cell> {
     let mut cells: Vec<Cell> = Vec::new();
     for (name, summary) in loads {

@@ -3,8 +3,8 @@
 //! In:  [`Stored`], [`Facts`].  Out: [`Counted`].
 //! Not here: the passes themselves (see `pass`), definitions in words, text.
 //!
-//! Each figure takes a pass of its own, so that the values of one alone are in memory. The chunks are read last, when it is known which
-//! requests were answered, how many tokens each of their chunks stands for, and where the steady window lies.
+//! Each figure takes a pass of its own, so that the values of one alone are in memory. The chunks are read last. By then it is known which
+//! requests were answered, how many tokens their chunks hold, and where the steady window lies.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ const BURST_SHARE: f64 = 0.05;
 const FASTEST_TOKEN_MS: f64 = 0.1;
 /// Chunks from which on an answer may be said to have come whole.
 const WHOLE_CHUNKS: u32 = 8;
-/// Share of the answers that came whole from which on it is said.
+/// Share of unstreamed answers from which on it is reported.
 const WHOLE_SHARE: f64 = 0.05;
 
 /// See the module.
@@ -56,12 +56,12 @@ pub fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error> {
     let completed = totals.completed;
     let nothing = if totals.recorded == 0 { "no request was made" } else { "no request was answered" };
     let unless = |why: &'static str| if completed == 0 { nothing } else { why };
-    let no_tokens = unless("nobody counted the tokens");
+    let no_tokens = unless("the tokens were not counted");
     let no_further = match (totals.output_known, totals.unspanned) {
         (0, _) => no_tokens,
         (_, 0) => "no answer has a further token",
         _ => {
-            "too few chunks bring too many tokens: when each came is not known; --continuous-usage asks the server to count along"
+            "few chunks hold many tokens, so the time of each token is not known. With --continuous-usage the server counts tokens per chunk"
         }
     };
     let open = matches!(facts.goal, Goal::Open(..));
@@ -83,7 +83,7 @@ pub fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error> {
     let lengths = lengths(rows)?;
     remarks(&facts, &totals, &lengths, &mut notes);
     let offered = rate(totals.intended, totals.first_intended.zip(totals.last_intended));
-    // First of all: whoever compares rates reads no further.
+    // First of all, because readers who compare rates read no further.
     notes.splice(
         0..0,
         facts.asked_rate.zip(offered).and_then(|(asked, drawn)| open::drawn_off(asked, drawn, totals.intended)),
@@ -149,7 +149,7 @@ pub fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error> {
         prefill_tok_s: figure(
             rows,
             &define::PREFILL_RATE,
-            unless("the server does not say how many tokens came from its cache"),
+            unless("the server does not report how many tokens came from its cache"),
             |row| {
                 let uncached = row.input?.checked_sub(row.cached?)?;
                 let rate = f64::from(uncached) * 1000.0 / (ms(row.first_token, row.sent)? - rtt);
@@ -160,6 +160,7 @@ pub fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error> {
             Some(f64::from(row.output?) / f64::from(row.pieces))
         })?,
         conversations: None,
+        until: None,
         definitions: [define::REQUEST_RATE, define::OUTPUT_RATE, define::TOTAL_RATE]
             .iter()
             .map(|definition| (definition.figure, definition.id))
@@ -210,10 +211,10 @@ fn itl_of(gaps: &Metric, itl: Samples, totals: &Totals, nothing: &str, notes: &m
     }
     if (known as f64) < ONE_TOKEN_SHARE * all as f64 {
         let why = if totals.output_known == 0 {
-            "nobody counted the tokens, so a chunk may hold several".to_owned()
+            "the tokens were not counted, so a chunk may hold several".to_owned()
         } else {
             format!(
-                "in {} of {all} answers a chunk holds several tokens or none; see chunk_gap_ms and tpot_ms",
+                "in {} of {all} answers a chunk holds several tokens or none, see chunk_gap_ms and tpot_ms",
                 all - known
             )
         };
@@ -235,15 +236,15 @@ fn came_whole(row: &Row) -> bool {
 fn bursts(gaps: &Metric, whole: u64, completed: u64) -> Option<String> {
     if whole > 0 && whole as f64 >= WHOLE_SHARE * completed as f64 {
         return Some(format!(
-            "{whole} of {completed} answers came whole, at their end. TTFT and TPOT are those of the handing over. E2E latency and \
-             throughput hold"
+            "{whole} of {completed} answers arrived in one piece, at their end. TTFT and TPOT show the delivery, not the generation. E2E \
+             latency and throughput are valid"
         ));
     }
     let (mean, half) = gaps.mean.zip(gaps.p50)?;
     (mean >= BURST_MEAN_MS && half < BURST_SHARE * mean).then(|| {
         format!(
             "answers arrive in bursts: half of the chunks came within {half:.2} ms of the one before, with {mean:.2} ms between chunks on \
-             average. TTFT and TPOT are those of the handing over. E2E latency and throughput hold"
+             average. TTFT and TPOT show the delivery, not the generation. E2E latency and throughput are valid"
         )
     })
 }
@@ -260,7 +261,7 @@ fn flight(rows: &mut Rows, totals: &Totals) -> Result<Option<Flight>, Error> {
     Ok(Some(flight))
 }
 
-/// The steady window of a closed loop, or the time of arrivals of an open one; the cool-down cut off its end.
+/// The steady window of a closed loop, or the time of arrivals of an open one. The cool-down cut off its end.
 fn window(facts: &Facts, totals: &Totals, flight: Option<&Flight>) -> Option<Window> {
     let (first, last) = totals.first_sent.zip(totals.last_token)?;
     let until = last.saturating_sub((facts.cooldown_cut_s.max(0.0) * 1e9) as u64);
@@ -393,18 +394,18 @@ fn invalid(totals: &Totals) -> Vec<String> {
     because
 }
 
-/// What a reader should know, although it is no fault of the run.
+/// Notes for the reader that are no fault of the run.
 fn remarks(facts: &Facts, totals: &Totals, lengths: &Lengths, notes: &mut Vec<String>) {
     let unknown = totals.completed - totals.output_known;
     if totals.completed > 0 && unknown > 0 {
         notes.push(format!(
-            "{unknown} of {} answers have no count of output tokens; rates that need it are absent",
+            "{unknown} of {} answers have no count of output tokens, so rates that need it are absent",
             totals.completed
         ));
     }
     if totals.short > 0 {
         notes.push(format!(
-            "{} of {} answers are shorter than asked for; they are in the latencies",
+            "{} of {} answers are shorter than asked for, but count in the latencies",
             totals.short, totals.completed
         ));
     }
@@ -417,13 +418,13 @@ fn remarks(facts: &Facts, totals: &Totals, lengths: &Lengths, notes: &mut Vec<St
     }
     if totals.silent > 0 {
         notes.push(format!(
-            "{} of {} answers hold tokens without visible text; their times count as those of any token",
+            "{} of {} answers hold tokens without visible text. Their times count like those of other tokens",
             totals.silent, totals.completed
         ));
     }
     if totals.unspanned > 0 {
         notes.push(format!(
-            "tpot_ms leaves out {} of {} answers: a few chunks bring many tokens, and when each came is not known",
+            "tpot_ms leaves out {} of {} answers: few chunks hold many tokens, so the time of each token is not known",
             totals.unspanned, totals.completed
         ));
     }
@@ -432,6 +433,6 @@ fn remarks(facts: &Facts, totals: &Totals, lengths: &Lengths, notes: &mut Vec<St
         notes.push(format!("{} {what} sent more than once, timed from the first sending", totals.resent));
     }
     if let Goal::Open(_, Some(cap)) = facts.goal {
-        notes.push(format!("at most {cap} requests were in flight; what had to wait keeps its intended time"));
+        notes.push(format!("at most {cap} requests were in flight. Delayed requests keep their scheduled time"));
     }
 }

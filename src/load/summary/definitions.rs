@@ -1,10 +1,10 @@
-//! What each figure means: an id that stands beside it, a sentence, the formula, and whose figure of the same name it equals.
+//! Definition of each figure: an id beside it, a sentence, the formula, and whose figure of the same name it equals.
 //!
-//! In:  nothing.  Out: [`DEFINITIONS`], from which summaries, help and the manual are written.
+//! In:  nothing.  Out: one constant each, with which summaries are written, and the table of the manual.
 //! Not here: the figures themselves.
 //!
 //! Four different events are called "first token" by tools that people compare every day, and three different quotients "time per
-//! output token". A number without its definition is therefore no result; an id is never given a second meaning.
+//! output token". A number without its definition is therefore no result. An id is never given a second meaning.
 
 use serde::Serialize;
 
@@ -31,6 +31,7 @@ macro_rules! definitions {
                 Definition { id: $id, figure: $figure, meaning: $meaning, formula: $formula, peers: $peers };
         )*
         /// Every definition, in the order in which a summary shows the figures.
+        #[cfg(test)]
         pub const DEFINITIONS: &[Definition] = &[$($name),*];
     };
 }
@@ -122,12 +123,8 @@ definitions! {
         "none";
 }
 
-/// The definition of an id, the first where two figures share it.
-pub fn find(id: &str) -> Option<&'static Definition> {
-    DEFINITIONS.iter().find(|definition| definition.id == id)
-}
-
 /// The table of the manual, as Markdown.
+#[cfg(test)]
 pub fn markdown() -> String {
     let mut text = String::from("| figure | definition | meaning | formula | others |\n|---|---|---|---|---|\n");
     for Definition { id, figure, meaning, formula, peers } in DEFINITIONS {

@@ -1,4 +1,4 @@
-//! Loads for other programs and for people elsewhere: CSV with one row a load, a table in Markdown.
+//! Loads for other programs and for people elsewhere: CSV with one row for each load, a table in Markdown.
 //!
 //! In:  names, summaries as JSON.  Out: text.
 //! Not here: writing it anywhere (see `cli::load`), the table of the terminal (see `points`).
@@ -12,7 +12,7 @@ use super::text::figure;
 const METRICS: [&str; 4] = ["ttft_ms", "tpot_ms", "itl_ms", "e2e_latency_ms"];
 /// These statistics.
 const STATISTICS: [&str; 7] = ["mean", "p50", "p90", "p95", "p99", "max", "n"];
-/// What else a row holds: paths of the summary.
+/// Further content of a row: paths of the summary.
 const PLAIN: &[&str] = &[
     "url",
     "model",
@@ -49,7 +49,7 @@ pub fn columns() -> Vec<String> {
     std::iter::once("load".to_owned()).chain(PLAIN.iter().map(|&name| name.to_owned())).chain(metrics).collect()
 }
 
-/// One row a load below [`columns`]; what is absent is an empty cell.
+/// One row for each load below [`columns`]. What is absent is an empty cell.
 pub fn csv(loads: &[(String, Value)]) -> String {
     let columns = columns();
     let mut writer = csv::Writer::from_writer(Vec::new());
@@ -85,7 +85,7 @@ fn cell(summary: &Value, column: &str) -> String {
     }
 }
 
-/// What all loads share, in a line of Markdown each, and a table of them.
+/// Shared settings of all loads, each in a line of Markdown, and a table of the loads.
 pub fn markdown(loads: &[(String, Value)]) -> String {
     let mut out = String::new();
     for (name, value) in facts(loads) {
@@ -108,7 +108,7 @@ pub fn markdown(loads: &[(String, Value)]) -> String {
     out
 }
 
-/// What the first load says of all: server, model, lengths, program.
+/// Shared settings, from the first load: server, model, lengths, program.
 pub fn facts(loads: &[(String, Value)]) -> Vec<(&'static str, String)> {
     let Some((_, first)) = loads.first() else { return Vec::new() };
     let same = |path: &str| {

@@ -1,11 +1,12 @@
-//! The summary of a load: `sparkbench.load/1`, as scripts read it, and as a table for people.
+//! The summary of a load: `sparkbench.load/1` for scripts, and a table for people.
 //!
 //! In:  [`Stored`], what the session knows ([`Facts`]), the client's certificate.  Out: [`Summary`].
 //! Not here: whether one server is faster than another (see `verdict`), running anything.
 //!
-//! Every figure carries the id of its definition ([`definitions`]). What cannot be known is null with the reason beside it: a percentile
-//! of too few requests, a rate without a count of tokens, a gap between tokens where a chunk holds several. Latencies are those of
-//! answered requests (`ok` and `short`); what failed is in the counts. Nothing is subtracted and nothing is made up.
+//! Every figure carries the id of its definition ([`definitions`]). An unknown figure is null with the reason beside it. Examples are a
+//! percentile of too few requests, and a rate without a count of tokens. Another is a gap between tokens where a chunk holds several.
+//! Latencies are those of answered requests (`ok` and `short`). Failed requests are in the counts. Nothing is subtracted and nothing is made
+//! up.
 
 pub mod cells;
 mod count;
@@ -22,7 +23,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-pub use self::definitions::{DEFINITIONS, Definition};
+#[cfg(test)]
+pub use self::definitions::DEFINITIONS;
+pub use self::definitions::Definition;
 pub use self::samples::{EXACT, Metric, RESOLUTION_PCT, Samples};
 pub use self::text::{brief, text};
 pub use self::window::{REACHED, Window};
@@ -32,6 +35,7 @@ use super::ranks::RankLine;
 use super::schedule::gaps::Fit;
 use super::settings::{Arrival, Settings, Shape, Slos};
 use super::store::Stored;
+use super::until::UntilReport;
 use crate::error::Error;
 use crate::host::net::Ns;
 
@@ -39,10 +43,10 @@ use crate::host::net::Ns;
 pub const SCHEMA: &str = "sparkbench.load/1";
 /// Share of failed requests beyond which a run is invalid.
 pub const ERRORS_MAX: f64 = 0.01;
-/// A median of reported input tokens further from what was asked is said, per cent.
+/// Per cent: a median of reported input tokens further than this from the request is reported.
 pub const ISL_OFF_PCT: f64 = 2.0;
-/// Gaps between tokens are given only where so many of the answers are known to hold one token a chunk: fewer are a choice of the
-/// server's, not the load.
+/// Least share of answers with one token a chunk for which gaps between tokens are given. Below it the gaps would show a choice of the
+/// server, not the load.
 pub const ONE_TOKEN_SHARE: f64 = 0.95;
 
 /// Who counted the output tokens.
@@ -51,22 +55,18 @@ pub const ONE_TOKEN_SHARE: f64 = 0.95;
 pub enum TokenSource {
     /// The server's `usage`.
     Usage,
-    /// A local tokenizer, from the text.
-    Local,
-    /// The server, asked afterwards (`/tokenize`).
-    Server,
 }
 
-/// What was wanted in flight.
+/// Wanted number in flight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Goal {
-    /// So many at any time.
+    /// A fixed number in flight at any time.
     Closed(f64),
-    /// Arrivals at a rate (per second, where there is one), with at most so many in flight.
+    /// Arrivals at a rate (per second, where there is one), with a limit in flight.
     Open(Option<f64>, Option<u32>),
 }
 
-/// What the session knows beside the records.
+/// Facts of the session beside the records.
 #[derive(Debug, Clone)]
 pub struct Facts {
     /// Address without credentials.
@@ -75,13 +75,13 @@ pub struct Facts {
     pub model: Option<String>,
     /// Start, ISO 8601 in UTC.
     pub started_utc: String,
-    /// The settings, as they are to stand in the summary.
+    /// The settings, in the form for the summary.
     pub settings: serde_json::Value,
-    /// What was wanted in flight.
+    /// Wanted number in flight.
     pub goal: Goal,
     /// The arrival process of an open loop and its rate per second, where it is one and keeps to it (no ramp, no cap).
     pub process: Option<(Arrival, f64)>,
-    /// The rate that an open loop keeps to from its first request on, per second; absent with a ramp.
+    /// The rate that an open loop keeps to from its first request on, per second. Absent with a ramp.
     pub asked_rate: Option<f64>,
     /// Measured requests of the plan, where it has a number.
     pub planned: Option<u64>,
@@ -89,16 +89,16 @@ pub struct Facts {
     pub slos: Slos,
     /// Cut off the end for steady figures, seconds.
     pub cooldown_cut_s: f64,
-    /// Who counted; absent takes the records' word, which is the server's usage.
+    /// Who counted. Absent takes the records' word, which is the server's usage.
     pub token_source: Option<TokenSource>,
     /// A round trip without work, where one was measured, ms.
     pub rtt_ms: Option<f64>,
-    /// Further remarks for people (lengths not honoured, cache contract broken, sizes passed over).
+    /// Further remarks for people (lengths not honoured, cache contract broken, sizes skipped).
     pub notes: Vec<String>,
 }
 
 impl Facts {
-    /// What the settings say, of this client's share; the rest empty.
+    /// Summary of the settings for this client's share. The rest is empty.
     pub fn of(settings: &Settings) -> Self {
         let share = settings.share;
         let own = |most: Option<u32>| most.map(|most| share.of(most));
@@ -143,10 +143,9 @@ fn every(arrival: Arrival, n: u32) -> Arrival {
     }
 }
 
-/// `sparkbench.load/1`. Absent is null; what does not apply is left out.
+/// `sparkbench.load/1`. Absent is null. What does not apply is left out.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
-    /// [`SCHEMA`].
     pub schema: &'static str,
     /// Program and version.
     pub tool: Tool,
@@ -172,7 +171,7 @@ pub struct Summary {
     pub completed: u64,
     /// Not answered.
     pub failed: u64,
-    /// Requests in flight when the load was stopped; they are neither answered nor failed.
+    /// Requests in flight when the load was stopped. They are neither answered nor failed.
     pub cancelled: u64,
     /// Of the completed, those with fewer tokens than exactly asked for.
     pub short: u64,
@@ -184,10 +183,10 @@ pub struct Summary {
     /// `Retry-After` as given.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub retry_after: BTreeMap<String, u64>,
-    /// What the server or the system said of failures, and how often; the first few different ones.
+    /// Messages of the server or the system about failures, with counts. Only the first few different ones.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub said: BTreeMap<String, u64>,
-    /// Requests that were sent anew.
+    /// Requests that were sent again.
     pub resent: u64,
     /// Requests before the measured part, and those of them that were answered.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -200,7 +199,7 @@ pub struct Summary {
     pub cached_tokens: Option<u64>,
     /// Of answered requests.
     pub output_tokens: Option<u64>,
-    /// Who counted them; null when nobody did.
+    /// Their counter. Null when they were not counted.
     pub token_source: Option<TokenSource>,
     /// Over [`Summary::duration_s`].
     pub request_throughput_req_s: Option<f64>,
@@ -218,13 +217,13 @@ pub struct Summary {
     pub achieved_rate_req_s: Option<f64>,
     /// The steady window.
     pub steady: Option<Steady>,
-    /// Of an open loop: how far the gaps between sends are from the process that was asked for.
+    /// For an open loop: how far the gaps between sends are from the requested process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Fit>,
-    /// Of an open loop: whether requests in flight and the time to the first token grew together to the end.
+    /// For an open loop: whether requests in flight and the time to the first token grew together to the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub oversaturated: Option<bool>,
-    /// Under the stated objectives; left out without any.
+    /// Under the stated objectives. Left out without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goodput: Option<Goodput>,
     /// Time to first token.
@@ -257,6 +256,9 @@ pub struct Summary {
     /// By turn and by client, where the load was one of conversations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversations: Option<Figures>,
+    /// How well the figure is known that was to end the load, where one was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<UntilReport>,
     /// Definitions of the figures that are plain numbers.
     pub definitions: BTreeMap<&'static str, &'static str>,
     /// Medians of the lengths.
@@ -264,7 +266,7 @@ pub struct Summary {
     /// For people.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// The client's certificate; of several clients that of all together.
+    /// The client's certificate. Of several clients that of all together.
     pub client: Client,
     /// The clients of a load that several made together.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -274,9 +276,7 @@ pub struct Summary {
 /// Program and version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Tool {
-    /// Name.
     pub name: &'static str,
-    /// Version.
     pub version: &'static str,
 }
 
@@ -294,11 +294,10 @@ pub struct Before {
 pub struct Steady {
     /// `in-flight`: at least 95 % of the concurrency asked for was in flight. `arrivals`: from the first send to the last, in an open loop.
     pub basis: &'static str,
-    /// Concurrency asked for; absent in an open loop.
+    /// Concurrency asked for. Absent in an open loop.
     pub target: Option<f64>,
     /// Beginning, seconds from the origin of the files.
     pub from_s: f64,
-    /// End.
     pub to_s: f64,
     /// Its length.
     pub duration_s: f64,
@@ -312,7 +311,7 @@ pub struct Steady {
     pub request_throughput_req_s: f64,
     /// Output tokens of answered requests that arrived in it, by the time of each chunk.
     pub output_tokens: Option<f64>,
-    /// Of these, per second; absent where none arrived: the window is shorter than an answer's gaps then.
+    /// Of these, per second. Absent where none arrived: the window is shorter than an answer's gaps then.
     pub output_throughput_tok_s: Option<f64>,
     /// How tokens were laid to chunks: `counted` by the server in each, `one` a chunk, `even` over the chunks of an answer.
     pub tokens_by: &'static str,
@@ -333,7 +332,7 @@ pub struct Goodput {
     pub fraction: Option<f64>,
     /// Per second.
     pub req_s: Option<f64>,
-    /// Answered requests for which an objective has no value (a TPOT of one token, no count of tokens); they are not good.
+    /// Answered requests for which an objective has no value (a TPOT of one token, no count of tokens). They are not good.
     pub unjudged: u64,
     /// Id of the definition.
     pub definition: &'static str,
@@ -354,18 +353,18 @@ pub struct Lengths {
     pub osl_reported_p50: Option<f64>,
 }
 
-/// What a load adds up to, and what it says of the client itself.
+/// Totals of a load, and figures of the client itself.
 #[derive(Debug, Clone)]
 pub struct Counted {
     /// Everything but [`Summary::client`], which is empty yet.
     pub summary: Summary,
-    /// Sent minus intended, ms; absent in a closed loop.
+    /// Sent minus intended, ms. Absent in a closed loop.
     pub schedule_lag_ms: Option<Lags>,
-    /// Read minus arrived, ms; absent without times of the kernel.
+    /// Read minus arrived, ms. Absent without times of the kernel.
     pub read_lag_ms: Option<Lags>,
     /// Whether every first token has a time of the kernel.
     pub kernel_clock: bool,
-    /// First send and last generated piece of the measured part, on the monotonic clock; absent where one of them is.
+    /// First send and last generated piece of the measured part, on the monotonic clock. Absent where one of them is.
     pub span: Option<(Ns, Ns)>,
 }
 

@@ -1,4 +1,4 @@
-//! What only an open loop has: did requests leave as the arrival process says, and could the server keep up?
+//! Figures of an open loop only: did requests leave as the arrival process says, and could the server keep up?
 //!
 //! In:  rows, the window of arrivals, the arrival process.  Out: [`Open`].
 //! Not here: the tests themselves (see `schedule::gaps`, `sweep::oversaturated`).
@@ -13,15 +13,15 @@ use crate::load::sweep;
 
 /// Slices of the window for the growth of requests in flight: twice what the test of a trend needs at least.
 const SLICES: usize = 16;
-/// Gaps are tested at this level; below it they are not what they were called.
+/// Gaps are tested at this level. Below it they are not what they were called.
 const FIT_LEVEL: f64 = 0.001;
 
 /// See the module.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Open {
-    /// Distance of the gaps between sends from the process that was asked for; absent for constant gaps and for fewer than nine requests.
+    /// Distance of the gaps between sends from the process that was asked for. Absent for constant gaps and for fewer than nine requests.
     pub arrivals: Option<Fit>,
-    /// Requests in flight and the time to the first token grew together over the window; absent when there are too few requests.
+    /// Requests in flight and the time to the first token grew together over the window. Absent when there are too few requests.
     pub oversaturated: Option<bool>,
 }
 
@@ -57,38 +57,38 @@ pub fn look(rows: &mut Rows, window: Option<Window>, process: Option<(Arrival, f
     Ok(Open { arrivals, oversaturated })
 }
 
-/// A drawn rate so far from the one asked for is said, per cent.
+/// A drawn rate this far from the requested one is reported, per cent.
 pub const RATE_OFF_PCT: f64 = 5.0;
 
-/// Says that the gaps drawn give another rate than was asked for; nothing where they are near. Few gaps scatter, and they are not rescaled:
+/// Says that the gaps drawn give another rate than was asked for. Nothing where they are near. Few gaps scatter, and they are not rescaled:
 /// a Poisson process stays one.
 pub fn drawn_off(asked: f64, drawn: f64, arrivals: u64) -> Option<String> {
     let off = 100.0 * (drawn / asked - 1.0);
     let than = if off > 0.0 { "more" } else { "less" };
     (off.abs() > RATE_OFF_PCT).then(|| {
         format!(
-            "the gaps drawn give {drawn:.2} requests/s, {:.1} % {than} than the {asked} asked for: {arrivals} arrivals scatter that far. \
-             More requests, or equal gaps (--arrival constant), come closer",
+            "the random gaps give {drawn:.2} requests/s, {:.1} % {than} than the {asked} asked for. {arrivals} arrivals vary that much. \
+             Use more requests, or equal gaps (--arrival constant)",
             off.abs()
         )
     })
 }
 
 impl Open {
-    /// What a reader should know of it.
+    /// Notes on it for the reader.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(fit) = self.arrivals.filter(|fit| fit.p < FIT_LEVEL) {
             notes.push(format!(
-                "the gaps between sends are not those of the arrival process that was asked for (Kolmogorov's D {:.3} over {} gaps, \
-                 p {:.1e}): late sends, a cap or a server that holds back distort them",
+                "the gaps between sends differ from the arrival process that was asked for (Kolmogorov's D {:.3} over {} gaps, p {:.1e}). \
+                 Late sends, a limit of concurrency or a slow server can cause this",
                 fit.d, fit.n, fit.p
             ));
         }
         if self.oversaturated == Some(true) {
             notes.push(
-                "the server could not keep up: requests in flight and the time to the first token grew together to the end, so the \
-                 latencies are those of a queue and depend on how long the load ran"
+                "the server could not keep up: requests in flight and the time to the first token grew to the end. The latencies are \
+                 those of a queue and depend on the duration of the load"
                     .to_owned(),
             );
         }

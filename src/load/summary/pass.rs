@@ -22,7 +22,7 @@ const SPAN_CHUNKS: u32 = 4;
 /// Tokens a chunk beyond which fewer chunks hold no span.
 const SPAN_TOKENS: u32 = 4;
 
-/// Whether a few chunks bring many tokens and nobody counts them: then most may have come before the first or with it.
+/// Whether a few chunks bring many uncounted tokens. Then most may have come before the first chunk or with it.
 pub fn spans_nothing(row: &Row) -> bool {
     row.first_tokens.is_none()
         && row.pieces < SPAN_CHUNKS
@@ -38,7 +38,7 @@ pub fn tpot(row: &Row) -> Option<f64> {
     Some(ms(row.last_token, row.first_token)? / f64::from(further))
 }
 
-/// What one pass over the rows adds up to.
+/// Sums of one pass over the rows.
 #[derive(Debug, Default)]
 pub struct Totals {
     pub recorded: u64,
@@ -110,7 +110,7 @@ impl Totals {
         self.silent += u64::from(matches!(row.hidden, Hidden::Between | Hidden::All));
     }
 
-    /// A sum that is complete; what is counted for some requests only is no total.
+    /// A sum that is complete. What is counted for some requests only is no total.
     pub fn whole(&self, sum: u64, known: u64) -> Option<u64> {
         (self.completed > 0 && known == self.completed).then_some(sum)
     }
@@ -136,7 +136,7 @@ impl Weights {
         rows.each(|row| (least, most) = (least.min(row.index), most.max(row.index)))?;
         // One client of several takes every n-th request of the plan, a plan that was cut short its beginning.
         let span = most.checked_sub(least).map_or(0, |span| span.saturating_add(1));
-        let dense = span <= rows.len().saturating_mul(16).saturating_add(4096);
+        let dense = span <= rows.count().saturating_mul(16).saturating_add(4096);
         let mut weights = if dense {
             let none = Weight { tokens: f32::NAN, hidden: Hidden::None };
             Self::Dense(least, vec![none; usize::try_from(span).unwrap_or(0)])
@@ -173,7 +173,7 @@ impl Weights {
     }
 }
 
-/// What the pass over the chunks adds up to.
+/// Sums of the pass over the chunks.
 #[derive(Default)]
 pub struct FromChunks {
     pub gaps: Samples,

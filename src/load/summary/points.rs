@@ -10,10 +10,10 @@ use serde_json::Value;
 use super::cells::{self, Across, Cell};
 use super::text::figure;
 
-/// Narrowest column; a longer head makes its own wider.
+/// Narrowest column. A longer head makes its own wider.
 const COLUMN: usize = 9;
 
-/// Heads, and where the figure stands in a summary.
+/// Heads, and the path of the figure in a summary.
 const COLUMNS: &[(&str, &str)] = &[
     ("answered", "/completed"),
     ("failed", "/failed"),
@@ -27,7 +27,7 @@ const COLUMNS: &[(&str, &str)] = &[
 
 /// Head of the column that counts the passes of a cell.
 pub const PASSES: &str = "passes";
-/// Heads whose figures are summed over passes; all others are means.
+/// Heads whose figures are summed over passes. All others are means.
 const SUMMED: usize = 2;
 /// Column of a mean with its spread, e.g. `1600.2 ±12.50`.
 const SPREAD: usize = 16;
@@ -44,7 +44,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// For loads that are there.
+    /// For existing loads.
     pub fn of(loads: &[(String, Value)]) -> Self {
         let cells = cells::group(loads);
         Self {
@@ -86,7 +86,7 @@ impl Layout {
         out
     }
 
-    /// The texts of a row behind its name; the last is of the client and of whether the load counts.
+    /// The texts of a row behind its name. The last is of the client and of whether the load counts.
     fn cells(self, cell: &Cell) -> Vec<String> {
         let dash = || "-".to_owned();
         let mut texts = Vec::new();
@@ -136,7 +136,7 @@ fn called(cell: &Cell) -> &str {
     if cell.name.is_empty() { url() } else { &cell.name }
 }
 
-/// Why a load cannot be used, in a sentence; absent where it is valid.
+/// Why a load cannot be used, in a sentence. Absent where it is valid.
 pub fn fault((name, summary): &(String, Value)) -> Option<String> {
     if summary["valid"] != Value::Bool(false) {
         return None;

@@ -1,10 +1,10 @@
 //! Values of one figure: exact as long as they are few, then counted in steps.
 //!
-//! In:  values in the figure's unit.  Out: [`Metric`], as it stands in the summary.
+//! In:  values in the figure's unit.  Out: [`Metric`], in the form of the summary.
 //! Not here: where the values come from.
 //!
 //! Percentiles are type 7 from the raw values, up to [`EXACT`] of them. A longer run has its chunk gaps in a histogram with steps of a
-//! thousandth, and says so beside them; mean, smallest and largest stay exact.
+//! thousandth, and says so beside them. Mean, smallest and largest stay exact.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Adds a value; what is not finite is no value.
+    /// Adds a value. What is not finite is no value.
     pub fn add(&mut self, value: f64) {
         if !value.is_finite() {
             return;
@@ -69,11 +69,6 @@ impl Samples {
         }
     }
 
-    /// Number of values.
-    pub fn n(&self) -> u64 {
-        self.n
-    }
-
     /// The figure. `why` says why there are no values, where there are none.
     pub fn metric(mut self, definition: &Definition, why: &str) -> Metric {
         let mut metric = Metric {
@@ -98,7 +93,7 @@ impl Samples {
         (metric.min, metric.max) = (Some(self.least), Some(self.most));
         self.exact.sort_unstable_by(f64::total_cmp);
         for (name, p) in PERCENTILES {
-            // The median of one value is that value; a tail beyond the sample is nobody's.
+            // The median of one value is that value. A tail beyond the sample does not exist.
             if p > 0.5 && stats::is_tail(usize::try_from(self.n).unwrap_or(usize::MAX), p) {
                 let least = (1.0 / (1.0 - p)).round();
                 metric.absent.insert(name, format!("n too small: {} of at least {least}", self.n));
@@ -142,10 +137,10 @@ pub struct Metric {
     pub definition: &'static str,
     /// The definition in words.
     pub meaning: &'static str,
-    /// Width of the steps in which percentiles were counted, per cent; absent where they are exact.
+    /// Width of the steps in which percentiles were counted, per cent. Absent where they are exact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution_pct: Option<f64>,
-    /// What is null, and why; `all` where nothing is there.
+    /// Null figures, and why. `all` where nothing is there.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub absent: BTreeMap<&'static str, String>,
 }

@@ -3,7 +3,7 @@
 //! In:  [`Summary`], the width of the terminal, whether it has colours.  Out: lines.
 //! Not here: any figure that the JSON does not have.
 //!
-//! The four figures of the contract stand first, what explains them below. A figure that is not there says why in its own line. The last
+//! The four figures of the contract come first, and their explanation below. A figure that is not there says why in its own line. The last
 //! lines are the client's own: whether it may have been the limit, and how far the instrument can be believed.
 
 use std::fmt::Write as _;
@@ -16,17 +16,17 @@ use super::{Metric, REACHED, RankLine, Steady, Summary};
 const COLUMN: usize = 10;
 /// Width of the names.
 const NAMES: usize = 22;
-/// Narrowest that still holds the names and all figures; below it the outer percentiles go.
+/// Narrowest that still holds the names and all figures. Below it the outer percentiles go.
 const NARROW: usize = NAMES + 7 * COLUMN;
 
-/// Different words of failures that are shown, the most frequent ones; the JSON has more.
+/// Different words of failures that are shown, the most frequent ones. The JSON has more.
 const SAID_SHOWN: usize = 3;
 /// Notes of a brief summary.
 const NOTES_BRIEF: usize = 1;
-/// Turns whose mean is shown; all of them are in the JSON.
+/// Turns whose mean is shown. All of them are in the JSON.
 const TURNS_SHOWN: usize = 6;
 
-/// Draws it whole. `width` in characters; below some 90 the columns p90 and p95 are left out, and definitions stand only where there is room.
+/// Draws it whole. `width` in characters. Below some 90 the columns p90 and p95 are left out, and definitions are shown only where there is room.
 pub fn text(summary: &Summary, width: usize, colour: bool) -> String {
     drawn(summary, width, colour, true)
 }
@@ -127,7 +127,7 @@ fn head(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
         }
     }
     if let Some(before) = summary.before {
-        let _ = write!(words, "; before it {} for warm-up", count(before.requests));
+        let _ = write!(words, ", before it {} for warm-up", count(before.requests));
     }
     said(out, "", str::to_owned, &words, width);
     if !summary.valid {
@@ -224,13 +224,13 @@ fn rates(out: &mut String, summary: &Summary, width: usize, ink: Ink, all: bool)
     if let Some(steady) = steady.filter(|_| all) {
         let text = match steady.target {
             Some(target) => format!(
-                "{} s, {} % of them with at least {} in flight; tokens by the time of each chunk",
+                "{} s, {} % of them with at least {} in flight. Tokens by the time of each chunk",
                 figure(steady.duration_s),
                 percent(steady.share_at_target),
                 figure(REACHED * target)
             ),
             None => format!(
-                "{} s from the first send to the last; tokens by the time of each chunk",
+                "{} s from the first send to the last. Tokens by the time of each chunk",
                 figure(steady.duration_s)
             ),
         };
@@ -238,18 +238,18 @@ fn rates(out: &mut String, summary: &Summary, width: usize, ink: Ink, all: bool)
     }
 }
 
-/// What became of conversations, and how long their turns waited for the first token: a prefix cache shows from the second turn on.
+/// Outcome of conversations, and the wait of their turns for the first token: a prefix cache shows from the second turn on.
 fn turns(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
     let Some(figures) = &summary.conversations else { return };
     let ended = figures.conversations;
-    let mut text = format!("{} begun, {} to their end", count(ended.begun), count(ended.done));
+    let mut text = format!("{} started, {} finished", count(ended.begun), count(ended.done));
     for (number, what) in [(ended.failed, "failed"), (ended.cut, "cut off")] {
         if number > 0 {
             let _ = write!(text, ", {} {what}", count(number));
         }
     }
     if figures.turns.not_sent > 0 {
-        let _ = write!(text, ", {} turns behind a failed one never sent", count(figures.turns.not_sent));
+        let _ = write!(text, ", {} turns after a failed one not sent", count(figures.turns.not_sent));
     }
     let means: Vec<String> = figures
         .by_turn
@@ -258,7 +258,7 @@ fn turns(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
         .take(TURNS_SHOWN)
         .collect();
     if !means.is_empty() {
-        let _ = write!(text, "; mean TTFT {}", means.join(", "));
+        let _ = write!(text, ", mean TTFT {}", means.join(", "));
     }
     said(out, "conversations:", |label| ink.bold(label), &text, width);
 }
@@ -276,12 +276,12 @@ fn faults(out: &mut String, summary: &Summary, width: usize, ink: Ink, all: bool
         }
         if !summary.retry_after.is_empty() {
             let waits: Vec<&str> = summary.retry_after.keys().map(String::as_str).collect();
-            let _ = write!(text, "; Retry-After {}", waits.join(", "));
+            let _ = write!(text, ", Retry-After {}", waits.join(", "));
         }
         let mut often: Vec<(&String, &u64)> = summary.said.iter().collect();
         often.sort_by(|one, other| other.1.cmp(one.1));
         for (words, number) in often.into_iter().take(SAID_SHOWN) {
-            let _ = write!(text, "; {} x \"{words}\"", count(*number));
+            let _ = write!(text, ", {} x \"{words}\"", count(*number));
         }
         out.push('\n');
         said(out, "errors:", |label| ink.bad(label), &text, width);
@@ -292,8 +292,8 @@ fn faults(out: &mut String, summary: &Summary, width: usize, ink: Ink, all: bool
     }
     match summary.notes.len().saturating_sub(shown) {
         0 => {}
-        1 => line(out, "1 more note: -v shows it"),
-        more => line(out, &format!("{more} more notes: -v shows them")),
+        1 => line(out, "1 more note, shown with -v"),
+        more => line(out, &format!("{more} more notes, shown with -v")),
     }
 }
 
@@ -301,7 +301,7 @@ fn client(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
     let client = &summary.client;
     out.push('\n');
     if client.limited {
-        let text = format!("because {}", client.because.join("; and because "));
+        let text = format!("because {}", client.because.join(", and because "));
         said(out, "client limited: yes,", |label| ink.bad(label), &text, width);
     } else {
         line(out, &format!("client limited: {}", ink.good("no")));

@@ -1,17 +1,17 @@
-//! How many requests were in flight when, and the window in which as many were as had been asked for.
+//! How many requests were in flight over time, and the window in which they reached the target.
 //!
 //! In:  beginning and end of each request, a target.  Out: [`Flight`], the steady [`Window`].
-//! Not here: what is counted inside it.
+//! Not here: the figures inside it.
 //!
-//! Time is cut into [`BINS`] equal bins, each with the exact mean of its requests in flight. The window goes from the first to the last
-//! bin that reaches the target, so it begins and ends between two bins: on a run of ten minutes that is within 10 ms.
+//! Time is cut into [`BINS`] equal bins, each with the exact mean of its requests in flight. The window goes from the first to the last bin
+//! that reaches the target, so it begins and ends between two bins. On a run of ten minutes that is exact within 10 ms.
 
 use crate::host::net::Ns;
 
 /// Bins of a run: 1 MB, and a resolution of 15 millionths of the run.
 const BINS: usize = 65_536;
-/// Share of the target that counts as reached. The peers that have such a window take the same: a place that has come free is taken
-/// again within microseconds, so a closed loop that is not starving keeps to it.
+/// Share of the target that counts as reached. Other tools with such a window use the same share. A free slot is filled within microseconds,
+/// so a closed loop that is not starving stays above it.
 pub const REACHED: f64 = 0.95;
 
 /// See the module.
@@ -22,18 +22,17 @@ pub struct Flight {
     width: Ns,
     /// Change of the number in flight within a bin.
     change: Vec<i64>,
-    /// What beginnings and ends within the bin add to its own integral, nanoseconds.
+    /// Contribution of beginnings and ends within the bin to its own integral, nanoseconds.
     area: Vec<i64>,
     /// Integral over all, nanoseconds.
     total: u128,
 }
 
-/// A stretch of the run.
+/// A part of the run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Window {
     /// Beginning.
     pub from: Ns,
-    /// End.
     pub to: Ns,
     /// Share of it in which the target was reached.
     pub share: f64,
@@ -42,7 +41,6 @@ pub struct Window {
 }
 
 impl Window {
-    /// Seconds.
     pub fn seconds(&self) -> f64 {
         self.to.saturating_sub(self.from) as f64 / 1e9
     }
@@ -60,7 +58,7 @@ impl Flight {
         Self { from, to, width, change: vec![0; BINS], area: vec![0; BINS], total: 0 }
     }
 
-    /// A request was in flight; what lies outside is cut off.
+    /// A request was in flight. What lies outside is cut off.
     pub fn add(&mut self, sent: Ns, end: Ns) {
         let last = self.from + self.width * BINS as u64;
         let (sent, end) = (sent.clamp(self.from, last), end.clamp(self.from, last));
@@ -79,7 +77,7 @@ impl Flight {
         }
     }
 
-    /// Mean in flight over so many nanoseconds from the beginning.
+    /// Mean in flight over the first nanoseconds.
     pub fn mean(&self, span: Ns) -> Option<f64> {
         (span > 0).then(|| self.total as f64 / span as f64)
     }

@@ -1,10 +1,10 @@
-//! The audit after a load: lengths that were asked for, sent, counted here and reported by the server.
+//! The audit after a load: requested, sent, locally counted and server-reported lengths.
 //!
 //! In:  [`Row`]s, one for each answered request.  Out: [`Audit`].
 //! Not here: recounting (a [`super::Counter`] does), what a deviation means for a verdict.
 //!
-//! Of an answer a deviation of more than 1 % between the server's count and ours is one; of prompts it is the median of what the server
-//! reports that may be off by at most 2 % from what was asked for: rows E and M of the definitions.
+//! For answers, a difference of more than 1 % between the server's count and ours is a deviation. For prompts, the median of the reported
+//! lengths may differ by at most 2 % from the request (rows E and M of the definitions).
 
 use crate::stats::quantile_sorted;
 
@@ -13,7 +13,7 @@ pub const OUTPUT_OFF: f64 = 0.01;
 /// Deviation of the median prompt from what was asked for, from which on prompts are off.
 pub const INPUT_OFF: f64 = 0.02;
 
-/// Lengths of one request, tokens; absent is not known.
+/// Lengths of one request, tokens. Absent is not known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Row {
     /// Asked for, as the server should report it.
@@ -22,7 +22,6 @@ pub struct Row {
     pub isl_sent: Option<u32>,
     /// `prompt_tokens`.
     pub isl_reported: Option<u32>,
-    /// Asked for.
     pub osl_asked: Option<u32>,
     /// Of the answer's text, by our count.
     pub osl_counted: Option<u32>,
@@ -30,10 +29,9 @@ pub struct Row {
     pub osl_reported: Option<u32>,
 }
 
-/// What the rows add up to. Each figure is absent where no row has both its lengths.
+/// Totals of the rows. Each figure is absent where no row has both its lengths.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Audit {
-    /// Rows.
     pub rows: usize,
     /// Rows with an answer counted here and by the server.
     pub outputs: usize,

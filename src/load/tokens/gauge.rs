@@ -1,10 +1,10 @@
-//! What a template and a word cost, from a few prompts and what the server says of them.
+//! The cost of a template and of a word in tokens, from the server's counts for a few prompts.
 //!
 //! In:  a closure that sends a text as a prompt and returns `usage.prompt_tokens`.  Out: [`Gauge`].
 //! Not here: how it is sent.
 //!
-//! Prompts of 16, 128 and 512 words, each of other words. The template costs the same whatever stands in it, so the points lie on a
-//! straight line; a line that fits badly says that words do not cost the same each, and then so does the residual.
+//! Prompts of 16, 128 and 512 words, each of other words. The template costs the same for every text, so the points lie on a
+//! straight line. A line that fits badly says that words do not cost the same each, and then so does the residual.
 
 use super::{Counter, Origin};
 use crate::error::Error;
@@ -16,9 +16,8 @@ const PROBES: [u32; 3] = [16, 128, 512];
 /// One probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Point {
-    /// What was sent.
+    /// The sent data.
     pub text: String,
-    /// Its words.
     pub words: u32,
     /// `prompt_tokens` that the server reported.
     pub tokens: u32,
@@ -29,7 +28,6 @@ pub struct Point {
 pub struct Gauge {
     /// Tokens of the server's template: what a prompt without words would have.
     pub overhead: f64,
-    /// Tokens a word.
     pub tokens_per_word: f64,
     /// Greatest distance of a probe from the line, tokens.
     pub residual: f64,
@@ -41,7 +39,7 @@ impl Gauge {
     /// Sends the probes. Nothing where the server reports no usage, or counts that do not grow with the words.
     ///
     /// # Errors
-    /// As the closure says.
+    /// Errors of the closure.
     pub fn take(
         writer: Writer,
         ask: &mut dyn FnMut(&str) -> Result<Option<u32>, Error>,
@@ -57,7 +55,7 @@ impl Gauge {
         Ok(Self::through(points))
     }
 
-    /// The least-squares line; absent with fewer than two different numbers of words, and for a slope that makes no sense.
+    /// The least-squares line. Absent with fewer than two different numbers of words, and for a slope that makes no sense.
     pub fn through(points: Vec<Point>) -> Option<Self> {
         let n = points.len() as f64;
         let at = |point: &Point| (f64::from(point.words), f64::from(point.tokens));

@@ -1,7 +1,7 @@
 //! The model's own tokenizer, from its `tokenizer.json`.
 //!
 //! In:  a file.  Out: [`Local`].
-//! Not here: downloading one; nothing is ever fetched.
+//! Not here: downloading. Nothing is ever fetched.
 
 use std::path::Path;
 
@@ -12,22 +12,22 @@ use crate::error::Error;
 pub struct Local(tokenizers::Tokenizer);
 
 impl Local {
-    /// Reads the file; a folder stands for the `tokenizer.json` in it.
+    /// Reads the file. A folder stands for the `tokenizer.json` in it.
     ///
     /// # Errors
-    /// When it is not there or is none.
+    /// When the file is missing or is not a tokenizer.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let file = if path.is_dir() { path.join("tokenizer.json") } else { path.to_owned() };
         let bytes = std::fs::read(&file).map_err(|error| {
             Error::archive(format!("cannot read '{}'", file.display()))
                 .because(error)
-                .hint("it lies beside the model's weights; models with a tokenizer.model alone have none")
+                .hint("find it beside the weights of the model. Models with only a tokenizer.model have none")
         })?;
         Self::parse(&bytes)
             .map_err(|why| Error::archive(format!("cannot read '{}' as a tokenizer", file.display())).detail(why))
     }
 
-    /// From the bytes of such a file; else why not.
+    /// From the bytes of such a file. Else why not.
     ///
     /// # Errors
     /// In the crate's words.

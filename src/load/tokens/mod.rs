@@ -1,17 +1,17 @@
-//! How many tokens a text has, and a text of so many tokens.
+//! Counts the tokens of a text, and makes a text with a given number of tokens.
 //!
 //! In:  a `tokenizer.json`, a server that counts, a server that reports what it was sent, or nothing.
-//! Out: [`Counter`]s; a [`Recipe`] for texts of a wanted length; an [`Audit`] after the load.
+//! Out: [`Counter`]s, a [`Recipe`] for texts of a wanted length, an [`Audit`] after the load.
 //! Not here: the words themselves (see `plan::text`), asking over the network (see `server`).
 //!
-//! Three ways to know, each better than the next. [`Local`] counts with the model's own `tokenizer.json`. [`Server`] lets the server count;
-//! before and after a load, never while it runs, since that would be load of its own. [`Gauge`] sends a few prompts of known numbers of
-//! words and lays a straight line through the prompt tokens that the server reports: what the template costs, and what a word costs;
-//! how far the points lie off the line is kept with it. With [`Words`] nothing is known: a word is taken for a token, since nearly every
-//! model has it so, and what was sent is then *unknown*, never the number that was asked for.
+//! Three ways to know, each better than the next. [`Local`] counts with the model's own `tokenizer.json`. [`Server`] lets the server count,
+//! before and after a load. It never asks while the load runs, since that would add load. [`Gauge`] sends a few prompts of known numbers of
+//! words and fits a straight line to the reported prompt tokens. The line gives the cost of the template and of a word, and the deviation of
+//! the points is kept with it. With [`Words`] nothing is known. A word is taken for a token, since nearly every model has it so. The sent
+//! length is then *unknown*, never the number that was asked for.
 //!
-//! The ISL of a plan is what the server should report, with its template. So a text is made shorter by what the template costs, where a
-//! gauge has found it out; without one the template comes on top and the server reports more than was asked for, which the audit shows.
+//! The ISL of a plan is what the server should report, with its template. So a text is shortened by the cost of the template, where a gauge
+//! has measured it. Without one the template comes on top and the server reports more than was asked for, which the audit shows.
 
 mod audit;
 mod gauge;
@@ -38,23 +38,11 @@ pub enum Origin {
     Unknown,
 }
 
-impl Origin {
-    /// Word in a summary.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Local => "local",
-            Self::Server => "server",
-            Self::Gauge => "probe",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
 /// Counts tokens of a text, none of them special, without a template.
 pub trait Counter: Send + Sync {
     /// Who counts.
     fn origin(&self) -> Origin;
-    /// Tokens of a text; absent where it cannot tell.
+    /// Tokens of a text. Absent where it cannot tell.
     ///
     /// # Errors
     /// When a counter that can tell could not this time.

@@ -1,11 +1,11 @@
-//! A text of so many tokens.
+//! A text with a given number of tokens.
 //!
 //! In:  a [`Counter`], a [`Gauge`] where one could be taken.  Out: [`Recipe`].
 //! Not here: which words (see `plan`).
 //!
-//! The number of words comes from a straight line. Where the words are one token each, which is found out once over the whole list, the
-//! line is exact, and nothing is counted twice. Where they are not and a tokenizer is at hand, the text is counted and made longer or
-//! shorter, a few times at most; shared heads are not, since they must be the same bytes for all.
+//! The number of words comes from a straight line. Where the words are one token each, the line is exact, and nothing is counted twice. That
+//! is checked once over the whole list. Where they are not and a tokenizer is available, the text is counted and made longer or shorter, a
+//! few times at most. Shared heads are not, since they must be the same bytes for all.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,24 +24,24 @@ const SAMPLES: u64 = 3;
 #[derive(Clone)]
 pub struct Recipe {
     counter: Arc<dyn Counter>,
-    /// Tokens of the server's template; absent where nobody knows.
+    /// Tokens of the server's template. Absent where unknown.
     overhead: Option<u32>,
     tokens_per_word: f64,
     /// Every word is one token.
     exact: bool,
-    residual: Option<f64>,
 }
 
 impl Recipe {
     /// A word is a token, nothing is known of a template.
+    #[cfg(test)]
     pub fn unknown() -> Self {
-        Self { counter: Arc::new(super::Words), overhead: None, tokens_per_word: 1.0, exact: false, residual: None }
+        Self { counter: Arc::new(super::Words), overhead: None, tokens_per_word: 1.0, exact: false }
     }
 
     /// Draws the line, asking the counter a few times.
     ///
     /// # Errors
-    /// As the counter says.
+    /// Errors of the counter.
     pub fn new(counter: Arc<dyn Counter>, gauge: Option<&Gauge>) -> Result<Self, Error> {
         let mut words = 0u64;
         let mut tokens = 0u64;
@@ -55,10 +55,9 @@ impl Recipe {
                 Writer::new(number, 0).write(what, SAMPLE, &mut text);
             }
             let Some(counted) = counter.count(&text)? else {
-                let line = gauge.map_or((None, 1.0, None), |gauge| {
-                    (Some(gauge.overhead.round().max(0.0) as u32), gauge.tokens_per_word, Some(gauge.residual))
-                });
-                return Ok(Self { counter, overhead: line.0, tokens_per_word: line.1, exact: false, residual: line.2 });
+                let (overhead, tokens_per_word) = gauge
+                    .map_or((None, 1.0), |gauge| (Some(gauge.overhead.round().max(0.0) as u32), gauge.tokens_per_word));
+                return Ok(Self { counter, overhead, tokens_per_word, exact: false });
             };
             exact &= counted == SAMPLE;
             words += u64::from(SAMPLE);
@@ -72,17 +71,14 @@ impl Recipe {
                     let own = counter.count(&point.text)?.unwrap_or(0);
                     over.push(f64::from(point.tokens) - f64::from(own));
                 }
-                (!over.is_empty()).then(|| (crate::stats::mean(&over), over))
+                (!over.is_empty()).then(|| crate::stats::mean(&over))
             }
         };
-        let residual =
-            overhead.as_ref().map(|(mean, over)| over.iter().map(|one| (one - mean).abs()).fold(0.0, f64::max));
         Ok(Self {
             counter,
-            overhead: overhead.map(|(mean, _)| mean.round().max(0.0) as u32),
+            overhead: overhead.map(|mean| mean.round().max(0.0) as u32),
             tokens_per_word: if exact { 1.0 } else { (tokens as f64 / words as f64).max(0.1) },
             exact,
-            residual,
         })
     }
 
@@ -94,7 +90,7 @@ impl Recipe {
         }
     }
 
-    /// Tokens that the server's template adds; absent where nobody knows.
+    /// Tokens that the server's template adds. Absent where unknown.
     pub fn overhead(&self) -> Option<u32> {
         self.overhead
     }
@@ -104,31 +100,21 @@ impl Recipe {
         self.tokens_per_word
     }
 
-    /// How far a probe lay off, tokens; absent without probes. With a tokenizer beside them it is how unlike the template's share was.
-    pub fn residual(&self) -> Option<f64> {
-        self.residual
-    }
-
     /// Whether token ids can be made.
     pub fn has_ids(&self) -> bool {
         self.counter.live() && matches!(self.counter.ids("a"), Ok(Some(_)))
     }
 
-    /// Who counts, for the audit.
-    pub fn counter(&self) -> &dyn Counter {
-        &*self.counter
-    }
-
-    /// Words that make so many tokens.
+    /// Number of words for a number of tokens.
     pub fn words(&self, tokens: u32) -> u32 {
         (f64::from(tokens) / self.tokens_per_word).round() as u32
     }
 
-    /// Writes the prompt of `isl` tokens, as the server should report them, in place of what `out` holds: at least one word, where the
-    /// template alone is as long. Returns its tokens without the template, where a local tokenizer counted them.
+    /// Replaces `out` with the prompt of `isl` tokens, as the server should report them. Writes at least one word, even where the template
+    /// alone is as long. Returns its tokens without the template, where a local tokenizer counted them.
     ///
     /// # Errors
-    /// As the counter says.
+    /// Errors of the counter.
     pub fn write(&self, plan: &Plan, head: Head, own: Text, isl: u32, out: &mut String) -> Result<Option<u32>, Error> {
         let wanted = isl.saturating_sub(self.overhead.unwrap_or(0)).max(1);
         self.fill(plan, head, own, wanted, out)
@@ -137,7 +123,7 @@ impl Recipe {
     /// The token ids of a prompt of exactly `isl` of them: without a template there is no overhead.
     ///
     /// # Errors
-    /// As the counter says, or when it knows no ids.
+    /// Errors of the counter, or when it knows no ids.
     pub fn ids(&self, plan: &Plan, head: Head, own: Text, isl: u32, text: &mut String) -> Result<Vec<u32>, Error> {
         let mut more = 0;
         loop {
@@ -204,7 +190,7 @@ impl Recipe {
     /// Tokens of a text that is given as the inside of two JSON strings, where a local tokenizer counts.
     ///
     /// # Errors
-    /// As the counter says.
+    /// Errors of the counter.
     pub fn count_json(&self, head: &str, tail: &str) -> Result<Option<u32>, Error> {
         if !self.counter.live() {
             return Ok(None);

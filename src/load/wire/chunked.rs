@@ -3,7 +3,7 @@
 //! In:  a place in the coding and bytes.  Out: slices of data, the next place.
 //! Not here: heads (see [`super::response`]).
 //!
-//! RFC 9112, 7.1. Sizes in either case; extensions and trailers are skipped; a size that overflows, a line without end and data that do not
+//! RFC 9112, 7.1. Sizes in either case. Extensions and trailers are skipped. A size that overflows, a line without end and data that do not
 //! end where their size says are faults. Every place can lie at the end of a feed, so each is a state.
 
 use memchr::memchr;
@@ -11,9 +11,9 @@ use memchr::memchr;
 use super::fault::Fault;
 use super::response::{HEAD_LIMIT, Part};
 
-/// Longest rest of a chunk's size line, bytes. Nobody uses these extensions; the limit only ends a line without end.
+/// Longest rest of a chunk's size line, bytes. Nobody uses these extensions. The limit only ends a line without end.
 const EXTENSION_LIMIT: u32 = 16 << 10;
-/// Longest digits of a chunk's size; leading zeros count.
+/// Longest digits of a chunk's size. Leading zeros count.
 const SIZE_DIGITS: u32 = 32;
 
 /// Where in the chunked coding.
@@ -56,7 +56,7 @@ pub(super) fn split(bytes: &[u8], length: u64) -> (&[u8], &[u8]) {
     bytes.split_at(usize::try_from(length).unwrap_or(usize::MAX).min(bytes.len()))
 }
 
-/// The data of a chunk that lies here whole and as all servers write it, and what is behind it. Everything else is read step by step.
+/// The data of a chunk that is here whole and as all servers write it, and what is behind it. Everything else is read step by step.
 pub(super) fn whole_chunk(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut size = 0;
     let mut at = 0;
@@ -136,7 +136,7 @@ pub(super) fn step<'b>(
     Ok((Some(next), after))
 }
 
-/// What follows a chunk's size line.
+/// The part after a chunk's size line.
 const fn data_or_trailer(size: u64) -> Chunked {
     if size == 0 { Chunked::Trailer { seen: 0 } } else { Chunked::Data(size) }
 }

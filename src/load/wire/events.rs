@@ -1,45 +1,45 @@
 //! Event streams (`text/event-stream`), read in place.
 //!
 //! In:  bytes of a body, in any pieces.  Out: [`Event`]s.
-//! Not here: what the data says (see [`super::delta`]), reconnecting: a load never asks for the rest of an answer.
+//! Not here: the meaning of the data (see [`super::delta`]), reconnecting. A load never asks for the rest of an answer.
 //!
-//! By the HTML standard (9.2.6): lines end with LF, CR LF or CR, in any mixture; a line that begins with a colon is a comment; one
-//! space after the colon of a field goes; several `data` lines are joined by LF; an empty line ends the event; an event without a
-//! `data` line is none; a byte order mark at the start is skipped; unknown fields, `id` and `retry` are of no use here.
+//! By the HTML standard (9.2.6): lines end with LF, CR LF or CR, in any mixture. A line that begins with a colon is a comment. One
+//! space after the colon of a field goes. Several `data` lines are joined by LF. An empty line ends the event. An event without a
+//! `data` line is not an event. A byte order mark at the start is skipped. Unknown fields, `id` and `retry` are of no use here.
 //! Two departures, each because a server does it:
 //! - An event that the end of the stream cuts off before its empty line is dropped by the standard. [`EventStream::closed`] gives it:
 //!   servers close right behind `data: [DONE]`, and a missing mark would look like a fault.
 //! - A line `error: {…}` (llama-server, until it learnt to send `data`) is taken as an event named `error` with that data. Ignoring it,
 //!   as the standard wants for an unknown field, would make a failed answer a short one.
 //!
-//! An event of one `data` line that lies whole within one feed, which is nearly every one, is given as a slice of the feed. The others
-//! go through buffers, which hold at most one line and the data of one event.
+//! Nearly every event has one `data` line that lies whole within one feed. It is given as a slice of the feed. The others go through
+//! buffers, which hold at most one line and the data of one event.
 
 use memchr::{memchr, memchr2};
 
 use super::fault::Fault;
 
 const MARK: &[u8] = b"\xef\xbb\xbf";
-/// What a buffer keeps of its room from one stream to the next, bytes.
+/// Capacity that a buffer keeps from one stream to the next, bytes.
 const KEPT: usize = 16 << 10;
 
 /// An event of the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event<'a> {
-    /// Its data, lines joined by LF; may be empty.
+    /// Its data, lines joined by LF. May be empty.
     pub data: &'a [u8],
-    /// Its `event` field; empty where it has none, which means `message`.
+    /// Its `event` field. Empty where it has none, which means `message`.
     pub name: &'a [u8],
-    /// Its bytes in the stream, with its line ends and with comments before it. Where its empty line is CR LF, that LF counts with the
-    /// next event: the event is complete with the CR, and waiting for the LF could make it late.
+    /// Its bytes in the stream, with its line ends and with comments before it. If its empty line is CR LF, that LF counts with the next
+    /// event. The event is complete with the CR, and waiting for the LF could make it late.
     pub bytes: u32,
 }
 
-/// Reader of one event stream after the other; [`EventStream::reset`] between two.
+/// Reader of one event stream after the other. [`EventStream::reset`] between two.
 #[derive(Debug)]
 pub struct EventStream {
     limit: usize,
-    /// Bytes of the byte order mark seen at the start; more than it has once the start is over.
+    /// Bytes of the byte order mark seen at the start. More than it has once the start is over.
     mark: usize,
     /// The last byte was a CR: an LF now belongs to it.
     after_cr: bool,
@@ -79,7 +79,7 @@ impl EventStream {
         (self.mark, self.after_cr, self.has_data, self.since, self.fault) = (0, false, false, 0, None);
     }
 
-    /// Feeds bytes of the body in order; calls `on` for each event they complete.
+    /// Feeds bytes of the body in order. Calls `on` for each event they complete.
     ///
     /// After a fault every further call gives it again.
     pub fn feed(&mut self, body: &[u8], on: &mut impl FnMut(Event<'_>)) -> Result<(), Fault> {
@@ -200,7 +200,7 @@ impl EventStream {
         Ok(())
     }
 
-    /// Skips the byte order mark, or what of it is in this feed; where the rest begins.
+    /// Skips the byte order mark, or what of it is in this feed. Where the rest begins.
     fn skip_mark(&mut self, body: &[u8]) -> usize {
         let mut at = 0;
         while self.mark < MARK.len() && at < body.len() {

@@ -1,4 +1,4 @@
-//! What can be wrong with the bytes of a server, each in one clean line.
+//! Faults in the bytes of a server, each in one clean line.
 //!
 //! In:  where reading stopped.  Out: [`Fault`].
 //! Not here: what a fault means for a request (see `load::order::Status`), removing secrets.
@@ -31,7 +31,7 @@ pub enum Fault {
     BadChunk,
     /// The connection ended too early.
     Truncated {
-        /// What had not come yet.
+        /// The part that had not arrived yet.
         missing: Missing,
     },
     /// An event of the stream, or one line of it, is longer than allowed.
@@ -46,7 +46,7 @@ pub enum Fault {
     },
 }
 
-/// What had not come when a connection ended.
+/// The part that had not arrived when a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
     /// Not one byte of an answer came.
@@ -67,17 +67,12 @@ impl Fault {
     pub(super) fn not_json(bytes: &[u8]) -> Self {
         Self::NotJson { excerpt: excerpt(bytes) }
     }
-
-    /// Whether the bytes were right as far as they came: a broken connection, not a broken server.
-    pub const fn truncated(&self) -> bool {
-        matches!(self, Self::Truncated { .. })
-    }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotHttp { excerpt } => write!(f, "the answer is no HTTP/1.1; it begins with \"{excerpt}\""),
+            Self::NotHttp { excerpt } => write!(f, "the answer is not HTTP/1.1, it begins with \"{excerpt}\""),
             Self::HeadTooLong => {
                 write!(
                     f,
@@ -86,14 +81,14 @@ impl fmt::Display for Fault {
                 )
             }
             Self::BadLength => {
-                f.write_str("the Content-Length of the answer is no number, or there are two that differ")
+                f.write_str("the Content-Length of the answer is not a number, or there are two that differ")
             }
             Self::Coded { coding } => write!(f, "the answer is coded as \"{coding}\", which was not asked for"),
             Self::BadChunk => f.write_str("the chunked coding of the answer is broken"),
             Self::Truncated { missing } => write!(f, "the connection ended before {missing} came"),
             Self::EventTooLong { limit } => write!(f, "an event of the stream is longer than {limit} bytes"),
             Self::NotJson { excerpt } => {
-                write!(f, "an event of the stream is no JSON object; it begins with \"{excerpt}\"")
+                write!(f, "an event of the stream is not a JSON object, it begins with \"{excerpt}\"")
             }
         }
     }

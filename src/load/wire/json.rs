@@ -1,27 +1,27 @@
-//! JSON text read in place: a cursor that walks objects and arrays and skips what nobody asks for.
+//! JSON text read in place: a cursor that walks objects and arrays and skips unwanted values.
 //!
 //! In:  the bytes of one JSON text.  Out: keys, string literals as [`Raw`] slices, whole numbers.
 //! Not here: which keys matter (see [`super::delta`]).
 //!
-//! A tree or typed structs of `serde_json` cost an allocation for each string and forget where in the text a string stood, which the
-//! reader of repeated events ([`super::shape`]) needs. The grammar is that of RFC 8259, depth up to [`DEPTH`], with two allowances,
-//! as nothing here may fail because of the text that a model wrote:
-//! - Bytes of a string need not be UTF-8. A server that parts a character between two events sends two broken halves, and joined
-//!   again they are whole.
-//! - An escaped half of a surrogate pair stands for U+FFFD.
+//! A tree or typed structs of `serde_json` cost an allocation for each string. They also forget the place of a string in the text, which the
+//! reader of repeated events ([`super::shape`]) needs. The grammar is that of RFC 8259, depth up to [`DEPTH`], with two allowances. Nothing
+//! here may fail because of the text that a model wrote:
+//! - Bytes of a string need not be UTF-8. A server that splits a character between two events sends two broken halves. Joined again they are
+//!   whole.
+//! - An escaped half of a surrogate pair becomes U+FFFD.
 //!
 //! Tested against `serde_json`: outside these allowances both accept the same texts and read the same values.
 
 use super::raw::Raw;
 
-/// Deepest nesting that is read; deeper text is refused, as by `serde_json`.
+/// Deepest nesting that is read. Deeper text is refused, as by `serde_json`.
 pub const DEPTH: u8 = 127;
 
 /// The text is no JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bad;
 
-/// What a value is.
+/// Kind of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Null,
@@ -46,7 +46,7 @@ impl<'a> Cursor<'a> {
         Self { text, at: 0, depth: 0 }
     }
 
-    /// Where it stands, bytes from the start.
+    /// Where it is, bytes from the start.
     pub(super) const fn at(&self) -> usize {
         self.at
     }
@@ -75,7 +75,7 @@ impl<'a> Cursor<'a> {
         there
     }
 
-    /// What begins here, after white space.
+    /// Kind of the value that begins here, after white space.
     pub(super) fn peek(&mut self) -> Result<Kind, Bad> {
         self.space();
         match self.byte() {
@@ -112,7 +112,7 @@ impl<'a> Cursor<'a> {
         if self.peek()? == Kind::String { self.string().map(Some) } else { self.skip().map(|()| None) }
     }
 
-    /// The value that begins here, as it stands, checked.
+    /// The value that begins here, unchanged, checked.
     pub(super) fn value(&mut self) -> Result<&'a [u8], Bad> {
         self.space();
         let from = self.at;
@@ -168,7 +168,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// An array, which begins here; `each` must go over one value.
+    /// An array, which begins here. `each` must go over one value.
     pub(super) fn array(&mut self, each: &mut dyn FnMut(&mut Self) -> Result<(), Bad>) -> Result<(), Bad> {
         self.enter(b'[')?;
         if !self.takes(b']') {
@@ -186,7 +186,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// An object, which begins here; `each` is given the key and must go over one value.
+    /// An object, which begins here. `each` is given the key and must go over one value.
     pub(super) fn object(&mut self, each: &mut dyn FnMut(&mut Self, Raw<'a>) -> Result<(), Bad>) -> Result<(), Bad> {
         self.enter(b'{')?;
         if !self.takes(b'}') {

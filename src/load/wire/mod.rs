@@ -1,4 +1,4 @@
-//! Between the bytes of a socket and what an event says: HTTP/1.1 responses, event streams, deltas.
+//! From the bytes of a socket to the content of an event: HTTP/1.1 responses, event streams, deltas.
 //!
 //! In:  bytes as they arrive, in any pieces.  Out: [`Head`], [`Event`], [`Delta`], or the [`Fault`] that ends the answer.
 //! Not here: sockets, clocks, time-outs, what a fault means for the load (see `load::engine`).
@@ -7,10 +7,10 @@
 //! bytes ─▶ Response ─▶ Part::Head, Part::Body ─▶ EventStream ─▶ Event ─▶ Deltas ─▶ Delta
 //! ```
 //!
-//! Everything is read in place: a body is a slice of what was fed, the data of an event a slice of the body, the text of a delta a
-//! slice of the data. Bytes are copied only where an event arrives in several pieces. Each reader is a plain state machine: what it
-//! gives does not depend on where the bytes were split, it holds no more than its stated limit, and it never panics, whatever comes.
-//! The same property is tested with seeds in every run of the tests and can be searched with the fuzz targets in `fuzz/`.
+//! Everything is read in place. A body is a slice of the input. The data of an event is a slice of the body, and the text of a delta a slice
+//! of the data. Bytes are copied only where an event arrives in several pieces. Each reader is a plain state machine. Its output does not
+//! depend on where the bytes were split, it holds no more than its stated limit, and it never panics. Tests check this property with seeds
+//! in every run, and the fuzz targets in `fuzz/` search for violations.
 
 mod chunked;
 pub mod delta;

@@ -1,4 +1,4 @@
-//! An event's data read from beginning to end: the full price, paid for the first event of each shape.
+//! Full parsing of an event's data, needed for the first event of each shape.
 //!
 //! In:  the data of one event.  Out: a [`Delta`], and [`Notes`] of where in the text its values stood.
 //! Not here: what the decisions are (see [`super::delta`]), what the notes are good for (see [`super::shape`]).
@@ -10,7 +10,7 @@ use super::raw::Raw;
 use super::shape::{Fill, Notes, digits};
 use crate::load::order::{ChunkKind, Usage};
 
-/// Reads the data of one event from beginning to end; with `notes` of its places where it is JSON.
+/// Reads the data of one event from beginning to end. With `notes` of its places where it is JSON.
 pub(super) fn parse<'a>(data: &'a [u8], notes: &mut Option<Notes>) -> Result<Delta<'a>, Fault> {
     let text = data.trim_ascii();
     if text.is_empty() {
@@ -26,7 +26,7 @@ pub(super) fn parse<'a>(data: &'a [u8], notes: &mut Option<Notes>) -> Result<Del
     Ok(found.delta())
 }
 
-/// What was met on the way.
+/// Findings on the way.
 #[derive(Debug, Default)]
 struct Found<'a> {
     choice: bool,
@@ -64,7 +64,7 @@ impl<'a> Text<'a> {
         self.bytes = self.bytes.saturating_add(raw.unescaped_len());
     }
 
-    /// The string that begins here, if there is one; whether there was one without a letter.
+    /// The string that begins here, if there is one. Whether there was one without a letter.
     fn take(&mut self, cursor: &mut Cursor<'a>, notes: &mut Notes) -> Result<bool, Bad> {
         let Some(raw) = cursor.string_or_skip()? else { return Ok(false) };
         if raw.is_empty() {
@@ -261,7 +261,7 @@ impl Found<'_> {
     }
 }
 
-/// A later value of the same key takes the place of an earlier one; null takes nothing away.
+/// A later value of the same key takes the place of an earlier one. Null takes nothing away.
 fn keep<T>(place: &mut Option<T>, value: Option<T>) -> Result<(), Bad> {
     if value.is_some() {
         *place = value;
@@ -291,7 +291,7 @@ fn timings(cursor: &mut Cursor<'_>) -> Result<Option<Usage>, Bad> {
     Ok(usage.output.is_some().then_some(usage))
 }
 
-/// The text of an `error`; null, false and empty text are none.
+/// The text of an `error`. Null, false and empty text mean no error.
 fn error(cursor: &mut Cursor<'_>) -> Result<Option<String>, Bad> {
     match cursor.peek()? {
         Kind::Null | Kind::False => cursor.skip().map(|()| None),
@@ -319,7 +319,7 @@ fn error(cursor: &mut Cursor<'_>) -> Result<Option<String>, Bad> {
     }
 }
 
-/// Text of a `message` or `detail`; a list of findings as it stands; an object, as of other protocols, says no error.
+/// Text of a `message` or `detail`. A list of findings unchanged. An object, as of other protocols, says no error.
 fn message(cursor: &mut Cursor<'_>) -> Result<Option<String>, Bad> {
     match cursor.peek()? {
         Kind::String => error(cursor),

@@ -1,14 +1,14 @@
-//! A string of a JSON text as it stands there, and what it says.
+//! A string of a JSON text in raw form, and its value.
 //!
 //! In:  bytes behind an opening quote.  Out: [`Raw`], its length, its text.
 //! Not here: everything around strings (see [`super::json`]).
 //!
-//! Most pieces of an answer are a few plain bytes. So the literal is kept as it came, eight bytes are looked at in one step, and escapes are
-//! resolved only for those who want the text. Half a surrogate pair stands for U+FFFD; bytes that are no UTF-8 stay as they came.
+//! Most pieces of an answer are a few plain bytes. So the literal is kept unchanged and eight bytes are checked in one step. Escapes are
+//! resolved only where the text is needed. Half a surrogate pair stands for U+FFFD. Bytes that are no UTF-8 stay as they came.
 
 use std::borrow::Cow;
 
-/// A string literal, without its quotes, escapes as they stand.
+/// A string literal, without its quotes, escapes unchanged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Raw<'a> {
     literal: &'a [u8],
@@ -63,7 +63,7 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The bytes between the quotes, escapes as they stand.
+    /// The bytes between the quotes, escapes unchanged.
     pub const fn literal(&self) -> &'a [u8] {
         self.literal
     }
@@ -107,7 +107,7 @@ impl<'a> Raw<'a> {
         Cow::Owned(out)
     }
 
-    /// The text as a string; what is no UTF-8 becomes U+FFFD.
+    /// The text as a string. What is no UTF-8 becomes U+FFFD.
     pub fn text(&self) -> Cow<'a, str> {
         match self.bytes() {
             Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),

@@ -3,7 +3,7 @@
 //! In:  method, path, host, headers, the number of the request.  Out: bytes to send before the body.
 //! Not here: checking what a user gave (see `load::target`), the body.
 //!
-//! A line end in a value would be a second header, so every control character of a value is sent as a space; names lose them.
+//! A line end in a value would be a second header, so every control character of a value is sent as a space. Names lose them.
 
 use std::io::Write;
 
@@ -12,7 +12,7 @@ use std::io::Write;
 ///
 /// - `path`: from the first `/`, with its query.
 /// - `host`: with its port where that is not the scheme's own.
-/// - `body_len`: bytes of the body; 0 says nothing about a body for `GET`.
+/// - `body_len`: bytes of the body. 0 says nothing about a body for `GET`.
 pub fn request_head(
     into: &mut Vec<u8>,
     method: &str,

@@ -3,10 +3,10 @@
 //! In:  bytes of a connection, in any pieces.  Out: the [`Head`] once, then slices of the body without its framing.
 //! Not here: the connection, event streams (see [`super::events`]).
 //!
-//! The body ends by `Transfer-Encoding: chunked`, by `Content-Length`, or with the connection; chunked wins where a server sends both
+//! The body ends by `Transfer-Encoding: chunked`, by `Content-Length`, or with the connection. Chunked wins where a server sends both
 //! (RFC 9112, 6.3). 204 and 304 have none. Interim answers (1xx) are skipped, except 101: we never ask to switch protocols. A coded
 //! body is refused: we never ask for one, and reading it as text would call a sound stream broken. Line ends of a lone LF are taken
-//! in heads and in the chunked coding, as most clients do; there is no intermediary here that could be led astray.
+//! in heads and in the chunked coding, as most clients do. There is no intermediary here that could be led astray.
 
 use memchr::memchr;
 
@@ -17,7 +17,7 @@ use super::fault::{Fault, Missing, excerpt};
 pub const HEAD_LIMIT: usize = 64 << 10;
 /// Most fields of a head.
 const FIELDS: usize = 128;
-/// What of a head matters to a load.
+/// Parts of a head that matter to a load.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Head {
     /// Code of the status line.
@@ -50,7 +50,7 @@ pub enum Fed {
     More,
     /// The whole response was read.
     Complete {
-        /// Bytes of this feed that belong to it; what follows them, if anything, nobody asked for.
+        /// Bytes of this feed that belong to it. Bytes after them were not requested.
         used: usize,
     },
 }
@@ -97,9 +97,9 @@ impl Response {
         (self.interim, self.begun, self.fault) = (0, false, None);
     }
 
-    /// Feeds bytes in order; calls `on` for the head once and for body bytes, in place.
+    /// Feeds bytes in order. Calls `on` for the head once and for body bytes, in place.
     ///
-    /// After [`Fed::Complete`] further bytes are left alone (`used` is 0); after a fault every further feed gives it again.
+    /// After [`Fed::Complete`] further bytes are left alone (`used` is 0). After a fault every further feed gives it again.
     pub fn feed(&mut self, bytes: &[u8], on: &mut impl FnMut(Part<'_>)) -> Result<Fed, Fault> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
@@ -157,7 +157,7 @@ impl Response {
         Err(Fault::Truncated { missing })
     }
 
-    /// Reads on in the head; what of `bytes` is behind it.
+    /// Reads on in the head. What of `bytes` is behind it.
     fn head<'b>(&mut self, bytes: &'b [u8], on: &mut impl FnMut(Part<'_>)) -> Result<&'b [u8], Fault> {
         self.begun = true;
         let mut bytes = bytes;
@@ -260,12 +260,12 @@ impl Response {
     }
 }
 
-/// What a head says of the end of its body.
+/// The end of the body, from its head.
 #[derive(Debug, Default, Clone, Copy)]
 struct Framing {
     chunked: bool,
     length: Option<u64>,
-    /// A length that is none, or a second one that differs.
+    /// An invalid length, or a second one that differs.
     bad: bool,
 }
 
@@ -300,7 +300,7 @@ fn coding(value: &[u8]) -> Result<(), Fault> {
     }
 }
 
-/// Words of a list parted by commas, without the empty ones.
+/// Words of a list separated by commas, without the empty ones.
 fn words(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|b| *b == b',').map(<[u8]>::trim_ascii).filter(|word| !word.is_empty())
 }

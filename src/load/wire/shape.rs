@@ -1,4 +1,4 @@
-//! The shape of an event that was read before, to read the next one of the same shape without parsing it.
+//! The shape of an earlier event, used to read the next one of the same shape without parsing it.
 //!
 //! In:  an event that was parsed, with the places of its [`Hole`]s.  Out: the [`Delta`] of another event, if it differs in the holes alone.
 //! Not here: parsing (see [`super::parse`]).
@@ -7,17 +7,17 @@
 //! these places: fixed pieces and holes between them. Another event fits when it has the same pieces, byte for byte, and in each
 //! hole a well-formed value of the same type.
 //!
-//! **Why this is exact.** The parser reads from left to right. Over equal pieces it does the same; at a hole it reads a value of the same
-//! type under the same key, ends behind it in the same state, and goes on with an equal piece. So both events have the same structure,
-//! and their deltas differ at most by the values in the holes, each of which is known:
-//! - `id` and `created` are read by nobody;
-//! - a count becomes its field of the usage; there is at most one hole for each field, and a count that does not fit does not match;
-//! - the text. An event is learnt only if it has one literal of text that is not empty (or two equal ones of reasoning), and fits only if
-//!   that of the new event is not empty either; so kind and order of the kinds cannot change. Others, being empty, are in the pieces.
+//! **Why this is exact.** The parser reads from left to right. Over equal pieces it does the same. At a hole it reads a value of the same
+//! type under the same key. It ends behind the value in the same state, and goes on with an equal piece. So both events have the same
+//! structure. Their deltas differ at most by the values in the holes, each of which is known:
+//! - `id` and `created` are never read.
+//! - a count becomes its field of the usage. There is at most one hole for each field, and a count that does not fit does not match.
+//! - the text. An event is learnt only if it has one literal of text that is not empty (or two equal ones of reasoning). A new event fits
+//!   only if its text is not empty either. So kind and order of the kinds cannot change. Other literals, being empty, are in the pieces.
 //!
-//! Pieces are whole: a string's hole begins behind its opening quote and the next piece begins with its closing quote; a number's
-//! hole is followed by a byte that cannot be part of a number, as the pieces come from a text that was parsed. Events with errors are
-//! never learnt. A seeded test compares every answer given here with that of the parser, on events damaged at random.
+//! Pieces are whole. A string's hole begins behind its opening quote and the next piece begins with its closing quote. After a number's hole
+//! comes a byte that cannot be part of a number, because the pieces come from a parsed text. Events with errors are never learnt. A seeded
+//! test compares every answer given here with that of the parser, on events damaged at random.
 
 use std::borrow::Cow;
 
@@ -26,14 +26,14 @@ use super::json::whole;
 use super::raw::Raw;
 use crate::load::order::{ChunkKind, Usage};
 
-/// Most holes of a shape; an event with more is not learnt.
+/// Most holes of a shape. An event with more is not learnt.
 const HOLES: usize = 8;
 /// Longest pieces of a shape together, bytes. Shapes are for the small events of which there are many.
 const PIECES: usize = 4 << 10;
 /// Shapes kept: the role, reasoning, content, a call of a tool, the end, the usage, and two to spare.
 const SHAPES: usize = 8;
 
-/// What fills a hole.
+/// Content of a hole.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Fill {
     /// A string that is not read.
@@ -41,7 +41,6 @@ pub(super) enum Fill {
     AnyString,
     /// A whole number that is not read.
     AnyNumber,
-    /// The text.
     Text,
     /// The same literal once more.
     Twin,
@@ -60,7 +59,7 @@ pub(super) struct Hole {
     to: usize,
 }
 
-/// What a parse notes for a shape.
+/// Notes of a parse for a shape.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     holes: [Option<Hole>; HOLES],
@@ -122,7 +121,7 @@ struct Fixed {
 }
 
 impl Shapes {
-    /// What an event says, if it is one of the known shapes.
+    /// Content of an event, if it has a known shape.
     pub(super) fn read<'a>(&mut self, data: &'a [u8]) -> Option<Delta<'a>> {
         if let Some(delta) = self.known.get(self.recent).and_then(|shape| shape.read(data)) {
             return Some(delta);
@@ -189,7 +188,7 @@ impl Shape {
         (self.model, self.finish) = (self.model.or(model), self.finish.or(finish));
     }
 
-    /// What an event of this shape says.
+    /// Content of an event of this shape.
     fn read<'a>(&self, data: &'a [u8]) -> Option<Delta<'a>> {
         let mut rest = data;
         let mut from = 0;

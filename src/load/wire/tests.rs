@@ -6,7 +6,7 @@ use super::shape::Shapes;
 use super::*;
 use crate::load::order::{ChunkKind, Usage};
 
-/// What a response gives: its head, its body, how it stands.
+/// Content of a response: its head, its body, its state.
 fn respond(text: &str) -> (Option<Head>, String, Result<Fed, Fault>) {
     let (mut head, mut body) = (None, String::new());
     let fed = Response::new().feed(text.as_bytes(), &mut |part| match part {
@@ -129,16 +129,16 @@ fn interim_answers_are_skipped_and_old_ones_end_their_connection() {
 fn what_is_no_sound_response_is_refused_with_a_reason() {
     let chunked = |rest: &str| format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{rest}");
     let cases = [
-        ("SSH-2.0-OpenSSH_9.2\r\n".to_owned(), "the answer is no HTTP/1.1; it begins with \"SSH-2.0-OpenSSH_9.2\""),
-        ("<html>".to_owned(), "the answer is no HTTP/1.1; it begins with \"<html>\""),
-        ("HTTP/2 200\r\n\r\n".to_owned(), "the answer is no HTTP/1.1; it begins with \"HTTP/2 200\""),
+        ("SSH-2.0-OpenSSH_9.2\r\n".to_owned(), "the answer is not HTTP/1.1, it begins with \"SSH-2.0-OpenSSH_9.2\""),
+        ("<html>".to_owned(), "the answer is not HTTP/1.1, it begins with \"<html>\""),
+        ("HTTP/2 200\r\n\r\n".to_owned(), "the answer is not HTTP/1.1, it begins with \"HTTP/2 200\""),
         (
             "HTTP/1.1 200 OK\r\ncontent-length: 3\r\ncontent-length: 4\r\n\r\n".to_owned(),
-            "the Content-Length of the answer is no number, or there are two that differ",
+            "the Content-Length of the answer is not a number, or there are two that differ",
         ),
         (
             "HTTP/1.1 200 OK\r\ncontent-length: 99999999999999999999\r\n\r\n".to_owned(),
-            "the Content-Length of the answer is no number, or there are two that differ",
+            "the Content-Length of the answer is not a number, or there are two that differ",
         ),
         (
             "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n\r\n".to_owned(),
@@ -167,7 +167,6 @@ fn what_is_no_sound_response_is_refused_with_a_reason() {
     for (text, expected) in cases {
         let fault = respond(&text).2.expect_err(expected);
         assert_eq!(fault.to_string(), expected);
-        assert!(!fault.truncated());
     }
 }
 

@@ -1,7 +1,7 @@
-//! Events of the stream: pieces with what is around them, and how the stream ends.
+//! Events of the stream: pieces with their frame, and the end of the stream.
 //!
 //! In:  pieces of JSON, the shape's lines and framing.  Out: bytes of events, chunks of the body.
-//! Not here: what a piece says (see `piece`), when it is due (see `due`).
+//! Not here: the content of a piece (see `piece`), when it is due (see `due`).
 
 use std::io::Write as _;
 

@@ -1,4 +1,4 @@
-//! How an answer begins: the head of its stream, or all of a response that is none.
+//! The beginning of an answer: the head of its stream, or all of a response without a stream.
 //!
 //! In:  the shape's reply and framing.  Out: bytes of the head, what follows it.
 //! Not here: events (see `event`).
@@ -135,7 +135,7 @@ impl Job {
         json.push(b'}');
     }
 
-    /// Bytes of the body, found by making it once for nobody.
+    /// Bytes of the body, found by making it once without sending it.
     fn length(&self) -> u64 {
         let mut other = self.clone();
         let (mut event, mut out, mut bytes) = (Vec::new(), Vec::new(), 0);

@@ -3,8 +3,8 @@
 //! In:  an [`Ask`], the moment it begins.  Out: [`Step`]s: bytes, the tokens in them, when the next is due.
 //! Not here: sockets and the clock (see `server`).
 //!
-//! Nothing of an answer is made ahead: a step puts its event into a buffer that all answers share, from pieces that were formatted when
-//! the request came. So ten thousand long answers hold no text, and a token costs some copies of short strings.
+//! Nothing of an answer is made ahead. A step puts its event into a buffer that all answers share, from pieces formatted when the request
+//! came. So ten thousand long answers hold no text, and a token costs some copies of short strings.
 //!
 //! ```text
 //!           due (when, how many) ─┐
@@ -38,7 +38,7 @@ pub enum Next {
     End(End),
 }
 
-/// What becomes of the connection.
+/// What happens to the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// It stays, as the request wishes.
@@ -58,11 +58,11 @@ pub enum End {
 /// What was put into the buffer.
 #[derive(Debug, Clone, Copy)]
 pub struct Step {
-    /// Tokens of the event; 0 where it carries none.
+    /// Tokens of the event. 0 where it carries none.
     pub tokens: u32,
     /// Bytes of generated text.
     pub text: u32,
-    /// When it was due; absent where it is due as soon as may be.
+    /// When it was due. Absent where it is due as soon as may be.
     pub due: Option<Ns>,
     /// Whether it is the response's head, which is cut by lines if at all.
     pub head: bool,
@@ -119,7 +119,7 @@ pub struct Setting<'a> {
     pub key: ReasoningKey,
     /// Tokens in a chunk, where the shape does not say.
     pub tokens_per_chunk: u32,
-    /// Tokens of reasoning; absent is a third.
+    /// Tokens of reasoning. Absent is a third.
     pub reasoning: Option<u32>,
     /// Largest random delay of a token.
     pub jitter: Ns,
@@ -197,7 +197,7 @@ impl Job {
         self.form.cut
     }
 
-    /// What comes back at all.
+    /// The kind of answer.
     pub const fn reply(&self) -> Reply {
         self.form.reply
     }

@@ -1,4 +1,4 @@
-//! What an event says: a piece of text as JSON, the usage.
+//! The content of an event: a piece of text as JSON, the usage.
 //!
 //! In:  numbers of tokens.  Out: members of JSON.
 //! Not here: lines and chunks (see `event`), the words (see `text`).
@@ -11,7 +11,7 @@ use crate::mock::text::{plain_word, word};
 use super::Job;
 
 impl Job {
-    /// Tokens `first..first + count`; gives the bytes of their text.
+    /// Tokens `first..first + count`. Gives the bytes of their text.
     pub(super) fn piece(&self, json: &mut Vec<u8>, first: u32, count: u32) -> u32 {
         let mut text = 0;
         let mut words = |json: &mut Vec<u8>| {

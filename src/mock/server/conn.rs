@@ -1,7 +1,7 @@
-//! Connections: how they come, what each of them holds.
+//! Connections: how they arrive, and their state.
 //!
 //! In:  a listener that is ready.  Out: [`Conn`]s in their places.
-//! Not here: what is read from them (see `request`), what is written (see `write`).
+//! Not here: reading from them (see `request`), writing to them (see `write`).
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ use crate::mock::truth::Truth;
 
 use super::{LISTENER_SLOT, Server};
 
-/// Connections accepted between two looks.
+/// Connections accepted between two polls.
 const ACCEPTS: usize = 256;
 /// After a failed accept, as long until the next: descriptors come free meanwhile, or not.
 const ACCEPT_PAUSE_NS: Ns = 10_000_000;
@@ -24,9 +24,9 @@ pub(super) struct Slot {
     pub(super) conn: Option<Box<Conn>>,
 }
 
-/// What becomes of a connection after a visit.
+/// What happens to a connection after a visit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum ConnAction {
     Stay,
     Close,
     Reset,
@@ -46,7 +46,7 @@ pub(super) struct Conn {
     pub(super) free_at: Ns,
     pub(super) keep_alive: bool,
     pub(super) active: Option<Box<Active>>,
-    /// What the socket has not taken yet.
+    /// Bytes that the socket has not taken yet.
     pub(super) pending: Vec<u8>,
     pub(super) pending_at: usize,
     pub(super) wants_room: bool,
@@ -56,7 +56,7 @@ pub(super) struct Conn {
     pub(super) cutting: Option<Cutting>,
     /// Second half of an event, in the shape that keeps it for the next write.
     pub(super) held: Vec<u8>,
-    /// Number of the timer that counts; an older one in the heap is passed over.
+    /// Number of the timer that counts. An older one in the heap is skipped.
     pub(super) tick: u32,
     pub(super) parked: bool,
     pub(super) ending: Option<End>,

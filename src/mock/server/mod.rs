@@ -1,6 +1,6 @@
 //! The one thread: sockets, due moments, writes, truths.
 //!
-//! In:  [`Settings`].  Out: answers; [`Ended`].
+//! In:  [`Settings`].  Out: answers, [`Ended`].
 //! Not here: bytes of an answer (see `job`), of a request (see `http`, `ask`).
 //!
 //! ```text
@@ -10,8 +10,8 @@
 //! todo    ─▶ as fast as possible ──────────┘
 //! ```
 //!
-//! What a socket does not take at once waits in its connection, and the event counts as emitted with the write that takes its last
-//! byte. Answers whose client reads too slowly make no further text until it has.
+//! Bytes that a socket does not take at once wait in its connection. The event counts as emitted with the write that takes its last byte.
+//! Answers whose client reads too slowly make no further text until it has caught up.
 
 mod conn;
 mod place;
@@ -29,25 +29,25 @@ use serde::Serialize;
 use crate::error::{Error, Kind};
 use crate::host::net::{self, Interest, Listener, Ns, Poller, Ready, Stream, Waker, limits, now};
 
-use self::conn::{Conn, Fate, Slot};
+use self::conn::{Conn, ConnAction, Slot};
 use super::cache::Cache;
 use super::late::Late;
 use super::metrics::Counts;
 use super::settings::Settings;
-use super::truth::{Book, Outcome, Truth};
+use super::truth::{Outcome, Truth, TruthLog};
 
 /// Descriptors asked for: ten thousand streams, and room.
 const DESCRIPTORS: u64 = 65_536;
 /// Bytes read from a socket at once.
 const READ_BYTES: usize = 256 << 10;
-/// Steps made between two looks at the sockets.
+/// Steps made between two polls of the sockets.
 const STEPS: usize = 256;
 
 const LISTENER: u64 = u64::MAX - 2;
 /// Number in the heap that stands for the listener.
 const LISTENER_SLOT: u32 = u32::MAX;
 
-/// What a mock has done.
+/// Counters of a mock.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Totals {
     /// Connections accepted.
@@ -74,12 +74,12 @@ pub struct Totals {
     pub cpu_s: f64,
 }
 
-/// What is left of a mock that has ended.
+/// Results of a mock that has ended.
 #[derive(Debug)]
 pub struct Ended {
     /// One for each request to the model, where they are kept.
     pub truths: Vec<Truth>,
-    /// What it has done.
+    /// Its counters.
     pub totals: Totals,
 }
 
@@ -102,9 +102,9 @@ pub struct Server {
     counts: Counts,
     totals: Totals,
     late: Late,
-    book: Book,
-    /// A connection to nobody. The kernel stamps packets only while some socket wants it to, and begins a while after the first one
-    /// asks: without this one the first requests after a pause would have no stamp.
+    book: TruthLog,
+    /// A connection to nobody. The kernel stamps packets only while some socket wants it to, and begins a while after the first one asks.
+    /// Without this one the first requests after a pause would have no stamp.
     _stamping: Option<(Listener, Stream)>,
     // Buffers that all connections share.
     inbox: Vec<u8>,
@@ -140,7 +140,7 @@ impl Server {
         let address = listener.address().map_err(cannot)?;
         let poller = Poller::new().map_err(cannot)?;
         poller.add(&listener, LISTENER, Interest::Read).map_err(cannot)?;
-        let book = Book::open(settings.truth_file.as_deref(), settings.keep_truth)?;
+        let book = TruthLog::open(settings.truth_file.as_deref(), settings.keep_truth)?;
         Ok(Self {
             cache: Cache::new(settings.block_tokens, settings.cache_blocks),
             settings,
@@ -172,7 +172,7 @@ impl Server {
         self.address
     }
 
-    /// Set, it ends the server; wake it as well.
+    /// Set, it ends the server. Wake it as well.
     pub fn stop_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
     }
@@ -182,7 +182,7 @@ impl Server {
         self.poller.waker()
     }
 
-    /// Serves until it is told to stop.
+    /// Serves until a stop order.
     ///
     /// # Errors
     /// When the poller fails, or the truth file cannot be written.
@@ -243,9 +243,9 @@ impl Server {
                         server.drive(conn, key)
                     } else if conn.input.is_empty() {
                         // A connection that has been idle for long enough.
-                        Fate::Close
+                        ConnAction::Close
                     } else {
-                        Fate::Stay
+                        ConnAction::Stay
                     }
                 });
             }
@@ -253,13 +253,13 @@ impl Server {
     }
 
     /// Takes the connection out of its place, does something with it, and puts it back or ends it.
-    fn visit(&mut self, slot: u32, generation: u32, act: impl FnOnce(&mut Self, &mut Conn, (u32, u32)) -> Fate) {
+    fn visit(&mut self, slot: u32, generation: u32, act: impl FnOnce(&mut Self, &mut Conn, (u32, u32)) -> ConnAction) {
         let Some(place) = self.slots.get_mut(slot as usize).filter(|place| place.generation == generation) else {
             return;
         };
         let Some(mut conn) = place.conn.take() else { return };
         match act(self, &mut conn, (slot, generation)) {
-            Fate::Stay => {
+            ConnAction::Stay => {
                 self.slots[slot as usize].conn = Some(conn);
                 return;
             }
@@ -267,7 +267,7 @@ impl Server {
                 if conn.active.is_some() {
                     self.over(&mut conn, Outcome::ClientGone);
                 }
-                if fate == Fate::Reset {
+                if fate == ConnAction::Reset {
                     conn.stream.reset();
                 }
             }

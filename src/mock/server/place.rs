@@ -11,12 +11,12 @@ use crate::mock::metrics::Counts;
 use crate::mock::shape::IDLE_NS;
 use crate::mock::truth::{Outcome, Truth};
 
-use super::conn::{Active, Conn, Fate};
+use super::conn::{Active, Conn, ConnAction};
 use super::{Server, Todo};
 
 impl Server {
     /// Begins a job, or lets it wait for a place.
-    pub(super) fn take(&mut self, conn: &mut Conn, key: (u32, u32), head: &Head, ask: Ask) -> Fate {
+    pub(super) fn take(&mut self, conn: &mut Conn, key: (u32, u32), head: &Head, ask: Ask) -> ConnAction {
         let id = head.id.clone().unwrap_or_else(|| format!("mock-{}", self.totals.asks));
         let tokens = ask.tokens;
         let setting = Setting {
@@ -55,20 +55,20 @@ impl Server {
         if !running {
             self.counts.waiting += 1;
             self.queue.push_back(key);
-            return Fate::Stay;
+            return ConnAction::Stay;
         }
         self.counts.running += 1;
         self.begin(conn, key, conn.stamp.at().max(conn.free_at))
     }
 
     /// A place came free for a request that waited.
-    pub(super) fn admit(&mut self, conn: &mut Conn, key: (u32, u32)) -> Fate {
+    pub(super) fn admit(&mut self, conn: &mut Conn, key: (u32, u32)) -> ConnAction {
         self.begin(conn, key, now())
     }
 
-    fn begin(&mut self, conn: &mut Conn, key: (u32, u32), at: Ns) -> Fate {
+    fn begin(&mut self, conn: &mut Conn, key: (u32, u32), at: Ns) -> ConnAction {
         self.totals.most_running = self.totals.most_running.max(self.counts.running);
-        let Some(active) = conn.active.as_mut() else { return Fate::Stay };
+        let Some(active) = conn.active.as_mut() else { return ConnAction::Stay };
         active.truth.started_ns = at;
         let Truth { prompt_tokens, cached_tokens, .. } = active.truth;
         self.counts.prompt_tokens += u64::from(prompt_tokens);
@@ -76,17 +76,17 @@ impl Server {
         match active.job.begin(at, prefill, cached_tokens) {
             Next::At(due) => {
                 self.schedule(conn, key.0, due);
-                Fate::Stay
+                ConnAction::Stay
             }
             _ => self.drive(conn, key),
         }
     }
 
-    /// The response is made; what is left of it is written first, unless the shape breaks it off.
-    pub(super) fn finish(&mut self, conn: &mut Conn, key: (u32, u32), end: End) -> Fate {
+    /// The response is made. What is left of it is written first, unless the shape breaks it off.
+    pub(super) fn finish(&mut self, conn: &mut Conn, key: (u32, u32), end: End) -> ConnAction {
         if conn.pending_at < conn.pending.len() && !matches!(end, End::Reset | End::Stall) {
             conn.ending = Some(end);
-            return Fate::Stay;
+            return ConnAction::Stay;
         }
         let outcome = match end {
             End::Keep | End::CloseAfter | End::CloseIdle => Outcome::Complete,
@@ -96,15 +96,15 @@ impl Server {
                 if let Some(active) = &mut conn.active {
                     active.stalled = true;
                 }
-                return Fate::Stay;
+                return ConnAction::Stay;
             }
         };
         self.over(conn, outcome);
         conn.free_at = now();
         match end {
-            End::Reset => return Fate::Reset,
-            End::Close | End::CloseAfter => return Fate::Close,
-            _ if !conn.keep_alive => return Fate::Close,
+            End::Reset => return ConnAction::Reset,
+            End::Close | End::CloseAfter => return ConnAction::Close,
+            _ if !conn.keep_alive => return ConnAction::Close,
             End::CloseIdle => self.schedule(conn, key.0, conn.free_at + IDLE_NS),
             _ => {
                 if let Some(idle) = self.settings.close_idle_ns {
@@ -114,10 +114,10 @@ impl Server {
         }
         // The next request may have come already.
         self.todo.push_back((key.0, key.1, Todo::Request));
-        Fate::Stay
+        ConnAction::Stay
     }
 
-    /// A request to the model has ended: its truth is told, its place goes to the next.
+    /// A request to the model has ended: its truth is written, and its place goes to the next.
     pub(super) fn over(&mut self, conn: &mut Conn, outcome: Outcome) {
         conn.marks.clear();
         conn.cutting = None;
@@ -138,7 +138,7 @@ impl Server {
         }
         self.book.add(active.truth);
         if !active.running {
-            // It left while it waited; its entry in the queue is passed over when its turn comes.
+            // It left while it waited. Its entry in the queue is skipped when its turn comes.
             self.counts.waiting = self.counts.waiting.saturating_sub(1);
             return;
         }

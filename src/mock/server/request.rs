@@ -1,6 +1,6 @@
-//! Requests as they come in: what is asked, and what is answered at once.
+//! Incoming requests, and the answers that are sent at once.
 //!
-//! In:  bytes of a connection.  Out: whole responses; a request to the model handed to `place`.
+//! In:  bytes of a connection.  Out: whole responses. A request to the model goes to `place`.
 //! Not here: how bytes become a request (see `http`, `ask`), streams (see `write`).
 
 use crate::host::net::{Received, now};
@@ -10,51 +10,51 @@ use crate::mock::job::End;
 use crate::mock::metrics;
 use crate::mock::truth::{Outcome, Truth};
 
-use super::conn::{Conn, Fate};
+use super::conn::{Conn, ConnAction};
 use super::{READ_BYTES, Server};
 
 impl Server {
-    pub(super) fn read(&mut self, conn: &mut Conn, key: (u32, u32)) -> Fate {
+    pub(super) fn read(&mut self, conn: &mut Conn, key: (u32, u32)) -> ConnAction {
         match conn.stream.receive(&mut self.inbox) {
             Ok(Received::Bytes(count, stamp)) => {
                 if conn.input.len() + count > http::BODY_MAX + 2 * http::HEAD_MAX + READ_BYTES {
-                    return Fate::Close;
+                    return ConnAction::Close;
                 }
                 conn.input.extend_from_slice(&self.inbox[..count]);
                 conn.stamp = stamp;
-                if conn.active.is_none() && conn.ending.is_none() { self.requests(conn, key) } else { Fate::Stay }
+                if conn.active.is_none() && conn.ending.is_none() { self.requests(conn, key) } else { ConnAction::Stay }
             }
-            Ok(Received::Nothing) => Fate::Stay,
-            Ok(Received::End(_)) | Err(_) => Fate::Close,
+            Ok(Received::Nothing) => ConnAction::Stay,
+            Ok(Received::End(_)) | Err(_) => ConnAction::Close,
         }
     }
 
     /// Reads the next request, if it is whole, and begins to answer it.
-    pub(super) fn requests(&mut self, conn: &mut Conn, key: (u32, u32)) -> Fate {
+    pub(super) fn requests(&mut self, conn: &mut Conn, key: (u32, u32)) -> ConnAction {
         if conn.active.is_some() || conn.ending.is_some() || conn.input.is_empty() {
-            return Fate::Stay;
+            return ConnAction::Stay;
         }
         if conn.head.is_none() {
             match http::head(&conn.input) {
                 Ok(Some(head)) => {
                     if head.expects && conn.input.len() == head.bytes {
                         let made = self.write(conn, b"HTTP/1.1 100 Continue\r\n\r\n", now());
-                        if made == Fate::Close {
+                        if made == ConnAction::Close {
                             return made;
                         }
                     }
                     conn.head = Some(head);
                 }
-                Ok(None) => return Fate::Stay,
+                Ok(None) => return ConnAction::Stay,
                 Err(fault) => return self.refuse(conn, key, fault),
             }
         }
-        let Some(mut head) = conn.head.take() else { return Fate::Stay };
+        let Some(mut head) = conn.head.take() else { return ConnAction::Stay };
         let length = match head.whole(&conn.input) {
             Ok(Some(length)) => length,
             Ok(None) => {
                 conn.head = Some(head);
-                return Fate::Stay;
+                return ConnAction::Stay;
             }
             Err(fault) => return self.refuse(conn, key, fault),
         };
@@ -72,9 +72,9 @@ impl Server {
         fate
     }
 
-    fn refuse(&mut self, conn: &mut Conn, key: (u32, u32), fault: http::Fault) -> Fate {
+    fn refuse(&mut self, conn: &mut Conn, key: (u32, u32), fault: http::Fault) -> ConnAction {
         let (code, message) = match fault {
-            http::Fault::Malformed => (400, "this is no request of HTTP/1.1"),
+            http::Fault::Malformed => (400, "this is not a request of HTTP/1.1"),
             http::Fault::TooLarge => (413, "the request is too large"),
         };
         conn.input.clear();
@@ -83,8 +83,8 @@ impl Server {
         self.respond(conn, key, code, "application/json", None, "connection: close\r\n", &body)
     }
 
-    /// Answers what is no question to the model at once; begins a job for what is.
-    fn answer(&mut self, conn: &mut Conn, key: (u32, u32), head: &Head, body: &[u8]) -> Fate {
+    /// Answers what is no question to the model at once. Begins a job for what is.
+    fn answer(&mut self, conn: &mut Conn, key: (u32, u32), head: &Head, body: &[u8]) -> ConnAction {
         let json = "application/json";
         let id = head.id.as_deref();
         let open = matches!(head.route, Route::Health | Route::Metrics);
@@ -153,7 +153,7 @@ impl Server {
         }
     }
 
-    fn decline(&mut self, conn: &mut Conn, key: (u32, u32), id: Option<&str>, refusal: &Refusal) -> Fate {
+    fn decline(&mut self, conn: &mut Conn, key: (u32, u32), id: Option<&str>, refusal: &Refusal) -> ConnAction {
         let kind = if refusal.code == 404 { "NotFoundError" } else { "BadRequestError" };
         let body = error_body(refusal.code, kind, &refusal.message);
         self.respond(conn, key, refusal.code, "application/json", id, "", &body)
@@ -170,13 +170,13 @@ impl Server {
         id: Option<&str>,
         more: &str,
         body: &[u8],
-    ) -> Fate {
+    ) -> ConnAction {
         let mut out = std::mem::take(&mut self.out);
         out.clear();
         let close = if conn.keep_alive || more.contains("connection:") { "" } else { "connection: close\r\n" };
         push_response(&mut out, code, content_type, id, &format!("{more}{close}"), body);
         let fate = self.write(conn, &out, now());
         self.out = out;
-        if fate == Fate::Close { fate } else { self.finish(conn, key, End::Keep) }
+        if fate == ConnAction::Close { fate } else { self.finish(conn, key, End::Keep) }
     }
 }

@@ -1,6 +1,6 @@
 //! Bytes of answers on their way to a socket: step by step when they are due, later where it has no room.
 //!
-//! In:  steps of a job.  Out: writes, each timed just before it; what they end is settled in the [`Truth`].
+//! In:  steps of a job.  Out: writes, each timed just before it. Finished answers are recorded in the [`Truth`].
 //! Not here: which bytes (see `job`), when an answer is over (see `place`).
 
 use std::collections::VecDeque;
@@ -10,41 +10,41 @@ use crate::mock::job::{End, Next, Step};
 use crate::mock::shape::{CUT_NS, Cut, HEAD_LINE_NS, Reply};
 use crate::mock::truth::Truth;
 
-use super::conn::{Active, Conn, Cutting, Fate, Mark};
+use super::conn::{Active, Conn, ConnAction, Cutting, Mark};
 use super::{Server, Todo};
 
 /// Bytes that may wait for a slow client before its answer pauses.
 const PENDING_MAX: usize = 256 << 10;
-/// Bytes that the buffer of writes keeps; an answer in one write may have needed more.
+/// Bytes that the buffer of writes keeps. An answer in one write may have needed more.
 const OUT_BYTES: usize = 1 << 20;
 
 impl Server {
     /// Makes the step whose time has come, and those that follow it at once.
-    pub(super) fn drive(&mut self, conn: &mut Conn, key: (u32, u32)) -> Fate {
+    pub(super) fn drive(&mut self, conn: &mut Conn, key: (u32, u32)) -> ConnAction {
         loop {
             let next = if conn.cutting.is_some() {
                 match self.write_piece(conn) {
                     Some(next) => next,
-                    None => return Fate::Close,
+                    None => return ConnAction::Close,
                 }
             } else {
                 if conn.pending.len() - conn.pending_at > PENDING_MAX {
                     conn.parked = true;
-                    return Fate::Stay;
+                    return ConnAction::Stay;
                 }
                 let mut active = match conn.active.take() {
                     Some(active) => active,
-                    None => return Fate::Stay,
+                    None => return ConnAction::Stay,
                 };
                 let made = self.steps(conn, &mut active);
                 let again = active.job.timed();
                 conn.active = Some(active);
                 match made {
-                    None => return Fate::Close,
+                    None => return ConnAction::Close,
                     // As fast as possible, and in turn with all others.
                     Some((tokens, Next::Now)) if tokens > 0 && !again && conn.cutting.is_none() => {
                         self.todo.push_back((key.0, key.1, Todo::Step));
-                        return Fate::Stay;
+                        return ConnAction::Stay;
                     }
                     Some((_, next)) => next,
                 }
@@ -53,12 +53,12 @@ impl Server {
                 Next::Now => {
                     if conn.active.as_ref().is_some_and(|active| active.job.reply() == Reply::HugeLine) {
                         self.todo.push_back((key.0, key.1, Todo::Step));
-                        return Fate::Stay;
+                        return ConnAction::Stay;
                     }
                 }
                 Next::At(due) => {
                     self.schedule(conn, key.0, due);
-                    return Fate::Stay;
+                    return ConnAction::Stay;
                 }
                 Next::End(end) => return self.finish(conn, key, end),
             }
@@ -112,7 +112,7 @@ impl Server {
         let fate = if by_lines || (!last.head && !whole && matches!(cut, Cut::Bytes | Cut::Random | Cut::Utf8)) {
             conn.cutting = Some(Cutting { bytes: out.clone(), at: 0, lines: by_lines, next });
             next = Next::Now;
-            Fate::Stay
+            ConnAction::Stay
         } else if cut == Cut::Middle && !last.head && !whole {
             let mut bytes = std::mem::take(&mut conn.held);
             let half = bytes.len() + out.len() / 2;
@@ -125,7 +125,7 @@ impl Server {
         };
         out.shrink_to(OUT_BYTES);
         self.out = out;
-        (fate != Fate::Close).then_some((tokens, next))
+        (fate != ConnAction::Close).then_some((tokens, next))
     }
 
     /// The next piece of a step that is cut. Nothing when the client has gone.
@@ -145,7 +145,7 @@ impl Server {
         let fate = self.write_of(conn, &mut active, &rest[..length], at);
         cutting.at += length;
         conn.active = Some(active);
-        if fate == Fate::Close {
+        if fate == ConnAction::Close {
             return None;
         }
         if cutting.at >= cutting.bytes.len() {
@@ -157,7 +157,7 @@ impl Server {
     }
 
     /// Writes bytes of an answer, and settles what they end.
-    fn write_of(&mut self, conn: &mut Conn, active: &mut Active, bytes: &[u8], at: Ns) -> Fate {
+    fn write_of(&mut self, conn: &mut Conn, active: &mut Active, bytes: &[u8], at: Ns) -> ConnAction {
         let fate = self.write(conn, bytes, at);
         let taken = conn.taken();
         settle(&mut conn.marks, taken, &mut active.truth, at);
@@ -165,12 +165,12 @@ impl Server {
     }
 
     /// Hands bytes to the socket, or puts them behind what it has not taken yet.
-    pub(super) fn write(&mut self, conn: &mut Conn, bytes: &[u8], at: Ns) -> Fate {
+    pub(super) fn write(&mut self, conn: &mut Conn, bytes: &[u8], at: Ns) -> ConnAction {
         let mut count = 0;
         if conn.pending_at >= conn.pending.len() && !bytes.is_empty() {
             match conn.stream.send(bytes) {
                 Ok(sent) => count = sent,
-                Err(_) => return Fate::Close,
+                Err(_) => return ConnAction::Close,
             }
             conn.last_write = at;
         }
@@ -181,16 +181,16 @@ impl Server {
                 conn.wants_room = self.poller.change(&conn.stream, conn.token(), Interest::Both).is_ok();
             }
         }
-        Fate::Stay
+        ConnAction::Stay
     }
 
     /// There is room in the socket again.
-    pub(super) fn flush(&mut self, conn: &mut Conn, key: (u32, u32)) -> Fate {
+    pub(super) fn flush(&mut self, conn: &mut Conn, key: (u32, u32)) -> ConnAction {
         if conn.pending_at < conn.pending.len() {
             let at = now();
             match conn.stream.send(&conn.pending[conn.pending_at..]) {
                 Ok(sent) => conn.pending_at += sent,
-                Err(_) => return Fate::Close,
+                Err(_) => return ConnAction::Close,
             }
             conn.last_write = at;
             let taken = conn.taken();
@@ -198,7 +198,7 @@ impl Server {
                 settle(&mut conn.marks, taken, &mut active.truth, at);
             }
             if conn.pending_at < conn.pending.len() {
-                return Fate::Stay;
+                return ConnAction::Stay;
             }
         }
         conn.pending_at = 0;
@@ -214,7 +214,7 @@ impl Server {
         if std::mem::take(&mut conn.parked) {
             self.todo.push_back((key.0, key.1, Todo::Step));
         }
-        Fate::Stay
+        ConnAction::Stay
     }
 }
 

@@ -8,11 +8,11 @@ use crate::host::net::Ns;
 /// How an answer is made.
 #[derive(Debug, Clone, Copy)]
 pub struct Form {
-    /// What comes back at all.
+    /// The kind of answer.
     pub reply: Reply,
-    /// What the tokens are.
+    /// The kind of tokens.
     pub pieces: Pieces,
-    /// Tokens in a chunk; absent as the settings say.
+    /// Tokens in a chunk. Absent as the settings say.
     pub tokens_per_chunk: Option<u32>,
     /// A chunk with the role alone, [`ROLE_NS`] after the request.
     pub role_first: bool,
@@ -20,7 +20,7 @@ pub struct Form {
     pub finish_apart: bool,
     /// The usage at the end.
     pub usage: When,
-    /// How the body's end is told.
+    /// How the end of the body is marked.
     pub framing: Framing,
     /// End of a line in the event stream.
     pub line: &'static str,
@@ -32,10 +32,9 @@ pub struct Form {
     pub end: Ending,
 }
 
-/// What comes back at all.
+/// The kind of answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply {
-    /// An answer.
     Answer,
     /// Another status, at once.
     Status(u16),
@@ -59,10 +58,9 @@ pub enum Reply {
     Close,
 }
 
-/// What the tokens are.
+/// The kind of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pieces {
-    /// Content.
     Content,
     /// Reasoning, then content.
     Reasoning,
@@ -72,7 +70,6 @@ pub enum Pieces {
     Tool,
     /// A third each of reasoning, content and a call of a tool.
     Mixed,
-    /// A refusal.
     Refusal,
 }
 
@@ -87,7 +84,7 @@ pub enum When {
     Never,
 }
 
-/// How the body's end is told.
+/// How the end of the body is marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
     /// `Transfer-Encoding: chunked`, an event a chunk.
@@ -101,7 +98,6 @@ pub enum Framing {
 /// Lines around and between events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extras {
-    /// None.
     None,
     /// Comments before, between and after.
     Comments,
@@ -135,7 +131,7 @@ pub enum Ending {
     NoDone,
     /// Without a finish reason, but with `[DONE]` and an orderly end of the body.
     NoFinish,
-    /// An error object after some tokens; then `[DONE]`, or just the end of the body.
+    /// An error object after some tokens. Then `[DONE]`, or just the end of the body.
     Error {
         /// Whether `[DONE]` follows.
         done: bool,
@@ -148,9 +144,9 @@ pub enum Ending {
     Stall,
     /// A reset of the connection after some tokens.
     Reset,
-    /// As [`Ending::Done`]; then the server closes the connection, of which it has said nothing.
+    /// Like [`Ending::Done`]. Then the server closes the connection, of which it has said nothing.
     CloseAfter,
-    /// As [`Ending::CloseAfter`], a while later ([`IDLE_NS`]).
+    /// Like [`Ending::CloseAfter`], a while later ([`IDLE_NS`]).
     CloseIdle,
 }
 

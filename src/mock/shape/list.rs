@@ -1,4 +1,4 @@
-//! The shapes, each with a name, a sentence and what a right client says of it.
+//! The shapes, each with a name, a sentence and the report of a correct client.
 //!
 //! In:  nothing.  Out: [`SHAPES`].
 //! Not here: what a part of a form does (see `form`).
@@ -32,7 +32,7 @@ const fn shape(name: &'static str, what: &'static str, expect: Expect, form: For
     Shape { name, what, expect, form }
 }
 
-/// All of them; the plain one is first.
+/// All of them. The plain one is first.
 pub static SHAPES: &[Shape] = &[
     shape("plain", "A token an event, as vLLM sends them.", OK, PLAIN),
     shape(

@@ -1,10 +1,10 @@
-//! Every shape of answer, and what a right client must report of it.
+//! Every shape of answer, and what a correct client must report of it.
 //!
 //! In:  a name.  Out: a [`Shape`]: one sentence, a [`Form`] that the server follows, an [`Expect`] that tests of a client walk.
 //! Not here: bytes (see `job`), sockets (see `server`).
 //!
-//! Most of them are taken from faults of measuring clients: a role-only chunk taken for the first token, events split on LF LF alone,
-//! comments fed to a JSON reader, an error object counted as a success. Adding one is one entry of [`SHAPES`], unless it does what
+//! Most of them reproduce faults of measuring clients. A role-only chunk is taken for the first token, or events are split on LF LF alone.
+//! Comments are fed to a JSON reader, or an error object counts as a success. Adding one is one entry of [`SHAPES`], unless it does what
 //! none does yet.
 
 mod form;
@@ -13,7 +13,7 @@ mod list;
 pub use form::{CUT_NS, Cut, Ending, Extras, Form, Framing, HEAD_LINE_NS, IDLE_NS, Pieces, ROLE_NS, Reply, When};
 pub use list::SHAPES;
 
-/// What a right client reports of a shape, for a streamed request that asks for usage.
+/// Report of a correct client on a shape, for a streamed request that asks for usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expect {
     /// Status word of the record (`ok`, `empty`, `stream-broken`, …).
@@ -24,7 +24,7 @@ pub struct Expect {
     pub usage: bool,
     /// Whether `[DONE]` arrives.
     pub done: bool,
-    /// Code of the status line; absent where there is none.
+    /// Code of the status line. Absent where there is none.
     pub http: Option<u16>,
 }
 
@@ -55,9 +55,9 @@ impl Portion {
 pub struct Shape {
     /// Word on the command line, in `x-mock-shape`, in the body.
     pub name: &'static str,
-    /// What is special about it: one sentence.
+    /// Its special property, in one sentence.
     pub what: &'static str,
-    /// What a right client says.
+    /// Report of a correct client.
     pub expect: Expect,
     /// How it is made.
     pub form: Form,

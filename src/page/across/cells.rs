@@ -1,4 +1,4 @@
-//! Groups and runs by the cell that they belong to, and where the figures of a cell lead.
+//! Groups and runs by cell, and the link targets of a cell's figures.
 //!
 //! In:  the groups and runs of the analysis.  Out: [`Cells`].
 //! Not here: what a page shows of a cell.
@@ -23,7 +23,7 @@ fn key(cell: &CellName) -> CellKey<'_> {
 }
 
 impl<'a> Cells<'a> {
-    /// Of all cells of which a page speaks.
+    /// Cells that a page mentions.
     pub fn of(site: &Site<'a>, wanted: impl Fn(CellKey<'a>) -> bool) -> Self {
         let mut cells = Self { groups: BTreeMap::new(), runs: BTreeMap::new() };
         for group in &site.analysis.groups {

@@ -1,7 +1,7 @@
 //! Charts across cells: output against load, trade-offs, output by lengths, rooflines, memory.
 //!
 //! In:  sweeps, frontiers, grids, rooflines and stacks of `verdict::across`.  Out: [`FigureView`]s whose marks lead to their cells.
-//! Not here: drawing (see `chart`); which charts a page has.
+//! Not here: drawing (see `chart`), which charts a page has.
 
 use super::{Cells, NOT_NAMED, joined, lengths, several};
 use crate::chart::{
@@ -26,7 +26,7 @@ const fn ends(estimate: &Estimate) -> Option<(f64, f64)> {
 fn sweep_name(sweep: &Sweep) -> String {
     let machine = several(sweep.machine_title.as_deref().unwrap_or(NOT_NAMED), sweep.devices);
     let lengths = lengths(sweep.isl, sweep.osl);
-    // Machines that nothing names are one within a campaign only, so its name tells their sweeps apart.
+    // Machines that nothing names are one within a campaign only, so its name distinguishes their sweeps.
     let campaign = sweep.lines.first().map(|line| line.campaign.as_str()).filter(|_| sweep.machine_title.is_none());
     joined([Some(machine.as_str()), campaign, sweep.quantisation.as_deref(), Some(lengths.as_str())])
 }

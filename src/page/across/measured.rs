@@ -1,4 +1,4 @@
-//! The table of everything measured, a row a cell, and the runs behind it.
+//! The table of everything measured, one row for each cell, and the runs behind it.
 //!
 //! In:  places and their cells.  Out: a [`Sheet`], and runs by campaign.
 //! Not here: any number.
@@ -30,7 +30,7 @@ const COLUMNS: &[&str] = &[
     "memory_bandwidth_gb_s",
 ];
 
-/// The table of everything measured: a row a cell.
+/// The table of everything measured: one row for each cell.
 pub fn measured(
     site: &Site<'_>,
     ways: &Ways,
@@ -91,17 +91,15 @@ fn group_estimate(group: &Group) -> Option<Estimate> {
 /// Runs of one campaign, for a list that folds.
 #[derive(Debug, Clone)]
 pub struct RunList {
-    /// The campaign.
     pub campaign: Link,
     /// How many of them in words, with the name of the campaign for those who only hear it.
     pub count: String,
-    /// Its runs.
     pub runs: Vec<Link>,
     /// Runs that are not listed here.
     pub more: usize,
 }
 
-/// Runs that a campaign lists here; its own page has all.
+/// Runs that a campaign lists here. Its own page has all.
 const MOST_RUNS: usize = 200;
 
 /// Runs of the places, campaign by campaign.

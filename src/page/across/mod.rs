@@ -1,4 +1,4 @@
-//! What pages of models, machines and engines share: addresses, charts across cells, the table of everything measured.
+//! Shared by the pages of models, machines and engines: addresses, charts across cells, the table of everything measured.
 //!
 //! In:  the arrays across cells.  Out: `FigureView`s, `Sheet`s, addresses.
 //! Not here: any number.
@@ -15,7 +15,7 @@ pub use self::ways::{About, Ways, abouts, paths};
 
 use super::number::{fixed, plain};
 
-/// What a machine is called that no file names.
+/// Name of a machine that no file names.
 pub const NOT_NAMED: &str = "Machine not named";
 
 /// `2 × NVIDIA H100`.
@@ -23,7 +23,7 @@ pub fn several(title: &str, devices: f64) -> String {
     if devices > 1.0 { format!("{} × {title}", plain(devices)) } else { title.to_owned() }
 }
 
-/// `512 in, 128 out`; what is not known is left out.
+/// `512 in, 128 out`. What is not known is left out.
 pub fn lengths(isl: Option<f64>, osl: Option<f64>) -> String {
     let part = |length: Option<f64>, way: &str| length.map(|tokens| format!("{} {way}", fixed(tokens, 0)));
     let parts: Vec<String> = [part(isl, "in"), part(osl, "out")].into_iter().flatten().collect();
@@ -40,7 +40,7 @@ pub fn load(batch: Option<f64>, rate: Option<f64>) -> String {
     }
 }
 
-/// Parts that are there, joined by commas.
+/// Existing parts, joined by commas.
 pub fn joined<'p>(parts: impl IntoIterator<Item = Option<&'p str>>) -> String {
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }

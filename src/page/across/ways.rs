@@ -1,4 +1,4 @@
-//! Where the names of models and machines lead.
+//! Link targets of the names of models and machines.
 //!
 //! In:  the summaries of models and machines.  Out: paths and links.
 //! Not here: the pages at their ends (see `model`, `machine`).
@@ -9,7 +9,7 @@ use super::NOT_NAMED;
 use crate::page::index::{Link, Site, slug};
 use crate::verdict::report::across::{Place, Summary};
 
-/// Paths of the pages of models or machines by name; names that share a slug are numbered in their order.
+/// Paths of the pages of models or machines by name. Names that share a slug are numbered in their order.
 pub fn paths(folder: &str, summaries: &[Summary]) -> BTreeMap<Option<String>, String> {
     let mut taken = BTreeSet::new();
     let mut paths = BTreeMap::new();
@@ -63,7 +63,7 @@ impl Ways {
 /// Links to the pages of what cells have in common.
 #[derive(Debug)]
 pub struct About {
-    /// What they are: `Models`.
+    /// Their kind: `Models`.
     pub what: &'static str,
     /// The first few.
     pub links: Vec<Link>,
@@ -71,7 +71,7 @@ pub struct About {
     pub more: usize,
 }
 
-/// Pages of the models and machines of some cells, where the site has them; each once, in the order of the cells.
+/// Pages of the models and machines of some cells, where the site has them. Each once, in the order of the cells.
 pub fn abouts<'a>(site: &Site<'_>, root: &str, places: impl Iterator<Item = &'a Place> + Clone) -> Vec<About> {
     const MOST: usize = 12;
     let ways = Ways::of(site);

@@ -108,14 +108,14 @@ pub fn group(site: &Site<'_>, root: &str, campaign: &CampaignReport, g: &Group, 
         range: between(show(g.min), show(g.max)),
         tails: between(show(g.p5), show(g.p95)),
         shape: match (g.skewness, g.shapiro_p) {
-            (Some(skew), Some(p)) => format!("{}; {}", fixed(skew, 2), number::p(p)),
+            (Some(skew), Some(p)) => format!("{} · {}", fixed(skew, 2), number::p(p)),
             (Some(skew), None) => fixed(skew, 2),
             _ => ABSENT.into(),
         },
         drift,
         lag,
         outliers: outliers.into_iter().map(|id| Link { href: Some(run_href(root, id)), text: id.clone() }).collect(),
-        flags: flags.join("; "),
+        flags: flags.join(" · "),
     }
 }
 
@@ -135,7 +135,7 @@ pub fn percentiles(campaign: &CampaignReport, g: &Group) -> Vec<PercentileView> 
                 of_runs: fixed(p.median_of_runs, digits),
                 requests: number::count(p.requests as u64),
                 runs: p.runs,
-                flags: p.flags.iter().map(|f| words::flag(f)).collect::<Vec<_>>().join("; "),
+                flags: p.flags.iter().map(|f| words::flag(f)).collect::<Vec<_>>().join(" · "),
             }
         })
         .collect()

@@ -7,6 +7,8 @@ mod group;
 mod order;
 mod question;
 
+use std::collections::BTreeMap;
+
 use askama::Template;
 
 pub use self::group::{GroupView, group};
@@ -19,18 +21,19 @@ use super::across::{self, About};
 use super::alone::Alone;
 use super::badge::{self, Embed};
 use super::figure::{self, FigureView};
-use super::front::{self, Fact, HypothesisView, Said, SentenceView, TrapStrip};
+use super::front::{self, CampaignAnswer, Fact, HypothesisView, SentenceView, TrapStrip};
 use super::index::{Link, Site, run_href};
 use super::kind::{Draft, Drawn, Kind, Rows};
+use super::missing_runs::{self, MissingRunRow};
 use super::number::{self, ABSENT, plain, plain_or};
 use super::publish::{cite, dataset};
 use super::shell::Shell;
 use super::telemetry;
 use super::template_fault;
-use super::unmade::{self, UnmadeRow};
 use super::words::{self, Badge};
 use crate::model::Metric;
 use crate::verdict::report::{CampaignReport, Comparison, Essential, Group, RunReport, Sentence};
+use crate::verdict::trap::Theme;
 
 const ROOT: &str = "../../";
 
@@ -43,12 +46,14 @@ struct Page {
     eyebrow: String,
     title: String,
     question: Option<String>,
-    said: Said,
+    said: CampaignAnswer,
     hypotheses: Vec<HypothesisView>,
+    /// The first points that support the answer, and the others.
     supported: Vec<SentenceView>,
-    /// Everything that is supported stands in the headline.
+    further: Vec<SentenceView>,
+    /// The headline has everything that is supported.
     all_above: bool,
-    unsupported: Vec<SentenceView>,
+    unsupported: Vec<Doubt>,
     strip: TrapStrip,
     forest: Option<FigureView>,
     /// What was measured, where nothing is compared.
@@ -71,7 +76,7 @@ struct Page {
     percentiles: Vec<PercentileView>,
     run_metrics: Vec<String>,
     runs: Vec<RunRow>,
-    unmade: Vec<UnmadeRow>,
+    missing_runs: Vec<MissingRunRow>,
     /// Runs of the plan.
     planned: usize,
     telemetry: Option<String>,
@@ -85,6 +90,17 @@ struct Page {
     models: Vec<(String, String)>,
     embed: Option<Embed>,
     confidence: String,
+}
+
+/// Points of support that a page shows open.
+const MOST_POINTS: usize = 5;
+
+/// Conclusions of one kind that the rows do not support.
+struct Doubt {
+    name: &'static str,
+    /// Summary of the points.
+    text: &'static str,
+    points: Vec<SentenceView>,
 }
 
 struct Published {
@@ -113,7 +129,7 @@ struct CriterionView {
 struct EssentialView {
     cell: String,
     environment: String,
-    /// Mean, interval and count; or nothing, and why.
+    /// Mean, interval and count. Or nothing, and why.
     figures: Vec<Result<(String, String, usize), String>>,
 }
 
@@ -132,14 +148,10 @@ struct RunRow {
     flags: String,
 }
 
-/// One page a campaign.
+/// One page for each campaign.
 pub struct Entry;
 
 impl Kind for Entry {
-    fn name(&self) -> &'static str {
-        "campaign"
-    }
-
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         let draft = |campaign: &'a CampaignReport| {
             Draft::new(format!("c/{}/index.html", campaign.name), move |site| {
@@ -168,14 +180,15 @@ pub fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String, askama
     let groups = site.groups(&campaign.name);
     let runs = site.runs(&campaign.name);
     let run_metrics = shown_metrics(campaign, &runs);
-    // The metrics that the campaign is about in full, the others in short; where it names none, all are alike.
+    // The metrics that the campaign is about in full, the others in short. Where it names none, all are alike.
     let (groups_in_full, other_groups): (Vec<&Group>, Vec<&Group>) =
         groups.iter().copied().partition(|g| campaign.primary.is_empty() || campaign.primary.contains(&g.metric));
-    let description = campaign.headline.first().map_or_else(|| campaign.title.clone(), |s| s.text.clone());
+    let description = campaign.answer.clone().unwrap_or_else(|| campaign.title.clone());
     let shell = Shell::new(&path, format!("{} – campaign – sparkbench", campaign.title), "campaign", site)
         .described(description)
         .with_dataset(dataset::block(site, campaign));
     let citation = cite::of_campaign(site, campaign);
+    let mut supported = front::sentences(site, ROOT, campaign, &below(campaign));
     Page {
         shell,
         card: badge::card_address(site, campaign),
@@ -184,13 +197,14 @@ pub fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String, askama
         question: campaign.question.clone(),
         said: front::said(site, ROOT, campaign),
         hypotheses: front::hypotheses(site, ROOT, campaign),
-        supported: front::sentences(site, ROOT, campaign, &below(campaign)),
+        further: if supported.len() > MOST_POINTS { supported.split_off(MOST_POINTS) } else { Vec::new() },
+        supported,
         all_above: !campaign.supported.is_empty() && below(campaign).is_empty(),
-        unsupported: front::sentences(site, ROOT, campaign, &campaign.unsupported),
+        unsupported: doubts(site, campaign),
         strip: front::strip(ROOT, &site.traps(&campaign.name)),
         forest: figure::forest(
             "forest",
-            &front::forest_title(campaign),
+            &front::forest_title(campaign, None),
             campaign,
             if primary.is_empty() { &comparisons } else { &primary },
             ROOT,
@@ -235,7 +249,7 @@ pub fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String, askama
         runs: runs.iter().map(|r| run_row(site, r, &run_metrics)).collect(),
         linked: site.has(&format!("c/{}/index.html", campaign.name)),
         planned: site.campaign_course(&campaign.name).map_or(0, |course| course.planned),
-        unmade: unmade::rows(site, ROOT, &campaign.name),
+        missing_runs: missing_runs::rows(site, ROOT, &campaign.name),
         telemetry: Some(telemetry::path(&campaign.name))
             .filter(|path| site.has(path))
             .map(|path| format!("{ROOT}{path}")),
@@ -298,10 +312,25 @@ fn pairs(site: &Site<'_>, campaign: &CampaignReport) -> Vec<Link> {
         .collect()
 }
 
-/// What the rows support beyond the headline, which stands above it.
+/// Sentences that the rows support, below the headline and beyond it.
 fn below(campaign: &CampaignReport) -> Vec<Sentence> {
     let said = |sentence: &&Sentence| campaign.headline.iter().any(|above| above.text == sentence.text);
     campaign.supported.iter().filter(|sentence| !said(sentence)).cloned().collect()
+}
+
+/// Conclusions that the rows do not support, by subject.
+fn doubts(site: &Site<'_>, campaign: &CampaignReport) -> Vec<Doubt> {
+    let mut themes: BTreeMap<Option<Theme>, Vec<Sentence>> = BTreeMap::new();
+    for sentence in &campaign.unsupported {
+        let theme = sentence.because.first().and_then(|id| Theme::of(id));
+        themes.entry(theme).or_default().push(sentence.clone());
+    }
+    let doubt = |(theme, sentences): (Option<Theme>, Vec<Sentence>)| Doubt {
+        name: theme.map_or("Other", Theme::name),
+        text: theme.map_or("Further statements that the rows do not support.", Theme::doubt),
+        points: front::sentences(site, ROOT, campaign, &sentences),
+    };
+    themes.into_iter().map(doubt).collect()
 }
 
 /// The pages of the models and workloads.
@@ -349,7 +378,7 @@ fn run_row(site: &Site<'_>, run: &RunReport, metrics: &[String]) -> RunRow {
             .iter()
             .map(|m| Link { href: site.figure(ROOT, run, m), text: plain_or(run.metrics.get(m).copied().flatten()) })
             .collect(),
-        flags: run.flags.iter().map(|f| words::flag(f)).collect::<Vec<_>>().join("; "),
+        flags: run.flags.iter().map(|f| words::flag(f)).collect::<Vec<_>>().join(" · "),
     }
 }
 

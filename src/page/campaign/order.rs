@@ -17,20 +17,20 @@ pub struct OrderView {
     pub label: String,
 }
 
-/// The order of the arms of one model and workload; absent where nothing is said of it.
+/// The order of the arms of one model and workload. Absent where it is unknown.
 pub fn order(campaign: &CampaignReport, model: &str, workload: &str) -> Option<OrderView> {
     let order = campaign.order.iter().find(|o| o.model == model && o.workload == workload)?;
     let mut detail = Vec::new();
     if let Some(share) = order.balanced_share {
         detail.push(format!(
-            "{} % of the groups of neighbouring runs, as many as there are environments, hold each environment once",
+            "{} % of the groups of neighbouring runs contain each environment once",
             fixed(100.0 * share, 0)
         ));
     }
     if let Some(p) = order.p_too_few {
         let p = number::p(p);
         let equals = if p.starts_with('<') { "" } else { "= " };
-        detail.push(format!("a random order changes the environment so seldom with p {equals}{p}"));
+        detail.push(format!("A random order would change the environment as seldom with p {equals}{p}"));
     }
     let stretches = figure::stretches(&order.sequence);
     let label = stretches.iter().map(|(name, n)| format!("{n} {name}")).collect::<Vec<_>>().join(", then ");
@@ -46,7 +46,7 @@ pub fn order(campaign: &CampaignReport, model: &str, workload: &str) -> Option<O
         .collect();
     Some(OrderView {
         sentence: figure::order_sentence(&order.kind, &order.sequence),
-        detail: detail.join("; "),
+        detail: detail.join(". "),
         cells,
         label,
     })
@@ -59,7 +59,7 @@ fn short(name: &str, letters: usize) -> String {
     first + &rest.take(letters - 1).collect::<String>()
 }
 
-/// How many letters tell the names apart, two at most: a third has no room.
+/// How many letters distinguish the names, two at most: a third has no room.
 fn initials(names: &[&String]) -> usize {
     let distinct: BTreeSet<String> = names.iter().map(|name| short(name, 1)).collect();
     if distinct.len() == names.len() { 1 } else { 2 }

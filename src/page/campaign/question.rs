@@ -12,7 +12,7 @@ use crate::page::figure::{self, FigureView};
 use crate::page::index::{Site, slug};
 use crate::verdict::report::{CampaignReport, Comparison, Group, RunReport};
 
-/// Charts of runs in order that a page shows at full width; more stand side by side, small.
+/// Charts of runs in order that a page shows at full width. More are drawn side by side, small.
 const MOST_WIDE: usize = 6;
 
 /// Comparisons told in full where a campaign names no primary metric.
@@ -91,7 +91,7 @@ pub fn questions(
         .collect()
 }
 
-/// Whether a comparison has its whole account on the page; the others are told in short, and whole in the files.
+/// Whether a comparison has its whole account on the page. The others are summarised, and the files have them whole.
 fn in_full(campaign: &CampaignReport, place: usize, c: &Comparison) -> bool {
     c.primary || campaign.primary.is_empty() && place < FEW_IN_FULL
 }

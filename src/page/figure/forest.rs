@@ -10,10 +10,11 @@ use crate::chart::forest::{self, Forest, Kind, Panel};
 use crate::model::{Direction, within};
 use crate::page::campaign::cell;
 use crate::page::comparison::RowView;
+use crate::page::number::plain;
 use crate::page::words;
 use crate::verdict::report::{CampaignReport, Comparison, VerdictKind};
 
-/// Changes with their intervals and margins; one panel per metric and pair of environments. Metrics without a true
+/// Changes with their intervals and margins. One panel per metric and pair of environments. Metrics without a true
 /// zero have no per cent and are left to the tables.
 pub fn forest(
     id: &str,
@@ -50,7 +51,8 @@ pub fn forest_to(
             group: None,
             estimate: c.change_pct,
             interval: c.change_ci.map(ends),
-            inner: c.overhead_ci90.and_then(|ci| c.change_within(ci)).map(ends),
+            // The 90 % interval does not count the looks.
+            inner: c.overhead_ci90.filter(|_| c.sequential.is_none()).and_then(|ci| c.change_within(ci)).map(ends),
             margin: c.tost.as_ref().map(|t| t.margin_pct),
             verdict: words::judged(c).word.to_owned(),
             // A ratio of single runs has its mark, hollow: it decides nothing.
@@ -78,10 +80,16 @@ pub fn forest_to(
     };
     let mut view = FigureView::new(id, chart.draw(id));
     view.tally = tally(comparisons);
+    if let Some(report) = comparisons.iter().find_map(|(_, c)| c.sequential.as_ref()) {
+        let level = plain(report.confidence_pct());
+        view.note = Some(format!(
+            "This campaign stops when it is decided: the lines are repeated {level} % intervals, which may be read at every look."
+        ));
+    }
     Some(view)
 }
 
-/// What a forest plot shows in one sentence: the largest difference that is shown, or that there is none. How many there are of each
+/// A forest plot in one sentence: the largest shown difference, or that there is none. How many there are of each
 /// verdict is counted beside it.
 fn forest_finding(campaign: &CampaignReport, comparisons: &[(&str, &Comparison)]) -> String {
     let drawn: Vec<&Comparison> = comparisons.iter().map(|(_, c)| *c).filter(|c| has_per_cent(c)).collect();
@@ -116,9 +124,10 @@ fn forest_finding(campaign: &CampaignReport, comparisons: &[(&str, &Comparison)]
         1 if same == 1 => "The difference lies within its margin.".into(),
         n if same == n => format!("All {n} differences lie within their margins."),
         n if once == n => "Single runs: a ratio each, and no interval.".into(),
-        n if incomparable == n => "Nothing here can be compared.".into(),
-        n if same > 0 => format!("No difference is shown; {same} of {n} lie within their margins."),
-        _ => "No difference is shown, and none is shown to lie within its margin.".into(),
+        n if incomparable == n => "None of these comparisons has a verdict.".into(),
+        n if same == 1 => format!("1 of {n} lies within its margin. No difference is shown in the others."),
+        n if same > 0 => format!("{same} of {n} lie within their margins. No difference is shown in the others."),
+        _ => "Nothing is decided: none is shown to differ, and none to lie within its margin.".into(),
     }
 }
 

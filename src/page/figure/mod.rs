@@ -5,12 +5,14 @@
 
 mod forest;
 mod history;
+mod looks;
 mod requests;
 mod runs;
 mod telemetry;
 
 pub use self::forest::{forest, forest_to, has_per_cent, tally};
-pub use self::history::history;
+pub use self::history::{history, replication};
+pub use self::looks::over_looks;
 pub use self::requests::{MOST_STEPS, distribution, sequence, whole_series};
 pub use self::runs::{order_sentence, run_order, spread, stretches};
 pub use self::telemetry::telemetry;
@@ -20,10 +22,10 @@ use super::words;
 use crate::chart::{Figure, Table};
 use crate::verdict::report::Interval;
 
-/// Marks of one drawing; of more, the least and the greatest of each stretch are drawn, so that no extreme is lost.
+/// Marks of one drawing. Of more, the least and the greatest of each segment are drawn, so that no extreme is lost.
 const MOST_DRAWN: usize = 400;
 
-/// Rows of a table of requests or samples; more are put together in stretches.
+/// Rows of a table of requests or samples. More are merged in segments.
 const MOST_ROWS: usize = 40;
 
 /// A drawn chart as a template shows it.
@@ -31,21 +33,21 @@ const MOST_ROWS: usize = 40;
 pub struct FigureView {
     /// Unique on the page.
     pub id: String,
-    /// The drawing; markup of our own making, everything foreign in it escaped.
+    /// The drawing. Markup of our own making, everything foreign in it escaped.
     pub inline: String,
-    /// One small drawing for every width, to stand beside others.
+    /// One small drawing for every width, to be beside others.
     pub compact: bool,
-    /// What is shown.
+    /// Title: the subject of the drawing.
     pub title: String,
     /// The conclusion, where there is one.
     pub finding: Option<String>,
     /// How to read it.
     pub desc: String,
-    /// What was left out of the drawing or its table, and where it is.
+    /// Parts left out of the drawing or its table, and their place.
     pub note: Option<String>,
-    /// The plotted numbers; absent where they stand in another table of the page.
+    /// The plotted numbers. Absent where they are in another table of the page.
     pub table: Option<Table>,
-    /// Where they stand then.
+    /// Where they are then.
     pub elsewhere: Option<Link>,
     /// Name of the box around the numbers, unique on the page.
     pub region: String,

@@ -34,7 +34,7 @@ pub fn distribution(site: &Site<'_>, id: &str, metric: &str, run: &RunReport, va
     let mut view = FigureView::compact(id, chart.draw_as(id, Layouts::Narrow));
     if n > MOST_STEPS {
         view.note = Some(format!(
-            "Drawn with {MOST_STEPS} of {} steps, the tails whole; {}.",
+            "Drawn with {MOST_STEPS} of {} steps, the tails whole: {}.",
             number::count(n as u64),
             whole_series(site)
         ));
@@ -42,7 +42,7 @@ pub fn distribution(site: &Site<'_>, id: &str, metric: &str, run: &RunReport, va
     Some(view)
 }
 
-/// What half and nine in ten of the requests take, where the run reports it.
+/// Median and 90th percentile of the requests, where the run reports them.
 fn shares(metric: &str, run: &RunReport) -> Option<String> {
     let of = |part: &str| run.metrics.get(&format!("{metric}_{part}")).copied().flatten().map(number::plain);
     let (half, most) = (of("p50")?, of("p90")?);
@@ -87,7 +87,7 @@ pub fn sequence(site: &Site<'_>, id: &str, metric: &str, run: &RunReport, values
     let mut view = FigureView::compact(id, chart.draw_as(id, Layouts::Narrow, table));
     if stretch > 1 {
         view.note = Some(format!(
-            "Drawn: the least and the greatest of every {stretch} of {} requests in a row; {}.",
+            "Drawn: the least and the greatest of every {stretch} of {} requests in a row: {}.",
             number::count(finite.len() as u64),
             whole_series(site)
         ));
@@ -95,7 +95,7 @@ pub fn sequence(site: &Site<'_>, id: &str, metric: &str, run: &RunReport, values
     Some(view)
 }
 
-/// Requests one by one, or the least and the greatest of each stretch of them.
+/// Requests one by one, or the least and the greatest of each segment of them.
 fn request_table(title: &str, unit: &str, values: &[(f64, f64)]) -> Table {
     let step = values.len().div_ceil(MOST_ROWS);
     let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
@@ -118,7 +118,7 @@ fn request_table(title: &str, unit: &str, values: &[(f64, f64)]) -> Table {
     table
 }
 
-/// Where the values stand that a drawing leaves out.
+/// Place of the values that a drawing leaves out.
 pub fn whole_series(site: &Site<'_>) -> &'static str {
     if site.extras.extra_files.iter().any(|file| file.page.path == "data/requests.parquet") {
         "every value is in data/requests.parquet"

@@ -14,7 +14,7 @@ use crate::page::number;
 use crate::page::words;
 use crate::verdict::report::{Group, RunReport};
 
-/// Runs listed beside their chart; more are listed once, in the list of runs of the page.
+/// Runs listed beside their chart. More are listed once, in the list of runs of the page.
 const MOST_RUNS: usize = 40;
 
 /// Runs of one model and workload in order of time.
@@ -55,12 +55,12 @@ pub fn run_order(
                     })
                 })
                 .collect();
-            // The slope is per run of the arm; on the axis, runs of an interleaved arm stand further apart.
+            // The slope is per run of the arm. On the axis, runs of an interleaved arm are further apart.
             let step = match (marks.first(), marks.last()) {
                 (Some(a), Some(b)) if marks.len() > 1 => (b.x - a.x) / (marks.len() - 1) as f64,
                 _ => 1.0,
             };
-            // A line through runs that show no trend would suggest one; the table of groups has every slope.
+            // A line through runs that show no trend would suggest one. The table of groups has every slope.
             let shown = step > 0.0 && group.drift.p.is_some_and(|p| p < alpha);
             let drift =
                 group.drift.sen_slope.filter(|_| shown).map(|slope| Drift { slope: slope / step, p: group.drift.p });
@@ -188,7 +188,7 @@ pub fn order_sentence(kind: &str, sequence: &[String]) -> String {
     }
 }
 
-/// Maximal stretches of one label, with their lengths.
+/// Maximal sequences of one label, with their lengths.
 pub fn stretches(sequence: &[String]) -> Vec<(&str, usize)> {
     let mut out: Vec<(&str, usize)> = Vec::new();
     for label in sequence {

@@ -46,7 +46,7 @@ pub fn telemetry(id: &str, samples: &[Sample], course: Option<&CourseReport>) ->
                 .chunks(stretch)
                 .flat_map(|part| {
                     let known: Vec<(f64, f64)> = part.iter().filter_map(|(t, v)| Some((*t, (*v)?))).collect();
-                    // A stretch without any value breaks the line, as a missing sample does.
+                    // A period without any value breaks the line, as a missing sample does.
                     let gap = part.first().filter(|_| known.is_empty()).map(|(t, _)| (*t, None));
                     extremes(&known, stretch).into_iter().map(|(t, v)| (t, Some(v))).chain(gap).collect::<Vec<_>>()
                 })
@@ -75,7 +75,7 @@ pub fn telemetry(id: &str, samples: &[Sample], course: Option<&CourseReport>) ->
     });
     let thinned = (stretch > 1).then(|| {
         format!(
-            "Drawn: the least and the greatest of every {stretch} of {} samples; all are in the files of the run.",
+            "Drawn: the least and the greatest of every {stretch} of {} samples. All are in the files of the run.",
             number::count(samples.len() as u64)
         )
     });
@@ -97,10 +97,10 @@ fn ranges(samples: &[Sample], quantities: &[Quantity]) -> String {
     let moved: Vec<String> = (quantities.iter().filter_map(range).take(FIRST).enumerate())
         .map(|(k, (label, range))| if k == 0 { format!("{label}{range}") } else { format!("{}{range}", within(label)) })
         .collect();
-    if moved.is_empty() { "Nothing moved.".into() } else { format!("{}.", moved.join("; ")) }
+    if moved.is_empty() { "Nothing moved.".into() } else { format!("{}.", moved.join(", ")) }
 }
 
-/// Samples at even distances, one column a quantity.
+/// Samples at even distances, one column for each quantity.
 fn sample_table(title: &str, samples: &[Sample], quantities: &[Quantity]) -> Table {
     let step = samples.len().div_ceil(MOST_ROWS).max(1);
     let which = match step {

@@ -1,7 +1,7 @@
 //! How the site and its campaigns are cited: in words, as BibTeX, as `CITATION.cff`.
 //!
 //! In:  authors, licence and identifiers from `study.md`, hashes of the archives.  Out: text.
-//! Not here: who the authors are where they do not say so. Without one author there is no `CITATION.cff`, which needs one.
+//! Not here: guessing authors. Without an author there is no `CITATION.cff`, which needs one.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use super::super::words;
 use crate::model::{Author, Paper};
 use crate::verdict::report::CampaignReport;
 
-/// Entries of campaigns beside each other; more are cited as one site.
+/// Entries of campaigns beside each other. More are cited as one site.
 const MOST_ENTRIES: usize = 5;
 
 /// Licences that `CITATION.cff` knows by these names and that data or code of a benchmark may have. Others are left out there.
@@ -50,7 +50,7 @@ pub struct Citation {
     pub bibtex: String,
 }
 
-/// What is cited: the parts of a citation.
+/// The parts of a citation.
 struct Source<'a> {
     title: String,
     authors: Vec<&'a Author>,
@@ -96,7 +96,7 @@ fn source<'a>(site: &Site<'a>, campaign: &'a CampaignReport) -> Source<'a> {
     }
 }
 
-/// All campaigns as one: every author once, in the order of the campaigns; the newest day.
+/// All campaigns as one: every author once, in the order of the campaigns. The newest day.
 fn whole<'a>(site: &Site<'a>) -> Source<'a> {
     let sources: Vec<Source<'a>> = site.campaigns().into_iter().map(|c| source(site, c)).collect();
     let mut authors: Vec<&Author> = Vec::new();
@@ -132,7 +132,7 @@ fn text(site: &Site<'_>, source: &Source<'_>) -> String {
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     };
     let year = source.date.as_deref().and_then(|d| d.get(..4));
-    // Where nobody is named the title comes first and the year behind it.
+    // Without an author the title comes first and the year behind it.
     let (head, tail) = match (by.is_empty(), year) {
         (false, Some(year)) => (format!("{by} ({year}). "), String::new()),
         (true, Some(year)) => (String::new(), format!(" ({year})")),
@@ -200,7 +200,7 @@ fn bibtex(site: &Site<'_>, source: &Source<'_>) -> String {
     entry
 }
 
-/// Family name first, so that nobody guesses; a name as written in braces, so that nobody splits it.
+/// Family name first, so that it is unambiguous. Other names in braces, so that they are not split.
 fn bibtex_name(author: &Author) -> String {
     match (&author.family, &author.given) {
         (Some(family), Some(given)) => format!("{}, {}", braced(family), braced(given)),
@@ -329,7 +329,7 @@ fn authors(out: &mut String, indent: &str, authors: &[&Author]) {
     }
 }
 
-/// One identifier, or a list where there is a choice; nothing where the format may not know it.
+/// One identifier, or a list where there is a choice. Nothing where the format may not know it.
 fn licence_of(out: &mut String, indent: &str, expression: &str) {
     let ids: Vec<&str> = expression.split(" OR ").map(str::trim).collect();
     if !ids.iter().all(|id| SPDX.contains(id)) {

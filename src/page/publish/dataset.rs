@@ -15,7 +15,7 @@ use crate::verdict::report::CampaignReport;
 /// Letters of a description at least and at most.
 const DESCRIPTION: std::ops::RangeInclusive<usize> = 50..=5000;
 
-/// The block, safe to stand in a page: no letter that could end it.
+/// The block, safe to embed in a page: no letter that could end it.
 pub fn block(site: &Site<'_>, campaign: &CampaignReport) -> String {
     let text = Value::Object(describe(site, campaign)).to_string();
     text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
@@ -78,7 +78,7 @@ fn description(campaign: &CampaignReport) -> String {
     text.chars().take(*DESCRIPTION.end()).collect()
 }
 
-/// The address of a single licence; an expression as it is written.
+/// The address of a single licence. An expression as it is written.
 fn licence(expression: &str) -> Value {
     if expression.contains([' ', '(']) {
         json!({ "@type": "CreativeWork", "name": expression })

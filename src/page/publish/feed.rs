@@ -17,18 +17,18 @@ use crate::model::{Correction, Instant};
 /// The feed of the whole site.
 pub const PATH: &str = "feed.xml";
 
-/// Entries that a feed tells, the newest first.
+/// Entries of a feed, the newest first.
 const MOST_ENTRIES: usize = 50;
 
 /// One entry.
 pub struct News {
     /// When it happened.
     pub at: Option<Instant>,
-    /// What it is of, in words that no other entry has and that stay when the page changes.
+    /// Its subject, in words that are unique and stay when the page changes.
     pub name: String,
-    /// The page that tells it, below the site.
+    /// The page about it, below the site.
     pub path: String,
-    /// The place on that page, by which it is named for the whole world where the site has an address; without one, by `name`.
+    /// The place on that page, which is part of its absolute id where the site has an address. Without one, by `name`.
     pub anchor: Option<String>,
     /// One line.
     pub title: String,
@@ -48,7 +48,7 @@ pub fn of_site(site: &Site<'_>) -> Page {
             path: format!("c/{}/index.html", c.name),
             anchor: None,
             title: format!("{} ({runs})", c.title),
-            text: if answer.is_empty() { format!("{runs}; nothing is compared.") } else { answer.join(" ") },
+            text: if answer.is_empty() { format!("{runs}. Nothing is compared.") } else { answer.join(" ") },
         });
         for correction in c.study.iter().flat_map(|study| &study.corrections) {
             news.push(News {
@@ -64,7 +64,7 @@ pub fn of_site(site: &Site<'_>) -> Page {
     atom(site, "Campaigns, corrections and changes of this site", "index.html", PATH, news)
 }
 
-/// Where a correction stands on the page of versions; stays when others are added.
+/// Address of a correction on the page of versions. Stays when others are added.
 pub fn correction(campaign: &str, correction: &Correction) -> String {
     let hash = hex([campaign, &correction.date, &correction.text].join("\n").as_bytes());
     format!("correction-{}", hash.get(..8).unwrap_or_default())

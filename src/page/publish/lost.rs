@@ -1,4 +1,4 @@
-//! The page that a server shows where there is none.
+//! The page that a server shows for a missing page.
 //!
 //! In:  the site.  Out: `404.html`.
 //! Not here: any other page. It may be shown under any address, so its links are whole where the site's own is known.
@@ -21,10 +21,6 @@ struct Page {
 pub struct Entry;
 
 impl Kind for Entry {
-    fn name(&self) -> &'static str {
-        "not found"
-    }
-
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
         vec![Draft::new("404.html", |site| Ok(Drawn::words(page(site).map_err(template_fault)?)))]
     }
@@ -36,7 +32,7 @@ fn page(site: &Site<'_>) -> Result<String, askama::Error> {
     if let Some(base) = &site.extras.publication.base_url {
         shell.root.clone_from(base);
     }
-    // It stands for pages that do not exist and is none itself.
+    // It replaces pages that do not exist and is not listed itself.
     shell.canonical = None;
     Page { shell, versions: site.has("changelog/index.html") }.render()
 }

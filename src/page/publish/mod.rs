@@ -1,7 +1,7 @@
-//! What makes a site something to cite: versions that never change, citations, descriptions for machines, addresses.
+//! Makes a site citable: versions that never change, citations, descriptions for machines, addresses.
 //!
-//! In:  the analysis, where the site will stand, the versions that stand there already.  Out: pages and files.
-//! Not here: what a page says of the results.
+//! In:  the analysis, the address of the site, the versions already there.  Out: pages and files.
+//! Not here: the results on a page.
 
 pub mod cite;
 pub mod dataset;
@@ -15,10 +15,10 @@ use super::index::Site;
 
 pub use version::{Earlier, Version};
 
-/// Where the site will stand, and what stood there before.
+/// Address of the site, and its earlier content.
 #[derive(Debug, Clone, Default)]
 pub struct Publication {
-    /// The address that the site will have, with a slash at its end; checked by [`base_url`]. Without one, pages say nothing that needs it.
+    /// The address that the site will have, with a slash at its end. Checked by [`base_url`]. Without one, pages say nothing that needs it.
     pub base_url: Option<String>,
     /// Versions that lie in the site's folder, the oldest first.
     pub earlier: Vec<Earlier>,
@@ -34,14 +34,14 @@ pub fn base_url(text: &str) -> Option<String> {
 }
 
 impl Site<'_> {
-    /// The address of a page for the whole world, where the site has one: that of its folder for an `index.html`.
+    /// The absolute address of a page, where the site has one. An `index.html` has the address of its folder.
     pub fn address(&self, path: &str) -> Option<String> {
         let base = self.extras.publication.base_url.as_deref()?;
         Some(format!("{base}{}", path.strip_suffix("index.html").unwrap_or(path)))
     }
 }
 
-/// Files that speak of the whole site: where its pages are, how it is cited, what is new on it.
+/// Files about the whole site: a list of its pages, its citation, its news.
 pub fn files(site: &Site<'_>) -> Vec<Page> {
     let mut files = Vec::new();
     files.extend(cite::cff(site));

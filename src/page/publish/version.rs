@@ -1,12 +1,12 @@
-//! A version of the site: what was published once and never changes.
+//! A version of the site: published once and never changed.
 //!
 //! In:  the finished analysis.  Out: its hash, its record, its files under `v/<hash>/`.
 //! Not here: the versions before it (see `earlier` in `kept`), what changed between two (see `versions`).
 //!
-//! The hash is the SHA-256 of `data/analysis.json`: inputs with their own hashes, settings, program, and every number and sentence that pages
-//! show. Two sites with the same hash say the same thing, whatever they look like. The name of the folder is its first sixteen digits. What
-//! is frozen is the whole report as one file and the analysis behind it, packed: the pages of a site point to each other and to runs, and a copy of all of them
-//! would weigh as much as the site.
+//! The hash is the SHA-256 of `data/analysis.json`: inputs with their own hashes, settings, program, and every number and sentence that
+//! pages show. Two sites with the same hash say the same thing, even if they are drawn differently. The name of the folder is its first
+//! sixteen digits. A version freezes the whole report as one file and the analysis behind it, packed. The pages of a site link to each other
+//! and to runs. A copy of all of them would weigh as much as the site.
 
 use std::io::Write as _;
 
@@ -35,26 +35,25 @@ pub struct Version {
     pub analysis_sha256: String,
     /// Name and version of the program.
     pub tool: String,
-    /// What it says of each campaign, by name.
-    pub campaigns: Vec<Said>,
+    /// Its statements about each campaign, by name.
+    pub campaigns: Vec<VersionCampaign>,
 }
 
-/// What a version says of a campaign.
+/// Statements of a version about a campaign.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Said {
+pub struct VersionCampaign {
     /// Slug.
     pub name: String,
     /// For people.
     pub title: String,
     /// SHA-256 over the hashes of its files.
     pub archive_sha256: String,
-    /// Runs.
     pub runs: usize,
     /// The answer.
     pub headline: Vec<String>,
 }
 
-/// A version that lies in the site's folder already.
+/// A version that is in the site's folder already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Earlier {
     /// Its record.
@@ -91,7 +90,7 @@ pub fn of_site(site: &Site<'_>) -> Version {
             .analysis
             .campaigns
             .iter()
-            .map(|c| Said {
+            .map(|c| VersionCampaign {
                 name: c.name.clone(),
                 title: c.title.clone(),
                 archive_sha256: c.archive_sha256.clone(),
@@ -102,7 +101,7 @@ pub fn of_site(site: &Site<'_>) -> Version {
     }
 }
 
-/// True where this very version lies in the site's folder: it is left as it was published.
+/// True where this very version is in the site's folder: it is left as it was published.
 pub fn is_published(site: &Site<'_>, version: &Version) -> bool {
     site.extras.publication.earlier.iter().any(|e| e.version.analysis_sha256 == version.analysis_sha256)
 }

@@ -1,7 +1,7 @@
-//! The page of versions: what was published when, in which order, and what a later version says otherwise.
+//! The page of versions: the published versions in order, and corrections by later ones.
 //!
 //! In:  the record of this version and of those before it.  Out: `changelog/index.html`.
-//! Not here: reading the records. No day stands here that the analysis does not know: pages have no clock.
+//! Not here: reading the records. Every date comes from the analysis, because pages have no clock.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::super::shell::Shell;
 use super::super::template_fault;
 use super::super::words::counted;
 use super::feed;
-use super::version::{Said, Version};
+use super::version::{Version, VersionCampaign};
 
 #[derive(Template)]
 #[template(path = "changelog.html")]
@@ -36,12 +36,12 @@ struct VersionView {
     first: bool,
 }
 
-/// What a version says otherwise than the one before it.
+/// Differences of a version from the one before it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Change {
     /// Title of the campaign.
     pub campaign: String,
-    /// What happened to it.
+    /// Its change.
     pub what: String,
     /// Sentences that went.
     pub old: Vec<String>,
@@ -53,10 +53,6 @@ pub struct Change {
 pub struct Entry;
 
 impl Kind for Entry {
-    fn name(&self) -> &'static str {
-        "changelog"
-    }
-
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
         vec![Draft::new("changelog/index.html", |site| Ok(Drawn::words(page(site).map_err(template_fault)?)))]
     }
@@ -112,9 +108,9 @@ pub fn all(site: &Site<'_>) -> Vec<Version> {
     all
 }
 
-/// What the later one says otherwise, campaign by campaign.
+/// Differences of the later version, campaign by campaign.
 pub fn changes(before: &Version, after: &Version) -> Vec<Change> {
-    let by_name = |version: &Version| -> BTreeMap<String, Said> {
+    let by_name = |version: &Version| -> BTreeMap<String, VersionCampaign> {
         version.campaigns.iter().map(|c| (c.name.clone(), c.clone())).collect()
     };
     let (old, new) = (by_name(before), by_name(after));
@@ -162,7 +158,7 @@ mod tests {
     use super::*;
 
     fn version(tool: &str, campaigns: &[(&str, &str, usize, &str)]) -> Version {
-        let said = |c: &(&str, &str, usize, &str)| Said {
+        let said = |c: &(&str, &str, usize, &str)| VersionCampaign {
             name: c.0.into(),
             title: c.0.to_uppercase(),
             archive_sha256: c.1.into(),

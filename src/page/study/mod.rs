@@ -1,7 +1,7 @@
 //! The authors' text with figures and numbers by reference, so that it cannot drift from the data.
 //!
 //! In:  Markdown with `{{ kind: words }}`, the analysis.  Out: HTML, or every reference that means nothing, with its line.
-//! Not here: what a reference becomes (see [`resolve`]), which row it means (see [`pick`]).
+//! Not here: the replacement of a reference (see [`resolve`]), finding its row (see [`pick`]).
 
 mod pick;
 pub mod resolve;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html};
 
 use self::pick::Fault;
-use self::resolve::Piece;
+use self::resolve::Resolved;
 use super::index::Site;
 use super::prose;
 use crate::error::{Error, Place};
@@ -21,10 +21,10 @@ use crate::verdict::report::CampaignReport;
 const OPEN: char = '\u{e000}';
 const CLOSE: char = '\u{e001}';
 
-/// What the text is called where its tables are named.
+/// Name of the text in the names of its tables.
 const NAME: &str = "the authors' words";
 
-/// Faults told in full; the rest is counted.
+/// Faults told in full. The rest is counted.
 const MOST_TOLD: usize = 8;
 
 /// A reference as written.
@@ -37,7 +37,7 @@ struct Reference<'t> {
 /// The text of every campaign that has one, by name.
 ///
 /// # Errors
-/// A reference to what is not there or is not one thing, or in a place where nothing can stand.
+/// A reference to something absent or ambiguous, or in a place where a reference is not allowed.
 pub fn weave_all(site: &Site<'_>) -> Result<BTreeMap<String, String>, Error> {
     let mut woven = BTreeMap::new();
     for campaign in &site.analysis.campaigns {
@@ -196,7 +196,7 @@ impl<'w> Weaver<'w, '_, '_> {
         self.faults.push((reference.line, format!("{{{{ {} }}}}", reference.inside), fault));
     }
 
-    /// A place where nothing can stand.
+    /// A place where a reference is not allowed.
     fn refuse(&mut self, text: &str, place: &str) {
         let marks = text.split(OPEN).skip(1).filter_map(|part| part.split_once(CLOSE)?.0.parse::<usize>().ok());
         let references = self.references;
@@ -223,11 +223,11 @@ impl<'w> Weaver<'w, '_, '_> {
 
     fn figure(&mut self, reference: &Reference<'_>, id: &str) {
         match resolve::resolve(self.site, self.campaign, reference.inside, id) {
-            Ok(Piece::Figure(html)) => {
+            Ok(Resolved::Figure(html)) => {
                 self.events.push(Event::Html(format!("{OPEN}{}{CLOSE}\n", self.figures.len()).into()));
                 self.figures.push(html);
             }
-            Ok(Piece::Words { .. }) => {}
+            Ok(Resolved::Words { .. }) => {}
             Err(fault) => self.fault(reference, fault),
         }
     }
@@ -255,7 +255,7 @@ impl<'w> Weaver<'w, '_, '_> {
             return self.fault(reference, fault);
         }
         match resolve::resolve(self.site, self.campaign, reference.inside, "") {
-            Ok(Piece::Words { text, href, title }) => {
+            Ok(Resolved::Words { text, href, title }) => {
                 let text = safe(&text);
                 let html = match href.filter(|_| !in_link) {
                     Some(href) => {
@@ -265,7 +265,7 @@ impl<'w> Weaver<'w, '_, '_> {
                 };
                 self.events.push(Event::InlineHtml(html.into()));
             }
-            Ok(Piece::Figure(_)) => {}
+            Ok(Resolved::Figure(_)) => {}
             Err(fault) => self.fault(reference, fault),
         }
     }
@@ -294,7 +294,7 @@ fn kind(inside: &str) -> &str {
 }
 
 /// Text as HTML, in an element or in a quoted attribute.
-fn safe(text: &str) -> String {
+pub(in crate::page) fn safe(text: &str) -> String {
     text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
         match c {
             '<' => out.push_str("&lt;"),

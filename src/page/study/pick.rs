@@ -1,9 +1,9 @@
-//! Which row of the analysis a few words mean.
+//! Finds the row of the analysis that a few words mean.
 //!
 //! In:  the words of a reference, rows with named fields.  Out: the one row that fits, or why it is not one.
-//! Not here: what a row says.
+//! Not here: the content of a row.
 //!
-//! Words stand in any order: each finds the field that has it. `field=word` says which field is meant where two have it. A field may be
+//! Words may come in any order: each finds the field that has it. `field=word` says which field is meant where two have it. A field may be
 //! left out where the rows that fit leave no choice.
 
 use std::collections::BTreeSet;
@@ -14,16 +14,16 @@ use crate::plan::nearest;
 pub struct Row<'a, T> {
     /// Name of the field and its value.
     pub fields: Vec<(&'static str, &'a str)>,
-    /// What stands behind it.
+    /// What is behind it.
     pub item: T,
 }
 
 /// Why a reference means no one thing: a sentence, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// What is wrong.
+    /// The fault.
     pub what: String,
-    /// What is known, and what to write.
+    /// Known names, and the text to write.
     pub hint: String,
 }
 
@@ -34,7 +34,7 @@ impl Fault {
     }
 }
 
-/// Names listed in a hint; of more the first are told and the rest is counted.
+/// Names listed in a hint. Of more the first are listed and the rest is counted.
 const MOST_NAMES: usize = 12;
 
 /// The one row that all words fit. `noun` is what rows are called: `comparison`.
@@ -113,7 +113,7 @@ fn values<'r, 'a: 'r, T: 'r>(rows: impl Iterator<Item = &'r Row<'a, T>>, name: &
     all.into_iter().collect()
 }
 
-/// What stands with a value, field by field.
+/// Fields beside a value.
 fn together<T>(rows: &[Row<'_, T>], field: &str, value: &str) -> String {
     let with: Vec<&Row<'_, T>> =
         rows.iter().filter(|row| row.fields.iter().any(|(n, v)| *n == field && *v == value)).collect();

@@ -1,7 +1,7 @@
-//! What a reference stands for: words and numbers of the analysis, with a link to where they stand.
+//! Replacement of a reference: words and numbers of the analysis, with a link to their place.
 //!
-//! In:  one reference, the campaign it speaks of.  Out: [`Piece`], text with an address or a figure.
-//! Not here: the Markdown around it; any number that the analysis does not hold.
+//! In:  one reference, the campaign it is about.  Out: [`Resolved`], text with an address or a figure.
+//! Not here: the Markdown around it, numbers that the analysis does not hold.
 
 use askama::Template;
 
@@ -23,21 +23,21 @@ const ROOT: &str = "../../";
 const JOIN: char = '\u{a0}';
 
 /// What a reference becomes.
-pub enum Piece {
+pub enum Resolved {
     /// A word or a number.
     Words {
         /// As shown.
         text: String,
-        /// Where it stands.
+        /// Where it is.
         href: Option<String>,
-        /// What it is, for those who point at it.
+        /// Its description, for links to it.
         title: String,
     },
     /// Markup of a figure, of our own making.
     Figure(String),
 }
 
-/// Kinds of references: name, what follows it, what it becomes. The manual is held against this list.
+/// Kinds of references: name, what follows it, what it becomes. The manual is compared with this list.
 pub const KINDS: &[(&str, &str, &str)] = &[
     ("verdict", "a comparison", "the word of the verdict"),
     ("sentence", "a comparison", "the whole sentence of the verdict"),
@@ -64,8 +64,8 @@ const STATISTICS: &[&str] =
 /// Drops the interval.
 const BARE: &str = "bare";
 
-/// Resolves one reference: what stands between the braces.
-pub fn resolve(site: &Site<'_>, campaign: &CampaignReport, inside: &str, id: &str) -> Result<Piece, Fault> {
+/// Resolves one reference: the text between the braces.
+pub fn resolve(site: &Site<'_>, campaign: &CampaignReport, inside: &str, id: &str) -> Result<Resolved, Fault> {
     let (kind, rest) = inside.split_once(':').unwrap_or((inside, ""));
     let kind = kind.trim();
     let words: Vec<&str> = rest.split('|').map(str::trim).filter(|word| !word.is_empty()).collect();
@@ -81,9 +81,9 @@ pub fn resolve(site: &Site<'_>, campaign: &CampaignReport, inside: &str, id: &st
         "published" => {
             let text = campaign.published_summary.clone();
             let text = text.ok_or_else(|| Fault::new("no published figures are tabulated here", "leave it out"))?;
-            Ok(Piece::Words { text, href: Some("#published".into()), title: "published figures, recomputed".into() })
+            Ok(Resolved::Words { text, href: Some("#published".into()), title: "published figures, recomputed".into() })
         }
-        "chart" => chart(site, campaign, &words, id).map(Piece::Figure),
+        "chart" => chart(site, campaign, &words, id).map(Resolved::Figure),
         _ => {
             let known: Vec<&str> = KINDS.iter().map(|(name, ..)| *name).collect();
             Err(pick::unknown(kind, &known, &["kind of reference"]))
@@ -98,7 +98,7 @@ fn taken(words: &mut Vec<&str>, word: &str) -> bool {
     words.len() < before
 }
 
-fn comparison(site: &Site<'_>, campaign: &CampaignReport, kind: &str, words: &[&str]) -> Result<Piece, Fault> {
+fn comparison(site: &Site<'_>, campaign: &CampaignReport, kind: &str, words: &[&str]) -> Result<Resolved, Fault> {
     let mut words = words.to_vec();
     let bare = taken(&mut words, BARE);
     let rows: Vec<Row<'_, (&str, &Comparison)>> = site
@@ -146,10 +146,10 @@ fn comparison(site: &Site<'_>, campaign: &CampaignReport, kind: &str, words: &[&
     };
     let title =
         format!("{}: {} against {}", about(campaign, &c.model, &c.workload, &c.metric), c.candidate, c.baseline);
-    Ok(Piece::Words { text, href: Some(format!("#{anchor}")), title })
+    Ok(Resolved::Words { text, href: Some(format!("#{anchor}")), title })
 }
 
-fn value(site: &Site<'_>, campaign: &CampaignReport, mut words: Vec<&str>) -> Result<Piece, Fault> {
+fn value(site: &Site<'_>, campaign: &CampaignReport, mut words: Vec<&str>) -> Result<Resolved, Fault> {
     let bare = taken(&mut words, BARE);
     let named: Vec<&str> = STATISTICS.iter().copied().filter(|s| taken(&mut words, s)).collect();
     let statistic = match named[..] {
@@ -212,10 +212,10 @@ fn value(site: &Site<'_>, campaign: &CampaignReport, mut words: Vec<&str>) -> Re
         g.environment,
         words::counted(g.n, "run", "runs")
     );
-    Ok(Piece::Words { text, href: Some(format!("#{}", site.group_anchor(g))), title })
+    Ok(Resolved::Words { text, href: Some(format!("#{}", site.group_anchor(g))), title })
 }
 
-fn run(site: &Site<'_>, campaign: &CampaignReport, words: &[&str]) -> Result<Piece, Fault> {
+fn run(site: &Site<'_>, campaign: &CampaignReport, words: &[&str]) -> Result<Resolved, Fault> {
     let runs = site.runs(&campaign.name);
     let rows: Vec<Row<'_, (&str, &str, f64)>> = runs
         .iter()
@@ -227,14 +227,14 @@ fn run(site: &Site<'_>, campaign: &CampaignReport, words: &[&str]) -> Result<Pie
         })
         .collect();
     let (id, metric, value) = *pick::one(&rows, words, "figure of a run")?;
-    Ok(Piece::Words {
+    Ok(Resolved::Words {
         text: united(plain(value), words::unit(metric)),
         href: Some(run_href(ROOT, id)),
         title: format!("{} of {id}", words::metric(metric)),
     })
 }
 
-fn count(campaign: &CampaignReport, words: &[&str]) -> Result<Piece, Fault> {
+fn count(campaign: &CampaignReport, words: &[&str]) -> Result<Resolved, Fault> {
     let known = ["runs", "failed", "models", "environments", "workloads"];
     let [what] = words else {
         return Err(Fault::new("a count is of one thing", format!("write one of {}", known.join(", "))));
@@ -248,10 +248,10 @@ fn count(campaign: &CampaignReport, words: &[&str]) -> Result<Piece, Fault> {
         other => return Err(pick::unknown(other, &known, &["thing that is counted"])),
     };
     let text = number::count(n as u64);
-    Ok(Piece::Words { text, href: Some("#runs".into()), title: format!("{what} of this campaign") })
+    Ok(Resolved::Words { text, href: Some("#runs".into()), title: format!("{what} of this campaign") })
 }
 
-fn trap(site: &Site<'_>, campaign: &CampaignReport, words: &[&str]) -> Result<Piece, Fault> {
+fn trap(site: &Site<'_>, campaign: &CampaignReport, words: &[&str]) -> Result<Resolved, Fault> {
     let traps = site.traps(&campaign.name);
     let known: Vec<&str> = {
         let mut ids: Vec<&str> = traps.iter().map(|t| t.id).collect();
@@ -272,10 +272,10 @@ fn trap(site: &Site<'_>, campaign: &CampaignReport, words: &[&str]) -> Result<Pi
         (n, TrapStatus::Fired) => format!("fired {n} times"),
         (_, status) => words::trap_status(status).word.to_owned(),
     };
-    Ok(Piece::Words { text: format!("{title} ({came})"), href: Some(trap_href(ROOT, id)), title: id.to_owned() })
+    Ok(Resolved::Words { text: format!("{title} ({came})"), href: Some(trap_href(ROOT, id)), title: id.to_owned() })
 }
 
-fn headline(campaign: &CampaignReport, words: &[&str]) -> Result<Piece, Fault> {
+fn headline(campaign: &CampaignReport, words: &[&str]) -> Result<Resolved, Fault> {
     let place = match words {
         [] => Some(1),
         [number] => number.parse::<usize>().ok(),
@@ -284,7 +284,7 @@ fn headline(campaign: &CampaignReport, words: &[&str]) -> Result<Piece, Fault> {
     let sentence = place.and_then(|k| campaign.headline.get(k.checked_sub(1)?)).ok_or_else(|| {
         Fault::new("the answer has no such sentence", format!("it has {}: write 1, 2 ...", campaign.headline.len()))
     })?;
-    Ok(Piece::Words { text: sentence.text.clone(), href: None, title: String::new() })
+    Ok(Resolved::Words { text: sentence.text.clone(), href: None, title: String::new() })
 }
 
 fn chart(site: &Site<'_>, campaign: &CampaignReport, words: &[&str], id: &str) -> Result<String, Fault> {
@@ -302,7 +302,7 @@ fn chart(site: &Site<'_>, campaign: &CampaignReport, words: &[&str], id: &str) -
             let all = site.comparisons(&campaign.name);
             let primary: Vec<_> = all.iter().copied().filter(|(_, c)| c.primary).collect();
             let shown = if primary.is_empty() { &all } else { &primary };
-            figure::forest(id, &front::forest_title(campaign), campaign, shown, ROOT)
+            figure::forest(id, &front::forest_title(campaign, None), campaign, shown, ROOT)
         }
         "spread" => {
             let rows: Vec<Row<'_, &str>> = metrics(&groups)
@@ -333,7 +333,7 @@ fn chart(site: &Site<'_>, campaign: &CampaignReport, words: &[&str], id: &str) -
         other => return Err(pick::unknown(other, &known, &["kind of chart"])),
     };
     let mut view = drawn.ok_or_else(|| nothing(kind))?;
-    // The page may show the same figure once more; the box around its numbers needs a name of its own.
+    // The page may show the same figure once more. The box around its numbers needs a name of its own.
     view.region = format!("{}, in the authors' words ({})", view.title, slug(&[id]));
     FigureOnly { figure: view }.render().map_err(|cause| Fault::new(format!("the chart cannot be shown: {cause}"), ""))
 }

@@ -1,4 +1,4 @@
-//! Conditions before and during each run, sampling, what is kept, what is replaced.
+//! Conditions before and during each run, sampling, retention, masking.
 //!
 //! In:  tables of a suite.  Out: settings of `run`, with the defaults where a key is absent.
 //! Not here: taking readings.
@@ -10,7 +10,7 @@ use crate::plan::{Faults, Gates, PageCache, Privacy, Reader, Retention, Settings
 const DAY_S: f64 = 86_400.0;
 /// A week, seconds: longest wait, longest run.
 const WEEK_S: f64 = 7.0 * DAY_S;
-/// Words shorter than this stand in too many places to be replaced.
+/// Words shorter than this occur in too many places to be replaced.
 const WORD_MIN: usize = 3;
 
 /// `[gates]`.
@@ -69,7 +69,7 @@ pub fn watchdogs(table: Option<&Settings>, gates: &Gates, faults: &mut Faults) -
     if let (Some(floor), Some(least)) = (watchdogs.memory_floor_gib, gates.memory_available_min_gib)
         && floor >= least
     {
-        let what = format!("is {floor} GiB, and runs may start with {least} GiB (gates.memory_available_min_gib)");
+        let what = format!("is {floor} GiB, but runs may start with {least} GiB (gates.memory_available_min_gib)");
         reader.fault(
             "memory_floor_gib",
             what,
@@ -145,7 +145,7 @@ fn globs(reader: &mut Reader<'_>, key: &'static str) -> Vec<String> {
     let patterns = reader.texts(key);
     for pattern in &patterns {
         if let Err(cause) = glob(pattern) {
-            let what = format!("holds \"{pattern}\", which is no glob: {}", cause.kind());
+            let what = format!("holds \"{pattern}\", which is not a glob: {}", cause.kind());
             reader.fault(key, what, "use * and ?, e.g. *.safetensors");
         }
     }

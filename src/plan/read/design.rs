@@ -1,4 +1,4 @@
-//! What is decided before the first run: metrics, margins, hypotheses.
+//! Decisions before the first run: metrics, margins, hypotheses.
 //!
 //! In:  tables of a suite.  Out: their words, checked.
 //! Not here: verdicts.
@@ -12,7 +12,7 @@ use crate::plan::{Faults, Hypothesis, Reader, Settings};
 
 use super::parts::listed;
 
-/// Verdict kinds that a hypothesis may expect, as the analysis spells them; a test holds them to it.
+/// Verdict kinds that a hypothesis may expect, as the analysis spells them. A test holds them to it.
 pub const VERDICTS: &[&str] = &["slower", "faster", "more", "less", "equivalent", "inconclusive", "not_comparable"];
 
 /// A list of metrics: each known, none twice.
@@ -20,7 +20,7 @@ pub fn metrics(reader: &mut Reader<'_>, key: &'static str) -> Vec<String> {
     let names = reader.texts(key);
     for (at, name) in names.iter().enumerate() {
         if let Some(remedy) = unknown(name) {
-            reader.fault(key, format!("holds \"{name}\", which is no metric"), remedy);
+            reader.fault(key, format!("holds \"{name}\", which is not a metric"), remedy);
         } else if names[..at].contains(name) {
             reader.fault(key, format!("holds \"{name}\" twice"), "name it once");
         }
@@ -43,7 +43,7 @@ fn by_metric(table: &Settings, fits: fn(f64) -> bool, remedy: &str, faults: &mut
     for (name, entry) in &table.entries {
         let key = format!("{}.{name}", table.path);
         if let Some(remedy) = unknown(name) {
-            faults.add(Some(entry.line), key, "is no metric", remedy);
+            faults.add(Some(entry.line), key, "is not a metric", remedy);
             continue;
         }
         match entry.value.number() {
@@ -57,7 +57,8 @@ fn by_metric(table: &Settings, fits: fn(f64) -> bool, remedy: &str, faults: &mut
     figures
 }
 
-const MARGIN_REMEDY: &str = "give the per cent of the baseline that would not matter to you, above 0 and below 100";
+const MARGIN_REMEDY: &str =
+    "give the difference that would not matter to you, in per cent of the baseline, above 0 and below 100";
 
 fn is_margin(margin: f64) -> bool {
     margin > 0.0 && margin < 100.0
@@ -73,27 +74,27 @@ pub fn hypothesis(
 ) -> Hypothesis {
     let mut reader = table.reader(faults);
     let claim = reader
-        .required_text("claim", "say in a sentence what you expect, e.g. claim = \"docker is as fast as native\"")
+        .required_text("claim", "write in a sentence what you expect, e.g. claim = \"docker is as fast as native\"")
         .unwrap_or_default();
     let metric = reader.text("metric");
     if let Some(name) = &metric
         && let Some(remedy) = unknown(name)
     {
-        reader.fault("metric", format!("is \"{name}\", which is no metric"), remedy);
+        reader.fault("metric", format!("is \"{name}\", which is not a metric"), remedy);
     }
     let mut environment = |key: &'static str| {
         let label = reader.text(key)?;
         if !labels.contains(&label) {
             let near = did_you_mean(&label, labels.iter().map(String::as_str));
             let remedy = format!("{near}environments of this suite: {}", listed(labels));
-            reader.fault(key, format!("is \"{label}\", which is no environment of this suite"), remedy);
+            reader.fault(key, format!("is \"{label}\", which is not an environment of this suite"), remedy);
         }
         Some(label)
     };
     let own_baseline = environment("baseline");
     let candidate = environment("candidate");
     if candidate.is_some() && candidate.as_deref() == own_baseline.as_deref().or(baseline) {
-        reader.fault("candidate", "is the baseline itself", "name the environment that is held against it");
+        reader.fault("candidate", "is the baseline itself", "name the environment that is compared with it");
     }
     let expect = reader.choice("expect", VERDICTS);
     if let (Some(expected), Some(metric)) = (&expect, metric.as_deref().and_then(Metric::find)) {
@@ -113,7 +114,7 @@ pub fn hypothesis(
             reader.fault("margin_pct", format!("is {margin}"), MARGIN_REMEDY);
         } else if let Some(fixed) = fixed.filter(|fixed| **fixed != margin) {
             let what = format!("is {margin}, but margins_pct fixes {fixed} for the same metric");
-            reader.fault("margin_pct", what, "one metric has one margin: leave one of the two away");
+            reader.fault("margin_pct", what, "leave out one of the two: a metric has one margin");
         }
     }
     reader.finish();
@@ -126,7 +127,7 @@ fn unknown(name: &str) -> Option<String> {
         return None;
     }
     let near = did_you_mean(name, Metric::names());
-    Some(format!("{near}metrics stand in docs/suite.md; times may end in _p50, _p90, _p95, _p99 or _max"))
+    Some(format!("{near}docs/suite.md lists the metrics. Times may end in _p50, _p90, _p95, _p99 or _max"))
 }
 
 #[cfg(test)]

@@ -17,10 +17,10 @@ pub const LABEL_MAX: usize = 60;
 
 /// Keys of an environment that the plan takes itself.
 pub const ENVIRONMENT_KEYS: &[&str] = &["kind", "page_cache"];
-/// Keys of a workload that the plan takes itself; `environments` and `models` are looked at here and read with the kind.
+/// Keys of a workload that the plan takes itself. `environments` and `models` are examined here and read with the kind.
 pub const WORKLOAD_KEYS: &[&str] = &["kind"];
 
-/// Keys of a table of the file, in the order in which they stand there.
+/// Keys of a table of the file, in their order there.
 pub fn in_order(document: &DeTable<'_>, name: &str) -> Vec<String> {
     let found = document.iter().find(|(key, _)| key.get_ref() == name).map(|(_, value)| value.get_ref());
     let Some(DeValue::Table(table)) = found else { return Vec::new() };
@@ -88,9 +88,9 @@ fn parts(
             let near = did_you_mean(kind, kinds.iter().copied());
             let remedy = format!("{near}kinds of {what}: {}", kinds.join(", "));
             if named {
-                reader.fault("kind", format!("is \"{kind}\", which is no kind of {what}"), remedy);
+                reader.fault("kind", format!("is \"{kind}\", which is not a kind of {what}"), remedy);
             } else {
-                let what = format!("is missing, and the label \"{kind}\" is no kind of {what}");
+                let what = format!("is missing, and the label \"{kind}\" is not a kind of {what}");
                 faults.add(Some(entry.line), format!("{}.kind", settings.path), what, remedy);
             }
         }
@@ -105,14 +105,14 @@ fn parts(
     parts
 }
 
-/// The table of a label. The label must be lawful as a name of files, containers and addresses, as it stands.
+/// The table of a label. The label must be lawful as a name of files, containers and addresses, unchanged.
 fn labelled<'a>(table: &'a Settings, label: &str, faults: &mut Faults) -> Option<(&'a Entry, &'a Settings)> {
     let entry = table.entries.get(label)?;
     let key = format!("{}.{label}", table.path);
     let safe = slug(label);
     if safe != label {
-        let remedy = format!("small letters, digits, '-', '_' and '.' only, e.g. \"{safe}\"");
-        faults.add(Some(entry.line), key.clone(), format!("has a label that is no plain name: \"{label}\""), remedy);
+        let remedy = format!("use only small letters, digits, '-', '_' and '.', e.g. \"{safe}\"");
+        faults.add(Some(entry.line), key.clone(), format!("has a label that is not a plain name: \"{label}\""), remedy);
     } else if label.len() > LABEL_MAX {
         let what = format!("has a label of {} characters", label.len());
         faults.add(Some(entry.line), key.clone(), what, format!("at most {LABEL_MAX}"));
@@ -131,7 +131,7 @@ fn labelled<'a>(table: &'a Settings, label: &str, faults: &mut Faults) -> Option
     }
 }
 
-/// `[models.LABEL]`; one without a name where the suite has none.
+/// `[models.LABEL]`. One without a name where the suite has none.
 pub fn models(table: Option<&Settings>, labels: &[String], faults: &mut Faults) -> Vec<Model> {
     let mut models = Vec::new();
     for label in labels {
@@ -181,14 +181,14 @@ pub fn skips(tables: &[&Settings], suite: &Suite, faults: &mut Faults) -> Vec<Sk
             model: reader.text("model"),
             workload: reader.text("workload"),
             reason: reader
-                .required_text("reason", "say why: the archive and the pages show it where the figures would stand")
+                .required_text("reason", "give the reason: the pages show it in place of the figures")
                 .unwrap_or_default(),
         };
         if skip.environment.is_none() && skip.model.is_none() && skip.workload.is_none() {
             reader.fault(
                 "environment",
                 "is missing, and model and workload too",
-                "name at least one, or take the skip away",
+                "name at least one, or remove the skip",
             );
         }
         reader.finish();
@@ -210,7 +210,7 @@ pub fn skips(tables: &[&Settings], suite: &Suite, faults: &mut Faults) -> Vec<Sk
                 Some(table.line),
                 table.path.clone(),
                 "leaves out no cell",
-                "what it names is not planned anyway: take it away",
+                "remove it: what it names is not planned anyway",
             );
         }
         skips.push(skip);
@@ -218,7 +218,7 @@ pub fn skips(tables: &[&Settings], suite: &Suite, faults: &mut Faults) -> Vec<Sk
     skips
 }
 
-/// False, with a fault, when a glob is none or matches no label.
+/// False, with a fault, when a glob is invalid or matches no label.
 fn check(pattern: &str, labels: &[&str], line: usize, key: &str, faults: &mut Faults) -> bool {
     match glob(pattern) {
         Ok(matcher) if labels.iter().any(|label| matcher.is_match(label)) => true,
@@ -231,7 +231,7 @@ fn check(pattern: &str, labels: &[&str], line: usize, key: &str, faults: &mut Fa
             faults.add(
                 Some(line),
                 key,
-                format!("\"{pattern}\" is no glob: {}", cause.kind()),
+                format!("\"{pattern}\" is not a glob: {}", cause.kind()),
                 "use * and ?, e.g. docker*",
             );
             false

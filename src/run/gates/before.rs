@@ -1,6 +1,6 @@
-//! Before a run: read every gate, wait for those that time can mend, do what has to be done last, and read every gate again.
+//! Before a run: read every gate, wait where time helps, act where a gate must, and read every gate again.
 //!
-//! In:  a [`Context`], someone who is told of the waiting.  Out: one finding a gate, with the seconds waited.
+//! In:  a [`Context`], an observer of the waiting.  Out: one finding for each gate, with the seconds waited.
 //! Not here: single conditions.
 //!
 //! 1. Everything is read once. When something refuses that waiting cannot mend, that is the answer, with all other readings beside it.
@@ -22,8 +22,8 @@ const POLL: Duration = Duration::from_secs(1);
 
 /// The readings before a run, every gate once and in order. The run may start when none of them is [`Level::Refused`].
 ///
-/// Waits as long as the suite allows, and tells `watcher` for what. An interrupt ends the waiting at once; the gates that did not hold
-/// then stand there as refused, so the caller asks [`crate::host::Host::interrupted`] first.
+/// Waits as long as the suite allows, and tells `watcher` for what. An interrupt ends the waiting at once. The gates that did not hold
+/// are then listed as refused, so the caller asks [`crate::host::Host::interrupted`] first.
 pub fn before(ctx: &Context<'_>, watcher: &dyn Watcher) -> Vec<Finding> {
     Round::new(ctx, watcher).go()
 }
@@ -40,7 +40,7 @@ struct Round<'a, 'b> {
     waited: BTreeMap<&'static str, f64>,
     /// The gate that the watcher was told of last, and its limit.
     told: Option<(Finding, f64)>,
-    /// Gates that have acted: what they found then stands.
+    /// Gates that have acted: their finding then is final.
     done: Vec<&'static str>,
 }
 
@@ -60,7 +60,7 @@ impl<'a, 'b> Round<'a, 'b> {
 
     fn go(mut self) -> Vec<Finding> {
         let mut findings = Vec::new();
-        // Nothing when it refuses for good; the findings say why.
+        // Nothing when it refuses permanently. The findings say why.
         let _ = self.ready(&mut findings);
         for (gate, finding) in GATES.iter().zip(findings.iter_mut()) {
             if gate.patience() != Patience::None {
@@ -115,7 +115,7 @@ impl<'a, 'b> Round<'a, 'b> {
         }
     }
 
-    /// Waits until every gate holds. Gives the last reading when they do, nothing when one refuses for good or someone interrupts.
+    /// Waits until every gate holds. Gives the last reading when they do, nothing when one refuses permanently or someone interrupts.
     fn wait(&mut self, findings: &mut [Finding], mut seen: Seen) -> Option<Seen> {
         loop {
             let refusing = self.refusing(findings);
@@ -141,7 +141,7 @@ impl<'a, 'b> Round<'a, 'b> {
         }
     }
 
-    /// The gates that refuse, with their findings; keeps the times of those that wait.
+    /// The gates that refuse, with their findings. Keeps the times of those that wait.
     fn refusing<'f>(&mut self, findings: &'f [Finding]) -> Vec<(&'static dyn Gate, &'f Finding)> {
         let passed = self.passed();
         let mut refusing = Vec::new();
@@ -158,8 +158,8 @@ impl<'a, 'b> Round<'a, 'b> {
         refusing
     }
 
-    /// Tells the watcher what is waited for now; the gate waited for until now is done when it is another one, or none. What it reads by
-    /// then is told: it may hold, or may still refuse with its time used up.
+    /// Tells the watcher what is waited for now. The gate waited for until now is done when it is another one, or none. What it reads by
+    /// then is reported: it may hold, or may still refuse with its time used up.
     fn tell(&mut self, now: Option<(Finding, f64)>, findings: &[Finding]) {
         let passed = self.passed();
         if let Some((finding, limit)) = self.told.take()
@@ -174,7 +174,7 @@ impl<'a, 'b> Round<'a, 'b> {
         self.told = now;
     }
 
-    /// Does what has to be done by the gates that warm the GPU, or by the others. Whether anything was done; nothing when it failed.
+    /// Does what has to be done by the gates that warm the GPU, or by the others. Whether anything was done. Nothing when it failed.
     fn act(&mut self, findings: &mut [Finding], seen: &mut Seen, warms: bool) -> Option<bool> {
         let mut any = false;
         for (gate, finding) in GATES.iter().zip(findings.iter_mut()).filter(|(gate, _)| gate.warms() == warms) {

@@ -1,6 +1,6 @@
 //! Can the wall clock be believed?
 //!
-//! In:  the wall clock, the monotonic clock, the word of the time service.  Out: the gate `clock`.
+//! In:  the wall clock, the monotonic clock, the answer of the time service.  Out: the gate `clock`.
 //! Not here: durations: those are taken from the monotonic clock, which no one sets.
 
 use std::path::Path;
@@ -16,9 +16,9 @@ pub struct Clock;
 const SANE_FROM: Instant = Instant(1_735_689_600_000);
 
 /// How far the wall clock may part from the monotonic clock since the campaign began, seconds. A time service slews by at most 0.5 ms a
-/// second, which makes 1.8 s an hour; a step is larger.
+/// second, which makes 1.8 s an hour. A step is larger.
 const STEP_S: f64 = 2.0;
-/// As [`STEP_S`], for every second since then.
+/// Like [`STEP_S`], for every second since then.
 const SLEW: f64 = 0.0005;
 
 /// Left by systemd-timesyncd once it has set the clock. Source: systemd-timesyncd.service(8).
@@ -27,10 +27,6 @@ const TIMESYNC: &str = "/run/systemd/timesync/synchronized";
 impl Gate for Clock {
     fn name(&self) -> &'static str {
         "clock"
-    }
-
-    fn reads(&self) -> &'static str {
-        "the wall clock against the monotonic clock; whether a time service keeps it"
     }
 
     fn look(&self, ctx: &Context<'_>, _seen: &Seen) -> Finding {
@@ -50,7 +46,7 @@ impl Gate for Clock {
                 return Finding::warned(
                     self.name(),
                     format!("the wall clock was set by {parted:+.1} s during the campaign"),
-                    "let the time service settle before a campaign; durations are not touched, they come from the monotonic clock",
+                    "let the time service settle before a campaign. Durations are not affected: they come from the monotonic clock",
                 )
                 .value(parted, "s");
             }
@@ -60,8 +56,8 @@ impl Gate for Clock {
             Some(false) => Finding::warned(self.name(), "the time service is off or has not settled", remedy),
             None => absent(
                 self,
-                "no time service can be asked; the clock has not jumped",
-                "where several machines are compared, see to it that their clocks agree (timedatectl, chronyc tracking)",
+                "no time service answers, but the clock has not jumped",
+                "if you compare several machines, make sure that their clocks agree (timedatectl, chronyc tracking)",
             ),
         }
     }

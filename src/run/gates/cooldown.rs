@@ -1,4 +1,4 @@
-//! Has the machine rested since the run before?
+//! Has the machine rested since the last run?
 //!
 //! In:  when the run before ended.  Out: the gate `cooldown`, which waits.
 //! Not here: temperatures: the chip cools within a minute, the case and the memory do not, and they have no reading of their own.
@@ -14,10 +14,6 @@ impl Gate for Cooldown {
         "cooldown"
     }
 
-    fn reads(&self) -> &'static str {
-        "time since the run before ended, on the monotonic clock"
-    }
-
     fn patience(&self) -> Patience {
         Patience::Waits
     }
@@ -29,14 +25,14 @@ impl Gate for Cooldown {
             return Finding::passed(self.name(), "no run before this one").limit(limit);
         };
         let passed = ctx.host.monotonic().saturating_sub(ended).as_secs_f64();
-        let reading = format!("{passed:.0} s since the run before");
+        let reading = format!("{passed:.0} s since the last run");
         if passed >= least {
             Finding::passed(self.name(), reading)
         } else {
             Finding::refused(
                 self.name(),
                 reading,
-                "wait; 'cooldown_min_s' in [gates] sets the pause, and 'wait_max_s' must allow for it",
+                "wait, or shorten the pause with 'cooldown_min_s' in [gates]. 'wait_max_s' must be at least as long",
             )
         }
         .value(passed, "s")

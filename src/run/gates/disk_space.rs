@@ -1,6 +1,6 @@
-//! Is there room for what the run will leave?
+//! Is there enough disk space for the files of the run?
 //!
-//! In:  free bytes where the archive lies.  Out: the gate `disk-space`.
+//! In:  free bytes on the disk of the archive.  Out: the gate `disk-space`.
 //! Not here: a disk that fills up during a run (the archive's writer sees that).
 
 use std::path::Path;
@@ -18,10 +18,6 @@ impl Gate for DiskSpace {
         "disk-space"
     }
 
-    fn reads(&self) -> &'static str {
-        "bytes that this user can still write where the archive lies"
-    }
-
     fn look(&self, ctx: &Context<'_>, _seen: &Seen) -> Finding {
         let folder = existing(ctx);
         let free = match ctx.host.disk_free(folder) {
@@ -29,7 +25,7 @@ impl Gate for DiskSpace {
             Err(cause) => {
                 return absent(
                     self,
-                    format!("'{}' cannot be asked: {cause}", folder.display()),
+                    format!("the free space of '{}' cannot be read: {cause}", folder.display()),
                     "put the archive on a local file system that this user may write to",
                 );
             }

@@ -1,10 +1,10 @@
 //! Does the GPU reach its clocks under load? A stuck one looks healthy at rest and carries no flag.
 //!
-//! In:  a short load by this program's own verb `gpu-probe`.  Out: the gate `gpu-clock-probe`; the GPU is warmer afterwards.
+//! In:  a short load by this program's own verb `gpu-probe`.  Out: the gate `gpu-clock-probe`. The GPU is warmer afterwards.
 //! Not here: the load itself and its rates (see `workload`).
 //!
-//! The figures of a healthy and of a stuck GPU stand in `load`. Power is only a mark here: it is an average over a second, which a short
-//! probe may not fill.
+//! The figures of a healthy and of a stuck GPU are in `load`. Power only marks a run here. It is an average over a second, and a short probe
+//! may not fill that second.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::model::Finding;
 /// The gate.
 pub struct GpuClockProbe;
 
-/// The probe works for a second or two; loading its libraries for the first time from a slow disk takes longer.
+/// The probe works for a second or two. Loading its libraries for the first time from a slow disk takes longer.
 const LIMIT: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Default, Deserialize)]
@@ -61,10 +61,6 @@ impl Gate for GpuClockProbe {
         "gpu-clock-probe"
     }
 
-    fn reads(&self) -> &'static str {
-        "SM clock, power and utilisation while 'sparkbench gpu-probe --quick' loads the GPU for a second or two"
-    }
-
     fn of_gpu(&self) -> bool {
         true
     }
@@ -80,15 +76,13 @@ impl Gate for GpuClockProbe {
         match ctx.gates.clock_probe_min_mhz {
             None => absent(
                 self,
-                "not probed; no limit is set",
-                "set 'clock_probe_min_mhz' in [gates] (2000 for a DGX Spark) to have the clocks tried under load before each run",
+                "not probed, no limit is set",
+                "set 'clock_probe_min_mhz' in [gates] (2000 for a DGX Spark) to test the clocks under load before each run",
             ),
-            Some(least) => absent(
-                self,
-                "tried right before each run",
-                "nothing to do; 'sparkbench gpu-probe --quick' tries it now",
-            )
-            .limit(format!("at least {least} MHz under load")),
+            Some(least) => {
+                absent(self, "tested right before each run", "test it now with 'sparkbench gpu-probe --quick'")
+                    .limit(format!("at least {least} MHz under load"))
+            }
         }
     }
 
@@ -148,20 +142,20 @@ fn judge(gate: &GpuClockProbe, printed: &Printed, least: f64, spark: bool) -> Fi
     let finding = if clock < least && spark && loaded && clock < STUCK_MHZ {
         Finding::refused(gate.name(), format!("stuck clock: {reading}"), UNSTICK)
     } else if clock < least {
-        let remedy = "undo clock limits (nvidia-smi -rgc), check power supply and cooling, or lower 'clock_probe_min_mhz' when this clock is meant";
+        let remedy = "undo clock limits (nvidia-smi -rgc), check power supply and cooling, or lower 'clock_probe_min_mhz' if this clock is intended";
         Finding::refused(gate.name(), reading, remedy)
     } else if printed.probe.health.as_ref().is_some_and(|health| health.state == "slow") {
         Finding::warned(
             gate.name(),
             reading,
-            "the clock is there and the speed is not: end what else uses the GPU or its memory, then compare with 'sparkbench gpu-probe'",
+            "end other users of the GPU or its memory: the clock is high, but the speed is low. Then compare with 'sparkbench gpu-probe'",
         )
     } else if let Some(power) = power.filter(|power| spark && loaded && *power < HEALTHY_W) {
         let least = if power < STUCK_W { STUCK_W } else { HEALTHY_W };
         Finding::warned(
             gate.name(),
             format!("{reading}: below the {least:.0} W of a healthy one under load"),
-            "try a longer load with 'sparkbench gpu-probe'; when the power stays low, use the adapter that came with the machine",
+            "try a longer load with 'sparkbench gpu-probe'. If the power stays low, use the adapter that came with the machine",
         )
     } else {
         Finding::passed(gate.name(), reading)

@@ -1,9 +1,9 @@
-//! Is the GPU at rest, as its own clocks, state and use tell?
+//! Is the GPU at rest, by its clocks, state and use?
 //!
 //! In:  performance state, SM clock, utilisation.  Out: the gate `gpu-clocks`.
 //! Not here: clocks under load (see `gpu_clock_probe`): an idle clock says nothing about them.
 //!
-//! Inside a container the list of processes can be empty while another container keeps the GPU busy; its utilisation shows that.
+//! Inside a container the list of processes can be empty while another container keeps the GPU busy. Its utilisation shows that.
 
 use super::load::{BUSY_PCT, SET_BY_SOMEONE};
 use super::{Context, Gate, Patience, Seen, absent};
@@ -18,10 +18,6 @@ const HELD_UP: f64 = 0.9;
 impl Gate for GpuClocks {
     fn name(&self) -> &'static str {
         "gpu-clocks"
-    }
-
-    fn reads(&self) -> &'static str {
-        "performance state, SM clock and utilisation of the GPU at rest"
     }
 
     fn of_gpu(&self) -> bool {
@@ -53,11 +49,11 @@ impl Gate for GpuClocks {
             );
         }
         if gpu.throttle_bits.is_some_and(|bits| bits & SET_BY_SOMEONE != 0) {
-            words.push("clocks are set by someone (nvidia-smi -lgc or -ac)".to_owned());
+            words.push("clocks were set by hand (nvidia-smi -lgc or -ac)".to_owned());
         } else if let (Some(clock), Some(most)) = (gpu.sm_clock_mhz, seen.identity.sm_clock_max_mhz)
             && clock >= HELD_UP * most
         {
-            words.push("clocks stay up at rest: locked, or something keeps a context open".to_owned());
+            words.push("clocks stay high at rest: they are locked, or a program keeps a context open".to_owned());
         }
         let reading = words.join(", ");
         let limit = format!("below {BUSY_PCT} % in use");

@@ -1,9 +1,9 @@
 //! Does the GPU draw no more than an idle one should?
 //!
 //! In:  the GPU's power.  Out: the gate `gpu-idle-power`, which waits.
-//! Not here: who uses it (see `gpu_processes`).
+//! Not here: its users (see `gpu_processes`).
 //!
-//! An idle GB10 draws 3 to 11 W, an idle H200 about 76 W: there is no limit that fits all, so the suite sets one or none.
+//! An idle GB10 draws 3 to 11 W, an idle H200 about 76 W. No limit fits all, so the suite sets one or none.
 
 use super::{Context, Gate, Patience, Seen, unlimited};
 use crate::model::Finding;
@@ -14,10 +14,6 @@ pub struct GpuIdlePower;
 impl Gate for GpuIdlePower {
     fn name(&self) -> &'static str {
         "gpu-idle-power"
-    }
-
-    fn reads(&self) -> &'static str {
-        "the GPU's power draw before the run"
     }
 
     fn of_gpu(&self) -> bool {

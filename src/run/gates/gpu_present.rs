@@ -1,6 +1,6 @@
 //! Is there a GPU that can be read at all, and does its driver stay loaded between runs?
 //!
-//! In:  what opening the driver said.  Out: the gate `gpu-present`, the advice `gpu-persistence`.
+//! In:  the result of opening the driver.  Out: the gate `gpu-present`, the advice `gpu-persistence`.
 //! Not here: a GPU that was there and is gone (see `nvml_lost`).
 
 use super::{Context, Gate, Seen, absent};
@@ -9,16 +9,12 @@ use crate::model::Finding;
 /// The gate.
 pub struct GpuPresent;
 
-const REMEDY: &str = "install the NVIDIA driver with nvidia-smi, or pass the GPU into this container (--gpus all, or a CDI device); for workloads \
-                      that need none set 'gpu_required = false' in [gates]";
+const REMEDY: &str = "install the NVIDIA driver with nvidia-smi, or pass the GPU into this container (--gpus all, or a CDI device). If no workload \
+                      needs a GPU, set 'gpu_required = false' in [gates]";
 
 impl Gate for GpuPresent {
     fn name(&self) -> &'static str {
         "gpu-present"
-    }
-
-    fn reads(&self) -> &'static str {
-        "the driver's library, else nvidia-smi: is there a GPU, which one, how many"
     }
 
     fn of_gpu(&self) -> bool {
@@ -38,14 +34,14 @@ impl Gate for GpuPresent {
         words.extend(identity.driver.as_ref().map(|driver| format!("driver {driver}")));
         words.push(match identity.memory_mib {
             Some(mib) => format!("{:.1} GiB of its own", mib / 1024.0),
-            None => "no memory figure: it shares the host's memory".to_owned(),
+            None => "no memory figure, because it shares the host's memory".to_owned(),
         });
         words.extend(identity.count.filter(|count| *count > 1).map(|count| format!("one of {count}")));
         Finding::passed(self.name(), words.join(", "))
     }
 }
 
-/// What the two sources said, in short where both are simply not installed.
+/// Errors of the two sources, short where both are simply not installed.
 fn short(tried: &str) -> &str {
     let no_library = tried.contains("libnvidia-ml.so.1: cannot open shared object file: No such file");
     let no_program = tried.contains("cannot start 'nvidia-smi' (No such file");
@@ -60,10 +56,6 @@ impl Gate for Persistence {
         "gpu-persistence"
     }
 
-    fn reads(&self) -> &'static str {
-        "the driver's persistence mode"
-    }
-
     fn of_gpu(&self) -> bool {
         true
     }
@@ -74,8 +66,8 @@ impl Gate for Persistence {
             (Ok(_), Some(true)) => Finding::passed(self.name(), "on"),
             (Ok(_), Some(false)) => Finding::warned(
                 self.name(),
-                "off: the driver may unload between runs, and the first calls of each run then pay for loading it",
-                "nvidia-smi -pm 1 as root, or the service nvidia-persistenced",
+                "off: the driver may unload between runs, which slows the first calls of each run",
+                "run nvidia-smi -pm 1 as root, or start the service nvidia-persistenced",
             ),
             (Ok(_), None) => {
                 absent(self, "the driver does not report its persistence mode", "see 'nvidia-smi -q -d PERFORMANCE'")

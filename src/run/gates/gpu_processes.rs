@@ -19,10 +19,6 @@ impl Gate for GpuProcesses {
         "gpu-processes"
     }
 
-    fn reads(&self) -> &'static str {
-        "processes that use the GPU, without ours"
-    }
-
     fn of_gpu(&self) -> bool {
         true
     }
@@ -43,7 +39,7 @@ impl Gate for GpuProcesses {
                 return absent(
                     self,
                     format!("the driver does not list them: {}", error.what),
-                    "compare with 'nvidia-smi' by hand; in a container of its own process namespace the list is empty",
+                    "compare with 'nvidia-smi' by hand. In a container with its own process namespace the list is empty",
                 );
             }
             None => return absent(self, "no GPU can be read", "see the gate 'gpu-present'"),
@@ -59,13 +55,13 @@ impl Gate for GpuProcesses {
             Finding::refused(
                 self.name(),
                 reading,
-                "end them, or set 'gpu_exclusive = false' in [gates] when they belong to the experiment",
+                "end them, or set 'gpu_exclusive = false' in [gates] if they belong to the experiment",
             )
         } else {
             Finding::warned(
                 self.name(),
                 reading,
-                "they share clocks, power and memory bandwidth with the run: end them, or keep them alike for every run",
+                "end them, or keep them the same for every run: they share clocks, power and memory bandwidth with the run",
             )
         }
         .value(count, "processes")

@@ -3,8 +3,8 @@
 //! In:  the GPU's temperature.  Out: the gate `gpu-temperature`, which waits.
 //! Not here: throttling (see `thermal_throttle`).
 //!
-//! The limit of the published study was 45 C. A limit of "idle + 5 C" holds the starts closer together: `check` shows the temperature of
-//! the idle GPU, and that plus 5 goes into `gpu_temp_max_c`.
+//! The limit of the published study was 45 C. A limit of "idle + 5 C" holds the starts closer together. `check` shows the temperature of the
+//! idle GPU, and that plus 5 goes into `gpu_temp_max_c`.
 
 use super::{Context, Gate, Patience, Seen, unlimited};
 use crate::model::Finding;
@@ -15,10 +15,6 @@ pub struct GpuTemperature;
 impl Gate for GpuTemperature {
     fn name(&self) -> &'static str {
         "gpu-temperature"
-    }
-
-    fn reads(&self) -> &'static str {
-        "the GPU's own temperature"
     }
 
     fn of_gpu(&self) -> bool {
@@ -44,7 +40,7 @@ impl Gate for GpuTemperature {
             Finding::refused(
                 self.name(),
                 reading,
-                "let it cool down, check fan and air flow, or raise 'gpu_temp_max_c' when the idle GPU is no cooler than this",
+                "let it cool down, check fan and air flow, or raise 'gpu_temp_max_c' if the idle GPU is never cooler",
             )
         }
         .value(celsius, "C")

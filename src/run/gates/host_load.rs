@@ -1,7 +1,7 @@
 //! Is the machine otherwise at rest?
 //!
 //! In:  the load average over one minute and the number of cores.  Out: the gate `host-load`, which waits.
-//! Not here: who causes it.
+//! Not here: its cause.
 
 use super::{Context, Gate, Patience, Seen, absent, unlimited};
 use crate::model::Finding;
@@ -12,10 +12,6 @@ pub struct HostLoad;
 impl Gate for HostLoad {
     fn name(&self) -> &'static str {
         "host-load"
-    }
-
-    fn reads(&self) -> &'static str {
-        "load average over one minute (/proc/loadavg) for each core"
     }
 
     fn patience(&self) -> Patience {
@@ -31,7 +27,7 @@ impl Gate for HostLoad {
             );
         };
         let each = load / f64::from(cores);
-        let reading = format!("{load:.2} over one minute, {each:.2} for each of {cores} cores");
+        let reading = format!("{load:.2} over one minute, {each:.2} per core ({cores} cores)");
         let Some(limit) = ctx.gates.host_load_max_per_core else {
             return unlimited(self, &reading, "host_load_max_per_core").value(each, "per core");
         };
@@ -41,10 +37,10 @@ impl Gate for HostLoad {
             Finding::refused(
                 self.name(),
                 reading,
-                "end what keeps the cores busy (top), or raise 'host_load_max_per_core'; the average needs a minute to fall",
+                "end programs that keep the cores busy (find them with top), or raise 'host_load_max_per_core'. The average takes a minute to fall",
             )
         }
         .value(each, "per core")
-        .limit(format!("at most {limit} for each core"))
+        .limit(format!("at most {limit} per core"))
     }
 }

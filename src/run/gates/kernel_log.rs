@@ -14,19 +14,15 @@ impl Gate for KernelLog {
         "kernel-log"
     }
 
-    fn reads(&self) -> &'static str {
-        "whether the kernel's messages may be read"
-    }
-
     fn look(&self, ctx: &Context<'_>, _seen: &Seen) -> Finding {
         match ctx.host.kernel_log() {
             Ok(_) => Finding::passed(self.name(), "can be read"),
             Err(cause) => Finding::warned(
                 self.name(),
                 format!(
-                    "cannot be read: {cause}; faults of the driver (Xid, NVRM) and kills for want of memory would go unseen"
+                    "cannot be read: {cause}. Faults of the driver (Xid, NVRM) and kills for lack of memory would not be seen"
                 ),
-                "run as root, or 'sysctl kernel.dmesg_restrict=0'; in a container add --cap-add SYSLOG and the device /dev/kmsg",
+                "run as root, or run 'sysctl kernel.dmesg_restrict=0'. In a container, add --cap-add SYSLOG and the device /dev/kmsg",
             ),
         }
     }

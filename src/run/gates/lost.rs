@@ -1,12 +1,12 @@
-//! What the driver's complaints mean: known ways in which a GPU that was there cannot be reached.
+//! Meanings of the driver's errors: known ways in which a GPU is lost.
 //!
 //! In:  a message of NVML, of nvidia-smi or of a program.  Out: its meaning and its remedy.
 //! Not here: reading the GPU.
 //!
-//! Sources: nvidia-container-toolkit issues 48 and 1227 (a reload of systemd cuts a running container off); NVML API reference,
-//! `nvmlReturn_t`; the texts of nvidia-smi itself and of the crate `nvml-wrapper` 0.12.
+//! Sources: nvidia-container-toolkit issues 48 and 1227 (a reload of systemd cuts a running container off). NVML API reference,
+//! `nvmlReturn_t`. The texts of nvidia-smi itself and of the crate `nvml-wrapper` 0.12.
 
-/// Words of the message, in lower case; what it means; what to do.
+/// Words of the message, in lower case. What it means. What to do.
 const KNOWN: &[(&str, &str, &str)] = &[
     (
         "driver/library version mismatch",
@@ -16,22 +16,22 @@ const KNOWN: &[(&str, &str, &str)] = &[
     (
         "couldn't communicate with the nvidia driver",
         "the kernel module is not loaded",
-        "modprobe nvidia, and look for its complaint with 'dmesg | grep NVRM'",
+        "run modprobe nvidia, and look for its error with 'dmesg | grep NVRM'",
     ),
     (
         "driver not loaded",
         "the kernel module is not loaded",
-        "modprobe nvidia, and look for its complaint with 'dmesg | grep NVRM'",
+        "run modprobe nvidia, and look for its error with 'dmesg | grep NVRM'",
     ),
     (
         "driver is not loaded",
         "the kernel module is not loaded",
-        "modprobe nvidia, and look for its complaint with 'dmesg | grep NVRM'",
+        "run modprobe nvidia, and look for its error with 'dmesg | grep NVRM'",
     ),
     (
         "failed to initialize nvml: unknown error",
-        "the device nodes of the GPU are out of reach; in a container, a 'systemctl daemon-reload' on the host takes them away",
-        "start the container again, or give it the device nodes by name (--device nvidia.com/gpu=all); run the collector on the host",
+        "the device nodes of the GPU cannot be reached. In a container, a 'systemctl daemon-reload' on the host removes them",
+        "start the container again, or give it the device nodes by name (--device nvidia.com/gpu=all). Run the collector on the host",
     ),
     (
         "insufficient permissions",
@@ -60,8 +60,8 @@ const KNOWN: &[(&str, &str, &str)] = &[
     ),
     (
         "blocked by the operating system",
-        "the control group of this process may not use the GPU; a 'systemctl daemon-reload' does this to running containers",
-        "start the container again, or give it the device nodes by name (--device nvidia.com/gpu=all); run the collector on the host",
+        "the control group of this process may not use the GPU. A 'systemctl daemon-reload' does this to running containers",
+        "start the container again, or give it the device nodes by name (--device nvidia.com/gpu=all). Run the collector on the host",
     ),
     (
         "does not have permission",
@@ -71,22 +71,22 @@ const KNOWN: &[(&str, &str, &str)] = &[
     (
         "requires a reset",
         "the GPU waits for a reset",
-        "nvidia-smi --gpu-reset as root with nothing using it, or reboot",
+        "run nvidia-smi --gpu-reset as root while nothing uses the GPU, or reboot",
     ),
     (
         "gpu requires reset",
         "the GPU waits for a reset",
-        "nvidia-smi --gpu-reset as root with nothing using it, or reboot",
+        "run nvidia-smi --gpu-reset as root while nothing uses the GPU, or reboot",
     ),
     (
         "no devices were found",
-        "the driver is there and finds no GPU",
-        "check 'lspci | grep -i nvidia' and 'dmesg | grep NVRM'; in a container, pass the device in",
+        "the driver is loaded but finds no GPU",
+        "check 'lspci | grep -i nvidia' and 'dmesg | grep NVRM'. In a container, pass the device in",
     ),
     (
         "failed to initialize nvml",
         "the driver's library cannot be started",
-        "run nvidia-smi by hand and follow its complaint",
+        "run nvidia-smi by hand and follow its message",
     ),
 ];
 

@@ -3,8 +3,8 @@
 //! In:  `/proc/meminfo`.  Out: the gate `memory-available`.
 //! Not here: the page cache as such (see `page_cache`), swap (see `swap`).
 //!
-//! `MemAvailable` counts what the kernel can hand out after giving up page cache. `cudaMemGetInfo` on a GPU with unified memory follows
-//! `MemFree`, which does not: 60 GiB of freshly written file took it from 103 to 42 GiB on a GB10 while `MemAvailable` stood still.
+//! `MemAvailable` counts what the kernel can hand out after giving up page cache. On a GPU with unified memory `cudaMemGetInfo` follows
+//! `MemFree`, which does not. On a GB10, 60 GiB of freshly written file took it from 103 to 42 GiB while `MemAvailable` did not change.
 //! Source: unslothai/unsloth pull request 10704.
 
 use super::{Context, Gate, Patience, Seen, absent, unlimited};
@@ -18,10 +18,6 @@ const MIB_PER_GIB: f64 = 1024.0;
 impl Gate for MemoryAvailable {
     fn name(&self) -> &'static str {
         "memory-available"
-    }
-
-    fn reads(&self) -> &'static str {
-        "MemAvailable, beside it MemFree and the page cache (/proc/meminfo)"
     }
 
     // What the run before held comes back within seconds of its end, not at once.
@@ -55,8 +51,8 @@ impl Gate for MemoryAvailable {
             Finding::refused(
                 self.name(),
                 reading,
-                "end what holds memory (ps aux --sort=-rss; nvidia-smi for GPU memory, which is the same memory on a DGX Spark). Page cache is \
-                 counted as available here, although cudaMemGetInfo and so some engines count it as used: dropping it helps them, not this gate",
+                "end processes that hold memory (find them with ps aux --sort=-rss, and with nvidia-smi for GPU memory). Page cache counts as \
+                 available here. cudaMemGetInfo and some engines count it as used, so dropping it can help them",
             )
         }
         .value(available, "GiB")

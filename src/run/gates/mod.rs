@@ -1,10 +1,10 @@
 //! Gates: what must hold before a run may start, each one reading against one limit.
 //!
-//! In:  a [`Context`]: the machine, the suite's limits, what is known of the run before.  Out: one [`Finding`] a gate, always all of them.
-//! Not here: what happens while a run goes on (see `watchdog`) and after it (see `after`); the limits themselves (see `plan::Gates`).
+//! In:  a [`Context`]: the machine, the suite's limits, the run before.  Out: one [`Finding`] for each gate, always all of them.
+//! Not here: checks during a run (see `watchdog`) and after it (see `after`), the limits themselves (see `plan::Gates`).
 //!
 //! A gate is one file beside this one, one line in [`GATES`] (or in [`ADVICE`]) and one paragraph in `docs/gates.md`. Every reading is
-//! archived, passed or not: a gate that said yes is evidence too.
+//! archived, because a gate that passed is evidence too.
 
 mod before;
 mod clock;
@@ -63,16 +63,16 @@ pub static GATES: &[&dyn Gate] = &[
 /// Read by `check` only: they do not change between runs, and what they find is a choice to be made once.
 pub static ADVICE: &[&dyn Gate] = &[&processor::Governor, &processor::HugePages, &gpu_present::Persistence];
 
-/// How long a gate that settles is given, seconds: the driver and the kernel free the memory of an ended process within seconds, not
-/// at once, and a GPU's reading of its own use is an average over up to one second.
+/// Seconds that a settling gate may wait. The driver and the kernel free the memory of an ended process within seconds, not at once. A GPU's
+/// reading of its own use is an average over up to one second.
 pub const SETTLE_S: f64 = 60.0;
 
-/// What time can do for a gate that refuses.
+/// Whether waiting helps a gate that refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Patience {
     /// Nothing: a person has to act. Such a refusal ends the waiting for all the others.
     None,
-    /// What the run before left behind goes away by itself within [`SETTLE_S`], or not at all.
+    /// Leftovers of the last run vanish by themselves within [`SETTLE_S`], or not at all.
     Settles,
     /// The machine cools down, the load falls: waited for as long as the suite allows.
     Waits,
@@ -82,19 +82,17 @@ pub enum Patience {
 pub trait Gate: Sync {
     /// Stable name, as in the archive.
     fn name(&self) -> &'static str;
-    /// What it reads, for people.
-    fn reads(&self) -> &'static str;
     /// Takes its reading and holds it against the limit. Changes nothing on the machine.
     fn look(&self, ctx: &Context<'_>, seen: &Seen) -> Finding;
     /// Whether waiting helps.
     fn patience(&self) -> Patience {
         Patience::None
     }
-    /// Whether it speaks of the GPU: advice, not a refusal, for a workload that does not need one.
+    /// Whether it is about the GPU: advice, not a refusal, for a workload that does not need one.
     fn of_gpu(&self) -> bool {
         false
     }
-    /// What has to be done to the machine right before a run, once everything else holds; the finding replaces that of
+    /// Action on the machine right before a run, once everything else holds. The finding replaces that of
     /// [`Gate::look`]. Nothing for a gate that only reads, or when the suite does not ask for it.
     fn act(&self, _ctx: &Context<'_>, _seen: &Seen) -> Option<Finding> {
         None
@@ -105,7 +103,7 @@ pub trait Gate: Sync {
     }
 }
 
-/// What the gates are told.
+/// Input of the gates.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The machine.
@@ -116,11 +114,11 @@ pub struct Context<'a> {
     pub no_gpu: &'a str,
     /// Limits.
     pub gates: &'a Gates,
-    /// Folder of the archive; it need not exist yet.
+    /// Folder of the archive. It need not exist yet.
     pub archive: &'a Path,
     /// Whether the run needs a GPU.
     pub needs_gpu: bool,
-    /// When the run before ended, on the monotonic clock; absent before the first.
+    /// When the run before ended, on the monotonic clock. Absent before the first.
     pub last_ended: Option<Duration>,
     /// Wall clock and monotonic clock at one earlier moment, to see whether the wall clock has jumped since.
     pub began: Option<(Instant, Duration)>,
@@ -134,15 +132,15 @@ pub fn look(ctx: &Context<'_>) -> Vec<Finding> {
     GATES.iter().chain(ADVICE).map(|gate| read(*gate, ctx, &seen)).collect()
 }
 
-/// As [`look`] for the gates alone, before the first run of a campaign: what waiting can mend is a warning here, for it is waited for
-/// before each run.
+/// Like [`look`] for the gates alone, before the first run of a campaign. A fault that waiting can cure is a warning here, because each run
+/// waits for it.
 pub fn lasting(ctx: &Context<'_>) -> Vec<Finding> {
     let seen = Seen::take(ctx);
     let soften = |gate: &dyn Gate| {
         let mut finding = read(gate, ctx, &seen);
         if gate.patience() != Patience::None && finding.level == Level::Refused {
             finding.level = Level::Warned;
-            finding.reading.push_str("; waited for before each run");
+            finding.reading.push_str(" (every run waits for it)");
         }
         finding
     };
@@ -157,7 +155,7 @@ fn read(gate: &dyn Gate, ctx: &Context<'_>, seen: &Seen) -> Finding {
 fn finish(gate: &dyn Gate, ctx: &Context<'_>, mut finding: Finding) -> Finding {
     if gate.of_gpu() && !ctx.needs_gpu && finding.level == Level::Refused {
         finding.level = Level::Warned;
-        finding.reading.push_str("; advice only, nothing here needs a GPU");
+        finding.reading.push_str(" (advice only: nothing here needs a GPU)");
     }
     finding.at_utc = Some(ctx.host.utc().iso());
     finding
@@ -172,8 +170,8 @@ fn absent(gate: &dyn Gate, why: impl Into<String>, remedy: impl Into<String>) ->
 fn unlimited(gate: &dyn Gate, reading: &str, key: &str) -> Finding {
     absent(
         gate,
-        format!("{reading}; no limit is set"),
-        format!("to have it held against a limit, set '{key}' in [gates] of the suite"),
+        format!("{reading}, no limit is set"),
+        format!("set '{key}' in [gates] of the suite to give it a limit"),
     )
 }
 

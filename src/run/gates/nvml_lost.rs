@@ -14,15 +14,11 @@ impl Gate for NvmlLost {
         "nvml-lost"
     }
 
-    fn reads(&self) -> &'static str {
-        "one reading of the GPU; a complaint is named where it is a known one"
-    }
-
     fn of_gpu(&self) -> bool {
         true
     }
 
-    // A child of nvidia-smi that ended is started again by its reader; the reading after that counts.
+    // A child of nvidia-smi that ended is started again by its reader. The reading after that counts.
     fn patience(&self) -> Patience {
         Patience::Settles
     }
@@ -38,7 +34,7 @@ impl Gate for NvmlLost {
             (None, Some(_)) => Finding::refused(
                 self.name(),
                 format!("no reading: {}", seen.no_gpu),
-                "run nvidia-smi by hand and follow its complaint; look for NVRM and Xid lines with 'dmesg'",
+                "run nvidia-smi by hand and follow its message. Look for NVRM and Xid lines with 'dmesg'",
             ),
             (None, None) => absent(self, "no driver to ask", "see the gate 'gpu-present'"),
         }

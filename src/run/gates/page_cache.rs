@@ -1,11 +1,11 @@
-//! What does the page cache hold, and is it dropped when the suite says so?
+//! How large is the page cache, and is it dropped when the suite says so?
 //!
-//! In:  `/proc/meminfo`.  Out: the gate `page-cache`; when the suite says `page_cache = "drop"`, an emptied cache.
+//! In:  `/proc/meminfo`.  Out: the gate `page-cache`. With `page_cache = "drop"` also an emptied cache.
 //! Not here: whether memory suffices (see `memory_available`).
 //!
-//! Where CPU and GPU share memory, an engine that sizes its KV cache from `cudaMemGetInfo` counts page cache as used. A run that finds the
-//! model's files cached and a run that does not are two different experiments, so the amount is archived either way.
-//! Source: unslothai/unsloth pull request 10704; NVIDIA's playbooks drop it with the same two steps.
+//! Where CPU and GPU share memory, an engine that sizes its KV cache from `cudaMemGetInfo` counts page cache as used. Runs with and without
+//! cached model files are two different experiments, so the amount is archived either way. Source: unslothai/unsloth pull request 10704.
+//! NVIDIA's playbooks drop it with the same two steps.
 
 use std::path::Path;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub struct PageCacheState;
 
 const MIB_PER_GIB: f64 = 1024.0;
 
-/// The kernel's switch, and what it is told: page cache, directory entries and inodes.
+/// The kernel's switch, and the value for it: page cache, directory entries and inodes.
 /// Source: Linux, Documentation/admin-guide/sysctl/vm.rst, "drop_caches".
 const SWITCH: &str = "/proc/sys/vm/drop_caches";
 const EVERYTHING: &str = "3";
@@ -30,17 +30,13 @@ const EVERYTHING: &str = "3";
 /// Writing back a cache full of dirty pages to a slow disk takes minutes.
 const SYNC_LIMIT: Duration = Duration::from_secs(600);
 
-/// Share of memory from which a cache that is kept is marked on a machine whose GPU shares it: engines take nine tenths of what they see
-/// as free, so below a tenth the cache moves less than what they leave alone anyway.
+/// Share of memory from which a kept cache is marked, on a machine whose GPU shares the memory. Engines take nine tenths of the memory that
+/// they see as free. Below a tenth the cache changes less than they leave unused anyway.
 const NOTABLE: f64 = 0.1;
 
 impl Gate for PageCacheState {
     fn name(&self) -> &'static str {
         "page-cache"
-    }
-
-    fn reads(&self) -> &'static str {
-        "Cached, Buffers and SReclaimable (/proc/meminfo), before and after dropping them where the suite says so"
     }
 
     fn look(&self, ctx: &Context<'_>, seen: &Seen) -> Finding {
@@ -50,7 +46,7 @@ impl Gate for PageCacheState {
         let reading = format!("{cached:.2} GiB cached");
         if ctx.gates.page_cache == PageCache::Drop {
             return if ctx.host.is_root() {
-                Finding::passed(self.name(), format!("{reading}; dropped before each run"))
+                Finding::passed(self.name(), format!("{reading}, dropped before each run"))
             } else {
                 refused(self, format!("{reading}, and only root may drop it"))
             }
@@ -62,8 +58,8 @@ impl Gate for PageCacheState {
         if notable {
             Finding::warned(
                 self.name(),
-                format!("{reading} and kept; the GPU shares this memory, and an engine may count it as used"),
-                "set page_cache = \"drop\" in [gates] (needs root), or see to it that every run finds the same cache",
+                format!("{reading} and kept. The GPU shares this memory, and an engine may count it as used"),
+                "set page_cache = \"drop\" in [gates] (needs root), or make sure that every run finds the same cache",
             )
         } else {
             Finding::passed(self.name(), format!("{reading}, kept"))
@@ -85,12 +81,12 @@ fn drop_it(gate: &PageCacheState, ctx: &Context<'_>, seen: &Seen) -> Finding {
     match ctx.host.ask(&Question::new(["sync"]).within(SYNC_LIMIT)) {
         Ok(answer) if answer.ok() => {}
         Ok(answer) => {
-            return refused(gate, format!("'sync' failed before it could be dropped: {}", answer.complaint()));
+            return refused(gate, format!("'sync' failed before the cache could be dropped: {}", answer.complaint()));
         }
         Err(cause) => return refused(gate, format!("'sync' cannot be started: {cause}")),
     }
     if let Err(cause) = ctx.host.write(Path::new(SWITCH), EVERYTHING) {
-        return refused(gate, format!("it cannot be dropped: '{SWITCH}': {cause}"));
+        return refused(gate, format!("the cache cannot be dropped: '{SWITCH}': {cause}"));
     }
     let after = cached_gib(&machine(ctx.host));
     match (before, after) {
@@ -98,7 +94,7 @@ fn drop_it(gate: &PageCacheState, ctx: &Context<'_>, seen: &Seen) -> Finding {
             Finding::passed(gate.name(), format!("dropped: {before:.2} GiB before, {after:.2} GiB after"))
                 .value(after, "GiB")
         }
-        _ => absent(gate, "dropped; /proc/meminfo does not say how much it was", "run where /proc is mounted"),
+        _ => absent(gate, "dropped, but /proc/meminfo does not say how much it was", "run where /proc is mounted"),
     }
 }
 
@@ -110,7 +106,7 @@ fn refused(gate: &PageCacheState, reading: String) -> Finding {
     )
 }
 
-/// What dropping can free: shared memory stands in `Cached` too and stays.
+/// Memory that dropping can free. Shared memory is in `Cached` too and stays.
 fn cached_gib(host: &HostSample) -> Option<f64> {
     let shared = host.shmem_mib.unwrap_or(0.0);
     let rest = host.buffers_mib.unwrap_or(0.0) + host.sreclaimable_mib.unwrap_or(0.0);

@@ -1,4 +1,4 @@
-//! How the processor's clocks and large pages are set: choices of the machine's owner that every run inherits.
+//! Settings of the processor's clocks and of large pages: choices of the machine's owner that every run inherits.
 //!
 //! In:  `/sys`.  Out: the advice `cpu-governor` and `huge-pages`.
 //! Not here: clocks during a run (see telemetry).
@@ -19,10 +19,6 @@ impl Gate for Governor {
         "cpu-governor"
     }
 
-    fn reads(&self) -> &'static str {
-        "frequency governor and highest allowed clock of every core (/sys/devices/system/cpu/*/cpufreq)"
-    }
-
     fn look(&self, ctx: &Context<'_>, _seen: &Seen) -> Finding {
         let cores: Vec<PathBuf> = ctx
             .host
@@ -38,7 +34,7 @@ impl Gate for Governor {
             return absent(
                 self,
                 "the kernel offers no frequency governor here",
-                "nothing to do in a virtual machine; else load a cpufreq driver",
+                "load a cpufreq driver, unless this is a virtual machine",
             );
         }
         let number = |path: PathBuf| text(path).and_then(|text| text.parse::<u64>().ok());
@@ -52,7 +48,7 @@ impl Gate for Governor {
         let list: Vec<&str> = governors.iter().map(String::as_str).collect();
         let mut reading = list.join(", ");
         if capped > 0 {
-            reading.push_str(&format!("; {capped} of {} cores are held below their own highest clock", cores.len()));
+            reading.push_str(&format!(", {capped} of {} cores are limited below their highest clock", cores.len()));
         }
         if capped == 0 && list == ["performance"] {
             Finding::passed(self.name(), reading)
@@ -60,7 +56,7 @@ impl Gate for Governor {
             Finding::warned(
                 self.name(),
                 reading,
-                "cpupower frequency-set -g performance as root, and no cap; or leave it and keep it alike for every run",
+                "set it with cpupower frequency-set -g performance as root, without a cap, or keep it the same for every run",
             )
         }
         .limit("performance, no cap")
@@ -77,10 +73,6 @@ impl Gate for HugePages {
         "huge-pages"
     }
 
-    fn reads(&self) -> &'static str {
-        "transparent huge pages (/sys/kernel/mm/transparent_hugepage/enabled)"
-    }
-
     fn look(&self, ctx: &Context<'_>, _seen: &Seen) -> Finding {
         let text = ctx.host.read(Path::new(HUGE_PAGES)).unwrap_or_default();
         // The kernel marks the choice: `always [madvise] never`.
@@ -88,7 +80,7 @@ impl Gate for HugePages {
             Some(("never", _)) => Finding::warned(
                 self.name(),
                 "never",
-                "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled as root, or leave it and keep it alike for every run",
+                "run echo madvise > /sys/kernel/mm/transparent_hugepage/enabled as root, or keep it the same for every run",
             ),
             Some((choice, _)) => Finding::passed(self.name(), choice),
             None => absent(self, "the kernel has no transparent huge pages", "nothing to do"),

@@ -1,4 +1,4 @@
-//! What is read once for all gates of one look: the GPU, memory, load.
+//! Readings that all gates share: the GPU, memory, load.
 //!
 //! In:  a [`Context`].  Out: [`Seen`].
 //! Not here: limits.
@@ -15,11 +15,11 @@ use crate::model::Finding;
 /// One moment of the machine.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
-    /// The GPU; else why not.
+    /// The GPU. Else why not.
     pub gpu: Option<GpuSample>,
-    /// Why there is no reading of the GPU; empty when there is.
+    /// Why there is no reading of the GPU. Empty when there is.
     pub no_gpu: String,
-    /// What the GPU is; empty where there is none.
+    /// What the GPU is. Empty where there is none.
     pub identity: GpuIdentity,
     /// Memory, swap, load.
     pub host: HostSample,

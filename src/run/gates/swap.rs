@@ -14,10 +14,6 @@ impl Gate for Swap {
         "swap"
     }
 
-    fn reads(&self) -> &'static str {
-        "swap in use, SwapTotal - SwapFree (/proc/meminfo)"
-    }
-
     fn look(&self, ctx: &Context<'_>, seen: &Seen) -> Finding {
         let Some(used) = seen.host.swap_used_mib.map(|mib| mib / 1024.0) else {
             return absent(self, "/proc/meminfo has no SwapTotal and SwapFree", "run where /proc is mounted");

@@ -18,10 +18,6 @@ impl Gate for ThermalThrottle {
         "thermal-throttle"
     }
 
-    fn reads(&self) -> &'static str {
-        "the driver's reasons of lower clocks right now: heat, power brake, hardware slowdown, power cap"
-    }
-
     fn of_gpu(&self) -> bool {
         true
     }
@@ -39,7 +35,7 @@ impl Gate for ThermalThrottle {
             return absent(
                 self,
                 "the driver does not report reasons of lower clocks",
-                "the watchdogs compare clocks with the run's own highest instead; see 'nvidia-smi -q -d PERFORMANCE'",
+                "see 'nvidia-smi -q -d PERFORMANCE'. The watchdogs compare clocks with the highest of the run instead",
             );
         };
         let causes = named(bits);
@@ -51,13 +47,13 @@ impl Gate for ThermalThrottle {
             Finding::warned(
                 self.name(),
                 reading,
-                "at rest a power cap points to a weak supply: use the adapter that came with the machine, plugged in directly",
+                "plug in the adapter that came with the machine directly: a power cap at rest points to a weak supply",
             )
         } else {
             Finding::refused(
                 self.name(),
                 reading,
-                "let it cool down and check fan, air flow and supply; when it stays, cut the power for a minute",
+                "let it cool down and check fan, air flow and power supply. If it stays, cut the power for a minute",
             )
         }
         .limit("none")

@@ -1,6 +1,6 @@
-//! What a machine says of itself to the head of a cluster.
+//! The facts that a machine reports to the head of a cluster.
 //!
-//! In:  the inventory, `ip -json address`.  Out: [`About`], as JSON and back; the clock of another machine.
+//! In:  the inventory, `ip -json address`.  Out: [`About`], to and from JSON, and the clock of another machine.
 //! Not here: asking over a network (see `ask`).
 
 use serde::{Deserialize, Serialize};
@@ -12,21 +12,16 @@ pub const SCHEMA: &str = "sparkbench.node/1";
 /// The first line of `sparkbench node`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct About {
-    /// [`SCHEMA`].
     pub schema: String,
     /// Version of the program there.
     pub version: String,
     /// Name of the machine.
     pub host: String,
-    /// Kernel.
     pub kernel: Option<String>,
-    /// Processor.
     pub processor: Option<String>,
-    /// GPU.
     pub gpu: Option<String>,
     /// How many of them.
     pub gpus: Option<f64>,
-    /// Its driver.
     pub driver: Option<String>,
     /// Memory of the machine, GiB.
     pub memory_gib: Option<f64>,
@@ -114,7 +109,7 @@ impl std::str::FromStr for Range {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("'{text}' is no range of addresses; one is 192.168.177.0/24");
+        let wrong = || format!("'{text}' is not a range of addresses, such as 192.168.177.0/24");
         let (network, length) = text.split_once('/').ok_or_else(wrong)?;
         let network = bits(network).ok_or_else(wrong)?;
         let length: u32 = length.parse().ok().filter(|length| *length <= 32).ok_or_else(wrong)?;

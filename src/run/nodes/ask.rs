@@ -14,9 +14,9 @@ use crate::host::net::clock::wall;
 use crate::host::net::now;
 use crate::host::remote::Remote;
 
-/// The program there may take so long to look at its machine.
+/// Time limit for the program there to examine its machine.
 const LOOK: Duration = Duration::from_secs(30);
-/// And so long to tell its clock.
+/// Time limit for it to report its clock.
 const TELL: Duration = Duration::from_secs(5);
 /// Round trips that a clock is read by: the shortest of them counts.
 const TRIPS: usize = 16;
@@ -42,7 +42,7 @@ impl Asked {
     }
 }
 
-/// Asks them all; what one does not answer holds nobody up for longer than that.
+/// Asks them all. A machine that does not answer delays the others by this at most.
 pub fn ask_all(entries: &[Entry], asked: &Asked) -> Vec<Node> {
     let mut nodes = Vec::new();
     for some in entries.chunks(TOGETHER) {
@@ -51,7 +51,7 @@ pub fn ask_all(entries: &[Entry], asked: &Asked) -> Vec<Node> {
             let told = |(entry, thread): (&Entry, std::thread::ScopedJoinHandle<'_, Node>)| {
                 thread.join().unwrap_or_else(|_| Node {
                     entry: entry.clone(),
-                    about: Err("the thread that asked it broke off".to_owned()),
+                    about: Err("the thread that asked it stopped unexpectedly".to_owned()),
                     clock: None,
                 })
             };
@@ -72,7 +72,7 @@ fn ask(entry: &Entry, asked: &Asked) -> Node {
     }
 }
 
-/// Starts the program on a machine; it answers until what is given here is dropped.
+/// Starts the program on a machine. It answers until what is given here is dropped.
 pub(super) fn open(entry: &Entry, asked: &Asked) -> io::Result<(Remote, About)> {
     let argv: Vec<String> = if asked.is_here(entry) {
         vec![asked.own_program.clone(), "node".to_owned()]

@@ -16,13 +16,13 @@ use crate::host::link::Measured;
 use crate::host::net::resolve;
 use crate::host::remote::Remote;
 
-/// Beside what is measured a machine may take so long.
+/// Time limit of a machine in addition to the measurement.
 const BESIDE: Duration = Duration::from_secs(45);
 
 /// How it is measured.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Addresses of the fast link; absent takes those that the machines are listed or reached by.
+    /// Addresses of the fast link. Absent takes those that the machines are listed or reached by.
     pub fast: Option<Range>,
     /// Numbers of connections at a time.
     pub streams: Vec<usize>,
@@ -35,14 +35,17 @@ pub struct Settings {
 pub struct Way {
     /// Name of the machine that sends.
     pub from: String,
-    /// Of the one that receives.
+    /// On the receiving machine.
     pub to: String,
     /// Its address on the link.
     pub address: String,
     /// The receiver's device with that address.
     pub link: Option<Link>,
-    /// What was measured.
     pub measured: Option<Measured>,
+    /// By RDMA, Gbit/s, where both sides have a device for it and `ib_write_bw`.
+    pub rdma_gbit_s: Option<f64>,
+    /// Why not by RDMA, where both sides have a device.
+    pub rdma_error: Option<String>,
     /// Why nothing was.
     pub error: Option<String>,
 }
@@ -93,11 +96,24 @@ fn way(from: &mut There, to: &mut There, settings: &Settings) -> Way {
         address: address.clone().unwrap_or_default(),
         link,
         measured: None,
+        rdma_gbit_s: None,
+        rdma_error: None,
         error: None,
     };
+    let devices = from.about.link(&from.entry.host, settings.fast.as_ref()).and_then(|link| link.rdma.clone());
+    let devices = devices.zip(way.link.as_ref().and_then(|link| link.rdma.clone()));
     let found = match address {
-        Some(address) => measure(from, to, &address, settings),
-        None => Err(io::Error::other("it has no address there; --link names the range of addresses of the link")),
+        Some(address) => {
+            let found = measure(from, to, &address, settings);
+            if let (Ok(_), Some(devices)) = (&found, &devices) {
+                match by_rdma(from, to, &address, (&devices.0, &devices.1), settings.seconds) {
+                    Ok(gbit_s) => way.rdma_gbit_s = Some(gbit_s),
+                    Err(why) => way.rdma_error = Some(why.to_string()),
+                }
+            }
+            found
+        }
+        None => Err(io::Error::other("it has no address in the range of --link")),
     };
     match found {
         Ok(measured) => way.measured = Some(measured),
@@ -106,7 +122,7 @@ fn way(from: &mut There, to: &mut There, settings: &Settings) -> Way {
     way
 }
 
-/// The address of a machine that was not reached by ssh, which is this one; the loopback leads nowhere.
+/// The address of a machine that was not reached by ssh, which is this one. The loopback leads nowhere.
 fn named(host: &str) -> Option<String> {
     let found = resolve(host, 0).ok()?.into_iter().map(|address| address.ip());
     found.filter(|address| !address.is_loopback()).map(|address| address.to_string()).next()
@@ -120,6 +136,21 @@ fn measure(from: &mut There, to: &mut There, address: &str, settings: &Settings)
     let limit = BESIDE + Duration::from_secs_f64(settings.seconds * settings.streams.len() as f64);
     let found = question(&mut from.remote, &words, limit)?;
     serde_json::from_value(found["measured"].clone()).map_err(io::Error::other)
+}
+
+/// By `ib_write_bw` on both sides.
+fn by_rdma(
+    from: &mut There,
+    to: &mut There,
+    address: &str,
+    (sends, receives): (&str, &str),
+    seconds: f64,
+) -> io::Result<f64> {
+    let listening = question(&mut to.remote, &format!("rdma-listen {receives} {seconds}"), BESIDE)?;
+    let port = listening["port"].as_u64().ok_or_else(|| io::Error::other("it does not say where it listens"))?;
+    let words = format!("rdma-measure {sends} {address} {port} {seconds}");
+    let found = question(&mut from.remote, &words, BESIDE + Duration::from_secs_f64(seconds))?;
+    found["gbit_s"].as_f64().ok_or_else(|| io::Error::other("it does not say what it measured"))
 }
 
 /// Says a line and hears the answer.

@@ -1,10 +1,10 @@
-//! Which machines there are.
+//! The list of machines.
 //!
 //! In:  text: a hosts file, a list of names, what `scontrol` or `avahi-browse` printed.  Out: [`Entry`] for each machine.
 //! Not here: running these programs.
 //!
-//! Forms of hosts files: Open MPI's (one host a line, `slots=N` and `max_slots=N` behind it, `#` comments; mpirun(1), "Host Files") and
-//! that of the playbooks for two Sparks, which is one address a line. What `avahi-browse --parsable` prints: avahi-browse(1).
+//! Hosts files have two forms. Open MPI's has one host a line, `slots=N` and `max_slots=N` behind it, and `#` comments (mpirun(1), "Host
+//! Files"). The playbooks for two Sparks have one address a line. Output of `avahi-browse --parsable`: avahi-browse(1).
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::error::{Error, Place};
 pub struct Entry {
     /// Name or address.
     pub host: String,
-    /// Processes that it may take; 1 where nothing is said.
+    /// Processes that it may take. 1 by default.
     pub slots: u32,
     /// Its name, where the list gives it beside the address.
     pub name: Option<String>,
@@ -30,7 +30,7 @@ impl Entry {
 /// Reads a hosts file.
 ///
 /// # Errors
-/// Of an archive, with the line that is not understood.
+/// An archive error with the line that is not understood.
 pub fn hosts_file(text: &str) -> Result<Vec<Entry>, Error> {
     let mut entries: Vec<Entry> = Vec::new();
     for (line, number) in text.lines().zip(1..) {
@@ -43,7 +43,7 @@ pub fn hosts_file(text: &str) -> Result<Vec<Entry>, Error> {
         for word in words {
             match word.split_once('=') {
                 Some(("slots" | "cpu" | "count", count)) => {
-                    slots = Some(count.parse().map_err(|_| wrong(format!("'{word}' is no number of slots")))?);
+                    slots = Some(count.parse().map_err(|_| wrong(format!("'{word}' is not a number of slots")))?);
                 }
                 // Known to Open MPI, and of no use here.
                 Some(("max_slots" | "max-slots" | "user" | "boot", _)) => {}
@@ -53,7 +53,7 @@ pub fn hosts_file(text: &str) -> Result<Vec<Entry>, Error> {
         let (host, short) = slots_behind(host);
         let slots = slots.or(short).unwrap_or(1);
         match entries.iter_mut().find(|entry| entry.host == host) {
-            // A host that stands there again has one more.
+            // A host that is listed again has one more.
             Some(entry) => entry.slots += slots,
             None => entries.push(Entry::new(host, slots)),
         }
@@ -71,7 +71,7 @@ pub fn names(text: &str) -> Vec<Entry> {
     words.map(entry).collect()
 }
 
-/// `host:N`; an address of version 6 has more than one colon and no such number.
+/// `host:N`. An address of version 6 has more than one colon and no such number.
 fn slots_behind(word: &str) -> (&str, Option<u32>) {
     match word.split_once(':') {
         Some((host, slots)) if !slots.contains(':') => match slots.parse() {
@@ -82,18 +82,18 @@ fn slots_behind(word: &str) -> (&str, Option<u32>) {
     }
 }
 
-/// What `scontrol show hostnames` printed: a name a line.
+/// Output of `scontrol show hostnames`: one name a line.
 pub fn slurm(text: &str) -> Vec<Entry> {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).map(|line| Entry::new(line, 1)).collect()
 }
 
-/// What `avahi-browse --parsable --resolve --terminate _ssh._tcp` printed: machines that offer ssh, by their addresses of version 4 on the
-/// interfaces of which `wanted` says so. A machine that answers on several interfaces is listed once.
+/// Machines that offer ssh, from the output of `avahi-browse --parsable --resolve --terminate _ssh._tcp`. Taken are IPv4 addresses on the
+/// interfaces that `wanted` accepts. A machine that answers on several interfaces is listed once.
 pub fn avahi(text: &str, wanted: &dyn Fn(&str) -> bool) -> Vec<Entry> {
     let mut seen = BTreeSet::new();
     let mut entries = Vec::new();
     for line in text.lines() {
-        // =;interface;protocol;name;type;domain;host name;address;port;text
+        // =.interface.protocol.name.type.domain.host name.address.port.text
         let fields: Vec<&str> = line.split(';').collect();
         let ["=", interface, "IPv4", _, _, _, host, address, ..] = fields.as_slice() else { continue };
         if !wanted(interface) || address.starts_with("127.") || !seen.insert((*host).to_owned()) {

@@ -1,6 +1,6 @@
-//! The machines of a cluster: which there are, and what each is.
+//! The machines of a cluster, and a description of each.
 //!
-//! In:  a hosts file, names, Slurm's or Avahi's word.  Out: [`Node`]s with what they said of themselves.
+//! In:  a hosts file, names, output of Slurm or Avahi.  Out: [`Node`]s with their own descriptions.
 //! Not here: starting a benchmark on them, drawing.
 //!
 //! A machine is asked through `ssh`, where `sparkbench node` answers: the inventory that `collect` takes at home, its addresses, and its
@@ -8,8 +8,11 @@
 
 pub mod about;
 mod ask;
+pub mod here;
 pub mod link;
 pub mod list;
+pub mod nccl;
+pub mod source;
 
 pub use self::about::{About, Link};
 pub use self::ask::{Asked, ask_all};
@@ -22,7 +25,7 @@ use self::about::Offset;
 pub struct Node {
     /// As it is listed.
     pub entry: Entry,
-    /// What it said; or why it said nothing.
+    /// Its answer, or why there is none.
     pub about: Result<About, String>,
     /// How far its wall clock is from ours.
     pub clock: Option<Offset>,

@@ -1,4 +1,4 @@
-//! What changed between two inventories that must not change within a campaign.
+//! Changes between two inventories that a campaign does not allow.
 //!
 //! In:  two trees of `inventory`.  Out: one sentence a change.
 //! Not here: what follows from it. Readings that change by themselves (uptime, users, the clock's offset) are not compared.
@@ -69,9 +69,11 @@ fn change(before: &Value, after: &Value, group: &str, key: &str, words: &str) ->
     match (value(before), value(after)) {
         (Some(was), Some(is)) if was != is => Some(format!("{words} was {} and is {}", text(&was), text(&is))),
         (Some(was), None) => {
-            Some(format!("{words} was {} and is not told any more{}", text(&was), reason(after, group, key)))
+            Some(format!("{words} was {} and is no longer reported{}", text(&was), reason(after, group, key)))
         }
-        (None, Some(is)) => Some(format!("{words} was not told{} and is {}", reason(before, group, key), text(&is))),
+        (None, Some(is)) => {
+            Some(format!("{words} was not reported{} and is {}", reason(before, group, key), text(&is)))
+        }
         _ => None,
     }
 }
@@ -105,14 +107,14 @@ mod tests {
             "system": {"kernel": "6.11.0-1016-nvidia", "uptime_s": 9.0},
             "vulnerabilities": {"spectre_v2": "Vulnerable"},
             "software": {"docker": "29.2.1"},
-            "absent": {"gpu.power_limit_w": "the driver does not tell it"},
+            "absent": {"gpu.power_limit_w": "the driver does not report it"},
         });
         assert_eq!(
             changes(&before, &after),
             [
                 "the driver was '580.95.05' and is '580.142'",
-                "the power limit, W was 700.0 and is not told any more (the driver does not tell it)",
-                "Docker was not told (not there) and is '29.2.1'",
+                "the power limit, W was 700.0 and is no longer reported (the driver does not report it)",
+                "Docker was not reported (not there) and is '29.2.1'",
                 "the mitigation of spectre_v2 was 'Mitigation: A' and is 'Vulnerable'",
             ]
         );

@@ -1,6 +1,6 @@
-//! The GPU: what it is, how it is set, who uses it.
+//! The GPU: its model, settings and users.
 //!
-//! In:  a host, a GPU where there is one.  Out: the group `gpu`; whether its memory is the machine's.
+//! In:  a host, a GPU where there is one.  Out: the group `gpu`, and whether the GPU shares the machine's memory.
 //! Not here: readings (see `telemetry`).
 
 use std::sync::Mutex;
@@ -50,17 +50,18 @@ pub fn unified(identity: &GpuIdentity) -> Unified {
     let name = identity.name.as_deref().unwrap_or_default();
     let known = UNIFIED.iter().find(|part| has_word(name, part));
     let (unified, because) = match (known, identity.memory_mib) {
-        (Some(part), None) => (Some(true), format!("a {part}, and the driver tells no size of a memory of its own")),
-        (Some(part), Some(_)) => (Some(true), format!("a {part}, although the driver tells a size")),
-        (None, Some(mib)) => (Some(false), format!("the driver tells {mib:.0} MiB of its own")),
-        (None, None) => {
-            (None, "the driver tells no size, and the name is not known for sharing the machine's memory".to_owned())
-        }
+        (Some(part), None) => (Some(true), format!("a {part}, and the driver reports no memory of its own")),
+        (Some(part), Some(_)) => (Some(true), format!("a {part}, although the driver reports a size")),
+        (None, Some(mib)) => (Some(false), format!("the driver reports {mib:.0} MiB of its own")),
+        (None, None) => (
+            None,
+            "the driver reports no size, and the name is not one that shares the memory of the machine".to_owned(),
+        ),
     };
     Unified { unified, because }
 }
 
-/// Whether a name holds a word, whatever stands around it: `GB10` is in `NVIDIA GB10` and not in `NVIDIA GB100`.
+/// Whether a name holds a whole word: `GB10` is in `NVIDIA GB10` and not in `NVIDIA GB100`.
 pub fn has_word(name: &str, word: &str) -> bool {
     name.split(|letter: char| !letter.is_ascii_alphanumeric()).any(|part| part.eq_ignore_ascii_case(word))
 }
@@ -73,7 +74,7 @@ pub fn pseudonym(uuid: &str) -> String {
 /// Fills the group, and tells the GPU's name.
 pub fn read(host: &dyn Host, gpu: Option<&Mutex<Box<dyn Gpu>>>, sheet: &mut Sheet) -> Option<String> {
     let Some(gpu) = gpu else {
-        sheet.put::<Value>("gpu", "all", Err("no GPU can be read; the gate 'gpu-present' says why".to_owned()));
+        sheet.put::<Value>("gpu", "all", Err("no GPU can be read, the gate 'gpu-present' says why".to_owned()));
         return None;
     };
     let Some(mut gpu) = lock_within(host, gpu, PATIENCE) else {
@@ -81,20 +82,21 @@ pub fn read(host: &dyn Host, gpu: Option<&Mutex<Box<dyn Gpu>>>, sheet: &mut Shee
         return None;
     };
     let identity = gpu.identity();
-    let untold = "the driver does not tell it";
+    let untold = "the driver does not report it";
     sheet.put("gpu", "source", Ok(gpu.source()));
     sheet.maybe("gpu", "name", identity.name.clone(), untold);
     sheet.maybe("gpu", "pseudonym", identity.uuid.as_deref().map(pseudonym), untold);
-    sheet.put(
-        "gpu",
-        "pseudonym_note",
-        Ok("the first six digits of the SHA-256 of the UUID; the UUID itself is not kept"),
-    );
+    sheet.put("gpu", "pseudonym_note", Ok("the first six digits of the SHA-256 of the UUID, which itself is not kept"));
     sheet.maybe("gpu", "driver", identity.driver.clone(), untold);
     sheet.maybe("gpu", "cuda", identity.cuda.clone(), untold);
     sheet.maybe("gpu", "vbios", identity.vbios.clone(), untold);
     sheet.maybe("gpu", "pci", identity.pci.clone(), untold);
-    sheet.maybe("gpu", "memory_mib", identity.memory_mib, "the driver tells no size: the memory may be the machine's");
+    sheet.maybe(
+        "gpu",
+        "memory_mib",
+        identity.memory_mib,
+        "the driver reports no size: the memory may be that of the machine",
+    );
     sheet.maybe("gpu", "count", identity.count, untold);
     sheet.maybe("gpu", "sm_clock_max_mhz", identity.sm_clock_max_mhz, untold);
     sheet.maybe("gpu", "persistence", identity.persistence, untold);
@@ -103,15 +105,14 @@ pub fn read(host: &dyn Host, gpu: Option<&Mutex<Box<dyn Gpu>>>, sheet: &mut Shee
     let unified = unified(&identity);
     sheet.maybe("gpu", "unified_memory", unified.unified, &unified.because);
     sheet.put("gpu", "unified_memory_because", Ok(unified.because));
-    let locked =
-        "no driver tells of a lock made with 'nvidia-smi -lgc'; the clocks in each run's telemetry show its effect";
+    let locked = "drivers do not report a lock by 'nvidia-smi -lgc', but the telemetry of each run shows its effect";
     sheet.put::<Value>("gpu", "clock_lock", Err(locked.to_owned()));
     sheet.put(
         "gpu",
         "users",
         gpu.processes().map_err(|error| error.what).map(|users| {
             let user = |user: &crate::host::gpu::GpuProcess| {
-                // The path may lead through somebody's home; the program's own name is enough.
+                // The path may lead through a user's home. The program's own name is enough.
                 let name = user.name.rsplit('/').next().unwrap_or_default();
                 json!({ "program": name, "mib": user.bytes.map(|bytes| bytes as f64 / (1024.0 * 1024.0)) })
             };
@@ -123,7 +124,7 @@ pub fn read(host: &dyn Host, gpu: Option<&Mutex<Box<dyn Gpu>>>, sheet: &mut Shee
     identity.name
 }
 
-/// What `nvidia-smi` tells beyond the source itself, asked under the names that its version knows.
+/// Data from `nvidia-smi` beyond the source itself, asked under the names that its version knows.
 fn settings(host: &dyn Host, identity: &GpuIdentity, sheet: &mut Sheet) {
     let which = identity.pci.as_deref().unwrap_or("0");
     let answer = query::ask(host, &["--help-query-gpu"]).and_then(|help| {

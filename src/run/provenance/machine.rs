@@ -3,8 +3,8 @@
 //! In:  a host, the name of its GPU.  Out: the groups `machine`, `system` and `vulnerabilities`.
 //! Not here: processors, memory.
 //!
-//! Makers sell the same board under other names, so a DGX Spark is known by both: what the firmware calls the machine, and its GPU.
-//! Source: lablup/all-smi issue 147, what DMI tells on one (`NVIDIA_DGX_Spark`, board `P4242`).
+//! Makers sell the same board under other names. So a DGX Spark is known by both the firmware's name of the machine and its GPU. Source:
+//! lablup/all-smi issue 147, what DMI tells on one (`NVIDIA_DGX_Spark`, board `P4242`).
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ const FIELDS: &[&str] = &[
     "chassis_type",
 ];
 
-/// Lines of `/etc/dgx-release` that name no single machine; it also holds a serial number.
+/// Lines of `/etc/dgx-release` that name no single machine. It also holds a serial number.
 const RELEASE: &[&str] =
     &["DGX_NAME", "DGX_PRETTY_NAME", "DGX_SWBUILD_VERSION", "DGX_SWBUILD_DATE", "DGX_OTA_VERSION", "DGX_OTA_DATE"];
 
@@ -68,7 +68,7 @@ pub fn read(host: &dyn Host, gpu: Option<&str>, sheet: &mut Sheet) {
     vulnerabilities(host, sheet);
 }
 
-/// What the machine is, as far as names tell.
+/// Identity of the machine, by names.
 pub fn kind(product: Option<&str>, gpu: Option<&str>) -> Result<&'static str, String> {
     let spark =
         product.is_some_and(|product| product.replace(['_', '-'], " ").to_ascii_lowercase().contains("dgx spark"));

@@ -1,11 +1,11 @@
-//! What the machine is made of: everything a reader of the numbers may ask for later, taken once.
+//! Provenance of the machine: everything a reader of the numbers may ask for later, recorded once.
 //!
-//! In:  a host, a GPU where there is one.  Out: a tree of values for `campaign.json`, each absent one with its reason; changes between
+//! In:  a host, a GPU where there is one.  Out: a tree of values for `campaign.json`, each absent one with its reason, and changes between
 //! two such trees.
-//! Not here: what an environment or a workload is made of (they describe themselves), masking of names (see `archive`).
+//! Not here: environments and workloads (they describe themselves), masking of names (see `archive`).
 //!
-//! Two levels, `group.key`; reasons stand beside the groups under `absent`, by the same names. No serial number, hardware address or host
-//! name is read; the UUID of a GPU is replaced by a hash of it.
+//! Two levels, `group.key`. Reasons are beside the groups under `absent`, by the same names. No serial number, hardware address or host name
+//! is read. The UUID of a GPU is replaced by a hash of it.
 
 mod changes;
 mod gpu;

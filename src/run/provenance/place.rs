@@ -1,4 +1,4 @@
-//! Where the machine stands: its clock against the world's, its network, and the file systems that hold what is measured.
+//! Surroundings of the machine: its clock against the world's, its network, and the file systems that hold what is measured.
 //!
 //! In:  a host, paths.  Out: the groups `time`, `network`, `file_systems`.
 //! Not here: names and addresses of the network, which point at one machine.
@@ -37,7 +37,7 @@ fn time(host: &dyn Host, sheet: &mut Sheet) {
 
 /// `System time     : 0.000012345 seconds slow of NTP time`: positive when our clock is ahead.
 fn chrony_offset(text: &str) -> Result<f64, String> {
-    let unlike = || "'chronyc tracking' tells no system time".to_owned();
+    let unlike = || "'chronyc tracking' gives no system time".to_owned();
     let line = text.lines().find(|line| line.starts_with("System time")).ok_or_else(unlike)?;
     let mut words = line.split_once(':').ok_or_else(unlike)?.1.split_whitespace();
     let seconds: f64 = words.next().and_then(|word| word.parse().ok()).ok_or_else(unlike)?;
@@ -66,7 +66,7 @@ fn network(host: &dyn Host, sheet: &mut Sheet) {
                 sheet.put("network", &name, Ok(adapter(host, &format!("{HCA}/{name}"))));
             }
         }
-        Err(_) => sheet.put::<Value>("network", "rdma", Err("no RDMA adapter is there".to_owned())),
+        Err(_) => sheet.put::<Value>("network", "rdma", Err("there is no RDMA adapter".to_owned())),
     }
 }
 
@@ -97,7 +97,7 @@ pub fn file_systems(host: &dyn Host, paths: &[PathBuf]) -> Vec<Option<Value>> {
     paths.iter().map(|path| mount_of(&text, path)).collect()
 }
 
-/// The last mount of the longest point that the path lies below: later mounts cover earlier ones.
+/// The last mount of the longest mount point above the path. Later mounts cover earlier ones.
 fn mount_of(text: &str, path: &Path) -> Option<Value> {
     let mut best: Option<(usize, Value)> = None;
     for line in text.lines() {

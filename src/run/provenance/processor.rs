@@ -3,9 +3,8 @@
 //! In:  a host.  Out: the groups `processor` and `limits`.
 //! Not here: current clocks and load (see `telemetry`).
 //!
-//! Cores are grouped by their highest clock and their part number, never by their ids: on a DGX Spark the two kinds alternate in groups of
-//! five, and the same work takes half as long again on the slower kind.
-//! Source of part numbers: Linux, `arch/arm64/include/asm/cputype.h`.
+//! Cores are grouped by their highest clock and their part number, never by their ids. On a DGX Spark the two kinds alternate in groups of
+//! five. The same work takes half as long again on the slower kind. Source of part numbers: Linux, `arch/arm64/include/asm/cputype.h`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,7 +28,7 @@ const PARTS: &[(u64, &str)] = &[
     (0xd87, "Cortex-A725"),
 ];
 
-/// What the cores of a group have in common.
+/// Shared properties of the cores of a group.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Cluster {
     max_khz: Option<u64>,
@@ -49,7 +48,7 @@ pub fn read(host: &dyn Host, sheet: &mut Sheet) {
         labelled("model name").or_else(|| labelled("Model")),
         "'/proc/cpuinfo' names no model",
     );
-    sheet.maybe("processor", "microcode", labelled("microcode"), "'/proc/cpuinfo' tells none");
+    sheet.maybe("processor", "microcode", labelled("microcode"), "'/proc/cpuinfo' gives none");
     sheet.put("processor", "online", file(host, &format!("{FOLDER}/online")));
     sheet.put("processor", "isolated", isolated(host));
     sheet.put("processor", "smt_active", number(host, &format!("{FOLDER}/smt/active")).map(|active| active > 0.0));
@@ -82,7 +81,7 @@ fn clusters(host: &dyn Host, sheet: &mut Sheet) {
         return sheet.put::<Value>("processor", "clusters", Err(format!("'{FOLDER}' cannot be read")));
     }
     if found.keys().all(|cluster| cluster.max_khz.is_none()) {
-        let why = "no cpufreq here: the firmware or the hypervisor keeps the clocks to itself";
+        let why = "no cpufreq here: the firmware or the hypervisor controls the clocks";
         sheet.put::<Value>("processor", "governor", Err(why.to_owned()));
     }
     let mhz = |khz: Option<u64>| khz.map(|khz| khz as f64 / 1000.0);
@@ -146,7 +145,7 @@ fn limits(host: &dyn Host, sheet: &mut Sheet) {
         Err(reason) => return sheet.put::<Value>("limits", "all", Err(reason)),
     };
     for line in text.lines().skip(1) {
-        // Names hold blanks, so the columns are told apart by two of them.
+        // Names hold blanks, so two blanks separate the columns.
         let mut cells = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty());
         if let (Some(name), Some(soft), Some(hard)) = (cells.next(), cells.next(), cells.next()) {
             let key = name.to_ascii_lowercase().replace(' ', "_");

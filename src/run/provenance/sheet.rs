@@ -49,7 +49,7 @@ impl Sheet {
     }
 }
 
-/// A small file of the kernel without the white space around it; an empty one tells nothing.
+/// A small file of the kernel without the white space around it. An empty one tells nothing.
 pub fn file(host: &dyn Host, path: &str) -> Result<String, String> {
     let text = host.read(Path::new(path)).map_err(|cause| format!("'{path}' cannot be read: {cause}"))?;
     let text = text.trim();
@@ -67,7 +67,7 @@ pub fn chosen(text: &str) -> Result<String, String> {
     word.map(str::to_owned).ok_or_else(|| format!("no choice is marked in '{text}'"))
 }
 
-/// What a program prints, within [`LIMIT`].
+/// Output of a program, within [`LIMIT`].
 pub fn says(host: &dyn Host, argv: &[&str]) -> Result<String, String> {
     let command = argv.join(" ");
     let answer = host.ask(&Question::new(argv.iter().copied()).within(LIMIT));

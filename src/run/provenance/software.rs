@@ -1,7 +1,7 @@
-//! Versions of what runs containers, and of firmware.
+//! Versions of container software and of firmware.
 //!
 //! In:  a host.  Out: the groups `software` and `firmware`.
-//! Not here: what is inside an environment, which tells of itself.
+//! Not here: the content of an environment, which describes itself.
 
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ fn version(text: &str) -> String {
     release.or_else(|| text.lines().find(|line| !line.trim().is_empty())).unwrap_or_default().trim().to_owned()
 }
 
-/// Name, maker and version of each device; serial numbers and ids are not taken.
+/// Name, maker and version of each device. Serial numbers and ids are not taken.
 fn firmware(text: &str) -> Result<Vec<Value>, String> {
     let tree: Value = serde_json::from_str(text).map_err(|cause| format!("'fwupdmgr' prints no JSON: {cause}"))?;
     let devices = tree.get("Devices").and_then(Value::as_array).ok_or("'fwupdmgr' names no devices")?;

@@ -1,11 +1,11 @@
-//! The inventory as a whole: a machine put together like a DGX Spark, and this machine.
+//! The inventory as a whole: a machine built like a DGX Spark, and this machine.
 
 use super::*;
 use crate::host::gpu::{GpuIdentity, open};
 use crate::host::machine::Machine;
 use crate::host::replay::Replay;
 
-/// What is published of a DGX Spark; see the README of the fixtures.
+/// Published figures of a DGX Spark. See the README of the fixtures.
 fn spark() -> Replay {
     let mut host = Replay::new()
         .file("/sys/class/dmi/id/product_name", "NVIDIA_DGX_Spark\n")
@@ -47,7 +47,7 @@ fn a_spark_is_described_without_what_names_a_single_one() {
     assert_eq!(tree["memory"]["swaps"][1]["kind"], "zram");
     assert_eq!(tree["processor"]["affinity"], "0-19");
     assert_eq!(tree["vulnerabilities"]["spectre_v2"], "Not affected");
-    assert_eq!(tree["absent"]["gpu.all"], "no GPU can be read; the gate 'gpu-present' says why");
+    assert_eq!(tree["absent"]["gpu.all"], "no GPU can be read, the gate 'gpu-present' says why");
     assert!(tree["absent"]["software.docker"].as_str().unwrap().contains("cannot be started"));
     let text = tree.to_string();
     assert!(!text.contains("SERIAL") && !text.contains("\"123\""), "{text}");

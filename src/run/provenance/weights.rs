@@ -1,6 +1,6 @@
-//! What the folder of a model holds: its files with their sizes, and hashes of those that say what the model is.
+//! The folder of a model: its files with their sizes, and hashes of those that identify the model.
 //!
-//! In:  a host, folders.  Out: the group `models`, one entry a folder that holds a model.
+//! In:  a host, folders.  Out: the group `models`, one entry for each folder that holds a model.
 //! Not here: hashes of the weights, which would take minutes and fill the page cache that is measured.
 //!
 //! Two checkpoints of one name differ in configuration, quantisation or tokenizer: small files, hashed whole. Weights are told apart by
@@ -18,7 +18,7 @@ use crate::host::Host;
 const DESCRIBE: &[&str] = &[".json", ".jinja", ".txt", ".model", ".tiktoken"];
 /// Endings of weights.
 const WEIGHTS: &[&str] = &[".safetensors", ".gguf", ".bin"];
-/// Largest file that is hashed; tokenizers have up to about 35 MB.
+/// Largest file that is hashed. Tokenizers have up to about 35 MB.
 const HASHED_MAX: u64 = 128 << 20;
 
 /// Fills the group. A folder without a configuration or weights is no model's, and is left out.
@@ -26,7 +26,7 @@ pub fn read(host: &dyn Host, paths: &[PathBuf], sheet: &mut Sheet) {
     for path in paths {
         let name = path.display().to_string();
         if !host.exists(path) {
-            let why = "it is not there on this machine; a path inside an environment is not read";
+            let why = "it does not exist on this machine, and a path inside an environment is not read";
             sheet.put::<Value>("models", &name, Err(why.to_owned()));
         } else if host.list(path).is_ok_and(|names| names.iter().any(|name| tells_a_model(name))) {
             sheet.put("models", &name, files(host, path));
@@ -95,6 +95,6 @@ mod tests {
         assert_eq!(model["sha256"], json!({ "config.json": abc }));
         assert!(tree["models"].get("/proc/self").is_none());
         let why = &tree["absent"][&format!("models.{}", absent.display())];
-        assert!(why.as_str().unwrap().contains("not there"), "{tree}");
+        assert!(why.as_str().unwrap().contains("does not exist"), "{tree}");
     }
 }

@@ -1,9 +1,9 @@
-//! The columns of `telemetry.csv`: name with its unit, where the figure comes from, and how it stands in a cell.
+//! The columns of `telemetry.csv`: name with its unit, source of the figure, and its format in a cell.
 //!
-//! In:  a [`Row`].  Out: a header and lines; absent figures are empty cells.
+//! In:  a [`Row`].  Out: a header and lines. An absent figure is an empty cell.
 //! Not here: taking readings, writing the file.
 //!
-//! The first columns are the contract of the archive; further ones may follow, and readers pass over those that they do not know.
+//! The first columns are the contract of the archive. Further ones may follow, and readers ignore those that they do not know.
 
 use crate::host::gpu::GpuSample;
 use crate::host::sample::{HostSample, TreeSample};
@@ -24,7 +24,6 @@ pub enum From {
     Group,
 }
 
-/// A column.
 pub struct Column {
     /// In the header.
     pub name: &'static str,
@@ -43,7 +42,7 @@ enum Cell {
 const MEMINFO: From = From::Host("/proc/meminfo");
 const VMSTAT: From = From::Host("/proc/vmstat");
 
-/// Every column whose name does not depend on the machine, in order. The first ones are `archive::manifest::TELEMETRY_HEADER`.
+/// Every column whose name does not depend on the machine, in order. The first ones are promised to readers, see `docs/archive.md`.
 pub const COLUMNS: &[Column] = &[
     row("timestamp_utc", |row| Some(moment(row))),
     gpu("gpu_util_pct", |gpu| figure(gpu.util_pct)),
@@ -152,7 +151,7 @@ fn moment(row: &Row) -> String {
     if iso.contains('.') { iso } else { iso.replace('Z', ".000Z") }
 }
 
-/// Three decimals at most, without zeros at the end; a figure that is none is absent.
+/// Three decimals at most, without zeros at the end. A figure that is not finite is absent.
 fn figure(value: Option<f64>) -> Option<String> {
     let text = format!("{:.3}", value.filter(|value| value.is_finite())?);
     let short = text.trim_end_matches('0').trim_end_matches('.');
@@ -166,14 +165,16 @@ fn count(value: Option<impl ToString>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::manifest::TELEMETRY_HEADER;
     use crate::model::Instant;
+
+    /// Beginning of the header in every archive.
+    const CONTRACT: &[&str] = &["timestamp_utc", "gpu_util_pct", "power_w", "gpu_c", "sm_clock_mhz", "memory_used_mib"];
 
     #[test]
     fn the_header_begins_with_the_contract_and_no_name_comes_twice() {
         let table = Table::new(&["acpitz_temp1_c".to_owned()]);
         let names: Vec<String> = table.names().collect();
-        assert_eq!(names[..TELEMETRY_HEADER.len()], *TELEMETRY_HEADER);
+        assert_eq!(names[..CONTRACT.len()], *CONTRACT);
         assert_eq!(names.last().map(String::as_str), Some("hwmon_acpitz_temp1_c"));
         let unlike: std::collections::BTreeSet<&String> = names.iter().collect();
         assert_eq!(unlike.len(), names.len());

@@ -17,7 +17,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The first turn is at `start`; `interval` is not zero.
+    /// The first turn is at `start`. `interval` is not zero.
     pub fn new(start: Duration, interval: Duration) -> Self {
         Self { start, interval, turn: 0, skipped: 0 }
     }

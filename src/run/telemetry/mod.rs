@@ -1,12 +1,12 @@
 //! Samples of GPU, machine and tree while a run goes on, into `telemetry.csv`.
 //!
-//! In:  a host, a GPU where there is one, an interval, a file, where the tree of the run is.  Out: [`Sampler`], a thread that samples on
-//! a fixed grid; its rows for the watchdogs; at the end what it cost and what stayed absent.
+//! In:  a host, a GPU where there is one, an interval, a file, the place of the run's tree.  Out: [`Sampler`], a thread that samples on a
+//! fixed grid, its rows for the watchdogs, at the end its cost and its absent figures.
 //! Not here: how a reading is taken (see `host`), what it means (see `watchdog`).
 //!
-//! The grid does not drift: a sample that comes late does not move the next, and turns that were missed are counted, not made up for.
-//! A GPU is read by a thread of its own, so that a driver that no longer answers costs its own columns only: the memory of the machine is
-//! watched most closely just then.
+//! The grid does not drift. A late sample does not move the next one, and missed turns are counted, not made up for. A separate thread reads
+//! the GPU, so that a driver that no longer answers costs its own columns only. Just then the memory of the machine must be watched most
+//! closely.
 
 mod columns;
 mod grid;
@@ -18,7 +18,6 @@ mod worker;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -40,18 +39,18 @@ pub const INTERVAL: Duration = Duration::from_secs(1);
 pub const SHORT_INTERVAL: Duration = Duration::from_millis(100);
 /// See [`SHORT_INTERVAL`].
 pub const SHORT_S: f64 = 30.0;
-/// Rows kept in memory at most, about ten hours at one a second; the file has all of them.
+/// Rows kept in memory at most, about ten hours at one a second. The file has all of them.
 pub const KEPT: usize = 36_000;
 /// How long the end of the sampling thread is waited for. A kernel that holds it in a read must not hold the campaign.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Interval for a run.
 ///
-/// - `expected_s`: how long the run is expected to take; absent counts as long.
+/// - `expected_s`: how long the run is expected to take. Absent counts as long.
 pub fn interval_for(settings: &TelemetrySettings, expected_s: Option<f64>) -> Duration {
     let chosen = settings.interval_s.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let usual = if expected_s.is_some_and(|seconds| seconds < SHORT_S) { SHORT_INTERVAL } else { INTERVAL };
-    // No interval is a mistake that the suite's reader refuses; here it must not become a thread that never rests.
+    // No interval is a mistake that the suite's reader refuses. Here it must not become a thread that never rests.
     chosen.filter(|interval| !interval.is_zero()).unwrap_or(usual)
 }
 
@@ -66,14 +65,15 @@ pub struct Sampler {
     table: Arc<Table>,
 }
 
-/// What came of sampling.
+/// Outcome of sampling.
 #[derive(Debug)]
 pub struct Stopped {
-    /// What it cost.
+    /// Its cost.
     pub wire: SamplerWire,
     /// Columns that stayed empty, wholly or in part, and why.
     pub absent: BTreeMap<String, String>,
     /// The rows, the newest [`KEPT`] of them.
+    #[allow(dead_code, reason = "for tests, which look at what was sampled")]
     pub rows: Vec<Row>,
     /// Why the file is not whole, where it is not.
     pub failure: Option<Error>,
@@ -82,13 +82,11 @@ pub struct Stopped {
 /// Between the sampling thread and whoever watches.
 #[derive(Default)]
 struct Shared {
-    kept: Mutex<Kept>,
-    /// The file cannot be written any more.
-    broken: AtomicBool,
+    buffer: Mutex<Buffer>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct Buffer {
     rows: Vec<Row>,
     /// Rows that have been taken.
     taken: usize,
@@ -96,12 +94,12 @@ struct Kept {
 }
 
 impl Shared {
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn buffer(&self) -> MutexGuard<'_, Buffer> {
+        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl Buffer {
     fn push(&mut self, row: Row) {
         if self.rows.len() >= KEPT {
             // By halves, so that the moving is rare.
@@ -147,29 +145,25 @@ impl Sampler {
     }
 
     /// The newest row.
+    #[allow(dead_code, reason = "for tests, which wait for a row")]
     pub fn latest(&self) -> Option<Row> {
-        self.shared.kept().rows.last().cloned()
+        self.shared.buffer().rows.last().cloned()
     }
 
     /// Rows since the call before, oldest first.
     pub fn take_new(&self) -> Vec<Row> {
-        let mut kept = self.shared.kept();
-        let new = kept.rows.get(kept.taken..).unwrap_or_default().to_vec();
-        kept.taken = kept.rows.len();
+        let mut buffer = self.shared.buffer();
+        let new = buffer.rows.get(buffer.taken..).unwrap_or_default().to_vec();
+        buffer.taken = buffer.rows.len();
         new
     }
 
-    /// The file cannot be written any more (a full disk); rows go on being taken.
-    pub fn is_broken(&self) -> bool {
-        self.shared.broken.load(Ordering::Relaxed)
-    }
-
-    /// Ends the sampling and tells what came of it. Waits for the sample that is being taken, not for a driver that does not answer.
+    /// Ends the sampling and returns the tally. Waits for the sample that is being taken, not for a driver that does not answer.
     pub fn stop(self) -> Stopped {
-        // The thread may have ended by itself only if it panicked; then there is nobody to tell.
+        // The thread may have ended by itself only if it panicked. Then there is no receiver.
         let _ = self.stop.send(());
         let end = self.done.recv_timeout(PATIENCE);
-        let mut kept = std::mem::take(&mut *self.shared.kept());
+        let mut buffer = std::mem::take(&mut *self.shared.buffer());
         let (end, failure) = match end {
             Ok(mut end) => {
                 let failure = end.failure.take();
@@ -179,9 +173,9 @@ impl Sampler {
                 "a read of the kernel has not come back; the samples up to then are in the file, look for its cause in the kernel log",
             ))),
         };
-        let absent = tally::absent(&mut kept.tally, self.host.as_ref(), self.gpu.as_deref(), &self.table);
+        let absent = tally::absent(&mut buffer.tally, self.host.as_ref(), self.gpu.as_deref(), &self.table);
         let gpu_source = end.gpu_source.unwrap_or_else(|| "none: no GPU is read".to_owned());
-        let wire = kept.tally.wire(gpu_source, self.interval, end.cpu, end.sampled);
-        Stopped { wire, absent, rows: kept.rows, failure }
+        let wire = buffer.tally.wire(gpu_source, self.interval, end.cpu, end.sampled);
+        Stopped { wire, absent, rows: buffer.rows, failure }
     }
 }

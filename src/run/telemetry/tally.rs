@@ -1,4 +1,4 @@
-//! What sampling amounted to: how many, how late, at what cost, and which columns stayed empty for which reason.
+//! The tally of sampling: number, delays, cost, and the empty columns with their reasons.
 //!
 //! In:  each row's cells.  Out: [`SamplerWire`], reasons by column.
 //! Not here: taking samples.
@@ -63,7 +63,7 @@ impl Tally {
     }
 }
 
-/// Columns that stayed empty and why. A column of the driver that is filled in some rows only is named too, with its share; those of the
+/// Columns that stayed empty and why. A column of the driver that is filled in some rows only is named too, with its share. Those of the
 /// machine are not, since a process or a control group comes and goes.
 pub fn absent(
     tally: &mut Tally,
@@ -95,7 +95,7 @@ pub fn absent(
                 let refused = empty.saturating_sub(unread);
                 let why = told.get(column.name).cloned().or_else(|| silent.clone());
                 let why = why.unwrap_or_else(|| match column.name {
-                    "gpu_age_ms" => "each reading is taken when it is asked for".to_owned(),
+                    "gpu_age_ms" => "each reading is taken on request".to_owned(),
                     _ => "the GPU gave no reading".to_owned(),
                 });
                 match (filled, refused) {
@@ -106,14 +106,14 @@ pub fn absent(
             }
             _ if *filled > 0 => continue,
             From::Host(_) if column.name == "host_cpu_busy_pct" && tally.samples < 2 => {
-                "the share lies between two samples, and the run was over before the second".to_owned()
+                "a share needs two samples, and the run ended before the second".to_owned()
             }
             From::Host(file) => match host.read(Path::new(file)) {
-                Ok(_) => format!("'{file}' does not tell it on this machine"),
+                Ok(_) => format!("'{file}' does not give it on this machine"),
                 Err(cause) => format!("'{file}' cannot be read: {cause}"),
             },
             From::Tree => "no process of the run was seen in a sample".to_owned(),
-            From::Group => "the run has no control group of its own that tells it".to_owned(),
+            From::Group => "the run has no control group of its own to read it from".to_owned(),
         };
         found.insert(column.name.to_owned(), reason);
     }

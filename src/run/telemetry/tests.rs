@@ -87,7 +87,7 @@ fn start(host: Arc<dyn Host>, gpu: Option<SharedGpu>, interval_ms: u64, folder: 
 /// Waits for rows, not for time.
 fn wait_for(sampler: &Sampler, rows: usize) {
     let begun = Stopwatch::now();
-    while sampler.shared.kept().rows.len() < rows {
+    while sampler.shared.buffer().rows.len() < rows {
         assert!(begun.elapsed() < Duration::from_secs(60), "the sampler stands still");
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -134,13 +134,13 @@ fn the_file_of_this_machine_is_read_back_by_the_analysis() {
     let csv = crate::ingest::FORMATS.iter().find(|format| format.name() == "telemetry-csv").unwrap();
     let parsed = csv.parse(&mut file).unwrap();
     assert!(parsed.left_out.is_empty(), "{:?}", parsed.left_out);
-    let Some(crate::ingest::Record::Piece(piece)) = parsed.records.into_iter().next() else { panic!("no piece") };
-    assert_eq!(piece.telemetry.len(), stopped.rows.len());
-    let first = &piece.telemetry[0];
+    let Some(crate::ingest::Record::Run(partial)) = parsed.records.into_iter().next() else { panic!("no piece") };
+    assert_eq!(partial.telemetry.len(), stopped.rows.len());
+    let first = &partial.telemetry[0];
     assert_eq!((first.power_w, first.gpu_c, first.memory_used_mib), (Some(4.5), Some(38.0), None));
     assert_eq!(first.at, stopped.rows[0].utc);
-    assert_eq!(piece.telemetry[1].power_w, None, "the hiccup");
-    assert_eq!(piece.telemetry[2].power_w, Some(90.25));
+    assert_eq!(partial.telemetry[1].power_w, None, "the hiccup");
+    assert_eq!(partial.telemetry[2].power_w, Some(90.25));
 }
 
 #[test]
@@ -167,9 +167,9 @@ fn a_machine_without_a_gpu_is_sampled_all_the_same() {
     assert_eq!(stopped.wire.gpu_source, "none: no GPU is read");
     assert_eq!(stopped.rows[0].host.memory_free_mib, Some(1.0));
     assert_eq!(stopped.absent["power_w"], "no GPU is read");
-    assert_eq!(stopped.absent["host_cached_mib"], "'/proc/meminfo' does not tell it on this machine");
+    assert_eq!(stopped.absent["host_cached_mib"], "'/proc/meminfo' does not give it on this machine");
     assert!(stopped.absent["host_load_1m"].starts_with("'/proc/loadavg' cannot be read"));
-    assert_eq!(stopped.absent["tree_cgroup_memory_mib"], "the run has no control group of its own that tells it");
+    assert_eq!(stopped.absent["tree_cgroup_memory_mib"], "the run has no control group of its own to read it from");
 }
 
 #[test]
@@ -190,8 +190,7 @@ fn a_file_that_cannot_be_written_any_more_is_told_and_rows_go_on() {
         thread::Sampling::new(Arc::clone(&host), None, INTERVAL, out, (HostReader::open(host.as_ref()), tree));
     sampling.sample(false);
     sampling.sample(true);
-    assert!(shared.broken.load(Ordering::Relaxed));
-    assert_eq!(shared.kept().rows.len(), 2);
+    assert_eq!(shared.buffer().rows.len(), 2);
     let (stop, stopped) = mpsc::channel();
     drop(stop);
     let end = sampling.run(&stopped);
@@ -220,7 +219,7 @@ fn rows_beyond_what_is_kept_leave_the_oldest_and_none_is_taken_twice() {
         host: Default::default(),
         tree: Default::default(),
     };
-    let mut kept = Kept::default();
+    let mut kept = Buffer::default();
     for k in 0..KEPT {
         kept.push(row(k));
     }

@@ -1,9 +1,8 @@
-//! The sampling thread: one row a turn.
+//! The sampling thread: one row for each turn.
 //!
-//! In:  a host, a GPU, the tree of a run, a file.  Out: rows in the file and in memory; at the end, what it cost.
-//! Not here: the grid itself, columns, who reads the rows.
+//! In:  a host, a GPU, the tree of a run, a file.  Out: rows in the file and in memory, and at the end what sampling cost.
+//! Not here: the grid itself, columns, readers of the rows.
 
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -20,14 +19,14 @@ use crate::host::reader::HostReader;
 use crate::host::tree::TreeReader;
 use crate::run::Row;
 
-/// Longest wait for the driver in one turn; shorter where the interval is, so that the next turn is kept.
+/// Longest wait for the driver in one turn. Shorter where the interval is, so that the next turn is kept.
 const LONGEST_ANSWER: Duration = Duration::from_secs(1);
 
 /// Where rows go.
 pub struct Out {
     /// On disk.
     pub file: Appender,
-    /// As cells.
+    /// The rows as cells.
     pub table: Arc<Table>,
     /// In memory.
     pub shared: Arc<Shared>,
@@ -47,7 +46,7 @@ pub struct Sampling {
     failure: Option<Error>,
 }
 
-/// What is known when the thread has ended.
+/// Results of the ended thread.
 #[derive(Debug, Default)]
 pub struct End {
     /// Name of the source.
@@ -75,7 +74,7 @@ impl Sampling {
         Self { host, worker, gpu_source, interval, out, reader, tree, tree_reader, lost_lines: 0, failure: None }
     }
 
-    /// Samples until it is told to stop, or nobody is left who could tell.
+    /// Samples until a stop order, or until no sender of orders is left.
     pub fn run(mut self, stop: &Receiver<()>) -> End {
         let cpu = self.host.thread_cpu();
         let begun = self.host.monotonic();
@@ -84,7 +83,7 @@ impl Sampling {
             let late = grid.is_late(self.host.monotonic());
             self.sample(late);
             let wait = grid.next(self.host.monotonic());
-            self.out.shared.kept().tally.skipped = grid.skipped;
+            self.out.shared.buffer().tally.skipped = grid.skipped;
             match stop.recv_timeout(wait) {
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
@@ -95,7 +94,7 @@ impl Sampling {
         }
         let cost = self.worker.as_ref().map(Worker::cost).unwrap_or_default();
         let child = Duration::try_from_secs_f64(cost.child_s).unwrap_or_default();
-        let samples = self.out.shared.kept().tally.samples;
+        let samples = self.out.shared.buffer().tally.samples;
         let failure = self.failure.map(|error| match self.lost_lines {
             0 => error,
             lost => error.detail(format!("{lost} of {samples} rows of telemetry are not in the file")),
@@ -130,7 +129,7 @@ impl Sampling {
         let cells = self.out.table.cells(&row);
         self.write(&cells);
         let took = self.host.monotonic().saturating_sub(begun);
-        let mut kept = self.out.shared.kept();
+        let mut kept = self.out.shared.buffer();
         kept.tally.note(&cells, refusal, late, took);
         kept.push(row);
     }
@@ -145,7 +144,6 @@ impl Sampling {
 
     /// The first failure is the one to report.
     fn fail(&mut self, error: Error) {
-        self.out.shared.broken.store(true, Ordering::Relaxed);
         self.failure.get_or_insert(error);
     }
 }

@@ -1,7 +1,7 @@
 //! The thread that talks to the driver.
 //!
 //! In:  a GPU, questions.  Out: answers, or that there is none yet.
-//! Not here: when to ask, what becomes of the answer.
+//! Not here: when to ask, how answers are used.
 //!
 //! A driver in trouble may not come back from a call for minutes. Then this thread stands still, and nothing else does.
 
@@ -22,7 +22,6 @@ struct Answer {
 /// Processor time since the first question.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Cost {
-    /// Of the thread.
     pub thread: Duration,
     /// Of a child of the source, seconds.
     pub child_s: f64,
@@ -50,7 +49,7 @@ impl Worker {
     /// Asks for a reading, unless the last question is still open.
     pub fn ask(&mut self, now: Duration) {
         while let Ok(answer) = self.answers.try_recv() {
-            // It came too late for its sample, and is none for this one.
+            // It came too late for its sample, and does not count for this one.
             self.close(&answer);
         }
         if self.open.is_none() {
@@ -61,7 +60,7 @@ impl Worker {
         }
     }
 
-    /// The reading that was asked for, waiting at most `limit`; else why there is none.
+    /// The reading that was asked for, waiting at most `limit`. Else why there is none.
     pub fn answer(&mut self, now: Duration, limit: Duration) -> Result<GpuSample, String> {
         let asked = self.open.unwrap_or(now);
         if asked < now {
@@ -77,7 +76,7 @@ impl Worker {
         }
     }
 
-    /// What it cost up to the last answer.
+    /// Its cost up to the last answer.
     pub fn cost(&self) -> Cost {
         self.cost
     }

@@ -3,7 +3,7 @@
 //! In:  SM clock, utilisation and power in every sample.  Out: the watchdogs `stuck-clock`, which ends the run, and `clock-sag`.
 //! Not here: reasons that the driver gives (see `throttle`).
 //!
-//! A stuck DGX Spark says P0, 96 % in use, cool, no reason of lower clocks, and runs at a third of its speed (see the gate
+//! A stuck DGX Spark shows P0, 96 % in use, a cool chip and no reason of lower clocks. It runs at a third of its speed (see the gate
 //! `gpu-clock-probe`). It can also come and go within half an hour, so it is looked for during every run.
 
 use super::{Moment, Start, Watchdog, absent};
@@ -15,8 +15,8 @@ use crate::run::gates::load::{LOADED_PCT, SET_BY_SOMEONE, STUCK_MHZ, STUCK_W, UN
 const STUCK: &str = "stuck-clock";
 const SAG: &str = "clock-sag";
 
-/// How long a clock must stay low to count as stuck, seconds: utilisation is an average over up to a second, a change of state of the
-/// chip takes less, and a stuck one stays for minutes.
+/// Seconds that a clock must stay low to count as stuck. Utilisation is an average over up to a second, and a change of state of the chip
+/// takes less. A stuck clock stays for minutes.
 const STUCK_S: f64 = 10.0;
 
 /// How long a clock must stay below the limit to count as sagging, seconds.
@@ -26,7 +26,7 @@ fn loaded(gpu: &GpuSample) -> bool {
     gpu.util_pct.is_some_and(|util| util >= LOADED_PCT)
 }
 
-/// A stretch of samples that have something in common.
+/// A period of samples with something in common.
 #[derive(Default)]
 struct Stretch {
     since: Option<f64>,
@@ -34,7 +34,7 @@ struct Stretch {
 }
 
 impl Stretch {
-    /// Takes one sample; seconds for which it has held by now.
+    /// Takes one sample. Seconds for which it has held by now.
     fn take(&mut self, at_s: f64, holds: bool) -> f64 {
         if !holds {
             self.since = None;
@@ -106,22 +106,22 @@ impl Watchdog for Stuck {
         if !self.spark {
             return absent(
                 STUCK,
-                "no GPU of a DGX Spark, or none that can be read: no figures of a stuck one are published",
-                "read 'clock-sag', which holds the clocks against the run's own highest",
+                "not a DGX Spark, or its GPU cannot be read: no figures of a stuck clock are published",
+                "see 'clock-sag', which compares the clocks with the highest of the run",
             );
         }
         if self.under_load == 0 {
             return absent(
                 STUCK,
-                "the GPU was never at full use, so its clocks say nothing",
-                "nothing to do for a workload without one",
+                "the GPU was never in full use, so its clocks show nothing",
+                "ignore this if the workload needs no GPU",
             );
         }
         if self.weak.longest_s >= STUCK_S {
             return Finding::warned(
                 STUCK,
                 format!("below {STUCK_W:.0} W at full use for {:.0} s", self.weak.longest_s),
-                "light work draws little; for heavy work compare with 'sparkbench gpu-probe', and use the adapter that came with the machine",
+                "compare heavy work with 'sparkbench gpu-probe', and use the adapter that came with the machine. Light work needs little power",
             )
             .limit(LIMIT);
         }
@@ -131,7 +131,7 @@ impl Watchdog for Stuck {
 
 struct Sag {
     limit_pct: Option<f64>,
-    /// Moment and SM clock of every sample with a reading; no clock where the GPU was not at full use, which ends a stretch.
+    /// Moment and SM clock of every sample with a reading. No clock where the GPU was not at full use, which ends a period.
     points: Vec<(f64, Option<f64>)>,
 }
 
@@ -158,7 +158,7 @@ impl Watchdog for Sag {
             return absent(
                 SAG,
                 "the GPU was never at full use, or its clock is not reported",
-                "nothing to do for a workload without one",
+                "ignore this if the workload needs no GPU",
             );
         };
         let mut low = Stretch::default();
@@ -171,11 +171,11 @@ impl Watchdog for Sag {
         } else {
             Finding::warned(
                 SAG,
-                format!("{reading}, for {:.0} s on end below {limit_pct} % of the highest", low.longest_s),
-                "read 'throttle-reasons' beside this; without a reason compare with 'sparkbench gpu-probe', and lock the clock for every run",
+                format!("{reading}, {:.0} s in a row below {limit_pct} % of the highest", low.longest_s),
+                "see 'throttle-reasons'. If there is no reason, compare with 'sparkbench gpu-probe', and lock the clock for every run",
             )
         }
         .value(100.0 * lowest / highest, "%")
-        .limit(format!("at least {limit_pct} % of its own highest, but for {SAG_S} s"))
+        .limit(format!("at least {limit_pct} % of its own highest, except for {SAG_S} s"))
     }
 }

@@ -52,7 +52,7 @@ impl Watchdog for Lost {
         };
         let why = gpu.sample().err()?.to_string().replace('\n', " ");
         let (meaning, remedy) = lost::classify(&why).unwrap_or((
-            "the GPU does not answer any more",
+            "the GPU no longer answers",
             "look for NVRM and Xid lines with 'dmesg', and run nvidia-smi by hand",
         ));
         Some(Finding::refused(NAME, format!("{meaning} ({why})"), remedy).limit("answers"))

@@ -1,4 +1,4 @@
-//! What the kernel's log says of the driver during a run.
+//! Messages about the driver in the kernel's log during a run.
 //!
 //! In:  the kernel's messages since the start.  Out: the watchdog `driver-faults`, which ends the run at an Xid or when the driver is
 //! out of memory.
@@ -15,7 +15,7 @@ const NAME: &str = "driver-faults";
 
 /// Lines taken at one look at most: a driver that floods the log must not hold the other watchdogs up.
 const LINES_MAX: usize = 1000;
-/// Lines named in a finding; the rest is counted.
+/// Lines named in a finding. The rest is counted.
 const NAMED_MAX: usize = 3;
 /// Length of a line in a finding.
 const LENGTH_MAX: usize = 200;
@@ -25,7 +25,7 @@ const LENGTH_MAX: usize = 200;
 const NO_MEMORY: &str = "NV_ERR_NO_MEMORY";
 /// Begins every message of the driver.
 const DRIVER: &str = "NVRM:";
-/// Said when the kernel kills for want of memory, anywhere on the machine.
+/// Said when the kernel kills for lack of memory, anywhere on the machine.
 const KILLED: &str = "Out of memory: Killed process";
 
 struct Faults {
@@ -69,11 +69,11 @@ impl Watchdog for Faults {
         }
         if self.count > 0 {
             let more = self.count.saturating_sub(self.notable.len() as u64);
-            let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
+            let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
             return Finding::warned(
                 NAME,
                 format!("{}{rest}", self.notable.join("; ")),
-                "read them in full with 'dmesg | grep NVRM'; a driver that complains may have slowed the run",
+                "read them in full with 'dmesg | grep NVRM'. A driver that complains may have slowed the run",
             )
             .value(self.count as f64, "lines")
             .limit("no line of the driver");
@@ -83,14 +83,14 @@ impl Watchdog for Faults {
             Err(why) => absent(
                 NAME,
                 why.clone(),
-                "run as root, or 'sysctl kernel.dmesg_restrict=0'; 'kernel_log' in [watchdogs] switches it",
+                "run as root, or run 'sysctl kernel.dmesg_restrict=0'. Switch it off with 'kernel_log' in [watchdogs]",
             ),
         }
     }
 }
 
 impl Faults {
-    /// Takes one line; a finding ends the run.
+    /// Takes one line. A finding ends the run.
     fn line(&mut self, line: &str) -> Option<Finding> {
         if let Some(xid) = Xid::read(line) {
             let reading = format!("Xid {}, {}: {}", xid.number, xid.meaning(), cut(line));
@@ -101,10 +101,10 @@ impl Faults {
             }
             let remedy = match xid.number {
                 13 | 31 | 32 | 43 | 45 | 69 => {
-                    "look for a fault of the program first: its log, its version; then the driver"
+                    "look for a fault of the program first, in its log and its version, then of the driver"
                 }
                 _ => {
-                    "see the number in NVIDIA's catalogue of Xid errors; reset the GPU or cut the power before the next run"
+                    "find the number in NVIDIA's catalogue of Xid errors. Reset the GPU or cut the power before the next run"
                 }
             };
             return Some(Finding::refused(NAME, reading, remedy).value(f64::from(xid.number), "Xid").limit("no Xid"));
@@ -114,7 +114,7 @@ impl Faults {
                 Finding::refused(
                     NAME,
                     format!("the driver is out of memory: {}", cut(line)),
-                    "give the workload less memory, and drop the page cache before each run; a machine that wedges here needs its power cut",
+                    "give the workload less memory, and drop the page cache before each run. If the machine hangs, cut its power",
                 )
                 .limit("no line of the driver"),
             );

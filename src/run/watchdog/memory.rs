@@ -3,9 +3,9 @@
 //! In:  `/proc/meminfo` and `/proc/vmstat`, lines of telemetry.  Out: the watchdogs `memory-floor`, `swap-activity`, `memory-pressure`.
 //! Not here: memory before a run (see `gates`).
 //!
-//! On a machine whose GPU shares the host's memory, taking too much can stop the whole machine: nothing is killed, the driver says
-//! NV_ERR_NO_MEMORY, and only cutting the power helps. So the floor is looked at with every tick, not once a sample.
-//! Source: NVIDIA/open-gpu-kernel-modules issue 1358.
+//! On a machine whose GPU shares the host's memory, taking too much can stop the whole machine. Nothing is killed, the driver reports
+//! NV_ERR_NO_MEMORY, and only cutting the power helps. So the floor is checked at every tick, not only with each sample. Source:
+//! NVIDIA/open-gpu-kernel-modules issue 1358.
 
 use super::{Moment, Start, Watchdog, absent};
 use crate::host::sample::HostSample;
@@ -18,8 +18,8 @@ const PRESSURE: &str = "memory-pressure";
 
 const MIB_PER_GIB: f64 = 1024.0;
 
-/// Share of the last ten seconds in which something waited for memory, per cent, from which a run is marked: a tenth of its time lost
-/// to waiting is more than any overhead that a campaign sets out to find.
+/// Share of the last ten seconds, in per cent, in which something waited for memory. From this share a run is marked. A tenth of the time
+/// lost to waiting is more than any overhead that a campaign sets out to find.
 const STALLED_PCT: f64 = 10.0;
 
 fn read(host: &dyn Host) -> HostSample {
@@ -47,7 +47,7 @@ impl Watchdog for Floor {
         Some(
             Finding::refused(
                 FLOOR,
-                format!("only {lowest:.2} GiB available; ended before the machine wedges"),
+                format!("only {lowest:.2} GiB available, ended before the machine hangs"),
                 "give the workload less memory (a smaller model or batch, a lower share for the KV cache), or free some before the campaign",
             )
             .value(lowest, "GiB")
@@ -64,8 +64,8 @@ impl Watchdog for Floor {
             Some(floor) => Finding::passed(FLOOR, reading).limit(format!("at least {floor} GiB")),
             None => absent(
                 FLOOR,
-                format!("{reading}; no limit is set"),
-                "set 'memory_floor_gib' in [watchdogs]; without it a run can take the machine down",
+                format!("{reading}, no limit is set"),
+                "set 'memory_floor_gib' in [watchdogs]. Without it, a run can make the machine hang",
             ),
         }
         .value(lowest, "GiB")
@@ -103,7 +103,7 @@ impl Watchdog for Swapping {
             Some((into, out)) => Finding::warned(
                 SWAPPING,
                 format!("{into} pages swapped in, {out} out"),
-                "its times hold waiting for the disk: free memory or switch swap off ('swapoff -a'), and run it again",
+                "free memory or switch off swap ('swapoff -a'), then run it again: its times include waits for the disk",
             )
             .value((into + out) as f64, "pages"),
         }
@@ -132,7 +132,7 @@ impl Watchdog for Pressure {
             return absent(
                 PRESSURE,
                 "the kernel does not report pressure (/proc/pressure/memory)",
-                "a kernel with CONFIG_PSI, started with psi=1 where it is off by default",
+                "use a kernel with CONFIG_PSI, and start it with psi=1 if that is off by default",
             );
         };
         let reading = format!("at most {highest:.1} % of ten seconds stalled");

@@ -1,12 +1,12 @@
-//! Watchdogs: what must go on holding while a run goes on.
+//! Watchdogs: what must hold during a run.
 //!
-//! In:  lines of telemetry, the kernel's messages, the clock.  Out: a reason to end the run now, where there is one; one [`Finding`] a
-//! watchdog at the end, passed or not.
+//! In:  lines of telemetry, the kernel's messages, the clock.  Out: a reason to end the run now, where there is one. At the end one
+//! [`Finding`] for each watchdog, passed or not.
 //! Not here: taking the samples (see `telemetry`), ending the run (see `campaign`), what held before (see `gates`).
 //!
 //! A watchdog is one type in a file below this one, one line in [`WATCHDOGS`] and one paragraph in `docs/gates.md`. A finding of level
-//! refused fails the run; the watchdogs that say so at once also end it, because what comes after would be no measurement, or would
-//! take the machine down with it.
+//! refused fails the run. Some watchdogs report it at once and also end the run, because the rest would be no measurement, or would take the
+//! machine down.
 
 mod clocks;
 mod gpu_lost;
@@ -28,39 +28,29 @@ use crate::run::Row;
 
 /// Every watchdog, in the order in which they are asked, shown and archived.
 pub static WATCHDOGS: &[Kind] = &[
-    Kind { name: "memory-floor", reads: "MemAvailable, several times a second", make: memory::floor },
-    Kind { name: "time-limit", reads: "time since the start, monotonic clock", make: time_limit::limit },
-    Kind { name: "driver-faults", reads: "Xid and NVRM lines of the kernel's log", make: kernel::faults },
-    Kind { name: "gpu-lost", reads: "whether the GPU still answers", make: gpu_lost::lost },
-    Kind { name: "stuck-clock", reads: "SM clock and power of a DGX Spark under load", make: clocks::stuck },
-    Kind { name: "clock-sag", reads: "SM clock under load against the run's own highest", make: clocks::sag },
-    Kind {
-        name: "throttle-reasons",
-        reads: "the driver's reasons of lower clocks, in every sample",
-        make: throttle::reasons,
-    },
-    Kind {
-        name: "throttle-time",
-        reads: "the driver's accumulated causes, after minus before",
-        make: throttle::counters,
-    },
-    Kind { name: "swap-activity", reads: "pages swapped in and out, after minus before", make: memory::swapping },
-    Kind { name: "memory-pressure", reads: "stalls for want of memory, in every sample", make: memory::pressure },
-    Kind { name: "out-of-memory-kills", reads: "oom_kill of the run's control group", make: tree::kills },
-    Kind { name: "cpu-throttled", reads: "nr_throttled of the run's control group", make: tree::throttled },
+    Kind { name: "memory-floor", make: memory::floor },
+    Kind { name: "time-limit", make: time_limit::limit },
+    Kind { name: "driver-faults", make: kernel::faults },
+    Kind { name: "gpu-lost", make: gpu_lost::lost },
+    Kind { name: "stuck-clock", make: clocks::stuck },
+    Kind { name: "clock-sag", make: clocks::sag },
+    Kind { name: "throttle-reasons", make: throttle::reasons },
+    Kind { name: "throttle-time", make: throttle::counters },
+    Kind { name: "swap-activity", make: memory::swapping },
+    Kind { name: "memory-pressure", make: memory::pressure },
+    Kind { name: "out-of-memory-kills", make: tree::kills },
+    Kind { name: "cpu-throttled", make: tree::throttled },
 ];
 
 /// A kind of watchdog.
 pub struct Kind {
     /// Stable name, as in the archive.
     pub name: &'static str,
-    /// What it reads, for people.
-    pub reads: &'static str,
     /// Made at the start of a run.
     make: fn(&Start<'_>) -> Box<dyn Watchdog>,
 }
 
-/// What a watchdog is told at the start.
+/// Input of a watchdog at the start.
 struct Start<'a> {
     host: &'a dyn Host,
     gpu: Option<&'a Mutex<Box<dyn Gpu>>>,
@@ -68,7 +58,7 @@ struct Start<'a> {
     settings: &'a Watchdogs,
 }
 
-/// What it is told each time, and at the end.
+/// Its input each time, and at the end.
 struct Moment<'a> {
     host: &'a dyn Host,
     gpu: Option<&'a Mutex<Box<dyn Gpu>>>,
@@ -82,7 +72,7 @@ struct Moment<'a> {
 trait Watchdog: Send {
     /// Looks. A finding ends the run now.
     fn tick(&mut self, now: &Moment<'_>) -> Option<Finding>;
-    /// What it saw. Not asked when it ended the run.
+    /// Its finding. Not asked for when it ended the run.
     fn end(&mut self, now: &Moment<'_>) -> Finding;
 }
 
@@ -110,7 +100,7 @@ impl Watch {
         }
     }
 
-    /// Looks, several times a second. `rows` are lines of telemetry; those that were seen before are passed over, so the whole list
+    /// Looks, several times a second. `rows` are lines of telemetry. Those that were seen before are skipped, so the whole list
     /// will do as well as the new ones. A finding means: end the run now, and this is why. It is kept for [`Watch::end`] too.
     pub fn tick(&mut self, host: &dyn Host, gpu: Option<&Mutex<Box<dyn Gpu>>>, rows: &[Row]) -> Option<Finding> {
         let first_new = rows.partition_point(|row| row.monotonic_s <= self.seen_s);
@@ -132,7 +122,7 @@ impl Watch {
         first
     }
 
-    /// Ends, after the last look and after sampling has stopped: one finding a watchdog, in the order of [`WATCHDOGS`].
+    /// Ends, after the last check and after sampling has stopped: one finding for each watchdog, in the order of [`WATCHDOGS`].
     pub fn end(mut self, host: &dyn Host, gpu: Option<&Mutex<Box<dyn Gpu>>>) -> Vec<Finding> {
         let now = Moment { host, gpu, rows: &[], passed_s: host.monotonic().saturating_sub(self.began).as_secs_f64() };
         let mut findings = Vec::new();

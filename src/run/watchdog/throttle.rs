@@ -1,10 +1,10 @@
-//! Did the GPU hold its clocks back, by its own account?
+//! Did the GPU hold its clocks back, as the driver reports it?
 //!
-//! In:  the reasons in every sample; the accumulated causes before and after.  Out: the watchdogs `throttle-reasons`, `throttle-time`.
+//! In:  the reasons in every sample, the accumulated causes.  Out: the watchdogs `throttle-reasons`, `throttle-time`.
 //! Not here: clocks that sag without a reason (see `clocks`).
 //!
-//! A sample a second misses what lasts a tenth of one; the counters miss nothing, where the driver has them (580 and later).
-//! Source: NVIDIA/k8s-test-infra pull request 691.
+//! One sample a second misses events of a tenth of a second. The counters miss nothing, where the driver has them (580 and later). Source:
+//! NVIDIA/k8s-test-infra pull request 691.
 
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
@@ -16,7 +16,7 @@ use crate::model::Finding;
 const REASONS: &str = "throttle-reasons";
 const TIME: &str = "throttle-time";
 
-const REMEDY: &str = "check fan, air flow and power supply; lock the clock lower than what the machine holds (nvidia-smi -lgc) for every run, or cool down for longer";
+const REMEDY: &str = "check fan, air flow and power supply. Lock the clock below what the machine can hold (nvidia-smi -lgc) for every run, or cool down longer";
 
 /// Share of the run, per cent, from which accumulated causes are a mark: less moves no figure beyond what repeats differ by.
 const NOTABLE_PCT: f64 = 1.0;
@@ -86,18 +86,14 @@ impl Watchdog for Counters {
             return absent(
                 TIME,
                 "the driver does not report accumulated causes of lower clocks",
-                "driver 580 or later has them ('nvidia-smi -q -d PERFORMANCE'); the reasons in the samples stand beside this",
+                "use driver 580 or later ('nvidia-smi -q -d PERFORMANCE'). The samples have reasons of their own",
             );
         }
         let mut causes: Vec<(&str, f64)> = Vec::new();
         for (name, after) in &after {
             let Some(before) = self.before.get(name) else { continue };
             let Some(microseconds) = after.checked_sub(*before) else {
-                return absent(
-                    TIME,
-                    "the counters went back: the driver was loaded anew during the run",
-                    "run it again",
-                );
+                return absent(TIME, "the counters went back: the driver was reloaded during the run", "run it again");
             };
             causes.push((name, microseconds as f64 / 1e6));
         }

@@ -1,4 +1,4 @@
-//! Has the run gone on for too long?
+//! Has the run taken too long?
 //!
 //! In:  the monotonic clock.  Out: the watchdog `time-limit`, which ends the run.
 //! Not here: how it is ended.
@@ -22,7 +22,7 @@ impl Watchdog for TimeLimit {
             self.with_limit(Finding::refused(
                 NAME,
                 format!("{:.0} s have passed", now.passed_s),
-                "see in the run's log where it hangs, or raise 'time_limit_s' of the workload or in [watchdogs]",
+                "find in the run's log where it hangs, or raise 'time_limit_s' of the workload or in [watchdogs]",
             ))
             .value(now.passed_s, "s")
         })

@@ -1,10 +1,10 @@
-//! What the kernel did to the run's own processes: killed for want of memory, held back for want of processor time.
+//! The kernel's actions on the run's own processes: killed for lack of memory, throttled for lack of processor time.
 //!
 //! In:  counters of the run's control group in every sample.  Out: the watchdogs `out-of-memory-kills`, which ends the run, `cpu-throttled`.
 //! Not here: a container engine's own word on it (see `env`).
 //!
-//! Memory that the GPU takes from a machine it shares with the host is not counted in a control group: a limit neither stops it nor
-//! shows it. Source: model-serving-minefield issue 57.
+//! A control group does not count memory that the GPU takes from a shared host. A limit neither stops it nor shows it. Source:
+//! model-serving-minefield issue 57.
 
 use super::{Moment, Start, Watchdog, absent};
 use crate::host::sample::TreeSample;
@@ -52,7 +52,7 @@ impl Watchdog for Kills {
         Some(
             Finding::refused(
                 KILLS,
-                format!("the kernel killed {killed} of the run's processes for want of memory"),
+                format!("the kernel killed {killed} of the run's processes for lack of memory"),
                 "raise the memory limit of the environment, or give the workload less memory",
             )
             .value(killed as f64, "processes")
@@ -87,8 +87,8 @@ impl Watchdog for Throttled {
             Some(0) => Finding::passed(THROTTLED, "never").value(0.0, "periods").limit("never"),
             Some(periods) => Finding::warned(
                 THROTTLED,
-                format!("held back in {periods} periods by the processor limit of its control group"),
-                "raise or remove the processor limit of the environment, unless it is what the experiment is about",
+                format!("slowed in {periods} periods by the processor limit of its control group"),
+                "raise or remove the processor limit of the environment, unless the experiment is about it",
             )
             .value(periods as f64, "periods")
             .limit("never"),

@@ -3,9 +3,9 @@
 //! In:  a line of the kernel's log.  Out: [`Xid`] with its meaning.
 //! Not here: what follows for the run (see `kernel`).
 //!
-//! Source: NVIDIA, "XID Errors" and its catalogue; only numbers whose meaning is stable over drivers are named.
+//! Source: NVIDIA, "XID Errors" and its catalogue. Only numbers whose meaning is stable over drivers are named.
 
-/// What the numbers mean.
+/// Meaning of the numbers.
 const MEANINGS: &[(u32, &str)] = &[
     (8, "GPU stopped processing"),
     (13, "exception in the graphics engine, mostly a fault of the program"),
@@ -37,14 +37,13 @@ const MEANINGS: &[(u32, &str)] = &[
 /// One fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Xid {
-    /// Its number.
     pub number: u32,
-    /// Where it happened: PCI domain, bus and device; absent when the line does not say so in a known form.
+    /// Where it happened: PCI domain, bus and device. Absent when the line does not say so in a known form.
     pub pci: Option<(u32, u32, u32)>,
 }
 
 impl Xid {
-    /// Reads a line like `NVRM: Xid (PCI:0000:2b:00): 79, GPU has fallen off the bus.`; the domain may have up to eight digits.
+    /// Reads a line like `NVRM: Xid (PCI:0000:2b:00): 79, GPU has fallen off the bus.`. The domain may have up to eight digits.
     pub fn read(line: &str) -> Option<Self> {
         let (_, rest) = line.split_once("NVRM: Xid (")?;
         let (place, rest) = rest.split_once("): ")?;
@@ -52,7 +51,7 @@ impl Xid {
         Some(Self { number: rest[..digits].parse().ok()?, pci: pci(place) })
     }
 
-    /// What it means, where that is known.
+    /// Its meaning, where known.
     pub fn meaning(&self) -> &'static str {
         MEANINGS
             .iter()

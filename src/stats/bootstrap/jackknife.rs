@@ -4,14 +4,14 @@
 //! Out: the acceleration, free of unit.
 //! Not here: draws. Time O(n) for means, O(1) for quantiles, whose leave-one-out values take three values at most.
 //!
-//! Source: Efron and Tibshirani (1993), equation 14.15; for two samples the sums run over both.
+//! Source: Efron and Tibshirani (1993), equation 14.15. For two samples the sums run over both.
 
 use super::selection::Place;
 
 /// A leave-one-out value and how many of the observations give it when left out.
 pub(crate) type LeftOut = (f64, usize);
 
-/// `S3 / (6 S2^1.5)` over the arms; 0 when nothing varies, `None` when a value is not finite.
+/// `S3 / (6 S2^1.5)` over the arms. 0 when nothing varies, `None` when a value is not finite.
 pub(crate) fn acceleration(arms: &[Vec<LeftOut>]) -> Option<f64> {
     let influences: Vec<(f64, Vec<LeftOut>)> = arms.iter().map(|arm| influence(arm)).collect();
     let largest = influences
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_acceleration_of_a_mean_is_its_skewness_over_six_root_n() {
-        // For a mean U is x - m, so a = g1 / (6 sqrt n): 1, 2, 6 has m2 = 14/3, m3 = 6, n = 3.
+        // For a mean U is x - m, so a = g1 / (6 sqrt n). The values 1, 2, 6 have m2 = 14/3, m3 = 6, n = 3.
         let values = [1.0, 2.0, 6.0];
         let arm: Vec<LeftOut> = left_out_means(&values, 3.0).map(|v| (v, 1)).collect();
         let expected = 6.0 / (14.0f64 / 3.0).powf(1.5) / (6.0 * 3.0f64.sqrt());

@@ -4,21 +4,21 @@
 //! Out: percentile, basic and BCa limits.
 //! Not here: how the values were drawn (`means`, `quantiles`, `rank`).
 //!
-//! Source: Efron, JASA 82 (1987); Efron and Tibshirani (1993), 14.3.
+//! Source: Efron, JASA 82 (1987). Efron and Tibshirani (1993), 14.3.
 
 use super::normal::{normal_cdf, normal_quantile};
 use super::selection::quantiles;
 use super::{FLAG_BCA_FALLBACK, Job, Limits};
 
-/// What the limits need to know of a statistic besides its draws.
+/// Inputs of the limits from a statistic besides its draws.
 pub(crate) struct Centre {
     /// The statistic of the sample itself.
     pub(crate) estimate: f64,
-    /// Draws no further from the estimate than this differ by rounding only and count as equal to it. Zero for
-    /// statistics that pick values. Without it the order in which a mean adds its values would decide ties,
-    /// which for n = 3 are a fifth of all draws, and limits would not follow a change of unit.
+    /// Draws within this distance of the estimate differ by rounding only and count as equal to it. Zero for statistics that pick values.
+    /// Without it the order in which a mean adds its values would decide ties. For n = 3 ties are a fifth of all draws, and limits would not
+    /// follow a change of unit.
     pub(crate) tie: f64,
-    /// Acceleration; `None` when a leave-one-out value does not exist.
+    /// Acceleration. `None` when a leave-one-out value does not exist.
     pub(crate) acceleration: Option<f64>,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Three {
     pub(crate) bca: Limits,
 }
 
-/// Percentile, basic and BCa limits; rearranges `draws`. Time O(B).
+/// Percentile, basic and BCa limits. Rearranges `draws`. Time O(B).
 pub(crate) fn three(draws: &mut [f64], centre: &Centre, job: &Job, flags: &[&'static str]) -> Three {
     let levels = job.levels();
     let adjusted = bca_levels(draws, centre, levels);
@@ -57,8 +57,8 @@ pub(crate) fn points(at: f64, flags: &[&'static str]) -> Three {
     }
 }
 
-/// The levels that BCa reads instead of the plain ones; `None` where the adjustment does not exist: all draws
-/// on one side of the estimate, no jackknife, or an acceleration so large that the formula turns over.
+/// The levels that BCa reads instead of the plain ones. `None` where the adjustment does not exist. Then all draws are on one side of the
+/// estimate, there is no jackknife, or the acceleration is too large for the formula.
 fn bca_levels(draws: &[f64], centre: &Centre, levels: [f64; 2]) -> Option<[f64; 2]> {
     let acceleration = centre.acceleration?;
     let (under, over) = (centre.estimate - centre.tie, centre.estimate + centre.tie);
@@ -92,7 +92,7 @@ mod tests {
     fn limits_of_the_numbers_one_to_999_are_worked_by_hand() {
         let mut draws: Vec<f64> = (1..=999).map(f64::from).collect();
         let three = three(&mut draws, &centre(500.0, Some(0.0)), &job(), &[]);
-        // h = 998 * 0.025 = 24.95, so the limit is 1 + 24.95; no bias and no acceleration leave BCa the same.
+        // h = 998 * 0.025 = 24.95, so the limit is 1 + 24.95. No bias and no acceleration leave BCa the same.
         assert!((three.percentile.lo - 25.95).abs() < 1e-9 && (three.percentile.hi - 974.05).abs() < 1e-9);
         assert!((three.basic.lo - 25.95).abs() < 1e-9 && (three.basic.hi - 974.05).abs() < 1e-9);
         assert!((three.bca.lo - 25.95).abs() < 1e-9 && (three.bca.hi - 974.05).abs() < 1e-9);
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn bca_levels_follow_the_formula() {
-        // 158.655 % of 1000 draws below: z0 = -1 to six digits; a = 0.1.
+        // 158.655 % of 1000 draws below: z0 = -1 to six digits. A = 0.1.
         let draws: Vec<f64> = (0..1_000_000).map(f64::from).collect();
         let [lo, hi] = bca_levels(&draws, &centre(158_655.0 - 0.5, Some(0.1)), [0.025, 0.975]).unwrap();
         // Phi(-1 - 2.95996/1.295996) and Phi(-1 + 0.95996/0.904004), by hand from a table.

@@ -1,18 +1,18 @@
 //! Means of resamples: the inner loop of every bootstrap of a mean.
 //!
 //! In:  a sample and the base of a job.
-//! Out: one mean per resample, by number; with it, where asked, the resample's standard deviation.
+//! Out: one mean per resample, by number, and its standard deviation where asked.
 //! Not here: intervals.
 //!
-//! The sum of a resample is defined to the bit: four accumulators, draw `j` into `j mod 4`, then
-//! (a0 + a1) + (a2 + a3). Eight resamples are added side by side, so each keeps that order exactly.
+//! The sum of a resample is defined to the bit. Draw `j` goes into accumulator `j mod 4`, and the sum is (a0 + a1) + (a2 + a3). Eight
+//! resamples are added side by side, so each keeps that order exactly.
 
 use super::parallel;
 use crate::stats::random::lanes::{Kernel, LANES, Lanes, widest};
 use crate::stats::random::{Stream, WORD_INDEX_MAX, wide_index, word_index};
 
 /// The shifted sum of squares of a resample is trusted while at least this share of it is spread about the
-/// resample's own mean; below, the resample is drawn again and summed in two passes.
+/// resample's own mean. Below, the resample is drawn again and summed in two passes.
 const TRUSTED_SHARE: f64 = 1e-4;
 
 /// Steps of the generators buffered at once: 4 KiB, and a multiple of four so that accumulators stay in turn.
@@ -45,8 +45,8 @@ pub(crate) fn moments(values: &[f64], mean: f64, base: u64, resamples: usize, th
     let finish = |b: u64, [sum, squares]: [f64; 2]| {
         let resampled = sum / n;
         let shift = resampled - mean;
-        // Squares about the sample's mean, moved to the resample's own. The two are close (a standard error
-        // apart), so this loses nothing, and it saves a second pass over draws that do not fit a cache.
+        // Squares about the sample's mean, moved to the resample's own. The two are close (a standard error apart), so this loses nothing.
+        // It saves a second pass over draws that do not fit a cache.
         let spread = squares - n * (shift * shift);
         let spread =
             if spread > TRUSTED_SHARE * squares { spread } else { spread_in_two_passes(values, base, b, resampled) };
@@ -57,7 +57,7 @@ pub(crate) fn moments(values: &[f64], mean: f64, base: u64, resamples: usize, th
     })
 }
 
-/// Sum of squared deviations of resample `b` from its mean; exactly 0 when all its draws are equal.
+/// Sum of squared deviations of resample `b` from its mean. Exactly 0 when all its draws are equal.
 #[cold]
 fn spread_in_two_passes(values: &[f64], base: u64, b: u64, mean: f64) -> f64 {
     let mut stream = Stream::new(base, b);
@@ -133,7 +133,7 @@ struct Accumulators<'a> {
 }
 
 impl Accumulators<'_> {
-    /// Adds `draws` values, two a step; every stretch starts at a draw whose number is divisible by four.
+    /// Adds `draws` values, two a step. Every segment starts at a draw number divisible by four.
     #[inline(always)]
     fn add_words<T: Wants>(&mut self, steps: &[[u64; LANES]], draws: usize, n: usize) {
         let low = |r: u64| word_index(r as u32, n);

@@ -7,8 +7,8 @@
 //! The sample is sorted first, so the order of the input cannot matter. Each resample owns a random stream
 //! (`random`), so the number of threads cannot matter either: one seed, one result, to the bit.
 //!
-//! Source: Efron, JASA 82 (1987); Efron and Tibshirani, *An Introduction to the Bootstrap* (1993), chapters 13
-//! and 14; Hall, Ann. Stat. 16 (1988).
+//! Source: Efron, JASA 82 (1987). Efron and Tibshirani, *An Introduction to the Bootstrap* (1993), chapters 13
+//! and 14. Hall, Ann. Stat. 16 (1988).
 
 mod jackknife;
 mod limits;
@@ -27,8 +27,8 @@ pub use one_sample::{Draws, OneSample, Statistic, one_sample, one_sample_by};
 pub(crate) use quantiles::index_quantiles as quantiles_by_index;
 pub use two_sample::{TwoSample, TwoSampleResult, two_sample};
 
-/// Below this many values an arm, limits carry the flag `small_n`: the plug-in spread is too small by
-/// sqrt((n-1)/n) and the tails are normal, not t.
+/// Below this many values an arm, limits carry the flag `small_n`. The plug-in spread is too small by sqrt((n-1)/n), and the tails are
+/// normal, not t.
 pub const SMALL_N: usize = 20;
 
 /// The flag for a sample of fewer than [`SMALL_N`] values.
@@ -42,18 +42,18 @@ pub const FLAG_RANK: &str = "rank";
 /// The flag for a ratio of which some resample had a mean of the denominator that was not positive.
 pub const FLAG_NONPOSITIVE: &str = "nonpositive_resample";
 
-/// What an interval depends on besides the values.
+/// Inputs of an interval besides the values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
-    /// Seed of the analysis; the same for all jobs of one analysis.
+    /// Seed of the analysis. The same for all jobs of one analysis.
     pub seed: u64,
-    /// `model|metric|arm` or `model|metric|A~B`, then `|statistic`: tells the streams of jobs apart.
+    /// `model|metric|arm` or `model|metric|A~B`, then `|statistic`: distinguishes the streams of jobs.
     pub key: String,
     /// Resamples, 10,000 unless asked otherwise. Zero gives no result.
     pub resamples: usize,
-    /// Two-sided confidence, strictly between 0 and 1; anything else gives no result.
+    /// Two-sided confidence, strictly between 0 and 1. Anything else gives no result.
     pub confidence: f64,
-    /// Threads at most; 0 for all. Does not change a bit of the result.
+    /// Threads at most. 0 for all. Does not change a bit of the result.
     pub threads: usize,
 }
 
@@ -73,13 +73,13 @@ impl Job {
 /// A two-sided interval, in the unit of its statistic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
-    /// Lower limit; may be `-inf` for a ratio whose denominator is not safely above zero.
+    /// Lower limit. May be `-inf` for a ratio whose denominator is not safely above zero.
     pub lo: f64,
-    /// Upper limit; may be `inf` likewise.
+    /// Upper limit. May be `inf` likewise.
     pub hi: f64,
     /// `percentile`, `basic`, `bca` or `studentised`.
     pub method: &'static str,
-    /// What a reader must know: `small_n`, `constant`, `bca_fallback`, `rank`, `nonpositive_resample`.
+    /// Flags for the reader: `small_n`, `constant`, `bca_fallback`, `rank`, `nonpositive_resample`.
     pub flags: Vec<&'static str>,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! In:  a standard score or a probability.
 //! Out: the probability below it, or the score.
-//! Not here: every other distribution (those come from `statrs`, whose results may differ in the last bit with
-//! the C library; the levels of a BCa interval and the draws by rank may not).
+//! Not here: every other distribution. Those come from `statrs`, whose results may differ in the last bit with the C library. The levels of
+//! a BCa interval and the draws by rank may not.
 //!
 //! Source: Wichura, Applied Statistics 37 (1988), AS 241 (PPND16), relative error about 1e-16.
 
@@ -16,7 +16,7 @@ pub(crate) fn normal_cdf(z: f64) -> f64 {
     0.5 * erfc(-z * std::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// The score below which lies probability `p`; -inf at 0, inf at 1.
+/// The score below which lies probability `p`. -inf at 0, inf at 1.
 #[inline]
 pub(crate) fn normal_quantile(p: f64) -> f64 {
     let q = p - 0.5;

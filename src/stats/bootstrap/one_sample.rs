@@ -1,6 +1,6 @@
 //! Bootstrap intervals of a mean or a quantile of one sample.
 //!
-//! In:  finite values, one per run, in any order; a statistic; a [`Job`].
+//! In:  finite values, one per run, in any order, a statistic, a [`Job`].
 //! Out: [`OneSample`]: the estimate with percentile, basic, BCa and, for a mean, studentised limits.
 //! Not here: comparisons (`two_sample`), exact intervals of quantiles from order statistics.
 
@@ -32,9 +32,10 @@ pub enum Statistic {
 
 impl Statistic {
     /// All of them, in the order of reports.
+    #[cfg(test)]
     pub const ALL: [Statistic; 4] = [Statistic::Mean, Statistic::Median, Statistic::P95, Statistic::P99];
 
-    /// The probability of a quantile; `None` for the mean.
+    /// The probability of a quantile. `None` for the mean.
     pub fn probability(self) -> Option<f64> {
         match self {
             Statistic::Mean => None,
@@ -54,16 +55,6 @@ pub enum Draws {
     Rank,
 }
 
-impl Draws {
-    /// `index` or `rank`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Draws::Index => "index",
-            Draws::Rank => "rank",
-        }
-    }
-}
-
 /// A statistic of one sample with its intervals, all in the unit of the values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OneSample {
@@ -81,7 +72,7 @@ pub struct OneSample {
     pub basic: Limits,
     /// Bias-corrected and accelerated limits.
     pub bca: Limits,
-    /// Studentised limits; means only, and absent when over 1 % of the resamples have no spread.
+    /// Studentised limits. Means only, and absent when over 1 % of the resamples have no spread.
     pub studentised: Option<Limits>,
 }
 
@@ -94,7 +85,7 @@ pub fn one_sample(values: &[f64], statistic: Statistic, job: &Job) -> Option<One
     one_sample_by(values, statistic, job, if by_rank { Draws::Rank } else { Draws::Index })
 }
 
-/// As [`one_sample`], with the way of drawing chosen by the caller. Means are always drawn by index.
+/// Like [`one_sample`], with the way of drawing chosen by the caller. Means are always drawn by index.
 pub fn one_sample_by(values: &[f64], statistic: Statistic, job: &Job, draws: Draws) -> Option<OneSample> {
     let sorted = sorted_sample(values).filter(|_| job.is_sound())?;
     let mut flags = Vec::new();
@@ -140,7 +131,7 @@ fn quantile(sorted: &[f64], p: f64, job: &Job, draws: Draws, mut flags: Vec<&'st
     assemble(sorted, job, draws, estimate, limits, None)
 }
 
-/// Limits `m - t*(1-a/2) se` and `m - t*(a/2) se`; resamples without spread are left out.
+/// Limits `m - t*(1-a/2) se` and `m - t*(a/2) se`. Resamples without spread are left out.
 fn studentised(sorted: &[f64], mean: f64, resampled: &[Moments], job: &Job, flags: &[&'static str]) -> Option<Limits> {
     let root_n = (sorted.len() as f64).sqrt();
     let mut t: Vec<f64> = resampled.iter().filter(|m| m.sd > 0.0).map(|m| (m.mean - mean) / (m.sd / root_n)).collect();
@@ -154,8 +145,8 @@ fn studentised(sorted: &[f64], mean: f64, resampled: &[Moments], job: &Job, flag
     Some(Limits::new("studentised", [mean - high * se, mean - low * se], flags))
 }
 
-/// How far rounding alone can move the mean of a resample: each of four chains of n/4 additions and the
-/// division round by half a unit in the last place of at most the largest value.
+/// Bound for the effect of rounding on the mean of a resample. Four chains of n/4 additions and a division each round by at most half a unit
+/// in the last place of the largest value.
 pub(crate) fn rounding(sorted: &[f64]) -> f64 {
     let largest = sorted.iter().fold(0.0f64, |m, v| m.max(v.abs()));
     (sorted.len() as f64 / 4.0 + 4.0) * f64::EPSILON * largest

@@ -1,8 +1,8 @@
-//! Spreading resamples over threads.
+//! Spreads resamples over threads.
 //!
-//! In:  an output slot per resample and a function that fills a consecutive stretch of them.
-//! Out: the filled slots, the same whoever filled them.
-//! Not here: random numbers; a resample finds its own stream by its number.
+//! In:  an output slot per resample and a function that fills consecutive slots.
+//! Out: the filled slots, the same for any number of threads.
+//! Not here: random numbers. A resample finds its own stream by its number.
 
 use crate::stats::random::lanes::LANES;
 use rayon::prelude::*;
@@ -10,7 +10,7 @@ use rayon::prelude::*;
 /// Below this many draws in all, starting threads costs more than it saves (a draw takes about 0.4 ns).
 const WORTH_THREADS: usize = 1_000_000;
 
-/// Stretches per thread when all threads may be used, so that a slow core does not hold up the rest.
+/// Segments per thread when all threads may be used, so that a slow core does not hold up the rest.
 const STRETCHES_PER_THREAD: usize = 4;
 
 /// `resamples` slots, filled by `fill(first, slots)` on `threads` threads at most (0 for all).
@@ -28,7 +28,7 @@ where
             1 => 1,
             all => all * STRETCHES_PER_THREAD,
         },
-        // One stretch a thread: at most that many run at once, without a pool of their own.
+        // One segment for each thread: at most that many run at once, without a separate pool.
         some => some,
     };
     if stretches == 1 {

@@ -1,12 +1,12 @@
-//! Quantiles of resamples by drawing every index: the brute-force path, made quick.
+//! Quantiles of resamples by drawing every index: the brute-force path, made fast.
 //!
 //! In:  an ascending sample, the place of the quantile, the base of a job.
 //! Out: one quantile per resample, by number.
-//! Not here: intervals; generating order statistics directly (`rank`).
+//! Not here: intervals, generating order statistics directly (`rank`).
 //!
-//! The sample is sorted, so the order statistics of a resample are those of its drawn indices, and an index
-//! grows with the random word it comes from: it is enough to select among the words. All but a few of them lie
-//! safely outside the place of the quantile; these are counted (below the window) or ignored (above it).
+//! The sample is sorted, so the order statistics of a resample are those of its drawn indices. An index grows with the random word it comes
+//! from, so it is enough to select among the words. All but a few of them lie safely outside the place of the quantile. These are counted
+//! (below the window) or ignored (above it).
 
 use super::parallel;
 use super::selection::Place;
@@ -31,7 +31,7 @@ pub(crate) fn index_quantiles(sorted: &[f64], place: Place, base: u64, resamples
 }
 
 /// The words among which order statistics `k` and `k + 1` of `n` uniform words lie, but for `reach` standard
-/// deviations; `None` for samples too large for word indices.
+/// deviations. `None` for samples too large for word indices.
 fn window(n: usize, place: Place, reach: f64) -> Option<Window> {
     if n > WORD_INDEX_MAX {
         return None;

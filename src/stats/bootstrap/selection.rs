@@ -38,7 +38,7 @@ impl Place {
     }
 }
 
-/// Type-7 quantiles of `values` at `levels`; rearranges `values`. Time O(n) for a handful of levels.
+/// Type-7 quantiles of `values` at `levels`. Rearranges `values`. Time O(n) for a handful of levels.
 pub(crate) fn quantiles<const N: usize>(values: &mut [f64], levels: [f64; N]) -> [f64; N] {
     let places = levels.map(|p| Place::new(values.len(), p));
     let mut wanted: Vec<usize> =
@@ -49,7 +49,7 @@ pub(crate) fn quantiles<const N: usize>(values: &mut [f64], levels: [f64; N]) ->
     places.map(|place| place.of_sorted(values))
 }
 
-/// Puts the `wanted` (ascending, absolute) order statistics in their places; `values` starts at `offset`.
+/// Puts the `wanted` (ascending, absolute) order statistics in their places. `values` starts at `offset`.
 pub(crate) fn settle(values: &mut [f64], offset: usize, wanted: &[usize]) {
     let Some(&middle) = wanted.get(wanted.len() / 2) else { return };
     let (left, _, right) = values.select_nth_unstable_by(middle - offset, f64::total_cmp);

@@ -1,16 +1,16 @@
 //! Selection among random words, most of which lie safely outside the place that is wanted.
 //!
 //! In:  32-bit words and a window of them.
-//! Out: how many lie below the window and which lie inside; order statistics if they are among those.
-//! Not here: what the words stand for.
+//! Out: how many lie below the window, which lie inside, and order statistics among those.
+//! Not here: the meaning of the words.
 
 use crate::stats::random::lanes::BLOCK;
 
-/// Words a window may keep for one resample; more, and the resample is drawn again without a window.
+/// Words a window may keep for one resample. More, and the resample is drawn again without a window.
 /// A power of two, so that a mask keeps the position inside.
 const KEPT: usize = 8_192;
 
-/// A stretch of words: `lo ..= lo + span`.
+/// A segment of words: `lo ..= lo + span`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Window {
     pub(crate) lo: u32,
@@ -28,11 +28,11 @@ impl Window {
 /// copying them all.
 const DENSE: u32 = u32::MAX / 8;
 
-/// What one resample has shown so far.
+/// Results of one resample so far.
 pub(crate) struct Sieve {
     /// Words below the window.
     pub(crate) below: usize,
-    /// Words seen inside the window; those past `KEPT` have overwritten others.
+    /// Words seen inside the window. Those past `KEPT` have overwritten others.
     pub(crate) len: usize,
     kept: Box<[u32; KEPT]>,
 }
@@ -68,7 +68,7 @@ impl Sieve {
         self.len = len;
     }
 
-    /// One flag a word, by vector instructions; then only the words that are flagged, eight flags at a time.
+    /// One flag a word, by vector instructions. Then only the words that are flagged, eight flags at a time.
     #[inline(always)]
     fn keep_sparse(&mut self, words: &[u32], window: Window) {
         let mut flags = [0u8; BLOCK];
@@ -87,7 +87,7 @@ impl Sieve {
         self.len = len;
     }
 
-    /// Order statistics `k` and, if `with_next`, `k + 1` of all that was taken; `None` when the window missed.
+    /// Order statistics `k` and, if `with_next`, `k + 1` of all that was taken. `None` when the window missed.
     pub(crate) fn select(&mut self, k: usize, with_next: bool) -> Option<(u32, u32)> {
         let k = k.checked_sub(self.below)?;
         if self.len > KEPT || k + usize::from(with_next) >= self.len {

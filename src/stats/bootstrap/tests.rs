@@ -1,4 +1,4 @@
-//! The whole way from values to limits, against the contract read aloud and against what must not matter.
+//! The whole way from values to limits, against the contract and against irrelevant changes.
 
 use super::*;
 use crate::stats::overhead::Direction;
@@ -44,7 +44,7 @@ fn literal_mean(drawn: &[f64]) -> f64 {
     ((a[0] + a[1]) + (a[2] + a[3])) / drawn.len() as f64
 }
 
-/// The three intervals by the formulas of the contract; `left_out` are the leave-one-out values of each arm.
+/// The three intervals by the formulas of the contract. `left_out` are the leave-one-out values of each arm.
 fn literal_limits(draws: &[f64], t: f64, left_out: &[Vec<f64>]) -> [[f64; 2]; 3] {
     let normal = Normal::standard();
     let sorted = ascending(draws);
@@ -151,8 +151,8 @@ fn limits_of_two_samples_are_those_of_the_literal_reading() {
 fn ranks_take_over_above_two_hundred_values_and_say_so() {
     let at = one_sample(&sample(200, 0.0), Statistic::P99, &job("k", 999, 1)).unwrap();
     let above = one_sample(&sample(201, 0.0), Statistic::P99, &job("k", 999, 1)).unwrap();
-    assert_eq!((at.draws.name(), at.bca.flags.len()), ("index", 0));
-    assert_eq!((above.draws.name(), &above.bca.flags), ("rank", &vec![FLAG_RANK]));
+    assert_eq!((at.draws, at.bca.flags.len()), (Draws::Index, 0));
+    assert_eq!((above.draws, &above.bca.flags), (Draws::Rank, &vec![FLAG_RANK]));
 }
 
 #[test]
@@ -191,7 +191,8 @@ fn fingerprint(threads: usize) -> u64 {
         [&got.percentile, &got.basic, &got.bca].into_iter().for_each(&mut note);
     }
     let runs: Vec<Vec<f64>> = (0..7).map(|r| spread_out(60 + r).iter().map(|v| v + r as f64).collect()).collect();
-    let got = crate::stats::hierarchical::percentile(&runs, 0.95, &job("m|ttft_ms|a|p95", 2_000, threads)).unwrap();
+    let key = job("m|ttft_ms|a|p95", 2_000, threads);
+    let got = crate::stats::hierarchical::percentiles(&runs, &[0.95], &key).unwrap().remove(0);
     bits.push_str(&format!("{:x},{:x};", got.lo.to_bits(), got.hi.to_bits()));
     fnv1a(&bits)
 }

@@ -1,6 +1,6 @@
 //! Bootstrap intervals of a difference or a ratio of two means.
 //!
-//! In:  finite values of a baseline and of a candidate; what to compare; a [`Job`].
+//! In:  finite values of a baseline and of a candidate, what to compare, a [`Job`].
 //! Out: [`TwoSampleResult`], candidate against baseline.
 //! Not here: tests (`permutation`), ratio intervals that need no resampling.
 //!
@@ -15,7 +15,7 @@ use crate::stats::overhead::{Direction, overhead_pct};
 use crate::stats::random::job_base;
 use crate::stats::sample;
 
-/// What is compared.
+/// The compared sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TwoSample {
     /// Mean of the candidate minus mean of the baseline, in the unit of the values.
@@ -39,16 +39,15 @@ pub struct TwoSampleResult {
     pub percentile: Limits,
     /// The percentile limits mirrored at the estimate.
     pub basic: Limits,
-    /// Bias-corrected and accelerated limits; the jackknife runs over both arms.
+    /// Bias-corrected and accelerated limits. The jackknife runs over both arms.
     pub bca: Limits,
 }
 
 /// Intervals of `comparison` between baseline `a` and candidate `b`.
 ///
-/// `None` for fewer than two values an arm, a value that is not finite, an unsound job, or a per cent comparison
-/// with a mean that is not positive or of a metric that has no per cent. A resample whose denominator is not
-/// positive counts as infinitely large, so that a ratio that is not bounded away from infinity says so; flag
-/// `nonpositive_resample`. Time O((n_a + n_b) B).
+/// `None` for fewer than two values an arm, a value that is not finite, or an unsound job. Also for a per cent comparison with a mean that
+/// is not positive or of a metric that has no per cent. A resample whose denominator is not positive counts as infinitely large, so a ratio
+/// that is not bounded away from infinity shows it. Flag `nonpositive_resample`. Time O((n_a + n_b) B).
 pub fn two_sample(a: &[f64], b: &[f64], comparison: TwoSample, job: &Job) -> Option<TwoSampleResult> {
     let a = Arm::new(a, job, "#A")?;
     let b = Arm::new(b, job, "#B")?;
@@ -113,7 +112,7 @@ impl Arm {
     }
 }
 
-/// The comparison of two means; infinite where a ratio's denominator is not positive.
+/// The comparison of two means. Infinite where a ratio's denominator is not positive.
 fn compare(comparison: TwoSample, a: f64, b: f64) -> f64 {
     let direction = match comparison {
         TwoSample::Difference => return b - a,

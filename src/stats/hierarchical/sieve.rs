@@ -1,12 +1,12 @@
 //! Counting draws of pooled requests about several order statistics at once.
 //!
 //! In:  the random words of one resample, run by run, and the windows seen from that run ([`Share`]).
-//! Out: how many draws lie below each window, how often each rank inside was drawn; order statistics from these.
+//! Out: draws below each window, counts of each rank inside, and order statistics from these.
 //! Not here: where the windows are placed (`windowed`).
 //!
-//! Whether a word is of interest costs one comparison a window, by vector instructions. Only the few that are get
-//! looked up. Ranks are whole numbers, so they are counted, not kept and sorted: the order statistic is where the
-//! running count passes it. Windows that overlap share their counts, so none is looked up twice.
+//! A vector comparison for each window decides whether a word is of interest. Only the few such words are looked up. Ranks are whole
+//! numbers, so they are counted, not kept and sorted. The order statistic is where the running count passes it. Windows that overlap share
+//! their counts, so none is looked up twice.
 
 use crate::stats::bootstrap::selection::Place;
 use crate::stats::bootstrap::sieve::Window;
@@ -16,8 +16,7 @@ use crate::stats::random::word_index;
 /// Counts summed together on the way to an order statistic.
 const ROW: usize = 16;
 
-/// Marked words of 64 that are copied without asking: more are rare, and fewer cost a stray copy, not a
-/// branch that the machine guesses wrong.
+/// Marked words of 64 that are copied without asking. More are rare. Fewer cost a stray copy, but no mispredicted branch.
 const UNASKED: usize = 3;
 
 /// Windows that together hold more than an eighth of all words are dense: marking words first would cost more
@@ -27,9 +26,9 @@ const DENSE: u64 = 1 << 29;
 /// Where the windows lie among the words of one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Share<const N: usize> {
-    /// First word that is not below each window; `1 << 32` when all are.
+    /// First word that is not below each window. `1 << 32` when all are.
     from: [u64; N],
-    /// The windows that hold any word of this run, one of them repeated for each that holds none; `None` when
+    /// The windows that hold any word of this run, one of them repeated for each that holds none. `None` when
     /// no window does.
     inside: Option<[Window; N]>,
     dense: bool,
@@ -51,7 +50,7 @@ impl<const N: usize> Share<N> {
 pub(super) struct Slots<const N: usize> {
     /// Each window, `lo .. end` in ranks, both ascending.
     windows: [[u32; 2]; N],
-    /// From this rank on, `skipped` applies; ascending.
+    /// From this rank on, `skipped` applies. Ascending.
     starts: [u32; N],
     /// Ranks below that are in no window.
     skipped: [u32; N],
@@ -86,14 +85,14 @@ impl<const N: usize> Slots<N> {
     }
 }
 
-/// What one resample has shown so far.
+/// Results of one resample so far.
 pub(super) struct Sieve<const N: usize> {
     slots: Slots<N>,
     /// Draws below each window.
     below: [usize; N],
-    /// Draws of each slot; zero past the slots.
+    /// Draws of each slot. Zero past the slots.
     counts: Vec<u32>,
-    /// The words of one stretch that lie inside a window, and room for those copied without asking.
+    /// The words of one segment that lie inside a window, and room for those copied without asking.
     found: [u32; BLOCK + UNASKED],
 }
 
@@ -130,7 +129,7 @@ impl<const N: usize> Sieve<N> {
         }
     }
 
-    /// Copies the words inside the windows to `found`; how many they are. One store a word, inside or not, and no
+    /// Copies the words inside the windows to `found`. How many they are. One store a word, inside or not, and no
     /// branch.
     #[inline(always)]
     fn copy(&mut self, words: &[u32], windows: &[Window; N]) -> usize {
@@ -173,7 +172,7 @@ impl<const N: usize> Sieve<N> {
         len
     }
 
-    /// Of the draws, the order statistic `place.k` and the next if it has a say, as ranks; looked for in window
+    /// Of the draws, the order statistic `place.k` and the next if it has a say, as ranks. Looked for in window
     /// `j`. `None` when that window missed.
     pub(super) fn select(&self, j: usize, place: Place) -> Option<(u32, u32)> {
         let [lo, end] = self.slots.windows[j];
@@ -216,7 +215,7 @@ fn holds<const N: usize>(windows: &[Window; N], word: u32) -> bool {
 mod tests {
     use super::*;
 
-    /// Ranks of a run that is all there is, one word in `1 << 22` each: rank r stands for words from `r << 22` on.
+    /// Ranks of the only run, one word in `1 << 22` each. Rank r represents words from `r << 22` on.
     fn ranks() -> Vec<u32> {
         (0..1_024).collect()
     }

@@ -1,5 +1,10 @@
 use super::*;
 
+/// One percentile alone.
+fn percentile(runs: &[Vec<f64>], p: f64, job: &Job) -> Option<Hierarchical> {
+    percentiles(runs, &[p], job)?.pop()
+}
+
 fn job(resamples: usize, threads: usize) -> Job {
     Job { seed: 42, key: "m|ttft_ms|native|p99".into(), resamples, confidence: 0.95, threads }
 }
@@ -105,8 +110,7 @@ fn order_of_runs_requests_and_number_of_threads_do_not_matter() {
 
 #[test]
 fn the_interval_knows_that_runs_differ() {
-    // Ten runs at levels 0, 10, ..., 90 with hardly any spread inside: the median of all requests can only be
-    // known as well as the levels are.
+    // Ten runs at levels 0, 10, ..., 90 with hardly any spread inside. The median of all requests is known only as well as the levels.
     let input: Vec<Vec<f64>> =
         (0..10).map(|r| (0..100).map(|i| f64::from(r) * 10.0 + f64::from(i) * 0.01).collect()).collect();
     let pooled: Vec<f64> = input.concat();
@@ -118,7 +122,7 @@ fn the_interval_knows_that_runs_differ() {
 
 #[test]
 fn what_cannot_be_said_is_absent_and_what_is_weak_is_flagged() {
-    assert_eq!(percentile::<Vec<f64>>(&[], 0.5, &job(999, 1)), None);
+    assert_eq!(percentile(&[], 0.5, &job(999, 1)), None);
     assert_eq!(percentile(&[vec![1.0, 2.0, 3.0]], 0.5, &job(999, 1)), None);
     assert_eq!(percentile(&[vec![1.0, 2.0], vec![]], 0.5, &job(999, 1)), None);
     assert_eq!(percentile(&[vec![1.0, 2.0], vec![f64::NAN]], 0.5, &job(999, 1)), None);

@@ -10,7 +10,7 @@ use crate::stats::bootstrap::selection::Place;
 use crate::stats::random::lanes::{BLOCK, Kernel, LANES, Lanes, Rows};
 use crate::stats::random::word_index;
 
-/// Cuts of the pooled sample, between which a window is placed; fewer when there are very many runs.
+/// Cuts of the pooled sample, between which a window is placed. Fewer when there are very many runs.
 const CUTS: usize = 1_024;
 
 /// Table entries (cuts times runs) at most: a few MiB.
@@ -153,7 +153,7 @@ impl<const N: usize> Progress<N> {
         }
     }
 
-    /// Uses up a stretch of words.
+    /// Uses up a segment of words.
     #[inline(always)]
     fn take(&mut self, mut row: &[u32], job: &Windowed<N>) {
         let ranks = &job.pooled.ranks;

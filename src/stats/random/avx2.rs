@@ -4,8 +4,8 @@
 //! Out: the room filled and the state moved on, the bits of [`Lanes::next`](super::lanes::Lanes).
 //! Not here: whether the machine has these instructions (`lanes`).
 //!
-//! AVX2 has no rotation. LLVM then reckons that eight scalar generators cost less, spilled to the stack as they are, and
-//! leaves the loop as it stands, at four times the cost.
+//! AVX2 has no rotation. LLVM then estimates that eight scalar generators cost less, although they spill to the stack. It leaves the loop
+//! unchanged, at four times the cost.
 
 use std::arch::x86_64::{
     __m256i, _mm256_add_epi64, _mm256_extract_epi64, _mm256_or_si256, _mm256_setr_epi64x, _mm256_slli_epi64,
@@ -46,7 +46,7 @@ fn step(s: &mut [__m256i; 4]) -> __m256i {
     out
 }
 
-/// To the left by `LEFT`; `RIGHT` is what is left of 64.
+/// To the left by `LEFT`. `RIGHT` is what is left of 64.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn rotate<const LEFT: i32, const RIGHT: i32>(word: __m256i) -> __m256i {

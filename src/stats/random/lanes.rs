@@ -4,8 +4,8 @@
 //! Out: for each step one `u64` of each of the eight streams, the bits of [`Stream`](super::Stream).
 //! Not here: what the draws are used for.
 //!
-//! One xoshiro256++ is a chain of dependent operations; eight of them fill the vector units. The lanes are
-//! plain arrays that the compiler vectorises, but for AVX2, where it does not (`avx2`); the results are the same on
+//! One xoshiro256++ is a chain of dependent operations. Eight of them fill the vector units. The lanes are
+//! plain arrays that the compiler vectorises, but for AVX2, where it does not (`avx2`). The results are the same on
 //! every machine: lanes never meet in an addition, and floating-point contraction is off in Rust.
 
 use super::{GAMMA, mix, stream_start};
@@ -19,7 +19,7 @@ pub(crate) const BLOCK: usize = 512;
 /// Steps that are generated together before they are sorted into rows.
 const TILE: usize = 8;
 
-/// A stretch of words of every stream.
+/// A segment of words of every stream.
 pub(crate) type Rows = [[u32; BLOCK]; LANES];
 
 /// The generators of [`LANES`] consecutive resamples.
@@ -62,7 +62,7 @@ impl Lanes {
 
     /// Fills `steps` with the next `u64`s of every stream.
     ///
-    /// A loop that only generates and stores is one the compiler turns into vector instructions; mixed with
+    /// A loop that only generates and stores is one the compiler turns into vector instructions. Mixed with
     /// look-ups it stays scalar, at twice the cost. So draws go through a buffer in the nearest cache.
     #[inline(always)]
     pub(crate) fn fill_steps(&mut self, steps: &mut [[u64; LANES]]) {
@@ -96,7 +96,7 @@ impl Lanes {
 
 /// A loop worth compiling for several instruction sets. `run` must be `#[inline(always)]`.
 pub(crate) trait Kernel {
-    /// What the loop returns.
+    /// Result of the loop.
     type Out;
     /// The loop.
     fn run(self) -> Self::Out;

@@ -1,19 +1,19 @@
-//! Clients of one server held against each other: how far apart they are when they measure the same thing.
+//! Clients of one server compared with each other: how far apart they are when they measure the same thing.
 //!
 //! In:  spots of all campaigns.  Out: [`AgreementTable`]s, one for each server that several clients measured.
 //! Not here: the formulas (see `stats::agreement`), drawing.
 //!
 //! A pair is a run of a client and one of the reference in the same round and under the same load. Differences are taken as logarithms of
 //! the ratio, because latencies grow with load and so do their differences. Where a campaign says what is true (a server that was told
-//! how fast to be), every client is held against that too.
+//! how fast to be), every client is compared with that too.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Spot, clusters, slug, unique};
+use super::{PlacedCell, clusters, slug, unique};
 use crate::model::known_extra;
 use crate::model::{Metric, Run, Status};
 use crate::stats::{self, agreement};
-use crate::verdict::definitions::{self, Held};
+use crate::verdict::definitions::{self, DefinitionCheck};
 use crate::verdict::memory::Round;
 use crate::verdict::number::{decimals, fixed, list, signed};
 use crate::verdict::report::across::{
@@ -22,17 +22,17 @@ use crate::verdict::report::across::{
 use crate::verdict::report::{CampaignReport, Sentence};
 use crate::verdict::{estimate, pairing};
 
-/// Metrics that clients are held against each other by.
+/// Metrics that clients are compared with each other by.
 const METRICS: [&str; 6] =
     ["output_throughput_tok_s", "request_throughput_req_s", "ttft_ms", "tpot_ms", "itl_ms", "e2e_latency_ms"];
 
-/// What stands for the truth among the names of clients.
+/// Name of the truth among the clients.
 pub const TRUTH: &str = "truth";
 
 /// Held to be the reference where no campaign names one: the client that comes with the engine.
 const REFERENCES: [&str; 2] = ["vllm-bench-serve", "sglang-bench-serving"];
 
-/// A run beside what it is held against.
+/// A run beside what it is compared with.
 struct Pair<'a> {
     workload: &'a str,
     round: u32,
@@ -43,8 +43,8 @@ struct Pair<'a> {
 }
 
 /// A table for each server that two clients measured in one campaign.
-pub(in crate::verdict) fn tables(spots: &[Spot<'_, '_>], round: &Round<'_>) -> Vec<AgreementTable> {
-    let mut found: BTreeMap<_, Vec<&Spot<'_, '_>>> = BTreeMap::new();
+pub(in crate::verdict) fn tables(spots: &[PlacedCell<'_, '_>], round: &Round<'_>) -> Vec<AgreementTable> {
+    let mut found: BTreeMap<_, Vec<&PlacedCell<'_, '_>>> = BTreeMap::new();
     for spot in spots.iter().filter(|spot| tool(spot).is_some()) {
         let place = &spot.place;
         let key = (&place.cell.campaign, &place.cell.model, place.machine.as_deref(), place.devices.to_bits());
@@ -57,8 +57,8 @@ pub(in crate::verdict) fn tables(spots: &[Spot<'_, '_>], round: &Round<'_>) -> V
     tables.filter_map(|spots| table(&spots, &mut taken, round)).collect()
 }
 
-/// Puts what the tables say into the answers of their campaigns. Where the arms are the clients themselves that is the whole answer: what
-/// is said arm by arm follows on the page of the campaign.
+/// Puts what the tables say into the answers of their campaigns. Where the arms are the clients themselves, this is the whole answer. The
+/// results of single arms follow on the page of the campaign.
 pub(in crate::verdict) fn lead(campaigns: &mut [CampaignReport], tables: &[AgreementTable]) {
     for campaign in campaigns {
         let own: Vec<&AgreementTable> = tables.iter().filter(|table| table.campaign == campaign.name).collect();
@@ -77,27 +77,27 @@ pub(in crate::verdict) fn lead(campaigns: &mut [CampaignReport], tables: &[Agree
     }
 }
 
-/// Each environment is one client, and no client stands in two.
+/// Each environment is one client, and no client has two environments.
 fn arms_are_clients(campaign: &CampaignReport, table: &AgreementTable) -> bool {
     let own: BTreeSet<&str> = table.clients.iter().map(|client| client.environment.as_str()).collect();
     let plain = |client: &AgreementClient| !client.label.ends_with(&format!(", {}", client.environment));
     own.len() == table.clients.len() && own.len() == campaign.environments.len() && table.clients.iter().all(plain)
 }
 
-/// The client of a cell; absent where its runs name none or several.
-fn tool<'a>(spot: &Spot<'_, 'a>) -> Option<&'a str> {
+/// The client of a cell. Absent where its runs name none or several.
+fn tool<'a>(spot: &PlacedCell<'_, 'a>) -> Option<&'a str> {
     let mut tools = spot.cell.runs.iter().map(|run| run.setup.tool.as_deref());
     let first = tools.next()??;
     tools.all(|tool| tool == Some(first)).then_some(first)
 }
 
-/// Cells by the label of their client: its name, with the environment where one client stands in several.
-fn by_client<'s, 'c, 'a>(spots: &[&'s Spot<'c, 'a>]) -> BTreeMap<String, Vec<&'s Spot<'c, 'a>>> {
+/// Cells by the label of their client: its name, with the environment where one client has several.
+fn by_client<'s, 'c, 'a>(spots: &[&'s PlacedCell<'c, 'a>]) -> BTreeMap<String, Vec<&'s PlacedCell<'c, 'a>>> {
     let mut environments: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for spot in spots {
         environments.entry(tool(spot).unwrap_or_default()).or_default().insert(spot.cell.environment);
     }
-    let mut clients: BTreeMap<String, Vec<&Spot<'_, '_>>> = BTreeMap::new();
+    let mut clients: BTreeMap<String, Vec<&PlacedCell<'_, '_>>> = BTreeMap::new();
     for spot in spots {
         let name = tool(spot).unwrap_or_default();
         let several = environments.get(name).is_some_and(|all| all.len() > 1);
@@ -107,7 +107,7 @@ fn by_client<'s, 'c, 'a>(spots: &[&'s Spot<'c, 'a>]) -> BTreeMap<String, Vec<&'s
     clients
 }
 
-fn table(spots: &[&Spot<'_, '_>], taken: &mut BTreeSet<String>, round: &Round<'_>) -> Option<AgreementTable> {
+fn table(spots: &[&PlacedCell<'_, '_>], taken: &mut BTreeSet<String>, round: &Round<'_>) -> Option<AgreementTable> {
     let settings = round.settings;
     let clients = by_client(spots);
     let first = spots.first()?;
@@ -163,9 +163,9 @@ fn table(spots: &[&Spot<'_, '_>], taken: &mut BTreeSet<String>, round: &Round<'_
     })
 }
 
-/// What every client says alike. Some clients name as engine whose protocol they were told to speak, whatever serves it.
+/// Values that all clients agree on. Some clients report as engine only the protocol that they were set to use.
 fn all_say<'a>(
-    clients: &'a BTreeMap<String, Vec<&Spot<'_, '_>>>,
+    clients: &'a BTreeMap<String, Vec<&PlacedCell<'_, '_>>>,
     what: impl Fn(&'a Place) -> Option<&'a str>,
 ) -> Option<String> {
     let mut said = clients.values().flatten().map(|spot| what(&spot.place));
@@ -173,8 +173,8 @@ fn all_say<'a>(
     said.all(|other| other == Some(first)).then(|| first.to_owned())
 }
 
-/// The client that others are held against: the baseline of the campaign where that is one, else the one that comes with the engine.
-fn reference(clients: &BTreeMap<String, Vec<&Spot<'_, '_>>>, baseline: Option<&str>) -> Option<String> {
+/// The client that others are compared with: the baseline of the campaign where that is one, else the one that comes with the engine.
+fn reference(clients: &BTreeMap<String, Vec<&PlacedCell<'_, '_>>>, baseline: Option<&str>) -> Option<String> {
     let named = |label: &&String| {
         baseline.is_some_and(|name| {
             label.as_str() == name
@@ -186,7 +186,7 @@ fn reference(clients: &BTreeMap<String, Vec<&Spot<'_, '_>>>, baseline: Option<&s
 }
 
 /// The load of each cell under a number: the label of the workload where all clients share the labels, else what was asked for.
-fn loads(spots: &[&Spot<'_, '_>]) -> BTreeMap<(String, String), usize> {
+fn loads(spots: &[&PlacedCell<'_, '_>]) -> BTreeMap<(String, String), usize> {
     let mut labels: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for spot in spots {
         labels.entry(tool(spot).unwrap_or_default()).or_default().insert(spot.cell.workload);
@@ -209,7 +209,7 @@ fn loads(spots: &[&Spot<'_, '_>]) -> BTreeMap<(String, String), usize> {
     found
 }
 
-/// What a run shares with the run that it is paired with: its block, else which of its cell it is.
+/// Key that a run shares with its partner: its block, else its number in the cell.
 fn block_of(run: &Run, place: usize) -> u32 {
     run.block.or(run.repeat).unwrap_or_else(|| u32::try_from(place + 1).unwrap_or(u32::MAX))
 }
@@ -221,14 +221,15 @@ fn round_of(run: &Run, place: usize) -> u32 {
 
 /// Every run of a client with the run of the reference in the same round and under the same load, or with the truth.
 fn pairs<'a>(
-    own: &[&Spot<'_, 'a>],
-    base: Option<&[&Spot<'_, 'a>]>,
+    own: &[&PlacedCell<'_, 'a>],
+    base: Option<&[&PlacedCell<'_, 'a>]>,
     truth: Option<f64>,
     loads: &BTreeMap<(String, String), usize>,
     metric: &str,
 ) -> Vec<Pair<'a>> {
-    let load =
-        |spot: &Spot<'_, '_>| loads.get(&(spot.cell.environment.to_owned(), spot.cell.workload.to_owned())).copied();
+    let load = |spot: &PlacedCell<'_, '_>| {
+        loads.get(&(spot.cell.environment.to_owned(), spot.cell.workload.to_owned())).copied()
+    };
     let usable = |run: &&Run| !matches!(run.status, Status::Failed(_));
     let mut known: BTreeMap<(usize, u32), &'a Run> = BTreeMap::new();
     for spot in base.unwrap_or_default() {
@@ -261,11 +262,11 @@ fn pairs<'a>(
 }
 
 /// Why two clients do not mean the same by a metric, where their definitions are known to differ.
-fn definition(own: &[&Spot<'_, '_>], base: &[&Spot<'_, '_>], metric: &Metric) -> Option<String> {
+fn definition(own: &[&PlacedCell<'_, '_>], base: &[&PlacedCell<'_, '_>], metric: &Metric) -> Option<String> {
     let (own, base) = (own.first()?, base.first()?);
     match definitions::hold(base.cell, own.cell, metric)? {
-        Held::Same => None,
-        Held::Alike(why) | Held::Unknown(why) | Held::Differ(why) => Some(why),
+        DefinitionCheck::Same => None,
+        DefinitionCheck::Alike(why) | DefinitionCheck::Unknown(why) | DefinitionCheck::Differ(why) => Some(why),
     }
 }
 
@@ -334,7 +335,7 @@ fn pair(
     Some(told)
 }
 
-/// What two clients are to each other.
+/// Relation of two clients.
 fn kind(pair: &AgreementPair, margin_pct: f64) -> Agreeing {
     let Some(((bias, lower), upper)) = pair.bias.zip(pair.lower).zip(pair.upper) else { return Agreeing::Undecided };
     if lower.low >= -margin_pct && upper.high <= margin_pct {
@@ -419,11 +420,11 @@ fn said(against: &str, metrics: &[AgreementMetric]) -> Option<String> {
     })?;
     let named = |kind: Agreeing, words: &str| {
         let count = all.iter().filter(|(_, pair)| pair.kind == kind).count();
-        (count > 0).then(|| format!("{count} {} {words}", if count == 1 { "is" } else { "are" }))
+        (count > 0).then(|| format!("{count} {words}"))
     };
     let (stand, average, apart) = match against {
-        TRUTH => ("right in single runs", "right on average", "off by more than the margin"),
-        _ => ("interchangeable", "the same on average", "apart by more than the margin"),
+        TRUTH => ("right in each run", "right on average", "outside the margin"),
+        _ => ("interchangeable", "the same on average", "outside the margin"),
     };
     let parts: Vec<String> = [
         named(Agreeing::Interchangeable, stand),
@@ -437,7 +438,7 @@ fn said(against: &str, metrics: &[AgreementMetric]) -> Option<String> {
     let whom = if against == TRUTH { "the truth" } else { against };
     let far = signed(farthest.bias_pct, usize::from(farthest.bias_pct.abs() < 10.0));
     Some(format!(
-        "{} figures of {} load clients were held against {whom}: {}. Farthest from it: {} by {}, {far} %.",
+        "{} figures of {} load clients, against {whom}: {}. Farthest from {whom}: {} by {}, {far} %.",
         all.len(),
         all.iter().map(|(_, pair)| pair.client.as_str()).collect::<BTreeSet<_>>().len(),
         list(&parts),
@@ -446,8 +447,8 @@ fn said(against: &str, metrics: &[AgreementMetric]) -> Option<String> {
     ))
 }
 
-/// What is known of a client itself.
-fn client(label: &str, own: &[&Spot<'_, '_>], round: &Round<'_>) -> AgreementClient {
+/// Known facts of a client itself.
+fn client(label: &str, own: &[&PlacedCell<'_, '_>], round: &Round<'_>) -> AgreementClient {
     let confidence = round.settings.confidence;
     let runs: Vec<&Run> = own.iter().flat_map(|spot| spot.cell.runs.iter().copied()).collect();
     let of = |value: &dyn Fn(&Run) -> Option<f64>| {
@@ -468,9 +469,9 @@ fn client(label: &str, own: &[&Spot<'_, '_>], round: &Round<'_>) -> AgreementCli
     }
 }
 
-/// Processor time of the client's processes for 1,000 output tokens, seconds, in each round over all loads: a mean over runs would let
-/// the run with the fewest tokens weigh most. A run that also holds the server, or names no number of tokens, is left out.
-fn cpu_per_1k(own: &[&Spot<'_, '_>]) -> Vec<f64> {
+/// Processor time of the client's processes for 1,000 output tokens, in seconds, in each round over all loads. A mean over runs would give
+/// the run with the fewest tokens the most weight. A run that also holds the server, or names no number of tokens, is left out.
+fn cpu_per_1k(own: &[&PlacedCell<'_, '_>]) -> Vec<f64> {
     let mut rounds: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
     for spot in own {
         for (place, run) in spot.cell.runs.iter().enumerate() {

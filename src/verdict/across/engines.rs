@@ -6,28 +6,28 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Spot, clusters, labels, slug, unique};
+use super::{PlacedCell, clusters, labels, slug, unique};
 use crate::model::{Campaign, Metric, Run};
 use crate::verdict::compare::Pair;
-use crate::verdict::grammar::Obstacle;
+use crate::verdict::grammar::Incomparability;
 use crate::verdict::memory::Round;
 use crate::verdict::report::across::{EngineRow, EngineTable};
 use crate::verdict::report::{Comparison, Group};
 use crate::verdict::{CellValues, Settings, alike, family, finish, order, pairing};
 
-/// Metrics that engines are held against each other by.
+/// Metrics that engines are compared with each other by.
 const METRICS: [&str; 5] = ["output_throughput_tok_s", "ttft_ms", "tpot_ms", "e2e_latency_ms", "peak_memory_gib"];
 
-/// The label that tells the arms apart.
+/// The label that distinguishes the arms.
 const COMPARED: Option<&str> = Some("engine");
 
 /// A table wherever two engines were given the same work.
-pub(in crate::verdict) fn tables(spots: &[Spot<'_, '_>], round: &Round<'_>) -> Vec<EngineTable> {
-    let spots: Vec<&Spot<'_, '_>> =
+pub(in crate::verdict) fn tables(spots: &[PlacedCell<'_, '_>], round: &Round<'_>) -> Vec<EngineTable> {
+    let spots: Vec<&PlacedCell<'_, '_>> =
         spots.iter().filter(|s| s.place.engine.is_some() && s.place.output_tok_s.is_some()).collect();
     let isl = clusters(&spots.iter().map(|s| s.place.isl).collect::<Vec<_>>());
     let osl = clusters(&spots.iter().map(|s| s.place.osl).collect::<Vec<_>>());
-    let mut found: BTreeMap<_, Vec<&Spot<'_, '_>>> = BTreeMap::new();
+    let mut found: BTreeMap<_, Vec<&PlacedCell<'_, '_>>> = BTreeMap::new();
     for (k, spot) in spots.iter().enumerate() {
         let p = &spot.place;
         let bits = |value: Option<f64>| value.map(f64::to_bits);
@@ -52,9 +52,9 @@ pub(in crate::verdict) fn tables(spots: &[Spot<'_, '_>], round: &Round<'_>) -> V
         .collect()
 }
 
-fn table(mut spots: Vec<&Spot<'_, '_>>, taken: &mut BTreeSet<String>, round: &Round<'_>) -> EngineTable {
+fn table(mut spots: Vec<&PlacedCell<'_, '_>>, taken: &mut BTreeSet<String>, round: &Round<'_>) -> EngineTable {
     let settings = round.settings;
-    // First the environment that most engines share, then most runs: the others are held against what is known best and most alike.
+    // First the environment that most engines share, then most runs. So the others are compared with the best-known and most similar one.
     let shared: BTreeMap<String, usize> = spots.iter().fold(BTreeMap::new(), |mut seen, spot| {
         *seen.entry(spot.place.cell.environment.clone()).or_default() += 1;
         seen
@@ -116,7 +116,7 @@ fn table(mut spots: Vec<&Spot<'_, '_>>, taken: &mut BTreeSet<String>, round: &Ro
     }
 }
 
-fn row(spot: &Spot<'_, '_>, label: String, settings: &Settings) -> EngineRow {
+fn row(spot: &PlacedCell<'_, '_>, label: String, settings: &Settings) -> EngineRow {
     let p = &spot.place;
     let figure = |metric: &str| spot.figure(metric, settings);
     EngineRow {
@@ -135,10 +135,10 @@ fn row(spot: &Spot<'_, '_>, label: String, settings: &Settings) -> EngineRow {
 }
 
 /// Every other spot against the first, by the same rules as two environments of one campaign.
-fn compare_all(spots: &[&Spot<'_, '_>], names: &[String], round: &Round<'_>) -> Vec<Comparison> {
+fn compare_all(spots: &[&PlacedCell<'_, '_>], names: &[String], round: &Round<'_>) -> Vec<Comparison> {
     let settings = round.settings;
     let Some((base, others)) = spots.split_first() else { return Vec::new() };
-    let engine = |spot: &Spot<'_, '_>| spot.place.engine.as_ref().map(|name| name.to_lowercase());
+    let engine = |spot: &PlacedCell<'_, '_>| spot.place.engine.as_ref().map(|name| name.to_lowercase());
     let mut groups: Vec<Group> = Vec::new();
     let mut measured = Vec::new();
     // Another environment of the same engine is the question of its own campaign.
@@ -151,8 +151,8 @@ fn compare_all(spots: &[&Spot<'_, '_>], names: &[String], round: &Round<'_>) -> 
         let in_order: Vec<&Run> = runs.iter().collect();
         let order = order::of(base.cell.model, base.cell.workload, &in_order);
         for metric in METRICS.into_iter().filter_map(Metric::find) {
-            let known = |spot: &Spot<'_, '_>| !spot.cell.numbers(&metric.name).is_empty();
-            // A metric that neither side has is no row; one that a single side has says so.
+            let known = |spot: &PlacedCell<'_, '_>| !spot.cell.numbers(&metric.name).is_empty();
+            // A metric that neither side has is no row. One that a single side has is marked.
             if !known(base) && !known(other) {
                 continue;
             }
@@ -173,12 +173,12 @@ fn compare_all(spots: &[&Spot<'_, '_>], names: &[String], round: &Round<'_>) -> 
             // An environment that no label says is no unknown engine: it qualifies the verdict.
             obstacles.retain(|obstacle| obstacle.code != Campaign::UNLABELLED);
             match environments(base, other) {
-                Told::Same => {}
-                Told::Differ(because) => {
+                EnvironmentMatch::Same => {}
+                EnvironmentMatch::Differ(because) => {
                     let (code, trap) = (alike::SETTINGS.to_owned(), Some(alike::SETTINGS));
-                    obstacles.push(Obstacle { code, trap, because });
+                    obstacles.push(Incomparability { code, trap, because });
                 }
-                Told::Unknown(caveat) => comparison.verdict.caveats.push(caveat),
+                EnvironmentMatch::Unknown(caveat) => comparison.verdict.caveats.push(caveat),
             }
             measured.push((comparison, obstacles));
             groups.extend([a, b]);
@@ -188,8 +188,8 @@ fn compare_all(spots: &[&Spot<'_, '_>], names: &[String], round: &Round<'_>) -> 
     measured.into_iter().map(|(c, obstacles)| finish::finish(c, obstacles, &groups, round)).collect()
 }
 
-/// What is said of the environments of two spots.
-enum Told {
+/// Notes on the environments of two spots.
+enum EnvironmentMatch {
     Same,
     Differ(String),
     Unknown(String),
@@ -197,21 +197,25 @@ enum Told {
 
 /// Whether two engines ran in the same environment. In a campaign that compares engines the label of an arm is its engine, and its
 /// environment is a setting like any other.
-fn environments(a: &Spot<'_, '_>, b: &Spot<'_, '_>) -> Told {
-    let label = |spot: &Spot<'_, '_>| {
+fn environments(a: &PlacedCell<'_, '_>, b: &PlacedCell<'_, '_>) -> EnvironmentMatch {
+    let label = |spot: &PlacedCell<'_, '_>| {
         let by_engine = spot.case.campaign.compare_by.is_some();
         let own = spot.place.cell.environment.clone();
         (!by_engine && spot.place.engine.as_ref() != Some(&own)).then_some(own)
     };
-    let (Some(left), Some(right)) = (label(a), label(b)) else { return Told::Same };
+    let (Some(left), Some(right)) = (label(a), label(b)) else { return EnvironmentMatch::Same };
     if left == Campaign::UNLABELLED || right == Campaign::UNLABELLED {
-        return Told::Unknown("environment not told".to_owned());
+        return EnvironmentMatch::Unknown("environment not told".to_owned());
     }
-    if left == right { Told::Same } else { Told::Differ(format!("the environment differs: {left} against {right}")) }
+    if left == right {
+        EnvironmentMatch::Same
+    } else {
+        EnvironmentMatch::Differ(format!("the environment differs: {left} against {right}"))
+    }
 }
 
 /// The group of a spot under the names of the first one, with the label of its row as its environment.
-fn arm(base: &Spot<'_, '_>, spot: &Spot<'_, '_>, label: &str, metric: &Metric, round: &Round<'_>) -> Group {
+fn arm(base: &PlacedCell<'_, '_>, spot: &PlacedCell<'_, '_>, label: &str, metric: &Metric, round: &Round<'_>) -> Group {
     let values = spot.cell.values(&metric.name);
     let cell = CellValues {
         campaign: base.place.cell.campaign.clone(),

@@ -1,16 +1,16 @@
-//! Trade-offs: what a user waits for against what the machine gives.
+//! Trade-offs: latency for the user against throughput of the machine.
 //!
 //! In:  sweeps.  Out: [`Frontier`]s.
 //! Not here: what counts as one sweep (see `sweep`), drawing.
 //!
-//! A point is on the front when no other is at least as good in both and better in one, by the means of its runs. Lines are held against
-//! each other only where both metrics mean the same on them.
+//! A point is on the front when no other is at least as good in both and better in one. Means of runs decide. Lines are compared with each
+//! other only where both metrics mean the same on them.
 
 use std::collections::BTreeMap;
 
-use super::Spot;
+use super::PlacedCell;
 use crate::model::Metric;
-use crate::verdict::definitions::{self, Held};
+use crate::verdict::definitions::{self, DefinitionCheck};
 use crate::verdict::number::significant;
 use crate::verdict::report::Estimate;
 use crate::verdict::report::across::{CellName, Frontier, FrontierPoint, Sweep, SweepPoint};
@@ -18,7 +18,7 @@ use crate::verdict::report::across::{CellName, Frontier, FrontierPoint, Sweep, S
 /// Points that a trade-off has at least.
 const LEAST_POINTS: usize = 3;
 
-/// What a user sees: name, metric that must mean the same, whether less is better, how it is read.
+/// Latencies for the user: name, metric that must mean the same, whether less is better, how it is read.
 type Seen = (&'static str, &'static str, bool, fn(&SweepPoint) -> Option<Estimate>);
 
 const SEEN: [Seen; 3] = [
@@ -28,12 +28,12 @@ const SEEN: [Seen; 3] = [
 ];
 
 /// Every trade-off with enough points.
-pub(in crate::verdict) fn frontiers(sweeps: &[Sweep], spots: &[Spot<'_, '_>]) -> Vec<Frontier> {
-    let cells: BTreeMap<&CellName, &Spot<'_, '_>> = spots.iter().map(|spot| (&spot.place.cell, spot)).collect();
+pub(in crate::verdict) fn frontiers(sweeps: &[Sweep], spots: &[PlacedCell<'_, '_>]) -> Vec<Frontier> {
+    let cells: BTreeMap<&CellName, &PlacedCell<'_, '_>> = spots.iter().map(|spot| (&spot.place.cell, spot)).collect();
     sweeps.iter().flat_map(|sweep| SEEN.iter().filter_map(|seen| frontier(sweep, seen, &cells))).collect()
 }
 
-fn frontier(sweep: &Sweep, seen: &Seen, cells: &BTreeMap<&CellName, &Spot<'_, '_>>) -> Option<Frontier> {
+fn frontier(sweep: &Sweep, seen: &Seen, cells: &BTreeMap<&CellName, &PlacedCell<'_, '_>>) -> Option<Frontier> {
     let (x, metric, less, read) = *seen;
     let mut points: Vec<FrontierPoint> = Vec::new();
     for line in &sweep.lines {
@@ -88,8 +88,8 @@ pub fn front(points: &[(f64, f64, usize)]) -> Vec<bool> {
     points.iter().map(|point| !points.iter().any(|other| beats(other, point))).collect()
 }
 
-/// Why lines cannot be held against each other: a metric means two things on two of them.
-fn differs(points: &[FrontierPoint], metric: &str, cells: &BTreeMap<&CellName, &Spot<'_, '_>>) -> Option<String> {
+/// Why lines cannot be compared with each other: a metric means two things on two of them.
+fn differs(points: &[FrontierPoint], metric: &str, cells: &BTreeMap<&CellName, &PlacedCell<'_, '_>>) -> Option<String> {
     let mut firsts: Vec<&FrontierPoint> = Vec::new();
     for point in points {
         if firsts.iter().all(|known| known.line != point.line) {
@@ -101,7 +101,7 @@ fn differs(points: &[FrontierPoint], metric: &str, cells: &BTreeMap<&CellName, &
     for metric in [metric, "output_throughput_tok_s"].into_iter().filter_map(Metric::find) {
         for other in others {
             let other = cells.get(&other.cell)?;
-            if let Some(Held::Differ(because)) = definitions::hold(base.cell, other.cell, &metric) {
+            if let Some(DefinitionCheck::Differ(because)) = definitions::hold(base.cell, other.cell, &metric) {
                 return Some(because);
             }
         }

@@ -5,13 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Spot, clusters, slug, unique};
+use super::{PlacedCell, clusters, slug, unique};
 use crate::verdict::number::{count, significant};
 use crate::verdict::report::across::{Grid, Square};
 
 /// Grids with two squares or more: one square is a row of the table.
-pub(in crate::verdict) fn grids(spots: &[Spot<'_, '_>]) -> Vec<Grid> {
-    let mut found: BTreeMap<_, Vec<&Spot<'_, '_>>> = BTreeMap::new();
+pub(in crate::verdict) fn grids(spots: &[PlacedCell<'_, '_>]) -> Vec<Grid> {
+    let mut found: BTreeMap<_, Vec<&PlacedCell<'_, '_>>> = BTreeMap::new();
     for spot in spots {
         let p = &spot.place;
         // A length of zero is prompt or output alone, which is another question.
@@ -28,7 +28,7 @@ pub(in crate::verdict) fn grids(spots: &[Spot<'_, '_>]) -> Vec<Grid> {
     for (((machine, _), (model, quantisation, engine), (campaign, environment)), spots) in found {
         let (isl, rows) = axis(&spots.iter().map(|s| s.place.isl).collect::<Vec<_>>());
         let (osl, columns) = axis(&spots.iter().map(|s| s.place.osl).collect::<Vec<_>>());
-        let mut squares: BTreeMap<(usize, usize), Vec<&Spot<'_, '_>>> = BTreeMap::new();
+        let mut squares: BTreeMap<(usize, usize), Vec<&PlacedCell<'_, '_>>> = BTreeMap::new();
         for (k, spot) in spots.iter().enumerate() {
             if let (Some(row), Some(column)) = (rows[k], columns[k]) {
                 squares.entry((row, column)).or_default().push(spot);
@@ -40,7 +40,8 @@ pub(in crate::verdict) fn grids(spots: &[Spot<'_, '_>]) -> Vec<Grid> {
         let squares: Vec<Square> = squares
             .into_iter()
             .filter_map(|((row, column), cells)| {
-                let rate = |spot: &Spot<'_, '_>| spot.place.output_tok_s.map_or(f64::NEG_INFINITY, |rate| rate.mean);
+                let rate =
+                    |spot: &PlacedCell<'_, '_>| spot.place.output_tok_s.map_or(f64::NEG_INFINITY, |rate| rate.mean);
                 let best = cells.iter().copied().reduce(|a, b| if rate(b) > rate(a) { b } else { a })?;
                 Some(Square {
                     isl: isl[row],
@@ -73,7 +74,7 @@ pub(in crate::verdict) fn grids(spots: &[Spot<'_, '_>]) -> Vec<Grid> {
     grids
 }
 
-/// Lengths that are told apart, each the mean of its cluster, and the place of each value among them.
+/// Lengths that are distinguished, each the mean of its cluster, and the place of each value among them.
 fn axis(values: &[Option<f64>]) -> (Vec<f64>, Vec<Option<usize>>) {
     let places = clusters(values);
     let most = places.iter().flatten().max().map_or(0, |last| last + 1);

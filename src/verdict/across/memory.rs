@@ -1,9 +1,9 @@
-//! Parts of the memory of each cell: weights, KV cache, and what is left.
+//! Parts of the memory of each cell: weights, KV cache, and the rest.
 //!
 //! In:  a campaign.  Out: [`MemoryStack`]s.
 //! Not here: whether the figures can be true (see `trap::memory_inconsistent`), drawing.
 //!
-//! Only what a run tells is a part: the size that a model ought to have is no measurement, and what was loaded may be another model.
+//! Only reported memory is a part. The size that a model ought to have is no measurement, and another model may have been loaded.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::verdict::{Settings, estimate};
 /// Parts may exceed their whole by this share before they contradict it: figures are printed with two decimals or in MiB.
 const ROUNDING_SHARE: f64 = 0.01;
 
-/// Stacks for each model of which any part of the memory is told.
+/// Stacks for each model of which any part of the memory is reported.
 pub(in crate::verdict) fn stacks(case: &Case<'_>, settings: &Settings) -> Vec<MemoryStack> {
     let mut found: BTreeMap<&str, Vec<MemoryArm>> = BTreeMap::new();
     for (model, workload) in case.questions() {
@@ -26,7 +26,7 @@ pub(in crate::verdict) fn stacks(case: &Case<'_>, settings: &Settings) -> Vec<Me
             case.arms(model, workload).into_iter().map(|cell| arm(case, cell, settings)).collect();
         let told =
             |arm: &MemoryArm| arm.weights_gib.is_some() || arm.kv_cache_gib.is_some() || arm.whole_is == Some("peak");
-        // An environment that tells nothing stands beside one that does; a workload of which nothing is told has no place.
+        // An environment without figures is shown beside one that has some. A workload without any figure is left out.
         if arms.iter().any(told) {
             found.entry(model).or_default().extend(arms);
         }
@@ -61,7 +61,7 @@ fn arm(case: &Case<'_>, cell: &Cell<'_>, settings: &Settings) -> MemoryArm {
     let whole = |run: &Run| if peaks.is_some() { run.value("peak_memory_gib") } else { device(run) };
     let weighed = cell.runs.iter().any(|run| weights(run).is_some());
     let cached = cell.runs.iter().any(|run| kv(run).is_some());
-    // A part that the cell tells elsewhere and this run does not leaves the rest of this run unknown.
+    // A part that other runs of the cell report and this run does not leaves the rest of this run unknown.
     let rest = |run: &Run| {
         let before = match early {
             Some(_) => Some(run.value("peak_memory_gib")),
@@ -110,7 +110,7 @@ fn arm(case: &Case<'_>, cell: &Cell<'_>, settings: &Settings) -> MemoryArm {
     }
 }
 
-/// Arms that are told one by one; of more, the ends.
+/// Arms that are reported one by one. Of more, the ends.
 const FEW: usize = 3;
 
 /// Every arm with its parts, or the least and the greatest of each part.

@@ -1,4 +1,4 @@
-//! Across cells and campaigns: which cells belong together, and what they show side by side.
+//! Across cells and campaigns: groups of cells, and their comparison side by side.
 //!
 //! In:  the laid-out campaigns.  Out: [`Across`], arrays of the analysis.
 //! Not here: formulas (see `stats`), drawing (see `chart`), the verdict on a pair of environments (see `judge`).
@@ -21,7 +21,7 @@ mod tests;
 use super::alike::TOKENS_TOLERANCE_PCT;
 use super::case::{Case, Cell};
 use super::memory::Round;
-use super::physics::Grounds;
+use super::physics::PhysicsFacts;
 use super::report::across::{CellName, Place};
 use super::report::{Across, Estimate};
 use super::{Settings, estimate};
@@ -33,13 +33,13 @@ pub const UNLIMITED_REQ_S: f64 = 100_000.0;
 
 /// A cell with its place.
 #[derive(Debug)]
-pub(super) struct Spot<'c, 'a> {
+pub(super) struct PlacedCell<'c, 'a> {
     pub place: Place,
     pub cell: &'c Cell<'a>,
     pub case: &'c Case<'a>,
 }
 
-impl Spot<'_, '_> {
+impl PlacedCell<'_, '_> {
     /// Mean of a metric over the runs of the cell.
     fn figure(&self, metric: &str, settings: &Settings) -> Option<Estimate> {
         estimate::of(&self.cell.numbers(metric), settings.confidence)
@@ -55,7 +55,7 @@ impl Spot<'_, '_> {
 /// Everything across the campaigns.
 pub(super) fn report(cases: &[Case<'_>], round: &Round<'_>) -> Across {
     let settings = round.settings;
-    let spots: Vec<Spot<'_, '_>> = cases.iter().flat_map(|case| spots(case, settings)).collect();
+    let spots: Vec<PlacedCell<'_, '_>> = cases.iter().flat_map(|case| spots(case, settings)).collect();
     let places: Vec<&Place> = spots.iter().map(|spot| &spot.place).collect();
     let shapes = shape::shapes(&places);
     let sweeps = sweep::sweeps(&spots, &shapes, settings);
@@ -73,15 +73,15 @@ pub(super) fn report(cases: &[Case<'_>], round: &Round<'_>) -> Across {
     }
 }
 
-fn spots<'c, 'a>(case: &'c Case<'a>, settings: &Settings) -> Vec<Spot<'c, 'a>> {
-    let grounds = Grounds::of(case);
+fn spots<'c, 'a>(case: &'c Case<'a>, settings: &Settings) -> Vec<PlacedCell<'c, 'a>> {
+    let grounds = PhysicsFacts::of(case);
     case.cells
         .iter()
-        .filter_map(|cell| Some(Spot { place: place(case, &grounds, cell, settings)?, cell, case }))
+        .filter_map(|cell| Some(PlacedCell { place: place(case, &grounds, cell, settings)?, cell, case }))
         .collect()
 }
 
-fn place<'a>(case: &Case<'a>, grounds: &Grounds<'_, 'a>, cell: &Cell<'a>, settings: &Settings) -> Option<Place> {
+fn place<'a>(case: &Case<'a>, grounds: &PhysicsFacts<'_, 'a>, cell: &Cell<'a>, settings: &Settings) -> Option<Place> {
     let first: &'a Run = cell.runs.first().copied()?;
     let known = grounds.machine(first);
     let printed = first.setup.machine.clone().or_else(|| case.campaign.machine.clone());
@@ -111,7 +111,7 @@ fn place<'a>(case: &Case<'a>, grounds: &Grounds<'_, 'a>, cell: &Cell<'a>, settin
     })
 }
 
-/// What all runs of a cell that say it agree on; several words are joined.
+/// The value on which all runs of a cell that state it agree. Several words are joined.
 fn one(cell: &Cell<'_>, of: impl Fn(&Run) -> Option<String>) -> Option<String> {
     let mut values: Vec<String> = cell.runs.iter().filter_map(|run| of(run)).collect();
     values.sort_unstable();
@@ -119,13 +119,13 @@ fn one(cell: &Cell<'_>, of: impl Fn(&Run) -> Option<String>) -> Option<String> {
     (!values.is_empty()).then(|| values.join(", "))
 }
 
-/// Mean of lengths above zero; a length of zero is a part of the work that was left out (prompt alone, output alone) and stays.
+/// Mean of lengths above zero. A length of zero is a part of the work that was left out (prompt alone, output alone) and stays.
 fn mean(cell: &Cell<'_>, of: impl Fn(&Run) -> Option<f64>) -> Option<f64> {
     let values: Vec<f64> = cell.runs.iter().filter_map(|run| of(run)).filter(|v| v.is_finite() && *v >= 0.0).collect();
     (!values.is_empty()).then(|| crate::stats::mean(&values))
 }
 
-/// Values that lie within the tolerance of lengths of the first of their cluster are one; gives the number of its cluster for each.
+/// Values that lie within the tolerance of lengths of the first of their cluster are one. Gives the number of its cluster for each.
 pub(super) fn clusters(values: &[Option<f64>]) -> Vec<Option<usize>> {
     let mut sorted: Vec<f64> = values.iter().flatten().copied().collect();
     sorted.sort_by(f64::total_cmp);
@@ -169,7 +169,7 @@ pub(super) fn unique(taken: &mut std::collections::BTreeSet<String>, base: Strin
     id
 }
 
-/// Names that tell rows apart: the first part, and of the others, in their order, those that part rows which were alike so far.
+/// Names that distinguish rows: the first part, and of the others, in their order, those that part rows which were alike so far.
 pub(super) fn labels(rows: &[Vec<String>]) -> Vec<String> {
     let width = rows.iter().map(Vec::len).max().unwrap_or(0);
     let named = |parts: &[usize]| -> Vec<String> {

@@ -1,17 +1,17 @@
-//! The ceilings of a machine, and where its cells stand below them.
+//! The ceilings of a machine, and where its cells lie below them.
 //!
 //! In:  the campaigns with their facts.  Out: [`Roofline`]s.
 //! Not here: the formulas (see `stats::roofline`), what a share means (see the traps of the roofline).
 //!
-//! Source: Williams, Waterman and Patterson, *Roofline* (CACM 52, 2009). The step is one of decoding: operations are two for each parameter
-//! that works on a token, bytes are those of the weights and of the KV cache that the step reads.
+//! Source: Williams, Waterman and Patterson, *Roofline* (CACM 52, 2009). The step is one of decoding. Operations are two for each parameter
+//! that works on a token. Bytes are those of the weights and of the KV cache that the step reads.
 
 use std::collections::BTreeMap;
 
 use crate::model::Run;
 use crate::verdict::case::{Case, Cell};
 use crate::verdict::number::significant;
-use crate::verdict::physics::Grounds;
+use crate::verdict::physics::PhysicsFacts;
 use crate::verdict::report::across::{Ceiling, CellName, RoofPoint, Roofline};
 use crate::verdict::trap::physics::GB;
 use crate::verdict::{Settings, estimate};
@@ -25,7 +25,7 @@ const FLOP_PER_PARAMETER: f64 = 2.0;
 pub(in crate::verdict) fn rooflines(cases: &[Case<'_>], settings: &Settings) -> Vec<Roofline> {
     let mut found: BTreeMap<(String, u64), Roofline> = BTreeMap::new();
     for case in cases {
-        let grounds = Grounds::of(case);
+        let grounds = PhysicsFacts::of(case);
         for cell in &case.cells {
             let Some((run, place)) = cell.runs.first().and_then(|run| Some((*run, grounds.machine(run)?))) else {
                 continue;
@@ -75,9 +75,9 @@ fn ceiling(kind: &'static str, source: &'static str, value: f64, how: &str) -> C
     Ceiling { kind, source, label: format!("{} {unit}, {how}", significant(value, 4)), value }
 }
 
-/// Where a cell stands, and the peak of arithmetic at its precision in TFLOP/s with the format.
+/// Position of a cell, and the peak of arithmetic at its precision in TFLOP/s with the format.
 fn point(
-    grounds: &Grounds<'_, '_>,
+    grounds: &PhysicsFacts<'_, '_>,
     case: &Case<'_>,
     cell: &Cell<'_>,
     settings: &Settings,

@@ -1,11 +1,11 @@
-//! The shape of requests: lengths, without the load they were sent under.
+//! The shape of requests: lengths, without the load at which they were sent.
 //!
-//! In:  places.  Out: for each the number of its shape; the batch of a cell.
+//! In:  places.  Out: the number of the shape for each place, and the batch of a cell.
 //! Not here: sweeps.
 //!
-//! Two cells have one shape when their lengths agree within the tolerance of `alike`, or when their campaign gives them one label but for
-//! the word of the load: `random-1024-1024-r2` and `random-1024-1024-r8` asked for the same, although lengths that are drawn come out a
-//! little different each time.
+//! Two cells have one shape when their lengths agree within the tolerance of `alike`. They also have one when their campaign gives them one
+//! label except for the load. `random-1024-1024-r2` and `random-1024-1024-r8` asked for the same lengths, although drawn lengths differ a
+//! little each time.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub fn batch(cell: &Cell<'_>) -> Option<f64> {
     said.or_else(|| label_batch(cell.workload)).filter(|batch| *batch > 0.0 && batch.is_finite())
 }
 
-/// `isl128 batch8` is 8; `T5` says nothing.
+/// `isl128 batch8` is 8. `T5` says nothing.
 pub fn label_batch(label: &str) -> Option<f64> {
     words(label).iter().find_map(|word| number_behind(word, BATCH_WORDS)).or_else(|| {
         // The number may be a word of its own: `batch 8`.
@@ -36,7 +36,7 @@ pub fn label_batch(label: &str) -> Option<f64> {
     })
 }
 
-/// The label without the words that say a load; absent where it has none.
+/// The label without the words that say a load. Absent where it has none.
 pub fn stem(label: &str) -> Option<String> {
     let all = words(label);
     let is_load = |k: usize| {
@@ -63,17 +63,17 @@ fn number_behind(word: &str, names: &[&str]) -> Option<f64> {
     digits.parse::<f64>().ok().filter(|_| plain)
 }
 
-/// What every cell of a sweep shares besides its shape. Machines that nothing names are one within a campaign only.
-type Ground<'p> = (Result<&'p str, &'p str>, u64, &'p str, Option<&'p str>);
+/// Shared key of every cell of a sweep besides its shape. Unnamed machines are one within a campaign only.
+type SweepKey<'p> = (Result<&'p str, &'p str>, u64, &'p str, Option<&'p str>);
 
-fn ground(place: &Place) -> Ground<'_> {
+fn ground(place: &Place) -> SweepKey<'_> {
     let machine = place.machine.as_deref().ok_or(place.cell.campaign.as_str());
     (machine, place.devices.to_bits(), &place.cell.model, place.quantisation.as_deref())
 }
 
-/// The shape of each place by a number; absent where neither lengths nor label say one. Places of one shape share machine, model and precision.
+/// The shape of each place by a number. Absent where neither lengths nor label say one. Places of one shape share machine, model and precision.
 pub fn shapes(places: &[&Place]) -> Vec<Option<usize>> {
-    let mut grounds: BTreeMap<Ground<'_>, Vec<usize>> = BTreeMap::new();
+    let mut grounds: BTreeMap<SweepKey<'_>, Vec<usize>> = BTreeMap::new();
     for (k, place) in places.iter().enumerate() {
         grounds.entry(ground(place)).or_default().push(k);
     }

@@ -1,4 +1,4 @@
-//! What there is of each model and each machine.
+//! The data for each model and each machine.
 //!
 //! In:  places.  Out: [`Summary`]s.
 //! Not here: judgement.
@@ -17,7 +17,7 @@ pub(in crate::verdict) fn models(places: &[&Place]) -> Vec<Summary> {
     by_model.into_iter().map(|(name, places)| summary(Some(name), title(&places), &places)).collect()
 }
 
-/// By machine; cells of which no file names one come last.
+/// By machine. Cells of which no file names one come last.
 pub(in crate::verdict) fn machines(places: &[&Place]) -> Vec<Summary> {
     let mut by_machine: BTreeMap<(bool, Option<&str>), Vec<&Place>> = BTreeMap::new();
     for place in places {

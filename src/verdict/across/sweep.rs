@@ -5,21 +5,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Spot, labels, slug, unique};
+use super::{PlacedCell, labels, slug, unique};
 use crate::verdict::Settings;
 use crate::verdict::number::{list, significant};
 use crate::verdict::report::Estimate;
 use crate::verdict::report::across::{Sweep, SweepLine, SweepPoint};
 
-/// Finite rates are the load where there are any; else the limit of concurrency is.
-fn load(spot: &Spot<'_, '_>) -> Option<(&'static str, f64)> {
+/// Finite rates are the load where there are any. Else the limit of concurrency is.
+fn load(spot: &PlacedCell<'_, '_>) -> Option<(&'static str, f64)> {
     let place = &spot.place;
     place.request_rate.map(|rate| ("request_rate", rate)).or_else(|| Some(("batch", place.batch?)))
 }
 
 /// Every shape that was measured at two loads or more by one environment and engine.
-pub(in crate::verdict) fn sweeps(spots: &[Spot<'_, '_>], shapes: &[Option<usize>], settings: &Settings) -> Vec<Sweep> {
-    let mut found: BTreeMap<(usize, &str), Vec<(f64, &Spot<'_, '_>)>> = BTreeMap::new();
+pub(in crate::verdict) fn sweeps(
+    spots: &[PlacedCell<'_, '_>],
+    shapes: &[Option<usize>],
+    settings: &Settings,
+) -> Vec<Sweep> {
+    let mut found: BTreeMap<(usize, &str), Vec<(f64, &PlacedCell<'_, '_>)>> = BTreeMap::new();
     for (spot, shape) in spots.iter().zip(shapes) {
         let Some((shape, (kind, load))) = shape.zip(load(spot)) else { continue };
         if spot.place.output_tok_s.is_some() {
@@ -74,11 +78,11 @@ fn spread_pct(values: &[f64]) -> f64 {
 }
 
 /// Lines with two loads or more. A load that a line has twice begins a further line: two workloads under one set of settings.
-fn lines(cells: &[(f64, &Spot<'_, '_>)], settings: &Settings) -> Vec<SweepLine> {
+fn lines(cells: &[(f64, &PlacedCell<'_, '_>)], settings: &Settings) -> Vec<SweepLine> {
     // The baseline first, as everywhere: a line keeps the look that its environment has on other pages.
     type Key = (bool, String, String, Option<String>, Option<String>, String, usize);
-    let mut by_line: BTreeMap<Key, Vec<(f64, &Spot<'_, '_>)>> = BTreeMap::new();
-    let mut cells: Vec<(f64, &Spot<'_, '_>)> = cells.to_vec();
+    let mut by_line: BTreeMap<Key, Vec<(f64, &PlacedCell<'_, '_>)>> = BTreeMap::new();
+    let mut cells: Vec<(f64, &PlacedCell<'_, '_>)> = cells.to_vec();
     cells.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.place.cell.cmp(&b.1.place.cell)));
     for (load, spot) in cells {
         let place = &spot.place;
@@ -123,7 +127,7 @@ fn lines(cells: &[(f64, &Spot<'_, '_>)], settings: &Settings) -> Vec<SweepLine> 
 }
 
 /// Settings besides the load that make a line of its own.
-fn other_settings(spot: &Spot<'_, '_>) -> String {
+fn other_settings(spot: &PlacedCell<'_, '_>) -> String {
     let said = |of: &dyn Fn(&crate::model::Run) -> Option<String>| super::one(spot.cell, of);
     let words = [
         said(&|run| run.setup.parallel.clone()),
@@ -136,7 +140,7 @@ fn other_settings(spot: &Spot<'_, '_>) -> String {
     words.into_iter().chain([rate]).flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn point(load: f64, spot: &Spot<'_, '_>, settings: &Settings) -> SweepPoint {
+fn point(load: f64, spot: &PlacedCell<'_, '_>, settings: &Settings) -> SweepPoint {
     let figure = |metric: &str| spot.figure(metric, settings);
     SweepPoint {
         load,
@@ -149,7 +153,7 @@ fn point(load: f64, spot: &Spot<'_, '_>, settings: &Settings) -> SweepPoint {
     }
 }
 
-/// Where each line begins, where it is highest, and whether the loads beside that are told apart from it.
+/// Where each line begins, where it is highest, and whether the loads beside that are distinguished from it.
 fn finding(lines: &[SweepLine], kind: &str) -> String {
     let unit = |load: f64| {
         let load = significant(load, 6);

@@ -65,7 +65,7 @@ fn cells_of_one_shape_at_several_loads_are_a_line_in_order_of_load() {
     assert!(point.low.is_some_and(|low| low < 351.0) && point.high.is_some_and(|high| high > 351.0));
     assert_eq!(line.points[0].user_tok_s.unwrap().mean, 100.0);
     assert!(across.sweeps[0].finding.contains("still highest at the last load"), "{}", across.sweeps[0].finding);
-    // TTFT grows with the output, so every point is on that front; at one TPOT only the highest output is.
+    // TTFT grows with the output, so every point is on that front. At one TPOT only the highest output is.
     let best = |x: &str| -> Vec<bool> {
         across.frontiers.iter().find(|f| f.x == x).unwrap().points.iter().map(|p| p.best).collect()
     };
@@ -206,7 +206,7 @@ fn engines_with_the_same_work_are_compared_by_the_rules_and_a_setting_that_diffe
     assert!(verdict.text.contains("the environment differs: native against container"), "{}", verdict.text);
     for run in &mut runs {
         run.environment = Campaign::UNLABELLED.into();
-        // Cells of their own: what no label tells apart is one cell.
+        // Separate cells: rows that no label distinguishes are one cell.
         run.workload = run.setup.engine.clone().unwrap_or_default();
     }
     let verdict = seen(&runs).engines[0].comparisons[0].verdict.clone();
@@ -296,7 +296,7 @@ fn clients_of_one_server_are_held_against_the_reference_round_by_round() {
     assert_eq!(
         table.said,
         [
-            "2 figures of 2 load clients were held against plain: 1 is interchangeable and 1 is apart by more than the margin. Farthest from it: time to first token by long, +20 %."
+            "2 figures of 2 load clients, against plain: 1 interchangeable and 1 outside the margin. Farthest from plain: time to first token by long, +20 %."
         ]
     );
 }

@@ -1,7 +1,7 @@
 //! The answer of a campaign: which models can be judged at all, and one sentence a kind of verdict for each primary metric.
 //!
 //! In:  finished comparisons.  Out: sentences, with their caveats beside them.
-//! Not here: one comparison (see `grammar::said`), what rows show whatever their labels are worth (see `seen`).
+//! Not here: one comparison (see `grammar::said`), conclusions from rows with doubtful labels (see `seen`).
 
 use super::{capital, ident};
 use crate::model::{Direction, within};
@@ -55,8 +55,13 @@ pub(super) fn comparable(comparisons: &[&Comparison]) -> Option<Sentence> {
         _ if mislabelled => {
             let names = if lost.len() == 1 { "the name" } else { "the names" };
             let verb = if judged == 1 { "was" } else { "were" };
+            let which = if judged == 1 {
+                format!(", {},", models.iter().find(|m| !lost.contains(m)).copied().unwrap_or_default())
+            } else {
+                String::new()
+            };
             format!(
-                "{only} of the {all} models {verb} really measured: another model ran under {names} {}.",
+                "{only} of the {all} models{which} {verb} really measured: another model ran under {names} {}.",
                 some(&lost, "model")
             )
         }
@@ -74,7 +79,7 @@ fn in_words(n: usize) -> String {
 /// Code of the trap that another model ran than the label says.
 const MISLABELLED: &str = "P9";
 
-/// Names that one sentence holds; more are counted.
+/// Names that one sentence holds. More are counted.
 const MOST_NAMED: usize = 3;
 
 /// The names, or how many there are.
@@ -83,17 +88,17 @@ fn some<S: AsRef<str>>(names: &[S], noun: &str) -> String {
 }
 
 /// Whether a comparison says anything about its arms: a verdict, or the ratio of single runs.
-fn tells(c: &Comparison) -> bool {
+pub(super) fn tells(c: &Comparison) -> bool {
     c.verdict.kind != VerdictKind::NotComparable || c.verdict.is_once()
 }
 
 /// A line of the grammar as the beginning of a sentence: its own words take a capital, names stay as they are.
-fn capital_unless_name(line: &str, c: &Comparison) -> String {
+pub(super) fn capital_unless_name(line: &str, c: &Comparison) -> String {
     let named = [&c.baseline, &c.candidate].into_iter().any(|name| line.starts_with(name.as_str()));
     if named { line.to_owned() } else { capital(line) }
 }
 
-/// Where a cell is, in words: only what tells it from the others.
+/// Position of a cell in words: only the parts that differ from the others.
 fn place(c: &Comparison, cells: &[&Comparison]) -> String {
     let several = |of: fn(&Comparison) -> &str| cells.iter().any(|other| of(other) != of(c));
     match (several(|c| &c.model), several(|c| &c.workload)) {
@@ -103,7 +108,7 @@ fn place(c: &Comparison, cells: &[&Comparison]) -> String {
     }
 }
 
-/// "7 + 7 interleaved runs": what the cells of a sentence rest on; absent where they differ.
+/// "7 + 7 interleaved runs": what the cells of a sentence rest on. Absent where they differ.
 fn design(cells: &[&Comparison]) -> Option<String> {
     let first = cells.first()?;
     let same = |c: &&&Comparison| {
@@ -147,7 +152,7 @@ pub(super) fn headline_of(cells: &[&Comparison]) -> Option<Sentence> {
     Some(Sentence { text, caveats, because })
 }
 
-/// Cells of which none tells anything: what forbids a verdict on the first of them, and how many more there are.
+/// Cells without any result: the reason that forbids a verdict on the first of them, and the number of others.
 pub(super) fn unjudged(cells: &[&Comparison]) -> Option<Sentence> {
     let (first, rest) = cells.split_first()?;
     let more = if rest.is_empty() {
@@ -160,7 +165,7 @@ pub(super) fn unjudged(cells: &[&Comparison]) -> Option<Sentence> {
     Some(Sentence { text, caveats: first.verdict.because.clone(), because })
 }
 
-/// What the cells of one kind of verdict have in common, without a full stop.
+/// Sentence on the cells of one kind of verdict, without a full stop.
 fn part(kind: VerdictKind, own: &[&Comparison], cells: &[&Comparison], all: usize) -> String {
     let Some(first) = own.first() else { return String::new() };
     let (a, b) = (&first.baseline, &first.candidate);
@@ -192,7 +197,7 @@ fn undecided(own: &[&Comparison], places: &[String], all: usize) -> String {
         some if some.len() > MOST_NAMED => format!("{} of {} are", some.len(), count(all, "cell")),
         some => format!("{} are", list(some)),
     };
-    // Where other cells are decided, their sentence stands before this one and names the arms.
+    // Where other cells are decided, their sentence comes before this one and names the arms.
     let between = match own {
         [first, ..] if own.len() == all => format!(" between {} and {}", first.baseline, first.candidate),
         _ => String::new(),
@@ -213,7 +218,7 @@ fn open_to(own: &[&Comparison]) -> String {
     format!("{most}{settle}")
 }
 
-/// Whether no cell of a pair that tells anything is decided.
+/// Whether no cell of a pair with a result is decided.
 pub(super) fn is_open(cells: &[&Comparison]) -> bool {
     let mut telling = cells.iter().filter(|c| tells(c)).peekable();
     telling.peek().is_some() && telling.all(|c| c.verdict.kind == VerdictKind::Inconclusive)
@@ -281,7 +286,7 @@ pub(super) fn change(own: &[&Comparison]) -> String {
     }
 }
 
-/// What rests on what, first; then what qualifies every cell; then each its own.
+/// Basis of the figures first. Then caveats of every cell. Then those of single cells.
 fn caveats(telling: &[&Comparison], cells: &[&Comparison]) -> Vec<String> {
     let Some(first) = telling.first() else { return Vec::new() };
     let mut said: Vec<String> = design(telling).into_iter().collect();
@@ -301,7 +306,7 @@ fn caveats(telling: &[&Comparison], cells: &[&Comparison]) -> Vec<String> {
 }
 
 /// The largest difference that an interval allows, and the places to print it with: those of the verdict's own sentence.
-fn bound(c: &Comparison) -> Option<(f64, usize)> {
+pub(super) fn bound(c: &Comparison) -> Option<(f64, usize)> {
     let interval = c.change_ci?;
     let most = interval.low.abs().max(interval.high.abs()) + c.drift_allowance_pct;
     Some((most, crate::verdict::number::decimals(interval.low, interval.high)))

@@ -1,4 +1,4 @@
-//! Hypotheses of a campaign, each held against the comparisons that speak about it.
+//! Hypotheses of a campaign, each checked against its comparisons.
 //!
 //! In:  what the authors expected, finished comparisons.  Out: [`HypothesisReport`]s, and their sentences for the headline.
 //! Not here: the verdicts (see `grammar`), what a suite may say (see `plan`).
@@ -82,7 +82,7 @@ fn said(report: &HypothesisReport) -> String {
     }
 }
 
-/// What the comparisons say, metric by metric and pair by pair, and what qualifies it.
+/// Result of the comparisons, metric by metric and pair by pair, with caveats.
 fn found(own: &[&Comparison]) -> (String, Vec<String>) {
     let mut parts: Vec<(&str, &str, &str)> = Vec::new();
     for c in own {
@@ -112,7 +112,7 @@ fn found(own: &[&Comparison]) -> (String, Vec<String>) {
     }
 }
 
-/// What was expected, in words.
+/// The expectation, in words.
 fn expected(h: &Hypothesis, baseline: Option<&str>) -> String {
     let label = h.metric.as_deref().and_then(Metric::find).map(|metric| within(&metric.label));
     let (a, b) = (baseline.unwrap_or("the baseline"), h.candidate.as_deref().unwrap_or("the others"));

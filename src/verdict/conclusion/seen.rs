@@ -1,4 +1,4 @@
-//! What rows show of a metric by themselves: labels may be wrong, and readings are readings still.
+//! Conclusions about a metric from its rows alone: labels may be wrong, but the readings remain.
 //!
 //! In:  the comparisons of one metric, the traps.  Out: one sentence.
 //! Not here: verdicts (see `headline`).
@@ -18,7 +18,7 @@ pub(super) fn between(changes: &[f64], places: usize) -> String {
     if low == high { low } else { format!("{low} to {high}") }
 }
 
-/// What the rows show of one metric whatever the models are called: the labels may be wrong and the readings still be readings.
+/// Conclusions from the rows of one metric without their model labels, which may be wrong while the readings are right.
 pub(super) fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Sentence> {
     let usable: Vec<&Comparison> =
         cells.iter().filter(|c| c.change_pct.is_some() && c.change_ci.is_some()).copied().collect();
@@ -58,10 +58,14 @@ pub(super) fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Senten
         } else if usable.iter().any(|c| beside_zero(c)) {
             format!(", no more than chance gives among {}", count(first.p_adjusted.family_size, "comparison"))
         } else {
-            ", and every interval reaches across zero".to_owned()
+            ", and every interval includes zero".to_owned()
         };
+        // A difference that may be there and was not found is no measured sameness.
+        let same = drift > 0.0 || usable.iter().all(|c| c.verdict.kind == VerdictKind::Equivalent);
         let text = format!(
-            "No measurable difference in {label} between {a} and {b}: {reads} %{}{than}.",
+            "No {} difference in {label} between {a} and {b}: {} {reads} %{}{than}.",
+            if same { "measurable" } else { "clear" },
+            if usable.len() == 1 { "an estimate of" } else { "estimates of" },
             several(usable.len())
         );
         return Some(Sentence { text, caveats, because });
@@ -84,10 +88,10 @@ pub(super) fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Senten
     if !unproven.is_empty() {
         caveats.push(format!("the cause is not shown: {}", list(&unproven)));
     }
-    let cause = if unproven.is_empty() { "" } else { " The cause is not shown." };
+    let cause = if unproven.is_empty() { "" } else { " The data do not show the cause." };
     let (many, unit) = (several(apart.len()), first.unit);
     let text = if one_side {
-        format!("{} ({} {unit}){many}.{cause}", change(&apart), range(&differences, digits))
+        format!("{} (by {} {unit}){many}.{cause}", change(&apart), range(&differences, digits))
     } else {
         format!(
             "{label} differs between {a} and {b} in both directions: {} % ({} {unit}){many}.{cause}",

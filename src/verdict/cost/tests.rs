@@ -1,4 +1,4 @@
-//! Cells with figures that can be worked out by hand.
+//! Cells with figures that can be computed by hand.
 
 use super::*;
 use crate::model::{Campaign, Facts, Setup};

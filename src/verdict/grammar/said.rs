@@ -1,17 +1,17 @@
-//! One line for each comparison, as a person would say it aloud, and what to do next where nothing is decided.
+//! One spoken line for each comparison, and the next step where nothing is decided.
 //!
 //! In:  a comparison with its estimates, and the rule that held.  Out: [`said`], [`advice`].
 //! Not here: the rules, the caveats.
 //!
-//! A rate is told as a ratio of rates and a time as a ratio of times, both candidate over baseline. Nobody has to turn an overhead of
+//! A rate is given as a ratio of rates and a time as a ratio of times, both candidate over baseline. Nobody has to turn an overhead of
 //! a throughput round in the head.
 
-use super::Obstacle;
+use super::Incomparability;
 use crate::model::{Direction, Metric, within};
 use crate::verdict::number::{count, decimals, fixed, significant};
 use crate::verdict::report::{Comparison, VerdictKind};
 
-/// Fewest runs per arm from which an exact test can reach p < 0.05: of three and three runs, the most telling order has p = 0.1.
+/// Fewest runs per arm from which an exact test can reach p < 0.05. With three and three runs the most extreme order has p = 0.1.
 pub const LEAST_RUNS: usize = 4;
 
 /// More runs per arm than this are no advice.
@@ -21,7 +21,13 @@ const MOST_RUNS: u64 = 1_000;
 const FINEST: usize = 4;
 
 /// The line of a comparison. It begins with a small letter or a name, and has no full stop.
-pub fn said(c: &Comparison, metric: &Metric, kind: VerdictKind, within_margin: bool, obstacles: &[Obstacle]) -> String {
+pub fn said(
+    c: &Comparison,
+    metric: &Metric,
+    kind: VerdictKind,
+    within_margin: bool,
+    obstacles: &[Incomparability],
+) -> String {
     let (a, b) = (&c.baseline, &c.candidate);
     match kind {
         VerdictKind::Slower | VerdictKind::Faster | VerdictKind::More | VerdictKind::Less => {
@@ -66,8 +72,8 @@ pub fn said(c: &Comparison, metric: &Metric, kind: VerdictKind, within_margin: b
     }
 }
 
-/// What to do next, or how far one run can be believed; nothing where the comparison is decided.
-pub fn advice(c: &Comparison, kind: VerdictKind, obstacles: &[Obstacle]) -> Option<String> {
+/// The next step, or how far one run can be believed. `None` where the comparison is decided.
+pub fn advice(c: &Comparison, kind: VerdictKind, obstacles: &[Incomparability]) -> Option<String> {
     if kind == VerdictKind::Inconclusive {
         return more_runs(c).map(|runs| format!("Measure {runs}, taking turns."));
     }
@@ -86,12 +92,12 @@ pub fn advice(c: &Comparison, kind: VerdictKind, obstacles: &[Obstacle]) -> Opti
 }
 
 /// Whether the number of runs is the only thing that forbids a verdict, and both arms have a figure.
-pub fn is_once(c: &Comparison, obstacles: &[Obstacle]) -> bool {
-    let by_number = |o: &Obstacle| o.code == "N1";
+pub fn is_once(c: &Comparison, obstacles: &[Incomparability]) -> bool {
+    let by_number = |o: &Incomparability| o.code == "N1";
     !obstacles.is_empty() && obstacles.iter().all(by_number) && (c.change_pct.is_some() || c.difference.is_some())
 }
 
-/// "57 more runs per arm"; absent where no number of runs can be named, or nobody would make as many.
+/// "57 more runs per arm". Absent where no number of runs can be named, or where it is impractical.
 pub fn more_runs(c: &Comparison) -> Option<String> {
     let there = c.n_baseline.min(c.n_candidate) as u64;
     let more = c.runs_to_decide?.checked_sub(there).filter(|more| *more > 0)?;
@@ -324,11 +330,12 @@ mod tests {
         let metric = metric("output_throughput_tok_s");
         let mut c = comparison(&metric);
         (c.n_baseline, c.n_candidate, c.change_pct) = (1, 1, Some(55.3));
-        let obstacle = |code: &str, because: &str| Obstacle { code: code.into(), trap: None, because: because.into() };
+        let obstacle =
+            |code: &str, because: &str| Incomparability { code: code.into(), trap: None, because: because.into() };
         let once = [obstacle("N1", "native has a single run (N1)")];
         let kind = VerdictKind::NotComparable;
         assert_eq!(said(&c, &metric, kind, false, &once), "docker is 1.55 times as fast as native, in one run each");
-        let advice_of = |obstacles: &[Obstacle]| advice(&c, kind, obstacles);
+        let advice_of = |obstacles: &[Incomparability]| advice(&c, kind, obstacles);
         let advice = advice_of(&once).unwrap();
         assert!(advice.contains("much closer together") && advice.contains("4 runs per arm"), "{advice}");
         let both = [obstacle("C2", "the quantisation differs: bf16 against fp8 (C2)"), once[0].clone()];

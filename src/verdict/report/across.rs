@@ -1,7 +1,7 @@
-//! What is seen across cells and campaigns: where each cell was measured, sweeps of load, trade-offs, grids of lengths, rooflines,
+//! Results across cells and campaigns: where each cell was measured, sweeps of load, trade-offs, grids of lengths, rooflines,
 //! parts of memory, engine beside engine.
 //!
-//! In:  filled by `verdict::across`.  Out: serialised as it stands, every list an array of the analysis.
+//! In:  filled by `verdict::across`.  Out: JSON with the same names, every list an array of the analysis.
 //! Not here: how a number came about, how it is shown.
 
 use serde::Serialize;
@@ -13,9 +13,9 @@ use super::{Comparison, Estimate};
 pub struct Across {
     /// Every cell with its machine, engine and load.
     pub places: Vec<Place>,
-    /// What there is of each model, by its label.
+    /// Data of each model, by its label.
     pub model_summaries: Vec<Summary>,
-    /// What there is of each machine, by its key; the last where no file names one.
+    /// Data of each machine, by its key. The last is for files that name none.
     pub machine_summaries: Vec<Summary>,
     /// Output against load, where a shape of requests was measured at several loads.
     pub sweeps: Vec<Sweep>,
@@ -23,7 +23,7 @@ pub struct Across {
     pub frontiers: Vec<Frontier>,
     /// Output by input and output length, where several shapes of requests were measured.
     pub grids: Vec<Grid>,
-    /// What memory and arithmetic of a machine allow, and where its cells stand.
+    /// Limits from memory and arithmetic of a machine, and the positions of its cells.
     pub rooflines: Vec<Roofline>,
     /// Weights, KV cache and rest of the memory of each cell.
     pub memory_stacks: Vec<MemoryStack>,
@@ -33,26 +33,22 @@ pub struct Across {
     pub agreements: Vec<AgreementTable>,
 }
 
-/// What names a cell.
+/// Key of a cell.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct CellName {
     /// Campaign slug.
     pub campaign: String,
-    /// Model label.
     pub model: String,
-    /// Workload label.
     pub workload: String,
-    /// Environment label.
     pub environment: String,
 }
 
 /// One cell: where it was measured, with what, under which load.
 #[derive(Debug, Clone, Serialize)]
 pub struct Place {
-    /// The cell.
     #[serde(flatten)]
     pub cell: CellName,
-    /// Machine by its key in the facts, else as the files print it; absent where nothing names it.
+    /// Machine by its key in the facts, else as the files print it. Absent where nothing names it.
     pub machine: Option<String>,
     /// The same for people.
     pub machine_title: Option<String>,
@@ -60,7 +56,6 @@ pub struct Place {
     pub devices: f64,
     /// Model id, where the runs or the campaign say it.
     pub model_id: Option<String>,
-    /// Engine.
     pub engine: Option<String>,
     /// Version of the engine, where all runs have one.
     pub engine_version: Option<String>,
@@ -72,9 +67,8 @@ pub struct Place {
     pub osl: Option<f64>,
     /// Batch or concurrency limit.
     pub batch: Option<f64>,
-    /// Requests sent a second; absent where all are sent as fast as they are served.
+    /// Requests sent a second. Absent where all are sent as fast as they are served.
     pub request_rate: Option<f64>,
-    /// Runs.
     pub runs: usize,
     /// Runs that failed.
     pub failed: usize,
@@ -82,10 +76,10 @@ pub struct Place {
     pub output_tok_s: Option<Estimate>,
 }
 
-/// What there is of one model or machine.
+/// Data of one model or machine.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Summary {
-    /// Label of the model, key of the machine; absent where no file names the machine.
+    /// Label of the model, key of the machine. Absent where no file names the machine.
     pub name: Option<String>,
     /// For people: the machine's title, the model's id.
     pub title: Option<String>,
@@ -95,11 +89,8 @@ pub struct Summary {
     pub models: Vec<String>,
     /// Keys of machines.
     pub machines: Vec<String>,
-    /// Engines.
     pub engines: Vec<String>,
-    /// Cells.
     pub cells: usize,
-    /// Runs.
     pub runs: usize,
     /// Runs that failed.
     pub failed: usize,
@@ -110,7 +101,6 @@ pub struct Summary {
 /// The cell with the highest output.
 #[derive(Debug, Clone, Serialize)]
 pub struct Best {
-    /// The cell.
     #[serde(flatten)]
     pub cell: CellName,
     /// Batch or concurrency limit.
@@ -122,9 +112,8 @@ pub struct Best {
 /// One shape of requests at several loads.
 #[derive(Debug, Clone, Serialize)]
 pub struct Sweep {
-    /// Unique among the sweeps of a model; a slug.
+    /// Unique among the sweeps of a model. A slug.
     pub id: String,
-    /// Model label.
     pub model: String,
     /// Machine, as in [`Place`].
     pub machine: Option<String>,
@@ -144,20 +133,18 @@ pub struct Sweep {
     pub load: &'static str,
     /// One line per environment and engine.
     pub lines: Vec<SweepLine>,
-    /// What it shows, in words.
+    /// Description in words.
     pub finding: String,
 }
 
 /// One environment and engine of a sweep.
 #[derive(Debug, Clone, Serialize)]
 pub struct SweepLine {
-    /// What tells it from the other lines.
+    /// Distinguishes it from the other lines.
     pub label: String,
     /// Campaign slug.
     pub campaign: String,
-    /// Environment label.
     pub environment: String,
-    /// Engine.
     pub engine: Option<String>,
     /// Points by load.
     pub points: Vec<SweepPoint>,
@@ -187,17 +174,16 @@ pub struct SweepPoint {
 pub struct Frontier {
     /// Id of the sweep it belongs to.
     pub sweep: String,
-    /// Model label.
     pub model: String,
     /// `e2e_latency_ms`, `ttft_ms` or `user_tok_s`.
     pub x: &'static str,
-    /// `panel`: a point is held against those of all lines; `line`: against those of its own.
+    /// `panel`: a point is compared with those of all lines. `line`: against those of its own.
     pub scope: &'static str,
-    /// Why the lines are not held against each other.
+    /// Why the lines are not compared with each other.
     pub because: Option<String>,
     /// By line, then by load.
     pub points: Vec<FrontierPoint>,
-    /// What it shows, in words.
+    /// Description in words.
     pub finding: String,
 }
 
@@ -206,12 +192,10 @@ pub struct Frontier {
 pub struct FrontierPoint {
     /// Label of its line.
     pub line: String,
-    /// The cell.
     #[serde(flatten)]
     pub cell: CellName,
-    /// Load.
     pub load: f64,
-    /// What a user sees.
+    /// Latency for the user.
     pub x: Estimate,
     /// Output tokens a second of all users together.
     pub output_tok_s: Estimate,
@@ -222,7 +206,7 @@ pub struct FrontierPoint {
 /// Output by lengths, for one machine, model, engine and environment.
 #[derive(Debug, Clone, Serialize)]
 pub struct Grid {
-    /// Unique among the grids of a machine; a slug.
+    /// Unique among the grids of a machine. A slug.
     pub id: String,
     /// Machine, as in [`Place`].
     pub machine: Option<String>,
@@ -230,15 +214,12 @@ pub struct Grid {
     pub machine_title: Option<String>,
     /// Devices that work together.
     pub devices: f64,
-    /// Model label.
     pub model: String,
     /// Precision of the weights.
     pub quantisation: Option<String>,
-    /// Engine.
     pub engine: Option<String>,
     /// Campaign slug.
     pub campaign: String,
-    /// Environment label.
     pub environment: String,
     /// Input lengths, ascending.
     pub isl: Vec<f64>,
@@ -246,7 +227,7 @@ pub struct Grid {
     pub osl: Vec<f64>,
     /// Filled squares by input, then output length.
     pub squares: Vec<Square>,
-    /// What it shows, in words.
+    /// Description in words.
     pub finding: String,
 }
 
@@ -280,7 +261,7 @@ pub struct Roofline {
     pub ceilings: Vec<Ceiling>,
     /// Cells.
     pub points: Vec<RoofPoint>,
-    /// What it shows, in words.
+    /// Description in words.
     pub finding: String,
 }
 
@@ -300,7 +281,6 @@ pub struct Ceiling {
 /// One cell under the ceilings.
 #[derive(Debug, Clone, Serialize)]
 pub struct RoofPoint {
-    /// The cell.
     #[serde(flatten)]
     pub cell: CellName,
     /// Operations for each byte that a step of decoding reads.
@@ -318,43 +298,37 @@ pub struct RoofPoint {
 pub struct MemoryStack {
     /// Campaign slug.
     pub campaign: String,
-    /// Model label.
     pub model: String,
     /// By workload, then the baseline first.
     pub arms: Vec<MemoryArm>,
-    /// What it shows, in words.
+    /// Description in words.
     pub finding: String,
 }
 
 /// Memory of one cell, GiB.
 #[derive(Debug, Clone, Serialize)]
 pub struct MemoryArm {
-    /// Workload label.
     pub workload: String,
-    /// Environment label.
     pub environment: String,
-    /// Runs.
     pub runs: usize,
     /// What the whole is: `peak` in use, or the `device`.
     pub whole_is: Option<&'static str>,
-    /// The whole.
     pub whole_gib: Option<Estimate>,
-    /// Weights as the engine or the process tells them.
+    /// Weights as the engine or the process reports them.
     pub weights_gib: Option<Estimate>,
-    /// What the runs report as their peak, where it was read before the KV cache existed: in use then, weights in it.
+    /// Reported peak of the runs, where it was read before the KV cache existed: memory in use then, weights included.
     pub before_cache_gib: Option<Estimate>,
-    /// KV cache.
     pub kv_cache_gib: Option<Estimate>,
-    /// What is left of the whole, run by run.
+    /// Rest of the whole, run by run.
     pub rest_gib: Option<Estimate>,
-    /// What is absent or contradicts, in words.
+    /// Absent or contradicting parts, in words.
     pub notes: Vec<String>,
 }
 
 /// The same model, lengths and load on one machine under several engines.
 #[derive(Debug, Clone, Serialize)]
 pub struct EngineTable {
-    /// Unique among the tables; a slug.
+    /// Unique among the tables. A slug.
     pub id: String,
     /// Model id, or the label where there is none.
     pub model: String,
@@ -372,27 +346,23 @@ pub struct EngineTable {
     pub batch: Option<f64>,
     /// Requests sent a second.
     pub request_rate: Option<f64>,
-    /// The engine that others are held against first, then by name.
+    /// The engine that others are compared with first, then by name.
     pub rows: Vec<EngineRow>,
-    /// Every other row against the first, metric by metric; `baseline` and `candidate` are labels of rows.
+    /// Every other row against the first, metric by metric. `baseline` and `candidate` are labels of rows.
     pub comparisons: Vec<Comparison>,
 }
 
 /// One engine of a table.
 #[derive(Debug, Clone, Serialize)]
 pub struct EngineRow {
-    /// What tells it from the other rows.
+    /// Distinguishes it from the other rows.
     pub label: String,
-    /// The cell.
     #[serde(flatten)]
     pub cell: CellName,
-    /// Engine.
     pub engine: String,
-    /// Its version.
     pub engine_version: Option<String>,
     /// Precision of the weights.
     pub quantisation: Option<String>,
-    /// Runs.
     pub runs: usize,
     /// Output tokens a second.
     pub output_tok_s: Option<Estimate>,
@@ -402,18 +372,16 @@ pub struct EngineRow {
     pub tpot_ms: Option<Estimate>,
     /// End-to-end latency.
     pub e2e_latency_ms: Option<Estimate>,
-    /// Peak memory.
     pub peak_memory_gib: Option<Estimate>,
 }
 
 /// Clients that measured the same server in one campaign.
 #[derive(Debug, Clone, Serialize)]
 pub struct AgreementTable {
-    /// Unique among the tables; a slug.
+    /// Unique among the tables. A slug.
     pub id: String,
     /// Campaign slug.
     pub campaign: String,
-    /// Model label.
     pub model: String,
     /// Machine, as in [`Place`].
     pub machine: Option<String>,
@@ -421,9 +389,8 @@ pub struct AgreementTable {
     pub machine_title: Option<String>,
     /// Engine of the server, where a client or the campaign names it.
     pub engine: Option<String>,
-    /// Its version.
     pub engine_version: Option<String>,
-    /// Label of the client that others are held against.
+    /// Label of the client that others are compared with.
     pub reference: Option<String>,
     /// Every client, by label.
     pub clients: Vec<AgreementClient>,
@@ -436,13 +403,11 @@ pub struct AgreementTable {
 /// One client of a table.
 #[derive(Debug, Clone, Serialize)]
 pub struct AgreementClient {
-    /// What tells it from the others.
+    /// Distinguishes it from the others.
     pub label: String,
     /// Environment label of its cells.
     pub environment: String,
-    /// Its version.
     pub version: Option<String>,
-    /// Runs.
     pub runs: usize,
     /// Of them failed.
     pub failed: usize,
@@ -461,40 +426,38 @@ pub struct AgreementMetric {
     pub metric: String,
     /// The same for people.
     pub label: String,
-    /// Its unit.
     pub unit: &'static str,
     /// Difference that does not matter, per cent.
     pub margin_pct: f64,
-    /// What is true, where the server was told.
+    /// The true value, where the server knows it.
     pub truth: Option<f64>,
     /// Clients against the truth, then against the reference.
     pub pairs: Vec<AgreementPair>,
 }
 
-/// A client held against another, or against the truth.
+/// A client compared with another, or against the truth.
 #[derive(Debug, Clone, Serialize)]
 pub struct AgreementPair {
     /// Label of the client.
     pub client: String,
     /// Label of the reference, or `truth`.
     pub against: String,
-    /// Rounds.
     pub rounds: usize,
     /// Pairs of runs.
     pub pairs: usize,
     /// Mean difference, per cent: the geometric mean of the ratios less one.
     pub bias_pct: f64,
-    /// The same with its interval; absent for a single round.
+    /// The same with its interval. Absent for a single round.
     pub bias: Option<Ranged>,
     /// Lower limit of agreement, per cent.
     pub lower: Option<Ranged>,
     /// Upper limit of agreement, per cent.
     pub upper: Option<Ranged>,
-    /// What the two are to each other.
+    /// Relation of the two.
     pub kind: Agreeing,
     /// The same in words.
     pub sentence: String,
-    /// How the definitions of the two differ; absent where they are the same, or one side is the truth.
+    /// How the definitions of the two differ. Absent where they are the same, or one side is the truth.
     pub definition: Option<String>,
     /// Mean difference under each load, by workload label.
     pub by_load: Vec<(String, Ranged)>,
@@ -505,7 +468,6 @@ pub struct AgreementPair {
 /// A value with its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Ranged {
-    /// The value.
     pub value: f64,
     /// Lower end.
     pub low: f64,
@@ -513,7 +475,7 @@ pub struct Ranged {
     pub high: f64,
 }
 
-/// What two clients are to each other.
+/// Relation of two clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Agreeing {
@@ -530,11 +492,9 @@ pub enum Agreeing {
 /// One pair of runs.
 #[derive(Debug, Clone, Serialize)]
 pub struct AgreementPoint {
-    /// Workload label.
     pub workload: String,
-    /// Round.
     pub round: u32,
-    /// Run of the reference; absent where that is the truth.
+    /// Run of the reference. Absent where that is the truth.
     pub reference_run: Option<String>,
     /// Run of the client.
     pub run: String,

@@ -1,13 +1,13 @@
-//! The method tried on identical arms, as pages and `analysis.json` show it.
+//! The method applied to identical arms, as pages and `analysis.json` show it.
 //!
-//! In:  filled by [`crate::verdict`].  Out: serialised as it stands.
+//! In:  filled by [`crate::verdict`].  Out: JSON with the same names.
 //! Not here: how it is done (see `verdict::calibration`).
 
 use serde::Serialize;
 
 use super::VerdictKind;
 
-/// What the rules say of halves of single arms, which do not differ by construction.
+/// Result of the rules for halves of single arms, which do not differ by construction.
 #[derive(Debug, Clone, Serialize)]
 pub struct CalibrationReport {
     /// Campaign slug.
@@ -18,7 +18,7 @@ pub struct CalibrationReport {
     pub different: usize,
     /// The same in per cent.
     pub different_pct: f64,
-    /// What the level of the test lets one expect, per cent.
+    /// Expected share at the level of the test, per cent.
     pub expected_pct: f64,
     /// Arms whose odd and even runs are called different.
     pub different_by_turns: usize,
@@ -31,15 +31,11 @@ pub struct CalibrationReport {
 /// One arm.
 #[derive(Debug, Clone, Serialize)]
 pub struct CalibrationArm {
-    /// Model label.
     pub model: String,
-    /// Workload label.
     pub workload: String,
-    /// Environment label.
     pub environment: String,
     /// Contract name.
     pub metric: String,
-    /// Runs.
     pub n: usize,
     /// Random splits into two halves.
     pub splits: usize,

@@ -1,6 +1,6 @@
 //! A campaign as pages and `analysis.json` show it: its words, its design, and what its rows support.
 //!
-//! In:  filled by the judge and the traps.  Out: serialised as it stands.
+//! In:  filled by the judge and the traps.  Out: JSON with the same names.
 //! Not here: how a number came about, how it is shown.
 
 use std::collections::BTreeMap;
@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Comparison, HypothesisReport, Interval, MeasuredRow};
-use crate::model::{Instant, Paper};
+use crate::model::{CustomMetric, Instant, Paper};
 
 /// One campaign: its words, its design, and what its rows support.
 #[derive(Debug, Clone, Serialize)]
 pub struct CampaignReport {
     /// Slug.
     pub name: String,
-    /// For people; the slug when the campaign has none.
+    /// For people. The slug when the campaign has none.
     pub title: String,
     /// Question the campaign asks.
     pub question: Option<String>,
@@ -28,7 +28,7 @@ pub struct CampaignReport {
     pub provenance: Vec<String>,
     /// Machine label and its name for people.
     pub machine: Option<String>,
-    /// Environment others are held against.
+    /// Environment others are compared with.
     pub baseline: Option<String>,
     /// All environments.
     pub environments: Vec<String>,
@@ -40,6 +40,9 @@ pub struct CampaignReport {
     pub primary: Vec<String>,
     /// Margin of every metric of the campaign, per cent: from the command line, the campaign, or the defaults.
     pub margins_pct: BTreeMap<String, f64>,
+    /// Metrics that the campaign defines, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub metrics: BTreeMap<String, CustomMetric>,
     /// Runs found.
     pub runs: usize,
     /// Runs whose status is failed.
@@ -50,29 +53,31 @@ pub struct CampaignReport {
     pub last_started_utc: Option<Instant>,
     /// How the arms were ordered.
     pub order: Vec<OrderReport>,
-    /// What its authors expected before the first run, and what came of it; the headline begins with these.
+    /// The authors' expectations before the first run, and the outcome. The headline begins with these.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hypotheses: Vec<HypothesisReport>,
-    /// The answer: one to three sentences, the first of which is the headline.
+    /// The answer in one sentence that can be quoted alone. Absent where nothing was found.
+    pub answer: Option<String>,
+    /// The answer metric by metric. Where there are hypotheses, it begins with these.
     pub headline: Vec<Sentence>,
-    /// What the rows support.
+    /// Conclusions that the rows support.
     pub supported: Vec<Sentence>,
-    /// What they do not.
+    /// Conclusions that they do not support.
     pub unsupported: Vec<Sentence>,
     /// The same rows read again as one workload, where the launch path shows that several labels ran one model.
     pub pooled: Vec<Comparison>,
     /// The published figures, recomputed.
     pub published: Vec<PublishedCheck>,
-    /// How many published figures reproduce, of how many, in words; absent when none are tabulated.
+    /// How many published figures reproduce, of how many, in words. Absent when none are tabulated.
     pub published_summary: Option<String>,
     /// The seed's success criteria, cell by cell.
     pub criteria: Vec<Criterion>,
-    /// Label that tells the arms apart where it is not the environment.
+    /// Label that distinguishes the arms where it is not the environment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compare_by: Option<String>,
     /// Decode throughput, time per output token, model memory and KV cache of every cell, an empty one with its reason.
     pub essentials: Vec<Essential>,
-    /// A row a cell where nothing is compared; empty where the comparisons are the answer.
+    /// One row for each cell where nothing is compared. Empty where the comparisons are the answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub measured: Vec<MeasuredRow>,
     /// SHA-256 over the sorted hashes of the campaign's files.
@@ -82,11 +87,8 @@ pub struct CampaignReport {
 /// The five figures of one cell that every comparison carries.
 #[derive(Debug, Clone, Serialize)]
 pub struct Essential {
-    /// Model label.
     pub model: String,
-    /// Workload label.
     pub workload: String,
-    /// Environment label.
     pub environment: String,
     /// The figures, always in the same order.
     pub cells: Vec<EssentialCell>,
@@ -107,7 +109,7 @@ pub struct EssentialCell {
     pub mean: Option<f64>,
     /// Its t-interval, where there are two runs or more.
     pub interval: Option<Interval>,
-    /// Why there is no figure; absent where there is one.
+    /// Why there is no figure. Absent where there is one.
     pub empty: Option<String>,
 }
 
@@ -116,7 +118,7 @@ pub struct EssentialCell {
 pub struct Sentence {
     /// As shown.
     pub text: String,
-    /// What qualifies it, each on its own; shown after it or where somebody asks.
+    /// What qualifies it, each on its own. Shown after it or on request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<String>,
     /// Ids it rests on: trap ids, `model|workload|metric` of comparisons, or `agreement#` with the id of a table of clients.
@@ -124,20 +126,30 @@ pub struct Sentence {
 }
 
 impl Sentence {
-    /// What an id begins with that leads to a table of clients.
+    /// Prefix of an id that leads to a table of clients.
     pub const AGREEMENT: &'static str = "agreement#";
+
+    /// Its first sentence, which can be quoted alone.
+    pub fn lead(&self) -> &str {
+        lead_and_more(&self.text).0
+    }
+}
+
+/// The first sentence of a text, and what follows it. A point within a number ends no sentence.
+pub fn lead_and_more(text: &str) -> (&str, &str) {
+    let end = [". ", ".\u{201d} "].iter().filter_map(|mark| Some(text.find(mark)? + mark.len() - 1)).min();
+    let (lead, more) = text.split_at(end.unwrap_or(text.len()));
+    (lead, more.trim_start())
 }
 
 /// Order of the arms of one question (statistics contract 6.4).
 #[derive(Debug, Clone, Serialize)]
 pub struct OrderReport {
-    /// Model label.
     pub model: String,
-    /// Workload label.
     pub workload: String,
     /// `interleaved`, `mixed`, `blocked`, or `unknown` without start times.
     pub kind: String,
-    /// Maximal stretches of one environment.
+    /// Maximal sequences of one environment.
     pub stretches: usize,
     /// Share of consecutive windows that hold every environment once.
     pub balanced_share: Option<f64>,
@@ -150,7 +162,6 @@ pub struct OrderReport {
 /// A published figure and what the rows give.
 #[derive(Debug, Clone, Serialize)]
 pub struct PublishedCheck {
-    /// Model label.
     pub model: String,
     /// Environment, or `candidate - baseline`.
     pub environment: String,
@@ -168,7 +179,7 @@ pub struct PublishedCheck {
     pub reproduces: bool,
     /// Rows it took.
     pub n: usize,
-    /// What must be known: which divisor, more rows than planned.
+    /// Notes: which divisor, more rows than planned.
     pub note: Option<String>,
     /// Where it was published.
     pub source: String,
@@ -179,14 +190,12 @@ pub struct PublishedCheck {
 pub struct Criterion {
     /// `cv_below_5_pct`, `power_at_10_pct`, `reproducible`, `complete`.
     pub id: &'static str,
-    /// Model label.
     pub model: String,
-    /// Workload label.
     pub workload: String,
     /// Metric, where it is about one.
     pub metric: Option<String>,
     /// `pass`, `fail` or `not_assessed`.
     pub outcome: &'static str,
-    /// What decided it.
+    /// The deciding reason.
     pub because: String,
 }

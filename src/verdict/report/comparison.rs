@@ -1,11 +1,11 @@
 //! One pair of environments and one metric: every estimate of the difference, and the verdict.
 //!
-//! In:  filled by the judge and the traps.  Out: serialised as it stands.
+//! In:  filled by the judge and the traps.  Out: JSON with the same names.
 //! Not here: how a number came about, how it is shown.
 
 use serde::{Serialize, Serializer};
 
-use super::{Interval, PairsReport, ShiftReport, StabilityPanel};
+use super::{Interval, PairsReport, SequentialReport, ShiftReport, StabilityPanel};
 use crate::model::Direction;
 use crate::stats;
 
@@ -72,7 +72,6 @@ pub struct FReport {
     /// Statistic.
     #[serde(serialize_with = "finite_or_text")]
     pub f: f64,
-    /// p.
     pub p: f64,
 }
 
@@ -105,13 +104,11 @@ pub struct TostReport {
 /// p adjusted for the family.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Adjusted {
-    /// Bonferroni.
     pub bonferroni: Option<f64>,
-    /// Holm; decides.
+    /// Holm. Decides.
     pub holm: Option<f64>,
-    /// Benjamini-Hochberg.
     pub benjamini_hochberg: Option<f64>,
-    /// What the family is, in words, and its size.
+    /// Description of the family in words, and its size.
     pub family: String,
     /// Members that were counted.
     pub family_size: usize,
@@ -125,15 +122,12 @@ pub struct Adjusted {
 pub struct Comparison {
     /// Campaign slug.
     pub campaign: String,
-    /// Model label.
     pub model: String,
-    /// Workload label.
     pub workload: String,
     /// Contract name.
     pub metric: String,
     /// Name for people.
     pub label: String,
-    /// Unit.
     pub unit: &'static str,
     /// Which way is better.
     pub direction: Direction,
@@ -151,9 +145,7 @@ pub struct Comparison {
     pub n_candidate: usize,
     /// Whether the design allows pairs.
     pub paired: bool,
-    /// Mean of the baseline.
     pub mean_baseline: Option<f64>,
-    /// Mean of the candidate.
     pub mean_candidate: Option<f64>,
     /// Candidate - baseline, metric units.
     pub difference: Option<f64>,
@@ -161,11 +153,12 @@ pub struct Comparison {
     pub difference_ci: Option<Interval>,
     /// Positive: the candidate costs more.
     pub overhead_pct: Option<f64>,
-    /// The change of the metric itself, per cent of the baseline: positive is more. Of a rate that rises it is positive, where the overhead is negative.
+    /// The change of the metric itself, per cent of the baseline: positive is more. For a rate that rises it is positive, while the overhead
+    /// is negative.
     pub change_pct: Option<f64>,
     /// The headline interval of the overhead as a change.
     pub change_ci: Option<Interval>,
-    /// Mean of the candidate over that of the baseline; absent where no per cent exists.
+    /// Mean of the candidate over that of the baseline. Absent where no per cent exists.
     pub ratio: Option<f64>,
     /// The study's own formula for rates, 100 (baseline - candidate) / baseline.
     pub loss_pct: Option<f64>,
@@ -173,7 +166,6 @@ pub struct Comparison {
     pub overhead_ci: Option<NamedInterval>,
     /// 90 % interval, for the equivalence reading.
     pub overhead_ci90: Option<Interval>,
-    /// Fieller.
     pub fieller_overhead_pct: Option<Interval>,
     /// BCa of the ratio.
     pub bootstrap_overhead_pct: Option<NamedInterval>,
@@ -185,21 +177,15 @@ pub struct Comparison {
     pub paired_t: Option<TReport>,
     /// Wilcoxon signed rank, where interleaved.
     pub wilcoxon: Option<WReport>,
-    /// Student.
     pub student_t: Option<TReport>,
-    /// Welch; primary.
+    /// Welch. Primary.
     pub welch_t: Option<TReport>,
-    /// Mann-Whitney.
     pub mann_whitney: Option<UReport>,
     /// Permutation of the mean difference.
     pub permutation: Option<PermutationReport>,
-    /// Brown-Forsythe.
     pub brown_forsythe: Option<FReport>,
-    /// Cohen's d.
     pub cohens_d: Option<f64>,
-    /// Hedges' g.
     pub hedges_g: Option<Effect>,
-    /// Cliff's delta.
     pub cliffs_delta: Option<f64>,
     /// Equivalence.
     pub tost: Option<TostReport>,
@@ -209,9 +195,8 @@ pub struct Comparison {
     pub mde_pct: Option<f64>,
     /// Smallest equal number of runs per arm with power 0.8 to detect 10 % of the baseline.
     pub runs_needed: Option<u64>,
-    /// When inconclusive: runs per arm in all, interleaved, that would decide about the margin; always more than either arm has. Else absent.
+    /// When inconclusive: runs per arm in all, interleaved, that would decide about the margin. Always more than either arm has. Else absent.
     pub runs_to_decide: Option<u64>,
-    /// Adjusted p.
     pub p_adjusted: Adjusted,
     /// Drift allowance, per cent (statistics contract 6.5).
     pub drift_allowance_pct: f64,
@@ -221,13 +206,15 @@ pub struct Comparison {
     pub without_flagged: Option<WithoutFlagged>,
     /// The verdict under other choices, one at a time.
     pub stability: Vec<Stability>,
-    /// The verdict under every combination of method, runs and margin; absent where nothing could be compared, or no per cent exists.
+    /// The verdict under every combination of method, runs and margin. Absent where nothing could be compared, or no per cent exists.
     pub stability_panel: Option<StabilityPanel>,
-    /// Runs of a design with blocks, pair by pair; absent without one.
+    /// Runs of a design with blocks, pair by pair. Absent without one.
     pub pairs: Option<PairsReport>,
-    /// Where in the distribution of the requests the arms differ; absent where the runs keep no requests.
+    /// Where in the distribution of the requests the arms differ. Absent where the runs keep no requests.
     pub shift: Option<ShiftReport>,
-    /// The verdict.
+    /// Look by look, where the campaign looks at its figures while they come in. Absent for a fixed number of repeats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sequential: Option<SequentialReport>,
     pub verdict: Verdict,
 }
 
@@ -268,7 +255,7 @@ pub struct WithoutFlagged {
 /// One cell of the stability panel.
 #[derive(Debug, Clone, Serialize)]
 pub struct Stability {
-    /// What was changed: `half margin`, `permutation instead of Welch`, ...
+    /// The changed choice: `half margin`, `permutation instead of Welch`, ...
     pub choice: String,
     /// Verdict kind under it.
     pub kind: VerdictKind,
@@ -295,7 +282,7 @@ pub enum VerdictKind {
 }
 
 impl VerdictKind {
-    /// As the contract spells it.
+    /// Name in the contracts.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Slower => "slower",
@@ -316,20 +303,20 @@ pub struct Verdict {
     pub kind: VerdictKind,
     /// One line, as a person would say it: no codes, no caveats, no full stop.
     pub said: String,
-    /// What to do next, or how far a single run can be believed; absent where the comparison is decided.
+    /// The next step, or how far a single run can be believed. Absent where the comparison is decided.
     pub advice: Option<String>,
     /// The sentence in full, test and caveats included.
     pub text: String,
     /// Reason codes: `P1`, `N2`, `D1`, `O0`, ...
     pub reasons: Vec<String>,
-    /// The obstacles of rule 1 in words, each with its code; empty for other kinds.
+    /// The obstacles of rule 1 in words, each with its code. Empty for other kinds.
     pub because: Vec<String>,
     /// Caveats, in their order.
     pub caveats: Vec<String>,
 }
 
 impl Verdict {
-    /// Whether only the number of runs forbids a verdict: a ratio of single runs is there, and advice on how far it can be believed.
+    /// Whether only the number of runs forbids a verdict. Then a ratio of single runs is there, with advice on its reliability.
     pub fn is_once(&self) -> bool {
         self.kind == VerdictKind::NotComparable && self.advice.is_some()
     }

@@ -1,6 +1,6 @@
-//! What a cell's tokens cost, by which price, and which choice is best.
+//! The cost of a cell's tokens, its price, and the best choice.
 //!
-//! In:  filled by `verdict::cost` and `verdict::reference`.  Out: serialised as it stands.
+//! In:  filled by `verdict::cost` and `verdict::reference`.  Out: JSON with the same names.
 //! Not here: how a number came about, how it is shown.
 
 use serde::Serialize;
@@ -29,7 +29,6 @@ pub struct PriceReport {
 /// Another price of the same machine, and what it would make of the cost.
 #[derive(Debug, Clone, Serialize)]
 pub struct OtherPrice {
-    /// The price.
     pub price: PriceReport,
     /// USD per million output tokens.
     pub usd_per_million_output: Option<Estimate>,
@@ -38,7 +37,7 @@ pub struct OtherPrice {
 /// Input and output priced apart: one hour pays for both.
 #[derive(Debug, Clone, Serialize)]
 pub struct ApartReport {
-    /// What an output token is worth in input tokens.
+    /// Value of an output token in input tokens.
     pub output_weight: f64,
     /// USD per million input tokens.
     pub usd_per_million_input: f64,
@@ -51,11 +50,8 @@ pub struct ApartReport {
 pub struct CostReport {
     /// Campaign slug.
     pub campaign: String,
-    /// Model label.
     pub model: String,
-    /// Workload label.
     pub workload: String,
-    /// Environment label.
     pub environment: String,
     /// Model id, where the runs say it.
     pub model_id: Option<String>,
@@ -65,7 +61,6 @@ pub struct CostReport {
     pub machine_title: Option<String>,
     /// Devices that work together.
     pub devices: f64,
-    /// Engine.
     pub engine: Option<String>,
     /// Precision of the weights.
     pub quantisation: Option<String>,
@@ -83,7 +78,6 @@ pub struct CostReport {
     pub tpot_ms: Option<Estimate>,
     /// Time to first token, likewise.
     pub ttft_ms: Option<Estimate>,
-    /// The price.
     pub price: Option<PriceReport>,
     /// The whole hour charged to the output tokens.
     pub usd_per_million_output: Option<Estimate>,
@@ -95,7 +89,7 @@ pub struct CostReport {
     pub apart: Option<ApartReport>,
     /// Output tokens for one USD.
     pub output_tokens_per_usd: Option<Estimate>,
-    /// Power as the runs report it, W; of the device, not of the wall.
+    /// Power as the runs report it, W. Of the device, not of the wall.
     pub power_w: Option<Estimate>,
     /// Output tokens a second for each watt of it.
     pub tok_s_per_w: Option<Estimate>,
@@ -103,7 +97,7 @@ pub struct CostReport {
     pub output_tokens_per_j: Option<Estimate>,
     /// Other prices of the machine.
     pub other_prices: Vec<OtherPrice>,
-    /// What was missing where something is absent.
+    /// Missing facts where something is absent.
     pub missing: Vec<String>,
     /// Output rates run by run, for what is computed from several cells.
     #[serde(skip)]
@@ -119,7 +113,7 @@ pub struct Choice {
     pub workload: String,
     /// The figure: tok/s or USD per million output tokens.
     pub value: Estimate,
-    /// Other batch sizes whose intervals share a value with it: not told apart by these runs.
+    /// Other batch sizes whose intervals overlap with its own, so that these runs do not separate them.
     pub not_told_apart: Vec<f64>,
 }
 
@@ -128,9 +122,7 @@ pub struct Choice {
 pub struct BestBatch {
     /// Campaign slug.
     pub campaign: String,
-    /// Model label.
     pub model: String,
-    /// Environment label.
     pub environment: String,
     /// Machine for people.
     pub machine: Option<String>,
@@ -144,7 +136,7 @@ pub struct BestBatch {
     pub by_throughput: Option<Choice>,
     /// Lowest cost per output token.
     pub by_cost: Option<Choice>,
-    /// Lowest cost among those that keep the limits; by throughput where there is no price.
+    /// Lowest cost among those that keep the limits. By throughput where there is no price.
     pub within_limits: Option<Choice>,
     /// Limit on the time per output token, ms.
     pub limit_tpot_ms: f64,
@@ -159,7 +151,6 @@ pub struct BestBatch {
 pub struct Excluded {
     /// Batch or concurrency limit.
     pub batch: f64,
-    /// Why.
     pub why: String,
 }
 
@@ -172,15 +163,13 @@ pub struct MachineRow {
     pub devices: f64,
     /// Campaign slug.
     pub campaign: String,
-    /// Workload label.
     pub workload: String,
-    /// Environment label.
     pub environment: String,
     /// Output tokens a second.
     pub output_tok_s: Estimate,
     /// USD per million output tokens.
     pub usd_per_million_output: Option<Estimate>,
-    /// Cost over that of the cheapest row; of the rates alone the inverse ratio to the fastest where nothing has a price.
+    /// Cost over that of the cheapest row. Of the rates alone the inverse ratio to the fastest where nothing has a price.
     pub cost_ratio: Option<Estimate>,
 }
 
@@ -214,9 +203,8 @@ pub struct ReferenceReport {
     pub model: String,
     /// Precision.
     pub quantisation: Option<String>,
-    /// Engine.
     pub engine: Option<String>,
-    /// What else the source says of the workload.
+    /// Further information of the source on the workload.
     pub workload: Option<String>,
     /// Requests at a time.
     pub concurrency: Option<f64>,
@@ -228,7 +216,7 @@ pub struct ReferenceReport {
     pub decode_tok_s_high: Option<f64>,
     /// Matrix products, TFLOP/s.
     pub gemm_tflops: Option<f64>,
-    /// What a reader must know.
+    /// Notes for the reader.
     pub note: Option<String>,
     /// Day of the source.
     pub date: Option<String>,
@@ -243,11 +231,8 @@ pub struct ReferenceReport {
 pub struct OwnFigure {
     /// Campaign slug.
     pub campaign: String,
-    /// Model label.
     pub model: String,
-    /// Workload label.
     pub workload: String,
-    /// Environment label.
     pub environment: String,
     /// Precision of the weights.
     pub quantisation: Option<String>,

@@ -1,11 +1,11 @@
-//! How runs went over time, as pages and `analysis.json` show it.
+//! The course of runs over time, as pages and `analysis.json` show it.
 //!
-//! In:  filled by `verdict::course`.  Out: serialised as it stands.
+//! In:  filled by `verdict::course`.  Out: JSON with the same names.
 //! Not here: the samples themselves, which stay in the files of the runs.
 
 use serde::Serialize;
 
-use crate::model::{Finding, Instant, Unmade};
+use crate::model::{Finding, Instant, MissingRun};
 
 /// All of them.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -19,7 +19,6 @@ pub struct Courses {
 /// One run.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct CourseReport {
-    /// Its id.
     pub run: String,
     /// Runs that were made in the same launch, this one among them: its samples are those of all of them. One where they are its own.
     pub launch_runs: usize,
@@ -27,16 +26,42 @@ pub struct CourseReport {
     pub first_sample_utc: Option<Instant>,
     /// The measured window.
     pub window: Option<WindowReport>,
-    /// Stretches of the window in which the clock was held down; absent where no sample tells reasons.
+    /// Periods of the window in which the clock was held down. Absent where no sample has reasons.
     pub held: Option<Vec<HeldReport>>,
     /// Range and mean of every quantity over all samples.
     pub quantities: Vec<QuantityReport>,
     /// Readings of the gates before the run.
     pub gates: Vec<Finding>,
-    /// What the watchdogs saw, and the checks after it.
+    /// Findings of the watchdogs and of the checks afterwards.
     pub watched: Vec<Finding>,
     /// Requests on their way at once.
     pub in_flight: Option<InFlightReport>,
+    /// Further machines of the run, by rank.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeReport>,
+}
+
+/// A further machine of a run.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct NodeReport {
+    /// Name of its folder.
+    pub name: String,
+    /// From 1. The head is 0.
+    pub rank: u32,
+    /// The worker of the engine there, in one line. Empty where none ran.
+    pub command: String,
+    /// Why it makes the run a failed one, where it does.
+    pub failure: Option<String>,
+    /// Range and mean of every quantity over all samples.
+    pub quantities: Vec<QuantityReport>,
+    /// Readings of its gates.
+    pub gates: Vec<Finding>,
+    /// Findings of its watchdogs.
+    pub watched: Vec<Finding>,
+    /// Its wall clock less that of the head, ms.
+    pub clock_ahead_ms: Option<f64>,
+    /// The most by which its times may be wrong on the clock of the head, ms.
+    pub clock_bound_ms: Option<f64>,
 }
 
 /// A measured window, seconds since the first sample.
@@ -44,18 +69,16 @@ pub struct CourseReport {
 pub struct WindowReport {
     /// Beginning.
     pub from_s: f64,
-    /// End.
     pub to_s: f64,
     /// How it was found.
     pub cut: &'static str,
 }
 
-/// A stretch in which the clock was held down.
+/// A period in which the clock was held down.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HeldReport {
     /// Beginning, seconds since the first sample.
     pub from_s: f64,
-    /// End.
     pub to_s: f64,
     /// Why, in words.
     pub reasons: Vec<&'static str>,
@@ -97,8 +120,9 @@ pub struct CampaignCourse {
     /// Runs of the plan, with and without a result.
     pub planned: usize,
     /// Planned runs that are not among the runs, in the order of the plan.
-    pub unmade: Vec<Unmade>,
-    /// GPU utilisation over time; absent where no run has it.
+    #[serde(rename = "unmade")]
+    pub missing_runs: Vec<MissingRun>,
+    /// GPU utilisation over time. Absent where no run has it.
     pub utilisation: Option<GridReport>,
 }
 
@@ -120,6 +144,6 @@ pub struct GridRow {
     pub run: String,
     /// How many runs share the launch and its samples.
     pub runs: usize,
-    /// Mean of the samples of each column; absent where there is none. Trailing columns without samples are left out.
+    /// Mean of the samples of each column. Absent where there is none. Trailing columns without samples are left out.
     pub means: Vec<Option<f64>>,
 }

@@ -1,6 +1,6 @@
-//! What stands behind one verdict: the same verdict under other choices, the pairs of a design with blocks, the shift of the requests.
+//! Evidence behind one verdict: the same verdict under other choices, the pairs of a design with blocks, the shift of the requests.
 //!
-//! In:  filled by the judge.  Out: serialised as it stands.
+//! In:  filled by the judge.  Out: JSON with the same names.
 //! Not here: how a number came about, how it is shown.
 
 use serde::Serialize;
@@ -21,7 +21,7 @@ pub struct StabilityPanel {
 /// One combination.
 #[derive(Debug, Clone, Serialize)]
 pub struct StabilityCell {
-    /// What tells a difference from none, and sameness from ignorance.
+    /// Power to tell a difference from none, and sameness from ignorance.
     pub method: StabilityMethod,
     /// Whether the flagged runs were left out.
     pub without_flagged: bool,
@@ -33,15 +33,15 @@ pub struct StabilityCell {
     pub kind: VerdictKind,
 }
 
-/// What tells a difference from none.
+/// Power to tell a difference from none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StabilityMethod {
-    /// Welch's t, adjusted by Holm, with Fieller's interval; sameness by two one-sided t tests.
+    /// Welch's t, adjusted by Holm, with Fieller's interval. Sameness by two one-sided t tests.
     T,
-    /// The BCa interval alone; sameness where the one at twice the level lies within the margin.
+    /// The BCa interval alone. Sameness where the one at twice the level lies within the margin.
     Bootstrap,
-    /// The permutation test, adjusted by Holm, with Fieller's interval; sameness by two one-sided t tests.
+    /// The permutation test, adjusted by Holm, with Fieller's interval. Sameness by two one-sided t tests.
     Permutation,
 }
 
@@ -88,11 +88,9 @@ pub struct ShiftReport {
     pub runs_baseline: usize,
     /// Runs with requests, candidate.
     pub runs_candidate: usize,
-    /// Requests of the baseline.
     pub requests_baseline: usize,
-    /// Requests of the candidate.
     pub requests_candidate: usize,
-    /// Resamples behind the intervals; absent without intervals.
+    /// Resamples behind the intervals. Absent without intervals.
     pub resamples: Option<usize>,
     /// Deciles whose band excludes 0, candidate above.
     pub above: usize,
@@ -107,9 +105,7 @@ pub struct ShiftReport {
 pub struct ShiftDecile {
     /// Per cent of the requests at or below: 10, 20, ...
     pub percent: u32,
-    /// Of the baseline.
     pub baseline: f64,
-    /// Of the candidate.
     pub candidate: f64,
     /// Candidate - baseline.
     pub difference: f64,

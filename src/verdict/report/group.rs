@@ -1,6 +1,6 @@
-//! One cell and metric: what its runs say by themselves.
+//! One cell and metric: the statistics of its own runs.
 //!
-//! In:  filled by the judge and the traps.  Out: serialised as it stands.
+//! In:  filled by the judge and the traps.  Out: JSON with the same names.
 //! Not here: how a number came about, how it is shown.
 
 use serde::Serialize;
@@ -68,15 +68,11 @@ pub struct DriftReport {
 pub struct Group {
     /// Campaign slug.
     pub campaign: String,
-    /// Model label.
     pub model: String,
-    /// Workload label.
     pub workload: String,
-    /// Environment label.
     pub environment: String,
     /// Contract name.
     pub metric: String,
-    /// Unit.
     pub unit: &'static str,
     /// Which way is better.
     pub direction: Direction,
@@ -92,13 +88,12 @@ pub struct Group {
     pub sd: Option<f64>,
     /// Standard error.
     pub se: Option<f64>,
-    /// Coefficient of variation, per cent; absent without a true zero.
+    /// Coefficient of variation, per cent. Absent without a true zero.
     pub cv_pct: Option<f64>,
     /// Least.
     pub min: Option<f64>,
     /// Greatest.
     pub max: Option<f64>,
-    /// Median.
     pub median: Option<f64>,
     /// Median absolute deviation, unscaled.
     pub mad: Option<f64>,
@@ -118,13 +113,13 @@ pub struct Group {
     pub p99: Option<f64>,
     /// Skewness G1.
     pub skewness: Option<f64>,
-    /// Shapiro-Wilk p; shown, never used to choose a test.
+    /// Shapiro-Wilk p. Shown, never used to choose a test.
     pub shapiro_p: Option<f64>,
     /// Student interval of the mean.
     pub t_interval: Option<Interval>,
     /// Bootstrap interval of the mean.
     pub bootstrap: Option<BootstrapReport>,
-    /// Order-statistic interval of the median; an end may be unbounded.
+    /// Order-statistic interval of the median. An end may be unbounded.
     pub median_interval: MedianInterval,
     /// Flagged runs.
     pub outliers: OutlierReport,
@@ -134,7 +129,7 @@ pub struct Group {
     pub request_percentiles: Vec<RequestPercentile>,
     /// Reason codes of what is absent: `N1`, `N2`, `constant`, `tail`, ...
     pub flags: Vec<String>,
-    /// Run ids in order of time, values beside them; the points of every chart.
+    /// Run ids in order of time, values beside them. The points of every chart.
     pub run_ids: Vec<String>,
     /// Finite values in the same order.
     pub values: Vec<f64>,
@@ -158,13 +153,12 @@ pub struct RequestPercentile {
     pub percentile: &'static str,
     /// Of the pooled requests.
     pub estimate: f64,
-    /// Hierarchical bootstrap, percentile limits; absent with one run, and where the values are too many to be resampled.
+    /// Hierarchical bootstrap, percentile limits. Absent with one run, and where the values are too many to be resampled.
     pub interval: Option<Interval>,
     /// Median over runs of the per-run percentile.
     pub median_of_runs: f64,
     /// Requests in all.
     pub requests: usize,
-    /// Runs.
     pub runs: usize,
     /// `few_runs`, `one_run`, `tail`, `too_many_to_resample`.
     pub flags: Vec<String>,

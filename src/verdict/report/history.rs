@@ -1,10 +1,11 @@
-//! One cell over several campaigns: its points in order of time, and what is said of each step between two.
+//! One cell over several campaigns: its points in order of time, and the notes on each step between two.
 //!
-//! In:  filled by `verdict::history`.  Out: serialised as it stands.
+//! In:  filled by `verdict::history`.  Out: JSON with the same names.
 //! Not here: how a number came about, how it is shown.
 
 use serde::Serialize;
 
+use super::series::SeriesReport;
 use super::{Comparison, Interval};
 use crate::model::{Direction, Instant};
 
@@ -17,7 +18,6 @@ pub struct HistoryReport {
     pub model: String,
     /// Workload label, as the newest campaign has it.
     pub workload: String,
-    /// Environment label.
     pub environment: String,
     /// Engine, where the runs say it.
     pub engine: Option<String>,
@@ -25,8 +25,10 @@ pub struct HistoryReport {
     pub metrics: Vec<String>,
     /// Campaigns in order of time.
     pub points: Vec<HistoryPoint>,
-    /// From each campaign to the next.
+    /// From each campaign to the next, the newest ones.
     pub steps: Vec<HistoryStep>,
+    /// Each followed metric over all campaigns, with its changes. None where no file names the machine.
+    pub series: Vec<SeriesReport>,
 }
 
 /// The cell in one campaign.
@@ -51,7 +53,6 @@ pub struct HistoryFigure {
     pub metric: String,
     /// For people.
     pub label: String,
-    /// Unit.
     pub unit: &'static str,
     /// Which way is better.
     pub direction: Direction,

@@ -1,11 +1,11 @@
-//! What the authors of a campaign expected before its first run, and what came of it.
+//! The expectations of a campaign's authors before its first run, and their outcome.
 //!
-//! In:  filled by `verdict::hypothesis`.  Out: serialised as it stands.
+//! In:  filled by `verdict::hypothesis`.  Out: JSON with the same names.
 //! Not here: how an outcome came about, how it is shown.
 
 use serde::Serialize;
 
-/// What came of a hypothesis.
+/// Outcome of a hypothesis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -19,7 +19,7 @@ pub enum Outcome {
     Undecided,
     /// No runs speak about it.
     NotMeasured,
-    /// It expects no verdict that could be held against one.
+    /// It expects no verdict that could be checked.
     NoExpectation,
 }
 
@@ -28,19 +28,19 @@ pub enum Outcome {
 pub struct HypothesisReport {
     /// In the words of the authors.
     pub claim: String,
-    /// Metric that decides; absent where the primary metrics do.
+    /// Metric that decides. Absent where the primary metrics do.
     pub metric: Option<String>,
-    /// Environment held against.
+    /// Environment to compare with.
     pub baseline: Option<String>,
-    /// Environment under question; absent where every other one is.
+    /// Environment under question. Absent where every other one is.
     pub candidate: Option<String>,
     /// Kind of verdict that was expected.
     pub expect: Option<String>,
     /// The same in words.
     pub expected: String,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: Outcome,
-    /// What the comparisons say, in words.
+    /// Result of the comparisons, in words.
     pub found: String,
     /// Comparisons that found what was expected.
     pub confirmed: usize,

@@ -1,6 +1,6 @@
-//! What was measured where nothing is compared: a row a cell, for a front page that has no verdict to show.
+//! Measurements where nothing is compared: one row for each cell, for a front page without a verdict.
 //!
-//! In:  filled by `verdict::measured`.  Out: serialised as it stands.
+//! In:  filled by `verdict::measured`.  Out: JSON with the same names.
 //! Not here: how a number came about, how it is shown.
 
 use serde::Serialize;
@@ -10,15 +10,10 @@ use super::{EssentialCell, Estimate};
 /// The figures of one cell.
 #[derive(Debug, Clone, Serialize)]
 pub struct MeasuredRow {
-    /// Model label.
     pub model: String,
-    /// Workload label.
     pub workload: String,
-    /// Environment label.
     pub environment: String,
-    /// Engine.
     pub engine: Option<String>,
-    /// Version of the engine.
     pub engine_version: Option<String>,
     /// Precision of the weights.
     pub quantisation: Option<String>,
@@ -30,14 +25,13 @@ pub struct MeasuredRow {
     pub batch: Option<f64>,
     /// Requests sent a second.
     pub request_rate: Option<f64>,
-    /// Runs.
     pub runs: usize,
     /// Runs that failed.
     pub failed: usize,
-    /// The same metrics in every row of a campaign; the first says which row is best.
+    /// The same metrics in every row of a campaign. The first says which row is best.
     pub figures: Vec<EssentialCell>,
     /// What a million output tokens cost, where the machine has a price.
     pub usd_per_million_output: Option<Estimate>,
-    /// Of how many cells with this model, engine and lengths this one has the best first figure; absent where another is better.
+    /// Number of cells with this model, engine and lengths among which this one has the best first figure. Absent where another is better.
     pub best_of: Option<usize>,
 }

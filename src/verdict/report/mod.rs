@@ -1,4 +1,4 @@
-//! The analysis as one value: what `site/data/analysis.json` holds and what every page shows.
+//! The analysis as one value: the content of `site/data/analysis.json` and of every page.
 //!
 //! In:  filled by [`super`].  Out: `sparkbench.analysis/1`, serialised with sorted arrays and `null` for absent.
 //! Not here: how a number came about (see `stats`), how it is shown (see `page`).
@@ -15,7 +15,10 @@ mod history;
 mod hypothesis;
 mod measured;
 mod physics;
+mod replication;
 mod run;
+mod sequential;
+pub mod series;
 mod trap;
 
 use std::collections::BTreeMap;
@@ -24,7 +27,9 @@ use serde::Serialize;
 
 pub use across::Across;
 pub use calibration::{CalibrationArm, CalibrationReport};
-pub use campaign::{CampaignReport, Criterion, Essential, EssentialCell, OrderReport, PublishedCheck, Sentence};
+pub use campaign::{
+    CampaignReport, Criterion, Essential, EssentialCell, OrderReport, PublishedCheck, Sentence, lead_and_more,
+};
 pub use comparison::{
     Adjusted, Comparison, Effect, FReport, NamedInterval, PermutationReport, Stability, TReport, TostReport, UReport,
     Verdict, VerdictKind, WReport, WithoutFlagged,
@@ -34,7 +39,7 @@ pub use cost::{
     ReferenceReport,
 };
 pub use course::{
-    CampaignCourse, CourseReport, Courses, GridReport, GridRow, HeldReport, InFlightReport, QuantityReport,
+    CampaignCourse, CourseReport, Courses, GridReport, GridRow, HeldReport, InFlightReport, NodeReport, QuantityReport,
     WindowReport,
 };
 pub use evidence::{PairRow, PairsReport, ShiftDecile, ShiftReport, StabilityCell, StabilityMethod, StabilityPanel};
@@ -43,7 +48,9 @@ pub use history::{HistoryFigure, HistoryPoint, HistoryReport, HistoryStep};
 pub use hypothesis::{HypothesisReport, Outcome};
 pub use measured::MeasuredRow;
 pub use physics::{Estimate, KvReport, PhysicsReport};
+pub use replication::{ReplicationReport, ReplicationRow};
 pub use run::{RunReport, StatusText};
+pub use sequential::{DesignReport, LookDecision, LookReport, SequentialReport};
 pub use trap::{Evidence, Severity, Subject, TrapReport, TrapStatus};
 
 /// Schema of [`Analysis`].
@@ -56,9 +63,9 @@ pub struct Analysis {
     pub schema: &'static str,
     /// Which program said it.
     pub tool: Tool,
-    /// What was asked for.
+    /// The request.
     pub settings: Settings,
-    /// Every file that was looked at, by path.
+    /// Every file that was examined, by path.
     pub inputs: Vec<Input>,
     /// Campaigns, by name.
     pub campaigns: Vec<CampaignReport>,
@@ -82,13 +89,15 @@ pub struct Analysis {
     pub calibration: Vec<CalibrationReport>,
     /// Published figures for the machines of this analysis: context, never a verdict.
     pub references: Vec<ReferenceReport>,
-    /// What is seen across cells and campaigns.
+    /// Results across cells and campaigns.
     #[serde(flatten)]
     pub across: Across,
     /// How runs went over time, and which planned runs are not there.
     pub courses: Courses,
     /// Cells that several campaigns measured, and the verdict from each campaign to the next.
     pub history: Vec<HistoryReport>,
+    /// Questions that several campaigns asked, each with its pooled answer.
+    pub replications: Vec<ReplicationReport>,
     /// What to add where nothing is compared, as one sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_compare: Option<String>,
@@ -104,6 +113,11 @@ impl Analysis {
             about(a).cmp(&about(b)).then_with(newer).then_with(|| a.name.cmp(&b.name))
         });
         campaigns
+    }
+
+    /// Whether any comparison of it could have a verdict. Single runs beside each other cannot.
+    pub fn has_verdicts(&self, campaign: &CampaignReport) -> bool {
+        self.comparisons.iter().any(|c| c.campaign == campaign.name && !c.verdict.is_once())
     }
 
     /// Whether its answer is how far load clients agree, and none about a machine.
@@ -131,23 +145,26 @@ pub struct Settings {
     pub resamples: usize,
     /// Seed of every random draw.
     pub seed: u64,
-    /// Environment that others are held against, where all campaigns share it; else each campaign says its own.
+    /// Environment that others are compared with, where all campaigns share it. Else each campaign says its own.
     pub baseline: Option<String>,
     /// Margin of every metric, per cent, unless a campaign fixed its own (see [`CampaignReport::margins_pct`]).
     pub margins_pct: BTreeMap<String, f64>,
-    /// What was said beyond the defaults: with it and the settings above the same analysis can be made again.
+    /// Settings beyond the defaults. With them and the settings above the same analysis can be repeated.
     pub asked: Asked,
 }
 
-/// What the person who made the analysis said.
+/// Settings of the person who made the analysis.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Asked {
-    /// Environment that others are held against, where one was named.
+    /// Environment that others are compared with, where one was named.
     pub baseline: Option<String>,
     /// Margins that were named, per cent.
     pub margins_pct: BTreeMap<String, f64>,
     /// Whether labels came from a file of their own.
     pub labels: bool,
+    /// Whether definitions of metrics came from a file of their own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub metrics: bool,
     /// Label that was to be compared in place of environments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compare_by: Option<String>,
@@ -158,7 +175,7 @@ pub struct Asked {
     pub scrubbed: bool,
 }
 
-/// One file that was looked at.
+/// One file that was examined.
 #[derive(Debug, Clone, Serialize)]
 pub struct Input {
     /// Below the folder that was given.
@@ -171,14 +188,14 @@ pub struct Input {
     pub runs: usize,
     /// True when something in it was left out.
     pub skipped: bool,
-    /// What was left out and why.
+    /// Parts left out, and why.
     pub reason: Option<String>,
-    /// Why it was joined to no run, although it was read and speaks of runs: telemetry, the log of a server.
+    /// Why it was joined to no run, although it was read and describes runs: telemetry, the log of a server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_joined: Option<String>,
 }
 
-/// Two ends. A missing end is unbounded or does not exist; the reason stands beside it.
+/// Two ends. A missing end is unbounded or does not exist. The reason is beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Interval {
     /// Lower end.

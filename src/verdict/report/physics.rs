@@ -1,14 +1,13 @@
-//! What memory and arithmetic allow a cell, and how much of it is reached.
+//! The limits of a cell from memory and arithmetic, and the share that it reaches.
 //!
-//! In:  filled by `verdict::physics`.  Out: serialised as it stands.
+//! In:  filled by `verdict::physics`.  Out: JSON with the same names.
 //! Not here: how a number came about, how it is shown.
 
 use serde::Serialize;
 
-/// A mean over runs with its interval; an end that does not exist is absent.
+/// A mean over runs with its interval. An end that does not exist is absent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
-    /// Runs.
     pub n: usize,
     /// The point.
     pub mean: f64,
@@ -19,7 +18,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Whether two intervals share a value; points where there is no interval.
+    /// Whether two intervals share a value. Points where there is no interval.
     pub fn overlaps(&self, other: &Self) -> bool {
         let (a, b) = (self.low.unwrap_or(self.mean), self.high.unwrap_or(self.mean));
         let (c, d) = (other.low.unwrap_or(other.mean), other.high.unwrap_or(other.mean));
@@ -32,11 +31,8 @@ impl Estimate {
 pub struct PhysicsReport {
     /// Campaign slug.
     pub campaign: String,
-    /// Model label.
     pub model: String,
-    /// Workload label.
     pub workload: String,
-    /// Environment label.
     pub environment: String,
     /// Machine as the facts name it.
     pub machine: Option<String>,
@@ -46,17 +42,16 @@ pub struct PhysicsReport {
     pub quantisation: Option<String>,
     /// Sequences that share a step.
     pub sequences: Option<f64>,
-    /// Mean context of a sequence while it decodes; absent: lengths unknown, no cache counted.
+    /// Mean context of a sequence while it decodes. Absent: lengths unknown, no cache counted.
     pub context_tokens: Option<f64>,
     /// Bytes of weights that a step reads.
     pub weight_bytes_per_step: Option<f64>,
     /// Bytes of the KV cache that a step reads, all sequences together.
     pub kv_bytes_per_step: Option<f64>,
-    /// Tokens that a sequence gains in a step; above 1 where tokens are speculated.
+    /// Tokens that a sequence gains in a step. Above 1 where tokens are speculated.
     pub tokens_per_step: Option<f64>,
-    /// Steps a second.
     pub steps_per_second: Option<f64>,
-    /// The rate that is held against the ceiling.
+    /// The rate that is compared with the ceiling.
     pub rate_tok_s: Option<Estimate>,
     /// `decode`, or `output_throughput`, which holds the prefill too and gives a lower bound.
     pub basis: Option<&'static str>,
@@ -74,7 +69,7 @@ pub struct PhysicsReport {
     pub measured_roofline_pct: Option<Estimate>,
     /// Room for a KV cache, where the share of the memory is stated.
     pub kv: Option<KvReport>,
-    /// What was missing where there is no share; empty otherwise.
+    /// Missing facts where there is no share. Empty otherwise.
     pub missing: Vec<String>,
 }
 

@@ -1,6 +1,6 @@
 //! One run as pages and `analysis.json` show it.
 //!
-//! In:  filled by the judge and the traps.  Out: serialised as it stands.
+//! In:  filled by the judge and the traps.  Out: JSON with the same names.
 //! Not here: how a number came about, how it is shown.
 
 use std::collections::BTreeMap;
@@ -12,37 +12,31 @@ use crate::model::{Extra, Instant, Origin, Setup, Source, Status};
 /// One run as the pages show it.
 #[derive(Debug, Clone, Serialize)]
 pub struct RunReport {
-    /// Unique in the analysis; a slug.
+    /// Unique in the analysis. A slug.
     pub id: String,
     /// Campaign slug.
     pub campaign: String,
-    /// Environment label.
     pub environment: String,
-    /// Model label.
     pub model: String,
-    /// Workload label.
     pub workload: String,
     /// k-th run of its cell.
     pub repeat: Option<u32>,
-    /// Block.
     pub block: Option<u32>,
     /// Launch shared with other rows, if any.
     pub launch: Option<String>,
-    /// Start.
     pub started_utc: Option<Instant>,
-    /// End.
     pub ended_utc: Option<Instant>,
     /// Outcome.
     pub status: StatusText,
-    /// Contract names to values; null where missing or infinite.
+    /// Contract names to values. Null where missing or infinite.
     pub metrics: BTreeMap<String, Option<f64>>,
-    /// Where each metric stands.
+    /// Source of each metric.
     pub origins: BTreeMap<String, Origin>,
     /// Requests behind each per-request metric.
     pub requests: BTreeMap<String, usize>,
     /// `outlier:modified_z:METRIC`, `first_run:METRIC`, `invalid:WHY`, ...
     pub flags: Vec<String>,
-    /// Figures of the source that are no metric of ours.
+    /// Figures of the source that are not among our metrics.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub extras: Vec<Extra>,
     /// Settings and launch facts.

@@ -1,6 +1,6 @@
-//! What came of a trap, about what, and on what evidence.
+//! The result of a trap, with its subject and its evidence.
 //!
-//! In:  filled by the judge and the traps.  Out: serialised as it stands.
+//! In:  filled by the judge and the traps.  Out: JSON with the same names.
 //! Not here: how a number came about, how it is shown.
 
 use serde::Serialize;
@@ -19,7 +19,7 @@ pub enum Severity {
     Note,
 }
 
-/// What came of a check.
+/// Outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrapStatus {
@@ -27,33 +27,29 @@ pub enum TrapStatus {
     Fired,
     /// It was looked for with all that is needed, and is not there.
     Passed,
-    /// Something was missing; the message says what.
+    /// Something was missing. The message says what.
     NotEvaluated,
 }
 
-/// What a trap speaks of. Absent fields mean "all of them".
+/// Subject of a trap. Absent fields mean "all of them".
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Subject {
     /// Campaign slug.
     pub campaign: String,
-    /// Model label.
     pub model: Option<String>,
-    /// Workload label.
     pub workload: Option<String>,
-    /// Environment label.
     pub environment: Option<String>,
-    /// Metric.
     pub metric: Option<String>,
 }
 
 /// A piece of evidence: a sentence with the figure, and the run or file it comes from.
 #[derive(Debug, Clone, Serialize)]
 pub struct Evidence {
-    /// What was seen.
+    /// The observation.
     pub text: String,
     /// Run it was seen in.
     pub run: Option<String>,
-    /// Where it stands.
+    /// Where it is.
     pub origin: Option<Origin>,
 }
 
@@ -80,14 +76,12 @@ pub struct TrapReport {
     pub title: &'static str,
     /// How bad.
     pub severity: Severity,
-    /// What came of it.
+    /// Its outcome.
     pub status: TrapStatus,
-    /// What it speaks of.
     pub subject: Subject,
     /// One sentence with the figures.
     pub message: String,
-    /// What it rests on.
+    /// Its evidence.
     pub evidence: Vec<Evidence>,
-    /// What to do.
     pub remedy: String,
 }

@@ -176,7 +176,8 @@ fn seconds_elapsed_are_cut_by_work_and_runs_of_one_launch_share_their_figures() 
     assert_eq!(window(&elapsed).unwrap().cut, Cut::Busy);
     assert!(elapsed.value("power_w").unwrap() > 90.0);
     let mut launch: Vec<Run> = (0..2).map(|_| Run { launch: Some("l".into()), ..run(course(START, 20)) }).collect();
-    of_all(&mut launch);
+    assert_eq!(shared(&launch), [2, 2]);
+    launch.iter_mut().for_each(|run| of_samples(run, true));
     assert!(launch.iter().all(|run| run.readings.is_empty() && extra(run, "power_w of the launch").is_some()));
 }
 

@@ -1,4 +1,4 @@
-//! The stretch of the telemetry that is the run.
+//! The part of the telemetry that belongs to the run.
 //!
 //! In:  a run with its times and samples.  Out: [`Window`], seconds since the first sample, and how it was found.
 //! Not here: figures over it.
@@ -9,7 +9,7 @@ use crate::model::{Instant, Run, Sample};
 /// How a window was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// The stretch in which the load measured, as the archive says it.
+    /// The period in which the load measured, as the archive says it.
     Measured,
     /// From start to end of the run.
     StartToEnd,
@@ -28,7 +28,7 @@ impl Cut {
     }
 }
 
-/// A stretch of telemetry, seconds since the first sample.
+/// A period of telemetry, seconds since the first sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Window {
     /// Its beginning.
@@ -62,7 +62,7 @@ impl Window {
     }
 }
 
-/// The window of a run; nothing without telemetry, and nothing where neither times nor utilisation tell it.
+/// The window of a run. Nothing without telemetry, and nothing where neither times nor utilisation tell it.
 pub fn window(run: &Run) -> Option<Window> {
     let (first, last) = (run.telemetry.first()?.at, run.telemetry.last()?.at);
     let end = last.seconds_since(first);

@@ -1,11 +1,11 @@
-//! P7: a KV cache that is a straight line of the memory in use was computed from it, not measured.
+//! A KV cache that is a straight line of the memory in use was computed from it, not measured (P7).
 //!
-//! In:  [`Case::derived`].  Out: one finding a column.
+//! In:  [`Case::derived`].  Out: one finding for each column.
 //! Not here: how it is found (see `columns`), what the memory column holds (see `memory_scope`).
 
 use super::columns::{CHANCE, Derived, MIN_ROWS, Relation, SPREAD_OVER_ROUNDING};
 use super::finding::named;
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::model::Metric;
 use crate::verdict::case::Case;
 use crate::verdict::number::significant;
@@ -27,13 +27,19 @@ impl Trap for AffineColumns {
     fn severity(&self) -> Severity {
         Severity::Note
     }
+    fn theme(&self) -> Theme {
+        Theme::Labels
+    }
     fn about(&self) -> String {
         format!(
-            "An inference engine sizes its KV cache by a formula: a fraction of the memory that is free after loading. A smaller cache in one environment \
-             is then no finding of its own, it restates how much memory was in use. The check fits `a + b x` by least squares to each pair of columns and \
-             fires when no row lies farther from the line than the rounding of both columns allows, over at least {MIN_ROWS} distinct values that vary by at least \
-             {SPREAD_OVER_ROUNDING} times their rounding, and when independent columns would do that less often than {CHANCE:e}. The slope is the engine's \
-             fraction, the intercept gives the total it saw. To avoid the trap, fix the size of the cache, or report only the memory it was computed from."
+            "One column of figures is a straight line of another.\n\n\
+             An inference engine sizes its KV cache by a formula: a fraction of the memory that is free after loading. A smaller \
+             cache in one environment is then no finding of its own. It restates how much memory was in use.\n\n\
+             The check fits `a + b x` by least squares to each pair of columns. It fires when no row lies farther from the line \
+             than the rounding of both columns allows. This takes at least {MIN_ROWS} distinct values that vary by at least \
+             {SPREAD_OVER_ROUNDING} times their rounding. Independent columns must do the same less often than {CHANCE:e}. The \
+             slope is the engine's fraction, and the intercept gives the total it saw.\n\n\
+             Fix the size of the cache. Otherwise report only the memory it was computed from."
         )
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {

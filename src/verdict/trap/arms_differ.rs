@@ -1,14 +1,14 @@
 //! Arms that ran another engine, or under other settings.
 //!
-//! In:  engine names, versions and settings of the runs.  Out: one finding a candidate.
+//! In:  engine names, versions and settings of the runs.  Out: one finding for each candidate.
 //! Not here: which settings there are (see `verdict::alike`), lengths (see `token_counts`).
 
-use super::{Finding, Trap, sides};
+use super::{Finding, Theme, Trap, sides};
 use crate::verdict::alike;
 use crate::verdict::case::Case;
 use crate::verdict::report::Severity;
 
-/// What must be the same on both sides of a comparison.
+/// Settings that must be the same on both sides of a comparison.
 pub struct ArmsDiffer {
     id: &'static str,
     title: &'static str,
@@ -22,10 +22,14 @@ pub struct ArmsDiffer {
 pub static SETTINGS: ArmsDiffer = ArmsDiffer {
     id: alike::SETTINGS,
     title: "Settings that change the answer differ",
-    about: "Two servers with another maximum length, another share of the memory, another precision, a cache of prefixes on one side or another number of concurrent requests are two systems, and the \
-            environment they run in is the least of what tells them apart. The check compares, for each candidate and its baseline: model, quantisation, data type of the KV cache, batch or concurrency \
-            limit, request rate, maximum model length, memory utilisation, speculative decoding, prefix cache, parallelism, number of requests where it was planned, and the benchmark itself. It fires \
-            when both sides tell a setting and the two are not the same; what one side alone tells is a caveat of the verdict. To avoid the trap, start both sides from one file of settings and archive it.",
+    about: "The two sides of a comparison ran under different settings.\n\n\
+            Two servers may differ in maximum length, share of the memory, precision, prefix cache or number of concurrent \
+            requests. They are then two systems. The environment is the least of their differences.\n\n\
+            The check compares the settings of each candidate with those of its baseline. These are model, quantisation, data type \
+            of the KV cache, batch or concurrency limit, request rate, maximum model length and memory utilisation. They are also \
+            speculative decoding, prefix cache, parallelism, number of requests where it was planned, and the benchmark itself. It \
+            fires when both sides give a setting and the two differ. What only one side gives is a caveat of the verdict.\n\n\
+            Start both sides from one file of settings, and archive that file.",
     undermines: "that the environment alone tells the arms apart",
     missing: "no setting is known on both sides",
     remedy: "run both sides with the same settings, or compare the settings themselves with 'compare_by'",
@@ -35,9 +39,12 @@ pub static SETTINGS: ArmsDiffer = ArmsDiffer {
 pub static ENGINE: ArmsDiffer = ArmsDiffer {
     id: alike::ENGINE,
     title: "The arms ran different engines",
-    about: "A container image and the packages beside it rarely hold the same build of an engine, and between two releases kernels, schedulers and defaults change by more than any environment costs. \
-            The check compares name and version of the engine that the files of each candidate and of its baseline tell, and fires when they are not the same. It is silent where the campaign compares engines \
-            on purpose. To avoid the trap, install the very version that the image holds, and archive what the engine prints of itself at its start.",
+    about: "The two sides of a comparison ran different builds of an engine.\n\n\
+            A container image and the packages beside it rarely contain the same build. Between two releases kernels, schedulers \
+            and defaults change by more than any environment costs.\n\n\
+            The check compares the name and version of the engine in the files of each candidate and of its baseline. It fires \
+            when they differ. It is silent where the campaign compares engines on purpose.\n\n\
+            Install the very version that the image contains. Archive what the engine prints about itself at its start.",
     undermines: "that the environment, and not the engine, makes a difference",
     missing: "the engine is not known on both sides",
     remedy: "install one version of the engine in every environment",
@@ -52,6 +59,9 @@ impl Trap for ArmsDiffer {
     }
     fn severity(&self) -> Severity {
         Severity::Error
+    }
+    fn theme(&self) -> Theme {
+        Theme::Labels
     }
     fn about(&self) -> String {
         self.about.to_owned()

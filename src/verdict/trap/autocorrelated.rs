@@ -1,10 +1,10 @@
 //! Runs that resemble the run before them: fewer independent observations than rows.
 //!
-//! In:  values of each cell in order of time.  Out: one finding a cell and metric, else one a question.
+//! In:  values of each cell in order of time.  Out: one finding for each cell and metric, else one for each question.
 //! Not here: trends (see `drift`).
 
-use super::finding::{ALPHA, Look, MAX_EVIDENCE, by_question, cooldown, named, place, unit};
-use super::{Finding, Trap};
+use super::finding::{ALPHA, CellCheck, MAX_EVIDENCE, by_question, cooldown, named, place, unit};
+use super::{Finding, Theme, Trap};
 use crate::stats;
 use crate::verdict::case::{Case, Cell};
 use crate::verdict::number::significant;
@@ -13,7 +13,6 @@ use crate::verdict::report::{Evidence, Severity, Subject};
 /// Bound of the lag-1 correlation of independent values, in units of 1 / sqrt(n) (statistics contract 6.3).
 pub const BOUND: f64 = 1.96;
 
-/// Autocorrelated runs.
 pub struct AutocorrelatedRuns;
 
 impl Trap for AutocorrelatedRuns {
@@ -26,12 +25,19 @@ impl Trap for AutocorrelatedRuns {
     fn severity(&self) -> Severity {
         Severity::Warning
     }
+    fn theme(&self) -> Theme {
+        Theme::Order
+    }
     fn about(&self) -> String {
         format!(
-            "Every interval and test takes runs as independent. When a run inherits heat, cache or memory layout from the one before, ten runs carry the information of perhaps four, and intervals \
-             come out too short. The check computes the correlation of each run with its predecessor, for each primary metric of each cell, and fires when it exceeds {BOUND} / sqrt(n), \
-             which independent values do about once in forty. It then says how many independent runs the sample is worth, n (1 - r) / (1 + r). A drift shows here too. To avoid the trap, \
-             bring the machine into the same state before each run: caches dropped, temperature waited for, a fresh process."
+            "A run resembles the run before it.\n\n\
+             Every interval and test takes runs as independent. When a run inherits heat, cache or memory layout from the one \
+             before, ten runs carry the information of perhaps four. Intervals then come out too short.\n\n\
+             The check computes the correlation of each run with its predecessor, for each primary metric of each cell. It fires \
+             when the correlation exceeds {BOUND} / sqrt(n). Independent values do that about once in forty. The finding says how \
+             many independent runs the sample is worth: n (1 - r) / (1 + r). A drift shows here too.\n\n\
+             Bring the machine into the same state before each run. Drop the caches, wait for the temperature, and start a fresh \
+             process."
         )
     }
     fn undermines(&self) -> &'static str {
@@ -44,20 +50,20 @@ impl Trap for AutocorrelatedRuns {
     }
 }
 
-fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
+fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> CellCheck {
     if cell.runs.iter().any(|run| run.started.is_none()) {
-        return Look::Blind("runs without a start time".to_owned());
+        return CellCheck::NotEvaluable("runs without a start time".to_owned());
     }
     let numbers = cell.numbers(metric);
     let Some(found) = stats::drift::drift(&numbers, 1.0 - ALPHA) else {
-        return Look::Blind(if numbers.len() < 3 {
+        return CellCheck::NotEvaluable(if numbers.len() < 3 {
             format!("{} values, three are needed", numbers.len())
         } else {
             "all values are the same".to_owned()
         });
     };
     if !found.autocorrelated {
-        return Look::Clean(format!("lag-1 correlation {}", significant(found.lag1, 2)));
+        return CellCheck::Clean(format!("lag-1 correlation {}", significant(found.lag1, 2)));
     }
     let bound = BOUND / (numbers.len() as f64).sqrt();
     let message = format!(
@@ -85,9 +91,9 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
                 ends[1]
             )
         }
-        None => "the sample is worth fewer than two independent runs, so no interval of its mean can allow for that; those shown take the runs as independent".to_owned(),
+        None => "the sample is worth fewer than two independent runs, so no interval of its mean can allow for that. The intervals shown take the runs as independent".to_owned(),
     });
-    Look::There(
+    CellCheck::There(
         Finding::fired(Subject::cell(case, cell).with_metric(metric), message)
             .evidence([values, corrected])
             .remedy(format!("reset caches and temperature before each run; {}", cooldown(case))),

@@ -1,10 +1,10 @@
 //! Answers that were made token by token and handed over at once.
 //!
-//! In:  TPOT of each request, or the median and the mean of the gaps between tokens.  Out: one finding a question.
+//! In:  TPOT of each request, or the median and the mean of the gaps between tokens.  Out: one finding for each question.
 //! Not here: why (a server without a core for its sender, a proxy that buffers, a client that was not scheduled).
 
 use super::finding::{or_missing, place, read, seen};
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::model::Run;
 use crate::verdict::case::Case;
 use crate::verdict::number::{count, significant};
@@ -30,12 +30,19 @@ impl Trap for AnswersInBursts {
     fn severity(&self) -> Severity {
         Severity::Warning
     }
+    fn theme(&self) -> Theme {
+        Theme::Machine
+    }
     fn about(&self) -> String {
         format!(
-            "A server makes an answer token by token. If its sending process, a proxy or the client has to wait for a processor or fills a buffer, many tokens arrive at once. \
-             TTFT is then up to the time of the whole answer, and TPOT is near zero: both are times of the handing over. E2E latency and throughput hold. \
-             The check fires when {} % of the answers of a run have a TPOT below {FASTEST_TOKEN_MS} ms, which no engine reaches, or when half of the gaps between tokens are below {} % of their mean. \
-             To avoid the trap, give the server a core more than its engine keeps busy, turn off buffering in a proxy, and run the client on another machine.",
+            "Many tokens of an answer arrive at once, although a server makes them one by one.\n\n\
+             The sending process, a proxy or the client had to wait for a processor, or filled a buffer. TTFT is then up to the \
+             time of the whole answer, and TPOT is near zero. Both are times of the delivery, not of the model. E2E latency and \
+             throughput hold.\n\n\
+             The check fires when {} % of the answers of a run have a TPOT below {FASTEST_TOKEN_MS} ms, which no engine reaches. It \
+             also fires when half of the gaps between tokens are below {} % of their mean.\n\n\
+             Give the server one core more than its engine keeps busy. Turn off buffering in a proxy. Run the client on another \
+             machine.",
             significant(100.0 * WHOLE_SHARE, 2),
             significant(100.0 * MEDIAN_SHARE, 2)
         )
@@ -49,7 +56,7 @@ impl Trap for AnswersInBursts {
     }
 }
 
-/// What is wrong with the times of a run, `Some(None)` where nothing is; absent where nothing tells.
+/// Fault in the times of a run, `Some(None)` without one. Absent where nothing is known.
 fn bursts(run: &Run) -> Option<Option<Evidence>> {
     let times = run.series.iter().find(|series| series.metric == "tpot_ms");
     let times: Vec<f64> =

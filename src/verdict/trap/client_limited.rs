@@ -1,10 +1,10 @@
 //! Runs in which the load generator itself may have been the limit.
 //!
-//! In:  the certificate of our own load.  Out: one finding a cell.
+//! In:  the certificate of our own load.  Out: one finding for each cell.
 //! Not here: how the certificate is made (see `load`).
 
 use super::finding::{or_missing, place, seen};
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::model::{Run, known_extra};
 use crate::verdict::case::{Case, Cell};
 use crate::verdict::number::count;
@@ -23,10 +23,17 @@ impl Trap for ClientLimited {
     fn severity(&self) -> Severity {
         Severity::Warning
     }
+    fn theme(&self) -> Theme {
+        Theme::Machine
+    }
     fn about(&self) -> String {
-        "A client that is busy sends late and reads late, and both enter the figures as if the server had been slow; where it shares the machine with the server it also takes the processor away from it. Our own load \
-         writes a certificate with each run: requests sent late, answers that lay unread, a thread without a processor, prompts not built in time. The check reads that certificate and fires when a run says that the \
-         client may have been the limit. Other tools write none. To avoid the trap, give the client processors of its own, and hold its figures against the calibration."
+        "The load client was too busy to measure the server.\n\n\
+         A busy client sends late and reads late. Both enter the figures as if the server had been slow. A client on the \
+         machine of the server also takes the processor away from it.\n\n\
+         Our own load writes a certificate with each run. It counts requests sent late, answers that lay unread, threads \
+         without a processor, and prompts not built in time. The check fires when the certificate says that the client may have \
+         been the limit. Other tools write no such certificate.\n\n\
+         Give the client processors of its own. Compare its figures with its calibration."
             .to_owned()
     }
     fn undermines(&self) -> &'static str {

@@ -1,10 +1,10 @@
 //! SM clocks that move within a run, between repeats, or between environments, and clocks that are stuck low.
 //!
-//! In:  telemetry and mean clocks of the runs.  Out: one finding a question.
+//! In:  telemetry and mean clocks of the runs.  Out: one finding for each question.
 //! Not here: the reasons that a driver gives (see `throttled`).
 
 use super::finding::{or_missing, place, read};
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::model::Run;
 use crate::stats;
 use crate::verdict::case::{Case, Cell};
@@ -17,12 +17,11 @@ const METRIC: &str = "sm_clock_mhz";
 pub const DIP_PCT: f64 = 10.0;
 /// Share of the samples at work that may be dips, per cent.
 pub const DIPS_PCT: f64 = 5.0;
-/// Repeats of one cell may differ so much in their mean clock, per cent of the median.
+/// Largest difference between repeats of one cell in their mean clock, per cent of the median.
 pub const REPEATS_PCT: f64 = 3.0;
-/// Environments may differ so much in their mean clock, per cent of the baseline: the margin of a rate.
+/// Largest difference between environments in their mean clock, per cent of the baseline: the margin of a rate.
 pub const ARMS_PCT: f64 = crate::model::metric::MARGIN_RATE_PCT;
 
-/// Clock unstable.
 pub struct ClockUnstable;
 
 impl Trap for ClockUnstable {
@@ -35,12 +34,19 @@ impl Trap for ClockUnstable {
     fn severity(&self) -> Severity {
         Severity::Warning
     }
+    fn theme(&self) -> Theme {
+        Theme::Machine
+    }
     fn about(&self) -> String {
         format!(
-            "Work bound by arithmetic goes with the clock of the GPU, so runs at unlike clocks measure the clock. Some machines can be stuck at a third of their clock in their fastest state, cool, with no reason told, \
-             until they are unplugged. The check looks at samples at work ({} % utilisation and more): it fires when more than {DIPS_PCT} % of a run's samples lie more than {DIP_PCT} % below the run's median \
-             clock, when repeats of a cell differ by more than {REPEATS_PCT} % in their mean clock, when an environment differs from the baseline by more than {ARMS_PCT} %, and when a machine works below \
-             the clock at which its facts call it stuck. To avoid the trap, lock the clock, check it under load before each run, and alternate the environments.",
+            "The clock of the GPU changed while it worked, or differs between runs.\n\n\
+             Work bound by arithmetic follows the clock, so runs at different clocks measure the clock. Some machines get stuck at \
+             a third of their clock in their fastest state, cool and without a reported reason. Only unplugging them helps.\n\n\
+             The check looks at samples at work, which means {} % utilisation and more. It fires in four cases. More than \
+             {DIPS_PCT} % of a run's samples lie more than {DIP_PCT} % below the run's median clock. Repeats of a cell differ by \
+             more than {REPEATS_PCT} % in their mean clock. An environment differs from the baseline by more than {ARMS_PCT} %. A \
+             machine works below the clock at which its facts call it stuck.\n\n\
+             Lock the clock and check it under load before each run. Alternate the environments.",
             telemetry::BUSY_PCT
         )
     }

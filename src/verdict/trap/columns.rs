@@ -3,9 +3,9 @@
 //! In:  a campaign's readings with the decimals they were printed with.  Out: [`Derived`], one for each column that adds no measurement.
 //! Not here: what follows from it (see `judge`), the sentences (see `derived_column`, `affine_columns`).
 //!
-//! A printed value stands for an interval of half a unit of its last place on either side. A relation holds in a row when those
-//! intervals allow it, and it counts as found when it holds in nearly all rows though the columns vary far more than their rounding.
-//! The bound on chance treats the columns as independent; columns that merely move together miss it by their own noise.
+//! A printed value means an interval of half a unit of its last place on either side. A relation holds in a row when those intervals allow
+//! it. It counts as found when it holds in nearly all rows though the columns vary far more than their rounding. The bound on chance treats
+//! the columns as independent. Columns that merely move together miss it by their own noise.
 
 mod affine;
 mod column;
@@ -25,7 +25,7 @@ use product::product;
 
 /// Fewest rows, and fewest distinct values, from which a relation is read.
 pub const MIN_ROWS: usize = 5;
-/// Share of rows in which a product or ratio must hold; below one, so that a single edited row cannot hide it.
+/// Share of rows in which a product or ratio must hold. Below one, so that a single edited row cannot hide it.
 pub const MATCHING_SHARE: f64 = 0.95;
 /// A column must vary by this many times its rounding, or equal digits mean nothing.
 pub const SPREAD_OVER_ROUNDING: f64 = 10.0;
@@ -76,8 +76,8 @@ pub struct Derived {
     pub exceptions: Vec<String>,
 }
 
-/// Every column that is a function of others. The kept column of a relation is the one that is primary, else the one that stands first in
-/// the catalogue of metrics; a column found derived is never used to explain another.
+/// Every column that is a function of others. The kept column of a relation is the one that is primary, else the one that is first in
+/// the catalogue of metrics. A column found derived is never used to explain another.
 pub fn derived_columns(case: &Case<'_>) -> Vec<Derived> {
     let mut columns: Vec<Column> = case.reported().into_iter().filter_map(|name| Column::new(case, name)).collect();
     columns.sort_by_key(|column| preference(case, &column.name));

@@ -1,6 +1,6 @@
-//! P2: decoding cannot be faster than memory bandwidth lets the weights be read.
+//! Decoding cannot be faster than the memory bandwidth allows for reading the weights (P2).
 //!
-//! In:  output rates, batch, bytes per step, bandwidth.  Out: one finding a model and workload.
+//! In:  output rates, batch, bytes per step, bandwidth.  Out: one finding for each model and workload.
 //! Not here: whether a rate below the limit is good.
 
 use super::finding::{or_missing, place, read};
@@ -8,7 +8,7 @@ use super::physics::{
     GB, MISSING_ACCEPTED, Roofline, accepted, bandwidth, least_step_bytes, missing_machine, missing_weights, roofline,
     share, step_bytes,
 };
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::verdict::case::Case;
 use crate::verdict::number::{fixed, list, significant};
 use crate::verdict::report::{Severity, Subject};
@@ -16,7 +16,6 @@ use crate::verdict::report::{Severity, Subject};
 /// A rate may pass the limit by this factor before the check fires: bandwidth is nominal and rates are rounded.
 pub const TOLERANCE: f64 = 1.05;
 
-/// Decode above the roofline.
 pub struct DecodeAboveRoofline;
 
 impl Trap for DecodeAboveRoofline {
@@ -32,16 +31,21 @@ impl Trap for DecodeAboveRoofline {
     fn severity(&self) -> Severity {
         Severity::Error
     }
+    fn theme(&self) -> Theme {
+        Theme::Labels
+    }
     fn about(&self) -> String {
         format!(
-            "Each decode step reads the weights once for the whole batch, so a machine that moves `W` bytes a second makes at most \
-             `batch x W / bytes per step` tokens a second. A dense model reads all its weights; a mixture of E experts with k chosen per token \
-             reads the expert share `1 - (1 - k/E)^batch` and everything else. Reads of the KV cache would only lower the limit and are not counted. \
-             Where tokens are speculated the rate is divided by the mean accepted length, so that steps are counted. \
-             A model with experts at few bits is read as its first checkpoint keeps it; a rate that only a build with every layer at those bits could \
-             reach is a warning. The check fires when a run reports more than {TOLERANCE} times the limit: the label, the batch or the rate is wrong, or several tokens \
-             came out of one step, which must then be said. To avoid it, archive the model id, the precision and the \
-             batch limit that the engine prints."
+            "A run decoded faster than the memory of its machine allows.\n\n\
+             Each decode step reads the weights once for the whole batch. A machine that moves `W` bytes a second therefore makes \
+             at most `batch x W / bytes per step` tokens a second. Above that the label, the batch or the rate is wrong. The only \
+             other cause is that several tokens came out of one step, which must then be stated.\n\n\
+             The check fires when a run reports more than {TOLERANCE} times the limit. A dense model reads all its weights. A \
+             mixture of E experts with k chosen per token reads the expert share `1 - (1 - k/E)^batch` and everything else. Reads \
+             of the KV cache would only lower the limit and are not counted. With speculative decoding the rate is divided by the \
+             mean accepted length, so that steps are counted. A model with experts at few bits is read as its first checkpoint \
+             stores it. A rate that only a build with every layer at those bits could reach is a warning.\n\n\
+             Archive the model id, the precision and the batch limit that the engine prints."
         )
     }
     fn undermines(&self) -> &'static str {

@@ -1,18 +1,18 @@
-//! A healthy device decodes at more than a certain share of what its memory allows.
+//! A healthy device decodes above a certain share of its memory limit.
 //!
-//! In:  shares of the roofline, run by run.  Out: one finding a model and workload.
-//! Not here: shares above 100 % (see `decode_above_roofline`), how a share comes about (see `verdict::physics`).
+//! In:  shares of the roofline, run by run.  Out: one finding for each model and workload.
+//! Not here: shares above 100 % (see `decode_above_roofline`), how a share is made (see `verdict::physics`).
 
 use super::finding::{or_missing, place, read};
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::model::Run;
 use crate::verdict::case::Case;
 use crate::verdict::number::{count, list, significant};
-use crate::verdict::physics::{Basis, Grounds, Reach};
+use crate::verdict::physics::{Basis, PhysicsFacts, Reach};
 use crate::verdict::report::{Severity, Subject};
 
-/// Least share of the roofline, per cent, that a healthy device reaches: published figures of one GB10 lie between 56 and 87 for every
-/// model, engine and precision; eager mode, kernels that fall back and stuck clocks lie below 40.
+/// Least share of the roofline that a healthy device reaches, per cent. Published figures of one GB10 lie between 56 and 87 for every model,
+/// engine and precision. Eager mode, kernels that fall back and stuck clocks lie below 40.
 pub const LEAST_HEALTHY_PCT: f64 = 40.0;
 /// Most sequences for which that is known. With more of them scheduling, attention and arithmetic take a growing part of each step.
 pub const MOST_SEQUENCES: f64 = 8.0;
@@ -30,26 +30,32 @@ impl Trap for DecodeBelowBand {
     fn severity(&self) -> Severity {
         Severity::Note
     }
+    fn theme(&self) -> Theme {
+        Theme::Labels
+    }
     fn about(&self) -> String {
         format!(
-            "Decoding few sequences is bound by memory, so its share of the roofline says whether machine and software are well. Published figures \
-             of healthy devices reach 56 to 87 %. The check notes runs below {LEAST_HEALTHY_PCT} % with at most {MOST_SEQUENCES} sequences at a time, \
-             counted by time per token or decode rate; output throughput holds the prefill as well and can only clear a run, unless outputs are \
-             longer than inputs. Usual causes are eager mode, kernels that fall back for want of an instruction, clocks that are stuck without \
-             a throttle flag, several runs on one device, or a small model whose launches take longer than its reads. To avoid it, archive a \
-             `gpu-probe` beside the runs and the backend lines of the engine's log."
+            "A run decoded far slower than the memory of its machine allows.\n\n\
+             Decoding few sequences is bound by memory. Its share of the roofline therefore tells whether machine and software work \
+             as they should. Published figures of healthy devices reach 56 to 87 %. Usual causes of less are eager mode, fallback \
+             kernels for a missing instruction, and clocks that are stuck without a throttle flag. Others are several runs on one \
+             device, or a small model whose launches take longer than its reads.\n\n\
+             The check notes runs below {LEAST_HEALTHY_PCT} % with at most {MOST_SEQUENCES} sequences at a time. It counts by time \
+             per token or by decode rate. Output throughput includes the prefill, so it can only clear a run, unless outputs are \
+             longer than inputs.\n\n\
+             Archive a `gpu-probe` beside the runs, and the backend lines of the engine's log."
         )
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        let grounds = Grounds::of(case);
+        let grounds = PhysicsFacts::of(case);
         let findings =
             case.questions().into_iter().map(|(model, workload)| look(case, &grounds, model, workload)).collect();
         or_missing(findings, case, "the campaign has no runs")
     }
 }
 
-/// What one run says about health.
-enum Said {
+/// Evidence of one run about health.
+enum BandCheck {
     Well(f64),
     Slow(f64),
     /// More sequences at a time than [`MOST_SEQUENCES`].
@@ -57,21 +63,21 @@ enum Said {
     Open(String),
 }
 
-fn listen(run: &Run, reach: &Reach) -> Said {
+fn listen(run: &Run, reach: &Reach) -> BandCheck {
     let longer_out = run.setup.isl.zip(run.setup.osl).is_some_and(|(isl, osl)| isl <= osl);
     if reach.step.batch > MOST_SEQUENCES {
-        return Said::Many(reach.step.batch);
+        return BandCheck::Many(reach.step.batch);
     }
     if reach.pct >= LEAST_HEALTHY_PCT {
-        Said::Well(reach.pct)
+        BandCheck::Well(reach.pct)
     } else if reach.basis == Basis::Decode || longer_out {
-        Said::Slow(reach.pct)
+        BandCheck::Slow(reach.pct)
     } else {
-        Said::Open("time per token: output throughput holds the prefill too".to_owned())
+        BandCheck::Open("time per token: output throughput holds the prefill too".to_owned())
     }
 }
 
-/// What is missing for runs of many sequences: one lack, however the averages of the runs differ.
+/// Missing facts for runs of many sequences: one entry, however the averages of the runs differ.
 fn crowded(batches: &[f64]) -> Option<String> {
     let (least, most) = batches.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), b| (l.min(*b), h.max(*b)));
     let [least, most] = [least, most].map(|batch| significant(batch, 2));
@@ -80,17 +86,17 @@ fn crowded(batches: &[f64]) -> Option<String> {
         .then(|| format!("the healthy share for more than {MOST_SEQUENCES} sequences at a time (about {ran} ran)"))
 }
 
-fn look(case: &Case<'_>, grounds: &Grounds<'_, '_>, model: &str, workload: &str) -> Finding {
+fn look(case: &Case<'_>, grounds: &PhysicsFacts<'_, '_>, model: &str, workload: &str) -> Finding {
     let subject = Subject::question(case, model, workload);
     let place = place(case, model, workload);
     let (mut well, mut slow, mut many, mut missing) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for run in case.arms(model, workload).into_iter().flat_map(|cell| cell.runs.iter().copied()) {
         match grounds.reach(run) {
             Ok(reach) => match listen(run, &reach) {
-                Said::Well(pct) => well.push(pct),
-                Said::Slow(pct) => slow.push((run, pct)),
-                Said::Many(batch) => many.push(batch),
-                Said::Open(what) => missing.push(what),
+                BandCheck::Well(pct) => well.push(pct),
+                BandCheck::Slow(pct) => slow.push((run, pct)),
+                BandCheck::Many(batch) => many.push(batch),
+                BandCheck::Open(what) => missing.push(what),
             },
             Err(what) => missing.extend(what),
         }
@@ -123,7 +129,7 @@ fn look(case: &Case<'_>, grounds: &Grounds<'_, '_>, model: &str, workload: &str)
                 .unwrap_or("output_throughput_tok_s");
             read(run, metric, format!("{} % of the roofline", significant(pct, 3)))
         }))
-        .remedy("run 'sparkbench gpu-probe' on the idle machine: a probe far below its nominal figures is a sick device, a healthy one points at eager mode, a fallback kernel or the size of the model")
+        .remedy("run 'sparkbench gpu-probe' on the idle machine; a probe far below its nominal figures is a sick device; a healthy one points at eager mode, a fallback kernel or the size of the model")
 }
 
 #[cfg(test)]

@@ -1,18 +1,17 @@
 //! Arms whose figures have one name and two meanings.
 //!
-//! In:  which tool read which metric.  Out: one finding a candidate.
+//! In:  which tool read which metric.  Out: one finding for each candidate.
 //! Not here: what each tool measures (see `model::definition`).
 
 use super::finding::place;
-use super::{Finding, Trap, sides};
+use super::{Finding, Theme, Trap, sides};
 use crate::model::Metric;
 use crate::verdict::case::Case;
-use crate::verdict::definitions::{self, Held};
+use crate::verdict::definitions::{self, DefinitionCheck};
 use crate::verdict::number::{count, list};
 use crate::verdict::pairing::DEFINITION;
 use crate::verdict::report::{Evidence, Severity};
 
-/// Definitions differ.
 pub struct DefinitionDiffers;
 
 impl Trap for DefinitionDiffers {
@@ -25,11 +24,17 @@ impl Trap for DefinitionDiffers {
     fn severity(&self) -> Severity {
         Severity::Error
     }
+    fn theme(&self) -> Theme {
+        Theme::Labels
+    }
     fn about(&self) -> String {
-        "Four different events are called the first token by tools that people compare every day, and on a server that prefills in pieces they lie more than a second apart; one tool's time per output token \
-         holds the first token and another's inter-token latency is a mean over the request; some count chunks and call them tokens. The check asks a catalogue what the tool behind each figure measures and fires \
-         when a candidate and its baseline have figures of one metric from two classes of it. A tool that the catalogue does not know says nothing of how it measured, which becomes a caveat. To avoid the trap, \
-         measure both sides with one tool and one version."
+        "Two tools use one name for two measurements.\n\n\
+         Tools that people compare every day call four different events the first token. On a server that prefills in pieces \
+         these lie more than a second apart. One tool's time per output token includes the first token, and another's \
+         inter-token latency is a mean over the request. Some count chunks and call them tokens.\n\n\
+         A catalogue says what the tool behind each figure measures. The check fires when a candidate and its baseline have \
+         figures of one metric from two classes of it. A tool that the catalogue does not know becomes a caveat.\n\n\
+         Measure both sides with one tool and one version."
             .to_owned()
     }
     fn undermines(&self) -> &'static str {
@@ -46,9 +51,9 @@ impl Trap for DefinitionDiffers {
             let (mut differ, mut held): (Vec<(String, String)>, usize) = (Vec::new(), 0);
             for metric in &metrics {
                 match definitions::hold(base, cell, metric) {
-                    Some(Held::Differ(because)) => differ.push((metric.name.clone(), because)),
-                    Some(Held::Same | Held::Alike(_)) => held += 1,
-                    Some(Held::Unknown(_)) | None => {}
+                    Some(DefinitionCheck::Differ(because)) => differ.push((metric.name.clone(), because)),
+                    Some(DefinitionCheck::Same | DefinitionCheck::Alike(_)) => held += 1,
+                    Some(DefinitionCheck::Unknown(_)) | None => {}
                 }
             }
             if !differ.is_empty() {

@@ -1,11 +1,11 @@
-//! P5: a column that is a product or ratio of others is not a further measurement.
+//! A column that is a product or ratio of others is not a further measurement (P5).
 //!
-//! In:  [`Case::derived`].  Out: one finding a derived column.
+//! In:  [`Case::derived`].  Out: one finding for each derived column.
 //! Not here: how it is found (see `columns`).
 
 use super::columns::{CHANCE, Derived, MATCHING_SHARE, MIN_ROWS, Relation, SPREAD_OVER_ROUNDING};
 use super::finding::named;
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::verdict::case::Case;
 use crate::verdict::number::{list, significant};
 use crate::verdict::report::{Evidence, Severity, Subject};
@@ -26,13 +26,20 @@ impl Trap for DerivedColumn {
     fn severity(&self) -> Severity {
         Severity::Note
     }
+    fn theme(&self) -> Theme {
+        Theme::Labels
+    }
     fn about(&self) -> String {
         format!(
-            "A table with requests per second and tokens per second looks like two confirmations of one result, but when every request makes the same \
-             number of tokens the second column is the first times a constant. The check looks for columns that equal a constant times another, over \
-             another, or a product or ratio of two others, in at least {:.0} % of at least {MIN_ROWS} rows. A printed value stands for half a unit of its last \
-             place on either side; a column must vary by at least {SPREAD_OVER_ROUNDING} times its rounding, and independent columns must show the relation \
-             less often than {CHANCE:e}. Such a column is left out of the family of tests. To avoid the trap, publish one of the two and say how the other follows.",
+            "One column is another column times a constant.\n\n\
+             A table with requests per second and tokens per second looks like two confirmations of one result. When every request \
+             makes the same number of tokens, the second column is the first times a constant. It confirms nothing.\n\n\
+             The check looks for columns that equal a constant times another or over another. It also looks for a product or ratio \
+             of two others. The relation must hold in at least {:.0} % of at least {MIN_ROWS} rows. A printed value stands for half \
+             a unit of its last place on either side. A column must vary by at least {SPREAD_OVER_ROUNDING} times its rounding, and \
+             independent columns must show the relation less often than {CHANCE:e}. Such a column is left out of the family of \
+             tests.\n\n\
+             Publish one of the two columns, and say how the other follows from it.",
             100.0 * MATCHING_SHARE
         )
     }

@@ -1,16 +1,15 @@
 //! A trend inside one arm: the machine was not the same at the end as at the start.
 //!
-//! In:  values of each cell in order of time.  Out: one finding a cell and metric that drifts, else one a question.
+//! In:  values of each cell in order of time.  Out: one finding for each cell and metric that drifts, else one for each question.
 //! Not here: the allowance that verdicts make for it (see `judge`).
 
-use super::finding::{ALPHA, Look, by_question, cooldown, named, place, read, unit};
-use super::{Finding, Trap};
+use super::finding::{ALPHA, CellCheck, by_question, cooldown, named, place, read, unit};
+use super::{Finding, Theme, Trap};
 use crate::stats;
 use crate::verdict::case::{Case, Cell};
 use crate::verdict::number::{p_value, significant};
 use crate::verdict::report::{Evidence, Severity, Subject};
 
-/// Drift within an arm.
 pub struct DriftWithinArm;
 
 impl Trap for DriftWithinArm {
@@ -23,12 +22,18 @@ impl Trap for DriftWithinArm {
     fn severity(&self) -> Severity {
         Severity::Warning
     }
+    fn theme(&self) -> Theme {
+        Theme::Order
+    }
     fn about(&self) -> String {
         format!(
-            "Repeats of one cell should differ by chance. When they rise or fall together with time, something that nobody controls changes: temperature, page cache, fragmentation, another user. \
-             Their mean then depends on when one stopped, and their scatter is no measure of chance. The check runs the Mann-Kendall test on each primary metric of each cell in order of start and \
-             fires at p < {ALPHA}; the size is Sen's slope over the whole arm, in per cent of the mean. With many cells one in twenty fires by chance. A drift is allowed for in verdicts \
-             unless environments alternate. To avoid the trap, interleave environments, drop caches before each run, and reboot between blocks."
+            "The repeats of a cell rise or fall together with time.\n\n\
+             Repeats should differ by chance. A trend shows that something changes which nobody controls: temperature, page cache, \
+             fragmentation, another user. The mean then depends on when one stopped, and the scatter is no measure of chance.\n\n\
+             The check runs the Mann-Kendall test on each primary metric of each cell in order of start. It fires at p < {ALPHA}. \
+             The size is Sen's slope over the whole arm, in per cent of the mean. With many cells one in twenty fires by chance. \
+             Verdicts allow for a drift unless environments alternate.\n\n\
+             Interleave the environments. Drop caches before each run, and reboot between blocks."
         )
     }
     fn undermines(&self) -> &'static str {
@@ -39,14 +44,14 @@ impl Trap for DriftWithinArm {
     }
 }
 
-fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
+fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> CellCheck {
     if cell.runs.iter().any(|run| run.started.is_none()) {
-        return Look::Blind("runs without a start time".to_owned());
+        return CellCheck::NotEvaluable("runs without a start time".to_owned());
     }
     let values = cell.values(metric);
     let numbers = cell.numbers(metric);
     let Some(found) = stats::drift::drift(&numbers, 1.0 - ALPHA) else {
-        return Look::Blind(if numbers.len() < 3 {
+        return CellCheck::NotEvaluable(if numbers.len() < 3 {
             format!("{} values, three are needed", numbers.len())
         } else {
             "all values are the same".to_owned()
@@ -55,7 +60,7 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
     let size =
         found.drift_pct.map_or_else(|| "an unknown share".to_owned(), |pct| format!("{} %", significant(pct.abs(), 2)));
     if found.p >= ALPHA {
-        return Look::Clean(format!("p {}", p_value(found.p)));
+        return CellCheck::Clean(format!("p {}", p_value(found.p)));
     }
     let unit = unit(metric);
     let (first, last) = (values.first().map_or(f64::NAN, |v| v.1), values.last().map_or(f64::NAN, |v| v.1));
@@ -68,7 +73,7 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
         numbers.len(),
         p_value(found.p)
     );
-    Look::There(
+    CellCheck::There(
         Finding::fired(Subject::cell(case, cell).with_metric(metric), message)
             .evidence(
                 [Evidence::text(format!(

@@ -1,4 +1,4 @@
-//! P12: one run that is counted twice.
+//! One run that is counted twice (P12).
 //!
 //! In:  figures, start times and repeat labels.  Out: findings about copied rows, and about labels of each cell.
 //! Not here: how many runs there should be (see `run_count`).
@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{place, seen};
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::model::{Instant, Run};
 use crate::verdict::case::{Case, Cell};
 use crate::verdict::number::{count, list};
@@ -15,7 +15,6 @@ use crate::verdict::report::{Evidence, Severity, Subject};
 /// Equal rows are copies only when they agree in this many significant digits in all: fewer happen by chance.
 pub const DIGITS: usize = 8;
 
-/// Duplicates.
 pub struct DuplicateRuns;
 
 impl Trap for DuplicateRuns {
@@ -31,12 +30,19 @@ impl Trap for DuplicateRuns {
     fn severity(&self) -> Severity {
         Severity::Warning
     }
+    fn theme(&self) -> Theme {
+        Theme::Counts
+    }
     fn about(&self) -> String {
         format!(
-            "A row that was copied, merged twice or read from two files makes a sample look larger and steadier than it is. Three signs are looked for: two runs of different \
-             launches that agree in every figure, over at least {DIGITS} significant digits of columns that vary; two such runs with the same start time; and one repeat number twice in a \
-             cell, which tells of runs that were started again and kept. Runs of one launch share their start time by right and are not held against each other. \
-             To avoid it, give every run an id when it starts, keep aborted attempts under their own number, and decide beforehand which attempts count."
+            "One run is counted twice.\n\n\
+             A row may be copied, merged twice or read from two files. The sample then looks larger and steadier than it is.\n\n\
+             The check looks for three signs. Two runs of different launches agree in every figure, over at least {DIGITS} \
+             significant digits of columns that vary. Two such runs also have the same start time. One repeat number stands twice \
+             in a cell, so somebody started a run again and kept both. Runs of one launch rightly share their start time and do not \
+             count against each other.\n\n\
+             Give every run an id when it starts. Keep aborted attempts under their own number. Decide beforehand which attempts \
+             count."
         )
     }
     fn undermines(&self) -> &'static str {
@@ -49,7 +55,7 @@ impl Trap for DuplicateRuns {
         let mut findings = vec![rows(case)];
         let labels: Vec<Finding> = case.cells.iter().filter_map(|cell| labels(case, cell)).collect();
         if findings[0].status == crate::verdict::report::TrapStatus::Passed && !labels.is_empty() {
-            // One subject, one answer: the labels speak for their cells, and the rows are said there.
+            // One subject, one answer: the labels represent their cells, and the rows are listed there.
             let said = findings.remove(0).message;
             return labels.into_iter().map(|f| f.evidence([Evidence::text(said.clone())])).collect();
         }
@@ -117,7 +123,7 @@ fn rows(case: &Case<'_>) -> Finding {
     .remedy("keep one of each pair, and find out which file or merge brought the other")
 }
 
-/// Metrics that differ between runs; a constant says nothing about who is whose copy.
+/// Metrics that differ between runs. A constant says nothing about who is whose copy.
 fn varying<'a>(case: &Case<'a>) -> Vec<&'a str> {
     let mut metrics = case.metrics();
     metrics.retain(|metric| {
@@ -127,7 +133,7 @@ fn varying<'a>(case: &Case<'a>) -> Vec<&'a str> {
     metrics
 }
 
-/// All varying figures of a run, or nothing where they are too coarse to tell runs apart.
+/// All varying figures of a run, or nothing where they are too coarse to distinguish runs.
 fn fingerprint<'a>(run: &Run, varying: &[&'a str]) -> Option<Vec<(&'a str, u64)>> {
     let figures: Vec<(&str, f64)> = varying.iter().filter_map(|metric| Some((*metric, run.value(metric)?))).collect();
     let digits: usize = figures.iter().map(|(_, value)| significant_digits(*value)).sum();

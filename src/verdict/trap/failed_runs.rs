@@ -1,12 +1,12 @@
-//! P11: runs that did not come to their end.
+//! Runs that did not end properly (P11).
 //!
-//! In:  status and exit status of each run.  Out: one finding a cell with failures, else one a campaign.
+//! In:  status and exit status of each run.  Out: one finding for each cell with failures, else one for each campaign.
 //! Not here: runs that are not in the archive at all (see `run_count`).
 
 use std::collections::BTreeSet;
 
 use super::finding::seen;
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::model::{Run, Source, Status};
 use crate::verdict::case::Case;
 use crate::verdict::number::{count, list};
@@ -28,11 +28,17 @@ impl Trap for FailedRuns {
     fn severity(&self) -> Severity {
         Severity::Error
     }
+    fn theme(&self) -> Theme {
+        Theme::Counts
+    }
     fn about(&self) -> String {
-        "A run that crashed, timed out or was stopped may still leave a figure, measured over whatever it managed to do. The check fires when a run's exit status is not 0, \
-         or is not recorded though other runs of the campaign that were read from the same kind of file record theirs. A failed run whose figures enter the means makes its cell invalid; one that left no figure is \
-         a warning, because an environment in which runs fail is not equal to one in which they do not. Where no run records an exit status, nothing can be said. \
-         To avoid it, archive failed runs as failed runs, with their logs: a file that lists only successes hides them."
+        "A run that failed is among the results.\n\n\
+         A run that crashed, timed out or was stopped may still leave a figure. That figure covers whatever the run managed to \
+         do. An environment in which runs fail is also not equal to one in which they do not.\n\n\
+         The check fires when a run's exit status is not 0. It also fires when a status is missing though other runs from the \
+         same kind of file record theirs. A failed run whose figures enter the means makes its cell invalid. One that left no \
+         figure is a warning. Where no run records an exit status, nothing can be said.\n\n\
+         Archive failed runs as failed runs, with their logs. A file that lists only successes hides them."
             .to_owned()
     }
     fn undermines(&self) -> &'static str {

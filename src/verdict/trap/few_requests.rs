@@ -1,12 +1,12 @@
 //! Percentiles of fewer requests than they need.
 //!
-//! In:  requests of each run, percentiles that the runs report.  Out: one finding a question.
+//! In:  requests of each run, percentiles that the runs report.  Out: one finding for each question.
 //! Not here: percentiles over all runs (see `stats::hierarchical`).
 
 use std::collections::BTreeMap;
 
 use super::finding::{ALPHA, or_missing, place};
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::model::{Metric, Run, known_extra};
 use crate::verdict::case::Case;
 use crate::verdict::number::{count, list};
@@ -15,7 +15,6 @@ use crate::verdict::report::{Evidence, Severity, Subject};
 /// Percentiles far from the middle, and the share below them.
 pub const TAILS: &[(&str, f64)] = &[("p90", 0.90), ("p95", 0.95), ("p99", 0.99)];
 
-/// Few requests for a percentile.
 pub struct FewRequestsForPercentile;
 
 /// Fewest requests for which a percentile has an upper limit: the smallest n with p^n <= alpha / 2 (statistics contract 2.7).
@@ -33,12 +32,19 @@ impl Trap for FewRequestsForPercentile {
     fn severity(&self) -> Severity {
         Severity::Warning
     }
+    fn theme(&self) -> Theme {
+        Theme::Counts
+    }
     fn about(&self) -> String {
         let needs: Vec<String> = TAILS.iter().map(|(name, p)| format!("{} for {name}", needed(*p))).collect();
         format!(
-            "A p99 of thirty requests is a number between the two slowest of them. A percentile of a run has an upper limit at {:.0} % only when enough requests lie beyond it by chance: the smallest n \
-             with p^n at most {}, which is {}. The check counts the requests of each run and fires when a run reports a percentile of fewer. Such a figure is printed with a mark and judged with a wide margin. \
-             To avoid the trap, send more requests in each run, report a percentile that the number can carry, or look at the percentiles over the requests of all runs, which are given with intervals.",
+            "A percentile rests on too few requests.\n\n\
+             A p99 of thirty requests is a number between the two slowest of them. A percentile of a run has an upper limit at \
+             {:.0} % only when enough requests lie beyond it by chance. That is the smallest n with p^n at most {}.\n\n\
+             The check counts the requests of each run. It fires when a run reports a percentile of fewer than it needs: {}. Such a \
+             figure is printed with a mark and judged with a wide margin.\n\n\
+             Send more requests in each run, or report a percentile that the number can carry. The percentiles over the requests of \
+             all runs are given with intervals.",
             100.0 * (1.0 - ALPHA),
             ALPHA / 2.0,
             list(&needs)
@@ -95,7 +101,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     let rows = seen.iter().map(|(i, (n, below, all))| {
         let (name, p) = TAILS[*i];
         Evidence::text(format!(
-            "{name}: {} in the smallest run, {} needed; {below} of {all} figures rest on fewer",
+            "{name}: {} in the smallest run, {} needed. {below} of {all} figures rest on fewer",
             count(*n, "request"),
             needed(p)
         ))

@@ -1,29 +1,27 @@
-//! What a trap hands back, and the few words that all of them share.
+//! The result of a trap, and the words that all traps share.
 //!
 //! In:  a status, a subject and a sentence.  Out: [`Finding`].
-//! Not here: what is looked for.
+//! Not here: the search itself.
 
 use crate::model::{Metric, Origin, Run};
 use crate::verdict::case::{Case, Cell};
 use crate::verdict::report::{Evidence, Severity, Subject, TrapStatus};
 
-/// Rows of evidence that one finding lists; the rest is counted. A page stays readable and an archive of a million runs stays small.
+/// Rows of evidence that one finding lists. The rest is counted. A page stays readable and an archive of a million runs stays small.
 pub const MAX_EVIDENCE: usize = 24;
 /// Significance level of the checks that test something, two-sided (statistics contract, head).
 pub const ALPHA: f64 = 0.05;
 
-/// What a trap saw of one subject.
+/// Finding of a trap for one subject.
 #[derive(Debug, Clone)]
 pub struct Finding {
     /// Fired, passed or not evaluated.
     pub status: TrapStatus,
-    /// What it speaks of.
     pub subject: Subject,
-    /// One sentence with the figures; when not evaluated, what was missing.
+    /// One sentence with the figures. When not evaluated, what was missing.
     pub message: String,
-    /// What it rests on.
+    /// Its evidence.
     pub evidence: Vec<Evidence>,
-    /// What to do about it.
     pub remedy: String,
     /// Overrides the trap's own severity where a rule has two.
     pub severity: Option<Severity>,
@@ -45,7 +43,7 @@ impl Finding {
         Self::new(TrapStatus::Passed, subject, message)
     }
 
-    /// Something was missing; the message says exactly what.
+    /// Something was missing. The message says exactly what.
     pub fn not_evaluated(subject: Subject, message: impl Into<String>) -> Self {
         Self::new(TrapStatus::NotEvaluated, subject, message)
     }
@@ -116,7 +114,7 @@ pub fn or_missing(findings: Vec<Finding>, case: &Case<'_>, missing: &str) -> Vec
     if findings.is_empty() { vec![Finding::not_evaluated(Subject::of(case), missing)] } else { findings }
 }
 
-/// A metric as it stands inside a sentence: `output throughput`, `KV cache`.
+/// A metric inside a sentence: `output throughput`, `KV cache`.
 pub fn named(metric: &str) -> String {
     let Some(known) = Metric::find(metric) else { return metric.to_owned() };
     let mut letters = known.label.chars();
@@ -128,20 +126,20 @@ pub fn named(metric: &str) -> String {
     }
 }
 
-/// Unit of a metric, with the space that parts it from a figure; empty where none is known.
+/// Unit of a metric, with the space that parts it from a figure. Empty where none is known.
 pub fn unit(metric: &str) -> String {
     Metric::find(metric)
         .filter(|known| !known.unit.is_empty())
         .map_or_else(String::new, |known| format!(" {}", known.unit))
 }
 
-/// A cell as it stands inside a sentence; the workload only where the campaign has several.
+/// A cell inside a sentence. The workload only where the campaign has several.
 pub fn place(case: &Case<'_>, model: &str, workload: &str) -> String {
     let alone = case.cells.iter().all(|cell| cell.workload == workload);
     if alone { model.to_owned() } else { format!("{model}, {workload}") }
 }
 
-/// What is seen of a run as a whole, with the line it was read from: no one field holds it.
+/// A fact of a run as a whole, with its line, since no single field holds it.
 pub fn seen(run: &Run, text: impl Into<String>) -> Evidence {
     let mut evidence = Evidence::run(text, run.id.clone());
     let first = run.readings.first().map(|reading| reading.origin.clone());
@@ -149,7 +147,7 @@ pub fn seen(run: &Run, text: impl Into<String>) -> Evidence {
     evidence
 }
 
-/// One reading as evidence, with the place where it stands.
+/// One reading as evidence, with the place where it is.
 pub fn read(run: &Run, metric: &str, text: impl Into<String>) -> Evidence {
     let mut evidence = Evidence::run(text, run.id.clone());
     evidence.origin = run.reading(metric).map(|reading| reading.origin.clone());
@@ -172,28 +170,30 @@ pub fn judged<'a>(case: &'a Case<'a>) -> Vec<&'a str> {
     known.into_iter().map(|(_, name)| name).collect()
 }
 
-/// What a look at one cell and metric gave.
-pub enum Look {
+/// Result of a check of one cell and metric.
+pub enum CellCheck {
     /// The trap is there.
     There(Finding),
-    /// It is not; what was measured, in a few words.
+    /// It is not. What was measured, in a few words.
     Clean(String),
-    /// It could not be looked for; what was missing.
-    Blind(String),
+    /// It could not be looked for. What was missing.
+    NotEvaluable(String),
 }
 
-/// Looks at every cell and judged metric. Each hit is a finding; a question without a hit gets one, with what was measured or what was missing.
-pub fn by_question(case: &Case<'_>, clean: &str, look: impl Fn(&Cell<'_>, &str) -> Look) -> Vec<Finding> {
+/// Looks at every cell and judged metric. Each hit is a finding. A question without a hit gets one, with what was measured or what was missing.
+pub fn by_question(case: &Case<'_>, clean: &str, look: impl Fn(&Cell<'_>, &str) -> CellCheck) -> Vec<Finding> {
     let metrics = judged(case);
     let mut findings = Vec::new();
     for (model, workload) in case.questions() {
-        let (mut hits, mut cleared, mut blind) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut hits, mut cleared, mut not_evaluable) = (Vec::new(), Vec::new(), Vec::new());
         for cell in case.arms(model, workload) {
             for metric in &metrics {
                 match look(cell, metric) {
-                    Look::There(finding) => hits.push(finding),
-                    Look::Clean(text) => cleared.push(format!("{}, {}: {text}", cell.environment, named(metric))),
-                    Look::Blind(text) => blind.push(format!("{}, {}: {text}", cell.environment, named(metric))),
+                    CellCheck::There(finding) => hits.push(finding),
+                    CellCheck::Clean(text) => cleared.push(format!("{}, {}: {text}", cell.environment, named(metric))),
+                    CellCheck::NotEvaluable(text) => {
+                        not_evaluable.push(format!("{}, {}: {text}", cell.environment, named(metric)))
+                    }
                 }
             }
         }
@@ -203,17 +203,18 @@ pub fn by_question(case: &Case<'_>, clean: &str, look: impl Fn(&Cell<'_>, &str) 
         } else if !cleared.is_empty() {
             findings.push(Finding::passed(subject, clean).evidence(cleared.into_iter().map(Evidence::text)));
         } else {
-            let missing = match blind.first() {
+            let missing = match not_evaluable.first() {
                 Some(first) => format!("nothing to look at: {first}"),
                 None => "no metric of this campaign is known here".to_owned(),
             };
-            findings.push(Finding::not_evaluated(subject, missing).evidence(blind.into_iter().map(Evidence::text)));
+            findings
+                .push(Finding::not_evaluated(subject, missing).evidence(not_evaluable.into_iter().map(Evidence::text)));
         }
     }
     or_missing(findings, case, "the campaign has no runs")
 }
 
-/// What the campaign already does about time and heat, so that advice does not repeat it.
+/// Measures of the campaign against drift and heat, so that advice does not repeat them.
 pub fn cooldown(case: &Case<'_>) -> String {
     match case.campaign.cooldown_s {
         Some(pause) if pause > 0.0 => {

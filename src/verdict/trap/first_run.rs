@@ -1,10 +1,10 @@
 //! The first run after a change of environment or model is often unlike the others.
 //!
-//! In:  values in order of time over the whole campaign.  Out: one finding a cell and metric, else one a question.
+//! In:  values in order of time over the whole campaign.  Out: one finding for each cell and metric, else one for each question.
 //! Not here: outliers in general (see `stats::outlier`).
 
-use super::finding::{Look, by_question, named, place, read, unit};
-use super::{Finding, Trap};
+use super::finding::{CellCheck, by_question, named, place, read, unit};
+use super::{Finding, Theme, Trap};
 use crate::model::Run;
 use crate::stats::{self, outlier::FENCE};
 use crate::verdict::case::{Case, Cell};
@@ -14,10 +14,9 @@ use crate::verdict::report::{Severity, Subject};
 /// Fewest other runs of an arm from which fences are drawn.
 pub const MIN_OTHERS: usize = 4;
 
-/// A first run that is this close to the median of the others is worth a note and no warning, per cent of that median.
+/// A first run this close to the median of the others gets a note and no warning, per cent of that median.
 pub const SLIGHT_PCT: f64 = 1.0;
 
-/// First-run effect.
 pub struct FirstRunEffect;
 
 impl Trap for FirstRunEffect {
@@ -30,12 +29,19 @@ impl Trap for FirstRunEffect {
     fn severity(&self) -> Severity {
         Severity::Warning
     }
+    fn theme(&self) -> Theme {
+        Theme::Order
+    }
     fn about(&self) -> String {
         format!(
-            "The first run after a change finds files that are not cached, kernels that are not compiled and a chip that is cold, or, the other way round, memory full of what ran before. \
-             The check takes each first run after a change of environment or model and fires when it lies beyond Tukey's fences around that arm's other runs, {FENCE} interquartile ranges outside their \
-             quartiles; at least {MIN_OTHERS} others are needed. Where environments alternate every run follows a change, so only the first run of each arm is looked at. A run within {SLIGHT_PCT} % of the others' median is a note only. The run stays in all results. \
-             To avoid the trap, make one discarded warm-up run after each change, planned as such, and restore the same cache state before every run."
+            "The first run after a change lies far from the others.\n\n\
+             The first run finds files that are not cached, kernels that are not compiled and a cold chip. Sometimes it is the \
+             other way round, and memory is full of what ran before.\n\n\
+             The check takes each first run after a change of environment or model. It fires when the run lies beyond Tukey's \
+             fences around that arm's other runs: {FENCE} interquartile ranges outside their quartiles. At least {MIN_OTHERS} \
+             others are needed. Where environments alternate every run follows a change, so only the first run of each arm is \
+             checked. A run within {SLIGHT_PCT} % of the others' median is a note only. The run stays in all results.\n\n\
+             Plan one warm-up run after each change and discard it. Restore the same cache state before every run."
         )
     }
     fn undermines(&self) -> &'static str {
@@ -50,7 +56,7 @@ impl Trap for FirstRunEffect {
     }
 }
 
-/// Ids of the runs of a cell that follow a change; only its very first where most of them do.
+/// Ids of the runs of a cell that follow a change. Only its very first where most of them do.
 fn firsts<'a>(case: &Case<'a>, cell: &Cell<'a>) -> Vec<&'a Run> {
     // Workloads of one launch follow each other by plan: the sequence is that of this workload alone.
     let sequence: Vec<&Run> = case.runs.iter().copied().filter(|run| run.workload == cell.workload).collect();
@@ -69,9 +75,9 @@ fn firsts<'a>(case: &Case<'a>, cell: &Cell<'a>) -> Vec<&'a Run> {
     firsts
 }
 
-fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
+fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> CellCheck {
     if cell.runs.iter().any(|run| run.started.is_none()) {
-        return Look::Blind("runs without a start time".to_owned());
+        return CellCheck::NotEvaluable("runs without a start time".to_owned());
     }
     let values = cell.values(metric);
     let firsts = firsts(case, cell);
@@ -79,14 +85,19 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
     let others: Vec<f64> = values.iter().filter(|(run, _)| !is_first(run)).map(|(_, v)| *v).collect();
     let looked: Vec<&(&Run, f64)> = values.iter().filter(|(run, _)| is_first(run)).collect();
     if others.len() < MIN_OTHERS || looked.is_empty() {
-        return Look::Blind(format!("{}, {MIN_OTHERS} besides the first are needed", count(values.len(), "value")));
+        return CellCheck::NotEvaluable(format!(
+            "{}, {MIN_OTHERS} besides the first are needed",
+            count(values.len(), "value")
+        ));
     }
     let others = stats::sorted(&others);
-    let Some((low, high)) = stats::outlier::fences(&others) else { return Look::Blind("no fences".to_owned()) };
+    let Some((low, high)) = stats::outlier::fences(&others) else {
+        return CellCheck::NotEvaluable("no fences".to_owned());
+    };
     let unit = unit(metric);
     let outside: Vec<&&(&Run, f64)> = looked.iter().filter(|(_, v)| *v < low || *v > high).collect();
     let Some((_, value)) = outside.first().map(|hit| **hit) else {
-        return Look::Clean(format!(
+        return CellCheck::Clean(format!(
             "first {}{unit}, within the fences {} to {}{unit}",
             significant(looked[0].1, 5),
             significant(low, 5),
@@ -114,5 +125,5 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> Look {
         .remedy(
             "plan a warm-up run after each change and say that it does not count; here the run stays in all results",
         );
-    Look::There(if slight { finding.severity(Severity::Note) } else { finding })
+    CellCheck::There(if slight { finding.severity(Severity::Note) } else { finding })
 }

@@ -1,10 +1,10 @@
 //! Arms with KV caches of different size.
 //!
-//! In:  size and capacity of the KV cache.  Out: one finding a candidate.
+//! In:  size and capacity of the KV cache.  Out: one finding for each candidate.
 //! Not here: whether size and capacity fit each other (see `kv_tokens`).
 
 use super::finding::{named, place, unit};
-use super::{Finding, Trap, sides};
+use super::{Finding, Theme, Trap, sides};
 use crate::stats;
 use crate::verdict::case::Case;
 use crate::verdict::number::significant;
@@ -13,7 +13,6 @@ use crate::verdict::report::{Evidence, Severity};
 /// KV caches that differ by more than this are not one budget, per cent of the baseline: the margin of memory figures.
 pub const LIMIT_PCT: f64 = crate::model::metric::MARGIN_WIDE_PCT;
 
-/// KV budgets differ.
 pub struct KvBudgetDiffers;
 
 impl Trap for KvBudgetDiffers {
@@ -26,11 +25,18 @@ impl Trap for KvBudgetDiffers {
     fn severity(&self) -> Severity {
         Severity::Warning
     }
+    fn theme(&self) -> Theme {
+        Theme::Memory
+    }
     fn about(&self) -> String {
         format!(
-            "Engines size their KV cache by the memory that happens to be free at the start, so a little more in use elsewhere becomes a smaller cache, and under load a smaller cache means fewer requests at once, \
-             waiting and preemption. The difference in speed is then one of memory, which shows only where the cache is full. The check compares the mean size and capacity of the KV cache of each candidate with its \
-             baseline and fires beyond {LIMIT_PCT} %. To avoid the trap, fix the size of the cache in blocks or bytes on both sides, and report how full it was."
+            "One side of a comparison had a larger KV cache.\n\n\
+             Engines size their KV cache by the memory that happens to be free at the start. A little more in use elsewhere becomes \
+             a smaller cache. Under load a smaller cache means fewer requests at once, waiting and preemption. The difference in \
+             speed is then one of memory, and shows only where the cache is full.\n\n\
+             The check compares the mean size and capacity of the KV cache of each candidate with its baseline. It fires beyond \
+             {LIMIT_PCT} %.\n\n\
+             Fix the size of the cache in blocks or bytes on both sides. Report how full it was."
         )
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {

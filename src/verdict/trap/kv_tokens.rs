@@ -1,11 +1,11 @@
-//! P8: a KV cache of so many tokens has so many bytes.
+//! The size of a KV cache in bytes must fit its tokens (P8).
 //!
-//! In:  KV tokens, KV bytes, bytes per token of the model.  Out: one finding a model and workload.
+//! In:  KV tokens, KV bytes, bytes per token of the model.  Out: one finding for each model and workload.
 //! Not here: how large the cache should be.
 
 use super::finding::{or_missing, place, read};
 use super::physics::{GIB, bits, share};
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::model::{ModelFacts, Run};
 use crate::verdict::case::Case;
 use crate::verdict::number::{list, significant};
@@ -33,13 +33,19 @@ impl Trap for KvTokensMismatch {
     fn severity(&self) -> Severity {
         Severity::Error
     }
+    fn theme(&self) -> Theme {
+        Theme::Labels
+    }
     fn about(&self) -> String {
         format!(
-            "Each token in the KV cache takes `2 x layers x KV heads x head size x bytes per value` of that model, so capacity in tokens times bytes per token must be \
-             the size of the cache. Engines print both, and their ratio is a fingerprint of the model that was loaded: a 7B and a 72B model differ by a factor of almost six. \
-             The check fires when they disagree by more than {TOLERANCE_PCT} %, after the stated data type of the cache, the devices that share \
-             its heads, and layers with a window are taken into account. A ratio of two or four within the same tolerance fits a cache kept in 8 or 4 bits and \
-             is a warning, because the archive should say so. To avoid it, archive the engine's start-up log with both figures and the data type of the cache."
+            "The size of the KV cache does not match the model on the label.\n\n\
+             Each token in the cache takes `2 x layers x KV heads x head size x bytes per value` of its model. Capacity in tokens \
+             times bytes per token must therefore be the size of the cache. Engines print both. Their ratio is a fingerprint of the \
+             model that was loaded: a 7B and a 72B model differ by a factor of almost six.\n\n\
+             The check fires when the two disagree by more than {TOLERANCE_PCT} %. It allows for the stated data type of the cache, \
+             for the devices that share its heads, and for layers with a window. A ratio of two or four within the same tolerance \
+             fits a cache in 8 or 4 bits. That is a warning, because the archive should say so.\n\n\
+             Archive the engine's start-up log with both figures and the data type of the cache."
         )
     }
     fn undermines(&self) -> &'static str {
@@ -61,7 +67,7 @@ fn parted(run: &Run) -> f64 {
     run.setup.parallel.as_deref().map_or(1.0, parts)
 }
 
-/// Share of the layers that look back over everything; absent where all do.
+/// Share of the layers that look back over everything. Absent where all do.
 fn full_layers(model: &ModelFacts) -> Option<f64> {
     let (layers, windowed) = (model.layers?, model.windowed_layers?);
     (windowed > 0.0 && windowed < layers).then(|| (layers - windowed) / layers)
@@ -94,7 +100,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         }
         return Finding::not_evaluated(subject, format!("{place}: missing {}", list(&missing)));
     };
-    // Layers with a window keep less than a full layer does, so tokens may count for more than they take, up to the share of full layers.
+    // Layers with a window keep less than a full layer. So tokens may count for more than they take, up to the share of full layers.
     let most = case.model(model).and_then(full_layers).map_or(1.0, |share| 1.0 / share);
     let tolerance = TOLERANCE_PCT / 100.0;
     let off: Vec<(&Run, f64)> = figures

@@ -1,12 +1,12 @@
-//! P6: memory in use, weights and KV cache must fit together.
+//! Memory in use, weights and KV cache must fit together (P6).
 //!
-//! In:  peak memory, KV cache, weights, usable memory.  Out: one finding a model and workload.
+//! In:  peak memory, KV cache, weights, usable memory.  Out: one finding for each model and workload.
 //! Not here: weights against memory alone (see `weights_exceed`).
 
 use super::finding::{or_missing, place, read};
 use super::memory_scope::sized_before_the_pool;
 use super::physics::{GIB, Known, loaded_weights, memory, missing_weights, share};
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::model::Run;
 use crate::verdict::case::Case;
 use crate::verdict::number::{list, significant};
@@ -33,13 +33,19 @@ impl Trap for MemoryInconsistent {
     fn severity(&self) -> Severity {
         Severity::Error
     }
+    fn theme(&self) -> Theme {
+        Theme::Memory
+    }
     fn about(&self) -> String {
         format!(
-            "Memory in use during a run holds at least the weights, and weights and KV cache together fit into the machine. Figures that break this were taken \
-             from another model, another process or another moment. Invalid: memory in use below the weights, or weights plus KV cache above the usable memory \
-             (activations would only add to it), both with {ROUNDING_GIB} GiB for rounding. A warning: memory in use above {UNEXPLAINED} times the weights plus \
-             the KV cache allocated so far, because most of it is then not the engine's; on a machine with unified memory it is often the page cache. \
-             To avoid it, archive the engine's own breakdown and the machine's free, available and cached memory at the same moment."
+            "The memory figures cannot belong to the model on the label.\n\n\
+             Memory in use during a run includes at least the weights. Weights and KV cache together fit into the machine. Figures \
+             that break these rules come from another model, another process or another moment.\n\n\
+             The cell is invalid where memory in use is below the weights, or where weights plus KV cache exceed the usable memory. \
+             Activations would only add to it. Both rules allow {ROUNDING_GIB} GiB for rounding. Memory in use above {UNEXPLAINED} \
+             times the weights plus the KV cache allocated so far is a warning. Most of it is then not the engine's. On a machine \
+             with unified memory it is often the page cache.\n\n\
+             Archive the engine's own breakdown. Record free, available and cached memory of the machine at the same moment."
         )
     }
     fn undermines(&self) -> &'static str {

@@ -1,15 +1,15 @@
-//! P15: `peak memory` that was read before the KV pool existed is not the engine's peak.
+//! `peak memory` that was read before the KV pool existed is not the engine's peak (P15).
 //!
-//! In:  the straight line between KV cache and memory, the machine's kind of memory.  Out: one finding a campaign.
+//! In:  the straight line between KV cache and memory, the machine's kind of memory.  Out: one finding for each campaign.
 //! Not here: how the line is found (see `columns`).
 
 use super::columns::{Derived, MIN_ROWS, Relation};
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::verdict::case::Case;
 use crate::verdict::number::significant;
 use crate::verdict::report::{Evidence, Severity, Subject};
 
-/// Fractions of the free memory that engines give to their cache; a slope outside is no sizing formula.
+/// Fractions of the free memory that engines give to their cache. A slope outside is no sizing formula.
 pub const POOL_FRACTION: (f64, f64) = (0.3, 1.0);
 
 const PEAK: &str = "peak_memory_gib";
@@ -18,7 +18,7 @@ const CACHE: &str = "kv_cache_gib";
 /// Peak memory is not a peak.
 pub struct MemoryScope;
 
-/// The line that shows the KV pool to be a fraction of what was free: the memory figure was read before the pool was allocated.
+/// The line that shows the KV pool as a fraction of free memory. The memory figure was read before the pool was allocated.
 pub fn sized_before_the_pool(case: &Case<'_>) -> Option<Derived> {
     let found = case.derived().iter().find(|d| {
         let both = (d.column == CACHE && d.from == [PEAK]) || (d.column == PEAK && d.from == [CACHE]);
@@ -49,13 +49,20 @@ impl Trap for MemoryScope {
     fn severity(&self) -> Severity {
         Severity::Warning
     }
+    fn theme(&self) -> Theme {
+        Theme::Memory
+    }
     fn about(&self) -> String {
         format!(
-            "Engines print a memory figure while they decide how large the KV cache may be. It counts everything in use on the device at that moment and \
-             not the cache that comes after, so it is neither the peak nor the engine's own. Where host and device share one memory it includes the page cache, \
-             and whatever was read from disk before looks like consumption. The check fires when the KV cache falls by a constant {} to {} GiB for each GiB in use, \
-             to the rounding, in at least {MIN_ROWS} runs: the cache was computed from the figure, so the figure came first. To avoid it, read the memory \
-             of the process at the end of the measured window, and archive free, available and cached memory at the start.",
+            "The memory figure counts more than the engine, or less than its peak.\n\n\
+             Engines print a memory figure while they decide how large the KV cache may be. It counts everything in use on the \
+             device at that moment, without the cache that comes after. So it is neither the peak nor the engine's own. Where host \
+             and device share one memory it includes the page cache. Whatever was read from disk before then looks like \
+             consumption.\n\n\
+             The check fires when the KV cache falls by a constant {} to {} GiB for each GiB in use. This must hold to the rounding \
+             in at least {MIN_ROWS} runs. The cache was then computed from the figure, so the figure came first.\n\n\
+             Read the memory of the process at the end of the measured window. Archive free, available and cached memory at the \
+             start.",
             POOL_FRACTION.0, POOL_FRACTION.1
         )
     }
@@ -75,7 +82,7 @@ impl Trap for MemoryScope {
             ""
         };
         let message = format!(
-            "peak memory was read when the KV cache was sized, before the cache existed ({}, {} rows), so it is memory in use on the machine and not the engine's peak{scope}",
+            "peak memory was read when the KV cache was sized, before the cache existed ({}, {} rows); it is memory in use on the machine and not the engine's peak{scope}",
             line.rule, line.rows
         );
         let evidence = fraction(&line)

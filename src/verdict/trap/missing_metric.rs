@@ -1,18 +1,17 @@
-//! P14: a metric that was promised, or that other runs report, and is not there.
+//! A metric is missing although it was promised or other runs report it (P14).
 //!
-//! In:  planned metrics, readings.  Out: one finding a metric with gaps, else one a campaign.
-//! Not here: metrics that nobody promised and nobody reports.
+//! In:  planned metrics, readings.  Out: one finding for each metric with gaps, else one for each campaign.
+//! Not here: metrics that were neither promised nor reported.
 
 use std::collections::BTreeSet;
 
 use super::finding::named;
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::model::Run;
 use crate::verdict::case::Case;
 use crate::verdict::number::count;
 use crate::verdict::report::{Evidence, Severity, Subject};
 
-/// A metric is missing.
 pub struct MissingMetric;
 
 impl Trap for MissingMetric {
@@ -28,10 +27,18 @@ impl Trap for MissingMetric {
     fn severity(&self) -> Severity {
         Severity::Warning
     }
+    fn theme(&self) -> Theme {
+        Theme::Counts
+    }
     fn about(&self) -> String {
-        "A column of nulls is easily read as \"no difference\", and a mean over those runs that happened to report is a mean over a selected sample. The check fires for each metric that \
-         the campaign promises, or that some runs of a workload report, and that is null, NaN or absent in at least one run of it. It says in how many runs it is missing and in which \
-         environments. To avoid the trap, let the collector fail a run whose log does not give every planned metric, while the machine is still at hand, and never fill a gap with 0 or -1."
+        "Some runs do not report a metric.\n\n\
+         A column of nulls is easily read as \"no difference\". A mean over the runs that happened to report is a mean over a \
+         selected sample.\n\n\
+         The check looks at each metric that the campaign promises, or that some runs of a workload report. It fires when the \
+         metric is null, NaN or absent in at least one run of the workload. The finding counts these runs. It names their \
+         environments.\n\n\
+         Let the collector fail a run whose log lacks a planned metric, while the machine is still at hand. Never fill a gap \
+         with 0 or -1."
             .to_owned()
     }
     fn undermines(&self) -> &'static str {
@@ -59,7 +66,7 @@ impl Trap for MissingMetric {
 }
 
 fn look(case: &Case<'_>, metric: &str, promised: bool) -> Option<Finding> {
-    // A metric that a whole workload never speaks of is not planned there, unless the campaign promised it.
+    // A metric that a whole workload never mentions is not planned there, unless the campaign promised it.
     let planned_in: BTreeSet<&str> = case
         .runs
         .iter()

@@ -3,7 +3,7 @@
 //! In:  one campaign as a [`Case`].  Out: findings, each fired, passed or not evaluated.
 //! Not here: what a verdict makes of them.
 //!
-//! Adding a trap is one file and one line in [`TRAPS`]; a state of the machine or a setting of the arms is a row of the file that has such rows.
+//! Adding a trap is one file and one line in [`TRAPS`]. A state of the machine or a setting of the arms is a row of the file that has such rows.
 
 pub mod columns;
 pub mod finding;
@@ -15,6 +15,7 @@ mod autocorrelated;
 mod bursts;
 mod client_limited;
 mod clock_unstable;
+mod clocks_disagree;
 mod decode_above_roofline;
 mod decode_below_band;
 mod definition_differs;
@@ -26,6 +27,7 @@ mod few_requests;
 mod first_run;
 mod kv_budget;
 mod kv_tokens;
+mod link_below_promise;
 mod memory_inconsistent;
 mod memory_scope;
 mod missing_metric;
@@ -43,6 +45,7 @@ mod small_n;
 mod start_temperature;
 mod state;
 mod stated_facts;
+mod stopped_early;
 mod temperature;
 mod throttled;
 mod token_counts;
@@ -60,6 +63,50 @@ pub use few_requests::{TAILS, needed as requests_needed};
 pub use finding::Finding;
 pub use memory_scope::sized_before_the_pool;
 
+/// What a trap casts doubt on. Pages gather what a campaign does not show under these heads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Theme {
+    /// Which model, settings and definitions the figures belong to.
+    Labels,
+    /// When the runs were made.
+    Order,
+    /// What the memory figures count.
+    Memory,
+    /// How many runs, requests and metrics there are.
+    Counts,
+    /// The state of the machine and of the load client.
+    Machine,
+}
+
+impl Theme {
+    /// The theme of the trap of this id.
+    pub fn of(id: &str) -> Option<Self> {
+        TRAPS.iter().find(|trap| trap.id() == id).map(|trap| trap.theme())
+    }
+
+    /// A word or two for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Labels => "Labels",
+            Self::Order => "Order",
+            Self::Memory => "Memory figures",
+            Self::Counts => "Counts",
+            Self::Machine => "Machine",
+        }
+    }
+
+    /// Summary of the findings under this head.
+    pub const fn doubt(self) -> &'static str {
+        match self {
+            Self::Labels => "The model, its settings or the report may not be what the labels say.",
+            Self::Order => "Time or chance, and not the environment, may have caused a difference.",
+            Self::Memory => "The memory figures may not be those of the engine.",
+            Self::Counts => "Runs, requests or metrics are missing, repeated or too few.",
+            Self::Machine => "The machine or the load client was not in the same state for every run.",
+        }
+    }
+}
+
 /// One named way in which a benchmark lies.
 pub trait Trap: Sync {
     /// Contract id, words joined by hyphens.
@@ -72,9 +119,12 @@ pub trait Trap: Sync {
     fn title(&self) -> &'static str;
     /// How bad it is when it fires.
     fn severity(&self) -> Severity;
-    /// One paragraph of Markdown: why it misleads, how it is detected (with its thresholds, from the constants), how to avoid it.
+    /// The conclusions that it casts doubt on.
+    fn theme(&self) -> Theme;
+    /// Four paragraphs of Markdown, separated by empty lines: what it is, why it matters, how it is checked, how to avoid it. Thresholds
+    /// come from the constants. The page heads them, so they need not say which is which.
     fn about(&self) -> String;
-    /// The claim that falls when this trap fires, as a clause after "not supported:"; empty when none does.
+    /// The claim that falls when this trap fires, as a clause after "not supported:". Empty when none does.
     fn undermines(&self) -> &'static str {
         ""
     }
@@ -91,7 +141,7 @@ pub trait Trap: Sync {
     fn is_general(&self) -> bool {
         false
     }
-    /// Looks. At least one finding; "cannot look" is a finding too.
+    /// Looks. At least one finding. "cannot look" is a finding too.
     fn check(&self, case: &Case<'_>) -> Vec<Finding>;
 }
 
@@ -110,6 +160,7 @@ pub static TRAPS: &[&dyn Trap] = &[
     &failed_runs::FailedRuns,
     &duplicate_runs::DuplicateRuns,
     &run_count::RunCount,
+    &stopped_early::StoppedEarly,
     &missing_metric::MissingMetric,
     &memory_scope::MemoryScope,
     &runs_overlap::RunsOverlap,
@@ -139,9 +190,11 @@ pub static TRAPS: &[&dyn Trap] = &[
     &decode_below_band::DecodeBelowBand,
     &throttled::Throttled,
     &clock_unstable::ClockUnstable,
+    &clocks_disagree::ClocksDisagree,
+    &link_below_promise::LinkBelowPromise,
 ];
 
-/// Whether the pairing tells what the trap of this id tells.
+/// Whether the pairing reports the same as the trap of this id.
 pub fn told_by_pair(id: &str) -> bool {
     TRAPS.iter().any(|trap| trap.id() == id && trap.told_by_pair())
 }

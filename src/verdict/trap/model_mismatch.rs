@@ -1,11 +1,11 @@
-//! P9: the model that was asked for and the model that ran.
+//! The requested model and the model that really ran (P9).
 //!
-//! In:  ids asked for, ids that engines print, ids that the launch path is known to use.  Out: one finding a model label.
+//! In:  ids asked for, ids that engines print, ids that the launch path is known to use.  Out: one finding for each model label.
 //! Not here: physics that would show it (see `decode_above_roofline`, `same_speed`).
 
 use super::finding::{or_missing, seen};
 use super::physics::share;
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::model::Run;
 use crate::verdict::case::Case;
 use crate::verdict::number::{count, list};
@@ -27,12 +27,18 @@ impl Trap for ModelMismatch {
     fn severity(&self) -> Severity {
         Severity::Error
     }
+    fn theme(&self) -> Theme {
+        Theme::Labels
+    }
     fn about(&self) -> String {
-        "A run is labelled with the model that was asked for. Whether that model ran is another question: a launch script may ignore its argument, a server \
-         may answer under an alias, a cache may hold another revision. The check compares the id that was asked for with the id that the engine printed or the server \
-         reported, run by run, and with the id that the launch path is known to use where the campaign's labels say so with a source. Ids are compared \
-         without case and without the folder or owner before the last slash. Every run of a label that does not match is mislabelled. To avoid it, make the collector \
-         read the id back from the engine and refuse to store a run whose id differs."
+        "Another model ran than the label says.\n\n\
+         A run is labelled with the model that was asked for. Whether that model ran is another question. A launch script may \
+         ignore its argument, a server may answer under an alias, or a cache may contain another revision.\n\n\
+         The check compares the requested id with the id that the engine printed or the server reported, run by run. It also \
+         uses the id that the launch path is known to use, where the campaign's labels give it with a source. Ids are compared \
+         without case and without the folder or owner before the last slash. Every run of a label that does not match is \
+         mislabelled.\n\n\
+         Make the collector read the id back from the engine. Let it refuse to store a run whose id differs."
             .to_owned()
     }
     fn undermines(&self) -> &'static str {

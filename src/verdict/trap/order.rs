@@ -1,17 +1,16 @@
-//! Arms that were run one after the other: what time changed and what the environment changed cannot be told apart.
+//! Arms that were run one after the other: effects of time and of the environment cannot be separated.
 //!
-//! In:  start times of the runs of each question.  Out: one finding a question.
+//! In:  start times of the runs of each question.  Out: one finding for each question.
 //! Not here: whether anything did change in time (see `drift`).
 
 use super::finding::{or_missing, place};
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::model::Run;
 use crate::stats::order::{INTERLEAVED_SHARE, OrderKind, order};
 use crate::verdict::case::Case;
 use crate::verdict::number::{count, significant};
 use crate::verdict::report::{Evidence, Severity, Subject};
 
-/// Order not interleaved.
 pub struct OrderNotInterleaved;
 
 impl Trap for OrderNotInterleaved {
@@ -24,12 +23,17 @@ impl Trap for OrderNotInterleaved {
     fn severity(&self) -> Severity {
         Severity::Warning
     }
+    fn theme(&self) -> Theme {
+        Theme::Order
+    }
     fn about(&self) -> String {
         format!(
-            "Machines change while a campaign runs: caches fill, the room warms up, memory fragments. When all runs of one environment come before all runs of the other, such a change looks \
-             like a difference between environments, and no statistic can undo it. The check puts the runs of a model and workload in order of their start, cuts the order into windows \
-             as wide as there are environments, and fires unless at least {:.0} % of the windows hold every environment once. To avoid the trap, run in blocks, one run of each environment \
-             per block, with the order inside a block alternating or drawn by lot.",
+            "The environments did not take turns.\n\n\
+             Machines change while a campaign runs. Caches fill, the room warms up, memory fragments. When all runs of one \
+             environment come first, such a change looks like a difference between environments. No statistic can undo it.\n\n\
+             The check puts the runs of a model and workload in order of their start. It cuts the order into windows as wide as \
+             there are environments. It fires unless at least {:.0} % of the windows contain every environment once.\n\n\
+             Run in blocks, with one run of each environment per block. Alternate the order inside a block or draw it by lot.",
             100.0 * INTERLEAVED_SHARE
         )
     }
@@ -71,7 +75,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         .balanced_share
         .map_or_else(|| "no window".to_owned(), |s| format!("{} % of the windows", significant(100.0 * s, 3)));
     if found.kind == OrderKind::Interleaved {
-        return Finding::passed(subject, format!("{place}: interleaved, {share} hold every environment"))
+        return Finding::passed(subject, format!("{place}: interleaved, {share} contain every environment"))
             .evidence([sequence]);
     }
     let how = if found.kind == OrderKind::Blocked {
@@ -83,7 +87,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         format!("; a random order has so few changes with p {}", crate::verdict::number::p_value(p))
     });
     let message = format!(
-        "{place}: the environments ran {how} ({} stretches in {}; {share} hold every environment{chance})",
+        "{place}: the environments ran {how}; {} unbroken series in {}; {share} contain every environment{chance}",
         found.runs,
         count(runs.len(), "run")
     );
@@ -98,7 +102,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     Finding::fired(subject, message).evidence([sequence]).remedy(remedy)
 }
 
-/// `10 native, 10 container`; long alternations are cut.
+/// `10 native, 10 container`. Long alternations are cut.
 fn stretches(runs: &[&Run]) -> String {
     const SHOWN: usize = 16;
     let mut parts: Vec<(&str, usize)> = Vec::new();

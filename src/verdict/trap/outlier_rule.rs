@@ -1,10 +1,10 @@
 //! A 3 sigma rule that can never flag anything.
 //!
-//! In:  runs of each cell.  Out: one finding a question.
+//! In:  runs of each cell.  Out: one finding for each question.
 //! Not here: rules that can (see `stats::outlier`).
 
 use super::finding::{or_missing, place};
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::stats::outlier::{MODIFIED_Z, SIGMA};
 use crate::verdict::case::Case;
 use crate::verdict::number::{count, significant};
@@ -33,12 +33,19 @@ impl Trap for OutlierRuleCannotFire {
     fn severity(&self) -> Severity {
         Severity::Note
     }
+    fn theme(&self) -> Theme {
+        Theme::Counts
+    }
     fn about(&self) -> String {
         format!(
-            "\"No run lies beyond {SIGMA} standard deviations\" sounds like a check that was passed. But an extreme value also widens the standard deviation, and among n values none can lie farther than \
-             (n - 1) / sqrt(n) standard deviations from the mean. At ten values that is {}, so the rule says \"no outliers\" for every sample of ten, whatever is in it. The check fires \
-             when an arm has fewer than {} runs. To avoid the trap, use rules that resist the outlier: distance from the median in units of the median distance, scaled to a standard deviation (beyond {MODIFIED_Z}), or \
-             Tukey's fences; both are applied to every arm, and both only flag.",
+            "The usual rule for outliers can find none in so few runs.\n\n\
+             \"No run lies beyond {SIGMA} standard deviations\" sounds like a check that was passed. But an extreme value also \
+             widens the standard deviation. Among n values none can lie farther than (n - 1) / sqrt(n) standard deviations from the \
+             mean. At ten values that is {}, so the rule says \"no outliers\" for every sample of ten.\n\n\
+             The check fires when an arm has fewer than {} runs.\n\n\
+             Use rules that resist the outlier. One is the distance from the median in units of the median distance, scaled to a \
+             standard deviation (beyond {MODIFIED_Z}). The other is Tukey's fences. Both are applied to every arm, and both only \
+             flag.",
             significant(bound(10), 4),
             least()
         )

@@ -1,11 +1,11 @@
 //! Environments that start from page caches of different size.
 //!
-//! In:  the state of the machine that our own archives hold before and after each run.  Out: one finding a candidate.
+//! In:  the state of the machine that our own archives hold before and after each run.  Out: one finding for each candidate.
 //! Not here: how it is read (see `run::state`).
 
 use super::finding::place;
 use super::sides::{by_candidate, state};
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::stats;
 use crate::verdict::case::{Case, Cell};
 use crate::verdict::number::significant;
@@ -14,7 +14,6 @@ use crate::verdict::report::{Evidence, Severity};
 /// Mean page caches that differ by more than this are not the same start, GiB: a model of a billion parameters, read once.
 pub const LIMIT_GIB: f64 = 2.0;
 
-/// Page caches differ.
 pub struct PageCacheDiffers;
 
 impl Trap for PageCacheDiffers {
@@ -27,11 +26,18 @@ impl Trap for PageCacheDiffers {
     fn severity(&self) -> Severity {
         Severity::Warning
     }
+    fn theme(&self) -> Theme {
+        Theme::Order
+    }
     fn about(&self) -> String {
         format!(
-            "What lies in the page cache before a run decides how long loading takes, and on a machine whose GPU shares the memory of the host it is also memory that looks taken when the engine sizes its KV cache. An environment that always runs second \
-             finds the model in the cache already. The check compares the mean page cache before the runs of each candidate with that of its baseline and fires beyond {LIMIT_GIB} GiB. To avoid the trap, drop the caches before every run, or alternate \
-             the environments so that each finds what the other left."
+            "The page cache differed between the environments before their runs.\n\n\
+             The content of the page cache before a run decides how long loading takes. On a machine whose GPU shares the memory of \
+             the host, the page cache also looks like used memory when the engine sizes its KV cache. An environment that always \
+             runs second finds the model in the cache already.\n\n\
+             The check compares the mean page cache before the runs of each candidate with that of its baseline. It fires beyond \
+             {LIMIT_GIB} GiB.\n\n\
+             Drop the caches before every run. Otherwise alternate the environments, so that each finds what the other left."
         )
     }
     fn undermines(&self) -> &'static str {

@@ -1,4 +1,4 @@
-//! What physics needs to know of a campaign: how much memory, how many bytes a step, how fast.
+//! Inputs of the physical checks of a campaign: memory, bytes a step, bandwidth.
 //!
 //! In:  the facts, the campaign's labels, what the engines print.  Out: figures with the words that say where they come from.
 //! Not here: judgement.
@@ -12,8 +12,8 @@ pub const GIB: f64 = 1_073_741_824.0;
 /// Bytes of a GB.
 pub const GB: f64 = 1e9;
 
-/// Bits of a weight by precision, scales of the block formats included: NVFP4 adds an 8-bit scale for 16 weights, MXFP4 one for 32,
-/// Q8_0 and Q4_0 one of 16 bits for 32. Where group sizes vary the scales are left out: the bits are the least that is read.
+/// Bits of a weight by precision, with the scales of the block formats. NVFP4 adds an 8-bit scale for 16 weights, and MXFP4 one for 32. Q8_0
+/// and Q4_0 add one of 16 bits for 32. Where group sizes vary the scales are left out, so the bits are a lower bound.
 const BITS: &[(&str, f64)] = &[
     ("nvfp4", 4.5),
     ("mxfp4", 4.25),
@@ -41,7 +41,7 @@ const BITS: &[(&str, f64)] = &[
 pub struct Known {
     /// The figure.
     pub value: f64,
-    /// Where it comes from, to stand behind it in brackets.
+    /// Source, to follow it in brackets.
     pub source: String,
 }
 
@@ -51,13 +51,13 @@ impl Known {
     }
 }
 
-/// Bits of one weight; `None` for a precision that is not in the table.
+/// Bits of one weight. `None` for a precision that is not in the table.
 pub fn bits(precision: &str) -> Option<f64> {
     let precision = precision.to_lowercase();
     BITS.iter().find(|(name, _)| precision.contains(name)).map(|(_, bits)| *bits)
 }
 
-/// Precision that a label's runs are said to use.
+/// Stated precision of a label's runs.
 pub fn precision<'a>(case: &'a Case<'_>, model: &'a str) -> Option<&'a str> {
     let label = case.campaign.models.get(model).and_then(|m| m.quantisation.as_deref());
     label.or_else(|| runs(case, model).find_map(|run| run.setup.quantisation.as_deref()))
@@ -67,7 +67,7 @@ fn runs<'c>(case: &'c Case<'_>, model: &'c str) -> impl Iterator<Item = &'c Run>
     case.runs.iter().copied().filter(move |run| run.model == model)
 }
 
-/// Facts of a model, unless the runs use another precision than the facts speak of: then its bytes are other bytes.
+/// Facts of a model, unless the runs use another precision than the facts. Then the bytes differ.
 pub fn facts<'a>(case: &Case<'a>, model: &str) -> Option<&'a ModelFacts> {
     let packed = || runs(case, model).any(is_packed);
     case.model(model).filter(|known| speaks_of(known, precision(case, model)) && !(is_mixed(known) && packed()))
@@ -129,7 +129,7 @@ pub fn loaded_weights(case: &Case<'_>, model: &str) -> Option<Known> {
     printed.map(|gib| Known::new(gib * GIB, "printed by the engine")).or_else(|| claimed_weights(case, model))
 }
 
-/// What is missing where [`claimed_weights`] is absent.
+/// Missing facts where [`claimed_weights`] is absent.
 pub fn missing_weights(case: &Case<'_>, model: &str) -> String {
     match case
         .campaign
@@ -143,12 +143,12 @@ pub fn missing_weights(case: &Case<'_>, model: &str) -> String {
     }
 }
 
-/// Names under which the files speak of the machine.
+/// Names that the files use for the machine.
 fn machine_names<'c>(case: &'c Case<'_>) -> impl Iterator<Item = &'c str> {
     case.campaign.machine.as_deref().into_iter().chain(case.runs.iter().filter_map(|run| run.setup.machine.as_deref()))
 }
 
-/// How many devices the machine's name speaks of: `8x H100`, `H100 x8`, `8xH100`. One where it names no number.
+/// Number of devices in the machine's name: `8x H100`, `H100 x8`, `8xH100`. One where the name has no number.
 pub fn devices(case: &Case<'_>) -> f64 {
     machine_names(case).filter_map(multiplier).fold(1.0, f64::max)
 }
@@ -183,7 +183,7 @@ pub fn bandwidth(case: &Case<'_>) -> Option<Known> {
     Some(Known::new(devices(case) * known.bandwidth_gb_s? * GB, known.title.clone()))
 }
 
-/// What is missing where a figure of the machine is absent.
+/// Missing facts where a figure of the machine is absent.
 pub fn missing_machine(case: &Case<'_>, figure: &str) -> String {
     match (case.machine(), machine_names(case).next()) {
         (Some(known), _) => format!("no {figure} in the facts about {}", known.title),
@@ -240,7 +240,7 @@ impl Accepted {
     }
 }
 
-/// What missing mean lengths are called.
+/// Name of missing mean lengths.
 pub const MISSING_ACCEPTED: &str = "the mean accepted length of its speculative decoding";
 
 /// Mean tokens of a step, bonus token included, as engines count them (`Mean acceptance length`, `accept len`, `[AL] AVERAGE`).
@@ -262,7 +262,7 @@ pub fn accepted(run: &Run) -> Accepted {
     }
 }
 
-/// `acceptance_length`, `Mean acceptance length`, `spec_decode_acceptance_length`, `accept len`; no percentile, spread or rate of it.
+/// `acceptance_length`, `Mean acceptance length`, `spec_decode_acceptance_length`, `accept len`. No percentile, spread or rate of it.
 fn is_accepted_length(name: &str) -> bool {
     let words: Vec<String> =
         name.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_lowercase).collect();
@@ -277,7 +277,7 @@ fn is_accepted_length(name: &str) -> bool {
         && !words.iter().any(statistic)
 }
 
-/// Share of the roofline that a cell claims at most, with the run; `None` without facts, batch or rate.
+/// Share of the roofline that a cell claims at most, with the run. `None` without facts, batch or rate.
 pub fn roofline<'a>(case: &Case<'_>, cell: &Cell<'a>) -> Option<Roofline<'a>> {
     let batch = case.batch(cell.model, cell.workload)?;
     let bytes = step_bytes(case, cell.model, batch)?;
@@ -294,7 +294,7 @@ pub fn roofline<'a>(case: &Case<'_>, cell: &Cell<'a>) -> Option<Roofline<'a>> {
     (!rates.is_empty()).then_some(Roofline { batch, bytes, limit, rates })
 }
 
-/// What bandwidth allows and what the runs of one cell claim.
+/// The limit from bandwidth and the claims of the runs of one cell.
 #[derive(Debug, Clone)]
 pub struct Roofline<'a> {
     /// Sequences served together.

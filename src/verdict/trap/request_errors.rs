@@ -1,10 +1,10 @@
 //! Runs in which requests failed.
 //!
-//! In:  counts of answered and failed requests.  Out: one finding a cell.
+//! In:  counts of answered and failed requests.  Out: one finding for each cell.
 //! Not here: runs that failed as a whole (see `failed_runs`).
 
 use super::finding::{or_missing, place, seen};
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::model::{Run, known_extra};
 use crate::verdict::case::{Case, Cell};
 use crate::verdict::number::{count, significant};
@@ -26,11 +26,17 @@ impl Trap for RequestErrors {
     fn severity(&self) -> Severity {
         Severity::Warning
     }
+    fn theme(&self) -> Theme {
+        Theme::Counts
+    }
     fn about(&self) -> String {
         format!(
-            "Tools leave failed requests out of latency and keep their share of the wall time, so a server that refuses a part of its load looks quick, and its throughput is that of fewer requests than were sent. \
-             The check takes the counts of answered and failed requests that the files give, adds them up over the runs of each cell, and fires when more than {LIMIT_PCT} % failed. To avoid the trap, let a run with \
-             errors fail, look at the kinds of errors first, and state goodput over all requests that were planned."
+            "Some requests failed and left no latency.\n\n\
+             Tools leave failed requests out of latency but keep their share of the wall time. A server that refuses a part of its \
+             load therefore looks quick. Its throughput is that of fewer requests than were sent.\n\n\
+             The check adds up the answered and failed requests that the files count, over the runs of each cell. It fires when \
+             more than {LIMIT_PCT} % failed.\n\n\
+             Let a run with errors fail, and look at the kinds of errors first. State goodput over all requests that were planned."
         )
     }
     fn undermines(&self) -> &'static str {

@@ -1,10 +1,10 @@
-//! P13: as many runs as were planned, no more and no fewer.
+//! The number of runs must be the planned one (P13).
 //!
-//! In:  runs of each cell, the planned number.  Out: one finding a cell that differs, else one a campaign.
+//! In:  runs of each cell, the planned number.  Out: one finding for each cell that differs, else one for each campaign.
 //! Not here: which run is one too many (see `duplicate_runs`).
 
 use super::finding::place;
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::verdict::case::Case;
 use crate::verdict::number::count;
 use crate::verdict::report::{Evidence, Severity, Subject};
@@ -25,11 +25,17 @@ impl Trap for RunCount {
     fn severity(&self) -> Severity {
         Severity::Warning
     }
+    fn theme(&self) -> Theme {
+        Theme::Counts
+    }
     fn about(&self) -> String {
-        "When somebody may add runs until a figure looks right, or leave out those that look wrong, every interval is too short. The only protection is a number of runs that was \
-         fixed beforehand. The check compares the runs of each cell with the planned number of repeats, failed runs included, and fires when they differ in either direction. \
-         Without a plan it cannot say anything, and says so, with the counts it found. To avoid the trap, write the number of repeats into the plan before the first run, let the \
-         collector stop there, and archive aborted attempts as such."
+        "There are more or fewer runs than planned.\n\n\
+         Somebody may add runs until a figure looks right, or leave out those that look wrong. Every interval is then too \
+         short. The only protection is a number of runs that was fixed beforehand.\n\n\
+         The check compares the runs of each cell with the planned number of repeats, failed runs included. It fires when they \
+         differ in either direction. Without a plan it cannot judge, and gives the counts it found.\n\n\
+         Write the number of repeats into the plan before the first run, and let the collector stop there. Archive aborted \
+         attempts as such."
             .to_owned()
     }
     fn undermines(&self) -> &'static str {
@@ -49,7 +55,7 @@ impl Trap for RunCount {
                 ))
             })
             .collect();
-        let Some(planned) = case.campaign.planned_repeats.map(|n| n as usize) else {
+        let Some(planned) = case.planned_repeats().map(|n| n as usize) else {
             return vec![Finding::not_evaluated(subject, "no planned number of repeats is stated").evidence(found)];
         };
         if case.cells.is_empty() {

@@ -1,11 +1,11 @@
-//! P16: runs on one machine must not overlap, and their starts must leave room for pause and work.
+//! Runs on one machine must not overlap, and their starts must leave room for pause and work (P16).
 //!
-//! In:  start and end times, the stated pause, requests, tokens and rate.  Out: one finding a cell involved, else one a campaign.
+//! In:  start and end times, the stated pause, requests, tokens and rate.  Out: one finding for each cell involved, else one for each campaign.
 //! Not here: whether a run's own figures fit its own time (see `work_time`).
 
 use std::collections::BTreeMap;
 
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::model::{Instant, Run};
 use crate::stats;
 use crate::verdict::case::Case;
@@ -17,7 +17,6 @@ pub const STAMP_S: f64 = 1.0;
 /// Share by which the needed time may be overestimated, because rates are rounded and averaged.
 pub const WORK_TOLERANCE: f64 = 0.05;
 
-/// Runs overlap.
 pub struct RunsOverlap;
 
 /// One launch: its runs, and when it ran.
@@ -40,12 +39,20 @@ impl Trap for RunsOverlap {
     fn severity(&self) -> Severity {
         Severity::Error
     }
+    fn theme(&self) -> Theme {
+        Theme::Order
+    }
     fn about(&self) -> String {
         format!(
-            "Two runs at once share the memory bandwidth, and neither measures what it says. The check puts all launches of a campaign in order and fires when one starts more than {STAMP_S} s \
-             before the one before it ended, or when the time between two starts is shorter than the stated pause plus, where no end is recorded, the time that the earlier launch's work takes \
-             at its own reported rate (requests x output tokens / rate, less {:.0} %). Workloads of one launch share their times by right and count as one. When it passes, its evidence lists the median time \
-             from start to start of each model and environment: a cycle that is longer in one of them is time that no table of rates contains. To avoid the trap, lock the machine for the whole campaign.",
+            "Two runs were on the machine at once.\n\n\
+             Two runs at once share the memory bandwidth. Neither measures what it says.\n\n\
+             The check puts all launches of a campaign in order. It fires when one starts more than {STAMP_S} s before the one \
+             before it ended. It also fires when the time between two starts is shorter than the stated pause. Where no end is \
+             recorded, the earlier launch's work at its own reported rate (requests x output tokens / rate, less {:.0} %) is added \
+             to the pause. Workloads of one launch rightly share their times and count as one. When the check passes, its evidence \
+             lists the median time from start to start of each model and environment. A longer cycle in one of them is time that no \
+             table of rates contains.\n\n\
+             Lock the machine for the whole campaign.",
             100.0 * WORK_TOLERANCE
         )
     }
@@ -167,7 +174,7 @@ fn say(case: &Case<'_>, clashes: &[(&Launch<'_>, &Launch<'_>, String)]) -> Vec<F
         .collect()
 }
 
-/// Nothing overlaps; what the cycle of each environment is.
+/// Nothing overlaps. What the cycle of each environment is.
 fn calm(case: &Case<'_>, launches: &[Launch<'_>], ends: bool) -> Finding {
     let gaps: Vec<f64> = launches.windows(2).map(|pair| pair[1].started.seconds_since(pair[0].started)).collect();
     let least = gaps.iter().copied().fold(f64::INFINITY, f64::min);
@@ -196,7 +203,7 @@ fn calm(case: &Case<'_>, launches: &[Launch<'_>], ends: bool) -> Finding {
     Finding::passed(Subject::of(case), message).evidence(cycles(case, launches))
 }
 
-/// Median time from start to start inside an unbroken stretch of one model and environment.
+/// Median time from start to start inside an unbroken sequence of one model and environment.
 fn cycles(case: &Case<'_>, launches: &[Launch<'_>]) -> Vec<Evidence> {
     let mut by_arm: BTreeMap<(&str, bool, &str), Vec<f64>> = BTreeMap::new();
     for pair in launches.windows(2) {

@@ -1,11 +1,11 @@
-//! P3: models that read very different numbers of bytes per step do not run at the same speed.
+//! Models that read very different numbers of bytes per step do not run at the same speed (P3).
 //!
-//! In:  output throughput of two models in one environment, bytes per step of each.  Out: one finding a model, workload and environment.
+//! In:  output throughput of two models in one environment, bytes per step of each.  Out: one finding for each model, workload and environment.
 //! Not here: which model ran (see `model_mismatch`).
 
 use super::finding::{ALPHA, named, or_missing, place};
 use super::physics::{GB, roofline, step_bytes};
-use super::{Finding, Trap, decode_above_roofline};
+use super::{Finding, Theme, Trap, decode_above_roofline};
 use crate::stats;
 use crate::verdict::case::{Case, Cell};
 use crate::verdict::number::{list, significant};
@@ -15,12 +15,11 @@ use crate::verdict::report::{Evidence, Severity, Subject};
 pub const BYTES_RATIO: f64 = 2.0;
 /// Speeds within this per cent, by two one-sided tests, count as the same.
 pub const SAME_PCT: f64 = 5.0;
-/// The memory reading that is looked at beside it.
+/// The memory reading beside it.
 const FOOTPRINT: &str = "peak_memory_gib";
 /// The rate that is compared.
 const METRIC: &str = "output_throughput_tok_s";
 
-/// Same speed, unlike models.
 pub struct SameSpeedUnlikeModels;
 
 impl Trap for SameSpeedUnlikeModels {
@@ -36,13 +35,20 @@ impl Trap for SameSpeedUnlikeModels {
     fn severity(&self) -> Severity {
         Severity::Error
     }
+    fn theme(&self) -> Theme {
+        Theme::Labels
+    }
     fn about(&self) -> String {
         format!(
-            "When decoding waits for memory, a model that reads twice the bytes per step runs at about half the speed. Two models of one environment \
-             and workload whose bytes per step differ by more than {BYTES_RATIO} times, and whose output throughputs are shown equal within {SAME_PCT} % \
-             (two one-sided Welch tests, p < {ALPHA}), were very likely one model under two labels, or something else than the model limits them both. \
-             Each model of such a pair gets a finding. Where the roofline excludes the speed of only one of the two, that one is the culprit and the \
-             other's finding is a warning. To avoid it, archive what the engine says it loaded, and look at the speeds side by side before publishing."
+            "Two models of very different size ran at one speed.\n\n\
+             When decoding waits for memory, a model that reads twice the bytes per step runs at about half the speed. Two such \
+             models at equal speed were very likely one model under two labels. Otherwise something else than the model limits them \
+             both.\n\n\
+             The check takes two models of one environment and workload whose bytes per step differ by more than {BYTES_RATIO} \
+             times. It fires when their output throughputs are shown equal within {SAME_PCT} % (two one-sided Welch tests, p < \
+             {ALPHA}). Each model of such a pair gets a finding. Where the roofline excludes the speed of only one of the two, that \
+             one is the culprit. The other's finding is then a warning.\n\n\
+             Archive what the engine says it loaded. Compare the speeds side by side before publishing."
         )
     }
     fn undermines(&self) -> &'static str {
@@ -106,7 +112,7 @@ fn look(case: &Case<'_>, cell: &Cell<'_>) -> Finding {
     }
     let pairs: Vec<String> =
         hits.iter().map(|p| format!("{} ({} GB)", p.cell.model, significant(p.bytes / GB, 3))).collect();
-    // Of the smaller mean, whichever of the two is looked at: a pair has one distance.
+    // Of the smaller mean, whichever of the two comes first, so that a pair has one distance.
     let apart = |a: f64, b: f64| (a.max(b) / a.min(b) - 1.0) * 100.0;
     let widest = hits.iter().map(|p| apart(mean(p.cell), mean(cell))).fold(0.0, f64::max);
     // Physics can name the culprit: the roofline excludes the speed of one of the two and allows that of the other.
@@ -159,7 +165,7 @@ fn bytes(case: &Case<'_>, cell: &Cell<'_>) -> Option<f64> {
 }
 
 fn peer<'a>(case: &Case<'_>, cell: &Cell<'_>, other: &'a Cell<'a>) -> Option<Peer<'a>> {
-    // The margin is taken of the first arm's mean; always the same one, so that a pair has one answer.
+    // The margin is taken of the first arm's mean. Always the same one, so that a pair has one answer.
     let (a, b) = if cell.model < other.model { (cell, other) } else { (other, cell) };
     let test = stats::tost::tost(&a.numbers(METRIC), &b.numbers(METRIC), SAME_PCT, 1.0 - ALPHA)?;
     Some(Peer { cell: other, bytes: bytes(case, other)?, same: test.p < ALPHA })
@@ -169,7 +175,7 @@ fn mean(cell: &Cell<'_>) -> f64 {
     stats::mean(&cell.numbers(METRIC))
 }
 
-/// Whether bandwidth excludes the speed of most runs of a cell; `None` where it cannot be told.
+/// Whether bandwidth excludes the speed of most runs of a cell. `None` where it cannot be told.
 fn above(case: &Case<'_>, cell: &Cell<'_>) -> Option<bool> {
     let line = roofline(case, cell)?;
     let over = line.rates.iter().filter(|(_, _, rate)| *rate > decode_above_roofline::TOLERANCE * line.limit).count();
@@ -178,7 +184,7 @@ fn above(case: &Case<'_>, cell: &Cell<'_>) -> Option<bool> {
 
 fn describe(cell: &Cell<'_>, own: f64, peer: &Peer<'_>) -> String {
     format!(
-        "{} {} GB a step, {} tok/s; {} {} GB a step, {} tok/s: {}",
+        "{} {} GB a step, {} tok/s, and {} {} GB a step, {} tok/s: {}",
         cell.model,
         significant(own / GB, 3),
         significant(mean(cell), 5),

@@ -1,6 +1,6 @@
-//! The candidate of each question beside its baseline: what the checks of settings have in common.
+//! The candidate of each question beside its baseline: the shared part of the checks of settings.
 //!
-//! In:  a case, and what to look at.  Out: one finding a candidate.
+//! In:  a case, and what to look at.  Out: one finding for each candidate.
 //! Not here: which settings there are (see `verdict::alike`).
 
 use super::Finding;
@@ -11,7 +11,7 @@ use crate::verdict::case::{Case, Cell};
 use crate::verdict::number::list;
 use crate::verdict::report::{Evidence, Subject};
 
-/// Looks at each candidate beside the baseline of its question; a question without a candidate cannot be looked at.
+/// Checks each candidate against the baseline of its question. A question without a candidate cannot be checked.
 pub fn by_candidate(case: &Case<'_>, look: impl Fn(&Cell<'_>, &Cell<'_>, Subject) -> Finding) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (model, workload) in case.questions() {
@@ -29,7 +29,7 @@ pub fn by_candidate(case: &Case<'_>, look: impl Fn(&Cell<'_>, &Cell<'_>, Subject
     or_missing(findings, case, "the campaign has no runs")
 }
 
-/// What our own archives hold of the machine `before` or `after` a run.
+/// State of the machine `before` or `after` a run, in our own archives.
 pub fn state(run: &Run, what: &str, when: &str) -> Option<f64> {
     known_extra::number(run, &[&format!("{what}_{when}")])
 }

@@ -1,11 +1,11 @@
-//! Everything measured on one machine in one session.
+//! A campaign that was measured on one machine in one session.
 //!
-//! In:  machine names and the times of the runs.  Out: one finding a campaign.
+//! In:  machine names and the times of the runs.  Out: one finding for each campaign.
 //! Not here: the spread over runs (see `variance`, `small_n`).
 
 use std::collections::BTreeSet;
 
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::verdict::case::Case;
 use crate::verdict::number::{count, list};
 use crate::verdict::report::{Evidence, Severity, Subject};
@@ -23,10 +23,17 @@ impl Trap for SingleSetup {
     fn severity(&self) -> Severity {
         Severity::Note
     }
+    fn theme(&self) -> Theme {
+        Theme::Counts
+    }
     fn about(&self) -> String {
-        "Runs on one machine, with one installation of the driver and the engine, repeat each other closely and all share whatever is particular to that machine: a warm chip, a firmware, a disk, a library. Their interval speaks \
-         of that machine, and not of machines of its kind. The check counts the names of machines that the runs print; with one it says so. Two machines of one name count as one, since nothing else tells them apart in an \
-         archive that holds no host names. To avoid the trap, repeat the campaign on a second machine and analyse both together."
+        "All runs come from one machine.\n\n\
+         Runs on one machine, with one installation of the driver and the engine, repeat each other closely. They also share \
+         whatever is particular to that machine: a warm chip, a firmware, a disk, a library. Their interval describes that \
+         machine, and not machines of its kind.\n\n\
+         The check counts the names of machines that the runs print. It notes when there is only one. Two machines of one name \
+         count as one, since an archive without host names cannot tell them apart.\n\n\
+         Repeat the campaign on a second machine, and analyse both together."
             .to_owned()
     }
     fn is_general(&self) -> bool {

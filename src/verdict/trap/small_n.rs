@@ -1,10 +1,10 @@
 //! Few runs: what a handful of repeats can and cannot show.
 //!
-//! In:  runs of each cell.  Out: one finding a question.
+//! In:  runs of each cell.  Out: one finding for each question.
 //! Not here: the power of a comparison (see `stats::power`).
 
 use super::finding::{or_missing, place};
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::verdict::case::Case;
 use crate::verdict::number::count;
 use crate::verdict::report::{Evidence, Severity, Subject};
@@ -27,12 +27,20 @@ impl Trap for SmallN {
     fn severity(&self) -> Severity {
         Severity::Note
     }
+    fn theme(&self) -> Theme {
+        Theme::Counts
+    }
     fn about(&self) -> String {
         format!(
-            "With few runs the standard deviation itself is uncertain: at ten runs its 95 % interval reaches from a third below to four fifths above it. Bootstrap intervals, which take the sample for the population, come out too short \
-             below about {ENOUGH} runs, so verdicts there use an interval with t quantiles and say so. Below {BARELY} runs the median has no 95 % interval at all, and with fewer than {BARELY} pairs a signed-rank \
-             test, with fewer than four runs an arm a rank-sum test, cannot reach 0.05 whatever the data say. The check fires when any arm has fewer than {ENOUGH} runs, as a warning below {BARELY}. More requests inside a run do not help: they share one \
-             process, one temperature and one moment. To avoid the trap, plan the runs from the smallest difference that matters."
+            "There are few runs per arm.\n\n\
+             With few runs the standard deviation itself is uncertain. At ten runs its 95 % interval reaches from a third below to \
+             four fifths above it. Below about {ENOUGH} runs bootstrap intervals come out too short, because they take the sample \
+             for the population. Verdicts there use an interval with t quantiles and say so. Below {BARELY} runs the median has no \
+             95 % interval at all. A signed-rank test with fewer than {BARELY} pairs cannot reach 0.05, whatever the data. Nor can \
+             a rank-sum test with fewer than four runs an arm.\n\n\
+             The check fires when any arm has fewer than {ENOUGH} runs. Below {BARELY} runs it is a warning.\n\n\
+             Plan the runs from the smallest difference that matters. More requests inside a run do not help, because they share \
+             one process, one temperature and one moment."
         )
     }
     fn is_general(&self) -> bool {
@@ -57,7 +65,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
             .evidence(rows);
     }
     let message = format!("{place}: {} in the smallest arm, below {ENOUGH}", count(least, "run"));
-    let remedy = match case.campaign.planned_repeats {
+    let remedy = match case.planned_repeats() {
         Some(planned) if planned as usize > least => format!("{planned} were planned; finish the plan before judging"),
         Some(planned) => format!("plan more than {planned} repeats; each comparison says how many would decide it"),
         None => "plan the number of runs beforehand; each comparison says how many would decide it".to_owned(),

@@ -1,20 +1,20 @@
 //! Environments that start from different temperatures.
 //!
-//! In:  temperatures before each run.  Out: one finding a question.
+//! In:  temperatures before each run.  Out: one finding for each question.
 //! Not here: limits (see `temperature`).
 
 use super::finding::{or_missing, place};
 use super::temperature::start;
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::stats;
 use crate::verdict::case::{Case, Cell};
 use crate::verdict::number::significant;
 use crate::verdict::report::{Evidence, Severity, Subject};
 
-/// Mean start temperatures that differ by more than this are not the same start, degrees Celsius: twice what a sensor of whole degrees can hide.
+/// Mean start temperatures that differ by more than this are different starts, degrees Celsius. It is twice the error of a sensor of whole
+/// degrees.
 pub const LIMIT_C: f64 = 2.0;
 
-/// Start temperatures differ.
 pub struct StartTemperatureDiffers;
 
 impl Trap for StartTemperatureDiffers {
@@ -27,11 +27,18 @@ impl Trap for StartTemperatureDiffers {
     fn severity(&self) -> Severity {
         Severity::Warning
     }
+    fn theme(&self) -> Theme {
+        Theme::Order
+    }
     fn about(&self) -> String {
         format!(
-            "A chip that starts warmer reaches its limits earlier and clocks down earlier. When one environment always starts warmer than the other, because its runs follow more closely or because \
-             its preparation heats the chip, the difference in speed is one of temperature. The check compares the mean start temperature of each environment with the baseline, for each model and \
-             workload, and fires beyond {LIMIT_C} degrees Celsius. To avoid the trap, wait for one start temperature in all environments, instead of one pause, and alternate the environments."
+            "One environment always started warmer than the other.\n\n\
+             A chip that starts warmer reaches its limits and clocks down earlier. One environment may start warmer because its \
+             runs follow more closely, or because its preparation heats the chip. The difference in speed is then one of \
+             temperature.\n\n\
+             The check compares the mean start temperature of each environment with the baseline, for each model and workload. It \
+             fires beyond {LIMIT_C} degrees Celsius.\n\n\
+             Wait for one start temperature in all environments, instead of one pause. Alternate the environments."
         )
     }
     fn undermines(&self) -> &'static str {

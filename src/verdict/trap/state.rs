@@ -1,12 +1,12 @@
-//! Runs on a machine in a state in which nobody should measure: busy, swapping, short of memory.
+//! Runs on a machine that was not fit for measuring: busy, swapping, short of memory.
 //!
-//! In:  the state of the machine that our own archives hold before and after each run.  Out: one finding a cell.
+//! In:  the state of the machine that our own archives hold before and after each run.  Out: one finding for each cell.
 //! Not here: how it is read (see `run::state`).
 //!
 //! A state is one row: a figure of each run, a limit, and the words for both sides of it.
 
 use super::finding::{or_missing, place, seen};
-use super::{Finding, Trap, sides};
+use super::{Finding, Theme, Trap, sides};
 use crate::model::Run;
 use crate::verdict::case::{Case, Cell};
 use crate::verdict::number::{count, significant};
@@ -30,12 +30,12 @@ pub struct State {
     limit: f64,
     /// Whether a figure below the limit is the bad one.
     floor: bool,
-    /// What is said when no run has the figure.
+    /// The text when no run has the figure.
     missing: &'static str,
-    /// What stands before and behind the limit, of runs that keep it and of runs that do not.
+    /// Text before and after the limit, for runs that keep it and for runs that do not.
     kept: (&'static str, &'static str),
     broken: (&'static str, &'static str),
-    /// What stands behind the figure of a run.
+    /// Text after the figure of a run.
     unit: &'static str,
     remedy: &'static str,
 }
@@ -46,8 +46,12 @@ pub static SWAP_USED: State = State {
     title: "Swap was in use",
     about: |limit| {
         format!(
-            "Memory that was swapped out comes back at the speed of a disk, a hundred times slower than memory, and the run that touches it waits for it; on a machine whose GPU shares the memory of the host, weights and KV cache push the rest \
-             of the system out. The check looks at the swap in use before and after each run and fires above {limit} GiB. To avoid the trap, turn swap off for the campaign, or leave the engine less memory."
+            "The machine used swap space during a run.\n\n\
+             Memory that was swapped out comes back at the speed of a disk, a hundred times slower than memory. The run that \
+             touches it has to wait. On a machine whose GPU shares the memory of the host, weights and KV cache push the rest of \
+             the system out.\n\n\
+             The check looks at the swap in use before and after each run. It fires above {limit} GiB.\n\n\
+             Turn swap off for the campaign, or leave the engine less memory."
         )
     },
     undermines: "figures of runs that may have waited for a disk",
@@ -70,8 +74,11 @@ pub static MEMORY_FLOOR: State = State {
     title: "Memory was short before the run",
     about: |limit| {
         format!(
-            "A run that begins with hardly any memory available shares it with whatever was left over: the engine gets a smaller cache, the kernel reclaims pages while requests are timed, and at worst the run is ended from outside. The check looks at the memory \
-             available before each run and fires below {limit} GiB. To avoid the trap, end every process of the run before, wait until its memory is back, and let the pre-flight refuse to start without it."
+            "A run began with hardly any memory available.\n\n\
+             Such a run shares the memory with whatever was left over. The engine gets a smaller cache. The kernel reclaims pages \
+             while requests are timed. At worst the system ends the run.\n\n\
+             The check looks at the memory available before each run. It fires below {limit} GiB.\n\n\
+             End every process of the run before, and wait until its memory is back. Let the pre-flight refuse to start without it."
         )
     },
     undermines: "figures of runs that began without memory",
@@ -91,8 +98,12 @@ pub static HOST_LOAD: State = State {
     title: "The machine was busy before the run",
     about: |limit| {
         format!(
-            "The scheduler of an engine is one thread of the host: when another program takes its processor, tokens come late although the GPU is free, and power and clocks are shared as well. The check looks at the load average of the last minute before each \
-             run, before the run itself could add to it, and fires above {limit}. What the run before left behind is still in that figure, which is one more reason for a pause. To avoid the trap, measure on an idle machine, and let the pre-flight wait until it is."
+            "Another program was busy on the machine when a run began.\n\n\
+             The scheduler of an engine is one thread of the host. When another program takes its processor, tokens come late \
+             although the GPU is free. Power and clocks are shared as well.\n\n\
+             The check looks at the load average of the last minute before each run, before the run itself could add to it. It \
+             fires above {limit}. The figure still includes what the run before left behind, which is one more reason for a pause.\n\n\
+             Measure on an idle machine. Let the pre-flight wait until it is idle."
         )
     },
     undermines: "that the machine did nothing else",
@@ -115,6 +126,9 @@ impl Trap for State {
     }
     fn severity(&self) -> Severity {
         Severity::Warning
+    }
+    fn theme(&self) -> Theme {
+        Theme::Machine
     }
     fn about(&self) -> String {
         (self.about)(self.limit)

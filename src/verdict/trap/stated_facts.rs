@@ -1,10 +1,10 @@
-//! P17: what a campaign says of itself against what its files show.
+//! Statements of a campaign about itself against its files (P17).
 //!
-//! In:  statements with their sources, names of the machine.  Out: one finding a campaign.
+//! In:  statements with their sources, names of the machine.  Out: one finding for each campaign.
 //! Not here: published figures (see `published`).
 
 use super::finding::seen;
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::model::{Stated, StatedKind};
 use crate::verdict::case::Case;
 use crate::verdict::number::count;
@@ -26,11 +26,17 @@ impl Trap for StatedFactsContradict {
     fn severity(&self) -> Severity {
         Severity::Warning
     }
+    fn theme(&self) -> Theme {
+        Theme::Labels
+    }
     fn about(&self) -> String {
-        "A report that gives another request count, another unit or another chip than the files behind it was not written from those files, and the figures beside it deserve the same doubt. \
-         The check takes the statements that the campaign's labels tabulate, each with its source and with what configuration or logs show, and fires when the two differ: numbers by value, \
-         words without case and spacing. It also looks for names of other hardware in what the runs print and in what is said, from the machine facts. To avoid the trap, let \
-         the report take such facts from the archive, and keep binary and decimal units apart: 100 GiB are 107.4 GB."
+        "The report states something that its own files contradict.\n\n\
+         Such a report gives another request count, another unit or another chip than the files behind it. It was not written \
+         from those files. The figures beside it deserve the same doubt.\n\n\
+         The labels of a campaign tabulate its statements, each with a source and with what configuration or logs show. The \
+         check fires when the two differ: numbers by value, words without case and spacing. It also looks for names of other \
+         hardware in the statements and in what the runs print, using the machine facts.\n\n\
+         Let the report take such facts from the archive. Keep binary and decimal units apart: 100 GiB are 107.4 GB."
             .to_owned()
     }
     fn undermines(&self) -> &'static str {
@@ -82,7 +88,7 @@ impl Trap for StatedFactsContradict {
     }
 }
 
-/// What is said and what is found; where stands in the evidence.
+/// Stated and found values. The evidence names the places.
 fn briefly(stated: &Stated) -> String {
     format!("{}: {} is said, {} is found", kind(stated.about), stated.said, stated.found)
 }

@@ -1,10 +1,10 @@
-//! P10: start and end temperatures that a running GPU cannot have.
+//! Start or end temperatures that a running GPU cannot have (P10).
 //!
-//! In:  temperatures before and after each run, the campaign's gate.  Out: one finding a campaign.
+//! In:  temperatures before and after each run, the campaign's gate.  Out: one finding for each campaign.
 //! Not here: differences between environments (see `start_temperature`).
 
 use super::finding::seen;
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::model::Run;
 use crate::verdict::case::Case;
 use crate::verdict::number::{count, significant};
@@ -17,7 +17,6 @@ pub const HIGHEST_C: f64 = 95.0;
 /// GPUs print whole degrees, so an end this much below the start is no fall.
 pub const RESOLUTION_C: f64 = 1.0;
 
-/// Temperatures out of range.
 pub struct TemperatureOutOfRange;
 
 impl Trap for TemperatureOutOfRange {
@@ -33,12 +32,19 @@ impl Trap for TemperatureOutOfRange {
     fn severity(&self) -> Severity {
         Severity::Warning
     }
+    fn theme(&self) -> Theme {
+        Theme::Machine
+    }
     fn about(&self) -> String {
         format!(
-            "A hot chip slows down, so a campaign states a highest temperature at which a run may start. The check fires when a run started above the stated limit, when a \
-             temperature lies outside {LOWEST_C} to {HIGHEST_C} degrees Celsius (or the machine's own highest), or when a run ended more than {RESOLUTION_C} degree \
-             colder than it began: under load a GPU gets warmer, so a fall means that the sensor was not read, that nothing ran, or that the run began on a chip \
-             still hot from the one before. To avoid it, wait for the gate before each run, and archive both temperatures with their times."
+            "A temperature is too high, or impossible.\n\n\
+             A hot chip slows down. A campaign therefore states a highest temperature at which a run may start. Under load a GPU \
+             gets warmer. A fall means that the sensor was not read, that nothing ran, or that the chip was still hot from the run \
+             before.\n\n\
+             The check fires when a run started above the stated limit. It fires when a temperature lies outside {LOWEST_C} to \
+             {HIGHEST_C} degrees Celsius (or the machine's own highest). It fires when a run ended more than {RESOLUTION_C} degree \
+             colder than it began.\n\n\
+             Wait for the temperature limit before each run. Archive both temperatures with their times."
         )
     }
     fn undermines(&self) -> &'static str {

@@ -1,10 +1,10 @@
 //! Runs whose clock was held down by heat or by the power supply.
 //!
-//! In:  telemetry with throttle reasons.  Out: one finding a question.
+//! In:  telemetry with throttle reasons.  Out: one finding for each question.
 //! Not here: a clock that is low without a reason (see `clock_unstable`).
 
 use super::finding::{or_missing, place};
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::model::Run;
 use crate::verdict::case::Case;
 use crate::verdict::number::{count, list, significant};
@@ -16,7 +16,6 @@ pub const LIMIT_PCT: f64 = 1.0;
 /// The reason that is a limit and no fault: the GPU draws what it may.
 const POWER_CAP: u64 = 0x04;
 
-/// Throttled.
 pub struct Throttled;
 
 impl Trap for Throttled {
@@ -29,12 +28,19 @@ impl Trap for Throttled {
     fn severity(&self) -> Severity {
         Severity::Warning
     }
+    fn theme(&self) -> Theme {
+        Theme::Machine
+    }
     fn about(&self) -> String {
         format!(
-            "A GPU that becomes too hot, or whose supply cannot give more, lowers its clock, and from then on the run measures the cooling and not the software. The driver tells the reason with each \
-             sample of telemetry: hardware slowdown, software or hardware thermal slowdown, power brake. The check adds up how long such a reason held within the window of each run and fires above \
-             {LIMIT_PCT} % of it. A software power cap is named and does not fire: the GPU draws what its limit allows, as it is built to. A low clock without any reason is another trap. \
-             To avoid it, wait for a start temperature, give the machine air, set a clock that it can hold, and report that clock."
+            "The GPU lowered its clock because of heat or power.\n\n\
+             A GPU lowers its clock when it becomes too hot or its supply cannot give more. From then on the run measures the \
+             cooling and not the software.\n\n\
+             The driver gives the reason with each sample of telemetry: hardware slowdown, software or hardware thermal slowdown, \
+             power brake. The check adds up how long such a reason held within the window of each run. It fires above {LIMIT_PCT} % \
+             of it. A software power cap is named and does not fire, because the GPU then draws what its limit allows. A low clock \
+             without any reason is another trap.\n\n\
+             Wait for a start temperature, and give the machine air. Set a clock that it can hold, and report that clock."
         )
     }
     fn undermines(&self) -> &'static str {
@@ -50,7 +56,7 @@ impl Trap for Throttled {
 }
 
 /// A run, the seconds of its window, those slowed down, and the words of the reasons.
-struct Held<'a> {
+struct ThrottledRun<'a> {
     run: &'a Run,
     window: f64,
     slowed: f64,
@@ -62,11 +68,12 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     let subject = Subject::question(case, model, workload);
     let place = place(case, model, workload);
     let runs: Vec<&Run> = case.arms(model, workload).into_iter().flat_map(|cell| cell.runs.iter().copied()).collect();
-    let told: Vec<Held<'_>> = runs.iter().filter_map(|run| held(run)).collect();
+    let told: Vec<ThrottledRun<'_>> = runs.iter().filter_map(|run| held(run)).collect();
     if told.is_empty() {
         return Finding::not_evaluated(subject, format!("{place}: no telemetry with throttle reasons"));
     }
-    let slow: Vec<&Held<'_>> = told.iter().filter(|held| 100.0 * held.slowed > LIMIT_PCT * held.window).collect();
+    let slow: Vec<&ThrottledRun<'_>> =
+        told.iter().filter(|held| 100.0 * held.slowed > LIMIT_PCT * held.window).collect();
     if slow.is_empty() {
         let capped = runs.iter().filter(|run| capped(run)).count();
         let cap = if capped > 0 {
@@ -108,12 +115,12 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         .remedy("leave these runs out or repeat them on a cooler machine, and set a clock that it holds")
 }
 
-fn held(run: &Run) -> Option<Held<'_>> {
+fn held(run: &Run) -> Option<ThrottledRun<'_>> {
     let window = telemetry::window(run)?;
     let stretches = telemetry::intervals(run, &window, SLOWDOWN_BITS)?;
     let inside = run.telemetry.iter().filter(|sample| window.holds(window.time(sample)));
     let bits = inside.filter_map(|sample| sample.throttle_bits).fold(0, |all, bits| all | bits);
-    Some(Held {
+    Some(ThrottledRun {
         run,
         window: window.seconds(),
         slowed: stretches.iter().map(|(from, to)| to - from).sum(),

@@ -1,9 +1,9 @@
 //! Arms whose requests had other lengths.
 //!
-//! In:  input and output lengths.  Out: one finding a candidate.
+//! In:  input and output lengths.  Out: one finding for each candidate.
 //! Not here: other settings (see `arms_differ`).
 
-use super::{Finding, Trap, sides};
+use super::{Finding, Theme, Trap, sides};
 use crate::verdict::alike::{self, TOKENS_TOLERANCE_PCT};
 use crate::verdict::case::Case;
 use crate::verdict::report::Severity;
@@ -21,11 +21,18 @@ impl Trap for TokenCountsDiffer {
     fn severity(&self) -> Severity {
         Severity::Error
     }
+    fn theme(&self) -> Theme {
+        Theme::Labels
+    }
     fn about(&self) -> String {
         format!(
-            "Every latency and every rate depends on how many tokens went in and came out. Generators ask for text of so many tokens and servers see more or fewer, by the template of the chat, by another \
-             tokenizer, or because answers end early; then one side simply had less to do. The check compares the mean input and output length of each candidate with those of its baseline and fires when \
-             they are more than {TOKENS_TOLERANCE_PCT} % apart. To avoid the trap, send prompts as token ids, fix the output length, and take the counts that the server reports."
+            "One side had more tokens to process than the other.\n\n\
+             Every latency and every rate depends on how many tokens went in and came out. Generators ask for text of so many \
+             tokens, and servers see more or fewer. The chat template, another tokenizer or early ends of answers cause this. One \
+             side then simply had less to do.\n\n\
+             The check compares the mean input and output length of each candidate with those of its baseline. It fires when they \
+             are more than {TOKENS_TOLERANCE_PCT} % apart.\n\n\
+             Send prompts as token ids, and fix the output length. Take the counts that the server reports."
         )
     }
     fn undermines(&self) -> &'static str {

@@ -1,16 +1,15 @@
 //! Environments whose runs scatter differently.
 //!
-//! In:  values of the baseline and of each other arm.  Out: one finding a pair and metric that differ, else one a question.
+//! In:  values of the baseline and of each other arm.  Out: one finding for each pair and metric that differ, else one for each question.
 //! Not here: the tests that allow for it (Welch, Fieller).
 
 use super::finding::{ALPHA, judged, named, or_missing, place, unit};
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::stats;
 use crate::verdict::case::{Case, Cell};
 use crate::verdict::number::{count, p_value, significant};
 use crate::verdict::report::{Evidence, Severity, Subject};
 
-/// Variances differ.
 pub struct VarianceDiffers;
 
 impl Trap for VarianceDiffers {
@@ -23,12 +22,18 @@ impl Trap for VarianceDiffers {
     fn severity(&self) -> Severity {
         Severity::Note
     }
+    fn theme(&self) -> Theme {
+        Theme::Order
+    }
     fn about(&self) -> String {
         format!(
-            "Equal means can hide that one environment is steady and the other is not, which a user of a server notices in the slow requests. Unequal scatter also breaks the pooled t test. \
-             The check runs the Brown-Forsythe test, an analysis of variance of the distances from the median, on each primary metric of each environment against the baseline and fires at p < {ALPHA}. \
-             The tests used for verdicts (Welch, Fieller) do not assume equal scatter, so this is a note about what else differs. To avoid the trap, report the spread and the percentiles beside every mean, and \
-             look for what disturbs the unsteady arm."
+            "One environment is steadier than the other.\n\n\
+             Equal means can hide that one environment is steady and the other is not. Users of a server notice this in the slow \
+             requests. Unequal scatter also breaks the pooled t test. The tests used for verdicts (Welch, Fieller) do not assume \
+             equal scatter, so this is a note about what else differs.\n\n\
+             The check runs the Brown-Forsythe test, an analysis of variance of the distances from the median. It does so for each \
+             primary metric of each environment against the baseline. It fires at p < {ALPHA}.\n\n\
+             Report the spread and the percentiles beside every mean. Look for what disturbs the unsteady arm."
         )
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {

@@ -1,11 +1,11 @@
-//! P1: a model whose weights do not fit into the machine cannot have run on it.
+//! A model whose weights do not fit into the machine cannot have run on it (P1).
 //!
-//! In:  weight bytes of the named model, usable memory.  Out: one finding a model.
+//! In:  weight bytes of the named model, usable memory.  Out: one finding for each model.
 //! Not here: what the runs say they used (see `memory_inconsistent`).
 
 use super::finding::{or_missing, seen};
 use super::physics::{GIB, claimed_weights, gigabytes, memory, missing_machine, missing_weights};
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::verdict::case::Case;
 use crate::verdict::number::{count, significant};
 use crate::verdict::report::{Severity, Subject};
@@ -26,12 +26,17 @@ impl Trap for WeightsExceedMemory {
     fn severity(&self) -> Severity {
         Severity::Error
     }
+    fn theme(&self) -> Theme {
+        Theme::Labels
+    }
     fn about(&self) -> String {
-        "A launch script that ignores its model argument still prints the label it was given, and the label ends up in the table. \
-         The weights of a named model need a known number of bytes: parameters times bits per weight, scales included. \
-         This check fires when those bytes exceed the memory that the machine can give to one process, before any KV cache. \
-         Whatever ran, it was not that model at that precision; offloading to disk would show as a speed far below the one reported. \
-         To avoid it, archive the line in which the engine prints what it loaded, and compare it with what was asked."
+        "The model on the label does not fit into the machine.\n\n\
+         A launch script that ignores its model argument still prints the label it was given. The label ends up in the table. \
+         Whatever ran, it was not that model at that precision. Offloading to disk would show as a speed far below the one \
+         reported.\n\n\
+         The weights of a named model need a known number of bytes: parameters times bits per weight, scales included. The \
+         check fires when those bytes exceed the memory that the machine can give to one process, before any KV cache.\n\n\
+         Archive the line in which the engine prints what it loaded. Compare it with what was asked."
             .to_owned()
     }
     fn undermines(&self) -> &'static str {

@@ -1,10 +1,10 @@
-//! P4: the tokens a run says it made must fit into the time it took.
+//! The reported tokens of a run must fit into its time (P4).
 //!
-//! In:  requests, output length, start, end, reported rate.  Out: one finding a model and workload.
+//! In:  requests, output length, start, end, reported rate.  Out: one finding for each model and workload.
 //! Not here: overlap of runs (see `runs_overlap`).
 
 use super::finding::{or_missing, place, seen};
-use super::{Finding, Trap};
+use super::{Finding, Theme, Trap};
 use crate::model::{Run, known_extra};
 use crate::verdict::case::Case;
 use crate::verdict::number::{list, significant};
@@ -12,15 +12,15 @@ use crate::verdict::report::{Severity, Subject};
 
 /// Largest disagreement between the reported rate and tokens over time, per cent.
 pub const TOLERANCE_PCT: f64 = 5.0;
-/// Time before and after the measured window that loading and warming up may take where the archive does not say how long they took, seconds.
+/// Time for loading and warming up around the measured window, seconds. It applies where the archive does not state it.
 pub const STARTUP_ALLOWANCE_S: f64 = 600.0;
-/// The rate that is held against the clock.
+/// The rate that is compared with the clock.
 const METRIC: &str = "output_throughput_tok_s";
 
 /// Work and time disagree.
 pub struct WorkTimeMismatch;
 
-/// What one run shows.
+/// Evidence of one run.
 enum Shown {
     /// Rate and clock agree.
     Agrees,
@@ -45,13 +45,19 @@ impl Trap for WorkTimeMismatch {
     fn severity(&self) -> Severity {
         Severity::Error
     }
+    fn theme(&self) -> Theme {
+        Theme::Machine
+    }
     fn about(&self) -> String {
         format!(
-            "Requests times output tokens over elapsed time is a rate, and it must agree with the rate that is reported: a wrong request count, a wrong \
-             token count or a rate from another window shows here. The check fires when the two differ by more than {TOLERANCE_PCT} %, after the time \
-             for loading the model where it is recorded. Work that does not fit into the run makes the cell invalid. Time that nothing explains is a \
-             warning, and only beyond {STARTUP_ALLOWANCE_S} s where loading is not recorded, because start and end of a process include it. To avoid it, archive \
-             the number of requests, the tokens of each, and the start and end of the measured window."
+            "The work, the time and the rate of a run do not fit together.\n\n\
+             Requests times output tokens over elapsed time is a rate. It must agree with the rate that is reported. A wrong \
+             request count, a wrong token count or a rate from another window shows here.\n\n\
+             The check fires when the two differ by more than {TOLERANCE_PCT} %, after the time for loading the model where it is \
+             recorded. Work that does not fit into the run makes the cell invalid. Time that nothing explains is a warning. It \
+             counts only beyond {STARTUP_ALLOWANCE_S} s where loading is not recorded, because start and end of a process include \
+             it.\n\n\
+             Archive the number of requests, the tokens of each, and the start and end of the measured window."
         )
     }
     fn undermines(&self) -> &'static str {
@@ -123,7 +129,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     )
 }
 
-/// Requests that were answered; all of them, where no failure is told. One that failed gave no tokens.
+/// Answered requests. All of them, where no failure is reported. A failed request gave no tokens.
 fn answered(run: &Run) -> Option<f64> {
     known_extra::number(run, known_extra::ANSWERED_REQUESTS).or(run.setup.requests)
 }

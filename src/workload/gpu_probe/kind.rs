@@ -1,13 +1,13 @@
 //! The workload `gpu-probe` of a suite: this very program, run inside the environment.
 //!
-//! In:  settings.  Out: its command line, and what its file says.
+//! In:  settings.  Out: its command line, and the content of its file.
 //! Not here: measuring, which the program does on the other side.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-use super::wish::{ITERATIONS, MOST_ITERATIONS, MOST_SIZE, Wish};
+use super::plan::{ITERATIONS, MOST_ITERATIONS, MOST_SIZE, ProbePlan};
 use crate::archive::manifest::{CheckWire, ReportWire, SeenWire};
 use crate::env::Invocation;
 use crate::error::{Error, Kind as ErrorKind};
@@ -20,7 +20,7 @@ use crate::workload::{Cell, Kind, Outcome, Workload, report_path};
 const FILE: &str = "result.json";
 /// Parser of it.
 const PARSER: &str = "result-json";
-/// Largest result file that is looked at; a probe of ten thousand iterations stays below it.
+/// Largest result file that is read. A probe of ten thousand iterations stays below it.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// The kind.
@@ -42,7 +42,11 @@ impl Kind for GpuProbe {
             for key in ["precisions", "sizes", "iterations", "headline"] {
                 // Both together would leave open which one holds.
                 if has(settings, key) {
-                    settings.fault(key, "stands beside quick = true, which sets it", "leave one of the two out");
+                    settings.fault(
+                        key,
+                        "cannot be combined with quick = true, which sets it",
+                        "leave out one of the two",
+                    );
                 }
             }
         }
@@ -56,13 +60,13 @@ impl Kind for GpuProbe {
             None if precisions.contains(&Precision::Bf16) => Precision::Bf16,
             None => precisions.last().copied()?,
         };
-        let wish = if quick {
-            Wish::quick()
+        let plan = if quick {
+            ProbePlan::quick()
         } else {
             let iterations = iterations.and_then(|n| u32::try_from(n).ok()).unwrap_or(ITERATIONS);
-            Wish::full(&precisions, &sizes, iterations, headline)
+            ProbePlan::full(&precisions, &sizes, iterations, headline)
         };
-        Some(Box::new(Probe { wish, precisions, sizes, device }))
+        Some(Box::new(Probe { plan, precisions, sizes, device }))
     }
 }
 
@@ -108,7 +112,7 @@ fn sizes(settings: &mut Reader<'_>) -> Vec<usize> {
 
 /// A probe of a suite.
 struct Probe {
-    wish: Wish,
+    plan: ProbePlan,
     precisions: Vec<Precision>,
     sizes: Vec<usize>,
     device: i64,
@@ -120,7 +124,7 @@ impl Probe {
         let mut argv = vec!["gpu-probe".to_owned(), "--device".to_owned(), self.device.to_string()];
         let mut option = |name: &str, value: String| argv.extend([name.to_owned(), value]);
         option("--json", file.to_string_lossy().into_owned());
-        if self.wish.quick {
+        if self.plan.quick {
             argv.push("--quick".to_owned());
             return argv;
         }
@@ -129,17 +133,13 @@ impl Probe {
         if !self.sizes.is_empty() {
             option("--sizes", join(self.sizes.iter().map(ToString::to_string).collect()));
         }
-        option("--iterations", self.wish.iterations.to_string());
-        option("--headline", self.wish.headline.name().to_owned());
+        option("--iterations", self.plan.iterations.to_string());
+        option("--headline", self.plan.headline.name().to_owned());
         argv
     }
 }
 
 impl Workload for Probe {
-    fn kind(&self) -> &'static str {
-        GpuProbe.name()
-    }
-
     fn needs_own_program(&self) -> bool {
         true
     }
@@ -149,7 +149,7 @@ impl Workload for Probe {
     }
 
     fn expected_s(&self) -> Option<f64> {
-        Some(self.wish.expected_s())
+        Some(self.plan.expected_s())
     }
 
     fn assets(&self, _: &Cell<'_>) -> Result<Vec<(String, Vec<u8>)>, Error> {
@@ -177,7 +177,7 @@ impl Workload for Probe {
     fn asked(&self, _: &Cell<'_>) -> SeenWire {
         SeenWire {
             engine: Some("cuBLAS".to_owned()),
-            quantisation: Some(self.wish.headline.name().to_owned()),
+            quantisation: Some(self.plan.headline.name().to_owned()),
             ..SeenWire::default()
         }
     }
@@ -210,7 +210,7 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 impl Probe {
-    /// What the file says: its figures, and part by part whether everything asked for was measured.
+    /// Content of the file: its figures, and for each part whether the whole request was measured.
     fn judge(&self, bytes: &[u8], entry: &ReportWire, outcome: &mut Outcome) {
         let report = match reports::report(&entry.path, bytes, entry) {
             Ok(report) => report,
@@ -229,7 +229,7 @@ impl Probe {
             }
             outcome.seen = part.seen;
         }
-        // The parser has read it, so it is JSON; an empty list of parts then fails the check below.
+        // The parser has read it, so it is JSON. An empty list of parts then fails the check below.
         let file: Value = serde_json::from_slice(bytes).unwrap_or_default();
         let parts = file.pointer("/probe/parts").and_then(Value::as_array).cloned().unwrap_or_default();
         let mut fewest = None;
@@ -243,8 +243,8 @@ impl Probe {
         }
         let source = entry.path.as_str();
         outcome.checks = vec![
-            counted("parts", self.wish.parts.len(), Some(parts.len()), source),
-            counted("iterations", self.wish.iterations as usize, fewest, source),
+            counted("parts", self.plan.parts.len(), Some(parts.len()), source),
+            counted("iterations", self.plan.iterations as usize, fewest, source),
         ];
     }
 }

@@ -1,7 +1,8 @@
-//! Tests of the workload: settings, command line, and what follows from its file.
+//! Tests of the workload: settings, command line, and the reading of its file.
 
 use super::*;
 use crate::plan::{Faults, Model, Settings};
+use crate::workload::Placement;
 use serde_json::json;
 use toml::de::DeTable;
 
@@ -16,7 +17,7 @@ fn read(text: &str) -> (Option<Box<dyn Workload>>, Vec<String>) {
 }
 
 fn cell<'a>(model: &'a Model, own_program: Option<&'a Path>) -> Cell<'a> {
-    Cell { model, probed: None, prepared: &[], repeat: 1, seed: 1, own_program }
+    Cell { model, probed: None, prepared: &[], repeat: 1, seed: 1, own_program, placement: Placement::ALONE }
 }
 
 fn argv(text: &str) -> String {

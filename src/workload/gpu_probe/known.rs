@@ -1,6 +1,6 @@
-//! What others measured on a GPU when it was well and when its clock was stuck.
+//! Published measurements of a GPU when it was healthy and when its clock was stuck.
 //!
-//! In:  the name of a GPU, a rate.  Out: a state in words, with both figures and their source; nothing where nobody published any.
+//! In:  the name of a GPU, a rate.  Out: a state in words with both figures and their source, or nothing without published figures.
 //! Not here: measuring, stopping a campaign.
 
 use serde::Serialize;
@@ -22,7 +22,7 @@ const KNOWN: &[Known] = &[Known {
     source: "Blackwellboy/model-serving-minefield, trap 124: BF16 product in PyTorch on a DGX Spark, healthy and stuck",
 }];
 
-/// How the measured rate stands to the published ones.
+/// The measured rate relative to the published ones.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Health {
     /// `healthy` or `slow`.
@@ -39,7 +39,7 @@ pub struct Health {
     pub source: &'static str,
 }
 
-/// Judges a BF16 rate of a GPU; nothing for a GPU of which no such figures are published.
+/// Judges a BF16 rate of a GPU. Nothing for a GPU of which no such figures are published.
 pub fn health(name: &str, bf16_tflops: f64) -> Option<Health> {
     let known = KNOWN.iter().find(|known| name.contains(known.name))?;
     let limit_tflops = (known.healthy_tflops * known.stuck_tflops).sqrt();

@@ -1,11 +1,11 @@
-//! How a probe goes: load, warm up, time, look at the GPU while it works, check the result; part by part.
+//! The steps of a probe, part by part: load, warm up, time, read the GPU while it works, check the result.
 //!
 //! In:  a device, a wish.  Out: [`Report`], in which each part is measured, skipped with its reason, or failed with its reason.
 //! Not here: the driver (see `host::cuda`), files, tables.
 
 use super::operand;
+use super::plan::{self, GEMV_ROWS, Part, ProbePlan, buffer_values, room, too_large};
 use super::report::{Check, Measured, Outcome, PartResult, Report};
-use super::wish::{self, GEMV_ROWS, Part, Wish, buffer_values, room, too_large};
 use crate::error::{Error, Kind};
 use crate::host::cuda::{Device, Precision, Task, Timed};
 use crate::host::gpu::GpuSample;
@@ -19,24 +19,24 @@ const DEVICE_OVER_HOST: f64 = 0.01;
 /// Host time may exceed the device time inside it by this share and this long: start of the first launch, end of the wait.
 const HOST_OVER_DEVICE: (f64, f64) = (0.10, 0.000_5);
 
-/// What a probe needs beside the device.
-pub struct Around<'a> {
-    /// A reading of the GPU while it works; nothing where no driver reads it.
+/// Inputs of a probe beside the device.
+pub struct ProbeContext<'a> {
+    /// A reading of the GPU while it works. Nothing where no driver reads it.
     pub sample: &'a mut dyn FnMut() -> Option<GpuSample>,
     /// `MemAvailable` of the host, bytes.
     pub available: &'a dyn Fn() -> Option<u64>,
-    /// Whether someone asked to stop; looked at between intervals.
+    /// Whether someone asked to stop. Looked at between intervals.
     pub stop: &'a dyn Fn() -> bool,
     /// Told what is measured now.
     pub news: &'a dyn Fn(&str),
 }
 
 /// Measures everything wished for. A part that fails does not end the probe.
-pub fn probe(device: &mut dyn Device, wish: &Wish, around: &mut Around<'_>) -> Report {
-    let mut report = Report::new(device.facts().clone(), wish);
+pub fn probe(device: &mut dyn Device, plan: &ProbePlan, around: &mut ProbeContext<'_>) -> Report {
+    let mut report = Report::new(device.facts().clone(), plan);
     // Operands are made once for each precision.
     let mut pools: Option<(Precision, Vec<f32>, Vec<f32>)> = None;
-    for part in &wish.parts {
+    for part in &plan.parts {
         let precision = match part {
             Part::Gemm { precision, .. } => *precision,
             Part::Copy | Part::ReadGemv | Part::ReadAsum => Precision::Fp32,
@@ -52,7 +52,7 @@ pub fn probe(device: &mut dyn Device, wish: &Wish, around: &mut Around<'_>) -> R
             Ok(Err(why)) => Outcome::Skipped(why),
             Ok(Ok(job)) => {
                 (around.news)(&job.name);
-                match measure(device, &job, wish, around) {
+                match measure(device, &job, plan, around) {
                     Ok(measured) => Outcome::Measured(Box::new(measured)),
                     Err(error) => Outcome::Failed(error.in_short()),
                 }
@@ -75,7 +75,7 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// What a place must hold, and how far off it may be.
+    /// Expected value of a place, and its tolerance.
     fn expected(&self, place: usize) -> (f64, f64) {
         match &self.task {
             Task::Gemm { n, precision, a, b } => {
@@ -95,7 +95,7 @@ impl Job<'_> {
     }
 }
 
-fn job<'a>(part: Part, space: wish::Room, a: &'a [f32], b: &'a [f32]) -> Result<Job<'a>, String> {
+fn job<'a>(part: Part, space: plan::Room, a: &'a [f32], b: &'a [f32]) -> Result<Job<'a>, String> {
     match part {
         Part::Gemm { precision, n } => {
             if let Some(why) = too_large(precision, n, space) {
@@ -103,7 +103,7 @@ fn job<'a>(part: Part, space: wish::Room, a: &'a [f32], b: &'a [f32]) -> Result<
             }
             let task = Task::Gemm { n, precision, a, b };
             let name = format!("product of {n} x {n} in {}", precision.name());
-            Ok(Job { name, task, work: wish::flops(n), places: operand::places(n * n) })
+            Ok(Job { name, task, work: plan::flops(n), places: operand::places(n * n) })
         }
         Part::Copy => {
             let values = buffer_values(space, 2)?;
@@ -127,13 +127,18 @@ fn job<'a>(part: Part, space: wish::Room, a: &'a [f32], b: &'a [f32]) -> Result<
     }
 }
 
-fn measure(device: &mut dyn Device, job: &Job<'_>, wish: &Wish, around: &mut Around<'_>) -> Result<Measured, Error> {
+fn measure(
+    device: &mut dyn Device,
+    job: &Job<'_>,
+    plan: &ProbePlan,
+    around: &mut ProbeContext<'_>,
+) -> Result<Measured, Error> {
     unless_stopped(around)?;
     device.load(&job.task)?;
-    let (warmup_launches, once_s) = warm_up(device, wish)?;
-    let launches = launches_for(wish.interval_s, once_s);
+    let (warmup_launches, once_s) = warm_up(device, plan)?;
+    let launches = launches_for(plan.interval_s, once_s);
     let mut timed = Vec::new();
-    for _ in 0..wish.iterations {
+    for _ in 0..plan.iterations {
         unless_stopped(around)?;
         timed.push(device.run(launches, &mut || ())?);
     }
@@ -145,22 +150,22 @@ fn measure(device: &mut dyn Device, job: &Job<'_>, wish: &Wish, around: &mut Aro
     Ok(Measured { work: job.work, launches, warmup_launches, timed, gpu, check, marks })
 }
 
-fn unless_stopped(around: &Around<'_>) -> Result<(), Error> {
+fn unless_stopped(around: &ProbeContext<'_>) -> Result<(), Error> {
     if (around.stop)() { Err(Error::new(Kind::Workload, "interrupted")) } else { Ok(()) }
 }
 
 /// Launches until the clocks have had time to rise. Gives their number, and the device seconds of one launch at the end.
-fn warm_up(device: &mut dyn Device, wish: &Wish) -> Result<(u32, f64), Error> {
+fn warm_up(device: &mut dyn Device, plan: &ProbePlan) -> Result<(u32, f64), Error> {
     let (mut launches, mut spent_s, mut once_s) = (0_u32, 0.0, 0.0);
     let mut batch = 1;
-    while launches < LEAST_WARMUP || spent_s < wish.warmup_s {
+    while launches < LEAST_WARMUP || spent_s < plan.warmup_s {
         let timed = device.run(batch, &mut || ())?;
         launches = launches.saturating_add(batch);
         // A clock that stands still must not make this loop endless.
         spent_s += timed.host_s.max(1e-6 * f64::from(batch));
         once_s = timed.device_s / f64::from(batch);
-        // The first launches carry the loading of the kernel; after them batches are of the length that is timed later.
-        batch = if launches < LEAST_WARMUP - 1 { 1 } else { launches_for(wish.interval_s, once_s) };
+        // The first launches carry the loading of the kernel. After them batches are of the length that is timed later.
+        batch = if launches < LEAST_WARMUP - 1 { 1 } else { launches_for(plan.interval_s, once_s) };
     }
     Ok((launches, once_s))
 }
@@ -196,7 +201,7 @@ fn check(device: &mut dyn Device, job: &Job<'_>) -> Result<Check, Error> {
     Ok(check)
 }
 
-/// What is odd about the times: the device's clock against the host's.
+/// Oddities of the times: the device's clock against the host's.
 fn marks(timed: &[Timed]) -> Vec<String> {
     let longer = timed.iter().filter(|t| t.device_s > t.host_s * (1.0 + DEVICE_OVER_HOST)).count();
     let (share, fixed) = HOST_OVER_DEVICE;

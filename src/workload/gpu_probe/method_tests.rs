@@ -1,9 +1,9 @@
-//! Tests of the method over a device that works the results out on the host and says the times it is told.
+//! Tests of the method over a device that computes the results on the host and returns the given times.
 
 use super::*;
 use crate::host::cuda::{Facts, Memory};
 
-/// Computes like a GPU would; its clock is what the test says.
+/// Computes like a GPU would. Its clock is what the test says.
 struct Fake {
     facts: Facts,
     memory: Memory,
@@ -17,7 +17,7 @@ struct Fake {
     launched: u32,
 }
 
-/// What a fake keeps of a task.
+/// The part of a task that a fake keeps.
 struct Kept {
     values: Vec<f64>,
     length: usize,
@@ -93,14 +93,14 @@ impl Device for Fake {
     }
 }
 
-fn small(precisions: &[Precision]) -> Wish {
-    Wish { warmup_s: 0.02, ..Wish::full(precisions, &[96], 5, Precision::Bf16) }
+fn small(precisions: &[Precision]) -> ProbePlan {
+    ProbePlan { warmup_s: 0.02, ..ProbePlan::full(precisions, &[96], 5, Precision::Bf16) }
 }
 
-fn run(device: &mut Fake, wish: &Wish) -> Report {
+fn run(device: &mut Fake, plan: &ProbePlan) -> Report {
     let mut sample = || Some(GpuSample { sm_clock_mhz: Some(2418.0), ..GpuSample::default() });
-    let mut around = Around { sample: &mut sample, available: &|| None, stop: &|| false, news: &|_| () };
-    probe(device, wish, &mut around)
+    let mut around = ProbeContext { sample: &mut sample, available: &|| None, stop: &|| false, news: &|_| () };
+    probe(device, plan, &mut around)
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn rates_are_work_over_the_time_of_the_device() {
     // 2 x 96^3 operations in 4 ms.
     let rate = report.gemm().unwrap().rate().unwrap();
     assert!((rate - 2.0 * 96_f64.powi(3) / 0.004 / 1e12).abs() < 1e-15, "{rate}");
-    // 1 GiB and one row and one column of 16384 in 4 ms; the copy reads and writes.
+    // 1 GiB and one row and one column of 16384 in 4 ms. The copy reads and writes.
     let json = report.json();
     let gib = (1_u64 << 30) as f64;
     let read = (gib + 8.0 * 16384.0) / 0.004 / 1e9;
@@ -139,7 +139,7 @@ fn a_part_that_does_not_fit_is_skipped_with_its_reason_and_is_no_failure() {
     let little = Memory { free: 300 << 20, total: 8 << 30 };
     let report = run(
         &mut Fake { memory: little, ..Fake::new() },
-        &Wish { parts: vec![Part::Gemm { precision: Precision::Bf16, n: 8192 }, Part::Copy], ..small(&[]) },
+        &ProbePlan { parts: vec![Part::Gemm { precision: Precision::Bf16, n: 8192 }, Part::Copy], ..small(&[]) },
     );
     assert_eq!(report.faults(), Vec::<String>::new());
     assert!(report.notes().iter().all(|note| note.contains("skipped")), "{:?}", report.notes());
@@ -150,43 +150,43 @@ fn a_part_that_does_not_fit_is_skipped_with_its_reason_and_is_no_failure() {
 fn a_smaller_product_does_not_stand_in_for_the_largest() {
     let little = Memory { free: 300 << 20, total: 8 << 30 };
     let gemm = |n| Part::Gemm { precision: Precision::Bf16, n };
-    let wish = Wish { parts: vec![gemm(96), gemm(8192)], ..small(&[]) };
-    let report = run(&mut Fake { memory: little, ..Fake::new() }, &wish);
+    let plan = ProbePlan { parts: vec![gemm(96), gemm(8192)], ..small(&[]) };
+    let report = run(&mut Fake { memory: little, ..Fake::new() }, &plan);
     assert!(report.results[0].rate().is_some());
     assert!(report.json()["metrics"]["gemm_tflops"].is_null());
 }
 
 #[test]
 fn a_gpu_that_breaks_half_way_fails_the_part_and_keeps_what_was_measured() {
-    let wish = small(&[Precision::Fp32, Precision::Bf16]);
+    let plan = small(&[Precision::Fp32, Precision::Bf16]);
     let whole = {
         let mut device = Fake::new();
-        run(&mut device, &Wish { parts: wish.parts[..1].to_vec(), ..wish.clone() });
+        run(&mut device, &ProbePlan { parts: plan.parts[..1].to_vec(), ..plan.clone() });
         device.launched
     };
-    let report = run(&mut Fake { breaks_after: Some(whole), ..Fake::new() }, &wish);
+    let report = run(&mut Fake { breaks_after: Some(whole), ..Fake::new() }, &plan);
     assert!(report.results[0].rate().is_some());
-    assert_eq!(report.faults().len(), wish.parts.len() - 1);
+    assert_eq!(report.faults().len(), plan.parts.len() - 1);
 }
 
 #[test]
 fn an_interrupt_ends_every_part_that_is_left() {
     let asked = std::cell::Cell::new(0);
-    // The first part begins and has one interval; then someone asks to stop.
+    // The first part begins and has one interval. Then someone asks to stop.
     let stop = || {
         asked.set(asked.get() + 1);
         asked.get() > 2
     };
-    let mut around = Around { sample: &mut || None, available: &|| None, stop: &stop, news: &|_| () };
-    let wish = small(&[Precision::Fp32, Precision::Bf16]);
-    let report = probe(&mut Fake::new(), &wish, &mut around);
-    assert_eq!(report.faults().len(), wish.parts.len());
+    let mut around = ProbeContext { sample: &mut || None, available: &|| None, stop: &stop, news: &|_| () };
+    let plan = small(&[Precision::Fp32, Precision::Bf16]);
+    let report = probe(&mut Fake::new(), &plan, &mut around);
+    assert_eq!(report.faults().len(), plan.parts.len());
     assert!(report.faults().iter().all(|fault| fault.ends_with("interrupted")), "{:?}", report.faults());
 }
 
 #[test]
 fn clocks_that_disagree_are_marked() {
-    // The device counts twice what passed; half of what passed; no time at all.
+    // The device counts twice what passed. Half of what passed. No time at all.
     let marks_of = |once_s| run(&mut Fake { once_s, ..Fake::new() }, &small(&[Precision::Bf16])).notes();
     assert!(marks_of((0.008, 0.004)).iter().any(|note| note.contains("its clock is wrong")));
     assert!(marks_of((0.004, 0.008)).iter().any(|note| note.contains("host waited")));
@@ -197,9 +197,9 @@ fn clocks_that_disagree_are_marked() {
 #[test]
 fn a_stuck_clock_is_told_from_a_healthy_gpu_by_a_large_product_alone() {
     let at = |n: usize, tflops: f64| {
-        let device_s = wish::flops(n) / (tflops * 1e12);
+        let device_s = plan::flops(n) / (tflops * 1e12);
         let measured = Measured {
-            work: wish::flops(n),
+            work: plan::flops(n),
             launches: 1,
             warmup_launches: 3,
             timed: vec![Timed { launches: 1, device_s, host_s: device_s }; 3],
@@ -208,7 +208,7 @@ fn a_stuck_clock_is_told_from_a_healthy_gpu_by_a_large_product_alone() {
             marks: Vec::new(),
         };
         let part = Part::Gemm { precision: Precision::Bf16, n };
-        let mut report = Report::new(Fake::new().facts, &Wish::quick());
+        let mut report = Report::new(Fake::new().facts, &ProbePlan::quick());
         report.results.push(PartResult { part, outcome: Outcome::Measured(Box::new(measured)) });
         report
     };

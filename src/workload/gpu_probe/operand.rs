@@ -3,9 +3,9 @@
 //! In:  a seed, a precision, a place.  Out: pools of values that operands repeat, the exact value of one place, how far off it may be.
 //! Not here: the device.
 //!
-//! Operands are random over the whole significand: matrices of one value make a GPU draw less power and run faster than work does.
-//! A value of the result is one row times one column, which is quickly worked out on the host, so that the result of every part
-//! is checked and no rate of nonsense is reported.
+//! Operands are random over the whole significand. Matrices of one value make a GPU draw less power and run faster than real work does. A
+//! value of the result is one row times one column, which is quickly computed on the host. So the result of every part is checked, and no
+//! rate of wrong results is reported.
 
 use crate::host::cuda::Precision;
 
@@ -67,9 +67,9 @@ pub fn places(length: usize) -> Vec<usize> {
 
 /// How far a value of a product of `terms` terms may be from the exact one.
 ///
-/// Rounding moves a sum of n random terms by about its unit in the last place times the size of the partial sums, which is about
-/// sqrt(n). The factor leaves room for any order of summation, also for partial sums in the output's precision; a wrong
-/// result is off by about half of sqrt(n), some 40 times as much in the coarsest precision.
+/// Rounding moves a sum of n random terms by about its unit in the last place times the size of the partial sums. That size is about
+/// sqrt(n). The factor leaves room for any order of summation, also for partial sums in the output's precision. A wrong result is off by
+/// about half of sqrt(n), some 40 times as much in the coarsest precision.
 pub fn allowance(precision: Precision, terms: usize, exact: f64) -> f64 {
     let unit = match precision {
         Precision::Fp32 => 2_f64.powi(-14),
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_product_is_worked_out_column_by_column() {
-        // A = [1 3; 2 4], B = [5 7; 6 8] column by column: C = [23 31; 34 46].
+        // A has the rows (1 3) and (2 4), B has (5 7) and (6 8), stored column by column. The product has (23 31) and (34 46).
         let (a, b) = ([1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]);
         assert_eq!((0..4).map(|place| gemm(&a, &b, 2, place)).collect::<Vec<_>>(), [23.0, 34.0, 31.0, 46.0]);
         assert_eq!((0..2).map(|place| gemv(&a, &[1.0, 10.0], 2, place)).collect::<Vec<_>>(), [21.0, 43.0]);

@@ -1,4 +1,4 @@
-//! What a probe found: rates from times, the two figures of the contracts, the file, the table.
+//! The result of a probe: rates from times, the two figures of the contracts, the file, the table.
 //!
 //! In:  timed intervals.  Out: [`Report`], its JSON (`sparkbench.result/1`), its lines for people.
 //! Not here: measuring, where the JSON goes.
@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::known::{Health, health};
-use super::wish::{Part, QUICK_SIZE, Wish};
+use super::plan::{Part, ProbePlan, QUICK_SIZE};
 use crate::host::cuda::{Facts, Precision, Timed};
 use crate::host::gpu::GpuSample;
 use crate::stats::{Descriptive, Sample, describe};
@@ -16,7 +16,7 @@ use crate::stats::{Descriptive, Sample, describe};
 /// Whether the values of a result are right.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
-    /// Places that were looked at.
+    /// Places that were examined.
     pub places: usize,
     /// Largest difference from the exact value.
     pub worst_error: f64,
@@ -41,7 +41,7 @@ pub struct Measured {
     pub gpu: Option<GpuSample>,
     /// Whether the result is right.
     pub check: Check,
-    /// What is odd about the times.
+    /// Oddities of the times.
     pub marks: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ impl Measured {
         self.timed.iter().map(|t| self.work * f64::from(t.launches) / t.device_s).collect()
     }
 
-    /// Why the part counts as failed, if it does: a wrong value, or a time that is none.
+    /// Why the part counts as failed, if it does: a wrong value, or an invalid time.
     fn fault(&self) -> Option<String> {
         if let Some(wrong) = &self.check.wrong {
             return Some(format!("the result is wrong: {wrong}"));
@@ -75,7 +75,7 @@ pub enum Outcome {
 /// One part and its outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartResult {
-    /// What was measured.
+    /// The measurements.
     pub part: Part,
     /// How it ended.
     pub outcome: Outcome,
@@ -109,7 +109,7 @@ impl PartResult {
         }
     }
 
-    /// Rate of each interval in its unit; nothing when it failed or was skipped.
+    /// Rate of each interval in its unit. Nothing when it failed or was skipped.
     pub fn rates(&self) -> Option<Vec<f64>> {
         match &self.outcome {
             Outcome::Measured(measured) if measured.fault().is_none() => {
@@ -144,18 +144,18 @@ pub struct Report {
 
 impl Report {
     /// Nothing measured yet.
-    pub fn new(facts: Facts, wish: &Wish) -> Self {
+    pub fn new(facts: Facts, plan: &ProbePlan) -> Self {
         Self {
             facts,
-            headline: wish.headline,
-            quick: wish.quick,
+            headline: plan.headline,
+            quick: plan.quick,
             results: Vec::new(),
             variables: Vec::new(),
             no_sample: None,
         }
     }
 
-    /// The largest product of a precision that was asked for; nothing when it gave no rate. A smaller one does not stand in for it:
+    /// The largest product of a precision that was asked for. Nothing when it gave no rate. A smaller one does not stand in for it:
     /// under one name there must be one size.
     fn largest(&self, precision: Precision) -> Option<&PartResult> {
         let sized = self.results.iter().filter_map(|result| match result.part {
@@ -182,7 +182,7 @@ impl Report {
         self.results.iter().find(|result| result.part == Part::Copy)?.rate()
     }
 
-    /// How it stands to published figures of this GPU, where there are any.
+    /// Relation to published figures of this GPU, where there are any.
     pub fn health(&self) -> Option<Health> {
         let product = self.largest(Precision::Bf16)?;
         match product.part {
@@ -368,7 +368,7 @@ fn part_json(result: &PartResult) -> Value {
     object
 }
 
-/// JSON has no infinite numbers; absent then.
+/// JSON has no infinite numbers. Absent then.
 fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }

@@ -1,6 +1,6 @@
-//! A server that stands already: its address, and its container where it has one.
+//! A server that is already running: its address, and its container where it has one.
 //!
-//! In:  settings of a suite.  Out: [`Attach`]; the container's log and description as files of the run.
+//! In:  settings of a suite.  Out: [`Attach`], and the container's log and description as files of the run.
 //! Not here: starting or ending it. Neither is done.
 
 use std::fs;
@@ -14,7 +14,7 @@ use crate::plan::Reader;
 
 /// The container's log of the run.
 pub const LOG_FILE: &str = "server.log";
-/// What the container engine says of it.
+/// The container engine's description of it.
 pub const INSPECT_FILE: &str = "server-container.json";
 
 /// Reading a log of hours takes a container engine a while.
@@ -39,7 +39,7 @@ impl Attach {
         let url = keys.required_text("url", "the address of the server: url = \"http://localhost:8000\"");
         let container = keys.text("container");
         if container.as_ref().is_some_and(|name| name.is_empty() || name.starts_with('-')) {
-            keys.fault("container", "is no name of a container", "'docker ps' shows them");
+            keys.fault("container", "is not a name of a container", "'docker ps' shows them");
         }
         let runtime = keys.choice("runtime", &["docker", "podman"]).unwrap_or_else(|| "docker".to_owned());
         keys.finish();

@@ -1,4 +1,4 @@
-//! What a run asks of the client: loads against one server that is ready.
+//! The interface of a run to the client: loads against one server that is ready.
 //!
 //! In:  [`Job`].  Out: files in its folder, and [`Loaded`].
 //! Not here: the client itself (see `load::session`), whether the server is the right one (see `work`).
@@ -15,7 +15,7 @@ use crate::load::suite::Planned;
 
 /// Loads a server. One for the program, others for tests.
 pub trait Loader: Sync {
-    /// Runs every load in turn. A load that is told to stop is over within seconds, with what it has by then on disk.
+    /// Runs every load in turn. A stopped load ends within seconds, with its data on disk.
     ///
     /// # Errors
     /// When a load cannot be run at all. Requests that fail are in the files.
@@ -30,13 +30,13 @@ pub struct Job<'a> {
     pub url: &'a str,
     /// In this order. Each names the model and has its seed and nonce.
     pub loads: &'a [Planned],
-    /// The run's folder; see [`Job::folder_of`].
+    /// The run's folder. See [`Job::folder_of`].
     pub folder: &'a Path,
     /// Set from outside.
     pub stop: &'a Arc<AtomicBool>,
     /// A line of plain news.
     pub say: &'a (dyn Fn(&str) + Sync),
-    /// Something needs a look.
+    /// Something needs attention.
     pub warn: &'a (dyn Fn(&str) + Sync),
 }
 
@@ -50,17 +50,17 @@ impl Job<'_> {
     }
 }
 
-/// What came of them.
+/// Their outcome.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Loaded {
     /// From the first measured request to the last answer.
     pub window: Option<WindowWire>,
     /// Why the run counts as failed.
     pub faults: Vec<String>,
-    /// Loads that failed by themselves, by name, with the reason. The others of the run stand.
+    /// Loads that failed by themselves, by name, with the reason. The others of the run stay valid.
     pub failed: Vec<(String, String)>,
-    /// What does not fail it and should be known, e.g. that the client was the limit.
+    /// Remarks that do not fail it, e.g. that the client was the limit.
     pub marks: Vec<String>,
-    /// Promises held against what the server says, e.g. the cache contract.
+    /// Promises compared with what the server says, e.g. the cache contract.
     pub checks: Vec<CheckWire>,
 }

@@ -1,12 +1,12 @@
 //! A server, started inside an environment, and the load of our own client against it.
 //!
-//! In:  settings of a suite: how the server is started, when it is ready, what is sent.  Out: its command line, the work beside it, what
+//! In:  settings of a suite: the start of the server, its readiness, the requests.  Out: its command line, the work beside it, what
 //! the requests say against what was asked for.
 //! Not here: sending (see `load`), ending the server (see `run`).
 //!
 //! The server is the run's program: its output is the run's log, its memory and its time are watched like any other's. It is started,
-//! waited for, asked which model it serves, loaded, and ended, once for each run; several loads can share one start. With `attach` it
-//! stands already, and nothing is started or ended.
+//! waited for, asked which model it serves, loaded, and ended, once for each run. Several loads can share one start. With `attach` it
+//! is up already, and nothing is started or ended.
 
 mod attach;
 pub mod engine;
@@ -46,12 +46,12 @@ use ready::Ready;
 
 /// See the module.
 pub struct ServeKind {
-    /// What loads a server that is ready.
+    /// The client that loads a ready server.
     pub loader: &'static dyn Loader,
 }
 
 /// Places of the templates here, beside the common ones.
-pub const PLACES: &[&str] = &["host", "port", "model"];
+pub const PLACES: &[&str] = &["host", "port", "model", "node.workers", "worker_port"];
 
 /// Folder of the loads below the run's, where one start of the server gets several.
 pub const LOADS_FOLDER: &str = "loads";
@@ -64,13 +64,16 @@ struct Serve {
     loader: &'static dyn Loader,
     engine: Option<&'static engine::Preset>,
     argv: Vec<Template>,
+    /// Job of each further machine. May be empty.
+    worker: Vec<Template>,
+    worker_port: Option<u16>,
     env: BTreeMap<String, Template>,
     assets: Assets,
     /// Address that it listens on.
     host: String,
     /// 0 is any that is free.
     port: u16,
-    /// Where our client finds it; absent is this machine and the port.
+    /// Where our client finds it. Absent is this machine and the port.
     url: Option<Template>,
     ready: Ready,
     attach: Option<Attach>,
@@ -78,7 +81,7 @@ struct Serve {
     expect: Expect,
     needs_gpu: bool,
     expected_s: Option<f64>,
-    /// Port of the run at hand, chosen with its command line.
+    /// Port of the current run, chosen with its command line.
     chosen: Mutex<u16>,
 }
 
@@ -93,27 +96,43 @@ impl Kind for ServeKind {
 }
 
 impl Serve {
-    /// What the further places stand for.
-    fn places(&self, model: &Model) -> Vec<(&'static str, String)> {
+    /// Values of the further places.
+    fn places(&self, cell: &Cell<'_>) -> Vec<(&'static str, String)> {
         let port = *self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
+        let model = cell.model;
         let weights = model.path.clone().or_else(|| model.id.clone());
         let mut places = vec![("host", self.host.clone()), ("port", port.to_string())];
+        if let Some(port) = self.worker_port {
+            places.extend([("node.workers", cell.placement.workers(port)), ("worker_port", port.to_string())]);
+        }
         places.extend(weights.map(|weights| ("model", weights)));
         places
+    }
+
+    /// A command line in the run's own folder, with the variables of the suite.
+    fn invocation(&self, argv: &[Template], cell: &Cell<'_>, work: &Path) -> Result<Invocation, Error> {
+        let places = self.places(cell);
+        let argv = argv.iter().map(|text| text.fill_with(cell, work, &places)).collect::<Result<_, _>>()?;
+        let env = self
+            .env
+            .iter()
+            .map(|(name, text)| Ok((name.clone(), text.fill_with(cell, work, &places)?)))
+            .collect::<Result<_, Error>>()?;
+        Ok(Invocation { argv, env, ..Invocation::default() })
     }
 
     /// Where our client finds the server.
     fn address(&self, cell: &Cell<'_>) -> Result<String, Error> {
         match (&self.attach, &self.url) {
             (Some(attach), _) => Ok(attach.url.clone()),
-            (None, Some(url)) => url.fill_with(cell, Path::new(""), &self.places(cell.model)),
+            (None, Some(url)) => url.fill_with(cell, Path::new(""), &self.places(cell)),
             (None, None) => {
                 Ok(format!("http://127.0.0.1:{}", *self.chosen.lock().unwrap_or_else(PoisonError::into_inner)))
             }
         }
     }
 
-    /// Picks the port of a run. Between this and the start of the server another program could take it; it would have to want just this one.
+    /// Picks the port of a run. Between this and the start of the server another program could take it. It would have to want just this one.
     fn choose_port(&self) -> Result<(), Error> {
         let port = match self.port {
             0 => Listener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
@@ -138,7 +157,7 @@ impl Serve {
         loads
     }
 
-    /// The requests of each load, by their path below the run's folder; of a search those of the points that it went to.
+    /// The requests of each load, by their path below the run's folder. Of a search those of the points that it went to.
     fn reports(&self, folder: &Path) -> Vec<ReportSetting> {
         let path = |load: &Planned| match load.name.as_str() {
             "" => REQUESTS_FILE.to_owned(),
@@ -149,7 +168,7 @@ impl Serve {
             parser: "requests".to_owned(),
             patterns: BTreeMap::new(),
             test: (!load.name.is_empty()).then(|| load.name.clone()),
-            // Which cells a server can take is known when it stands, and said where one is passed over.
+            // Which cells a server can take is known when it is up. A skipped cell is reported.
             required: !matches!(load.role, Role::Cell { .. }),
         };
         self.loads
@@ -162,7 +181,7 @@ impl Serve {
     }
 }
 
-/// The points of a search, as they lie below the run's folder. None is a fault: the first is then missing.
+/// The points of a search, as they are below the run's folder. None is a fault: the first is then missing.
 fn points(folder: &Path, load: &Planned) -> Vec<ReportSetting> {
     let below = match load.name.as_str() {
         "" => LOADS_FOLDER.to_owned(),
@@ -185,16 +204,12 @@ fn points(folder: &Path, load: &Planned) -> Vec<ReportSetting> {
 }
 
 impl Workload for Serve {
-    fn kind(&self) -> &'static str {
-        "serve"
-    }
-
     fn needs_gpu(&self) -> bool {
         self.needs_gpu
     }
 
     fn needs_own_program(&self) -> bool {
-        command::name_own_program(self.argv.iter().chain(self.env.values()))
+        command::name_own_program(self.argv.iter().chain(&self.worker).chain(self.env.values()))
     }
 
     fn expected_s(&self) -> Option<f64> {
@@ -202,7 +217,7 @@ impl Workload for Serve {
     }
 
     fn lacks(&self, model: &Model) -> Vec<String> {
-        let templates = || self.argv.iter().chain(self.env.values()).chain(&self.url);
+        let templates = || self.argv.iter().chain(&self.worker).chain(self.env.values()).chain(&self.url);
         let mut lacks = command::lacks(templates(), model);
         let nameless = model.id.is_none() && model.path.is_none();
         if nameless && templates().any(|template| template.names("model")) {
@@ -226,14 +241,15 @@ impl Workload for Serve {
 
     fn measure(&self, cell: &Cell<'_>, work: &Path) -> Result<Invocation, Error> {
         self.choose_port()?;
-        let places = self.places(cell.model);
-        let argv = self.argv.iter().map(|text| text.fill_with(cell, work, &places)).collect::<Result<_, _>>()?;
-        let env = self
-            .env
-            .iter()
-            .map(|(name, text)| Ok((name.clone(), text.fill_with(cell, work, &places)?)))
-            .collect::<Result<_, Error>>()?;
-        Ok(Invocation { argv, env, ..Invocation::default() })
+        self.invocation(&self.argv, cell, work)
+    }
+
+    fn worker(&self, cell: &Cell<'_>, work: &Path) -> Result<Option<Invocation>, Error> {
+        if self.worker.is_empty() { Ok(None) } else { self.invocation(&self.worker, cell, work).map(Some) }
+    }
+
+    fn worker_port(&self) -> Option<u16> {
+        self.worker_port
     }
 
     fn beside(&self, cell: &Cell<'_>, host: &dyn Host) -> Result<Option<Box<dyn Beside>>, Error> {

@@ -1,7 +1,7 @@
 //! Waiting until a server is ready: by a line of its log where a suite names one, then by its health or its models.
 //!
 //! In:  a [`Web`], the run's folder.  Out: how long it took, or why it is not ready.
-//! Not here: what is sent then.
+//! Not here: the requests after that.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -21,19 +21,19 @@ use crate::workload::beside::{At, log_tail};
 const LIMIT_S: f64 = 1800.0;
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(250);
-/// An answer of a server that is starting may take so long.
+/// Time limit for an answer of a starting server.
 const ANSWER: Duration = Duration::from_secs(5);
-/// Most of a log that is looked through at a time, bytes; what a line holds beyond is not looked at.
+/// Most of a log that is looked through at a time, bytes. What a line holds beyond is not looked at.
 const PIECE: u64 = 1 << 20;
-/// So often it is said that we are still waiting, seconds.
+/// Interval of the messages while waiting, seconds.
 const SAY_S: f64 = 60.0;
 
 /// When a server counts as ready.
 #[derive(Debug, Clone)]
 pub struct Ready {
-    /// Route; absent is `/health`, and `/v1/models` where there is none.
+    /// Route. Absent is `/health`, and `/v1/models` where there is none.
     pub path: Option<String>,
-    /// At most so long, seconds.
+    /// Time limit, seconds.
     pub limit_s: f64,
     /// A line of its output that has to come first.
     pub log: Option<Regex>,
@@ -58,7 +58,7 @@ impl Ready {
         let log = keys.text("log").and_then(|pattern| match Regex::new(&pattern) {
             Ok(regex) => Some(regex),
             Err(cause) => {
-                let what = format!("is no pattern: {}", cause.to_string().lines().last().unwrap_or_default());
+                let what = format!("is not a pattern: {}", cause.to_string().lines().last().unwrap_or_default());
                 keys.fault("log", what, "give a regular expression that matches a line of the server's output");
                 None
             }
@@ -70,7 +70,7 @@ impl Ready {
     /// Waits. Gives the seconds that it took.
     ///
     /// # Errors
-    /// Why not, with the last lines of the log; nothing when we were told to stop.
+    /// Why not, with the last lines of the log. Nothing when we were told to stop.
     pub fn wait(&self, web: &Web, at: &At<'_>) -> Result<f64, Option<String>> {
         let began = at.host.monotonic();
         let mut said = 0.0;
@@ -97,7 +97,10 @@ impl Ready {
             }
             if waited - said > SAY_S {
                 said = waited;
-                (at.say)(&format!("waiting for the server: {why}; {waited:.0} s of at most {:.0} s", self.limit_s));
+                (at.say)(&format!(
+                    "waiting for the server: {why} (waited {waited:.0} s, gives up after {:.0} s)",
+                    self.limit_s
+                ));
             }
             at.host.pause(LOOK);
         }
@@ -105,8 +108,8 @@ impl Ready {
 }
 
 /// The commonest reason why nobody listens although the server runs.
-const NETWORK: &str = "; in a container with a network of its own it listens in there: give the environment --network=host, or the workload \
-                       host and url";
+const NETWORK: &str = ". A container with its own network cannot be reached from here: give the environment --network=host, or give the \
+                       workload host and url";
 
 /// A log that grows.
 struct Log {

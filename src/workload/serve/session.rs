@@ -1,6 +1,6 @@
 //! The client of this program as a [`Loader`].
 //!
-//! In:  [`Job`].  Out: the files of each load in its folder; what its summary says for and against the run.
+//! In:  [`Job`].  Out: the files of each load in its folder, and remarks from its summary on the run.
 //! Not here: the client (see `load::session`).
 
 use std::fs;
@@ -22,14 +22,14 @@ use crate::load::summary::{Summary, brief};
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Sessions {
-    /// The instrument's error, measured before the first load of this process; nothing where it could not be.
+    /// The instrument's error, measured before the first load of this process. Nothing where it could not be.
     calibration: OnceLock<Option<Calibration>>,
 }
 
 /// Folder of the calibration below that of the run which was first.
 pub const CALIBRATION_FOLDER: &str = "calibration";
 
-/// Beginning of the folder of a pass to warm up; its number follows.
+/// Beginning of the folder of a pass to warm up. Its number follows.
 pub const WARMUP_FOLDER: &str = "warmup-";
 
 impl Sessions {
@@ -38,7 +38,7 @@ impl Sessions {
         Self { calibration: OnceLock::new() }
     }
 
-    /// Once for a suite: the machine is the same for all its loads. The server stands already and is idle.
+    /// Once for a suite: the machine is the same for all its loads. The server is up already and is idle.
     fn calibration(&self, job: &Job<'_>, settings: &Settings, ear: &Ear<'_>) -> Option<Calibration> {
         let measure = || {
             let folder = job.folder.join(CALIBRATION_FOLDER);
@@ -75,8 +75,8 @@ impl Loader for Sessions {
                 }
             };
             if let Some(why) = refused.clone().or_else(|| load.too_long(session.known().most_tokens())) {
-                loaded.marks.push(format!("{} is passed over: {why}", load.name));
-                (job.warn)(&format!("load {} is passed over: {why}", load.name));
+                loaded.marks.push(format!("{} is skipped: {why}", load.name));
+                (job.warn)(&format!("load {} is skipped: {why}", load.name));
                 open = Some((&load.settings, session));
                 continue;
             }
@@ -110,7 +110,7 @@ impl Loader for Sessions {
     }
 }
 
-/// Passes to warm up, then the measured one; of a search one for each of its points.
+/// Passes to warm up, then the measured one. Of a search one for each of its points.
 fn measured(
     job: &Job<'_>,
     session: &Session<'_>,
@@ -146,10 +146,10 @@ fn stopped() -> Error {
 
 fn make(folder: &Path) -> Result<(), Error> {
     fs::create_dir_all(folder)
-        .map_err(|cause| Error::archive(format!("cannot make '{}'", folder.display())).because(cause))
+        .map_err(|cause| Error::archive(format!("cannot create '{}'", folder.display())).because(cause))
 }
 
-/// Bit of a nonce from which on passes are counted; loads of a run are counted below it.
+/// Bit of a nonce from which on passes are counted. Loads of a run are counted below it.
 const NONCE_PASS: u32 = 40;
 
 /// Beginning of a note on the cache contract, see [`crate::load::server::CacheCheck::note`].
@@ -183,7 +183,7 @@ impl Loaded {
                 _ => self.failed.push((load.name.clone(), why)),
             }
         }
-        // The other notes are for whoever reads the summary.
+        // The other notes are for anyone who reads the summary.
         let told = summary.notes.iter().filter(|note| note.starts_with(CONTRACT) || note.starts_with(PREEMPTED));
         self.marks.extend(told.map(|note| format!("{of}{note}")));
         if summary.short > 0 {
@@ -200,10 +200,10 @@ impl Loaded {
     }
 }
 
-/// Columns of what is said of a load whose files could not be written: nobody knows where it is read.
+/// Width in columns of the message about a load whose files could not be written. The reader's terminal is unknown.
 const WIDTH: usize = 100;
 
-/// Passes on what the client says; moments are for a terminal of its own.
+/// Passes on what the client says. Moments are for a terminal of its own.
 struct Ear<'a>(&'a Job<'a>);
 
 impl Watcher for Ear<'_> {

@@ -1,13 +1,13 @@
 //! The keys of a `serve` workload.
 //!
-//! In:  a [`Reader`].  Out: [`Serve`]; what does not fit goes to the faults.
+//! In:  a [`Reader`].  Out: [`Serve`], and faults.
 //! Not here: the keys of a load (see `load::suite`).
 
 use std::path::Path;
 use std::sync::Mutex;
 
 use super::attach::Attach;
-use super::engine::{self, PRESETS, Preset};
+use super::engine::{self, Across, PRESETS, Preset};
 use super::loader::Loader;
 use super::ready::Ready;
 use super::{PLACES, Serve};
@@ -19,27 +19,29 @@ use crate::workload::command::{self, EXPECTED_MAX_S};
 use crate::workload::expect;
 use crate::workload::template::Template;
 
-/// Reads everything, so that every fault is said at once.
+/// Reads everything, so that every fault is reported at once.
 pub(super) fn read(settings: &mut Reader<'_>, folder: &Path, loader: &'static dyn Loader) -> Option<Serve> {
     let preset = preset(settings);
-    let argv = argv(settings, preset);
+    let across = across(settings, preset);
+    let Commands { argv, worker } = commands(settings, preset, across);
+    let worker_port =
+        settings.whole_within("worker_port", 1, i64::from(u16::MAX)).and_then(|port| u16::try_from(port).ok());
+    let worker_port = worker_port.or_else(|| across?.worker_port);
     let attach = Attach::read(settings);
     let attached = settings.has("attach");
     if attached {
-        for key in ["engine", "command", "args", "env", "assets", "host", "port", "url"] {
+        for key in
+            ["engine", "command", "args", "across", "worker", "worker_port", "env", "assets", "host", "port", "url"]
+        {
             if key != "engine" && settings.has(key) {
-                settings.fault(
-                    key,
-                    "is for a server that is started, and attach names one that stands",
-                    "leave one of the two out",
-                );
+                settings.fault(key, "is for a new server, but attach names a running one", "leave out one of the two");
             }
         }
     } else if argv.is_empty() {
         settings.fault(
             "command",
             "does not say how the server is started",
-            "engine = \"vllm\" with args = [...], a whole command = [...], or attach = { url = \"...\" } for one that stands",
+            "engine = \"vllm\" with args = [...], a whole command = [...], or attach = { url = \"...\" } for a running server",
         );
     }
     let host = settings.text("host").unwrap_or_else(|| "127.0.0.1".to_owned());
@@ -47,7 +49,12 @@ pub(super) fn read(settings: &mut Reader<'_>, folder: &Path, loader: &'static dy
     let url = settings.text("url").and_then(|text| {
         Template::parse_with(&text, PLACES).map_err(|(what, remedy)| settings.fault("url", what, remedy)).ok()
     });
-    let env = command::env_with(settings, PLACES);
+    let mut env = command::env_with(settings, PLACES);
+    for (name, text) in across.map(|across| across.env).unwrap_or_default() {
+        if let Ok(template) = Template::parse_with(text, PLACES) {
+            env.entry((*name).to_owned()).or_insert(template);
+        }
+    }
     let assets = Assets::read(settings, "assets", folder);
     let ready = Ready::read(settings);
     let loads = loads(settings, folder);
@@ -60,6 +67,8 @@ pub(super) fn read(settings: &mut Reader<'_>, folder: &Path, loader: &'static dy
         loader,
         engine: preset,
         argv,
+        worker,
+        worker_port,
         env,
         assets,
         host,
@@ -80,28 +89,61 @@ fn preset(settings: &mut Reader<'_>) -> Option<&'static Preset> {
     settings.choice("engine", &names).and_then(|name| engine::find(&name))
 }
 
+/// How the engine spreads over several machines, where the suite says that it does.
+fn across(settings: &mut Reader<'_>, preset: Option<&'static Preset>) -> Option<&'static Across> {
+    if !settings.has("across") {
+        return None;
+    }
+    let ways = preset.map(|preset| preset.across).unwrap_or_default();
+    if ways.is_empty() {
+        let remedy = "give each machine's command: command = [...] for the head, worker = [...] for the others";
+        settings.fault("across", "belongs to an engine that is known to spread over machines", remedy);
+        return None;
+    }
+    let words: Vec<&str> = ways.iter().map(|way| way.word).collect();
+    let word = settings.choice("across", &words)?;
+    ways.iter().find(|way| way.word == word)
+}
+
+/// The command of the head, and that of each other machine.
+struct Commands {
+    argv: Vec<Template>,
+    worker: Vec<Template>,
+}
+
 /// The whole command, or what the engine begins with and the arguments behind it.
-fn argv(settings: &mut Reader<'_>, preset: Option<&'static Preset>) -> Vec<Template> {
+fn commands(settings: &mut Reader<'_>, preset: Option<&'static Preset>, across: Option<&'static Across>) -> Commands {
     let command = Template::list_with(settings, "command", PLACES);
     let args = Template::list_with(settings, "args", PLACES);
+    let own = Template::list_with(settings, "worker", PLACES);
+    let cut = |texts: &'static [&'static str]| texts.iter().filter_map(|text| Template::parse_with(text, PLACES).ok());
+    let mut worker = own;
+    if let Some(across) = across.filter(|_| worker.is_empty()) {
+        worker.extend(cut(across.worker));
+        if across.worker_takes_args {
+            worker.extend(args.iter().cloned());
+        }
+    }
     if settings.has("command") {
         if settings.has("args") {
             settings.fault(
                 "args",
-                "stands beside a whole command",
+                "cannot be combined with a whole command",
                 "put the arguments into command, or leave command out",
             );
         }
-        return command;
+        return Commands { argv: command, worker };
     }
     let begin = preset.map(|preset| preset.begin).unwrap_or_default();
     if begin.is_empty() {
         if settings.has("args") {
             settings.fault("args", "follows no engine that is known", "name the engine, or give the whole command");
         }
-        return Vec::new();
+        return Commands { argv: Vec::new(), worker };
     }
-    begin.iter().filter_map(|text| Template::parse_with(text, PLACES).ok()).chain(args).collect()
+    let before = across.map(|across| across.before).unwrap_or_default();
+    let head = across.map(|across| across.head).unwrap_or_default();
+    Commands { argv: cut(before).chain(cut(begin)).chain(cut(head)).chain(args).collect(), worker }
 }
 
 /// One load, or a list of them that share the keys of `load`.
@@ -127,7 +169,7 @@ fn loads(settings: &mut Reader<'_>, folder: &Path) -> Vec<Planned> {
     let mut names: Vec<String> = loads.iter().map(|load| load.name.clone()).collect();
     names.sort_unstable();
     if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        settings.fault("loads", format!("names \"{}\" twice", pair[0]), "give each load a name of its own");
+        settings.fault("loads", format!("names \"{}\" twice", pair[0]), "give each load its own name");
     }
     loads
 }
@@ -145,7 +187,7 @@ fn one_of(settings: &mut Reader<'_>, common: Option<&Table>, own: &Table, folder
         !name.starts_with('.') && name.len() <= 60 && name.chars().all(lawful)
     };
     if name.as_ref().is_some_and(|name| !plain(name)) {
-        keys.fault("name", "is no name of a folder", "small letters, digits, '-', '_' and '.', at most 60");
+        keys.fault("name", "is not a name of a folder", "small letters, digits, '-', '_' and '.', at most 60");
     }
     let mut loads = suite::read(&mut keys, folder);
     keys.finish();

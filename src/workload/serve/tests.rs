@@ -17,6 +17,7 @@ use crate::env::Place;
 use crate::host::replay::Replay;
 use crate::load::settings::{Lengths, Settings};
 use crate::plan::{Faults, Kinds, Suite};
+use crate::workload::Placement;
 use crate::workload::beside::{At, Done};
 
 /// Writes down what it was asked for, one file a load.
@@ -72,7 +73,8 @@ fn well(text: &str) -> Box<dyn Workload> {
 }
 
 fn argv(workload: &dyn Workload, model: &Model) -> Vec<String> {
-    let cell = Cell { model, probed: None, prepared: &[], repeat: 1, seed: 7, own_program: None };
+    let cell =
+        Cell { model, probed: None, prepared: &[], repeat: 1, seed: 7, own_program: None, placement: Placement::ALONE };
     workload.measure(&cell, Path::new("/w")).unwrap().argv
 }
 
@@ -93,7 +95,15 @@ fn an_engine_begins_the_command_and_the_suites_arguments_follow_as_they_are() {
         assert_eq!(argv(workload.as_ref(), &at).join(" "), expected);
         assert_eq!(
             workload
-                .asked(&Cell { model: &at, probed: None, prepared: &[], repeat: 1, seed: 7, own_program: None })
+                .asked(&Cell {
+                    model: &at,
+                    probed: None,
+                    prepared: &[],
+                    repeat: 1,
+                    seed: 7,
+                    own_program: None,
+                    placement: Placement::ALONE
+                })
                 .engine
                 .as_deref(),
             Some(engine)
@@ -160,7 +170,7 @@ impl Drop for Folder {
     }
 }
 
-/// A server whose health comes after so many questions.
+/// A server that is healthy after a number of queries.
 fn server(healthy_after: u32, models: &'static str) -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -306,7 +316,15 @@ fn a_port_that_somebody_listens_on_is_not_started_on() {
     let port = url.rsplit(':').next().unwrap();
     let workload = well(&format!("command = ['s']\nport = {port}\nload = {{}}"));
     let at = model(None, None);
-    let cell = Cell { model: &at, probed: None, prepared: &[], repeat: 1, seed: 7, own_program: None };
+    let cell = Cell {
+        model: &at,
+        probed: None,
+        prepared: &[],
+        repeat: 1,
+        seed: 7,
+        own_program: None,
+        placement: Placement::ALONE,
+    };
     workload.measure(&cell, Path::new("/w")).unwrap();
     let error = workload.beside(&cell, &Replay::new()).err().unwrap();
     assert!(error.what.contains("answers at") && error.what.contains("before the server was started"), "{error}");
@@ -339,6 +357,8 @@ fn seeds_and_nonces_are_those_of_the_campaign_and_the_requests_of_every_load_are
         loader: &Scripted,
         engine: None,
         argv: Vec::new(),
+        worker: Vec::new(),
+        worker_port: None,
         env: BTreeMap::new(),
         assets: Assets::default(),
         host: String::new(),
@@ -353,11 +373,69 @@ fn seeds_and_nonces_are_those_of_the_campaign_and_the_requests_of_every_load_are
         chosen: Mutex::new(1),
     };
     let at = model(None, None);
-    let cell = Cell { model: &at, probed: None, prepared: &[], repeat: 1, seed: 7, own_program: None };
+    let cell = Cell {
+        model: &at,
+        probed: None,
+        prepared: &[],
+        repeat: 1,
+        seed: 7,
+        own_program: None,
+        placement: Placement::ALONE,
+    };
     let loads = serve.loads_of(&cell, 100);
     let drawn: Vec<(u64, u64)> = loads.iter().map(|load| (load.settings.seed, load.settings.nonce)).collect();
     assert_eq!(drawn, [(7, 100), (42, 101)]);
     let paths: Vec<String> = serve.reports(Path::new("")).into_iter().map(|report| report.path).collect();
     assert_eq!(paths, ["loads/a/requests.jsonl", "loads/b/requests.jsonl"]);
     assert!(matches!(loads[0].settings.work, crate::load::settings::Work::Synthetic { isl: Lengths::Fixed(128), .. }));
+}
+
+#[test]
+fn an_engine_spreads_over_machines_by_its_own_way() {
+    let at = model(Some("org/m"), Some("/m"));
+    let load = "load = { concurrency = 8 }\n";
+    let addresses = vec!["10.0.0.1".into(), "10.0.0.2".into()];
+    let placement = Placement { rank: 0, addresses, devices: vec!["eth0".into(), "eth1".into()] };
+    let vllm = well(&format!("engine = 'vllm'\nacross = 'native'\nenv = {{ NCCL_SOCKET_IFNAME = 'mine' }}\n{load}"));
+    let there = placement.at(1);
+    let cell =
+        Cell { model: &at, probed: None, prepared: &[], repeat: 1, seed: 7, own_program: None, placement: &there };
+    let env = vllm.worker(&cell, Path::new("/w")).unwrap().unwrap().env;
+    assert_eq!((env["GLOO_SOCKET_IFNAME"].as_str(), env["NCCL_SOCKET_IFNAME"].as_str()), ("eth1", "mine"));
+    assert_eq!(env["VLLM_HOST_IP"], "10.0.0.2");
+    let both = |text: &str| {
+        let workload = well(&format!("{text}\n{load}"));
+        let line = |placement: &Placement| {
+            let cell =
+                Cell { model: &at, probed: None, prepared: &[], repeat: 1, seed: 7, own_program: None, placement };
+            let made = if placement.rank == 0 {
+                Some(workload.measure(&cell, Path::new("/w")).unwrap())
+            } else {
+                workload.worker(&cell, Path::new("/w")).unwrap()
+            };
+            made.map(|made| made.argv.join(" ")).unwrap_or_default()
+        };
+        (line(&placement), line(&placement.at(1)), workload.worker_port())
+    };
+    let (head, worker, port) = both("engine = 'vllm'\nacross = 'native'\nargs = ['-tp', '2']");
+    let shared = "--nnodes 2 --node-rank";
+    assert_eq!(head, format!("vllm serve /m --host 127.0.0.1 --port 8000 {shared} 0 --master-addr 10.0.0.1 -tp 2"));
+    assert_eq!(worker, format!("vllm serve /m {shared} 1 --master-addr 10.0.0.1 --headless -tp 2"));
+    assert_eq!(port, None);
+    let (head, worker, port) = both("engine = 'llama-server'\nacross = 'rpc'\nargs = ['-ngl', '99']");
+    assert_eq!(head, "llama-server -m /m --host 127.0.0.1 --port 8080 --rpc 10.0.0.2:50052 -ngl 99");
+    assert_eq!((worker.as_str(), port), ("ggml-rpc-server --host 10.0.0.2 --port 50052", Some(50_052)));
+    let (head, worker, _) = both("engine = 'trtllm-serve'\nacross = 'mpirun'");
+    assert!(head.starts_with("mpirun -n 2 -H 10.0.0.1,10.0.0.2 trtllm-llmapi-launch trtllm-serve serve /m"), "{head}");
+    assert_eq!(worker, "", "mpirun starts it");
+    let (head, worker, _) = both("engine = 'vllm'\nacross = 'ray'");
+    assert!(head.contains("ray start --head --node-ip-address=10.0.0.1") && head.ends_with("ray"), "{head}");
+    assert!(worker.contains("--address=10.0.0.1:6379") && worker.contains("--node-ip-address=10.0.0.2"), "{worker}");
+    let (_, worker, port) =
+        both("engine = 'vllm'\nworker = ['w', '{node.rank}', '{worker_port}', '{node.workers}']\nworker_port = 7");
+    assert_eq!((worker.as_str(), port), ("w 1 7 10.0.0.2:7", Some(7)));
+    let (_, faults) = read(&format!("engine = 'other'\ncommand = ['x']\nacross = 'rpc'\n{load}"));
+    assert!(faults[0].contains("across"), "{faults:?}");
+    let (_, faults) = read(&format!("engine = 'vllm'\nacross = 'rpc'\n{load}"));
+    assert!(faults[0].contains("native") || faults[0].contains("across"), "{faults:?}");
 }

@@ -1,6 +1,6 @@
-//! One run against a server: wait until it is ready, look which model it serves, load it.
+//! One run against a server: wait until it is ready, check which model it serves, load it.
 //!
-//! In:  an address, loads.  Out: `server.json` and the files of each load in the run's folder; faults, checks, the measured window.
+//! In:  an address, loads.  Out: `server.json` and the files of each load in the run's folder, faults, checks, the measured window.
 //! Not here: the loads themselves (see `loader`), the end of the server (see `run`).
 
 use std::fs;
@@ -19,9 +19,8 @@ use crate::load::suite::Planned;
 use crate::plan::Model;
 use crate::workload::beside::{At, Beside, Done, log_tail};
 
-/// What the server said of itself, below the run's folder.
+/// The server's own data, below the run's folder.
 pub const SERVER_FILE: &str = "server.json";
-/// Its schema.
 pub const SERVER_SCHEMA: &str = "sparkbench.server/1";
 
 /// See the module.
@@ -74,7 +73,7 @@ impl Work {
         done.outcome.checks.extend(self.engine_check(identity.engine));
         match self.pick(&models) {
             Ok((served, check)) => {
-                // A server that was given a folder may list the folder: what was seen is the model that lies there.
+                // A server that was given a folder may list the folder: what was seen is the model that is there.
                 let by_folder = check.as_ref().and_then(|check| check.asked.clone());
                 done.outcome.seen.model_id = by_folder.or_else(|| Some(served.clone()));
                 done.outcome.checks.extend(check);
@@ -139,8 +138,8 @@ impl Work {
         }
     }
 
-    /// Whether a listed model is the one asked for: by its name, or by the folder or file that the server was given (trtllm-serve and
-    /// llama-server list its last name).
+    /// Whether a listed model is the requested one: by its name, or by the folder or file that the server was given. trtllm-serve and
+    /// llama-server list only the last part of its name.
     fn is(&self, asked: &str, model: &Served) -> bool {
         let path = self.model.path.as_deref().map(|path| path.trim_end_matches('/'));
         let last = path.and_then(|path| Path::new(path).file_name()).and_then(|name| name.to_str());
@@ -148,7 +147,7 @@ impl Work {
         listed == asked || Some(listed) == path || Some(listed) == last
     }
 
-    /// Whether the engine is the one that the suite names; one that does not name itself cannot be told.
+    /// Whether the engine is the one that the suite names. One that does not name itself cannot be told.
     fn engine_check(&self, ran: Option<Engine>) -> Option<CheckWire> {
         let asked = self.engine.and_then(|preset| preset.engine)?;
         Some(CheckWire {

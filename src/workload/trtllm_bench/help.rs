@@ -1,15 +1,15 @@
-//! What a program says of its options, asked once in each environment.
+//! The help text of a program about its options, read once in each environment.
 //!
 //! In:  the output of a probe: several help texts, each between two lines of ours.  Out: [`Helps`], asked for options by name.
 //! Not here: which options a run wants.
 //!
-//! Only what stands where an option stands counts: a word in the description of another option is not an option.
+//! Only words at the place of an option count: a word in the description of another option is not an option.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Line before a help text; its name follows.
+/// Line before a help text. Its name follows.
 pub const BEGIN: &str = "== sparkbench probe: ";
-/// Line after it; the exit status follows.
+/// Line after it. The exit status follows.
 pub const END: &str = "== sparkbench status: ";
 
 /// Runs each command of the arguments and prints its output between the two lines. `$1` is a program, `$2` a model id, the rest a script
@@ -95,7 +95,7 @@ impl Help {
     }
 
     fn command(&mut self, line: &str, trimmed: &str) {
-        // Names stand two blanks in; what stands deeper goes on with a description. A list in braces is how argparse writes them.
+        // Names are indented by two blanks. A deeper line continues a description. A list in braces is how argparse writes them.
         if let Some(list) = trimmed.strip_prefix('{').and_then(|rest| rest.split('}').next()) {
             self.commands.extend(list.split(',').map(str::to_owned));
         } else if line.len() - trimmed.len() <= 4 {

@@ -1,10 +1,10 @@
 //! The settings of a suite, and the command line that a version of the tool takes for them.
 //!
-//! In:  settings, the help texts of this environment.  Out: command lines; an error that names what this version does not have.
+//! In:  settings, the help texts of this environment.  Out: command lines, or an error that names what this version lacks.
 //! Not here: what the tool reports.
 //!
-//! Options of `trtllm-bench` were renamed, added and taken away between versions, so none is passed that the help text does not
-//! show, and none that was asked for is dropped.
+//! Options of `trtllm-bench` were renamed, added and removed between versions. So only options in the help text are passed, and no requested
+//! option is dropped.
 //!
 //! Source: documentation of `trtllm-bench` 0.16 to 1.3, and `tensorrt_llm/commands/bench.py`, `bench/benchmark/throughput.py`,
 //! `bench/benchmark/low_latency.py`, `bench/dataset/` of github.com/NVIDIA/TensorRT-LLM.
@@ -20,7 +20,7 @@ use crate::workload::template::Template;
 pub const DATASET: &str = "dataset.jsonl";
 /// Report of the run.
 pub const REPORT: &str = "report.json";
-/// What the tool says of each request.
+/// The tool's data on each request.
 pub const REQUESTS: &str = "requests-report.json";
 /// Texts that came out, where they were asked for.
 pub const OUTPUTS: &str = "outputs.json";
@@ -36,7 +36,7 @@ pub enum Dataset {
     Asset(String),
 }
 
-/// What a suite asks for.
+/// Request of a suite.
 #[derive(Debug)]
 pub struct Wanted {
     /// `throughput` or `latency`.
@@ -74,12 +74,12 @@ pub struct Wanted {
 pub fn helps(cell: &Cell<'_>) -> Result<Helps, Error> {
     cell.probed.map(Helps::read).ok_or_else(|| {
         Error::new(Kind::Workload, "trtllm-bench was not asked for its options in this environment")
-            .hint("begin the campaign anew: the probe comes before the first run")
+            .hint("start the campaign again: the probe comes before the first run")
     })
 }
 
 impl Wanted {
-    /// What names the model to the tool: its id.
+    /// Name of the model for the tool: its id.
     ///
     /// # Errors
     /// When the suite gives none.
@@ -90,7 +90,7 @@ impl Wanted {
         })
     }
 
-    /// Command line that makes the requests; nothing where they are there already.
+    /// Command line that makes the requests. Nothing where they are there already.
     ///
     /// # Errors
     /// When this version has no way to make them.
@@ -125,7 +125,7 @@ impl Wanted {
             return Ok(Some(argv));
         }
         if let Some(help) = helps.of("prepare-script").filter(|help| help.has("--stdout")) {
-            // The script prints lines for trtllm-bench on standard output alone; its --output writes another format.
+            // The script prints lines for trtllm-bench on standard output alone. Its --output writes another format.
             let mut argv: Vec<String> =
                 ["sh", "-c", "out=$1; shift; exec \"$@\" > \"$out\"", "sh"].map(str::to_owned).into();
             argv.push(file);
@@ -153,12 +153,14 @@ impl Wanted {
         let help = helps.of(mode).ok_or_else(|| {
             Error::new(Kind::Workload, format!("trtllm-bench has no mode '{mode}' here"))
                 .detail("its help text could not be read in this environment")
-                .hint("the output of the probe lies in probes/ of the archive; mend 'program', or the environment")
+                .hint(
+                    "read the output of the probe in probes/ of the archive. Then correct 'program' or the environment",
+                )
         })?;
         let group = helps.of("group").cloned().unwrap_or_default();
         let mut argv = vec![self.program.fill(cell, work)?, "--model".to_owned(), self.model(cell)?.to_owned()];
         if let Some(path) = &cell.model.path {
-            // Always: without it the tool fetches the model anew into whatever cache the environment has.
+            // Always: without it the tool fetches the model again into whatever cache the environment has.
             need(&group, "model.path", &["--model_path"])?;
             argv.extend(["--model_path".to_owned(), path.clone()]);
         } else if let Some(revision) = &cell.model.revision {
@@ -183,7 +185,7 @@ impl Wanted {
                 return Err(Error::new(Kind::Workload, format!("trtllm-bench takes no {name} \"{value}\" here"))
                     .detail(format!("expected one of: {}", choices.join(", ")))
                     .hint(format!(
-                        "mend '{key}' in the suite, or use the version of the tool that it was written for"
+                        "correct '{key}' in the suite, or use the version of the tool that it was written for"
                     )));
             }
             argv.extend([name.to_owned(), value.clone()]);
@@ -199,7 +201,7 @@ impl Wanted {
             let name = need(help, "outputs", &["--output_json"])?;
             argv.extend([name.to_owned(), work.join(OUTPUTS).display().to_string()]);
         }
-        // Reports are kept wherever the version writes them; the log is read in any case.
+        // Reports are kept wherever the version writes them. The log is read in any case.
         for (name, file) in [("--report_json", REPORT), ("--request_json", REQUESTS)] {
             if help.has(name) {
                 argv.extend([name.to_owned(), work.join(file).display().to_string()]);
@@ -220,7 +222,7 @@ impl Wanted {
             }
             Dataset::Made => {
                 Err(Error::new(Kind::Workload, format!("the requests were not made: {DATASET} is missing"))
-                    .hint("what its making printed lies in prepared/ of the archive"))
+                    .hint("read the output of its preparation in prepared/ of the archive"))
             }
         }
     }

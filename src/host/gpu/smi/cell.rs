@@ -5,7 +5,7 @@
 //!
 //! Seen: 535 to 580, and the forms that other readers of the same output report (`[N/A]`, `ERR!`, words of deprecation).
 
-/// Words that stand where a figure should, without brackets and in small letters. Anything else in brackets counts too.
+/// Words in place of a figure, without brackets and in small letters. Anything else in brackets counts too.
 const REFUSALS: &[&str] = &[
     "n/a",
     "not supported",
@@ -41,7 +41,7 @@ pub fn figure(cell: &str) -> Result<f64, String> {
     let text = text(cell)?;
     let number = UNITS.iter().find_map(|unit| text.strip_suffix(unit)).unwrap_or(text).trim();
     let number: String = number.chars().filter(|letter| *letter != ',').collect();
-    // Rust also reads "inf" and "nan"; a driver that prints those has no figure.
+    // Rust also reads "inf" and "nan". A driver that prints those has no figure.
     number.parse().ok().filter(|figure: &f64| figure.is_finite()).ok_or_else(|| unread(text))
 }
 
@@ -70,7 +70,7 @@ pub fn switch(cell: &str) -> Result<bool, String> {
 
 fn unread(text: &str) -> String {
     let start: String = text.chars().take(40).collect();
-    format!("the driver answers '{start}', which is no figure")
+    format!("the driver answers '{start}', which is not a figure")
 }
 
 #[cfg(test)]
@@ -118,7 +118,7 @@ mod tests {
             assert_eq!(figure(cell), Ok(value), "{cell}");
         }
         for cell in ["hot", "nan", "inf", "1e999", "0x10", "12 furlongs"] {
-            assert!(figure(cell).unwrap_err().ends_with("which is no figure"), "{cell}");
+            assert!(figure(cell).unwrap_err().ends_with("which is not a figure"), "{cell}");
         }
     }
 

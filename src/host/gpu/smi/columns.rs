@@ -1,7 +1,7 @@
-//! Which columns `nvidia-smi` is asked for: what we want, under the name that this version knows.
+//! Columns to ask `nvidia-smi` for, under the names that this version knows.
 //!
 //! In:  the text of `nvidia-smi --help-query-gpu`.  Out: [`Column`]s with the names to ask for, and what this version does not have.
-//! Not here: asking; reading the answers.
+//! Not here: asking, reading the answers.
 //!
 //! Names change without notice: `clocks_throttle_reasons.active` became `clocks_event_reasons.active` in 535, `clocks.sm` has a longer
 //! twin, `power.draw` got two companions. So the help text decides, once, and is archived.
@@ -49,7 +49,7 @@ const WANTED: &[(Column, &[&str], &str)] = &[
     (Column::Index, &["index"], "gpu_index"),
 ];
 
-/// What is asked for, in this order.
+/// Columns to ask for, in this order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     /// Column and its name in this version.
@@ -72,7 +72,7 @@ impl Column {
     }
 }
 
-/// Names of properties in a help text; twins each by themselves.
+/// Names of properties in a help text. Twins each by themselves.
 pub fn known(help: &str) -> Vec<&str> {
     let heads = help.lines().filter(|line| line.starts_with('"'));
     heads.flat_map(|line| line.split('"').skip(1).step_by(2)).filter(|name| is_name(name)).collect()
@@ -119,7 +119,7 @@ mod tests {
         ] {
             assert!(known.contains(&name), "{name}");
         }
-        assert!(!known.contains(&"0: Default"), "a value in quotation marks is no column");
+        assert!(!known.contains(&"0: Default"), "a value in quotation marks is not a column");
     }
 
     #[test]

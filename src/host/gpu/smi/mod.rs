@@ -3,7 +3,7 @@
 //! In:  a host, the number of the GPU, an interval.  Out: [`Smi`], a [`Gpu`] for machines where the library cannot be loaded.
 //! Not here: NVML itself (see `nvml`), the question which source is taken (see `open`).
 //!
-//! The child keeps its own time, so its lines drift against whoever asks. A reading therefore carries its age; the newest one is handed
+//! The child keeps its own time, so its lines drift against the caller. A reading therefore carries its age. The newest one is handed
 //! over, and one that is too old is waited for. A child that ends is started again a few times, and every gap is noted.
 
 pub mod cell;
@@ -30,7 +30,7 @@ pub const PROGRAM: &str = "nvidia-smi";
 
 /// The first line may have to wait for the driver to be loaded.
 const FIRST_LINE: Duration = Duration::from_secs(15);
-/// A child that says nothing for so long, or for [`SILENT_INTERVALS`], has given up.
+/// A child that is silent for this time, or for [`SILENT_INTERVALS`], counts as failed.
 const SILENT: Duration = Duration::from_secs(20);
 /// See [`SILENT`].
 const SILENT_INTERVALS: u32 = 10;
@@ -39,7 +39,7 @@ const SILENT_INTERVALS: u32 = 10;
 const PAUSES: &[Duration] = &[Duration::ZERO, Duration::from_secs(5), Duration::from_secs(30)];
 /// See [`PAUSES`].
 const WINDOW: Duration = Duration::from_secs(600);
-/// What a reading may come late beyond half an interval.
+/// Permitted delay of a reading beyond half an interval.
 const TARDY: Duration = Duration::from_millis(50);
 /// Longest wait for a reading, whatever the interval.
 const LONGEST_WAIT: Duration = Duration::from_secs(3);
@@ -61,7 +61,7 @@ pub struct Smi {
     last: Option<(GpuSample, Option<Instant>, Duration)>,
     /// When the child last said anything.
     heard: Duration,
-    /// What the child said beside readings, last.
+    /// Last other output of the child.
     words: Option<String>,
     /// Moments of new starts.
     starts: Vec<Duration>,
@@ -123,7 +123,7 @@ impl Smi {
         Ok(smi)
     }
 
-    /// What was asked once, for the archive: name of a file and its text. No serial number and no UUID is in it.
+    /// One-time queries, for the archive: name of a file and its text. No serial number and no UUID is in it.
     pub fn raw(&self) -> BTreeMap<String, String> {
         let columns = self.choice.columns.iter().map(|(_, name)| format!("{name}\n")).collect();
         BTreeMap::from([
@@ -192,7 +192,7 @@ impl Smi {
             match row::read(&line, &self.choice.columns, self.index, &mut self.missing) {
                 Line::Reading(sample, time) => self.last = Some((*sample, time, self.heard)),
                 Line::Words(words) => {
-                    // A line cut short begins like a reading; words are for people.
+                    // A line cut short begins like a reading. Words are for people.
                     if words.starts_with(|letter: char| letter.is_ascii_digit()) {
                         self.cut_short += 1;
                     }
@@ -239,7 +239,7 @@ impl Smi {
         }
     }
 
-    /// Starts a child anew when its turn has come. The error says when that will be, or that it will not.
+    /// Starts a child again when its turn has come. The error says when that will be, or that it will not.
     fn revive(&mut self) -> Result<(), Error> {
         let now = self.host.monotonic();
         let (at, cause) = self.ended.clone().unwrap_or((now, "it is not running".to_owned()));
@@ -338,7 +338,7 @@ impl Gpu for Smi {
         }
         self.interval = interval;
         self.end_child();
-        // The first reading at the new pace may take as long as loading the driver does; the next question waits for it.
+        // The first reading at the new pace may take as long as loading the driver does. The next question waits for it.
         self.last = None;
         self.start()?;
         self.first()

@@ -1,9 +1,9 @@
-//! Questions that `nvidia-smi` is asked now and then: what the GPU is, who uses it, what has slowed it down so far.
+//! Occasional queries to `nvidia-smi`: the GPU's identity, its users, and the causes of lower clocks so far.
 //!
 //! In:  a host, the number of the GPU.  Out: identity, processes, counters.
 //! Not here: the readings of a run, which come from one child that stays (see the folder's `mod`).
 //!
-//! Each question starts a program that loads the driver's library anew, tens to hundreds of milliseconds: never asked with each sample.
+//! Each question starts a program that reloads the driver's library, tens to hundreds of milliseconds: never asked with each sample.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub fn ask(host: &dyn Host, arguments: &[&str]) -> Result<String, Error> {
     };
     Err(Error::new(Kind::Preflight, format!("'{command}' failed"))
         .detail(complaint)
-        .hint("run it by hand; the driver and its utilities must be of one version"))
+        .hint("run it by hand. The driver and its utilities must have the same version"))
 }
 
 /// Names of the properties of an identity, by field.
@@ -58,7 +58,7 @@ const IDENTITY: &[&[&str]] = &[
     &["name", "gpu_name"],
 ];
 
-/// What the GPU is; properties that this version does not know stay absent.
+/// Identity of the GPU. Properties that this version does not know stay absent.
 pub fn identity(host: &dyn Host, index: u32, known: &[&str]) -> Result<GpuIdentity, Error> {
     let names: Vec<Option<&str>> = IDENTITY.iter().map(|names| first_known(names, known)).collect();
     let asked: Vec<&str> = names.iter().copied().flatten().collect();
@@ -115,7 +115,7 @@ fn process(line: &str) -> Option<GpuProcess> {
     Some(GpuProcess { pid, name: name.to_owned(), bytes: mib.map(|mib| (mib * 1024.0 * 1024.0) as u64) })
 }
 
-/// What the driver tells of performance: accumulated causes of lower clocks, and its CUDA version on the way.
+/// The driver's report on performance: accumulated causes of lower clocks, and its CUDA version on the way.
 pub fn performance(host: &dyn Host, index: u32) -> Result<String, Error> {
     ask(host, &["-i", &index.to_string(), "-q", "-d", "PERFORMANCE"])
 }
@@ -134,7 +134,7 @@ const COUNTERS: &[(&str, &str)] = &[
     ("HW Power Braking", "hw_power_brake_slowdown"),
 ];
 
-/// Accumulated causes of lower clocks, microseconds; empty where this version prints none.
+/// Accumulated causes of lower clocks, microseconds. Empty where this version prints none.
 pub fn counters(text: &str) -> BTreeMap<String, u64> {
     let depth = |line: &str| line.len() - line.trim_start().len();
     let mut lines = text.lines().skip_while(|line| {

@@ -8,7 +8,7 @@ use super::columns::Column;
 use crate::host::gpu::{GpuSample, Missing};
 use crate::model::Instant;
 
-/// What a line turned out to be.
+/// Kind of a line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Line {
     /// A reading of our GPU, and the driver's own time, zone unknown, where it could be read.
@@ -21,7 +21,7 @@ pub enum Line {
     Words(String),
 }
 
-/// Reads a line; fields that the driver refused go to `missing`.
+/// Reads a line. Fields that the driver refused go to `missing`.
 pub fn read(line: &str, columns: &[(Column, String)], index: u32, missing: &mut Missing) -> Line {
     let cells: Vec<&str> = line.split(',').map(str::trim).collect();
     if line.trim().is_empty() || columns.first().is_some_and(|(_, name)| cells.first() == Some(&name.as_str())) {
@@ -67,8 +67,8 @@ const AHEAD_MS: i64 = 60 * 1000;
 
 /// Age of a reading, milliseconds, from the driver's time in an unknown zone and our own in UTC.
 ///
-/// The zone is what is left when the difference is taken to the nearest quarter of an hour, so ages up to 14 minutes are told apart. Absent
-/// when the clock was set between the two.
+/// The difference is rounded to the nearest quarter of an hour to find the zone, so ages up to 14 minutes can be measured. Absent when the
+/// clock was set between the two.
 pub fn age_ms(driver: Instant, now: Instant) -> Option<f64> {
     let age = now.0.checked_sub(driver.0)?.rem_euclid(QUARTER_MS);
     (age < QUARTER_MS - AHEAD_MS).then_some(age as f64)

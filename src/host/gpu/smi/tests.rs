@@ -16,7 +16,7 @@ const LOOP: &[&str] = &[
 ];
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A machine with the program, and nothing to follow yet. Its clock stands at 2026-01-01T00:00:00Z.
+/// A machine with the program, and nothing to follow yet. Its clock is at 2026-01-01T00:00:00Z.
 fn machine() -> Replay {
     Replay::new()
         .prints(&["nvidia-smi", "--help-query-gpu"], HELP)
@@ -56,7 +56,7 @@ fn one_child_stays_and_each_question_takes_its_newest_line() {
     assert_eq!((first.power_w, first.age_ms), (Some(0.0), Some(0.0)));
     machine.advance(Duration::from_secs(3));
     let newest = smi.sample().unwrap();
-    assert_eq!((newest.power_w, newest.age_ms), (Some(3.0), Some(0.0)), "the lines between are passed over");
+    assert_eq!((newest.power_w, newest.age_ms), (Some(3.0), Some(0.0)), "the lines between are skipped");
     machine.advance(Duration::from_millis(600));
     assert_eq!(smi.sample().unwrap().age_ms, Some(600.0), "the same line, and its age says so");
     assert_eq!(machine.asked().len(), 3, "nothing is started for a reading");
@@ -91,7 +91,7 @@ fn a_child_that_ends_is_started_again_and_the_gap_is_noted() {
         "{error}"
     );
     machine.advance(SECOND);
-    // The recording plays the same lines again, from 2 s on; its time stamp is of before, as after a clock that was set.
+    // The recording plays the same lines again, from 2 s on. Its time stamp is of before, as after a clock that was set.
     assert!(smi.sample().is_err(), "the line is older than it should be, and then the child ends again");
     let gaps = &smi.absent()["gpu_gaps"];
     assert!(gaps.starts_with("2026-01-01T00:00:02Z: nvidia-smi had ended") && gaps.contains("after 1.0 s"), "{gaps}");
@@ -102,7 +102,7 @@ fn new_starts_are_paced_and_come_to_an_end() {
     let machine = follows(machine(), &[(0.0, line(0.0, 1.0))], Some("status 9"));
     let mut smi = open(&machine).unwrap();
     let follows = |machine: &Replay| {
-        machine.deeds().iter().filter(|deed| matches!(deed, crate::host::replay::Deed::Followed(_))).count()
+        machine.deeds().iter().filter(|deed| matches!(deed, crate::host::replay::HostCall::Followed(_))).count()
     };
     for _ in 0..120 {
         assert!(smi.sample().is_err() || follows(&machine) == 1);
@@ -146,7 +146,7 @@ fn another_pace_is_another_child() {
         .deeds()
         .iter()
         .filter_map(|deed| match deed {
-            crate::host::replay::Deed::Followed(argv) => argv.last().cloned(),
+            crate::host::replay::HostCall::Followed(argv) => argv.last().cloned(),
             _ => None,
         })
         .collect();

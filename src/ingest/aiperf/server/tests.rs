@@ -7,10 +7,10 @@ fn read(name: &str, text: &str) -> Vec<(String, f64, Option<u64>)> {
     let mut input = text.as_bytes();
     let mut parsed = Server.parse(&mut SourceFile::new(name, text.len() as u64, &mut input)).unwrap();
     assert!(parsed.left_out.is_empty(), "{:?}", parsed.left_out);
-    let Record::Piece(piece) = parsed.records.remove(0) else { panic!() };
-    assert!(!format!("{piece:?}").contains("box"), "no address is taken");
+    let Record::Run(partial) = parsed.records.remove(0) else { panic!() };
+    assert!(!format!("{partial:?}").contains("box"), "no address is taken");
     let number = |extra: &Extra| if let ExtraValue::Number(value) = extra.value { value } else { f64::NAN };
-    piece.extras.iter().map(|extra| (extra.name.clone(), number(extra), extra.origin.line)).collect()
+    partial.extras.iter().map(|extra| (extra.name.clone(), number(extra), extra.origin.line)).collect()
 }
 
 #[test]
@@ -93,14 +93,14 @@ fn a_scrape_without_a_phase_is_none_of_the_measured_phase() {
         Server.parse(&mut SourceFile::new("server_metrics_export.jsonl", text.len() as u64, &mut input)).unwrap()
     };
     let named = |parsed: &Parsed| match &parsed.records[0] {
-        Record::Piece(piece) => piece.extras.iter().map(|extra| extra.name.clone()).collect::<Vec<_>>(),
+        Record::Run(partial) => partial.extras.iter().map(|extra| extra.name.clone()).collect::<Vec<_>>(),
         other => panic!("{other:?}"),
     };
     let phased = parse(&[line("", 1), line(r#", "phase_kind": "profiling""#, 2), line("", 3)]);
     assert_eq!(
-        (named(&phased), phased.notes[0].split(';').next()),
+        (named(&phased), phased.notes[0].split(". ").next()),
         (vec!["server.at_2".to_owned()], Some("1 scrapes of the measured phase"))
     );
     let older = parse(&[line("", 1), line("", 2)]);
-    assert_eq!((named(&older).len(), older.notes[0].split(';').next()), (2, Some("2 scrapes, without phases")));
+    assert_eq!((named(&older).len(), older.notes[0].split(". ").next()), (2, Some("2 scrapes, without phases")));
 }

@@ -47,15 +47,14 @@ pub const MARKS: &[&str] = &[
     "Killed",
 ];
 
-/// Most requests that are listed one by one; sums hold the others too.
+/// Most requests that are listed one by one. Sums hold the others too.
 const REQUESTS: usize = 100_000;
 const MIB_PER_GIB: f64 = 1024.0;
 
-const PREFILL: &str =
-    "time of the prompt on the GPU; waiting in the queue is not in it, so it is no time to first token";
+const PREFILL: &str = "time of the prompt on the GPU, without waiting in the queue, so it is not a time to first token";
 const LIFE: &str = "over the life of the server, warm-up and other clients included";
 
-/// What one start printed.
+/// Output of one start.
 #[derive(Debug, Default)]
 pub struct Boot {
     pub found: Found,
@@ -72,12 +71,12 @@ pub struct Boot {
     caches: Vec<(f64, u64)>,
     /// Tokens of the first cache, how many streams share them out, and the line.
     cells: Option<(Figure, f64, u64)>,
-    /// `model loaded`, which stands there at any verbosity.
+    /// `model loaded`, which is there at any verbosity.
     loaded: bool,
     /// Models that were loaded, and whether a draft was among them.
     models: u32,
     draft: bool,
-    /// A context has gone; a cache that comes now is that of the next one.
+    /// A context has gone. A cache that comes now is that of the next one.
     gone: bool,
     /// MiB of the caches of a context before, and whether any two differ.
     before: Option<f64>,
@@ -93,7 +92,7 @@ pub struct Boot {
     drafted: f64,
 }
 
-/// What one device holds of a model or a cache.
+/// Share of a model or a cache on one device.
 #[derive(Debug)]
 struct Buffer {
     device: String,
@@ -102,7 +101,7 @@ struct Buffer {
     draft: bool,
 }
 
-/// What a process says of its build when it starts. The line below a table of llama-bench is none: `build: 308f61c31 (9536)`.
+/// Build line of a starting process. The line below a table of llama-bench does not count: `build: 308f61c31 (9536)`.
 pub fn build(line: &str) -> Option<&str> {
     // A commit of digits alone is longer than the number of any build.
     let numbered = |word: &str| word.len() < 7 && word.bytes().all(|b| b.is_ascii_digit());
@@ -125,7 +124,7 @@ impl Boot {
         self.varied
     }
 
-    /// What is loaded now is a draft model, or another one behind the first.
+    /// The model being loaded is a draft model, or another one after the first.
     pub(super) fn is_behind_the_first(&self) -> bool {
         self.draft || self.models > 1
     }
@@ -139,7 +138,7 @@ impl Boot {
             return;
         }
         if let Some(rest) = after(line, "draft acceptance") {
-            // `rate = 0.57576 ( 171 accepted / 297 generated)`; without `rate` since 2026, and with `mean len` behind.
+            // `rate = 0.57576 ( 171 accepted / 297 generated)`. Without `rate` since 2026, and with `mean len` behind.
             if let (Some(accepted), Some(drafted)) = (value_after(rest, "("), value_after(rest, "/")) {
                 self.accepted += accepted;
                 self.drafted += drafted;
@@ -196,7 +195,7 @@ impl Boot {
                 "kv" => Some(&mut self.cache),
                 _ => None,
             };
-            // A draft model has buffers of its own; only those of the first are the model's.
+            // A draft model has buffers of its own. Only those of the first are the model's.
             let nth = list.as_ref().map_or(1, |list| 1 + list.iter().filter(|part| part.device == device).count());
             if let Some(list) = list.filter(|list| list.len() < 64) {
                 list.push(Buffer { device: device.clone(), mib: size.value, line: line_number, draft });
@@ -224,7 +223,7 @@ impl Boot {
         }
         let first = self.caches.len() < 2;
         if let Some(cells) = rest.split_once(" cells").and_then(|(before, _)| number(before.rsplit('(').next()?)) {
-            // `2/2 seqs`: sequences and streams. The cells are those of one stream; old versions print no streams and have one.
+            // `2/2 seqs`: sequences and streams. The cells are those of one stream. Old versions print no streams and have one.
             let seqs = rest.split_once(" seqs").and_then(|(before, _)| before.rsplit(',').next());
             let streams = seqs.and_then(|seqs| value_after(seqs, "/")).filter(|count| *count >= 1.0).unwrap_or(1.0);
             if self.cells.is_none() {
@@ -350,7 +349,7 @@ impl Boot {
     }
 }
 
-/// What the program prints for a rate over no time at all.
+/// Printed text for a rate over no time at all.
 const NO_RATE: f64 = 999_999.0;
 /// In front of the times of a whole context.
 const PERF: &str = "llama_perf_context_print:";

@@ -1,16 +1,16 @@
 //! The log of `llama-server` and of other programs of llama.cpp.
 //!
-//! In:  a log of any size, line by line.  Out: one piece that speaks of every run against that server.
+//! In:  a log of any size, line by line.  Out: one partial run for every run against that server.
 //! Not here: `llama-bench` and its tables.
 //!
-//! Sizes are MiB a device. The model's memory is that of the GPU that holds most of it, else that of the host; a server without a GPU, or
+//! Sizes are MiB a device. The model's memory is that of the GPU that holds most of it, else that of the host. A server without a GPU, or
 //! one with mapped weights on unified memory, prints the host's part alone. A one-token answer shows `1000000.00 tokens per second`: it has
 //! no time per token.
 //!
-//! Times of requests are a series of the server's life: it becomes a run's own only where the log lies alone.
+//! Times of requests are a series of the server's life: it becomes a run's own only where the log is alone.
 //!
-//! A start is announced by `llama_server: initializing ...`, by its build, or by both; at the verbosity of default only by the first. With
-//! `-v`, `llama-bench` prints the lines of a load too: each test has a cache of its own, and none stands for all where their sizes differ.
+//! A start is announced by `llama_server: initializing ...`, by its build, or by both. At the verbosity of default only by the first. With
+//! `-v`, `llama-bench` prints the lines of a load too. Each test has its own cache, and no cache represents all where their sizes differ.
 //!
 //! Seen: lines of builds of 2024 to 2026 from their source and from reports, and logs of one build of 2026.
 

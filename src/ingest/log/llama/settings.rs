@@ -1,6 +1,6 @@
 //! Settings of `llama-server`, as it prints them while it loads.
 //!
-//! In:  lines.  Out: the setup of a start, and what is a figure among it.
+//! In:  lines.  Out: the setup of a start, and the figures in it.
 //! Not here: memory.
 
 use super::super::cut::{after, model_id, number, number_after, place, with_unit};
@@ -9,7 +9,7 @@ use super::boot::{Boot, build};
 impl Boot {
     /// One line.
     pub(super) fn settings(&mut self, line_number: u64, line: &str) {
-        // At the verbosity of default the path stands there once, in quotes.
+        // At the verbosity of default the path is there once, in quotes.
         let loaded = after(line, "tensors from ").and_then(|rest| rest.split(" (version").next());
         let loading = || after(line, "load_model: loading model '").and_then(|rest| rest.split('\'').next());
         if let Some(path) = loaded.or_else(loading) {

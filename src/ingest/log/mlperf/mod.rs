@@ -1,14 +1,14 @@
 //! MLPerf LoadGen: `mlperf_log_summary.txt`, also inside a console, and the `:::MLLOG` lines of `mlperf_log_detail.txt`.
 //!
-//! In:  lines.  Out: one piece a summary; the detailed log speaks beside it and gives what the summary leaves out (counts, version).
+//! In:  lines.  Out: one partial run for each summary. The detailed log adds counts and the version.
 //! Not here: accuracy, traces, logs of MLPerf Training (the same lines without LoadGen's keys).
 //!
 //! All latencies are in nanoseconds and run from the moment at which the query was **scheduled**. Server: the completed rates are the
-//! throughput, the scheduled rate is what was offered. Offline: one query of all samples, so latencies count from the start of the test.
-//! Multi-stream: a query holds several samples, its latency is no request's; first tokens and TPOT are those of samples, and the detailed
-//! log has the latency of samples too. Counts are of queries, so requests are that times the samples of one. `Result is : INVALID` says that
-//! a limit or a count was not met; the figures stand, and the run is marked. Seen: LoadGen 0.5 to 5.1 in documents and sources, 6.0.17 in
-//! runs; token figures since 4.0.
+//! throughput, the scheduled rate is the offered load. Offline: one query of all samples, so latencies count from the start of the test.
+//! Multi-stream: a query holds several samples, so its latency is not that of a request. First tokens and TPOT are those of samples, and the
+//! detailed log has the latency of samples too. Counts are of queries, so requests are queries times samples a query. `Result is : INVALID`
+//! means that a limit or a count was not met. The figures are kept, and the run is marked. Seen: LoadGen 0.5 to 5.1 in documents and
+//! sources, 6.0.17 in runs. Token figures since 4.0.
 
 mod run;
 
@@ -17,7 +17,7 @@ use crate::ingest::at::At;
 use crate::ingest::figure::Figure;
 use crate::ingest::json::{self, Kind as Json};
 use crate::ingest::sheet::plain;
-use crate::ingest::{About, Parsed, Record, SourceFile, Standing};
+use crate::ingest::{About, JoinRole, Parsed, Record, SourceFile};
 
 use run::{Run, scenario};
 
@@ -27,7 +27,7 @@ const RUNS: usize = 1024;
 const HEADING: &str = "MLPerf Results Summary";
 const DETAIL: &str = ":::MLLOG";
 
-/// What a line must hold to be looked at.
+/// Phrases of which a line must hold one to be read.
 const MARKS: &[&str] = &[
     HEADING,
     DETAIL,
@@ -59,9 +59,9 @@ pub static MLPERF: Kind = Kind {
     name: "mlperf-loadgen",
     about: About {
         tool: "MLPerf LoadGen (`mlperf_log_summary.txt`, `mlperf_log_detail.txt`)",
-        versions: "0.5 to 6.0; tokens since 4.0",
+        versions: "0.5 to 6.0, tokens since 4.0",
         sign: "`MLPerf Results Summary`, or `:::MLLOG` lines with keys of LoadGen",
-        reads: "rates, latency, TTFT and TPOT with percentiles, verdict, settings; counts and version from the detailed log",
+        reads: "rates, latency, TTFT and TPOT with percentiles, verdict, settings, counts and version from the detailed log",
     },
     signs: &[HEADING, "\"loadgen_version\"", "\"namespace\": \"mlperf::logging\""],
     marks: MARKS,
@@ -75,7 +75,7 @@ struct Log {
     part: Part,
 }
 
-/// Where in a summary the line stands.
+/// Position of the line in a summary.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
 enum Part {
     #[default]
@@ -128,15 +128,15 @@ impl Reader for Log {
         let mut parsed = Parsed::default();
         let several = self.runs.len() > 1;
         for run in self.runs {
-            let standing = if several { Standing::Alone } else { Standing::Base };
-            let piece = run.piece(file, standing, &mut parsed);
-            parsed.records.push(Record::Piece(Box::new(piece)));
+            let join_role = if several { JoinRole::Alone } else { JoinRole::Base };
+            let partial = run.partial(file, join_role, &mut parsed);
+            parsed.records.push(Record::Run(Box::new(partial)));
         }
         if let Some(detail) =
             self.detail.filter(|detail| detail.scenario.is_some() || detail.setup.tool_version.is_some())
         {
-            let piece = detail.piece(file, Standing::Beside, &mut parsed);
-            parsed.records.push(Record::Piece(Box::new(piece)));
+            let partial = detail.partial(file, JoinRole::WholeFolder, &mut parsed);
+            parsed.records.push(Record::Run(Box::new(partial)));
         }
         (!parsed.records.is_empty()).then_some(parsed)
     }

@@ -1,12 +1,12 @@
-//! What the lines of one run of LoadGen say.
+//! The lines of one run of LoadGen.
 //!
-//! In:  labels and values, or keys of the detailed log.  Out: a piece.
+//! In:  labels and values, or keys of the detailed log.  Out: a partial run.
 //! Not here: which line belongs to which run.
 
 use super::RULE;
 use crate::ingest::figure::Figure;
 use crate::ingest::sheet::{plain, suffix};
-use crate::ingest::{Parsed, Piece, SourceFile, Standing, slug};
+use crate::ingest::{JoinRole, Parsed, PartialRun, SourceFile, slug};
 use crate::model::{Extra, ExtraValue, Reading, Setup, Status, known_extra};
 
 /// Nanoseconds in a millisecond.
@@ -57,7 +57,7 @@ type Other = (String, &'static str, f64, Option<&'static str>, u64);
 
 /// Most figures and most settings that are kept of one run.
 const KEPT: usize = 512;
-/// Most conditions that are said not to be met; the tool has four.
+/// Limit for reported unmet conditions. The tool has four.
 const CONDITIONS: usize = 8;
 
 /// See the module.
@@ -72,9 +72,9 @@ pub(super) struct Run {
     accuracy: bool,
     /// Whether the result is called invalid, and the line that says so.
     invalid: Option<(bool, u64)>,
-    /// What was not met.
+    /// Unmet conditions.
     unmet: Vec<String>,
-    /// The summary gives latencies of whole queries, each of several samples; first tokens and TPOT are those of samples.
+    /// The summary gives latencies of whole queries, each of several samples. First tokens and TPOT are those of samples.
     per_query: bool,
     /// `ttft` and `tpot` have an early stopping of their own, under one label.
     section: &'static str,
@@ -233,13 +233,13 @@ impl Run {
     }
 
     fn reading(&mut self, metric: String, figure: Figure, divisor: f64, number: u64, field: Option<String>) {
-        // The headline percentile stands again among the additional ones.
+        // The headline percentile is repeated among the additional ones.
         if self.readings.iter().all(|(ours, ..)| *ours != metric) {
             self.readings.push((metric, figure, divisor, number, field));
         }
     }
 
-    pub fn piece(self, file: &SourceFile<'_>, standing: Standing, parsed: &mut Parsed) -> Piece {
+    pub fn partial(self, file: &SourceFile<'_>, join_role: JoinRole, parsed: &mut Parsed) -> PartialRun {
         let reading = |(metric, figure, divisor, line, field): Taken| Reading {
             metric,
             value: figure.value / divisor,
@@ -271,7 +271,7 @@ impl Run {
             });
         }
         if self.accuracy {
-            parsed.notes.push("a run for accuracy: what it measures of speed is no result".to_owned());
+            parsed.notes.push("a run for accuracy: what it measures of speed is not a result".to_owned());
         }
         let mut setup = Setup { tool: Some(RULE.to_owned()), ..self.setup };
         setup.requests = self.queries.map(|queries| queries * self.samples.unwrap_or(1.0)).or(setup.requests);
@@ -279,15 +279,15 @@ impl Run {
             setup.more.insert("result".to_owned(), if invalid { "INVALID" } else { "VALID" }.to_owned());
         }
         // What speaks beside others does not say that they ended.
-        let done = standing != Standing::Beside && self.invalid.is_some() && !readings.is_empty();
-        Piece {
-            standing,
-            workload: self.scenario.filter(|_| standing != Standing::Beside),
+        let done = join_role != JoinRole::WholeFolder && self.invalid.is_some() && !readings.is_empty();
+        PartialRun {
+            join_role,
+            workload: self.scenario.filter(|_| join_role != JoinRole::WholeFolder),
             status: done.then_some(Status::Done),
             readings: if self.accuracy { Vec::new() } else { readings },
             extras,
             setup,
-            ..Piece::default()
+            ..PartialRun::default()
         }
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::ingest::Piece;
+use crate::ingest::PartialRun;
 use crate::model::ExtraValue;
 
 fn read(text: &str) -> Option<Parsed> {
@@ -13,9 +13,9 @@ fn read(text: &str) -> Option<Parsed> {
     reader.finish(&SourceFile::new("mlperf_log_summary.txt", 0, &mut nothing))
 }
 
-fn piece(parsed: &Parsed, at: usize) -> &Piece {
+fn partial(parsed: &Parsed, at: usize) -> &PartialRun {
     match &parsed.records[at] {
-        Record::Piece(piece) => piece,
+        Record::Run(partial) => partial,
         other => panic!("{other:?}"),
     }
 }
@@ -56,7 +56,7 @@ No warnings encountered during test.
 #[test]
 fn nanoseconds_become_milliseconds_and_the_offered_rate_is_no_throughput() {
     let parsed = read(SERVER).unwrap();
-    let found: Vec<(&str, f64)> = piece(&parsed, 0).readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
+    let found: Vec<(&str, f64)> = partial(&parsed, 0).readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
     assert_eq!(
         found,
         [
@@ -69,7 +69,7 @@ fn nanoseconds_become_milliseconds_and_the_offered_rate_is_no_throughput() {
             ("tpot_ms", 50.0)
         ]
     );
-    let run = piece(&parsed, 0);
+    let run = partial(&parsed, 0);
     let extras: Vec<&str> = run.extras.iter().map(|extra| extra.name.as_str()).collect();
     assert_eq!(
         extras,
@@ -97,7 +97,7 @@ fn a_single_stream_has_its_headline_percentile_once() {
              QPS w/ loadgen overhead         : 2.19\nQPS w/o loadgen overhead        : 2.20\n90.00 percentile latency (ns)   : 5000000\n",
         )
         .unwrap();
-    let run = piece(&parsed, 0);
+    let run = partial(&parsed, 0);
     let found: Vec<(&str, f64)> = run.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
     assert_eq!(found, [("e2e_latency_ms_p90", 5.0), ("request_throughput_req_s", 2.19)]);
     assert_eq!((run.workload.as_deref(), run.extras.len()), (Some("singlestream"), 2));
@@ -114,21 +114,21 @@ fn the_detailed_log_speaks_beside_the_summary_and_training_is_another_matter() {
              :::MLLOG {\"key\": \"result_time_to_output_token_mean\", \"value\": 50000000, \"namespace\": \"mlperf::logging\"}\n",
         )
         .unwrap();
-    let run = piece(&parsed, 0);
+    let run = partial(&parsed, 0);
     let found: Vec<(&str, f64)> = run.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
     assert_eq!(found, [("ttft_ms_p99", 450.0), ("tpot_ms", 50.0)]);
-    assert_eq!((run.standing, run.setup.requests), (Standing::Beside, Some(24.0)));
+    assert_eq!((run.join_role, run.setup.requests), (JoinRole::WholeFolder, Some(24.0)));
     assert_eq!(run.setup.tool_version.as_deref(), Some("5.0 @ abc"));
     assert!(read(":::MLLOG {\"key\": \"eval_accuracy\", \"value\": 0.7}\n").is_none());
     assert!(read("some log: 5\nother : 6\n").is_none());
 }
 
-fn found(piece: &Piece) -> Vec<(&str, f64)> {
-    piece.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect()
+fn found(partial: &PartialRun) -> Vec<(&str, f64)> {
+    partial.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect()
 }
 
-fn text<'p>(piece: &'p Piece, name: &str) -> Option<&'p str> {
-    piece.extras.iter().find(|extra| extra.name == name).and_then(|extra| match &extra.value {
+fn text<'p>(partial: &'p PartialRun, name: &str) -> Option<&'p str> {
+    partial.extras.iter().find(|extra| extra.name == name).and_then(|extra| match &extra.value {
         ExtraValue::Text(text) => Some(text.as_str()),
         ExtraValue::Number(_) => None,
     })
@@ -145,7 +145,7 @@ fn of_a_multi_stream_only_the_latency_is_that_of_a_query() {
          Max Time per Output Token (ns)                : 9759906\nMean Time per Output Token (ns)               : 2128818\n",
     )
     .unwrap();
-    let run = piece(&parsed, 0);
+    let run = partial(&parsed, 0);
     assert_eq!(
         found(run),
         [("ttft_ms_p99", 41.962387), ("ttft_ms", 19.025171), ("tpot_ms_max", 9.759906), ("tpot_ms", 2.128818)]
@@ -164,7 +164,7 @@ fn early_stopping_of_first_tokens_and_of_tpot_keep_their_names() {
          TPOT Early Stopping Result:\n * Early stopping 90.0th percentile estimate: 3839887\n",
     )
     .unwrap();
-    let run = piece(&parsed, 0);
+    let run = partial(&parsed, 0);
     assert_eq!(found(run), [("e2e_latency_ms_p90", 32.752788), ("ttft_ms_p90", 11.689152)]);
     let extras: Vec<&str> = run.extras.iter().map(|extra| extra.name.as_str()).collect();
     assert_eq!(
@@ -202,7 +202,7 @@ fn the_detailed_log_counts_queries_and_gives_tokens_a_nanosecond() {
             ("result_completed_tokens_per_second", "1170.89"),
         ],
     );
-    let run = piece(&parsed, 0);
+    let run = partial(&parsed, 0);
     assert!(run.readings.is_empty(), "the summary of a multi-stream gives no rate: {:?}", run.readings);
     assert_eq!((run.setup.requests, text(run, "result_invalid")), (Some(512.0), Some("not met: early stopping")));
     let extras: Vec<_> = run.extras.iter().map(|e| (e.name.as_str(), e.unit.as_str(), e.why.is_some())).collect();
@@ -227,6 +227,6 @@ fn the_detailed_log_alone_gives_the_rate_of_tokens_that_the_summary_gives() {
     ];
     for (scenario, rate) in [("SingleStream", 344.529), ("Server", 337.348)] {
         let parsed = detailed(scenario, &both);
-        assert_eq!(found(piece(&parsed, 0)), [("output_throughput_tok_s", rate)], "{scenario}");
+        assert_eq!(found(partial(&parsed, 0)), [("output_throughput_tok_s", rate)], "{scenario}");
     }
 }

@@ -1,13 +1,13 @@
 //! One result block on its way: labels and figures, line by line.
 //!
-//! In:  the lines between the header and the rule of `=`.  Out: one piece.
+//! In:  the lines between the header and the rule of `=`.  Out: one partial run.
 //! Not here: where a block begins.
 
 use super::{Flavour, sglang};
 use crate::ingest::figure::{Figure, excerpt};
 use crate::ingest::serving::sheet::Sheet;
 use crate::ingest::serving::{self, Load, settings};
-use crate::ingest::{Parsed, Piece, SourceFile, Standing, vllm};
+use crate::ingest::{JoinRole, Parsed, PartialRun, SourceFile, vllm};
 use crate::model::Setup;
 
 const VLLM_RULE: &str = "vllm-bench-serve-console";
@@ -46,7 +46,7 @@ const LABELS: &[(&str, &str)] = &[
     ("total prompt tokens", "cache_report.total_prompt_tokens"),
     ("total cached tokens", "cache_report.total_cached_tokens"),
     ("cache hit rate", "cache_report.cache_hit_rate_pct"),
-    // Of so many in all: `4/4`.
+    // Of a total: `4/4`.
     ("conversations completed/total", "conversations_completed"),
     ("avg turns completed", "avg_turns_completed"),
     ("avg conversation duration (ms)", "avg_conversation_duration_ms"),
@@ -108,7 +108,7 @@ pub(super) struct Block {
     complete: bool,
     lines: u32,
     odd: Vec<String>,
-    /// Whether it is of conversations, and which of their turns the lines are of; 0 for all of them.
+    /// Whether it is of conversations, and which of their turns the lines are of. 0 for all of them.
     turns: bool,
     turn: u32,
 }
@@ -133,7 +133,7 @@ impl Block {
         }
     }
 
-    /// Takes one line; true when the block is at its end.
+    /// Takes one line. True when the block is at its end.
     pub fn line(&mut self, number: u64, line: &str) -> bool {
         self.lines += 1;
         let body = line.get(self.start..).unwrap_or(line).trim_matches([' ', '\t', '|', '>', '`', '"', '\'']);
@@ -192,7 +192,7 @@ impl Block {
             self.figures.push((key, unit, figure, number));
             return;
         }
-        // A label of somebody's own build: kept under its words.
+        // A label of a private build: kept under its words.
         let (name, unit) = match label.strip_suffix(')').and_then(|label| label.rsplit_once('(')) {
             Some((name, unit)) => (name.trim(), unit.to_owned()),
             None => (label, String::new()),
@@ -208,26 +208,26 @@ impl Block {
         if self.settings.iter().any(|(name, _)| name == "backend") { Flavour::Sglang } else { Flavour::Vllm }
     }
 
-    pub fn piece(self, file: &SourceFile<'_>, parsed: &mut Parsed) -> Piece {
+    pub fn partial(self, file: &SourceFile<'_>, parsed: &mut Parsed) -> PartialRun {
         let flavour = self.flavour();
         let (tool, rule) = match flavour {
             Flavour::Vllm => (vllm::SERVE, VLLM_RULE),
             Flavour::Sglang => (SGLANG_TOOL, SGLANG_RULE),
         };
         let setup = Setup { tool: Some(tool.to_owned()), ..Setup::default() };
-        let mut piece = Piece { standing: Standing::Trace, setup, ..Piece::default() };
+        let mut partial = PartialRun { join_role: JoinRole::Trace, setup, ..PartialRun::default() };
         for (name, value) in &self.settings {
-            setting(&mut piece, flavour, name.strip_prefix("before ").unwrap_or(name), value);
+            setting(&mut partial, flavour, name.strip_prefix("before ").unwrap_or(name), value);
         }
         let mut sheet = Sheet::default();
         for (key, unit, figure, line) in self.figures {
             sheet.put_with(key, unit, figure, file.origin(Some(line), None, rule));
         }
         if sheet.get("spec_decode_acceptance_rate").is_some() || sheet.get("accept_length").is_some() {
-            piece.setup.speculative = Some("on".to_owned());
+            partial.setup.speculative = Some("on".to_owned());
         }
         if self.turns {
-            piece.setup.requests = sheet.get("completed").map(|done| done + sheet.get("failed").unwrap_or(0.0));
+            partial.setup.requests = sheet.get("completed").map(|done| done + sheet.get("failed").unwrap_or(0.0));
         }
         let load = Load {
             dataset: self.turns.then_some("multi-turn"),
@@ -236,13 +236,13 @@ impl Block {
             output: sheet.get("total_output_tokens"),
         };
         let (input, output) = load.lengths();
-        piece.setup.isl = input.or(piece.setup.isl);
+        partial.setup.isl = input.or(partial.setup.isl);
         // What was asked for is no length of answers that have none: embeddings, scores.
         let wordless = sheet.get("total_input_tokens").is_some() && load.output.is_none();
-        piece.setup.osl = output.or(piece.setup.osl).filter(|_| !wordless);
-        let asked = (flavour == Flavour::Sglang).then(|| sglang::workload(&piece.setup)).flatten();
-        piece.workload = asked.or_else(|| load.workload(&piece.setup));
-        piece.fingerprint = match (sheet.failure(), flavour) {
+        partial.setup.osl = output.or(partial.setup.osl).filter(|_| !wordless);
+        let asked = (flavour == Flavour::Sglang).then(|| sglang::workload(&partial.setup)).flatten();
+        partial.workload = asked.or_else(|| load.workload(&partial.setup));
+        partial.fingerprint = match (sheet.failure(), flavour) {
             (Some(_), _) => None,
             (None, Flavour::Vllm) => vllm::mark_of(&sheet),
             (None, Flavour::Sglang) => sglang::mark(&sheet),
@@ -252,7 +252,7 @@ impl Block {
             parsed.notes.push(format!("the block of line {} has no end: the text was cut off", self.line));
         }
         if let Some(why) = sheet.failure() {
-            parsed.notes.push(format!("{why}; its zeros are no measurements"));
+            parsed.notes.push(format!("{why}. Its zeros are no measurements"));
         }
         if let (Some(counted), Some(again)) = (load.output, sheet.get("total_output_tokens_retokenized"))
             && (again - counted).abs() > RETOKENIZED * counted
@@ -261,18 +261,18 @@ impl Block {
                 "{counted} tokens were counted and {again} are in the answers: rates and times by tokens are doubtful"
             ));
         }
-        sheet.give(&mut piece);
-        piece
+        sheet.give(&mut partial);
+        partial
     }
 }
 
-fn setting(piece: &mut Piece, flavour: Flavour, name: &str, value: &str) {
-    let setup = &mut piece.setup;
+fn setting(partial: &mut PartialRun, flavour: Flavour, name: &str, value: &str) {
+    let setup = &mut partial.setup;
     let figure = || Figure::parse(value).map(|figure| figure.value).filter(|value| !value.is_nan());
     match name {
         "model" => {
             setup.model_id = serving::model_id(value);
-            piece.model = setup.model_id.as_deref().map(|id| serving::last_part(id).to_owned());
+            partial.model = setup.model_id.as_deref().map(|id| serving::last_part(id).to_owned());
         }
         "tokenizer" => {
             let id = serving::model_id(value).filter(|id| Some(id) != setup.model_id.as_ref());
@@ -283,7 +283,7 @@ fn setting(piece: &mut Piece, flavour: Flavour, name: &str, value: &str) {
         // SGLang says "not set".
         "max_concurrency" => setup.batch = figure().or(setup.batch),
         "backend" if flavour == Flavour::Sglang => {
-            // vLLM's own benchmark has its name for the protocol; here somebody chose the engine.
+            // vLLM's own benchmark has its name for the protocol. Here the user chose the engine.
             let engine = serving::engine_of(value).or_else(|| value.starts_with("vllm").then_some("vLLM"));
             setup.engine = engine.map(str::to_owned);
             settings::take(setup, name, value);

@@ -1,15 +1,15 @@
-//! What SGLang's console has in common with its files: the mark of a run and the name of its workload.
+//! Shared by SGLang's console and files: the mark of a run and the name of its workload.
 //!
 //! In:  the figures and settings of a block.  Out: the same texts as the result file of the run gives.
 //! Not here: any figure.
 //!
-//! The files of this tool name the data set and the lengths that were asked for; its console does so in the arguments above the block.
+//! The files of this tool name the data set and the lengths that were asked for. Its console does so in the arguments above the block.
 
 use crate::ingest::serving::sheet::Sheet;
 use crate::ingest::slug;
 use crate::model::Setup;
 
-/// Counts and wall time, which stand in files and consoles of every version.
+/// Counts and wall time, which are in files and consoles of every version.
 pub(super) fn mark(sheet: &Sheet) -> Option<String> {
     let tokens = |key| sheet.get(key).map(|count| count.to_string()).unwrap_or_default();
     let (completed, seconds) = sheet.get("completed").zip(sheet.get("duration"))?;
@@ -17,7 +17,7 @@ pub(super) fn mark(sheet: &Sheet) -> Option<String> {
     Some(format!("sglang-bench|{completed}|{input}|{output}|{seconds:.2}"))
 }
 
-/// Data set, lengths that were asked for, users and rate: `random-1024-128-c32`; nothing without arguments.
+/// Data set, lengths that were asked for, users and rate: `random-1024-128-c32`. Nothing without arguments.
 pub(super) fn workload(setup: &Setup) -> Option<String> {
     let number = |name: &str| setup.more.get(name).and_then(|value| value.parse::<f64>().ok());
     let dataset = setup.more.get("dataset_name")?;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::ingest::Piece;
+use crate::ingest::PartialRun;
 use crate::ingest::log::parse_kind;
 use crate::model::Status;
 
@@ -58,37 +58,37 @@ Max ITL (ms):                            3322.13
 ==================================================
 ";
 
-fn read(kind: &Kind, text: &str) -> Option<(Vec<Piece>, Parsed)> {
+fn read(kind: &Kind, text: &str) -> Option<(Vec<PartialRun>, Parsed)> {
     let mut input = text.as_bytes();
     let mut parsed = parse_kind(&mut SourceFile::new("x.log", text.len() as u64, &mut input), kind).unwrap();
-    let pieces = std::mem::take(&mut parsed.records).into_iter().map(|record| match record {
-        Record::Piece(piece) => *piece,
+    let partials = std::mem::take(&mut parsed.records).into_iter().map(|record| match record {
+        Record::Run(partial) => *partial,
         other => panic!("{other:?}"),
     });
-    let pieces = pieces.collect();
-    (!parsed.kinds.is_empty()).then_some((pieces, parsed))
+    let partials = partials.collect();
+    (!parsed.kinds.is_empty()).then_some((partials, parsed))
 }
 
-fn one(kind: &Kind, text: &str) -> (Piece, Parsed) {
-    let (mut pieces, parsed) = read(kind, text).unwrap();
-    assert_eq!(pieces.len(), 1);
-    (pieces.remove(0), parsed)
+fn one(kind: &Kind, text: &str) -> (PartialRun, Parsed) {
+    let (mut partials, parsed) = read(kind, text).unwrap();
+    assert_eq!(partials.len(), 1);
+    (partials.remove(0), parsed)
 }
 
-fn value(piece: &Piece, metric: &str) -> Option<(f64, Option<u64>)> {
-    piece.readings.iter().find(|reading| reading.metric == metric).map(|reading| (reading.value, reading.origin.line))
+fn value(partial: &PartialRun, metric: &str) -> Option<(f64, Option<u64>)> {
+    partial.readings.iter().find(|reading| reading.metric == metric).map(|reading| (reading.value, reading.origin.line))
 }
 
-fn extra(piece: &Piece, name: &str) -> Option<String> {
-    piece.extras.iter().find(|extra| extra.name == name).map(|extra| format!("{:?} {}", extra.value, extra.unit))
+fn extra(partial: &PartialRun, name: &str) -> Option<String> {
+    partial.extras.iter().find(|extra| extra.name == name).map(|extra| format!("{:?} {}", extra.value, extra.unit))
 }
 
 #[test]
 fn a_block_gives_what_its_json_would() {
-    let (piece, parsed) = one(&VLLM, VLLM_TEXT);
-    assert_eq!(value(&piece, "total_throughput_tok_s"), Some((46712.66, Some(15))));
+    let (partial, parsed) = one(&VLLM, VLLM_TEXT);
+    assert_eq!(value(&partial, "total_throughput_tok_s"), Some((46712.66, Some(15))));
     assert_eq!(
-        (value(&piece, "ttft_ms"), value(&piece, "ttft_ms_p50").map(|v| v.0)),
+        (value(&partial, "ttft_ms"), value(&partial, "ttft_ms_p50").map(|v| v.0)),
         (Some((867.85, Some(17))), Some(851.41))
     );
     for (name, shown) in [
@@ -101,12 +101,12 @@ fn a_block_gives_what_its_json_would() {
         ("spec_decode_acceptance_pct.0", "Number(75.0) %"),
         ("Watts of the wall", "Number(38.5) W"),
     ] {
-        assert_eq!(extra(&piece, name).as_deref(), Some(shown), "{name}");
+        assert_eq!(extra(&partial, name).as_deref(), Some(shown), "{name}");
     }
-    let setup = &piece.setup;
+    let setup = &partial.setup;
     assert_eq!((setup.batch, setup.request_rate, setup.isl), (Some(100.0), Some(f64::INFINITY), Some(1024.0)));
-    assert_eq!((piece.model.as_deref(), piece.workload.as_deref()), (Some("Some-32B"), Some("1024-128-c100")));
-    assert_eq!((setup.speculative.as_deref(), &piece.status), (Some("on"), &Some(Status::Done)));
+    assert_eq!((partial.model.as_deref(), partial.workload.as_deref()), (Some("Some-32B"), Some("1024-128-c100")));
+    assert_eq!((setup.speculative.as_deref(), &partial.status), (Some("on"), &Some(Status::Done)));
     assert!(!setup.more.contains_key("host") && setup.more.contains_key("dataset_name"));
     assert!(parsed.notes.is_empty() && parsed.not_understood.is_empty(), "{parsed:?}");
     assert!(read(&SGLANG, VLLM_TEXT).is_none());
@@ -118,32 +118,32 @@ fn the_mark_is_that_of_the_json_with_all_its_digits() {
     let mut input = json.as_bytes();
     let format = &crate::ingest::vllm::Serve as &dyn crate::ingest::Format;
     let parsed = format.parse(&mut SourceFile::new("x", json.len() as u64, &mut input)).unwrap();
-    let Some(Record::Piece(piece)) = parsed.records.first() else { panic!("{parsed:?}") };
-    assert_eq!(piece.fingerprint, one(&VLLM, VLLM_TEXT).0.fingerprint);
+    let Some(Record::Run(partial)) = parsed.records.first() else { panic!("{parsed:?}") };
+    assert_eq!(partial.fingerprint, one(&VLLM, VLLM_TEXT).0.fingerprint);
 }
 
 #[test]
 fn a_block_of_sglang_is_told_by_its_backend_and_its_traps_are_known() {
-    let (piece, parsed) = one(&SGLANG, SGLANG_TEXT);
+    let (partial, parsed) = one(&SGLANG, SGLANG_TEXT);
     assert_eq!(
-        (value(&piece, "e2e_latency_ms_p90").map(|v| v.0), value(&piece, "itl_ms_max").map(|v| v.0)),
+        (value(&partial, "e2e_latency_ms_p90").map(|v| v.0), value(&partial, "itl_ms_max").map(|v| v.0)),
         (Some(8046.13), Some(3322.13))
     );
-    assert_eq!((value(&piece, "tpot_ms_p50"), value(&piece, "itl_ms_p95").map(|v| v.0)), (None, Some(27.22)));
-    assert_eq!(value(&piece, "total_throughput_tok_s").map(|v| v.0), Some(356.3));
+    assert_eq!((value(&partial, "tpot_ms_p50"), value(&partial, "itl_ms_p95").map(|v| v.0)), (None, Some(27.22)));
+    assert_eq!(value(&partial, "total_throughput_tok_s").map(|v| v.0), Some(356.3));
     assert_eq!(
-        (piece.setup.engine.as_deref(), piece.setup.batch, piece.setup.request_rate),
+        (partial.setup.engine.as_deref(), partial.setup.batch, partial.setup.request_rate),
         (Some("SGLang"), None, Some(4.0))
     );
-    assert_eq!(extra(&piece, "concurrency").as_deref(), Some("Number(7.96) requests"));
+    assert_eq!(extra(&partial, "concurrency").as_deref(), Some("Number(7.96) requests"));
     assert_eq!(
         parsed.notes,
         ["2000 tokens were counted and 900 are in the answers: rates and times by tokens are doubtful"]
     );
-    assert_eq!(piece.fingerprint.as_deref(), Some("sglang-bench|10|1000|2000|8.42"));
+    assert_eq!(partial.fingerprint.as_deref(), Some("sglang-bench|10|1000|2000|8.42"));
     assert!(read(&VLLM, SGLANG_TEXT).is_none());
     let dump = "benchmark_args=Namespace(dataset_name='random', random_input_len=100, random_output_len=200, random_range_ratio=0.0)";
-    assert_eq!(piece.workload.as_deref(), Some("100-200-r4"));
+    assert_eq!(partial.workload.as_deref(), Some("100-200-r4"));
     let (asked, _) = one(&SGLANG, &format!("{dump}\n{SGLANG_TEXT}"));
     assert_eq!(asked.workload.as_deref(), Some("random-100-200-r4"), "as its file names it");
 }
@@ -154,10 +154,11 @@ fn blocks_of_one_text_are_runs_in_order_and_each_kind_keeps_its_own() {
         "{VLLM_TEXT}noise\n{SGLANG_TEXT}{VLLM_TEXT}{}",
         VLLM_TEXT.replace("867.85", "900.00").replace("inf", "2.0")
     );
-    let (pieces, parsed) = read(&VLLM, &text).unwrap();
-    let order: Vec<(Standing, Option<u32>)> = pieces.iter().map(|piece| (piece.standing, piece.position)).collect();
-    assert_eq!(order, [(Standing::Alone, Some(1)), (Standing::Alone, Some(2))], "the copy is counted once");
-    assert_eq!((pieces[1].setup.request_rate, parsed.notes.len()), (Some(2.0), 1));
+    let (partials, parsed) = read(&VLLM, &text).unwrap();
+    let order: Vec<(JoinRole, Option<u32>)> =
+        partials.iter().map(|partial| (partial.join_role, partial.position)).collect();
+    assert_eq!(order, [(JoinRole::Alone, Some(1)), (JoinRole::Alone, Some(2))], "the copy is counted once");
+    assert_eq!((partials[1].setup.request_rate, parsed.notes.len()), (Some(2.0), 1));
     assert_eq!(read(&SGLANG, &text).unwrap().0.len(), 1);
 }
 
@@ -169,24 +170,28 @@ fn prefixes_bars_and_escapes_do_not_hide_a_block() {
         .replace("====== Serving", "\u{1b}[32m====== Serving")
         .replace("Traffic", " 28%|██▊  | 28/100\r100%|█| 100/100\rTraffic");
     for text in [composed, bar, format!("> {}", VLLM_TEXT.replace('\n', "\n> "))] {
-        let (piece, _) = one(&VLLM, &text);
-        assert_eq!((piece.readings.len(), piece.extras.len()), (plain.readings.len(), plain.extras.len()), "{text}");
-        assert_eq!(piece.fingerprint, plain.fingerprint);
+        let (partial, _) = one(&VLLM, &text);
+        assert_eq!(
+            (partial.readings.len(), partial.extras.len()),
+            (plain.readings.len(), plain.extras.len()),
+            "{text}"
+        );
+        assert_eq!(partial.fingerprint, plain.fingerprint);
     }
 }
 
 #[test]
 fn a_block_that_is_cut_off_or_failed_says_so() {
     let (cut, _) = VLLM_TEXT.split_once("P99 TTFT").unwrap();
-    let (piece, parsed) = one(&VLLM, cut);
-    assert_eq!(value(&piece, "ttft_ms").map(|v| v.0), Some(867.85));
+    let (partial, parsed) = one(&VLLM, cut);
+    assert_eq!(value(&partial, "ttft_ms").map(|v| v.0), Some(867.85));
     assert_eq!(parsed.notes, ["the block of line 5 has no end: the text was cut off"]);
     let failed = VLLM_TEXT
         .replace("requests:                     100", "requests:                     0")
         .replace("867.85", "0.00");
-    let (piece, _) = one(&VLLM, &failed);
-    assert!(matches!(piece.status, Some(Status::Failed(_))) && piece.readings.is_empty());
-    assert_eq!(piece.fingerprint, None);
+    let (partial, _) = one(&VLLM, &failed);
+    assert!(matches!(partial.status, Some(Status::Failed(_))) && partial.readings.is_empty());
+    assert_eq!(partial.fingerprint, None);
 }
 
 #[test]
@@ -199,12 +204,14 @@ fn a_block_of_conversations_has_its_turns_beside_it() {
         Mean TTFT (ms):                          32.11\n==================================================\n";
     let mut input = text.as_bytes();
     let mut parsed = parse_kind(&mut SourceFile::new("x.log", text.len() as u64, &mut input), &VLLM).unwrap();
-    let Some(Record::Piece(piece)) = parsed.records.pop() else { panic!("{parsed:?}") };
-    assert_eq!((piece.setup.batch, piece.setup.requests), (Some(2.0), Some(12.0)));
-    assert_eq!(piece.workload.as_deref(), Some("multi-turn-80-16-c2"));
-    let ttft: Vec<f64> = piece.readings.iter().filter(|r| r.metric == "ttft_ms").map(|r| r.value).collect();
+    let Some(Record::Run(partial)) = parsed.records.pop() else { panic!("{parsed:?}") };
+    assert_eq!((partial.setup.batch, partial.setup.requests), (Some(2.0), Some(12.0)));
+    assert_eq!(partial.workload.as_deref(), Some("multi-turn-80-16-c2"));
+    let ttft: Vec<f64> = partial.readings.iter().filter(|r| r.metric == "ttft_ms").map(|r| r.value).collect();
     assert_eq!(ttft, [34.69]);
-    assert!(piece.extras.iter().any(|e| e.name == "per_turn_metrics.0.mean_ttft" && e.unit == "ms" && e.why.is_some()));
+    assert!(
+        partial.extras.iter().any(|e| e.name == "per_turn_metrics.0.mean_ttft" && e.unit == "ms" && e.why.is_some())
+    );
     assert!(parsed.not_understood.is_empty(), "{:?}", parsed.not_understood);
 }
 
@@ -217,15 +224,15 @@ fn limits_per_cents_and_requests_without_an_answer_are_read_as_such() {
     let mut input = text.as_bytes();
     let mut parsed = parse_kind(&mut SourceFile::new("x.log", text.len() as u64, &mut input), &SGLANG).unwrap();
     assert!(parsed.not_understood.is_empty(), "{:?}", parsed.not_understood);
-    let Some(Record::Piece(piece)) = parsed.records.pop() else { panic!("{parsed:?}") };
-    assert_eq!(piece.setup.more.get("goodput").map(String::as_str), Some("ttft:60 tpot:7.5"));
+    let Some(Record::Run(partial)) = parsed.records.pop() else { panic!("{parsed:?}") };
+    assert_eq!(partial.setup.more.get("goodput").map(String::as_str), Some("ttft:60 tpot:7.5"));
     for (name, value) in [("slo_attainment_by_metric_pct.ttft", 91.67), ("cache_report.cache_hit_rate_pct", 12.5)] {
-        let extra = piece.extras.iter().find(|extra| extra.name == name).unwrap();
+        let extra = partial.extras.iter().find(|extra| extra.name == name).unwrap();
         assert_eq!((extra.unit.as_str(), &extra.value), ("%", &crate::model::ExtraValue::Number(value)));
     }
     let embeddings = VLLM_TEXT.replace("Total generated tokens:                  12800     \n", "");
     let mut input = embeddings.as_bytes();
     let mut parsed = parse_kind(&mut SourceFile::new("x.log", embeddings.len() as u64, &mut input), &VLLM).unwrap();
-    let Some(Record::Piece(piece)) = parsed.records.pop() else { panic!("{parsed:?}") };
-    assert_eq!(piece.setup.osl, None);
+    let Some(Record::Run(partial)) = parsed.records.pop() else { panic!("{parsed:?}") };
+    assert_eq!(partial.setup.osl, None);
 }

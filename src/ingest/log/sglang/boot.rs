@@ -1,9 +1,9 @@
-//! One start of an SGLang server: what it prints until it answers, and its settings.
+//! One start of an SGLang server: its output until it answers, and its settings.
 //!
 //! In:  lines.  Out: figures, settings, faults, traffic.
 //! Not here: where a start begins.
 //!
-//! A server with a draft model loads weights and allocates a cache twice. What the GPU holds is their sum; each part stands beside it.
+//! A server with a draft model loads weights and allocates a cache twice. What the GPU holds is their sum. Each part is beside it.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ const PARTS: usize = 8;
 /// Rank, figures of its parts with the line of the last.
 type Parts = BTreeMap<String, (Vec<Figure>, u64)>;
 
-/// What one start printed.
+/// Output of one start.
 #[derive(Debug, Default)]
 pub struct Boot {
     pub found: Found,
@@ -63,7 +63,7 @@ fn gb(text: &str) -> Option<Figure> {
 }
 
 impl Boot {
-    /// The pool of tokens stands.
+    /// The pool of tokens exists.
     pub fn is_up(&self) -> bool {
         self.up
     }

@@ -1,12 +1,12 @@
 //! The log of an SGLang server.
 //!
-//! In:  a log of any size, line by line.  Out: one piece that speaks of every run against that server.
+//! In:  a log of any size, line by line.  Out: one partial run for every run against that server.
 //! Not here: what a line of the start means (see `boot`), batches (see `traffic`).
 //!
-//! A start begins with the line of all arguments. Its GB are counted in 2^30, so they are GiB. The rank stands inside the bracket with the
+//! A start begins with the line of all arguments. Its GB are counted in 2^30, so they are GiB. The rank is inside the bracket with the
 //! time: `[2026-06-07 11:57:43 DP1 TP3]`.
 //!
-//! Seen: SGLang 0.5.11; lines of 0.4 and of later versions from reports.
+//! Seen: SGLang 0.5.11. Lines of 0.4 and of later versions from reports.
 
 mod boot;
 mod settings;
@@ -30,7 +30,7 @@ pub static SGLANG: Kind = Kind {
     name: "sglang-server-log",
     about: About {
         tool: "SGLang",
-        versions: "0.4 to 0.5; the data type of the cache stands before its tokens since 2026; GB means GiB",
+        versions: "0.4 to 0.5 (since 2026 the data type of the cache comes before its tokens, and GB means GiB)",
         sign: "its KV cache, its batches, its line of arguments",
         reads: "weights, KV cache, tokens, CUDA graphs, load times, settings, batches, hits of the prefix cache, retractions, trouble",
     },

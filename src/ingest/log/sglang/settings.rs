@@ -7,7 +7,7 @@ use super::super::cut::{model_id, number, set};
 use super::boot::Boot;
 
 impl Boot {
-    /// `ServerArgs(model_path='org/m', ...)`; only the settings named here are taken, keys of clients are among the others.
+    /// `ServerArgs(model_path='org/m', ...)`. Only the settings named here are taken, keys of clients are among the others.
     pub(super) fn arguments(&mut self, line: &str) {
         const KEPT: &[&str] = &[
             "attention_backend",

@@ -1,7 +1,7 @@
-//! What an SGLang server prints while it answers: batches of prefill and of decoding, retractions.
+//! Lines of an SGLang server during answers: batches of prefill and of decoding, retractions.
 //!
 //! In:  lines.  Out: sums, means and maxima as extra figures.
-//! Not here: a benchmark's figures; warm-up, other clients and pauses are among the batches.
+//! Not here: figures of a benchmark. The batches include warm-up, other clients and pauses.
 
 use super::super::cut::{after, value_after};
 use super::super::found::{Found, Spread};

@@ -1,12 +1,12 @@
 //! The console output of `trtllm-bench`: one run for each report in it.
 //!
-//! In:  a log of any size, line by line.  Out: a piece a run, with what the log prints for the whole run.
+//! In:  a log of any size, line by line.  Out: one partial run for each run, with what the log prints for the whole run.
 //! Not here: what a line of the engine or of the report means (see `engine`, `block`).
 //!
 //! A run begins with the line that announces it, or, in a log that keeps only reports, with the heading of the next one. A run that was
 //! announced and has no report is a failed run, whatever the exit code says.
 //!
-//! Seen: TensorRT-LLM 0.16 and 0.20; labels of the other versions up to 1.3 from their source.
+//! Seen: TensorRT-LLM 0.16 and 0.20. Labels of the other versions up to 1.3 from their source.
 
 use super::super::faults::is_answer;
 use super::super::marks::{count, joined};
@@ -14,7 +14,7 @@ use super::super::{Kind, Reader};
 use super::block;
 use super::engine::{self, Engine, RULES};
 use super::labels::{self, Section};
-use crate::ingest::{About, Parsed, Piece, Record, SourceFile, Standing};
+use crate::ingest::{About, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::model::{ExtraValue, Setup, Status};
 
 /// Most runs that are kept of one log.
@@ -26,9 +26,9 @@ pub static TRTLLM: Kind = Kind {
     name: "trtllm-bench-console",
     about: About {
         tool: "trtllm-bench",
-        versions: "TensorRT-LLM 0.16 to 1.3, throughput and latency modes; 0.16 prints output tokens as `Token Throughput`",
+        versions: "TensorRT-LLM 0.16 to 1.3, throughput and latency modes (0.16 prints output tokens as `Token Throughput`)",
         sign: "words that only this engine prints, anywhere in a line",
-        reads: "reports with breakdowns, decoding statistics, memory lines, settings; a run without a report is a failed run",
+        reads: "reports with breakdowns, decoding statistics, memory lines, settings. A run without a report is a failed run",
     },
     signs: super::SIGNS,
     marks: MARKS,
@@ -96,15 +96,15 @@ impl Reader for Log {
         self.next();
         let mut parsed = Parsed::default();
         if self.more > 0 {
-            parsed.notes.push(format!("{} more runs are in it; the first {RUNS} are read", self.more));
+            parsed.notes.push(format!("{} more runs are in it. The first {RUNS} are read", self.more));
         }
         let several = self.runs.len() > 1;
         for run in self.runs {
-            let mut piece = run.piece(file);
+            let mut partial = run.partial(file);
             if several {
-                piece.standing = Standing::Alone;
+                partial.join_role = JoinRole::Alone;
             }
-            parsed.records.push(Record::Piece(Box::new(piece)));
+            parsed.records.push(Record::Run(Box::new(partial)));
         }
         Some(parsed)
     }
@@ -122,7 +122,7 @@ impl Log {
 }
 
 impl Run {
-    fn piece(mut self, file: &SourceFile<'_>) -> Piece {
+    fn partial(mut self, file: &SourceFile<'_>) -> PartialRun {
         self.engine.close();
         let Engine { mut found, faults, setup, .. } = self.engine;
         let status = if self.report {
@@ -143,15 +143,15 @@ impl Run {
             tool_version: setup.engine_version.clone(),
             ..setup
         };
-        Piece {
-            standing: Standing::Trace,
+        PartialRun {
+            join_role: JoinRole::Trace,
             workload: shape(&setup),
             fingerprint: fingerprint(&setup, wall),
             status: Some(status),
             readings,
             extras,
             setup,
-            ..Piece::default()
+            ..PartialRun::default()
         }
     }
 }

@@ -3,9 +3,9 @@
 //! In:  lines.  Out: figures and settings.
 //! Not here: the lines of the engine (see `engine`).
 //!
-//! The same words mean different things in different sections: `MIN`, `MAX`, `P50` are counts of tokens in the section on the data set and
-//! times in a breakdown; `Total Token Throughput` counts the output alone in the latency mode of 0.16 and 0.17 (its own figures show it:
-//! tokens of all answers over the total latency), and input and output everywhere else.
+//! The same words mean different things in different sections. `MIN`, `MAX`, `P50` are counts of tokens in the section on the data set and
+//! times in a breakdown. `Total Token Throughput` is input and output together. In the latency mode of 0.16 and 0.17 it counts the output
+//! alone: its figures are tokens of all answers over the total latency.
 //!
 //! Source of the labels: `bench/dataclasses/reporting.py` of TensorRT-LLM 0.16 to 1.3, and its documentation of the latency mode.
 
@@ -53,7 +53,7 @@ pub fn read(section: Section, number: u64, line: &str, engine: &mut Engine) {
     }
 }
 
-/// What stands behind `label:`; the prefix of a launcher may stand before the label, a longer label may not.
+/// The text behind `label:`. The prefix of a launcher may be before the label, a longer label may not.
 fn labelled<'a>(line: &'a str, label: &str) -> Option<&'a str> {
     let at = place(line, label)?;
     let value = line.get(at + label.len()..)?.trim_start().strip_prefix(':')?;

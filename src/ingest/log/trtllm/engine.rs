@@ -3,10 +3,10 @@
 //! In:  lines.  Out: figures, settings, faults.
 //! Not here: results.
 //!
-//! Lines of ranks carry no mark of their rank. The last N lines of one kind belong to the N ranks of the world; the headline is the largest
-//! of them, a sum is never formed. The PyTorch backend allocates a small trial pool before the real one, so the last counts here too.
-//! What the planner prints (`Estimated ...`, `... GB for model weights`) is no measurement: it is kept as extra figures, and the weights are
-//! taken from it only where the engine prints none.
+//! Lines of ranks carry no mark of their rank. The last N lines of one kind belong to the N ranks of the world. The headline is the largest
+//! of them, a sum is never formed. The PyTorch backend allocates a small trial pool before the real one, so the last counts here too. What
+//! the planner prints (`Estimated ...`, `... GB for model weights`) is no measurement and is kept as extra figures. The weights are taken
+//! from it only where the engine prints none.
 
 use std::collections::VecDeque;
 
@@ -24,7 +24,7 @@ pub const RULES: (&str, &str) = ("trtllm-bench.log", "trtllm-bench.log.derived")
 /// Likewise, of a server.
 pub const SERVER_RULES: (&str, &str) = ("trtllm-server-log", "trtllm-server-log.derived");
 
-/// What a line must hold to be looked at.
+/// Phrases of which a line must hold one to be read.
 pub const MARKS: &[&str] = &[
     "[TRT-LLM]",
     "[TensorRT-LLM]",
@@ -39,11 +39,11 @@ pub const MARKS: &[&str] = &[
 ];
 
 const PLANNED: &str = "an estimate of the planner, made before the engine took any memory";
-const NOT_THE_POOL: &str = "what was free for the KV cache; the pool that was allocated is kv_cache_gib";
+const NOT_THE_POOL: &str = "memory that was free for the KV cache, while kv_cache_gib is the allocated pool";
 const TRIAL: &str = "of the pass that measures memory, or of an earlier start of the engine";
 const CHECKPOINT: &str = "size of the files of weights, not of what the engine holds";
 
-/// Phrase, unit that stands behind the figure, name, why it is no metric.
+/// Phrase, unit behind the figure, name, why it is no metric.
 const EXTRAS: &[(&str, &str, &str, Option<&str>)] = &[
     ("available KV cache memory when calculating max tokens:", "GiB", "available_kv_cache_memory", Some(NOT_THE_POOL)),
     ("tmp kv_mem", "GiB", "trial_kv_cache_memory", None),
@@ -88,7 +88,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// True once the KV pool stands.
+    /// True once the KV pool exists.
     pub fn is_up(&self) -> bool {
         self.last.iter().any(|(metric, _)| *metric == "kv_cache_gib")
     }
@@ -202,7 +202,7 @@ impl Engine {
         for (metric, values) in std::mem::take(&mut self.last) {
             let ranks = world.min(values.len());
             if let Some((figure, line)) = (values.len() - ranks).checked_sub(1).and_then(|before| values.get(before)) {
-                let unit = Metric::find(metric).map_or("", |metric| metric.unit);
+                let unit = Metric::of_catalogue(metric).map_or("", |metric| metric.unit);
                 self.found.extra_because(&format!("{metric} before the last"), unit, figure.value, *line, TRIAL);
             }
             for (rank, (figure, line)) in values.iter().skip(values.len() - ranks).enumerate() {

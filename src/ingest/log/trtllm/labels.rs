@@ -1,4 +1,4 @@
-//! The labels of the report of `trtllm-bench`, and what each of them means.
+//! The labels of the report of `trtllm-bench`, and their meanings.
 //!
 //! In:  nothing.  Out: tables.
 //! Not here: reading (see `block`).
@@ -95,7 +95,7 @@ const WALL: &str = "wall time of the whole run, not the latency of a request";
 const PER_USER: &str = "mean over requests of each one's own rate, not tokens of the system over its time";
 const PER_GPU: &str = "output throughput over the number of GPUs";
 const SPEED: &str = "1000 over the mean time per output token";
-const HANDED_OVER: &str = "how fast requests were handed over, as measured; they were all sent at once";
+const HANDED_OVER: &str = "how fast requests were handed over, as measured, although all were sent at once";
 pub(super) const GENERATION: &str = "time between the first and the last token of a request";
 const GENERATION_RATE: &str = "output tokens over the time between first and last token, summed over requests";
 
@@ -142,7 +142,7 @@ pub(super) const BREAKDOWNS: &[(&str, &str, &str)] = &[
     ("[AL]", "acceptance_length", "tokens"),
 ];
 
-/// Key of a line of statistics, suffix of the metric; none where no metric has it.
+/// Key of a line of statistics, suffix of the metric. None where no metric has it.
 pub(super) const STATISTICS: &[(&str, Option<&str>, &str)] = &[
     ("P50", Some("_p50"), "p50"),
     ("P90", Some("_p90"), "p90"),
@@ -156,7 +156,7 @@ pub(super) const STATISTICS: &[(&str, Option<&str>, &str)] = &[
     ("MIN", None, "min"),
 ];
 
-/// Labels of settings; the longer ones first, where one ends with another.
+/// Labels of settings. The longer ones first, where one ends with another.
 pub(super) const SETTINGS: &[&str] = &[
     "KV Cache Dtype",
     "Dtype",
@@ -178,7 +178,7 @@ pub(super) const SETTINGS: &[&str] = &[
     "Scheduling Policy",
 ];
 
-/// Where in the report a line stands.
+/// Position of a line in the report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Section {
     /// Before the first heading.

@@ -1,10 +1,10 @@
 //! TensorRT-LLM: the console of `trtllm-bench`, and the log of `trtllm-serve` or of whatever else runs the engine.
 //!
-//! In:  a log of any size, line by line.  Out: one piece a run of the benchmark, or one for the server.
+//! In:  a log of any size, line by line.  Out: one partial run for each run of the benchmark, or one for the server.
 //! Not here: the file of `--report_json` (see `reports::trtllm_json`).
 //!
-//! Both print the lines of the engine (`engine`); a log that says that it is a benchmark, or holds a result block, is one, and a log that
-//! says neither and ended in trouble is taken for a benchmark that failed.
+//! Both print the lines of the engine (`engine`). A log is a benchmark when it says so or holds a result block. A log that shows neither and
+//! ended with an error is taken for a benchmark that failed.
 
 mod bench;
 mod block;

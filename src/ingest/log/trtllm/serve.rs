@@ -1,9 +1,9 @@
 //! The log of `trtllm-serve`, or of another server around the same engine.
 //!
-//! In:  a log of any size, line by line.  Out: one piece that speaks of every run against that server.
+//! In:  a log of any size, line by line.  Out: one partial run for every run against that server.
 //! Not here: what a line means (see `engine`).
 //!
-//! A start of the engine begins where its version is printed; the last start that allocated its KV pool is reported.
+//! A start of the engine begins where its version is printed. The last start that allocated its KV pool is reported.
 //!
 //! Seen: TensorRT-LLM 1.1.
 
@@ -22,7 +22,7 @@ pub static TRTLLM_SERVER: Kind = Kind {
         tool: "trtllm-serve",
         versions: "TensorRT-LLM 0.16 to 1.3",
         sign: "words that only this engine prints, in a log that holds no benchmark",
-        reads: "weights, KV pool and its tokens, profiling peak, blocks, settings, trouble; figures of the planner as extras",
+        reads: "weights, KV pool and its tokens, profiling peak, blocks, settings, trouble, figures of the planner as extras",
     },
     signs: super::SIGNS,
     marks: MARKS,
@@ -46,7 +46,7 @@ impl Reader for Log {
         }
         self.bench |= super::BENCH.iter().any(|word| line.contains(word));
         self.server |= super::SERVER.iter().any(|word| line.contains(word));
-        // Printed once when the package is loaded, before anything else; worker processes do not print it.
+        // Printed once when the package is loaded, before anything else. Worker processes do not print it.
         if line.contains("[TensorRT-LLM] TensorRT") && line.contains("LLM version:") {
             self.boots.start(number, Engine::is_up);
         }

@@ -1,4 +1,4 @@
-//! One start of a vLLM server: what it prints until it answers, and its settings.
+//! One start of a vLLM server: its output until it answers, and its settings.
 //!
 //! In:  lines.  Out: figures, settings, faults, traffic.
 //! Not here: where a start begins.
@@ -48,10 +48,10 @@ pub const MARKS: &[&str] = &[
     "cudagraph_mode",
 ];
 
-const PLANNED: &str = "an estimate made before the graphs were captured; negative ones were seen on unified memory";
-const BOTH: &str = "one part of the loading; model_load_s is the whole of it";
+const PLANNED: &str = "an estimate made before the graphs were captured, which can be negative on unified memory";
+const BOTH: &str = "one part of the loading, while model_load_s is all of it";
 
-/// What one start printed.
+/// Output of one start.
 #[derive(Debug, Default)]
 pub struct Boot {
     pub found: Found,
@@ -112,7 +112,7 @@ impl Boot {
         self.engines.is_empty()
     }
 
-    /// The KV cache stands.
+    /// The KV cache exists.
     pub fn is_up(&self) -> bool {
         self.found.has("kv_cache_tokens") || self.found.has("kv_cache_gib") || self.found.has_extra("gpu_blocks")
     }
@@ -260,7 +260,7 @@ impl Boot {
         why: impl Into<Option<&'static str>>,
     ) {
         const KEPT: usize = 256;
-        /// A model, a draft, and what may come beside them; a log that prints more is not of one start.
+        /// A model, a draft, and what may come beside them. A log that prints more is not of one start.
         const PARTS: u32 = 8;
         let who = rank(line);
         let first = self.printed.keys().filter(|(known, _)| *known == name).all(|(_, process)| process == who);

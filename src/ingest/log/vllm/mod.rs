@@ -1,14 +1,14 @@
 //! The log of a vLLM server.
 //!
-//! In:  a log of any size, line by line.  Out: one piece that speaks of every run against that server.
+//! In:  a log of any size, line by line.  Out: one partial run for every run against that server.
 //! Not here: what a line of the start means (see `boot`), windows of traffic (see `traffic`).
 //!
-//! A start begins at the line by which an engine core names itself and its settings; engines of one data-parallel server each print one, so
-//! a second line of the *same* process name is the next start. What stands in front of the first belongs to it.
+//! A start begins at the line by which an engine core names itself and its settings. Engines of one data-parallel server each print one, so
+//! a second line of the *same* process name is the next start. What is in front of the first belongs to it.
 //!
-//! Windows of traffic and totals over the life of a server are kept as extra figures: warm-up, other clients and idle time are in them.
+//! Windows of traffic and totals over the life of a server are kept as extra figures. They include warm-up, other clients and idle time.
 //!
-//! Seen: vLLM 0.19 to 0.32, the last built for a processor; lines of 0.4 to 0.11 from their source and from reports.
+//! Seen: vLLM 0.19 to 0.32, the last built for a processor. Lines of 0.4 to 0.11 from their source and from reports.
 
 mod boot;
 mod settings;
@@ -30,7 +30,7 @@ pub static VLLM: Kind = Kind {
     name: "vllm-server-log",
     about: About {
         tool: "vLLM",
-        versions: "0.4 to 0.32: memory of weights in GB, then GiB, then `GiB memory`; KV size and concurrency on one line or two",
+        versions: "0.4 to 0.32: memory of weights in GB, then GiB, then `GiB memory`, with KV size and concurrency on one line or two",
         sign: "words of its engine core: its settings, its KV cache, its windows of throughput",
         reads: "weights, KV cache, tokens, concurrency, CUDA graphs, load times, settings, windows, speculation, preemptions, trouble",
     },
@@ -61,7 +61,7 @@ const MARKS: &[&str] = &joined::<{ count(PARTS) }>(PARTS);
 #[derive(Default)]
 struct Log {
     boots: Boots<Boot>,
-    /// What the server says before its engine starts.
+    /// Output of the server before its engine starts.
     before: Boot,
     ours: bool,
 }

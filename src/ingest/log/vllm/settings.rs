@@ -56,7 +56,7 @@ impl Boot {
             self.setup.engine_version = Some(version.to_owned());
         }
         let number_of = |key: &str| set(line, key).and_then(number).map(|figure| figure.value);
-        // A folder is named for where it lies; the name by which the model is served says more.
+        // A folder is named for where it lies. The name by which the model is served says more.
         let folder = set(line, "model=").is_some_and(|model| model.starts_with('/') && !model.contains("models--"));
         let served = set(line, "served_model_name=").filter(|name| folder && !name.starts_with('/'));
         self.setup.model_id = served.or_else(|| set(line, "model=")).and_then(model_id).or(self.setup.model_id.take());
@@ -91,7 +91,7 @@ impl Boot {
         }
     }
 
-    /// `non-default args: {'model': 'org/m', 'gpu_memory_utilization': 0.8, ...}`; keys that could hold anything private are passed over.
+    /// `non-default args: {'model': 'org/m', 'gpu_memory_utilization': 0.8, ...}`. Keys that could hold anything private are skipped.
     fn arguments(&mut self, line: &str) {
         const KEPT: &[&str] = &[
             "max_num_seqs",

@@ -2,27 +2,27 @@
 
 use super::*;
 use crate::ingest::log::parse_kind;
-use crate::ingest::{Piece, Record};
+use crate::ingest::{PartialRun, Record};
 use crate::model::{ExtraValue, Status};
 
-fn read(text: &str) -> Option<(Piece, Vec<String>)> {
+fn read(text: &str) -> Option<(PartialRun, Vec<String>)> {
     let mut input = text.as_bytes();
     let parsed = parse_kind(&mut SourceFile::new("server.log", text.len() as u64, &mut input), &VLLM).unwrap();
     if parsed.kinds.is_empty() {
         return None;
     }
     match parsed.records.into_iter().next() {
-        Some(Record::Piece(piece)) => Some((*piece, parsed.notes)),
+        Some(Record::Run(partial)) => Some((*partial, parsed.notes)),
         other => panic!("{other:?}"),
     }
 }
 
-fn value(piece: &Piece, metric: &str) -> Option<f64> {
-    piece.readings.iter().find(|reading| reading.metric == metric).map(|reading| reading.value)
+fn value(partial: &PartialRun, metric: &str) -> Option<f64> {
+    partial.readings.iter().find(|reading| reading.metric == metric).map(|reading| reading.value)
 }
 
-fn extra(piece: &Piece, name: &str) -> Option<f64> {
-    piece.extras.iter().find(|extra| extra.name == name).and_then(|extra| match extra.value {
+fn extra(partial: &PartialRun, name: &str) -> Option<f64> {
+    partial.extras.iter().find(|extra| extra.name == name).and_then(|extra| match extra.value {
         ExtraValue::Number(value) => Some(value),
         ExtraValue::Text(_) => None,
     })
@@ -41,19 +41,19 @@ fn both_wordings_of_the_loading_and_one_line_for_size_and_concurrency_are_read()
         ("Model loading took 7.43 GiB and 12.5 seconds", 7.43, Some(12.5)),
         ("Loading model weights took 2.05 GB", 2.05, None),
     ] {
-        let (piece, _) = read(&format!("{}INFO [x.py:1] {line}\n", start("EngineCore", "org/m"))).unwrap();
+        let (partial, _) = read(&format!("{}INFO [x.py:1] {line}\n", start("EngineCore", "org/m"))).unwrap();
         assert_eq!(
-            (value(&piece, "model_memory_gib"), value(&piece, "model_load_s")),
+            (value(&partial, "model_memory_gib"), value(&partial, "model_load_s")),
             (Some(memory), seconds),
             "{line}"
         );
     }
-    let (piece, _) = read("INFO [x.py:1] GPU KV cache size: 1,253,392 tokens, Maximum concurrency for 65,536 tokens per request: 19.12x (process-scoped)\n").unwrap();
+    let (partial, _) = read("INFO [x.py:1] GPU KV cache size: 1,253,392 tokens, Maximum concurrency for 65,536 tokens per request: 19.12x (process-scoped)\n").unwrap();
     assert_eq!(
-        (value(&piece, "kv_cache_tokens"), extra(&piece, "maximum_concurrency")),
+        (value(&partial, "kv_cache_tokens"), extra(&partial, "maximum_concurrency")),
         (Some(1_253_392.0), Some(19.12))
     );
-    assert_eq!(extra(&piece, "maximum_concurrency_at"), Some(65_536.0));
+    assert_eq!(extra(&partial, "maximum_concurrency_at"), Some(65_536.0));
 }
 
 #[test]
@@ -66,15 +66,15 @@ fn a_second_engine_of_another_name_is_the_same_server_and_one_of_the_same_name_a
         kv("EngineCore_DP1", "11.0"),
     ]
     .concat();
-    let (piece, notes) = read(&text).unwrap();
+    let (partial, notes) = read(&text).unwrap();
     assert_eq!(
-        (value(&piece, "kv_cache_gib"), extra(&piece, "kv_cache_gib of EngineCore_DP0")),
+        (value(&partial, "kv_cache_gib"), extra(&partial, "kv_cache_gib of EngineCore_DP0")),
         (Some(11.0), Some(10.0))
     );
     assert!(notes.is_empty(), "{notes:?}");
-    let (piece, notes) =
+    let (partial, notes) =
         read(&format!("{text}{}{}", start("EngineCore_DP0", "org/n"), kv("EngineCore_DP0", "9.0"))).unwrap();
-    assert_eq!((value(&piece, "kv_cache_gib"), piece.model.as_deref()), (Some(9.0), Some("n")));
+    assert_eq!((value(&partial, "kv_cache_gib"), partial.model.as_deref()), (Some(9.0), Some("n")));
     assert!(notes[0].contains("started 2 times"), "{notes:?}");
 }
 
@@ -85,15 +85,15 @@ fn accepted_and_drafted_tokens_are_summed_and_rates_are_not_averaged() {
             "INFO [m.py:1] SpecDecoding metrics: Mean acceptance length: 2.18, Accepted: {accepted} tokens, Drafted: {drafted} tokens, Per-position acceptance rate: {rates}, Avg Draft acceptance rate: 1.0%\n"
         )
     };
-    let (piece, _) =
+    let (partial, _) =
         read(&[start("EngineCore", "m"), line(10, 100, "0.1, 0.1"), line(90, 100, "0.9, 0.9")].concat()).unwrap();
     assert_eq!(
-        (extra(&piece, "spec_decode_accepted"), extra(&piece, "spec_decode_drafted")),
+        (extra(&partial, "spec_decode_accepted"), extra(&partial, "spec_decode_drafted")),
         (Some(100.0), Some(200.0))
     );
     // A hundred drafts of two tokens each.
     assert_eq!(
-        (extra(&piece, "spec_decode_acceptance_rate"), extra(&piece, "spec_decode_acceptance_length")),
+        (extra(&partial, "spec_decode_acceptance_rate"), extra(&partial, "spec_decode_acceptance_length")),
         (Some(50.0), Some(2.0))
     );
 }
@@ -105,10 +105,10 @@ fn idle_windows_do_not_enter_the_mean() {
             "INFO Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: {rate} tokens/s, Running: 1 reqs, Waiting: 2 reqs, GPU KV cache usage: 3.5%, Prefix cache hit rate: 4.0%, External prefix cache hit rate: 9.0%\n"
         )
     };
-    let (piece, _) = read(&[line("10.0"), line("0.0"), line("30.0")].concat()).unwrap();
-    assert_eq!(extra(&piece, "window_generation_throughput mean"), Some(20.0));
-    assert_eq!((extra(&piece, "windows"), extra(&piece, "prefix_cache_hit_rate")), (Some(3.0), Some(4.0)));
-    assert!(piece.readings.is_empty(), "a window is no benchmark");
+    let (partial, _) = read(&[line("10.0"), line("0.0"), line("30.0")].concat()).unwrap();
+    assert_eq!(extra(&partial, "window_generation_throughput mean"), Some(20.0));
+    assert_eq!((extra(&partial, "windows"), extra(&partial, "prefix_cache_hit_rate")), (Some(3.0), Some(4.0)));
+    assert!(partial.readings.is_empty(), "a window is not a benchmark");
 }
 
 #[test]
@@ -117,8 +117,8 @@ fn a_start_that_dies_is_a_failure_with_its_first_error() {
         "{}ERROR [core.py:1] EngineCore failed to start.\nERROR [core.py:1] ValueError: no kernel\nRuntimeError: Engine core initialization failed. See root cause above.\n",
         start("EngineCore", "m")
     );
-    let (piece, _) = read(&text).unwrap();
-    assert_eq!(piece.status, Some(Status::Failed("engine did not start: ValueError: no kernel (line 3)".to_owned())));
+    let (partial, _) = read(&text).unwrap();
+    assert_eq!(partial.status, Some(Status::Failed("engine did not start: ValueError: no kernel (line 3)".to_owned())));
 }
 
 #[test]
@@ -136,14 +136,14 @@ fn settings_are_taken_and_keys_of_clients_are_not() {
          INFO [m.py:1] Using max model len 8192\nINFO [m.py:1] Using max model len 262144\n{}",
         start("EngineCore", "/models/m', served_model_name=good-name, x='")
     );
-    let (piece, _) = read(&text).unwrap();
-    let setup = &piece.setup;
+    let (partial, _) = read(&text).unwrap();
+    let setup = &partial.setup;
     assert_eq!(
         (setup.memory_utilisation, setup.max_model_len, setup.speculative.as_deref()),
         (Some(0.85), Some(8192.0), Some("off"))
     );
-    assert_eq!((setup.more["max_num_seqs"].as_str(), piece.model.as_deref()), ("8", Some("good-name")));
-    assert!(!format!("{piece:?}").contains("secret"));
+    assert_eq!((setup.more["max_num_seqs"].as_str(), partial.model.as_deref()), ("8", Some("good-name")));
+    assert!(!format!("{partial:?}").contains("secret"));
 }
 
 #[test]
@@ -164,11 +164,11 @@ fn a_build_for_a_processor_says_its_cache_and_the_parts_of_its_loading() {
          (APIServer pid=3) INFO [loggers.py:335] Engine 000: Avg prompt throughput: 2.6 tokens/s, Avg generation throughput: 4.2 tokens/s, Running: 1 reqs, Waiting: 0 reqs, CPU KV cache usage: 2.5%, Prefix cache hit rate: 0.0%\n",
         start("EngineCore", "/models/tiny")
     );
-    let (piece, _) = read(&text).unwrap();
-    let figures = ["kv_cache_tokens", "kv_cache_gib", "model_load_s"].map(|name| value(&piece, name).unwrap());
+    let (partial, _) = read(&text).unwrap();
+    let figures = ["kv_cache_tokens", "kv_cache_gib", "model_load_s"].map(|name| value(&partial, name).unwrap());
     assert_eq!(figures, [524_288.0, 1.0, 0.269_23 + 0.03]);
-    assert_eq!((extra(&piece, "init_engine_s"), extra(&piece, "maximum_concurrency")), (Some(3.53), Some(128.0)));
-    // A line that says the whole wins, wherever it stands.
+    assert_eq!((extra(&partial, "init_engine_s"), extra(&partial, "maximum_concurrency")), (Some(3.53), Some(128.0)));
+    // A line with the total wins, wherever it is.
     let whole = "(Worker pid=2) INFO [x.py:1] Model loading took 7.43 GiB and 12.5 seconds\n";
     assert_eq!(value(&read(&format!("{text}{whole}")).unwrap().0, "model_load_s"), Some(12.5));
 }

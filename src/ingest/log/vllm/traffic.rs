@@ -1,9 +1,9 @@
-//! What a vLLM server prints while it answers: a window every ten seconds, speculative decoding, preemptions.
+//! Lines of a vLLM server during answers: a window every ten seconds, speculative decoding, preemptions.
 //!
 //! In:  lines.  Out: sums, means and maxima as extra figures.
-//! Not here: a benchmark's figures; the windows hold warm-up, other clients and pauses.
+//! Not here: figures of a benchmark. The windows include warm-up, other clients and pauses.
 //!
-//! Rates of acceptance of windows are not averaged: accepted and drafted tokens are summed, because windows differ in size.
+//! Acceptance rates of windows are not averaged. Accepted and drafted tokens are summed, because windows differ in size.
 
 use super::super::cut::{after, number_after, value_after};
 use super::super::found::{Found, Spread};
@@ -15,7 +15,7 @@ pub const MARKS: &[&str] =
 const WINDOWS: &str = "windows of the server that are not idle, not a benchmark";
 const LIFE: &str = "over the life of the server, warm-up and other clients included";
 
-/// Most positions of a draft that are told apart.
+/// Most positions of a draft that are distinguished.
 const POSITIONS: usize = 64;
 
 /// Traffic of one start.
@@ -86,7 +86,7 @@ impl Traffic {
             ("Waiting:", &mut self.waiting),
             ("GPU KV cache usage:", &mut self.kv_usage),
         ] {
-            // Before 0.8 `Pending:`; on a processor the one cache is the CPU's. GPU builds before 0.8 print that one too, for swapping.
+            // Before 0.8 `Pending:`. On a processor the one cache is the CPU's. GPU builds before 0.8 print that one too, for swapping.
             let other = match phrase {
                 "Waiting:" => "Pending:",
                 "GPU KV cache usage:" => "CPU KV cache usage:",

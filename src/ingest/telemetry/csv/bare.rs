@@ -1,13 +1,13 @@
-//! Rows of `--format=csv,noheader`: what their units and shape tell of the columns.
+//! Rows of `--format=csv,noheader`: columns inferred from their units and shape.
 //!
 //! In:  the cells of the first row.  Out: whether it is such a row, and the meaning of each column.
-//! Not here: guesses. What could be two fields is none.
+//! Not here: guesses. A value that could be two fields is neither.
 
 use crate::ingest::telemetry::cell;
 use crate::ingest::telemetry::column::Column;
 use crate::model::Instant;
 
-/// True for a row as `--format=csv,noheader` prints it: a moment in front or units behind the figures, and nothing that is not a cell of it.
+/// True for a row as `--format=csv,noheader` prints it: a time in front or units behind the figures, and only such cells.
 pub(super) fn is_bare(cells: &[&str]) -> bool {
     let unit = |cell: &&str| matches!(cell::figure(cell), Some((_, "%" | "W" | "MHz" | "MiB")));
     let stamped = cells.first().is_some_and(|cell| is_stamp(cell));
@@ -29,7 +29,7 @@ fn is_stamp(cell: &str) -> bool {
     bytes.len() == 23 && bytes.get(4) == Some(&b'/') && bytes.get(19) == Some(&b'.') && Instant::parse(cell).is_some()
 }
 
-/// What units and shape tell of a row without a header.
+/// Columns of a row without a header, by units and shape.
 pub(super) fn inferred(cells: &[&str]) -> Vec<Option<Column>> {
     let unit_of = |cell: &&str| cell::figure(cell).map_or("", |(_, unit)| unit);
     let alone = |unit: &str| cells.iter().filter(|cell| unit_of(cell) == unit).count() == 1;

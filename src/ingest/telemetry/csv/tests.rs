@@ -1,7 +1,7 @@
 use super::*;
-use crate::ingest::Piece;
+use crate::ingest::PartialRun;
 
-fn read(text: &str) -> (Piece, Parsed) {
+fn read(text: &str) -> (PartialRun, Parsed) {
     let head = Head::new("x_gpu.csv", text, text.len() as u64);
     let mut input = text.as_bytes();
     let mut file = SourceFile::new("x_gpu.csv", text.len() as u64, &mut input);
@@ -11,7 +11,7 @@ fn read(text: &str) -> (Piece, Parsed) {
         _ => panic!("nobody takes it: {text}"),
     };
     match parsed.records.pop() {
-        Some(Record::Piece(piece)) => (*piece, parsed),
+        Some(Record::Run(partial)) => (*partial, parsed),
         other => panic!("{other:?}"),
     }
 }
@@ -38,18 +38,18 @@ fn units_are_read_in_the_header_and_beside_the_figure() {
 
 #[test]
 fn a_cell_the_driver_cannot_read_is_absent_not_zero() {
-    let (piece, parsed) = read(
+    let (partial, parsed) = read(
         "timestamp, memory.used [MiB], power.draw [W]\n2026/09/25 03:21:37, [N/A], 4.1 W\n2026/09/25 03:21:38, [Unknown Error], ERR!\n",
     );
-    assert_eq!((piece.telemetry[0].memory_used_mib, piece.telemetry[0].power_w), (None, Some(4.1)));
-    assert_eq!((piece.telemetry[1].power_w, parsed.left_out.len()), (None, 0));
+    assert_eq!((partial.telemetry[0].memory_used_mib, partial.telemetry[0].power_w), (None, Some(4.1)));
+    assert_eq!((partial.telemetry[1].power_w, parsed.left_out.len()), (None, 0));
 }
 
 #[test]
 fn a_bad_cell_is_named_and_the_other_rows_stay() {
-    let (piece, parsed) =
+    let (partial, parsed) =
         read("timestamp, power.draw [W]\n2026/09/25 03:21:37, hot\n2026/09/25 03:21:38, 5 W\n2026/09/25 03:21:39\n");
-    assert_eq!(piece.telemetry.len(), 1);
+    assert_eq!(partial.telemetry.len(), 1);
     let faults = faults(&parsed);
     assert!(faults[0].contains("line 2, field 'power.draw [W]': expected a number, found \"hot\""), "{}", faults[0]);
     assert!(faults[1].contains("line 4: expected 2 cells, found 1"), "{}", faults[1]);
@@ -57,11 +57,11 @@ fn a_bad_cell_is_named_and_the_other_rows_stay() {
 
 #[test]
 fn a_repeated_header_may_bring_other_fields() {
-    let (piece, parsed) = read(
+    let (partial, parsed) = read(
         "timestamp, power.draw [W]\n2026/09/25 03:21:37, 5 W\ntimestamp, temperature.gpu, power.draw [W]\n2026/09/25 03:21:38, 40, 6 W\n",
     );
     assert_eq!(
-        (piece.telemetry.len(), piece.telemetry[1].gpu_c, piece.telemetry[1].power_w),
+        (partial.telemetry.len(), partial.telemetry[1].gpu_c, partial.telemetry[1].power_w),
         (2, Some(40.0), Some(6.0))
     );
     assert!(parsed.left_out.is_empty());
@@ -69,36 +69,37 @@ fn a_repeated_header_may_bring_other_fields() {
 
 #[test]
 fn without_a_header_units_and_shape_tell_the_columns() {
-    let (piece, parsed) = read(
+    let (partial, parsed) = read(
         "2026/09/25 03:21:37.942, 2405 MHz, 10.91 W, 40, 0x0000000000000000, 0 %\n2026/09/25 03:21:38.192, 2548 MHz, 19.98 W, 43, 0x0000000000000020, 95 %\n",
     );
-    let last = piece.telemetry[1];
+    let last = partial.telemetry[1];
     assert_eq!((last.sm_clock_mhz, last.power_w, last.gpu_c), (Some(2548.0), Some(19.98), Some(43.0)));
     assert_eq!((last.throttle_bits, last.gpu_util_pct), (Some(0x20), Some(95.0)));
     assert!(parsed.notes[0].starts_with("no header"));
-    let (piece, parsed) = read("2026/09/25 03:21:37.942, 2405, 10.91, 40\n2026/09/25 03:21:38.942, 2405, 10.91, 40\n");
-    assert!(piece.telemetry.is_empty(), "a bare number is no power");
+    let (partial, parsed) =
+        read("2026/09/25 03:21:37.942, 2405, 10.91, 40\n2026/09/25 03:21:38.942, 2405, 10.91, 40\n");
+    assert!(partial.telemetry.is_empty(), "a bare number is not a power");
     assert_eq!(read("2026/09/25 03:21:37.942, 40\n").0.telemetry.len(), 0, "without units 40 may be anything");
     assert!(parsed.not_understood[0].contains("2405, 10.91, 40"), "{:?}", parsed.not_understood);
 }
 
 #[test]
 fn a_figure_in_mhz_that_could_be_two_clocks_is_not_guessed() {
-    let (piece, parsed) = read(
+    let (partial, parsed) = read(
         "2026/09/25 03:21:37.942, 2405 MHz, 3201 MHz, 5.0 W\n2026/09/25 03:21:38.942, 2405 MHz, 3201 MHz, 6.0 W\n",
     );
-    assert_eq!((piece.telemetry[0].sm_clock_mhz, piece.telemetry[0].power_w), (None, Some(5.0)));
+    assert_eq!((partial.telemetry[0].sm_clock_mhz, partial.telemetry[0].power_w), (None, Some(5.0)));
     assert!(parsed.not_understood[0].contains("column 2, 3"), "{:?}", parsed.not_understood);
-    assert_eq!(piece.extras.len(), 2, "and nothing is lost: {:?}", piece.extras);
+    assert_eq!(partial.extras.len(), 2, "and nothing is lost: {:?}", partial.extras);
 }
 
 #[test]
 fn one_row_a_gpu_without_a_time_is_a_look_at_the_machine() {
-    let (piece, parsed) = read(
+    let (partial, parsed) = read(
         "index, clocks.current.sm [MHz], clocks.max.sm [MHz], temperature.gpu, power.draw [W]\n0, 1980 MHz, 1980 MHz, 37, 405.68 W\n1, 345 MHz, 1980 MHz, 31, [N/A]\n",
     );
-    assert!(piece.telemetry.is_empty() && parsed.left_out.is_empty());
-    let names: Vec<String> = piece.extras.iter().map(|extra| extra.name.clone()).collect();
+    assert!(partial.telemetry.is_empty() && parsed.left_out.is_empty());
+    let names: Vec<String> = partial.extras.iter().map(|extra| extra.name.clone()).collect();
     assert_eq!(
         names,
         [
@@ -115,46 +116,46 @@ fn one_row_a_gpu_without_a_time_is_a_look_at_the_machine() {
 
 #[test]
 fn reasons_in_columns_of_their_own_become_bits() {
-    let (piece, _) = read(
+    let (partial, _) = read(
         "timestamp, clocks_throttle_reasons.hw_slowdown, clocks_throttle_reasons.sw_power_cap\n2026/09/25 03:21:37, Not Active, Active\n2026/09/25 03:21:38, [N/A], [N/A]\n",
     );
-    assert_eq!((piece.telemetry[0].throttle_bits, piece.telemetry[1].throttle_bits), (Some(4), None));
+    assert_eq!((partial.telemetry[0].throttle_bits, partial.telemetry[1].throttle_bits), (Some(4), None));
 }
 
 #[test]
 fn seconds_elapsed_have_no_date_and_memory_of_the_machine_is_no_memory_of_the_gpu() {
-    let (piece, parsed) = read(
+    let (partial, parsed) = read(
         "elapsed_s,power_w,temp_c,sm_mhz,gpu_util,mem_used_mb\n10,38.05,53,2528,96,122875\n20,-1,55,2509,96,122832\n",
     );
-    let first = piece.telemetry[0];
+    let first = partial.telemetry[0];
     assert!(first.at.is_relative() && first.at.0 == 10_000);
     assert_eq!((first.memory_used_mib, first.host_memory_used_mib), (None, Some(122_875.0)));
-    assert_eq!(piece.telemetry[1].power_w, None, "-1 is no power");
+    assert_eq!(partial.telemetry[1].power_w, None, "-1 is not a power");
     assert!(parsed.notes.iter().any(|note| note.contains("below zero")), "{:?}", parsed.notes);
 }
 
 #[test]
 fn epoch_seconds_and_script_names_are_read() {
-    let (piece, _) = read(
+    let (partial, _) = read(
         "power_limit_w,timestamp,gpu_index,pstate,clk_graphics_mhz,clk_sm_mhz,clk_mem_mhz,power_draw_w,temp_c\n\
          300.0,1780842021.66,0,P2,2415,2400,8001,120.5,61\n300.0,1780842022.66,0,P2,2415,2415,8001,121.5,62\n",
     );
-    let sample = piece.telemetry[0];
+    let sample = partial.telemetry[0];
     assert_eq!((sample.at.0, sample.pstate, sample.power_limit_w), (1_780_842_021_660, Some(2), Some(300.0)));
     assert_eq!(
         (sample.sm_clock_mhz, sample.memory_clock_mhz, sample.power_w),
         (Some(2400.0), Some(8001.0), Some(120.5))
     );
-    assert_eq!((piece.extras[0].name.as_str(), piece.extras[0].unit.as_str()), ("clk_graphics_mhz", "MHz"));
+    assert_eq!((partial.extras[0].name.as_str(), partial.extras[0].unit.as_str()), ("clk_graphics_mhz", "MHz"));
 }
 
 #[test]
 fn serial_numbers_are_never_taken() {
-    let (piece, _) = read(
+    let (partial, _) = read(
         "timestamp, name, uuid, serial, pci.bus_id, power.draw [W]\n2026/09/25 03:21:37, NVIDIA GB10, GPU-1, 123, 0000000F:01:00.0, 5 W\n2026/09/25 03:21:38, NVIDIA GB10, GPU-1, 123, 0000000F:01:00.0, 5 W\n",
     );
-    assert_eq!(piece.setup.machine.as_deref(), Some("NVIDIA GB10"));
-    assert_eq!(piece.extras.len(), 1, "{:?}", piece.extras);
+    assert_eq!(partial.setup.machine.as_deref(), Some("NVIDIA GB10"));
+    assert_eq!(partial.extras.len(), 1, "{:?}", partial.extras);
 }
 
 #[test]

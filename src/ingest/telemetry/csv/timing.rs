@@ -1,6 +1,6 @@
 //! The moment of a row: with its date, as a time of day, or as seconds elapsed.
 //!
-//! In:  cells.  Out: moments; those without a date count from a start of the file's own.
+//! In:  cells.  Out: moments. Those without a date count from the start of the file.
 //! Not here: zones. nvidia-smi prints local time without one.
 
 use crate::ingest::telemetry::{cell, plain};
@@ -9,7 +9,7 @@ use crate::model::Instant;
 /// Seconds of a day.
 const DAY_S: f64 = 86_400.0;
 
-/// What tells the moment of a row.
+/// Source of the time of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Timing {
     /// A moment with its date.

@@ -1,7 +1,7 @@
-//! A client: what it leads, where it stands.
+//! A client: its conversations and its state.
 //!
 //! In:  settings, this machine's share.  Out: [`Client`]s.
-//! Not here: what it does next (see `deal`).
+//! Not here: its next step (see `deal`).
 
 use std::collections::VecDeque;
 
@@ -11,10 +11,10 @@ use crate::load::order::Order;
 use crate::load::settings::{Conversations, Settings};
 use crate::stats::random::{Stream, job_base};
 
-/// Where a client stands.
+/// State of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// Not begun, or begun anew after the warm-up step.
+    /// Not begun, or begun again after the warm-up step.
     Fresh,
     /// Its next conversation is chosen and its time has not come.
     Until,
@@ -44,7 +44,7 @@ pub(super) struct Client {
     pub(super) parked: VecDeque<u32>,
     /// Turns that it has sent, over both phases.
     pub(super) sent: u64,
-    /// Turns that it may still send in the measured part; absent without a limit.
+    /// Turns that it may still send in the measured part. Absent without a limit.
     pub(super) left: Option<u64>,
     pub(super) gaps: Stream,
     pub(super) picks: Stream,

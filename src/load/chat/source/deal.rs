@@ -1,7 +1,7 @@
-//! What each client does next: which conversation, which turn, from when.
+//! The next step of each client: which conversation, which turn, from when.
 //!
 //! In:  moments, turns that were built, answers that ended.  Out: clients that are due or ready, tasks for the builder.
-//! Not here: who asks (see [`super`]), how a turn is built (see `builder`).
+//! Not here: the caller (see [`super`]), building a turn (see `builder`).
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ use crate::load::settings::Sampling;
 
 impl ChatSource {
     pub(super) fn send(&self, task: Task) {
-        // Fails only when the thread broke off; `next` finds that out and ends the load.
+        // Fails only when the thread broke off. `next` finds that out and ends the load.
         let _ = self.tasks.send(task);
     }
 
@@ -42,7 +42,7 @@ impl ChatSource {
         }
     }
 
-    /// Number of the next conversation of a client that nobody has begun.
+    /// Number of the next conversation of a client that has not begun.
     fn fresh(&mut self, at: usize) -> Option<u32> {
         let here = self.clients.len() as u64;
         let client = self.clients.get_mut(at)?;
@@ -189,7 +189,7 @@ impl ChatSource {
         Some(order)
     }
 
-    /// What follows a turn of a conversation.
+    /// Next step after a turn of a conversation.
     pub(super) fn after(&self, conversation: u32, turn: u32, status: Status) -> Then {
         let turns = self.held.get(&conversation).map_or(0, |held| held.turns);
         if status == Status::Cancelled || status == Status::NotSent {

@@ -1,25 +1,25 @@
 //! Who sends which turn when: clients, their active conversations, the rate, the limits.
 //!
-//! In:  [`Library`], settings, the moments that the engine tells.  Out: orders, as a [`Source`].
-//! Not here: building bodies (see `builder`), what is said (see `library`).
+//! In:  [`Library`], settings, the times from the engine.  Out: orders, as a [`Source`].
+//! Not here: building bodies (see `builder`), the words of a turn (see `library`).
 //!
-//! There are N clients. Each leads up to max_active/N conversations, sends one turn at a time and waits for its answer; then it chooses
-//! among its active conversations, in turn or by the seed, and sends the next. A conversation that ended is replaced by the next one of
-//! the client's own share: client g of N leads conversations g, g+N, g+2N and so on. The known script gives the next conversation to
-//! whichever client asks first, which makes the plan depend on the server's speed; here who says what, in which order, is decided by the
-//! seed alone as long as no turn fails.
+//! There are N clients. Each leads up to max_active/N conversations, sends one turn at a time and waits for its answer. Then it chooses
+//! among its active conversations, in turn or by the seed, and sends the next. A conversation that ended is replaced by the next one of the
+//! client's own share. Client g of N leads conversations g, g+N, g+2N and so on. The known script gives the next conversation to whichever
+//! client asks first, which makes the plan depend on the server's speed. Here who says what, in which order, is decided by the seed alone as
+//! long as no turn fails.
 //!
 //! Several machines split one plan: conversation i belongs to the machine with rank i modulo their number, and so do the clients. Limits
 //! over all clients (active conversations, requests) are dealt out to the clients, the first ones taking what does not divide.
 //!
 //! With a rate each client has intended times of its own, a Poisson process drawn from the seed. A turn is sent at its intended time, or
-//! as soon as the client's answer before it has come; the intended time stays the one that was drawn, so latency counts the wait.
+//! as soon as the client's answer before it has come. The intended time stays the one that was drawn, so latency counts the wait.
 //!
-//! A warm-up step sends the first turn of every conversation, each client one after the other, before anything is measured; when the last
+//! A warm-up step sends the first turn of every conversation, each client one after the other, before anything is measured. When the last
 //! is answered the measured part begins and conversations go on with their second turn. What fails there is left out of it.
 //!
-//! When a turn fails its conversation ends, the turns behind it are never sent and are counted, and a new conversation takes its place.
-//! A client whose turns fail one after the other waits a little longer each time, up to a second: a server that is down is not stormed.
+//! When a turn fails its conversation ends, the turns behind it are never sent and are counted, and a new conversation takes its place. A
+//! client whose turns fail one after the other waits a little longer each time, up to a second. So a server that is down is not flooded.
 
 mod client;
 mod deal;
@@ -43,7 +43,7 @@ use crate::host::net::{Ns, Waker};
 use crate::load::order::{Gate, Next, Phase, Record, Source};
 use crate::load::settings::{Sampling, Settings, Work};
 
-/// Wait of a client after its first failed turn in a row; twice as long after each further one.
+/// Wait of a client after its first failed turn in a row. Twice as long after each further one.
 const PAUSE: Ns = 10_000_000;
 /// Longest such wait.
 const PAUSE_MAX: Ns = 1_000_000_000;
@@ -60,7 +60,7 @@ pub struct ChatSource {
     phase: Phase,
     started: bool,
     over: bool,
-    /// Of several clients of one load; without it a phase begins when everything before has been answered.
+    /// Set for several clients of one load. Without it a phase begins when everything before has been answered.
     gate: Option<Box<dyn Gate>>,
     origin: Option<Ns>,
     deadline: Option<Ns>,
@@ -81,24 +81,24 @@ pub struct ChatSource {
     thread: Option<JoinHandle<Outcome>>,
 }
 
-/// What a source is made of beside the settings.
+/// Inputs of a source beside the settings.
 pub struct Parts {
-    /// What is said; [`Library::read`] of the same settings.
+    /// The words of the turns: [`Library::read`] of the same settings.
     pub library: Library,
     /// How text becomes tokens.
     pub texts: Box<dyn Texts>,
-    /// What surrounds the messages.
+    /// The frame of the messages.
     pub frame: Frame,
     /// Head of every request id.
     pub request_ids: String,
-    /// `conversations.jsonl`, where it is wanted.
+    /// `conversations.jsonl`, where requested.
     pub log: Option<Box<dyn Write + Send>>,
-    /// Where content is printed; used where the settings ask for it.
+    /// Where content is printed. Used where the settings ask for it.
     pub print: Option<Box<dyn Write + Send>>,
 }
 
 impl ChatSource {
-    /// Starts the builder's thread; nothing is built before the first [`Source::next`].
+    /// Starts the builder's thread. Nothing is built before the first [`Source::next`].
     ///
     /// # Errors
     /// When the settings hold no conversations, or no thread can be started.
@@ -165,7 +165,7 @@ impl ChatSource {
         let _ = self.waker.set(waker);
     }
 
-    /// Times in `conversations.jsonl` count from here; without it from the first [`Source::next`]. To be called before that.
+    /// Times in `conversations.jsonl` count from here. Without it from the first [`Source::next`]. To be called before that.
     pub fn count_times_from(&mut self, origin: Ns) {
         self.origin = Some(origin);
     }
@@ -175,17 +175,12 @@ impl ChatSource {
         self.gate = Some(gate);
     }
 
-    /// What is to be answered while a phase may not begin yet.
+    /// Answer while a phase may not begin yet.
     fn shut(&mut self, phase: Phase, now: Ns) -> Option<Next> {
         match self.gate.as_mut()?.pass(phase) {
             None => Some(Next::Wait),
             Some(from) => (from > now).then_some(Next::At(from)),
         }
-    }
-
-    /// When the measured part began; absent before it did.
-    pub fn measured_from(&self) -> Option<Ns> {
-        self.measured_from
     }
 
     /// Writes down what is still open and gives the figures. To be called when the engine is done.
@@ -196,8 +191,8 @@ impl ChatSource {
         self.send(Task::Finish);
         let outcome = self.thread.take().and_then(|thread| thread.join().ok());
         let outcome = outcome.ok_or_else(|| {
-            Error::new(Kind::Workload, "the thread that builds conversations broke off")
-                .hint("please report this as a fault")
+            Error::new(Kind::Workload, "the thread that builds conversations stopped unexpectedly")
+                .hint("please report this as a bug")
         })?;
         match outcome.error {
             Some(error) => Err(error),

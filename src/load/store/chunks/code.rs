@@ -3,7 +3,7 @@
 //! In:  whole numbers.  Out: bytes, and back.
 //! Not here: what a column means.
 //!
-//! CRC-32 is that of zlib and PNG, so that a reader in any language has it at hand.
+//! CRC-32 is that of zlib and PNG, so that a reader in any language has it available.
 
 /// How the values of a column are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub fn put(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Takes a varint off the front; nothing when it is cut short or too long.
+/// Takes a varint off the front. Nothing when it is cut short or too long.
 pub fn take(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0_u64;
     for (place, byte) in bytes.iter().take(LONGEST).enumerate() {
@@ -59,7 +59,7 @@ const fn width(value: u64) -> usize {
     (63 - (value | 1).leading_zeros() as usize) / 7 + 1
 }
 
-/// Writes columns; keeps its buffer.
+/// Writes columns. Keeps its buffer.
 #[derive(Debug, Default)]
 pub struct Column {
     values: Vec<i64>,
@@ -123,7 +123,7 @@ impl Column {
     }
 }
 
-/// Takes a column of `count` values off the front; nothing when it does not hold exactly so many.
+/// Takes a column of `count` values off the front. `None` when it does not hold exactly that many.
 pub fn column(bytes: &mut &[u8], count: usize) -> Option<Vec<i64>> {
     let length = usize::try_from(take(bytes)?).ok()?;
     let (mut data, rest) = bytes.split_at_checked(length)?;
@@ -163,7 +163,7 @@ pub fn column(bytes: &mut &[u8], count: usize) -> Option<Vec<i64>> {
     data.is_empty().then_some(found)
 }
 
-/// One byte of the check sum at a time, worked out when the program is built.
+/// One byte of the check sum at a time, computed when the program is built.
 const TABLE: [u32; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;

@@ -1,20 +1,20 @@
-//! `chunks.sbc`: when every event of every stream came, and how large it was, in about five bytes each.
+//! `chunks.sbc`: arrival time and size of every event of every stream, in about five bytes each.
 //!
-//! In:  [`Chunk`]s of one request, in order.  Out: bytes of a block; [`Reader`], which gives them back.
+//! In:  [`Chunk`]s of one request, in order.  Out: bytes of a block, [`Reader`], which gives them back.
 //! Not here: files and threads (see [`super`]), what follows from the times (see `load::summary`).
 //!
-//! The file is a stream: it is written from front to back and read likewise, and what was written before a crash can be read. Its
-//! first line is JSON and says what the columns are. Then come blocks, each of the chunks of one request:
+//! The file is a stream: it is written and read from front to back, and data from before a crash can be read. Its first line is JSON and
+//! names the columns. Then come blocks, each with chunks of one request:
 //!
 //! ```text
 //! u32 length │ u32 CRC-32 │ payload: request, first, count, more, at, then per column: length, mode, values
 //! ```
 //!
-//! Numbers in the payload are LEB128 varints; values of columns are signed and therefore zigzag-coded first. A column is written in
-//! the mode that takes the fewest bytes: text of one server looks the same for hours, so most columns cost nothing, and what
-//! remains is the jitter of the times. Eight zero bytes end the file; without them it is torn.
+//! Numbers in the payload are LEB128 varints. Values of columns are signed and therefore zigzag-coded first. A column is written in the mode
+//! that takes the fewest bytes. The sizes of one server hardly change for hours, so most columns cost nothing. What remains is the jitter of
+//! the times. Eight zero bytes end the file. Without them it is torn.
 //!
-//! Not a general format: Parquet would need its footer, and so a file that is whole, and a large library beside the hot path.
+//! Not a general format. Parquet would need its footer, and so a file that is whole. It would also need a large library beside the hot path.
 
 mod code;
 mod read;
@@ -31,9 +31,9 @@ use crate::host::net::Ns;
 pub const SCHEMA: &str = "sparkbench.chunks/1";
 /// Name of the file.
 pub const FILE: &str = "chunks.sbc";
-/// What the file ends with.
+/// End of the file.
 pub const END: [u8; 8] = [0; 8];
-/// Steps in which read lag is kept, nanoseconds: a tenth of a microsecond is far below what it is used for, and saves a byte a chunk.
+/// Resolution of the read lag, nanoseconds. A tenth of a microsecond is far finer than needed, and saves a byte a chunk.
 pub const LAG_STEP_NS: u32 = 100;
 /// Names of [`super::super::order::ChunkKind`], by number.
 pub const KINDS: [&str; 8] = ["empty", "content", "reasoning", "tool", "usage", "refusal", "silent", "closing"];
@@ -98,7 +98,7 @@ pub struct Part<'a> {
     pub chunks: &'a [Chunk],
 }
 
-/// Makes blocks; keeps its buffers.
+/// Makes blocks. Keeps its buffers.
 #[derive(Debug, Default)]
 pub struct Encoder {
     column: Column,

@@ -1,7 +1,7 @@
 //! Reads `chunks.sbc` back, block by block.
 //!
 //! In:  any reader.  Out: [`Block`]s in the order in which they were written, and how the file ended.
-//! Not here: putting the blocks of one request together; they lie between those of others.
+//! Not here: joining the blocks of one request, which lie between those of others.
 
 use std::io::{self, BufRead, Read};
 
@@ -13,15 +13,14 @@ use crate::error::{Error, Place};
 use crate::host::net::Ns;
 use crate::load::order::{Chunk, ChunkKind};
 
-/// A first line longer than this is none of ours.
+/// A longer first line is not from this program.
 const HEADER_LIMIT: u64 = 64 << 10;
-/// A block larger than this is none of ours; the largest that is written is below 8 KiB.
+/// A larger block is not from this program. The largest written block is below 8 KiB.
 const BLOCK_LIMIT: usize = 4 << 20;
 
-/// What the first line says.
+/// Content of the first line.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Header {
-    /// Schema.
     pub schema: String,
     /// The moment from which the files of the load count, on the monotonic clock of the machine that ran it.
     pub origin_ns: Ns,
@@ -36,7 +35,7 @@ pub struct Block {
     pub first: u32,
     /// Whether another block of the request follows.
     pub more: bool,
-    /// The chunks; `at` on the monotonic clock, `lag_ns` in steps of [`LAG_STEP_NS`].
+    /// The chunks. `at` on the monotonic clock, `lag_ns` in steps of [`LAG_STEP_NS`].
     pub chunks: Vec<Chunk>,
 }
 
@@ -51,7 +50,7 @@ pub enum Ending {
     Torn {
         /// Byte at which the last good block ends.
         at: u64,
-        /// What is wrong behind it.
+        /// The fault behind it.
         why: &'static str,
     },
 }
@@ -70,7 +69,7 @@ impl<R: BufRead> Reader<R> {
     /// Reads the first line.
     ///
     /// # Errors
-    /// When it is none of ours, or of another schema.
+    /// When the file is not from this program, or has another schema.
     pub fn new(mut input: R) -> Result<Self, Error> {
         let mut line = Vec::new();
         (&mut input)
@@ -79,7 +78,7 @@ impl<R: BufRead> Reader<R> {
             .map_err(|cause| Error::archive("reading stopped").because(cause))?;
         let strange = |what: &str| Error::archive(what).at(Place::Line(1)).hint("chunk files are named chunks.sbc");
         let header: Header = serde_json::from_slice(&line)
-            .map_err(|cause| strange("the file does not begin as a file of chunks").because(cause))?;
+            .map_err(|cause| strange("the file is not a file of chunks").because(cause))?;
         if header.schema != SCHEMA {
             return Err(strange("the file of chunks is of another version").detail(format!(
                 "expected {SCHEMA}, found \"{}\"",
@@ -89,17 +88,17 @@ impl<R: BufRead> Reader<R> {
         Ok(Self { input, header, at: line.len() as u64, ending: Ending::Open, payload: Vec::new() })
     }
 
-    /// What the first line says.
+    /// Content of the first line.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// How the file ended; [`Ending::Open`] until [`Reader::next_block`] has given nothing.
+    /// How the file ended. [`Ending::Open`] until [`Reader::next_block`] has given nothing.
     pub fn ending(&self) -> &Ending {
         &self.ending
     }
 
-    /// The next block; nothing at the end, be it the true one or a tear.
+    /// The next block. Nothing at the end, be it the true one or a tear.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -117,7 +116,7 @@ impl<R: BufRead> Reader<R> {
                 self.ending = Ending::Torn { at: self.at, why };
                 Ok(None)
             }
-            Err(cause) => Err(Error::archive("reading a file of chunks stopped").because(cause)),
+            Err(cause) => Err(Error::archive("reading the file of chunks stopped early").because(cause)),
         }
     }
 
@@ -139,19 +138,19 @@ impl<R: BufRead> Reader<R> {
             return Ok(Err("a block is cut short"));
         }
         if code::crc32(&self.payload) != sum {
-            return Ok(Err("the check sum of a block does not fit"));
+            return Ok(Err("the checksum of a block does not match"));
         }
         match decode(&self.payload, self.header.origin_ns) {
             Some(block) => {
                 self.at += 8 + length as u64;
                 Ok(Ok(Some(block)))
             }
-            None => Ok(Err("the columns of a block do not fit its count")),
+            None => Ok(Err("the columns of a block do not match its count")),
         }
     }
 }
 
-/// Fills the buffer; false when the input ends before.
+/// Fills the buffer. False when the input ends before.
 fn fill(input: &mut impl Read, into: &mut [u8]) -> io::Result<bool> {
     match input.read_exact(into) {
         Ok(()) => Ok(true),

@@ -1,4 +1,4 @@
-//! Chunks written and read back; files that are torn; what a chunk costs.
+//! Chunks written and read back. Files that are torn. What a chunk costs.
 
 use super::*;
 use crate::load::order::ChunkKind;
@@ -133,8 +133,8 @@ fn damage_is_found_and_never_more_than_a_tear() {
 #[test]
 fn other_files_are_refused_in_words() {
     for (bytes, word) in [
-        (&b""[..], "does not begin"),
-        (b"index,at\n1,2\n", "does not begin"),
+        (&b""[..], "is not a file of chunks"),
+        (b"index,at\n1,2\n", "is not a file of chunks"),
         (b"{\"schema\":\"sparkbench.chunks/2\",\"origin_ns\":0}\n", "another version"),
     ] {
         let error = Reader::new(bytes).unwrap_err().to_string();

@@ -1,6 +1,6 @@
 //! Straight lines: `a + b x` within the rounding of both columns (rule P7).
 //!
-//! In:  two columns.  Out: [`Derived`], where no row lies off the line.
+//! In:  two columns.  Out: [`Derived`], where every row lies on the line.
 //! Not here: products, the choice of columns.
 
 use super::column::Column;
@@ -52,7 +52,7 @@ pub(super) fn affine(case: &Case<'_>, y: &Column, x: &Column) -> Option<Derived>
     })
 }
 
-/// Least squares about the means; `None` without spread.
+/// Least squares about the means. `None` without spread.
 fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     let n = points.len() as f64;
     let (mx, my) = (points.iter().map(|p| p.0).sum::<f64>() / n, points.iter().map(|p| p.1).sum::<f64>() / n);

@@ -6,7 +6,7 @@
 use crate::model::Metric;
 use crate::verdict::case::Case;
 
-/// Error of a value that was computed and stored in full: far above the last bit of a double, far below any clock or meter.
+/// Error of a value that was computed and stored in full. It is far above the last bit of a double, and far below any clock or meter.
 pub const STORED_PRECISION: f64 = 1e-9;
 /// More decimals than this are a computed value stored in full, not a rounded one.
 const PRINTED_DECIMALS: usize = 8;
@@ -14,7 +14,7 @@ const PRINTED_DECIMALS: usize = 8;
 /// One metric over all runs.
 pub(super) struct Column {
     pub name: String,
-    /// Half a unit of the last printed place; 0 for values stored in full.
+    /// Half a unit of the last printed place. 0 for values stored in full.
     half: f64,
     /// By run.
     pub values: Vec<Option<f64>>,
@@ -37,7 +37,7 @@ impl Column {
         self.half.max(STORED_PRECISION * value.abs())
     }
 
-    /// Range over rounding, both for the given rows; 0 for a constant.
+    /// Range over rounding, both for the given rows. 0 for a constant.
     pub(super) fn spread(&self, rows: &[usize]) -> f64 {
         let values = || rows.iter().filter_map(|i| self.values[*i]);
         let (low, high) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));

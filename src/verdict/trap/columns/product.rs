@@ -85,7 +85,7 @@ pub(super) fn product(case: &Case<'_>, y: &Column, terms: &[(&Column, i32)], gro
 /// A figure taken from the settings of a run.
 type Setting = fn(&Run) -> Option<f64>;
 
-/// Settings of a run that stand behind constants: lengths, batch, requests, and the thousand between seconds and milliseconds.
+/// Settings of a run that explain constants: lengths, batch, requests, and the thousand between seconds and milliseconds.
 const SETTINGS: &[(&str, Setting)] = &[
     ("osl", |r| r.setup.osl),
     ("1000 x osl", |r| Some(1000.0 * r.setup.osl?)),
@@ -99,7 +99,7 @@ const SETTINGS: &[(&str, Setting)] = &[
     ("requests x osl", |r| Some(r.setup.requests? * r.setup.osl?)),
 ];
 
-/// Names of settings whose value is near a factor: candidates, to be held against every row.
+/// Names of settings whose value is near a factor: candidates, to be compared with every row.
 fn settings_that_give(run: &Run, k: f64) -> Vec<String> {
     let near = |v: f64| (v / k - 1.0).abs() < 1e-3;
     SETTINGS.iter().filter(|(_, value)| value(run).is_some_and(near)).map(|(name, _)| (*name).to_owned()).collect()
@@ -109,7 +109,7 @@ fn settings_near(run: &Run, name: &str) -> Option<f64> {
     SETTINGS.iter().find(|(n, _)| *n == name).and_then(|(_, value)| value(run))
 }
 
-/// A cheap look at a few rows, so that archives of many runs and many columns stay quick. Small groups are looked at in full anyway.
+/// A cheap look at a few rows, so that archives of many runs and many columns stay quick. Small groups are examined in full anyway.
 fn passes_sample(y: &Column, terms: &[(&Column, i32)], rows: &[usize]) -> bool {
     if rows.len() <= 2 * SAMPLE_ROWS {
         return true;
@@ -147,7 +147,7 @@ fn densest(intervals: &[(f64, f64)]) -> Option<(f64, usize)> {
         } else {
             open += 1;
             if best.is_none_or(|(_, hits)| open > hits) {
-                // The next edge closes the stretch in which these intervals overlap.
+                // The next edge closes the segment in which these intervals overlap.
                 let next = edges.get(i + 1).map_or(*place, |edge| edge.0);
                 best = Some((place / 2.0 + next / 2.0, open));
             }

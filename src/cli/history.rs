@@ -1,0 +1,88 @@
+//! `sparkbench history`: when did a series change, by how much, and what changed with it.
+//!
+//! In:  archives, or the series of other tools.  Out: a text for people, or JSON that scripts rely on.
+//! Not here: the search (see `stats::change`), the words of a page.
+
+mod read;
+mod text;
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+pub use self::read::{Source, sources};
+use super::intake::SEED;
+use super::talk::Talk;
+use super::{Outcome, print};
+use crate::error::Error;
+use crate::verdict::change;
+use crate::verdict::report::series::SeriesReport;
+
+/// Show when measurements changed over time, by how much, and what changed with them
+///
+/// PATH is a folder of archives: each cell that several campaigns measured is a series. It can also be a CSV with a column of times and one
+/// column per metric, the data of github-action-benchmark, or the result folder of airspeed velocity. A change is reported when it is
+/// statistically supported, larger than the margin of its metric, and persistent. A single odd point is an outlier.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  sparkbench history archive             every cell that several campaigns measured\n  \
+                        sparkbench history nightly.csv --margin ttft_ms=3\n  sparkbench history nightly.csv --json\n\n\
+                        Exit codes: 0 shown, 2 usage, 5 an input could not be read."
+)]
+pub struct History {
+    /// Folders of archives, CSV files, data of github-action-benchmark, or result folders of airspeed velocity
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    following: Following,
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Options of the verbs that follow series over time.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Following {
+    /// Margin of a metric, in per cent. Smaller changes are marked as within it. May be repeated
+    #[arg(long = "margin", value_name = "METRIC=PCT")]
+    pub margins: Vec<String>,
+    /// Show only this metric. May be repeated
+    #[arg(long = "metric", value_name = "NAME")]
+    pub metrics: Vec<String>,
+    /// Name of the column of times in a CSV
+    #[arg(long, value_name = "NAME", default_value = crate::ingest::history::TIME_COLUMN)]
+    pub time_column: String,
+    /// File with labels that files of an archive lack (environment, model, workload), by glob
+    #[arg(long, value_name = "FILE")]
+    pub labels: Option<PathBuf>,
+    /// Seed of every random draw. The same seed gives the same bytes
+    #[arg(long, value_name = "SEED", default_value_t = SEED)]
+    pub seed: u64,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Document {
+    series: Vec<SeriesReport>,
+}
+
+/// Reads, searches, prints.
+///
+/// # Errors
+/// No series in any path, an option that names no series.
+pub fn run(args: &History, talk: &Talk) -> Result<Outcome, Error> {
+    use rayon::prelude::*;
+    let sources = sources(&args.paths, &args.following, talk)?;
+    let seed = args.following.seed;
+    let series: Vec<SeriesReport> =
+        sources.par_iter().map(|source| change::report(&source.series, source.margin_pct, seed)).collect();
+    let document = Document { series };
+    print(&if args.json { json(&document)? } else { text::draw(&document.series) })?;
+    Ok(Outcome::Done)
+}
+
+fn json(document: &Document) -> Result<String, Error> {
+    let text = serde_json::to_string_pretty(document)
+        .map_err(|cause| Error::archive("cannot write the series as JSON").because(cause))?;
+    Ok(text + "\n")
+}

@@ -1,0 +1,185 @@
+//! From paths as typed to series over time.
+//!
+//! In:  paths and options.  Out: [`Source`]s, never none of them.
+//! Not here: formats (see `ingest::history`), cells of campaigns (see `verdict::history`).
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use super::Following;
+use crate::cli::intake::{self, Judging};
+use crate::cli::talk::Talk;
+use crate::error::Error;
+use crate::ingest::history::{self, Folder, Format, Found};
+use crate::model::{Metric, TimeSeries};
+use crate::verdict::history::series as cells;
+
+/// Bytes by which a format is known.
+const HEAD: u64 = 64 * 1024;
+
+/// Largest file that is read: a hundred metrics at ten thousand points are a tenth of it.
+const MAX_BYTES: u64 = 256 * 1024 * 1024;
+
+/// Names that a message lists.
+const LISTED: usize = 12;
+
+/// One series and the margin that it is judged by.
+#[derive(Debug, Clone)]
+pub struct Source {
+    pub series: TimeSeries,
+    /// Margin, per cent. 0 for a metric that nobody gave one for.
+    pub margin_pct: f64,
+    /// Whether all points are known to come from one machine, or from one file, whose author vouches for it.
+    pub one_machine: bool,
+}
+
+/// Every series below the paths.
+///
+/// # Errors
+/// A path that cannot be read, no series, an option that names no series.
+pub fn sources(paths: &[PathBuf], asked: &Following, talk: &Talk) -> Result<Vec<Source>, Error> {
+    let margins = margins(&asked.margins)?;
+    let mut found: Vec<Source> = Vec::new();
+    let mut archives: Vec<PathBuf> = Vec::new();
+    for path in paths {
+        let Some(own) = foreign(path, &asked.time_column)? else {
+            archives.push(path.clone());
+            continue;
+        };
+        own.left_out.iter().for_each(|line| talk.warn(&format!("{}: {line}", path.display())));
+        found.extend(own.series.into_iter().map(|series| {
+            let margin_pct = margin_of(&series.metric, &margins);
+            Source { series, margin_pct, one_machine: true }
+        }));
+    }
+    if !archives.is_empty() {
+        found.extend(of_archives(&archives, asked, &margins, talk)?);
+    }
+    known(asked, &margins, &found)?;
+    if !asked.metrics.is_empty() {
+        found.retain(|source| asked.metrics.contains(&source.series.metric));
+    }
+    found.retain(|source| !source.series.points.is_empty());
+    if found.is_empty() {
+        let names: Vec<String> = paths.iter().map(|path| format!("'{}'", path.display())).collect();
+        return Err(Error::archive(format!("no series over time in {}", names.join(", "))).hint(
+            "give a folder in which several campaigns measured the same cell, or a CSV with a column 'time' (or --time-column NAME) \
+             and one column per metric. Data of github-action-benchmark and result folders of airspeed velocity are read too",
+        ));
+    }
+    Ok(found)
+}
+
+/// The series of a path that is no archive of campaigns.
+fn foreign(path: &Path, time: &str) -> Result<Option<Found>, Error> {
+    if path.is_dir() {
+        return Ok(if path.join("benchmarks.json").is_file() { history::folder(&folder(path)?) } else { None });
+    }
+    let fail = |cause| Error::archive(format!("cannot read '{}'", path.display())).because(cause);
+    let mut file = File::open(path).map_err(fail)?;
+    let mut bytes = Vec::new();
+    file.by_ref().take(HEAD).read_to_end(&mut bytes).map_err(fail)?;
+    let Some(format) = Format::of(&String::from_utf8_lossy(&bytes), time) else {
+        return Ok(None);
+    };
+    file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(fail)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(Error::archive(format!("cannot read '{}'", path.display()))
+            .detail(format!("it holds more than {} MiB", MAX_BYTES >> 20)));
+    }
+    let named = |mut error: Error| {
+        error.what = format!("cannot read '{}': {}", path.display(), error.what);
+        error
+    };
+    let text =
+        String::from_utf8(bytes).map_err(|cause| named(Error::archive("it is not UTF-8 text").because(cause)))?;
+    format.read(&text, time).map(Some).map_err(named)
+}
+
+/// The JSON files of a result folder, by their paths below it.
+fn folder(path: &Path) -> Result<Folder, Error> {
+    let mut files = Folder::new();
+    let mut size = 0;
+    for entry in walkdir::WalkDir::new(path).max_depth(2).sort_by_file_name() {
+        let fail = |cause| Error::archive(format!("cannot read '{}'", path.display())).because(cause);
+        let entry = entry.map_err(|cause| fail(std::io::Error::other(cause)))?;
+        if !entry.file_type().is_file() || entry.path().extension().is_none_or(|ending| ending != "json") {
+            continue;
+        }
+        size += entry.metadata().map_or(0, |about| about.len());
+        if size > MAX_BYTES {
+            return Err(Error::archive(format!("cannot read '{}'", path.display()))
+                .detail(format!("its files hold more than {} MiB", MAX_BYTES >> 20)));
+        }
+        let text = std::fs::read_to_string(entry.path())
+            .map_err(|cause| Error::archive(format!("cannot read '{}'", entry.path().display())).because(cause))?;
+        let below = entry.path().strip_prefix(path).unwrap_or(entry.path());
+        let parts: Vec<String> = below.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+        files.insert(parts.join("/"), text);
+    }
+    Ok(files)
+}
+
+fn of_archives(
+    paths: &[PathBuf],
+    asked: &Following,
+    margins: &BTreeMap<String, f64>,
+    talk: &Talk,
+) -> Result<Vec<Source>, Error> {
+    let judging = Judging {
+        margins: margins
+            .iter()
+            .filter(|(name, _)| Metric::find(name).is_some())
+            .map(|(name, pct)| format!("{name}={pct}"))
+            .collect(),
+        seed: asked.seed,
+        labels: asked.labels.clone(),
+        ..Judging::default()
+    };
+    let study = intake::study_of(intake::runs_of(paths, &judging, talk)?)?;
+    let found = cells(&study, &judging.settings()?);
+    if found.iter().any(|cell| !cell.machine_named) {
+        talk.warn("no file names the machine of some series, so they may mix two machines. Name it with 'machine' in a labels.toml");
+    }
+    Ok(found
+        .into_iter()
+        .map(|cell| Source { series: cell.series, margin_pct: cell.margin_pct, one_machine: cell.machine_named })
+        .collect())
+}
+
+fn margins(given: &[String]) -> Result<BTreeMap<String, f64>, Error> {
+    let mut margins = BTreeMap::new();
+    for text in given {
+        // A metric of another tool may have a '=' in its name.
+        let parsed = text.rsplit_once('=').and_then(|(name, pct)| Some((name, pct.parse::<f64>().ok()?)));
+        match parsed.filter(|(name, pct)| !name.is_empty() && pct.is_finite() && *pct >= 0.0) {
+            Some((name, pct)) => margins.insert(name.to_owned(), pct),
+            None => {
+                return Err(Error::usage(format!("--margin {text} is not a metric with a percentage"))
+                    .hint("write it as METRIC=PCT, such as ttft_ms=5"));
+            }
+        };
+    }
+    Ok(margins)
+}
+
+fn margin_of(metric: &str, margins: &BTreeMap<String, f64>) -> f64 {
+    margins.get(metric).copied().or_else(|| Some(Metric::find(metric)?.margin_pct)).unwrap_or(0.0)
+}
+
+/// A name that no series has is most likely a slip of the pen.
+fn known(asked: &Following, margins: &BTreeMap<String, f64>, found: &[Source]) -> Result<(), Error> {
+    let has = |name: &&String| found.iter().any(|source| source.series.metric == **name);
+    let unknown = asked.metrics.iter().chain(margins.keys()).find(|name| !has(name));
+    let Some(name) = unknown.filter(|_| !found.is_empty()) else { return Ok(()) };
+    let mut names: Vec<&str> = found.iter().map(|source| source.series.metric.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let more = names.len().saturating_sub(LISTED);
+    names.truncate(LISTED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Err(Error::usage(format!("no series has a metric '{name}'"))
+        .hint(format!("the metrics of the series are {}{more}", names.join(", "))))
+}

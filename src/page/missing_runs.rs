@@ -1,0 +1,129 @@
+//! Planned runs without a result: each has a page that says what happened and why.
+//!
+//! In:  the missing runs of the campaigns.  Out: one page for each, at the address that its result would have had.
+//! Not here: failed runs, which have a result and a page like any other.
+
+use askama::Template;
+
+use super::front::Fact;
+use super::index::{Link, Site, run_href};
+use super::kind::{Draft, Drawn, Kind};
+use super::shell::Shell;
+use super::template_fault;
+use super::words::Badge;
+use crate::model::{MissingReason, MissingRun};
+
+const ROOT: &str = "../../";
+
+#[derive(Template)]
+#[template(path = "missing_runs.html")]
+struct Page {
+    shell: Shell,
+    campaign: Link,
+    id: String,
+    badge: Badge,
+    eyebrow: String,
+    why: String,
+    facts: Vec<Fact>,
+}
+
+/// A row of the campaign's list.
+pub struct MissingRunRow {
+    /// Its page, where it has one.
+    pub link: Link,
+    pub environment: String,
+    pub model: String,
+    pub workload: String,
+    pub repeat: String,
+    /// Its outcome.
+    pub badge: Badge,
+    pub why: String,
+}
+
+/// One page for each missing run.
+pub struct Entry;
+
+impl Kind for Entry {
+    fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
+        let mut drafts: Vec<Draft<'a>> = Vec::new();
+        let known = |name: &str| site.analysis.campaigns.iter().any(|campaign| campaign.name == name);
+        for course in site.analysis.courses.campaigns.iter().filter(|course| known(&course.campaign)) {
+            for run in &course.missing_runs {
+                let path = path(&run.id);
+                if may_have_page(site, run) && drafts.iter().all(|draft| !draft.path.eq_ignore_ascii_case(&path)) {
+                    drafts.push(Draft::new(path, move |site| {
+                        Ok(Drawn::words(page(site, &course.campaign, run).map_err(template_fault)?))
+                    }));
+                }
+            }
+        }
+        drafts
+    }
+}
+
+fn path(id: &str) -> String {
+    format!("r/{id}/index.html")
+}
+
+/// The address must be a plain name, and no result may have it.
+fn may_have_page(site: &Site<'_>, run: &MissingRun) -> bool {
+    let plain = !run.id.is_empty()
+        && !run.id.starts_with('.')
+        && run.id.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+    plain && site.analysis.runs.iter().all(|other| !other.id.eq_ignore_ascii_case(&run.id))
+}
+
+/// Outcome of a run, as a badge.
+fn badge(gone: MissingReason) -> Badge {
+    let (class, glyph) = match gone {
+        MissingReason::Skipped => ("s-warning", "»"),
+        MissingReason::Interrupted => ("s-error", "×"),
+        MissingReason::Unreadable => ("s-error", "?"),
+        MissingReason::NotRun => ("t-unknown", "–"),
+    };
+    Badge { class, glyph, word: gone.words() }
+}
+
+/// The missing runs of a campaign, for its list.
+pub fn rows(site: &Site<'_>, root: &str, campaign: &str) -> Vec<MissingRunRow> {
+    let missing_runs = site.campaign_course(campaign).map_or(&[][..], |course| &course.missing_runs);
+    missing_runs
+        .iter()
+        .map(|run| MissingRunRow {
+            link: Link {
+                href: (may_have_page(site, run) && site.has(&path(&run.id))).then(|| run_href(root, &run.id)),
+                text: run.id.clone(),
+            },
+            environment: run.environment.clone(),
+            model: run.model.clone(),
+            workload: run.workload.clone(),
+            repeat: run.repeat.map_or_else(|| super::number::ABSENT.to_owned(), |k| k.to_string()),
+            badge: badge(run.gone),
+            why: run.why.clone(),
+        })
+        .collect()
+}
+
+fn page(site: &Site<'_>, campaign: &str, run: &MissingRun) -> Result<String, askama::Error> {
+    let title = site.analysis.campaigns.iter().find(|c| c.name == campaign).map_or(campaign, |c| c.title.as_str());
+    let mut eyebrow = vec![run.environment.clone(), run.model.clone(), run.workload.clone()];
+    eyebrow.retain(|part| !part.is_empty());
+    let mut facts = vec![
+        Fact::new("Environment", run.environment.clone()),
+        Fact::new("Model", run.model.clone()),
+        Fact::new("Workload", run.workload.clone()),
+    ];
+    facts.extend(run.repeat.map(|k| Fact::new("Repeat", k.to_string())));
+    facts.extend(run.position.map(|k| Fact::new("Place in the plan", k.to_string())));
+    Page {
+        shell: Shell::new(&path(&run.id), format!("Run {}, {} – sparkbench", run.id, run.gone.words()), "run", site)
+            .described(format!("Run {} of {title} was planned and has no result.", run.id)),
+        campaign: Link { href: Some(format!("{ROOT}c/{campaign}/index.html")), text: title.to_owned() },
+        id: run.id.clone(),
+        badge: badge(run.gone),
+        eyebrow: eyebrow.join(" · "),
+        why: run.why.clone(),
+        facts,
+    }
+    .render()
+}

@@ -1,0 +1,119 @@
+//! The noise of a series without any change: its scatter, its memory, its odd points.
+//!
+//! In:  values in order of time.  Out: a robust standard deviation, the lag-1 autocorrelation, the indices of outliers.
+//! Not here: changes (see [`super::partition`]).
+//!
+//! All three are taken from differences of near points, because those hardly notice a change of level: one change spoils one difference.
+//!
+//! Source: Chakar et al., *Bernoulli* 23 (2017), autocorrelation by differences at two distances. Hampel, *JASA* 69 (1974), medians of neighbours.
+
+use crate::stats::quantile::{quantile_sorted, sorted};
+
+/// Share of the smallest absolute differences that measures the noise. Changes and outliers make the largest.
+const KEPT: f64 = 0.75;
+
+/// Mean of the lower three quarters of |N(0, 1)|.
+const MEAN_OF_KEPT: f64 = 0.514_666;
+
+/// Share of the largest differences that is left out: those that a change or an outlier may have made.
+const TRIM: f64 = 0.1;
+
+/// A point is an outlier when it lies farther than this many standard deviations from the median of its neighbours.
+pub const OUTLIER: f64 = 5.0;
+
+/// Neighbours on each side that an outlier is compared with.
+const NEIGHBOURS: usize = 5;
+
+/// Points in a row that can be outliers. More of them are a level.
+const ODD_IN_A_ROW: usize = 2;
+
+/// Fewest points in which one can be called odd.
+const LEAST_FOR_OUTLIERS: usize = 7;
+
+/// Standard deviation of the noise, from the mean of the lower three quarters of the absolute successive differences.
+///
+/// Exact for normal noise. A mean, unlike a median, also sees noise that mostly jumps between two modes.
+pub fn sigma(values: &[f64]) -> f64 {
+    let steps = sorted(&values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect::<Vec<_>>());
+    let kept = (KEPT * steps.len() as f64).ceil() as usize;
+    if kept == 0 {
+        return 0.0;
+    }
+    steps[..kept].iter().sum::<f64>() / kept as f64 / MEAN_OF_KEPT / std::f64::consts::SQRT_2
+}
+
+/// Standard deviation of the noise from all absolute successive differences: for noise that jumps now and then and has no odd points.
+pub fn sigma_of_all(values: &[f64]) -> f64 {
+    let steps = values.windows(2).map(|pair| (pair[1] - pair[0]).abs());
+    let mean = steps.sum::<f64>() / (values.len().max(2) - 1) as f64;
+    // The mean of |N(0, 1)| is sqrt(2 / pi), and a difference has twice the variance of a value.
+    mean * std::f64::consts::PI.sqrt() / 2.0
+}
+
+/// Whether too many points are called odd, so that they belong to the noise.
+pub const fn too_many(outliers: usize, n: usize) -> bool {
+    outliers * MOST_OUTLIERS > n
+}
+
+/// At most one point in this many is odd.
+const MOST_OUTLIERS: usize = 10;
+
+/// Autocorrelation beyond which noise cannot be told from a wandering level.
+pub const MOST_MEMORY: f64 = 0.95;
+
+/// Lag-1 autocorrelation from the squares of differences at distances 1 and 2, from 0 to [`MOST_MEMORY`]. `None` below eight points or
+/// without noise.
+pub fn autocorrelation(values: &[f64]) -> Option<f64> {
+    if values.len() < 8 {
+        return None;
+    }
+    let spread = |lag: usize| {
+        let squares: Vec<f64> = (lag..values.len()).map(|i| (values[i] - values[i - lag]).powi(2)).collect();
+        let squares = sorted(&squares);
+        let kept = squares.len() - (TRIM * squares.len() as f64).ceil() as usize;
+        squares[..kept].iter().sum::<f64>() / kept as f64
+    };
+    let near = spread(1);
+    (near > 0.0).then(|| (spread(2) / near - 1.0).clamp(0.0, MOST_MEMORY))
+}
+
+/// Indices of single odd points, ascending. They are far from the median of up to five neighbours on each side, at most two in a row.
+///
+/// The last point is among them when it alone is odd: whether it begins a new level, the next point will tell.
+pub fn outliers(values: &[f64], sigmas: &[f64]) -> Vec<usize> {
+    let n = values.len();
+    if n < LEAST_FOR_OUTLIERS {
+        return Vec::new();
+    }
+    let odd: Vec<bool> = (0..n)
+        .map(|i| {
+            let far = |from: usize, to: usize| {
+                from == to || {
+                    let middle = quantile_sorted(&sorted(&values[from..to]), 0.5);
+                    (values[i] - middle).abs() > OUTLIER * sigmas[i]
+                }
+            };
+            let alone = |j: usize| (values[i] - values[j]).abs() > OUTLIER * sigmas[i];
+            // The first and the last point have neighbours on one side only: the nearest of them must be far as well.
+            let end = if i == 0 { alone(1) } else { i + 1 < n || alone(i - 1) };
+            end && far(i.saturating_sub(NEIGHBOURS), i) && far(i + 1, (i + 1 + NEIGHBOURS).min(n))
+        })
+        .collect();
+    let mut found = Vec::new();
+    let mut i = 0;
+    while i < n {
+        if !odd[i] {
+            i += 1;
+            continue;
+        }
+        let from = i;
+        while i < n && odd[i] {
+            i += 1;
+        }
+        let at_an_end = from == 0 || i == n;
+        if i - from <= if at_an_end { 1 } else { ODD_IN_A_ROW } {
+            found.extend(from..i);
+        }
+    }
+    found
+}

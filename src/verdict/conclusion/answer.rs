@@ -1,0 +1,145 @@
+//! The answer of a campaign in one sentence that can be quoted alone.
+//!
+//! In:  a campaign with its headline, its comparisons.  Out: a sentence of about 25 words at most.
+//! Not here: the sentence of each metric (see `headline`), expectations (see `hypothesis`).
+
+use std::cmp::Ordering;
+
+use super::headline::{capital_unless_name, change, comparable, tells};
+use crate::model::within;
+use crate::verdict::number::{count, fixed, significant};
+use crate::verdict::report::{Analysis, CampaignReport, Comparison, VerdictKind};
+
+/// Candidates that the sentence names. More are counted.
+const MOST_NAMED: usize = 3;
+
+/// Gives every campaign its answer.
+pub(in crate::verdict) fn give(analysis: &mut Analysis) {
+    let answers: Vec<Option<String>> = analysis.campaigns.iter().map(|campaign| answer(analysis, campaign)).collect();
+    for (campaign, answer) in analysis.campaigns.iter_mut().zip(answers) {
+        campaign.answer = answer;
+    }
+}
+
+/// Load clients, where they are what is compared. Otherwise what the labels are worth, since everything else depends on it, and then the
+/// comparisons. Where no comparison tells anything, the answer is the first sentence of the headline.
+fn answer(analysis: &Analysis, campaign: &CampaignReport) -> Option<String> {
+    let own: Vec<&Comparison> = analysis.comparisons.iter().filter(|c| c.campaign == campaign.name).collect();
+    let first = || {
+        let first = campaign.headline.get(campaign.hypotheses.len()).or_else(|| campaign.headline.first())?;
+        Some(first.lead().to_owned())
+    };
+    if analysis.is_about_clients(campaign) {
+        return first();
+    }
+    let labels = comparable(&own).map(|sentence| sentence.text);
+    labels.or_else(|| of_comparisons(&own, campaign)).or_else(first)
+}
+
+/// The answer of the primary comparisons. Nothing where they have several baselines, or where each is of single runs.
+fn of_comparisons(own: &[&Comparison], campaign: &CampaignReport) -> Option<String> {
+    let told: Vec<&Comparison> =
+        own.iter().filter(|c| c.primary && tells(c) && !c.verdict.is_once()).copied().collect();
+    let first = *told.first()?;
+    if told.iter().any(|c| c.baseline != first.baseline) {
+        return None;
+    }
+    let is = |kind: VerdictKind| told.iter().filter(|c| c.verdict.kind == kind).copied().collect::<Vec<_>>();
+    let (same, open) = (is(VerdictKind::Equivalent), is(VerdictKind::Inconclusive));
+    let apart = told.len() - same.len() - open.len();
+    let baseline = &first.baseline;
+    if apart > 0 {
+        return difference(&told, campaign);
+    }
+    let others = candidates(&told);
+    Some(match (same.len(), open.len(), told.len()) {
+        (_, 0, 1) => format!(
+            "No difference in {} larger than {} % between {baseline} and {others}.",
+            within(&first.label),
+            margins(&same)
+        ),
+        (_, 0, all) => format!(
+            "No difference between {baseline} and {others}: all {all} comparisons agree within {} %.",
+            margins(&same)
+        ),
+        (0, _, 1) => format!(
+            "The comparison of {} between {baseline} and {others} is undecided{}.",
+            within(&first.label),
+            bound(&open)
+        ),
+        (0, _, all) => format!("All {all} comparisons between {baseline} and {others} are undecided{}.", bound(&open)),
+        (same_n, open_n, all) => format!(
+            "{}: {same_n} of {all} comparisons between {baseline} and {others} {} within {} %, and {open_n} {} undecided.",
+            match same_n.cmp(&open_n) {
+                Ordering::Greater => "Mostly the same",
+                Ordering::Equal => "Half decided",
+                Ordering::Less => "Mostly undecided",
+            },
+            if same_n == 1 { "agrees" } else { "agree" },
+            margins(&same),
+            if open_n == 1 { "is" } else { "are" }
+        ),
+    })
+}
+
+/// The difference in the first of the primary metrics that has one: of the candidate that differs most, over its cells.
+fn difference(told: &[&Comparison], campaign: &CampaignReport) -> Option<String> {
+    let is_apart = |c: &&&Comparison| !matches!(c.verdict.kind, VerdictKind::Equivalent | VerdictKind::Inconclusive);
+    let rank = |c: &Comparison| campaign.primary.iter().position(|name| *name == c.metric).unwrap_or(usize::MAX);
+    let metric = &told.iter().filter(is_apart).min_by_key(|c| rank(c))?.metric;
+    let size = |c: &Comparison| c.change_pct.map_or(0.0, f64::abs);
+    let of_metric: Vec<&Comparison> = told.iter().filter(|c| c.metric == *metric).copied().collect();
+    let most = of_metric.iter().filter(is_apart).max_by(|a, b| size(a).total_cmp(&size(b)))?;
+    let cells: Vec<&Comparison> = of_metric.iter().filter(|c| c.candidate == most.candidate).copied().collect();
+    let own: Vec<&Comparison> = cells.iter().filter(is_apart).copied().collect();
+    // Other candidates of which the same metric differs are named, so that nobody takes one for all.
+    let mut others = names(of_metric.iter().filter(is_apart).copied());
+    others.retain(|name| *name != most.candidate);
+    let also = match others.as_slice() {
+        [] => String::new(),
+        [one] => format!(", and {one} differs too"),
+        many => format!(", and {} differ too", count(many.len(), "other")),
+    };
+    if let ([only], [_]) = (own.as_slice(), cells.as_slice()) {
+        return Some(format!("{}: {}{also}.", only.label, only.verdict.said));
+    }
+    let among = if own.len() == cells.len() {
+        format!(" in all {} comparisons", cells.len())
+    } else {
+        format!(" in {} of {} comparisons", own.len(), cells.len())
+    };
+    Some(capital_unless_name(&format!("{}{among}{also}.", change(&own)), most))
+}
+
+/// `chroot`, `chroot or docker`, `any of the 5 others`.
+fn candidates(told: &[&Comparison]) -> String {
+    match names(told.iter().copied()).as_slice() {
+        many if many.len() > MOST_NAMED => format!("any of the {}", count(many.len(), "other")),
+        [before @ .., last] if !before.is_empty() => format!("{} or {last}", before.join(", ")),
+        names => names.concat(),
+    }
+}
+
+/// Every candidate once, in the order of the comparisons.
+fn names<'c>(comparisons: impl Iterator<Item = &'c Comparison>) -> Vec<&'c str> {
+    let mut names: Vec<&str> = Vec::new();
+    for c in comparisons {
+        if !names.contains(&c.candidate.as_str()) {
+            names.push(&c.candidate);
+        }
+    }
+    names
+}
+
+/// `3`, or `2 to 5`: the margins within which comparisons agree, per cent.
+fn margins(same: &[&Comparison]) -> String {
+    let margins = || same.iter().filter_map(|c| Some(c.tost.as_ref()?.margin_pct));
+    let (low, high) = (margins().fold(f64::INFINITY, f64::min), margins().fold(0.0, f64::max));
+    if low < high { format!("{} to {}", significant(low, 3), significant(high, 3)) } else { significant(high, 3) }
+}
+
+/// `: the difference could be up to 7.5 %`.
+fn bound(open: &[&Comparison]) -> String {
+    let most = open.iter().filter_map(|c| super::headline::bound(c)).max_by(|a, b| a.0.total_cmp(&b.0));
+    most.map_or_else(String::new, |(most, places)| format!(": the difference could be up to {} %", fixed(most, places)))
+}
