@@ -268,5 +268,5 @@ fn a_badge_shows_what_speaks_most_against_the_candidate() {
     let folder = put("compare-badge", &two(100.0), &two(108.0));
     compare(&folder, &["main", "branch", "--badge", "b.svg"]).expect(1);
     let badge = fs::read_to_string(folder.path().join("b.svg")).unwrap();
-    assert!(badge.contains("+8.0% (") && badge.contains("slower, worst of 2"), "{badge}");
+    assert!(badge.contains("+8.0% (") && badge.contains("slower, worst of 2 comparisons"), "{badge}");
 }

@@ -348,7 +348,7 @@ fn a_sentence_on_undecided_cells_alone_names_the_arms() {
     let ending = sparkbench(&folder, &["analyse", "in", "--site", "site", "--baseline", "native", "-v"]).expect(0);
     ending.complains(&[
         "All 8 comparisons between native and box or jail are undecided: ",
-        "Output throughput: all 8 cells are undecided between native and each of box and jail: ",
+        "Output throughput: all 8 comparisons are undecided between native and each of box and jail: ",
     ]);
 }
 

@@ -12,7 +12,7 @@ pub mod manifest;
 pub mod mask;
 mod progress;
 mod read;
-pub mod retain;
+pub(crate) mod retain;
 pub mod verify;
 mod write;
 pub mod writer;

@@ -78,7 +78,7 @@ pub fn hash(bytes: &[u8]) -> String {
 }
 
 /// Lower-case hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -15,7 +15,7 @@ const MARGIN: f64 = 0.06;
 
 /// A scale from a low to a high end.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Axis {
+pub(crate) struct Axis {
     low: f64,
     high: f64,
     log: bool,
@@ -27,7 +27,7 @@ pub struct Axis {
 
 impl Axis {
     /// Exactly these ends. Equal or unusable ones are widened.
-    pub fn exact(low: f64, high: f64) -> Self {
+    pub(crate) fn exact(low: f64, high: f64) -> Self {
         if !(number::usable(low) && number::usable(high)) {
             return Self { low: 0.0, high: 1.0, log: false, twos: false, whole: false };
         }
@@ -40,25 +40,25 @@ impl Axis {
     }
 
     /// Around usable values with a margin. `None` when there is none.
-    pub fn around(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub(crate) fn around(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let (low, high) = extent(values)?;
         let pad = (high - low) * MARGIN;
         Some(Self::exact(low - pad, high + pad))
     }
 
     /// The same for numbers of things, between which nothing lies: there is no tick at a fraction.
-    pub fn around_whole(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub(crate) fn around_whole(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         Some(Self { whole: true, ..Self::around(values)? })
     }
 
     /// From zero to a little above the largest usable value.
-    pub fn from_zero(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub(crate) fn from_zero(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let (low, high) = extent(values.into_iter().chain([0.0]))?;
         Some(Self::exact(low * (1.0 + MARGIN), if high > 0.0 { high * (1.0 + MARGIN) } else { 0.0 }))
     }
 
     /// Logarithmic around usable values above zero. `None` when one is not.
-    pub fn log_around(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub(crate) fn log_around(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let (low, high) = extent(values)?;
         if low <= 0.0 {
             return None;
@@ -68,28 +68,28 @@ impl Axis {
     }
 
     /// The same with a tick at every doubling, for batch sizes and the like.
-    pub fn log2_around(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub(crate) fn log2_around(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         Some(Self { twos: true, ..Self::log_around(values)? })
     }
 
     /// Lower end.
-    pub const fn low(&self) -> f64 {
+    pub(crate) const fn low(&self) -> f64 {
         self.low
     }
 
     /// Upper end.
-    pub const fn high(&self) -> f64 {
+    pub(crate) const fn high(&self) -> f64 {
         self.high
     }
 
     /// Place of a value between 0 and 1. Beyond the ends it is held at the end.
-    pub fn share(&self, value: f64) -> f64 {
+    pub(crate) fn share(&self, value: f64) -> f64 {
         let at = |v: f64| if self.log { libm::log10(v.max(f64::MIN_POSITIVE)) } else { v };
         ((at(value) - at(self.low)) / (at(self.high) - at(self.low))).clamp(0.0, 1.0)
     }
 
     /// Round numbers within the axis, about as many as asked for, each with its text.
-    pub fn ticks(&self, count: usize) -> Vec<(f64, String)> {
+    pub(crate) fn ticks(&self, count: usize) -> Vec<(f64, String)> {
         if self.twos {
             let ticks = self.doublings(count.max(2));
             if ticks.len() >= 2 {
@@ -156,7 +156,7 @@ impl Axis {
 }
 
 /// Smallest and largest usable value.
-pub fn extent(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+pub(super) fn extent(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     values
         .into_iter()
         .filter(|v| number::usable(*v))

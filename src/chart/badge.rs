@@ -19,7 +19,7 @@ const GROUND: &str = "#3d4450";
 
 /// What the second text means for who reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
+pub(crate) enum Tone {
     /// Nothing against it.
     Good,
     /// Something against it.
@@ -48,7 +48,7 @@ impl Tone {
 }
 
 /// The picture.
-pub fn badge(subject: &str, message: &str, tone: Tone) -> String {
+pub(crate) fn badge(subject: &str, message: &str, tone: Tone) -> String {
     let side = |text: &str| {
         let text = fit(text, SIZE, WIDEST);
         let wide = width(&text, SIZE).ceil();

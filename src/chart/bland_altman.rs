@@ -202,7 +202,7 @@ fn capital(name: &str) -> String {
 
 /// Its line in the registry.
 #[derive(Debug)]
-pub struct Entry;
+pub(crate) struct Entry;
 
 impl super::Chart for Entry {
     fn name(&self) -> &'static str {

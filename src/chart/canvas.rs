@@ -17,7 +17,7 @@ use super::svg::{Document, STEPS, Svg};
 use super::text;
 
 /// A drawing area with a coordinate system.
-pub type Plane = DrawingArea<Svg, Cartesian2d<Axis, Axis>>;
+pub(super) type Plane = DrawingArea<Svg, Cartesian2d<Axis, Axis>>;
 
 /// Tallest drawing. What lies below is not seen.
 const TALLEST: f64 = 20_000.0;
@@ -27,7 +27,7 @@ const BOLD: f64 = 1.07;
 
 /// Width and text size of a drawing.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Layout {
+pub(crate) struct Layout {
     /// Units across.
     pub width: f64,
     /// Font size.
@@ -37,13 +37,13 @@ pub struct Layout {
 }
 
 /// For 704 CSS px and more, where its text is 12 px.
-pub const WIDE: Layout = Layout { width: 760.0, size: 13.0, narrow: false };
+pub(super) const WIDE: Layout = Layout { width: 760.0, size: 13.0, narrow: false };
 
 /// For less: 12 px text from 275 CSS px up, which a 320 px screen has between its paddings.
-pub const NARROW: Layout = Layout { width: 320.0, size: 14.0, narrow: true };
+pub(super) const NARROW: Layout = Layout { width: 320.0, size: 14.0, narrow: true };
 
 /// Where a drawing is made.
-pub struct Canvas {
+pub(crate) struct Canvas {
     /// Which layout.
     pub layout: Layout,
     document: Rc<RefCell<Document>>,
@@ -52,7 +52,7 @@ pub struct Canvas {
 
 /// A rectangle in pixels with an axis each way.
 #[derive(Debug, Clone, Copy)]
-pub struct Frame {
+pub(crate) struct Frame {
     /// Left edge.
     pub left: f64,
     /// Top edge.
@@ -69,34 +69,34 @@ pub struct Frame {
 
 impl Frame {
     /// Right edge.
-    pub fn right(&self) -> f64 {
+    pub(crate) fn right(&self) -> f64 {
         self.left + self.width
     }
 
     /// Bottom edge.
-    pub fn bottom(&self) -> f64 {
+    pub(crate) fn bottom(&self) -> f64 {
         self.top + self.height
     }
 
     /// Ticks of the x axis, as many as have room.
-    pub fn x_ticks(&self) -> Vec<(f64, String)> {
+    pub(crate) fn x_ticks(&self) -> Vec<(f64, String)> {
         self.x.ticks((self.width / 75.0).clamp(3.0, 8.0) as usize)
     }
 
     /// Pixel of a value of the x axis.
-    pub fn px(&self, value: f64) -> f64 {
+    pub(crate) fn px(&self, value: f64) -> f64 {
         self.left + self.x.share(value) * self.width
     }
 
     /// Pixel of a value of the y axis.
-    pub fn py(&self, value: f64) -> f64 {
+    pub(crate) fn py(&self, value: f64) -> f64 {
         self.bottom() - self.y.share(value) * self.height
     }
 }
 
 /// Description of the drawing, for the frame around it.
 #[derive(Debug, Clone, Copy)]
-pub struct Words<'a> {
+pub(crate) struct Words<'a> {
     /// Unique on the page, already safe.
     pub id: &'a str,
     /// For `<title>`.
@@ -107,7 +107,7 @@ pub struct Words<'a> {
 
 impl Canvas {
     /// An empty sheet.
-    pub fn new(layout: Layout) -> Self {
+    pub(crate) fn new(layout: Layout) -> Self {
         let document = Rc::new(RefCell::new(Document::default()));
         let svg = Svg::new(Rc::clone(&document), layout.width, TALLEST);
         let (w, h) = (steps(layout.width), steps(TALLEST));
@@ -117,19 +117,19 @@ impl Canvas {
     }
 
     /// Height of a line of text.
-    pub fn line_height(&self) -> f64 {
+    pub(crate) fn line_height(&self) -> f64 {
         libm::round(self.layout.size * 1.45)
     }
 
     /// The drawing area of a frame, with its axes.
-    pub fn plane(&self, frame: &Frame) -> Plane {
+    pub(crate) fn plane(&self, frame: &Frame) -> Plane {
         let x = steps(frame.left)..steps(frame.right());
         let y = steps(frame.bottom())..steps(frame.top);
         self.sheet.strip_coord_spec().apply_coord_spec(Cartesian2d::<Axis, Axis>::new(frame.x, frame.y, (x, y)))
     }
 
     /// Draws an element on a plane.
-    pub fn put<E>(&self, plane: &Plane, element: &E)
+    pub(crate) fn put<E>(&self, plane: &Plane, element: &E)
     where
         E: Drawable<Svg>,
         for<'b> &'b E: PointCollection<'b, (f64, f64)>,
@@ -141,52 +141,52 @@ impl Canvas {
     }
 
     /// A line through points in pixels.
-    pub fn line(&self, points: &[(f64, f64)], hue: Hue, pen: Pen) {
+    pub(crate) fn line(&self, points: &[(f64, f64)], hue: Hue, pen: Pen) {
         self.put(&self.sheet, &PathElement::new(points.to_vec(), Ink(hue, pen)));
     }
 
     /// A filled area between points in pixels.
-    pub fn polygon(&self, points: Vec<(f64, f64)>, hue: Hue, pen: Pen) {
+    pub(crate) fn polygon(&self, points: Vec<(f64, f64)>, hue: Hue, pen: Pen) {
         self.put(&self.sheet, &Polygon::new(points, Ink(hue, pen)));
     }
 
     /// A filled rectangle in pixels.
-    pub fn area(&self, left: f64, top: f64, width: f64, height: f64, hue: Hue, pen: Pen) {
+    pub(crate) fn area(&self, left: f64, top: f64, width: f64, height: f64, hue: Hue, pen: Pen) {
         if width > 0.0 && height > 0.0 {
             self.put(&self.sheet, &Rectangle::new([(left, top), (left + width, top + height)], Ink(hue, pen)));
         }
     }
 
     /// A mark in pixels without a note.
-    pub fn glyph(&self, x: f64, y: f64, shape: Shape, ink: Ink, radius: f64) {
+    pub(crate) fn glyph(&self, x: f64, y: f64, shape: Shape, ink: Ink, radius: f64) {
         let mark = Mark { at: (x, y), shape, ink, radius, ringed: false, note: "", href: None, reach: radius };
         self.put(&self.sheet, &mark);
     }
 
     /// A mark in pixels.
-    pub fn mark(&self, mark: &Mark) {
+    pub(crate) fn mark(&self, mark: &Mark) {
         self.put(&self.sheet, mark);
     }
 
     /// Many marks in pixels.
-    pub fn crowd(&self, crowd: &MarkGroup) {
+    pub(crate) fn crowd(&self, crowd: &MarkGroup) {
         self.put(&self.sheet, crowd);
     }
 
     /// A linking rectangle in pixels.
-    pub fn target(&self, left: f64, top: f64, width: f64, height: f64, href: &str, note: &str) {
+    pub(crate) fn target(&self, left: f64, top: f64, width: f64, height: f64, href: &str, note: &str) {
         self.put(&self.sheet, &Target { corners: [(left, top), (left + width, top + height)], href, note });
     }
 
     /// A rectangle in pixels that is read out by its note and has no look of its own.
-    pub fn reading(&self, left: f64, top: f64, width: f64, height: f64, note: &str) {
+    pub(crate) fn reading(&self, left: f64, top: f64, width: f64, height: f64, note: &str) {
         if width > 0.0 && height > 0.0 {
             self.put(&self.sheet, &Reading { corners: [(left, top), (left + width, top + height)], note });
         }
     }
 
     /// A line of text on its baseline, cut to the room it has. Gives the width it takes.
-    pub fn text(&self, x: f64, y: f64, content: &str, anchor: Anchor, class: &str, room: f64) -> f64 {
+    pub(crate) fn text(&self, x: f64, y: f64, content: &str, anchor: Anchor, class: &str, room: f64) -> f64 {
         let size = if class.contains("strong") { self.layout.size * BOLD } else { self.layout.size };
         let shown = text::fit(content, size, room);
         let whole = if shown.ends_with('…') { content } else { "" };
@@ -195,7 +195,7 @@ impl Canvas {
     }
 
     /// The label of a row, cut so that it stays apart from those of the other rows.
-    pub fn label(&self, (x, y): (f64, f64), content: &str, others: &[&str], class: &str, room: f64) -> f64 {
+    pub(crate) fn label(&self, (x, y): (f64, f64), content: &str, others: &[&str], class: &str, room: f64) -> f64 {
         let size = if class.contains("strong") { self.layout.size * BOLD } else { self.layout.size };
         let shown = text::fit_apart(content, others, size, room);
         let whole = if shown.contains('…') { content } else { "" };
@@ -204,17 +204,17 @@ impl Canvas {
     }
 
     /// Width of a text in this layout.
-    pub fn width_of(&self, content: &str) -> f64 {
+    pub(crate) fn width_of(&self, content: &str) -> f64 {
         text::width(&text::clean(content), self.layout.size)
     }
 
     /// Width of a text in bold.
-    pub fn width_of_strong(&self, content: &str) -> f64 {
+    pub(crate) fn width_of_strong(&self, content: &str) -> f64 {
         self.width_of(content) * BOLD + 1.0
     }
 
     /// Text broken into lines from a top edge. Gives the bottom edge.
-    pub fn paragraph(&self, left: f64, top: f64, content: &str, class: &str, room: f64) -> f64 {
+    pub(crate) fn paragraph(&self, left: f64, top: f64, content: &str, class: &str, room: f64) -> f64 {
         let letters = if class.contains("strong") { self.layout.size * BOLD } else { self.layout.size };
         text::wrap(content, letters, room).iter().fold(top, |y, line| {
             self.text(left, y + self.layout.size, line, Anchor::Start, class, room);
@@ -223,7 +223,7 @@ impl Canvas {
     }
 
     /// Grid, ticks and name of an x axis below a frame. Gives the bottom edge.
-    pub fn x_axis(&self, frame: &Frame, name: &str, grid: bool) -> f64 {
+    pub(crate) fn x_axis(&self, frame: &Frame, name: &str, grid: bool) -> f64 {
         let bottom = frame.bottom();
         let mut free = f64::NEG_INFINITY;
         for (value, label) in frame.x_ticks() {
@@ -253,12 +253,12 @@ impl Canvas {
     }
 
     /// Room that the tick texts of a y axis need, with their gap.
-    pub fn y_room(&self, axis: Axis, count: usize) -> f64 {
+    pub(crate) fn y_room(&self, axis: Axis, count: usize) -> f64 {
         axis.ticks(count).iter().map(|(_, label)| self.width_of(label)).fold(0.0, f64::max) + 8.0
     }
 
     /// Grid and tick texts of a y axis left of a frame.
-    pub fn y_axis(&self, frame: &Frame, count: usize) {
+    pub(crate) fn y_axis(&self, frame: &Frame, count: usize) {
         let ticks = frame.y.ticks(count);
         // Round steps may be more than were asked for: texts keep a line's distance, at even steps.
         let places = || ticks.iter().map(|(value, _)| frame.py(*value));
@@ -272,7 +272,7 @@ impl Canvas {
     }
 
     /// Names of series beside their marks, flowing over lines. Gives the bottom edge. `lines` shows the dash as well.
-    pub fn legend(&self, left: f64, top: f64, items: &[(usize, String)], lines: bool) -> f64 {
+    pub(crate) fn legend(&self, left: f64, top: f64, items: &[(usize, String)], lines: bool) -> f64 {
         let swatch = if lines { 30.0 } else { 16.0 };
         let (mut x, mut y) = (left, top);
         for (series, label) in items {
@@ -295,7 +295,7 @@ impl Canvas {
     }
 
     /// The `<svg>` element of a drawing as small as a word: no description element, its name says all.
-    pub fn finish_small(self, height: f64, class: &str, words: Words) -> String {
+    pub(crate) fn finish_small(self, height: f64, class: &str, words: Words) -> String {
         let document = self.document.borrow();
         let (w, id) = (self.layout.width, words.id);
         let name =
@@ -309,7 +309,7 @@ impl Canvas {
     }
 
     /// The `<svg>` element.
-    pub fn finish(self, height: f64, words: Words) -> String {
+    pub(crate) fn finish(self, height: f64, words: Words) -> String {
         let Words { id, title, desc } = words;
         let document = self.document.borrow();
         let class = if self.layout.narrow { "narrow" } else { "wide" };

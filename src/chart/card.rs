@@ -18,7 +18,7 @@ const MARK: Colour = [0x1d, 0x5a, 0x96];
 
 /// Text of a card.
 #[derive(Debug)]
-pub struct Card<'a> {
+pub(crate) struct Card<'a> {
     /// Which campaign it is, in one line.
     pub about: &'a str,
     pub question: &'a str,
@@ -30,7 +30,7 @@ pub struct Card<'a> {
 
 impl Card<'_> {
     /// The picture.
-    pub fn png(&self) -> std::io::Result<Vec<u8>> {
+    pub(crate) fn png(&self) -> std::io::Result<Vec<u8>> {
         let mut canvas = Canvas::new(WIDE, HIGH, PAPER);
         canvas.rectangle((0, 0), (18, HIGH), MARK);
         let inner = WIDE as f32 - 2.0 * ROOM;

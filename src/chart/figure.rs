@@ -10,10 +10,10 @@ use super::text;
 pub const STYLE: &str = include_str!("../../static/chart.css");
 
 /// Most marks in one drawing. More are thinned out.
-pub const MARKS: usize = 2_000;
+pub(crate) const MARKS: usize = 2_000;
 
 /// Most rows in one drawing. The table has all.
-pub const ROWS: usize = 60;
+pub(crate) const ROWS: usize = 60;
 
 /// A drawn chart with everything a page needs to show it accessibly.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub fn standalone(svg: &str) -> String {
 
 /// Shared data of all charts.
 #[derive(Debug)]
-pub struct Sheet<'a> {
+pub(crate) struct Sheet<'a> {
     /// Unique on the page, as the caller gave it.
     pub id: &'a str,
     /// Title: the subject of the drawing.
@@ -108,12 +108,12 @@ pub enum Layouts {
 
 impl Sheet<'_> {
     /// Draws both layouts. `draw` gives the height it took, or `None` when there was nothing to draw.
-    pub fn compose(self, draw: impl Fn(&Canvas) -> Option<f64>) -> Figure {
+    pub(crate) fn compose(self, draw: impl Fn(&Canvas) -> Option<f64>) -> Figure {
         self.compose_as(Layouts::Both, draw)
     }
 
     /// Draws the layouts that are asked for.
-    pub fn compose_as(self, layouts: Layouts, draw: impl Fn(&Canvas) -> Option<f64>) -> Figure {
+    pub(crate) fn compose_as(self, layouts: Layouts, draw: impl Fn(&Canvas) -> Option<f64>) -> Figure {
         let id = text::id(self.id);
         let words = Words { id: &id, title: self.title, desc: &self.desc };
         let one = |layout| {
@@ -138,7 +138,7 @@ impl Sheet<'_> {
 }
 
 /// Place in the palette of each label, by first appearance.
-pub fn palette<'a>(labels: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+pub(crate) fn palette<'a>(labels: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let mut seen: Vec<&str> = Vec::new();
     for label in labels {
         if !seen.contains(&label) {
@@ -149,11 +149,11 @@ pub fn palette<'a>(labels: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
 }
 
 /// Place of a label in a palette.
-pub fn place(palette: &[&str], label: &str) -> usize {
+pub(crate) fn place(palette: &[&str], label: &str) -> usize {
     palette.iter().position(|known| *known == label).unwrap_or(0)
 }
 
 /// `1 run`, `2 runs`.
-pub fn count(n: usize, noun: &str) -> String {
+pub(crate) fn count(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }

@@ -8,10 +8,10 @@ use plotters::style::{RGBColor, ShapeStyle};
 use super::forest::Kind;
 
 /// Series that can be distinguished by colour, shape and dash. Further ones repeat and should have been facets.
-pub const SERIES: usize = 6;
+pub(super) const SERIES: usize = 6;
 
 /// Steps of the sequential colours, from least to most.
-pub const STEPS: usize = 7;
+pub(super) const STEPS: usize = 7;
 
 /// First byte of every sentinel colour.
 const MARK: u8 = 0xC5;
@@ -143,7 +143,7 @@ impl Ink {
 }
 
 /// Classes behind a colour that came back from plotters. An unknown colour is plain foreground.
-pub fn classes(rgb: (u8, u8, u8)) -> (&'static str, &'static str) {
+pub(super) fn classes(rgb: (u8, u8, u8)) -> (&'static str, &'static str) {
     let known =
         (rgb.0 == MARK).then(|| Some((*HUES.get(usize::from(rgb.1))?, *PENS.get(usize::from(rgb.2))?))).flatten();
     known.unwrap_or(("ink", "line"))

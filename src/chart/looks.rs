@@ -184,7 +184,7 @@ impl Looks {
 
 /// Its line in the registry.
 #[derive(Debug)]
-pub struct Entry;
+pub(crate) struct Entry;
 
 impl super::Chart for Entry {
     fn name(&self) -> &'static str {

@@ -16,19 +16,19 @@
 //! CSS px cannot be full-size targets. The same links are in the table ([`Row::href`]), which is the equivalent that WCAG 2.5.8 asks for.
 
 mod axis;
-pub mod badge;
+pub(crate) mod badge;
 pub mod bars;
-pub mod bland_altman;
+pub(crate) mod bland_altman;
 mod canvas;
-pub mod card;
+pub(crate) mod card;
 pub mod ecdf;
 mod element;
-pub mod figure;
+pub(crate) mod figure;
 pub mod forest;
 pub mod frontier;
 pub mod heatmap;
 mod ink;
-pub mod looks;
+pub(crate) mod looks;
 pub mod memory_stack;
 mod number;
 mod raster;
@@ -39,11 +39,11 @@ pub mod series;
 pub mod shift;
 pub mod slope;
 pub mod spread;
-pub mod strip;
+pub(crate) mod strip;
 mod svg;
 pub mod sweep;
 mod text;
-pub mod thin;
+pub(crate) mod thin;
 pub mod timeline_heatmap;
 
 pub use bars::Bars;

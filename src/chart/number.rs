@@ -3,22 +3,22 @@
 //! In:  values and the precision they deserve.  Out: text with a real minus sign and grouped thousands.
 
 /// Values that can be drawn: finite, and neither so large nor so small that spans and ratios leave what `f64` can hold.
-pub fn usable(value: f64) -> bool {
+pub(super) fn usable(value: f64) -> bool {
     value == 0.0 || (1e-100..1e100).contains(&value.abs())
 }
 
 /// The interval, when both ends can be drawn and are in order.
-pub fn usable_pair(pair: Option<(f64, f64)>) -> Option<(f64, f64)> {
+pub(super) fn usable_pair(pair: Option<(f64, f64)>) -> Option<(f64, f64)> {
     pair.filter(|(low, high)| usable(*low) && usable(*high) && low <= high)
 }
 
 /// `a to b` for a cell of a table, each end as `show` writes it. `none` without an interval that can be drawn.
-pub fn ends(pair: Option<(f64, f64)>, show: impl Fn(f64) -> String) -> String {
+pub(super) fn ends(pair: Option<(f64, f64)>, show: impl Fn(f64) -> String) -> String {
     usable_pair(pair).map_or_else(|| "none".to_owned(), |(low, high)| format!("{} to {}", show(low), show(high)))
 }
 
 /// With a fixed number of decimals. Never `−0`.
-pub fn fixed(value: f64, decimals: usize) -> String {
+pub(super) fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return "not finite".to_owned();
     }
@@ -44,7 +44,7 @@ pub fn fixed(value: f64, decimals: usize) -> String {
 }
 
 /// With about this many significant digits, all digits left of the point, and no trailing zeros.
-pub fn significant(value: f64, digits: i32) -> String {
+pub(super) fn significant(value: f64, digits: i32) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
@@ -60,7 +60,7 @@ pub fn significant(value: f64, digits: i32) -> String {
 }
 
 /// Decimals that show a magnitude with this many significant digits.
-pub fn decimals_for(magnitude: f64, digits: i32) -> usize {
+pub(super) fn decimals_for(magnitude: f64, digits: i32) -> usize {
     if !(magnitude.is_finite() && magnitude > 0.0) {
         return 0;
     }
@@ -69,19 +69,19 @@ pub fn decimals_for(magnitude: f64, digits: i32) -> usize {
 }
 
 /// With the sign written out, as differences are.
-pub fn signed(value: f64, decimals: usize) -> String {
+pub(super) fn signed(value: f64, decimals: usize) -> String {
     let text = fixed(value, decimals);
     let plain = text.bytes().all(|b| b == b'0' || b == b'.');
     if value > 0.0 && !plain { format!("+{text}") } else { text }
 }
 
 /// Decimals for an estimate with an interval: two digits of the half-width (and never absurdly many).
-pub fn decimals_of_interval(low: f64, high: f64) -> usize {
+pub(super) fn decimals_of_interval(low: f64, high: f64) -> usize {
     decimals_for((high - low) / 2.0, 2).min(6)
 }
 
 /// A p-value as people write it.
-pub fn p_value(p: f64) -> String {
+pub(super) fn p_value(p: f64) -> String {
     match p {
         p if !p.is_finite() => "p not known".to_owned(),
         p if p < 0.001 => "p < 0.001".to_owned(),
@@ -92,7 +92,7 @@ pub fn p_value(p: f64) -> String {
 
 /// A value and its unit, which stay on one line. `%` and the like are set off by a narrow space, of which some fonts make almost nothing
 /// before letters.
-pub fn with_unit(number: &str, unit: &str) -> String {
+pub(super) fn with_unit(number: &str, unit: &str) -> String {
     match unit.chars().next() {
         None => number.to_owned(),
         Some(first) if first.is_alphabetic() => format!("{number}\u{a0}{unit}"),
@@ -101,7 +101,7 @@ pub fn with_unit(number: &str, unit: &str) -> String {
 }
 
 /// `name, unit`.
-pub fn axis_name(name: &str, unit: &str) -> String {
+pub(super) fn axis_name(name: &str, unit: &str) -> String {
     match (name.is_empty(), unit.is_empty()) {
         (true, _) => unit.to_owned(),
         (_, true) => name.to_owned(),

@@ -12,7 +12,7 @@ use std::io::Write;
 use std::sync::LazyLock;
 
 /// Red, green, blue.
-pub type Colour = [u8; 3];
+pub(super) type Colour = [u8; 3];
 
 /// Straight pieces of one curve: letters here are at most some 70 pixels high.
 const PIECES: u8 = 6;
@@ -77,12 +77,12 @@ fn outline(c: char) -> Option<&'static Glyph> {
 }
 
 /// Width of a text in pixels at a font size.
-pub fn width(text: &str, size: f32) -> f32 {
+pub(super) fn width(text: &str, size: f32) -> f32 {
     text.chars().filter_map(outline).map(|glyph| glyph.advance).sum::<f32>() * size / 1000.0
 }
 
 /// Words in lines no wider than this. What does not fit the last line ends in an ellipsis.
-pub fn wrap(text: &str, size: f32, widest: f32, most: usize) -> Vec<String> {
+pub(super) fn wrap(text: &str, size: f32, widest: f32, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         let joined = lines.last().map(|line| format!("{line} {word}"));
@@ -115,7 +115,7 @@ pub fn wrap(text: &str, size: f32, widest: f32, most: usize) -> Vec<String> {
 }
 
 /// A picture that is being drawn.
-pub struct Canvas {
+pub(super) struct Canvas {
     wide: usize,
     high: usize,
     pixels: Vec<u8>,
@@ -123,12 +123,12 @@ pub struct Canvas {
 
 impl Canvas {
     /// All of one colour.
-    pub fn new(wide: usize, high: usize, ground: Colour) -> Self {
+    pub(super) fn new(wide: usize, high: usize, ground: Colour) -> Self {
         Self { wide, high, pixels: ground.repeat(wide * high) }
     }
 
     /// Fills a rectangle of whole pixels.
-    pub fn rectangle(&mut self, (left, top): (usize, usize), (wide, high): (usize, usize), colour: Colour) {
+    pub(super) fn rectangle(&mut self, (left, top): (usize, usize), (wide, high): (usize, usize), colour: Colour) {
         for y in top..(top + high).min(self.high) {
             for x in left..(left + wide).min(self.wide) {
                 self.mix(x, y, colour, 1.0);
@@ -137,7 +137,7 @@ impl Canvas {
     }
 
     /// Writes a text whose base line begins at `x`, `y`.
-    pub fn text(&mut self, (x, y): (f32, f32), size: f32, colour: Colour, text: &str) {
+    pub(super) fn text(&mut self, (x, y): (f32, f32), size: f32, colour: Colour, text: &str) {
         let mut pen = x;
         for glyph in text.chars().filter_map(outline) {
             self.fill(glyph, (pen, y), size / 1000.0, colour);
@@ -188,7 +188,7 @@ impl Canvas {
     }
 
     /// As a PNG: a byte a pixel with a palette where that holds every colour, else a byte a channel. Every row as it is.
-    pub fn png(&self) -> std::io::Result<Vec<u8>> {
+    pub(super) fn png(&self) -> std::io::Result<Vec<u8>> {
         let colours: BTreeSet<&[u8]> = self.pixels.chunks(3).collect();
         let few = colours.len() <= 256;
         let places: BTreeMap<&[u8], u8> = colours.iter().copied().zip(0..=u8::MAX).collect();

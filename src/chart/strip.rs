@@ -88,7 +88,7 @@ impl Strip {
 
 /// Its line in the registry.
 #[derive(Debug)]
-pub struct Entry;
+pub(crate) struct Entry;
 
 impl super::Chart for Entry {
     fn name(&self) -> &'static str {

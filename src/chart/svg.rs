@@ -17,10 +17,10 @@ use plotters_backend::{BackendColor, BackendCoord, BackendStyle, BackendTextStyl
 use super::{ink, text};
 
 /// Steps per pixel.
-pub const STEPS: f64 = 10.0;
+pub(super) const STEPS: f64 = 10.0;
 
 /// Bytes after which nothing more is drawn. The frame, title and description take the rest of 60 kB.
-pub const BODY_LIMIT: usize = 55_000;
+pub(super) const BODY_LIMIT: usize = 55_000;
 
 /// The drawing so far.
 #[derive(Debug, Default)]
@@ -65,7 +65,7 @@ pub struct Svg {
 }
 
 /// Result of every call: nothing here can fail.
-pub type Drawn = Result<(), DrawingErrorKind<Infallible>>;
+pub(super) type Drawn = Result<(), DrawingErrorKind<Infallible>>;
 
 impl Svg {
     /// A backend with a size in pixels that draws into the document.
@@ -93,7 +93,7 @@ impl Svg {
 
 /// Tenths of a pixel, written as pixels without a trailing zero.
 #[derive(Debug, Clone, Copy)]
-pub struct Pixels(i32);
+pub(super) struct Pixels(i32);
 
 impl fmt::Display for Pixels {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -104,12 +104,12 @@ impl fmt::Display for Pixels {
 }
 
 /// Tenths of a pixel as pixels.
-pub const fn pixels(steps: i32) -> Pixels {
+pub(super) const fn pixels(steps: i32) -> Pixels {
     Pixels(steps)
 }
 
 /// Path data through the points: absolute at first, relative after, which is shorter and exact in whole steps.
-pub fn path_data(points: impl IntoIterator<Item = BackendCoord>) -> String {
+pub(super) fn path_data(points: impl IntoIterator<Item = BackendCoord>) -> String {
     let mut out = String::new();
     let mut last: Option<BackendCoord> = None;
     for (x, y) in points {

@@ -20,13 +20,13 @@ const WIDTHS: [u16; 95] = [
 const SLACK: f64 = 1.04;
 
 /// Characters kept of a text that is shown or read out. No real label is longer.
-pub const LONGEST: usize = 160;
+pub(super) const LONGEST: usize = 160;
 
 /// Characters kept of prose: keys and descriptions.
-pub const PROSE: usize = 1_500;
+pub(super) const PROSE: usize = 1_500;
 
 /// Width of a text at a font size, in the unit of the size.
-pub fn width(text: &str, size: f64) -> f64 {
+pub(super) fn width(text: &str, size: f64) -> f64 {
     let thousandths: u32 = text.chars().map(|c| u32::from(advance(c))).sum();
     f64::from(thousandths) / 1000.0 * size * SLACK
 }
@@ -47,12 +47,12 @@ fn advance(c: char) -> u16 {
 }
 
 /// Text without characters that XML forbids or that reorder what follows. Runs of white space become one space.
-pub fn clean(text: &str) -> String {
+pub(super) fn clean(text: &str) -> String {
     clean_to(text, LONGEST)
 }
 
 /// The same for prose, which may hold more.
-pub fn clean_to(text: &str, longest: usize) -> String {
+pub(super) fn clean_to(text: &str, longest: usize) -> String {
     let mut out = String::with_capacity(text.len().min(longest.saturating_mul(4)));
     let mut gap = false;
     for (taken, c) in text.chars().enumerate() {
@@ -76,12 +76,12 @@ pub fn clean_to(text: &str, longest: usize) -> String {
 }
 
 /// Cleaned and escaped for element content and for attribute values in double quotes.
-pub fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     escape_to(text, LONGEST)
 }
 
 /// The same for prose.
-pub fn escape_to(text: &str, longest: usize) -> String {
+pub(super) fn escape_to(text: &str, longest: usize) -> String {
     let mut out = String::with_capacity(text.len());
     for c in clean_to(text, longest).chars() {
         match c {
@@ -101,7 +101,7 @@ pub fn xml(text: &str) -> String {
 }
 
 /// As long a beginning as fits, with an ellipsis when it is not all.
-pub fn fit(text: &str, size: f64, room: f64) -> String {
+pub(super) fn fit(text: &str, size: f64, room: f64) -> String {
     let text = clean(text);
     if width(&text, size) <= room {
         return text;
@@ -118,7 +118,7 @@ pub fn fit(text: &str, size: f64, room: f64) -> String {
 }
 
 /// As much of both ends as fits, with an ellipsis between them when it is not all: names of runs differ at their ends.
-pub fn fit_middle(text: &str, size: f64, room: f64) -> String {
+pub(super) fn fit_middle(text: &str, size: f64, room: f64) -> String {
     let text = clean(text);
     if width(&text, size) <= room {
         return text;
@@ -133,7 +133,7 @@ pub fn fit_middle(text: &str, size: f64, room: f64) -> String {
 
 /// Like [`fit`], unless another of `others` would be cut to the same text. Then the difference stays, behind as much of the beginning as fits.
 /// Names of models differ at their ends.
-pub fn fit_apart(text: &str, others: &[&str], size: f64, room: f64) -> String {
+pub(super) fn fit_apart(text: &str, others: &[&str], size: f64, room: f64) -> String {
     let whole = clean(text);
     let cut = fit(&whole, size, room);
     if cut == whole {
@@ -155,7 +155,7 @@ pub fn fit_apart(text: &str, others: &[&str], size: f64, room: f64) -> String {
 }
 
 /// Broken at spaces into lines that fit. A word that does not fit alone is cut.
-pub fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
+pub(super) fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
     let text = clean_to(text, PROSE);
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
@@ -171,13 +171,13 @@ pub fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
 }
 
 /// An id that is valid in HTML, CSS and as a fragment.
-pub fn id(text: &str) -> String {
+pub(super) fn id(text: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
     format!("c-{}", text.chars().take(80).map(safe).collect::<String>())
 }
 
 /// A link that stays on the site or goes to the web. Anything else (`javascript:`, `data:`) is no link.
-pub fn link(href: &str) -> Option<&str> {
+pub(super) fn link(href: &str) -> Option<&str> {
     let scheme = href.split(['/', '?', '#']).next()?.split_once(':').map(|(scheme, _)| scheme);
     let allowed = scheme.is_none_or(|s| s.eq_ignore_ascii_case("https") || s.eq_ignore_ascii_case("http"));
     let plain = !href.is_empty() && href.len() <= LONGEST && !href.chars().any(|c| c.is_control() || c.is_whitespace());

@@ -4,12 +4,12 @@
 //! Not here: how many points a chart bears, or saying that some were left out.
 
 /// How many consecutive points share two marks, to respect the limit of marks. 1 when all fit.
-pub fn stretch(n: usize, most: usize) -> usize {
+pub(crate) fn stretch(n: usize, most: usize) -> usize {
     if n <= most { 1 } else { (2 * n).div_ceil(most) }
 }
 
 /// The least and the greatest of every segment, in their order. All points where segments have one point.
-pub fn extremes(points: &[(f64, f64)], stretch: usize) -> Vec<(f64, f64)> {
+pub(crate) fn extremes(points: &[(f64, f64)], stretch: usize) -> Vec<(f64, f64)> {
     if stretch <= 1 {
         return points.to_vec();
     }

@@ -32,7 +32,7 @@ use crate::verdict::trap::TRAPS;
                         sparkbench analyse results/ --arms-by-folder              results/before beside results/after\n  \
                         sparkbench analyse archive --watch --open     while `collect` is at work"
 )]
-pub struct Analyse {
+pub(crate) struct Analyse {
     /// Folders or files to search for results [default: data, or archive if there is no data]
     #[arg(value_name = "PATH", default_values_os_t = usual(), hide_default_value = true)]
     paths: Vec<PathBuf>,
@@ -74,7 +74,7 @@ fn usual() -> Vec<PathBuf> {
 }
 
 /// Reads, judges, draws, writes.
-pub fn run(args: &Analyse, talk: &Talk) -> Result<Outcome, Error> {
+pub(crate) fn run(args: &Analyse, talk: &Talk) -> Result<Outcome, Error> {
     if args.watch {
         return watch::run(args, talk);
     }

@@ -35,7 +35,7 @@ use crate::run::gates::{self, Context};
                         sparkbench check suite.toml         what 'sparkbench collect suite.toml' would find\n  \
                         sparkbench check --json | jq '.findings[] | select(.level == \"refused\")'\n\n\
                         Exit codes: 0 ready, 2 the suite cannot be run as written, 3 a gate refuses.")]
-pub struct Check {
+pub(crate) struct Check {
     /// Suite whose limits and environments are checked too
     #[arg(value_name = "SUITE")]
     suite: Option<PathBuf>,
@@ -60,7 +60,7 @@ type Sections = Vec<(String, Vec<Finding>)>;
 ///
 /// # Errors
 /// Of usage when the suite has faults, of pre-flight when something refuses.
-pub fn run(args: &Check, talk: &Talk) -> Result<Outcome, Error> {
+pub(crate) fn run(args: &Check, talk: &Talk) -> Result<Outcome, Error> {
     let experiment = args.suite.as_deref().map(suite::load).transpose()?;
     let host: Arc<dyn Host> = Arc::new(Machine::new()?);
     let telemetry = experiment.as_ref().map_or_else(TelemetrySettings::default, |found| found.suite.telemetry.clone());

@@ -19,7 +19,7 @@ use crate::load::store::chunks::{Block, Ending, KINDS, Reader};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench chunks runs/r1/chunks.sbc\n  \
                         sparkbench chunks runs/r1/chunks.sbc --csv > chunks.csv")]
-pub struct Chunks {
+pub(crate) struct Chunks {
     /// Column file of a load, such as runs/r1/chunks.sbc
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -32,7 +32,7 @@ pub struct Chunks {
 ///
 /// # Errors
 /// When it cannot be read or is none of ours. A tear is said and is no error.
-pub fn run(args: &Chunks, talk: &Talk) -> Result<(), Error> {
+pub(crate) fn run(args: &Chunks, talk: &Talk) -> Result<(), Error> {
     let name = args.file.display();
     let file = File::open(&args.file).map_err(|cause| {
         Error::archive(format!("cannot open '{name}'"))

@@ -32,7 +32,7 @@ use crate::run::{Judge, Watcher};
                         sparkbench collect suite.toml --only 'docker/*'   some cells now, the rest later with --resume\n\n\
                         Exit codes: 0 done, 2 the suite cannot be run as written, 3 the pre-flight refused,\n\
                         4 a run failed or the campaign was stopped, 5 the archive could not be written.")]
-pub struct Collect {
+pub(crate) struct Collect {
     /// Suite file, as `sparkbench init` writes one
     #[arg(value_name = "SUITE")]
     suite: PathBuf,
@@ -54,7 +54,7 @@ pub struct Collect {
 ///
 /// # Errors
 /// As the exit codes say.
-pub fn run(args: &Collect, talk: &Talk) -> Result<Outcome, Error> {
+pub(crate) fn run(args: &Collect, talk: &Talk) -> Result<Outcome, Error> {
     let experiment = suite::load(&args.suite)?;
     experiment.warnings.iter().for_each(|warning| talk.warn(&warning.to_string()));
     if args.dry_run {

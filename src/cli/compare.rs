@@ -33,7 +33,7 @@ use crate::verdict::report::{Analysis, Comparison, Essential, VerdictKind};
                         Exit codes: 0 every primary metric is equivalent, better, or worse by less than its margin,\n\
                         1 a primary metric is worse beyond its margin, 2 usage, 5 an input could not be read,\n\
                         6 a primary metric is inconclusive or not comparable.")]
-pub struct Compare {
+pub(crate) struct Compare {
     /// Baseline: a folder or a file, or PATH#ENVIRONMENT
     #[arg(value_name = "BASE")]
     base: String,
@@ -106,7 +106,7 @@ fn apart(one: &mut Intake, other: &mut Intake, talk: &Talk) {
 }
 
 /// Reads both sides, judges, prints, decides.
-pub fn run(args: &Compare, talk: &Talk) -> Result<Outcome, Error> {
+pub(crate) fn run(args: &Compare, talk: &Talk) -> Result<Outcome, Error> {
     let Some(candidate) = &args.candidate else { return against_history(args, talk) };
     let (base, candidate) = (Side::parse(&args.base), Side::parse(candidate));
     let mut runs = intake::runs_of(std::slice::from_ref(&base.path), &args.judging, talk)?;

@@ -10,7 +10,7 @@ use crate::verdict::CV_LIMIT_PCT;
 use crate::verdict::number::significant;
 
 /// Every threshold by the name the prose uses.
-pub fn constants() -> BTreeMap<&'static str, String> {
+pub(super) fn constants() -> BTreeMap<&'static str, String> {
     BTreeMap::from([
         ("agreement_z", significant(dist::normal_quantile(0.5 + 0.5 * agreement::HELD), 3)),
         ("autocorrelation_z", significant(drift::Z_975, 3)),

@@ -13,7 +13,7 @@ use crate::frame;
 use crate::page::{self, Page, Sheet};
 
 /// Files that are made of every request: they take longest.
-pub const LATE: [&str; 3] = ["data/units.csv", "data/requests.parquet", "data/report.xlsx"];
+pub(super) const LATE: [&str; 3] = ["data/units.csv", "data/requests.parquet", "data/report.xlsx"];
 
 /// The files of [`LATE`], one after the other: each is the largest thing in memory while it is made.
 fn late(judged: &Judged, elsewhere: &[(&str, Vec<String>)]) -> Result<Vec<Arc<Sheet>>, Error> {
@@ -27,7 +27,7 @@ fn late(judged: &Judged, elsewhere: &[(&str, Vec<String>)]) -> Result<Vec<Arc<Sh
 }
 
 /// Every file. Those of [`LATE`] that were `kept` are taken as they are.
-pub fn files(judged: &Judged, paths: &[PathBuf], kept: Option<&[Arc<Sheet>]>) -> Result<Vec<Arc<Sheet>>, Error> {
+pub(super) fn files(judged: &Judged, paths: &[PathBuf], kept: Option<&[Arc<Sheet>]>) -> Result<Vec<Arc<Sheet>>, Error> {
     let analysis = &judged.analysis;
     // Each is one long table, written by one thread.
     let scrub = judged.scrubbed.as_ref().map(|done| &done.scrub);

@@ -28,7 +28,7 @@ fn called(finding: &Finding) -> &'static str {
 }
 
 /// How a level is called.
-pub const fn word(level: Level) -> &'static str {
+pub(super) const fn word(level: Level) -> &'static str {
     match level {
         Level::Passed => "passed",
         Level::NotAvailable => "not available",
@@ -47,7 +47,7 @@ fn style(level: Level) -> Style {
 }
 
 /// Draws them all. A section's title is left out when it is the only one.
-pub fn draw(sections: &[(String, Vec<Finding>)], width: usize, colour: bool) -> String {
+pub(super) fn draw(sections: &[(String, Vec<Finding>)], width: usize, colour: bool) -> String {
     let all = || sections.iter().flat_map(|(_, findings)| findings);
     let columns = Columns::fit(all(), width);
     let mut text = String::new();

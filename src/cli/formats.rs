@@ -19,7 +19,7 @@ use crate::model::{Definition, DefinitionMatch, definition};
 /// their content, never by their name alone.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench formats\n  sparkbench formats vllm\n  sparkbench formats --json")]
-pub struct Formats {
+pub(crate) struct Formats {
     /// Word in the name or the tool of a format: its details are printed. --verbose prints those of all formats
     #[arg(value_name = "WORD")]
     word: Option<String>,
@@ -32,7 +32,7 @@ pub struct Formats {
 ///
 /// # Errors
 /// When no format holds the word, or standard output is closed.
-pub fn run(args: &Formats, talk: &Talk) -> Result<(), Error> {
+pub(crate) fn run(args: &Formats, talk: &Talk) -> Result<(), Error> {
     let files = FORMATS.iter().map(|format| (format.name(), "file", format.about()));
     let texts = KINDS.iter().map(|kind| (kind.name, "text", kind.about));
     let word = args.word.as_deref().unwrap_or_default().to_lowercase();

@@ -42,7 +42,7 @@ const MOST_GPUS: u32 = 64;
                         sparkbench gpu-probe --precisions bf16 --sizes 8192 --json probe.json\n\n\
                         Exit codes: 0 measured, 2 usage, 3 no CUDA driver, no cuBLAS or no GPU, 4 a part failed."
 )]
-pub struct GpuProbe {
+pub(crate) struct GpuProbe {
     /// Measure one BF16 product and one read, in one or two seconds
     #[arg(long, conflicts_with_all = ["sizes", "precisions", "iterations", "headline"])]
     quick: bool,
@@ -102,7 +102,7 @@ fn precision(name: &str) -> Result<Precision, Error> {
 }
 
 /// Opens the GPU, measures, prints.
-pub fn run(args: &GpuProbe, talk: &Talk) -> Result<Outcome, Error> {
+pub(crate) fn run(args: &GpuProbe, talk: &Talk) -> Result<Outcome, Error> {
     let plan = args.plan()?;
     let mut device = cuda::open(args.device)?;
     let host: Arc<dyn Host> = Arc::new(Machine::new()?);

@@ -8,12 +8,12 @@ use crate::host;
 
 /// Watch over one run's programs and end them all
 #[derive(Debug, clap::Args)]
-pub struct Guard {
+pub(crate) struct Guard {
     /// Become the program instead of watching over it
     #[arg(long)]
     enter: bool,
 }
 
-pub fn run(args: &Guard) -> Result<(), Error> {
+pub(crate) fn run(args: &Guard) -> Result<(), Error> {
     if args.enter { host::guard::enter() } else { host::guard::serve() }
 }

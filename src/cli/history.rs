@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-pub use self::read::{Source, sources};
+pub(crate) use self::read::{Source, sources};
 use super::intake::SEED;
 use super::talk::Talk;
 use super::{Outcome, print};
@@ -29,7 +29,7 @@ use crate::verdict::report::series::SeriesReport;
                         sparkbench history nightly.csv --margin ttft_ms=3\n  sparkbench history nightly.csv --json\n\n\
                         Exit codes: 0 shown, 2 usage, 5 an input could not be read."
 )]
-pub struct History {
+pub(crate) struct History {
     /// Folders of archives, CSV files, data of github-action-benchmark, or result folders of airspeed velocity
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
@@ -42,7 +42,7 @@ pub struct History {
 
 /// Options of the verbs that follow series over time.
 #[derive(Debug, Clone, clap::Args)]
-pub struct Following {
+pub(crate) struct Following {
     /// Margin of a metric, in per cent. Smaller changes are marked as within it. May be repeated
     #[arg(long = "margin", value_name = "METRIC=PCT")]
     pub margins: Vec<String>,
@@ -70,7 +70,7 @@ struct Document {
 ///
 /// # Errors
 /// No series in any path, an option that names no series.
-pub fn run(args: &History, talk: &Talk) -> Result<Outcome, Error> {
+pub(crate) fn run(args: &History, talk: &Talk) -> Result<Outcome, Error> {
     use rayon::prelude::*;
     let sources = sources(&args.paths, &args.following, talk)?;
     let seed = args.following.seed;

@@ -20,7 +20,7 @@ use crate::plan::starter;
     after_help = "Examples:\n  sparkbench init                        suite.toml and .github/workflows/pages.yml, here\n  \
                         sparkbench init --stdout > mine.toml   the suite alone"
 )]
-pub struct Init {
+pub(crate) struct Init {
     /// Folder to write into. It is made if it does not exist
     #[arg(value_name = "DIR", default_value = ".")]
     folder: PathBuf,
@@ -42,7 +42,7 @@ const WORKFLOW: &str = ".github/workflows/pages.yml";
 const PAGES: &str = include_str!("pages.yml");
 
 /// Writes both files, or neither.
-pub fn run(args: &Init, talk: &Talk) -> Result<Outcome, Error> {
+pub(crate) fn run(args: &Init, talk: &Talk) -> Result<Outcome, Error> {
     if args.source.contains(['"', '\\']) || args.source.contains(char::is_control) {
         return Err(Error::usage(format!("--source {:?} is not an address", args.source))
             .hint("give a Git address, or the address or path of a packed release that ends in .tar.gz"));

@@ -28,7 +28,7 @@ const SHOWN: usize = 4;
 #[command(after_help = "Examples:\n  sparkbench inspect results/bench.json\n  sparkbench inspect results/\n  \
                         sparkbench inspect --json server.log\n\n\
                         Exit codes: 0 read, 2 usage, 5 a file has no known format or cannot be read, or a folder is empty.")]
-pub struct Inspect {
+pub(crate) struct Inspect {
     /// Files of any format that `sparkbench formats` lists, or folders of them
     #[arg(required = true, value_name = "PATH")]
     files: Vec<PathBuf>,
@@ -41,7 +41,7 @@ pub struct Inspect {
 ///
 /// # Errors
 /// When a file cannot be opened, or the last of several that nobody reads.
-pub fn run(args: &Inspect, talk: &Talk) -> Result<Outcome, Error> {
+pub(crate) fn run(args: &Inspect, talk: &Talk) -> Result<Outcome, Error> {
     let mut unread = None;
     for path in &args.files {
         if path.is_dir() {

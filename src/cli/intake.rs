@@ -23,15 +23,15 @@ const LEAST_RESAMPLES: usize = 999;
 const MOST_RESAMPLES: usize = 1_000_000;
 
 /// Two-sided level where none is given.
-pub const CONFIDENCE: f64 = 0.95;
+pub(crate) const CONFIDENCE: f64 = 0.95;
 /// Draws of each bootstrap where no number is given.
-pub const RESAMPLES: usize = 10_000;
+pub(crate) const RESAMPLES: usize = 10_000;
 /// Seed where none is given.
-pub const SEED: u64 = 42;
+pub(crate) const SEED: u64 = 42;
 
 /// Options shared by the verbs that judge.
 #[derive(Debug, Clone, clap::Args)]
-pub struct Judging {
+pub(crate) struct Judging {
     /// Environment that the others are compared with [default: the campaign's, else `native`, else the first by name]
     #[arg(long, value_name = "ENV")]
     pub baseline: Option<String>,
@@ -89,7 +89,7 @@ impl Default for Judging {
 
 impl Judging {
     /// What the person who asks adds to the files.
-    pub fn reading(&self) -> ingest::Options {
+    pub(crate) fn reading(&self) -> ingest::Options {
         ingest::Options {
             labels: self.labels.clone(),
             metrics: self.metrics.clone(),
@@ -102,7 +102,7 @@ impl Judging {
     ///
     /// # Errors
     /// A level outside (0, 1), too few draws, a margin that names no metric or no positive number.
-    pub fn settings(&self) -> Result<Settings, Error> {
+    pub(crate) fn settings(&self) -> Result<Settings, Error> {
         if !(self.confidence > 0.5 && self.confidence < 1.0) {
             return Err(Error::usage(format!("--confidence {} is not a valid level", self.confidence))
                 .hint("give a number above 0.5 and below 1, such as 0.95"));
@@ -147,7 +147,7 @@ fn parse_margin(text: &str) -> Result<(String, f64), Error> {
 
 /// A judged input.
 #[derive(Debug)]
-pub struct Judged {
+pub(crate) struct Judged {
     /// What was judged.
     pub study: Study,
     /// The judgement.
@@ -162,7 +162,7 @@ pub struct Judged {
 ///
 /// # Errors
 /// No file, no run in any file, labels that cannot be used.
-pub fn judge(paths: &[PathBuf], judging: &Judging, scrub: bool, talk: &Talk) -> Result<Judged, Error> {
+pub(crate) fn judge(paths: &[PathBuf], judging: &Judging, scrub: bool, talk: &Talk) -> Result<Judged, Error> {
     let found = archive::discover(paths)?;
     let mut intake = read(&found, paths, judging, talk)?;
     let scrubbed = scrub.then(|| privacy::scrub(&mut intake, &found));
@@ -181,7 +181,7 @@ fn asked(mut judged: Judged, judging: &Judging, scrubbed: Option<Scrubbed>) -> J
 
 /// What was read and judged before, for a program that stays.
 #[derive(Debug, Default)]
-pub struct Memory {
+pub(crate) struct Memory {
     files: ingest::Memory,
     judged: verdict::Memory,
 }
@@ -191,7 +191,7 @@ impl Memory {
     ///
     /// # Errors
     /// No run in any file, labels that cannot be used.
-    pub fn runs_of(&mut self, found: &Discovery, judging: &Judging, paths: &[PathBuf]) -> Result<Intake, Error> {
+    pub(crate) fn runs_of(&mut self, found: &Discovery, judging: &Judging, paths: &[PathBuf]) -> Result<Intake, Error> {
         let intake = ingest::again(found, &judging.reading(), &mut self.files, SystemTime::now())?;
         if intake.runs.is_empty() { Err(nothing_to_judge(paths, intake.inputs.len())) } else { Ok(intake) }
     }
@@ -201,7 +201,7 @@ impl Memory {
     ///
     /// # Errors
     /// A setting that makes no sense, a table that cannot be built.
-    pub fn judge(
+    pub(crate) fn judge(
         &mut self,
         mut intake: Intake,
         found: &Discovery,
@@ -219,7 +219,7 @@ impl Memory {
 ///
 /// # Errors
 /// No file, no run in any file, labels that cannot be used.
-pub fn runs_of(paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Intake, Error> {
+pub(crate) fn runs_of(paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Intake, Error> {
     let intake = read(&archive::discover(paths)?, paths, judging, talk)?;
     // Telemetry alone can be shown. Held against other telemetry it would look like a result.
     if intake.measured { Ok(intake) } else { Err(nothing_to_judge(paths, intake.inputs.len())) }
@@ -249,7 +249,7 @@ fn read(found: &Discovery, paths: &[PathBuf], judging: &Judging, talk: &Talk) ->
 ///
 /// # Errors
 /// Facts that come with the program and cannot be read.
-pub fn study_of(intake: Intake) -> Result<Study, Error> {
+pub(crate) fn study_of(intake: Intake) -> Result<Study, Error> {
     derived(intake, &mut verdict::Memory::none())
 }
 
@@ -268,7 +268,7 @@ fn derived(intake: Intake, memory: &mut verdict::Memory) -> Result<Study, Error>
 ///
 /// # Errors
 /// A setting that makes no sense, a table that cannot be built.
-pub fn judge_runs(intake: Intake, judging: &Judging, talk: &Talk) -> Result<Judged, Error> {
+pub(crate) fn judge_runs(intake: Intake, judging: &Judging, talk: &Talk) -> Result<Judged, Error> {
     let bar = talk.progress(intake.campaigns.len() as u64, "judging");
     let step = |campaign: &str| {
         bar.inc(1);

@@ -29,7 +29,7 @@ use crate::run::nodes::nccl::{self, Nccl};
     sparkbench link-probe --hosts spark-1,spark-2 --nccl /opt/nccl-tests/build/all_reduce_perf\n  \
     sparkbench link-probe --hosts spark-1,spark-2 --json | jq '.ways[].measured.rtt_p50_us'\n\n\
     Exit codes: 0 measured, 2 usage, 3 a machine was not reached or a direction could not be measured.")]
-pub struct LinkProbe {
+pub(crate) struct LinkProbe {
     #[command(flatten)]
     machines: Machines,
     /// Numbers of parallel connections, each measured by itself
@@ -58,7 +58,7 @@ const STREAMS_MAX: usize = 64;
 ///
 /// # Errors
 /// Of usage, or of pre-flight when a machine is not reached or a way fails.
-pub fn run(args: &LinkProbe, talk: &Talk) -> Result<Outcome, Error> {
+pub(crate) fn run(args: &LinkProbe, talk: &Talk) -> Result<Outcome, Error> {
     if !(args.seconds > 0.0 && args.seconds <= 600.0) {
         return Err(Error::usage("--seconds must be above 0 and at most 600"));
     }

@@ -51,7 +51,7 @@ use crate::load::summary;
     Exit codes: 0 done, 2 usage (no such model, lengths beyond the server's), 3 the machine or the server cannot take it,\n\
     4 a load is not valid, the server broke or the load was stopped (figures up to then are printed),\n\
     5 a file could not be read or written.")]
-pub struct Load {
+pub(crate) struct Load {
     #[command(flatten)]
     load: LoadArgs,
     /// Archive the raw data as a campaign: every request, every chunk, telemetry and the metrics of the server
@@ -71,7 +71,7 @@ pub struct Load {
 ///
 /// # Errors
 /// As the exit codes say.
-pub fn run(args: &Load, talk: &Talk) -> Result<Outcome, Error> {
+pub(crate) fn run(args: &Load, talk: &Talk) -> Result<Outcome, Error> {
     args.outputs.check()?;
     let plan = plan::Loads::read(&args.load)?;
     let host: Arc<dyn Host> = Arc::new(Machine::new()?);

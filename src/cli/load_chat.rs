@@ -14,7 +14,7 @@ use crate::load::settings::{ConversationInput, Conversations, Lengths, Sampling,
 /// See the module.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Conversations")]
-pub struct ChatArgs {
+pub(crate) struct ChatArgs {
     /// Multi-turn chat from a file: ShareGPT-like JSON, a generation file (generate_conversations), or a text that is cut into turns. May be
     /// repeated for texts
     #[arg(long, value_name = "FILE")]
@@ -81,7 +81,7 @@ pub struct ChatArgs {
 
 /// `--conversation-sampling`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum SamplingWord {
+pub(crate) enum SamplingWord {
     /// One after another
     #[value(name = "round_robin", alias = "round-robin")]
     RoundRobin,
@@ -91,7 +91,7 @@ pub enum SamplingWord {
 
 impl ChatArgs {
     /// Whether any option asks for conversations. Bounds of time and the time-out are those of every load, under the script's names.
-    pub fn asked(&self) -> bool {
+    pub(crate) fn asked(&self) -> bool {
         !self.input_file.is_empty()
             || self.conversations.is_some()
             || self.num_clients.is_some()
@@ -116,7 +116,7 @@ impl ChatArgs {
     ///
     /// # Errors
     /// Of usage.
-    pub fn read(&self, isl: &str, osl: &str) -> Result<Option<Conversations>, Error> {
+    pub(crate) fn read(&self, isl: &str, osl: &str) -> Result<Option<Conversations>, Error> {
         if !self.asked() {
             return Ok(None);
         }
@@ -164,7 +164,7 @@ impl ChatArgs {
     ///
     /// # Errors
     /// Of usage.
-    pub fn bound(&self, settings: &mut Settings) -> Result<(), Error> {
+    pub(crate) fn bound(&self, settings: &mut Settings) -> Result<(), Error> {
         let seconds = |option: &str, value: f64| {
             let fits = value > 0.0 && value.is_finite();
             fits.then_some(value).ok_or_else(|| {

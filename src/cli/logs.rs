@@ -44,7 +44,7 @@ struct LogRequest {
 /// Reads every raw file of the runs, each once. Files that are no text are left out.
 ///
 /// Where names and secrets were replaced in what the runs say, they are replaced in these texts too.
-pub fn read(found: &Discovery, runs: &[RunReport], scrubbed: Option<&Scrubbed>) -> Vec<Arc<RawText>> {
+pub(super) fn read(found: &Discovery, runs: &[RunReport], scrubbed: Option<&Scrubbed>) -> Vec<Arc<RawText>> {
     let (wishes, room) = wishes(found, runs, scrubbed);
     let text = |(path, wish): (String, LogRequest)| {
         let mut text = one(found, &path, &wish, room)?;
@@ -56,7 +56,7 @@ pub fn read(found: &Discovery, runs: &[RunReport], scrubbed: Option<&Scrubbed>) 
 
 /// Texts as they are published, by path, each with what it was read for.
 #[derive(Debug, Default)]
-pub struct Memory(BTreeMap<String, (Reason, Option<Arc<RawText>>, Tally)>);
+pub(super) struct Memory(BTreeMap<String, (Reason, Option<Arc<RawText>>, Tally)>);
 
 /// A text with what was replaced in it, and the path and the reason under which it is kept. Without these where nothing tells whether the
 /// file has changed.
@@ -67,7 +67,7 @@ type Reason = (String, String, Named, usize, String);
 
 impl Memory {
     /// As [`read`], and reads only what is new. `inputs` tell the hashes of the files.
-    pub fn read(
+    pub(super) fn read(
         &mut self,
         found: &Discovery,
         runs: &[RunReport],

@@ -17,7 +17,7 @@ use crate::verdict::number::{count, decimals, fixed};
 use crate::verdict::report::{Comparison, VerdictKind};
 
 /// Judges by the settings that an analysis has where none are given: an archive that stopped by them reads the same afterwards.
-pub struct Analyst;
+pub(super) struct Analyst;
 
 impl Judge for Analyst {
     fn judge(&self, archive: &Path, look: Look) -> Result<LookResult, Error> {

@@ -24,7 +24,7 @@ use crate::model::{Campaign, Metric, custom};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench metrics\n  sparkbench metrics --functions\n  \
                         sparkbench metrics data/vllm-cpu --metrics metrics.toml     try definitions on an archive")]
-pub struct Metrics {
+pub(crate) struct Metrics {
     /// Archives and result files to try definitions on
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
@@ -46,7 +46,7 @@ pub struct Metrics {
 ///
 /// # Errors
 /// A definition with a fault, files without a run, a closed standard output.
-pub fn run(args: &Metrics, talk: &Talk) -> Result<(), Error> {
+pub(crate) fn run(args: &Metrics, talk: &Talk) -> Result<(), Error> {
     if args.functions {
         return print(&functions(args.json));
     }

@@ -29,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(20);
     sparkbench mock --port 8000 --ttft-ms 50 --itl-ms 10   a server that takes 50 ms to the first token, then 10 ms a token\n  \
     sparkbench load --url localhost:8000 --requests 20     in another terminal: measure it\n  \
     sparkbench mock --shapes                               every shape of stream that it can send")]
-pub struct Mock {
+pub(crate) struct Mock {
     /// Print every stream shape, with what a correct client reports of it, and end
     #[arg(long)]
     shapes: bool,
@@ -117,7 +117,7 @@ pub struct Mock {
     for_s: Option<f64>,
 }
 
-pub fn run(args: &Mock, talk: &Talk) -> Result<(), Error> {
+pub(crate) fn run(args: &Mock, talk: &Talk) -> Result<(), Error> {
     if args.shapes {
         return super::print(&shape::table());
     }

@@ -4,62 +4,62 @@
 //! Not here: formulas, knowledge of formats.
 
 #[cfg(feature = "analyse")]
-pub mod analyse;
+pub(crate) mod analyse;
 #[cfg(all(feature = "collect", target_os = "linux"))]
-pub mod check;
+pub(crate) mod check;
 #[cfg(all(feature = "collect", target_os = "linux"))]
-pub mod chunks;
+pub(crate) mod chunks;
 #[cfg(all(feature = "collect", target_os = "linux"))]
-pub mod collect;
+pub(crate) mod collect;
 #[cfg(feature = "analyse")]
-pub mod compare;
+pub(crate) mod compare;
 #[cfg(feature = "analyse")]
 mod constants;
 #[cfg(feature = "analyse")]
 mod downloads;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 mod findings;
-pub mod formats;
+pub(crate) mod formats;
 #[cfg(all(feature = "collect", target_os = "linux"))]
-pub mod gpu_probe;
+pub(crate) mod gpu_probe;
 #[cfg(all(feature = "collect", target_os = "linux"))]
-pub mod guard;
+pub(crate) mod guard;
 #[cfg(feature = "analyse")]
-pub mod history;
+pub(crate) mod history;
 #[cfg(feature = "collect")]
-pub mod init;
-pub mod inspect;
+pub(crate) mod init;
+pub(crate) mod inspect;
 #[cfg(feature = "analyse")]
-pub mod intake;
+pub(crate) mod intake;
 #[cfg(all(feature = "collect", target_os = "linux"))]
-pub mod link_probe;
+pub(crate) mod link_probe;
 #[cfg(all(feature = "collect", target_os = "linux"))]
-pub mod load;
+pub(crate) mod load;
 #[cfg(all(feature = "collect", target_os = "linux"))]
-pub mod load_chat;
+pub(crate) mod load_chat;
 #[cfg(feature = "analyse")]
 mod logs;
 #[cfg(all(feature = "analyse", feature = "collect", target_os = "linux"))]
 mod looks;
 #[cfg(feature = "analyse")]
-pub mod metrics;
+pub(crate) mod metrics;
 #[cfg(all(feature = "collect", target_os = "linux"))]
-pub mod mock;
+pub(crate) mod mock;
 #[cfg(all(feature = "collect", target_os = "linux"))]
-pub mod node;
+pub(crate) mod node;
 #[cfg(all(feature = "collect", target_os = "linux"))]
-pub mod nodes;
+pub(crate) mod nodes;
 #[cfg(feature = "analyse")]
-pub mod privacy;
+pub(crate) mod privacy;
 #[cfg(feature = "analyse")]
 mod recompute;
-pub mod shell;
-pub mod stats;
-pub mod status;
+pub(crate) mod shell;
+pub(crate) mod stats;
+pub(crate) mod status;
 #[cfg(all(feature = "collect", target_os = "linux"))]
-pub mod suite;
-pub mod talk;
-pub mod verify;
+pub(crate) mod suite;
+pub(crate) mod talk;
+pub(crate) mod verify;
 #[cfg(feature = "analyse")]
 mod versions;
 

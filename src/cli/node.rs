@@ -31,7 +31,7 @@ use crate::run::nodes::here::about;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench node < /dev/null\n  ssh spark-2 sparkbench node < /dev/null\n\n\
                         Exit codes: 0 standard input ended, 2 usage, 3 the head was not reached, 4 the connection to the head was lost.")]
-pub struct Node {
+pub(crate) struct Node {
     /// Address and port of the head of a campaign
     #[arg(long, value_name = "ADDRESS:PORT", requires = "world")]
     join: Option<SocketAddr>,
@@ -47,7 +47,7 @@ pub struct Node {
 ///
 /// # Errors
 /// When nobody reads what is said.
-pub fn run(args: &Node) -> Result<Outcome, Error> {
+pub(crate) fn run(args: &Node) -> Result<Outcome, Error> {
     let host: Arc<dyn Host> = Arc::new(Machine::new()?);
     if let (Some(head), Some(world)) = (args.join, args.world) {
         return join(head, world, args.rank, &host);

@@ -27,7 +27,7 @@ use crate::run::nodes::{About, Asked, Entry, Link, Node, ask_all, here, list, so
     sparkbench nodes --discover --write-hosts hosts\n  \
     sparkbench nodes --hostfile hosts --json | jq '.nodes[] | .about.driver'\n\n\
     Exit codes: 0 all were reached, 2 usage, 3 one was not reached or is of another version, 5 a file could not be read or written.")]
-pub struct Nodes {
+pub(crate) struct Nodes {
     #[command(flatten)]
     machines: Machines,
     /// Write a hosts file for mpirun with the machines that were reached
@@ -40,7 +40,7 @@ pub struct Nodes {
 
 /// Which machines, and how they are reached.
 #[derive(Debug, clap::Args)]
-pub struct Machines {
+pub(crate) struct Machines {
     /// Names or addresses, separated by commas
     #[arg(long, value_name = "HOST,...", group = "source")]
     hosts: Option<String>,
@@ -70,7 +70,7 @@ const SCHEMA: &str = "sparkbench.nodes/1";
 ///
 /// # Errors
 /// Of usage without a list of machines, of pre-flight when one does not answer.
-pub fn run(args: &Nodes, talk: &Talk) -> Result<Outcome, Error> {
+pub(crate) fn run(args: &Nodes, talk: &Talk) -> Result<Outcome, Error> {
     let host: Arc<dyn Host> = Arc::new(Machine::new()?);
     let entries = args.machines.entries(host.as_ref())?;
     let own = here::about(&host);
@@ -95,7 +95,7 @@ impl Machines {
     ///
     /// # Errors
     /// Of usage without a list, of pre-flight when it is empty.
-    pub fn entries(&self, host: &dyn Host) -> Result<Vec<Entry>, Error> {
+    pub(crate) fn entries(&self, host: &dyn Host) -> Result<Vec<Entry>, Error> {
         source::entries(&self.source(), Path::new(""), host)
     }
 
@@ -112,7 +112,7 @@ impl Machines {
     }
 
     /// How they are asked. `own` is this machine.
-    pub fn asked(&self, host: &dyn Host, own: &About) -> Asked {
+    pub(crate) fn asked(&self, host: &dyn Host, own: &About) -> Asked {
         let ssh: Vec<String> = self.ssh.split_whitespace().map(str::to_owned).collect();
         source::asked(&ssh, &self.program, own, host)
     }
@@ -153,7 +153,7 @@ fn table(nodes: &[Node], fast: Option<&Range>) -> String {
 }
 
 /// `enp1s0f1np1 200 Gbit/s RDMA`
-pub fn link_words(link: &Link) -> String {
+pub(crate) fn link_words(link: &Link) -> String {
     let mut words = vec![link.device.clone()];
     words.extend(
         link.speed_mbit_s.map(|speed| {

@@ -19,23 +19,23 @@ const HEAD: u64 = 64 << 10;
 
 /// Where texts stand, as the report calls it.
 mod place {
-    pub const CAMPAIGN: &str = "words of campaigns";
-    pub const RUN: &str = "names of runs and labels";
-    pub const SETTING: &str = "settings";
-    pub const FIGURE: &str = "figures that are not metrics";
-    pub const GATE: &str = "readings of gates and watchdogs";
-    pub const PATH: &str = "paths of files";
-    pub const INPUT: &str = "what was left out and why";
+    pub(super) const CAMPAIGN: &str = "words of campaigns";
+    pub(super) const RUN: &str = "names of runs and labels";
+    pub(super) const SETTING: &str = "settings";
+    pub(super) const FIGURE: &str = "figures that are not metrics";
+    pub(super) const GATE: &str = "readings of gates and watchdogs";
+    pub(super) const PATH: &str = "paths of files";
+    pub(super) const INPUT: &str = "what was left out and why";
 }
 
 /// Place of the texts of logs, for those who show them.
-pub const LOGS: &str = "logs";
+pub(crate) const LOGS: &str = "logs";
 /// Place of the command that makes the site again.
-pub const COMMAND: &str = "the command that makes this site again";
+pub(crate) const COMMAND: &str = "the command that makes this site again";
 
 /// What was done to an intake.
 #[derive(Debug)]
-pub struct Scrubbed {
+pub(crate) struct Scrubbed {
     /// For further texts that are to be published: logs, the command line.
     pub scrub: Scrub,
     /// Published paths that differ from those on disk, with the latter.
@@ -44,18 +44,18 @@ pub struct Scrubbed {
 
 impl Scrubbed {
     /// The path on disk, below the folders that were given, of a file by its published path.
-    pub fn on_disk<'a>(&'a self, published: &'a str) -> &'a str {
+    pub(crate) fn on_disk<'a>(&'a self, published: &'a str) -> &'a str {
         self.originals.get(published).map_or(published, String::as_str)
     }
 
     /// The published path of a file on disk.
-    pub fn path(&self, on_disk: &str) -> String {
+    pub(crate) fn path(&self, on_disk: &str) -> String {
         self.scrub.text(place::PATH, on_disk)
     }
 }
 
 /// Replaces in everything of the intake that is published.
-pub fn scrub(intake: &mut Intake, found: &Discovery) -> Scrubbed {
+pub(crate) fn scrub(intake: &mut Intake, found: &Discovery) -> Scrubbed {
     let labels = intake.runs.iter().flat_map(|run| [&run.environment, &run.model, &run.workload, &run.campaign]);
     let mut scrub = Scrub::new(&salt(found), labels.cloned().collect::<BTreeSet<_>>());
     // Runs share most of their texts: what was said of one is said of all that are the same.
@@ -287,7 +287,7 @@ fn of_origin(origin: &mut Origin, visit: &mut Visit<'_>) {
 }
 
 /// `data/PRIVACY.md`: how much was replaced and where, never what.
-pub fn report(places: Option<&Places>) -> String {
+pub(crate) fn report(places: Option<&Places>) -> String {
     let mut out = String::from("# Privacy\n\n");
     let Some(places) = places else {
         out.push_str("This site was made with `--no-scrub`: names, addresses and secrets are published as the archive holds them.\n");
@@ -318,7 +318,7 @@ pub fn report(places: Option<&Places>) -> String {
 }
 
 /// One line for the terminal.
-pub fn summary(places: &Places) -> String {
+pub(crate) fn summary(places: &Places) -> String {
     let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
     for (kind, times) in places.values().flatten() {
         *kinds.entry(in_words(kind)).or_default() += times;

@@ -25,7 +25,7 @@ const SHOWN: usize = 80;
 
 /// What came of it.
 #[derive(Debug, Default)]
-pub struct Recomputed {
+pub(super) struct Recomputed {
     /// What differs.
     pub flaws: Vec<Mismatch>,
     /// What is worth knowing.
@@ -34,7 +34,7 @@ pub struct Recomputed {
 
 /// Files beside the archive that the site was made with.
 #[derive(Debug, Clone, Copy)]
-pub struct Given<'a> {
+pub(super) struct Given<'a> {
     pub labels: Option<&'a Path>,
     /// Definitions of metrics.
     pub metrics: Option<&'a Path>,
@@ -44,7 +44,7 @@ pub struct Given<'a> {
 ///
 /// # Errors
 /// When the site's analysis cannot be read or the archive cannot be judged.
-pub fn recompute(site: &Path, archive: &[PathBuf], given: &Given<'_>, talk: &Talk) -> Result<Recomputed, Error> {
+pub(super) fn recompute(site: &Path, archive: &[PathBuf], given: &Given<'_>, talk: &Talk) -> Result<Recomputed, Error> {
     let file = site.join(ANALYSIS);
     let unread = |what: &str| Error::archive(format!("{what}, '{}'", file.display()));
     let bytes = std::fs::read(&file).map_err(|cause| unread("cannot read the analysis of the site").because(cause))?;

@@ -18,7 +18,7 @@ use crate::error::Error;
     sparkbench completions bash > ~/.local/share/bash-completion/completions/sparkbench\n  \
     sparkbench completions zsh > ~/.zfunc/_sparkbench\n  \
     sparkbench completions fish > ~/.config/fish/completions/sparkbench.fish")]
-pub struct Completions {
+pub(crate) struct Completions {
     /// Shell to write the script for
     shell: Shell,
 }
@@ -26,7 +26,7 @@ pub struct Completions {
 /// Write a manual page for each verb
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench man ~/.local/share/man/man1\n  man sparkbench-load")]
-pub struct Man {
+pub(crate) struct Man {
     /// Folder for the pages. It is made if it does not exist
     #[arg(value_name = "DIR", default_value = "man")]
     folder: PathBuf,
@@ -36,7 +36,7 @@ pub struct Man {
 ///
 /// # Errors
 /// When standard output cannot be written.
-pub fn completions(args: &Completions, command: &mut Command) -> Result<(), Error> {
+pub(crate) fn completions(args: &Completions, command: &mut Command) -> Result<(), Error> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, command, "sparkbench", &mut script);
     print(&String::from_utf8_lossy(&script))
@@ -46,7 +46,7 @@ pub fn completions(args: &Completions, command: &mut Command) -> Result<(), Erro
 ///
 /// # Errors
 /// When the folder or a page cannot be written.
-pub fn man(args: &Man, mut command: Command, talk: &Talk) -> Result<(), Error> {
+pub(crate) fn man(args: &Man, mut command: Command, talk: &Talk) -> Result<(), Error> {
     let folder = args.folder.display();
     let failed = |cause| Error::archive(format!("cannot write manual pages to '{folder}'")).because(cause);
     std::fs::create_dir_all(&args.folder).map_err(failed)?;

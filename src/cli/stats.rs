@@ -39,7 +39,7 @@ const MANY_DRAWS: f64 = 1e10;
                         sparkbench stats p.txt --p-values\n  \
                         sparkbench stats a.txt b.txt --sequential --looks 5,8,12,20,30 --margin 2   one line per block\n  \
                         sparkbench stats --boundaries --looks 5,8,12,20,30 --spending pocock        no sample needed")]
-pub struct Stats {
+pub(crate) struct Stats {
     /// Baseline sample. With --p-values, the p-values
     #[arg(value_name = "A", required_unless_present = "boundaries")]
     a: Option<PathBuf>,
@@ -119,7 +119,7 @@ struct Settings {
 }
 
 /// Reads, computes, prints.
-pub fn run(args: &Stats, talk: &Talk) -> Result<(), Error> {
+pub(crate) fn run(args: &Stats, talk: &Talk) -> Result<(), Error> {
     if args.design.boundaries {
         return super::print(&sequential::boundaries(args)?);
     }

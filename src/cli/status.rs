@@ -29,7 +29,7 @@ const BETWEEN: Duration = Duration::from_secs(2);
 #[command(after_help = "Examples:\n  sparkbench status archive/smoke\n  \
                         sparkbench status archive/smoke --watch       refresh every 2 seconds until it is complete\n  \
                         sparkbench status archive/smoke --json | jq .runs")]
-pub struct Status {
+pub(crate) struct Status {
     /// Archive folder that `collect` writes
     #[arg(value_name = "ARCHIVE")]
     archive: PathBuf,
@@ -42,7 +42,7 @@ pub struct Status {
 }
 
 /// Looks, says, and looks again where that was asked for.
-pub fn run(args: &Status, talk: &Talk) -> Result<Outcome, Error> {
+pub(crate) fn run(args: &Status, talk: &Talk) -> Result<Outcome, Error> {
     let mut gatherer = Gatherer::new(&args.archive)?;
     let terminal = std::io::stdout().is_terminal();
     let mut said = String::new();

@@ -17,7 +17,7 @@ const SUITE_LIMIT: u64 = 1 << 20;
 ///
 /// # Errors
 /// Of usage, when it cannot be read, is absurdly large, or has faults.
-pub fn load(path: &Path) -> Result<Experiment, Error> {
+pub(crate) fn load(path: &Path) -> Result<Experiment, Error> {
     let name = path.display().to_string();
     let failed = |cause| {
         Error::usage(format!("cannot read the suite '{name}'"))

@@ -13,7 +13,7 @@ use crate::error::Error;
 
 /// How loudly to speak.
 #[derive(Debug)]
-pub struct Talk {
+pub(crate) struct Talk {
     quiet: bool,
     verbose: bool,
     colour: bool,
@@ -28,7 +28,7 @@ const WIDTH_MIN: usize = 40;
 
 impl Talk {
     /// Colour follows the terminal and `NO_COLOR` unless it was asked for.
-    pub fn new(quiet: bool, verbose: bool, choice: ColorChoice) -> Self {
+    pub(crate) fn new(quiet: bool, verbose: bool, choice: ColorChoice) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let wanted = |terminal: bool| match choice {
             ColorChoice::Always => true,
@@ -40,49 +40,49 @@ impl Talk {
     }
 
     /// Whether results on standard output are coloured.
-    pub const fn paints_output(&self) -> bool {
+    pub(crate) const fn paints_output(&self) -> bool {
         self.paints_output
     }
 
     /// Columns for results on standard output.
-    pub fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         let (_, columns) = console::Term::stdout().size_checked().unwrap_or((0, 0));
         if columns == 0 { WIDTH } else { usize::from(columns).max(WIDTH_MIN) }
     }
 
     /// Whether every step and every caveat is wanted.
-    pub const fn is_verbose(&self) -> bool {
+    pub(crate) const fn is_verbose(&self) -> bool {
         self.verbose
     }
 
     /// A line of plain news.
-    pub fn say(&self, line: &str) {
+    pub(crate) fn say(&self, line: &str) {
         if !self.quiet {
             self.line("", Style::new(), &line.replace(['\n', '\r'], " "));
         }
     }
 
     /// A line for those who want to see every step.
-    pub fn detail(&self, line: &str) {
+    pub(crate) fn detail(&self, line: &str) {
         if self.verbose {
             self.line("", Style::new().dimmed(), line);
         }
     }
 
     /// Something was left out or needs a look.
-    pub fn warn(&self, line: &str) {
+    pub(crate) fn warn(&self, line: &str) {
         if !self.quiet {
             self.line("warning: ", Style::new().bold().fg_color(Some(AnsiColor::Yellow.into())), line);
         }
     }
 
     /// Why the program stops.
-    pub fn error(&self, error: &Error) {
+    pub(crate) fn error(&self, error: &Error) {
         self.line("error: ", Style::new().bold().fg_color(Some(AnsiColor::Red.into())), &error.to_string());
     }
 
     /// A bar on a terminal, nothing elsewhere: logs stay readable.
-    pub fn progress(&self, steps: u64, what: &str) -> ProgressBar {
+    pub(crate) fn progress(&self, steps: u64, what: &str) -> ProgressBar {
         if self.quiet || !self.terminal {
             return ProgressBar::hidden();
         }
@@ -95,7 +95,7 @@ impl Talk {
     }
 
     /// One line that changes, on a terminal. Nothing elsewhere.
-    pub fn spinner(&self) -> ProgressBar {
+    pub(crate) fn spinner(&self) -> ProgressBar {
         if self.quiet || !self.terminal {
             return ProgressBar::hidden();
         }
@@ -125,7 +125,7 @@ impl Talk {
 
 /// Lines of at most so many characters, broken between words. A word that is longer stays whole, so that paths can be copied. At least
 /// one line. Control characters from names do not reach the terminal.
-pub fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let word: String = word.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();

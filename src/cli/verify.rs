@@ -25,7 +25,7 @@ use crate::error::Error;
                         sparkbench verify archive                  every archive in it\n  \
                         sparkbench verify site --archive data      the site, the data it was made from,\n                                             and the numbers that they give\n\n\
                         Exit codes: 0 everything matches, 2 usage, 5 something does not match or cannot be read.")]
-pub struct Verify {
+pub(crate) struct Verify {
     /// Folder of an archive, of several archives, or of a site
     #[arg(value_name = "PATH")]
     path: PathBuf,
@@ -50,7 +50,7 @@ const SCHEMA: &str = "sparkbench.verify/1";
 ///
 /// # Errors
 /// When something does not fit, or the folder is neither an archive nor a site.
-pub fn run(args: &Verify, talk: &Talk) -> Result<(), Error> {
+pub(crate) fn run(args: &Verify, talk: &Talk) -> Result<(), Error> {
     let bar = talk.progress(0, "verifying");
     let verified = verify(&args.path, &args.archive, &mut |done, all| {
         bar.set_length(all >> 20);

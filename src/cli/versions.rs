@@ -50,7 +50,7 @@ const LISTED: usize = 12;
 const LONGEST: usize = 200;
 
 /// The file.
-pub fn markdown(analysis: &Analysis, paths: &[PathBuf], scrub: Option<&Scrub>) -> String {
+pub(super) fn markdown(analysis: &Analysis, paths: &[PathBuf], scrub: Option<&Scrub>) -> String {
     let mut out = String::from("# Versions\n\n");
     let settings = &analysis.settings;
     // Writing to a string does not fail. The results of `writeln!` are let go throughout.

@@ -9,24 +9,24 @@
 use crate::archive::manifest::CheckWire;
 
 /// Source of arguments that the kernel showed.
-pub const CMDLINE: &str = "/proc/<pid>/cmdline just after the start";
+pub(super) const CMDLINE: &str = "/proc/<pid>/cmdline just after the start";
 
 /// Item name of [`arguments`].
-pub const ARGUMENTS: &str = "arguments";
+pub(super) const ARGUMENTS: &str = "arguments";
 /// Item name of an image compared with the one asked for.
-pub const IMAGE: &str = "image_digest";
+pub(super) const IMAGE: &str = "image_digest";
 /// Item name of a root file system compared with what it was at the start of the campaign.
-pub const ROOT: &str = "root_contents";
+pub(super) const ROOT: &str = "root_contents";
 
 /// A word for both being known and equal.
-pub const MATCH: &str = "match";
+pub(super) const MATCH: &str = "match";
 /// A word for both being known and unequal.
-pub const MISMATCH: &str = "mismatch";
+pub(super) const MISMATCH: &str = "mismatch";
 /// A word for one of them not being known.
-pub const UNKNOWN: &str = "unknown";
+pub(super) const UNKNOWN: &str = "unknown";
 
 /// One item: equal, unequal, or not known.
-pub fn equal(item: &str, asked: Option<&str>, ran: Option<&str>, source: &str) -> CheckWire {
+pub(super) fn equal(item: &str, asked: Option<&str>, ran: Option<&str>, source: &str) -> CheckWire {
     let result = match (asked, ran) {
         (Some(asked), Some(ran)) if asked == ran => MATCH,
         (Some(_), Some(_)) => MISMATCH,
@@ -45,7 +45,7 @@ pub fn equal(item: &str, asked: Option<&str>, ran: Option<&str>, source: &str) -
 /// - A process may have turned into another program (`exec` at the end of a script). Then the result is unknown.
 ///
 /// `source` names the case.
-pub fn arguments(asked: &[String], seen: Option<&[String]>, source: &str) -> CheckWire {
+pub(super) fn arguments(asked: &[String], seen: Option<&[String]>, source: &str) -> CheckWire {
     let (result, rule) = match seen {
         None => (UNKNOWN, ""),
         Some(seen) if seen == asked => (MATCH, ""),
@@ -94,7 +94,7 @@ fn last_name(path: &str) -> &str {
 }
 
 /// Arguments as a JSON list.
-pub fn list(argv: &[String]) -> String {
+pub(super) fn list(argv: &[String]) -> String {
     serde_json::Value::from(argv.to_vec()).to_string()
 }
 

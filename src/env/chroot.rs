@@ -17,7 +17,7 @@ use crate::model::Finding;
 use crate::plan::Reader;
 
 /// The kind.
-pub struct Chroot;
+pub(super) struct Chroot;
 
 impl Kind for Chroot {
     fn name(&self) -> &'static str {
@@ -146,12 +146,12 @@ impl Environment for Entered {
 }
 
 /// Contents from [`RootFolder::describe`], inside a description of an environment.
-pub fn contents_at_start(described: &Value) -> Option<String> {
+pub(super) fn contents_at_start(described: &Value) -> Option<String> {
     described.pointer("/root_file_system/contents_sha256").and_then(Value::as_str).map(str::to_owned)
 }
 
 /// A finding on whether we are root.
-pub fn needs_root(host: &dyn Host, what: &str) -> Finding {
+pub(super) fn needs_root(host: &dyn Host, what: &str) -> Finding {
     if host.is_root() {
         Finding::passed("root-user", "running as root")
     } else {

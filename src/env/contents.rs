@@ -14,7 +14,7 @@ use crate::host::Host;
 
 /// Distinguishes one state of a root from another without reading all of it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Contents {
+pub(super) struct Contents {
     /// Fields of `os-release`.
     pub release: BTreeMap<String, String>,
     /// Version by name. Absent where the root has no package list of a form we read (dpkg, apk).
@@ -25,7 +25,7 @@ pub struct Contents {
 
 impl Contents {
     /// Looks into a root.
-    pub fn of(host: &dyn Host, root: &Path) -> Self {
+    pub(super) fn of(host: &dyn Host, root: &Path) -> Self {
         let dpkg = host.read(&below(root, Path::new("/var/lib/dpkg/status"))).map(|text| dpkg(&text));
         let apk = || host.read(&below(root, Path::new("/lib/apk/db/installed"))).map(|text| apk(&text));
         let packages = dpkg.or_else(|_| apk()).ok();
@@ -33,14 +33,14 @@ impl Contents {
     }
 
     /// SHA-256 over all of it.
-    pub fn hash(&self) -> String {
+    pub(super) fn hash(&self) -> String {
         let text = json!([self.release, self.packages, self.python]).to_string();
         Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
 /// Fields of `os-release`.
-pub fn release(host: &dyn Host, root: &Path) -> BTreeMap<String, String> {
+pub(super) fn release(host: &dyn Host, root: &Path) -> BTreeMap<String, String> {
     let text = ["usr/lib/os-release", "etc/os-release"]
         .iter()
         .find_map(|name| host.read(&root.join(name)).ok())

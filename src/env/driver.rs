@@ -15,11 +15,11 @@ use crate::host::{Host, Question};
 use crate::plan::Reader;
 
 /// Where the container toolkit keeps its description of the GPUs, the administrator's first.
-pub const CDI: &[&str] = &["/etc/cdi/nvidia.yaml", "/var/run/cdi/nvidia.yaml"];
+pub(super) const CDI: &[&str] = &["/etc/cdi/nvidia.yaml", "/var/run/cdi/nvidia.yaml"];
 
 /// Which libraries of the driver are bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Libraries {
+pub(super) enum Libraries {
     /// Answer of the machine.
     Auto,
     None,
@@ -29,7 +29,7 @@ pub enum Libraries {
 
 /// One file of the host and where it goes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct File {
+pub(super) struct File {
     /// On the host.
     pub from: PathBuf,
     /// Inside.
@@ -38,7 +38,7 @@ pub struct File {
 
 /// Findings, and the source of the list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Found {
+pub(super) struct Found {
     /// Sorted by their path inside, no path twice.
     pub files: Vec<File>,
     /// For people and the archive.
@@ -47,7 +47,7 @@ pub struct Found {
 
 impl Libraries {
     /// Takes `driver_libraries`: `"auto"` (also when absent), `"none"`, or a list of files.
-    pub fn read(settings: &mut Reader<'_>) -> Self {
+    pub(super) fn read(settings: &mut Reader<'_>) -> Self {
         match word_or_list(settings, "driver_libraries") {
             WordOrList::Auto => Self::Auto,
             WordOrList::None => Self::None,
@@ -56,7 +56,7 @@ impl Libraries {
     }
 
     /// The files. Nothing when the machine has no driver.
-    pub fn find(&self, host: &dyn Host) -> Found {
+    pub(super) fn find(&self, host: &dyn Host) -> Found {
         match self {
             Self::None => Found { files: Vec::new(), source: "none, as the suite asks".to_owned() },
             Self::List(paths) => {
@@ -70,7 +70,7 @@ impl Libraries {
 
 /// Which device nodes are bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Devices {
+pub(super) enum Devices {
     /// Every `/dev/nvidia*`.
     Nvidia,
     None,
@@ -80,7 +80,7 @@ pub enum Devices {
 
 impl Devices {
     /// Takes `devices`: `"nvidia"` (also when absent), `"none"`, or a list of nodes.
-    pub fn read(settings: &mut Reader<'_>) -> Self {
+    pub(super) fn read(settings: &mut Reader<'_>) -> Self {
         match word_or_list(settings, "devices") {
             WordOrList::Auto => Self::Nvidia,
             WordOrList::None => Self::None,
@@ -89,7 +89,7 @@ impl Devices {
     }
 
     /// The nodes that exist now, sorted. Majors are dynamic, so nodes are taken by name and never made.
-    pub fn find(&self, host: &dyn Host) -> Vec<PathBuf> {
+    pub(super) fn find(&self, host: &dyn Host) -> Vec<PathBuf> {
         match self {
             Self::None => Vec::new(),
             Self::List(paths) => paths.clone(),

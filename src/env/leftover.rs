@@ -22,7 +22,7 @@ const LOCKS: &str = "/run/systemd/nspawn/locks";
 /// - the groups that nspawn makes in systemd's own tree of the older layout, beside the run's group. `rmdir` again removes only empty ones.
 ///   Groups of others may vanish during the search, which is not an error.
 /// - locks of the root that nobody holds any more. A lock that `/proc/locks` shows stays.
-pub fn after(host: &dyn Host, place: &Place, machine: &str, root: &Path) -> Vec<String> {
+pub(super) fn after(host: &dyn Host, place: &Place, machine: &str, root: &Path) -> Vec<String> {
     const SCRIPT: &str = "folder=$1 group=$2; shift 2; [ ! -d \"$folder\" ] || rmdir \"$folder\" || exit; \
         [ ! -d /sys/fs/cgroup/systemd ] || find /sys/fs/cgroup/systemd -depth -type d \
         \\( -name \"$group\" -o -path \"*/$group/*\" \\) -exec rmdir {} \\; || :; \
@@ -43,7 +43,7 @@ fn group_pattern(place: &Place) -> String {
 }
 
 /// Which lock of a root is held by a living process, if one is.
-pub fn lock_holder(host: &dyn Host, root: &Path) -> Option<String> {
+pub(super) fn lock_holder(host: &dyn Host, root: &Path) -> Option<String> {
     let held = held_inodes(host);
     lock_files(host, root)
         .into_iter()
@@ -55,7 +55,7 @@ pub fn lock_holder(host: &dyn Host, root: &Path) -> Option<String> {
 ///
 /// # Errors
 /// When one of them cannot be removed.
-pub fn sweep(host: &dyn Host, archive_id: &str, root: &Path) -> Result<Vec<String>, Error> {
+pub(super) fn sweep(host: &dyn Host, archive_id: &str, root: &Path) -> Result<Vec<String>, Error> {
     let mut removed = Vec::new();
     let ours = format!("sparkbench-{}-", archive_id.to_ascii_lowercase());
     for name in host.list(Path::new(PROPAGATE)).unwrap_or_default() {

@@ -16,7 +16,7 @@ use crate::model::Finding;
 use crate::plan::Reader;
 
 /// The kind.
-pub struct Native;
+pub(super) struct Native;
 
 impl Kind for Native {
     fn name(&self) -> &'static str {

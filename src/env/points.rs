@@ -17,7 +17,7 @@ use crate::error::{Error, Kind};
 use crate::host::{Host, Question};
 
 /// Key of the list in the description of an environment.
-pub const KEY: &str = "mount_points";
+pub(super) const KEY: &str = "mount_points";
 
 /// Folders of every root that kernel file systems are mounted on.
 const KERNEL: &[&str] = &["/proc", "/sys", "/dev", "/tmp", "/run"];
@@ -31,11 +31,11 @@ const REMOVE: &str = "for f; do [ ! -L \"$f\" ] || continue; \
 
 /// Mount points of one root that are ours, as paths on the host, the folders above before what is in them.
 #[derive(Debug, Default)]
-pub struct Points(Mutex<Vec<PathBuf>>);
+pub(super) struct Points(Mutex<Vec<PathBuf>>);
 
 impl Points {
     /// Takes them from a description of the environment.
-    pub fn hold_to(&self, root: &Path, described: &Value) {
+    pub(super) fn hold_to(&self, root: &Path, described: &Value) {
         let names = described.get(KEY).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         let plain = |path: &&str| Path::new(path).components().all(|part| part != Component::ParentDir);
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) =
@@ -43,7 +43,7 @@ impl Points {
     }
 
     /// A program that takes them away. Nothing where the root has all of them by itself.
-    pub fn after(&self) -> Option<Vec<String>> {
+    pub(super) fn after(&self) -> Option<Vec<String>> {
         let points = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let words = ["sh", "-c", REMOVE, "sh"].into_iter().map(str::to_owned);
         (!points.is_empty())
@@ -54,7 +54,7 @@ impl Points {
     ///
     /// # Errors
     /// When the program for it cannot be started.
-    pub fn sweep(&self, host: &dyn Host) -> Result<Vec<String>, Error> {
+    pub(super) fn sweep(&self, host: &dyn Host) -> Result<Vec<String>, Error> {
         let there = || {
             let points = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             points.iter().filter(|point| host.exists(point)).cloned().collect::<Vec<_>>()
@@ -74,7 +74,7 @@ impl Points {
 }
 
 /// Missing mount points inside a root, as seen from inside.
-pub fn missing(host: &dyn Host, root: &Path, at: impl IntoIterator<Item = PathBuf>) -> Value {
+pub(super) fn missing(host: &dyn Host, root: &Path, at: impl IntoIterator<Item = PathBuf>) -> Value {
     let mut found: Vec<String> = Vec::new();
     for at in KERNEL.iter().map(PathBuf::from).chain(at) {
         // Everything below /dev, /proc, /sys is in a file system that is mounted there.

@@ -19,7 +19,7 @@ use crate::plan::Reader;
 
 /// A file or folder of the host inside a root.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bind {
+pub(super) struct Bind {
     /// On the host.
     pub from: PathBuf,
     /// Inside.
@@ -30,7 +30,7 @@ pub struct Bind {
 
 /// A root file system as a suite wants it.
 #[derive(Debug, Clone)]
-pub struct RootFolder {
+pub(super) struct RootFolder {
     /// Folder on the host.
     pub path: PathBuf,
     env: BTreeMap<String, String>,
@@ -48,7 +48,7 @@ pub struct RootFolder {
 
 impl RootFolder {
     /// Takes its keys.
-    pub fn read(settings: &mut Reader<'_>, folder: &Path) -> Option<Self> {
+    pub(super) fn read(settings: &mut Reader<'_>, folder: &Path) -> Option<Self> {
         let path = settings.required_text("root", "name the folder of the root file system, relative to the suite");
         let env = variables::declared(settings);
         let image_env = settings.text("image_env").map(|path| folder.join(path));
@@ -77,7 +77,7 @@ impl RootFolder {
     ///
     /// # Errors
     /// When the file with the image's variables cannot be read as such.
-    pub fn variables(&self, host: &dyn Host) -> Result<BTreeMap<String, String>, Error> {
+    pub(super) fn variables(&self, host: &dyn Host) -> Result<BTreeMap<String, String>, Error> {
         let mut image = BTreeMap::new();
         if let Some(path) = self.image_env(host) {
             let text = host.read(&path).map_err(|error| {
@@ -96,7 +96,7 @@ impl RootFolder {
     }
 
     /// Checks its requirements before the first run.
-    pub fn ready(&self, host: &dyn Host) -> Vec<Finding> {
+    pub(super) fn ready(&self, host: &dyn Host) -> Vec<Finding> {
         let shown = self.path.display();
         if !host.exists(&self.path) {
             let remedy =
@@ -147,18 +147,18 @@ impl RootFolder {
     }
 
     /// Files of the driver that exist now.
-    pub fn driver_files(&self, host: &dyn Host) -> Vec<File> {
+    pub(super) fn driver_files(&self, host: &dyn Host) -> Vec<File> {
         self.libraries.find(host).files.into_iter().filter(|file| host.exists(&file.from)).collect()
     }
 
     /// Where the driver, the suite's binds and the run's own folder are mounted inside.
-    pub fn mount_points(&self, host: &dyn Host) -> Vec<PathBuf> {
+    pub(super) fn mount_points(&self, host: &dyn Host) -> Vec<PathBuf> {
         let files = self.driver_files(host).into_iter().map(|file| file.at);
         files.chain(self.binds.iter().map(|bind| bind.at.clone())).chain([PathBuf::from(WORK_INSIDE)]).collect()
     }
 
     /// Its contents.
-    pub fn describe(&self, host: &dyn Host) -> Result<Value, Error> {
+    pub(super) fn describe(&self, host: &dyn Host) -> Result<Value, Error> {
         let found = self.libraries.find(host);
         let contents = Contents::of(host, &self.path);
         let hash = contents.hash();
@@ -183,7 +183,7 @@ impl RootFolder {
     }
 
     /// Its packages now against those at the start of the campaign.
-    pub fn check(&self, host: &dyn Host, at_start: Option<&str>) -> CheckWire {
+    pub(super) fn check(&self, host: &dyn Host, at_start: Option<&str>) -> CheckWire {
         let now = Contents::of(host, &self.path).hash();
         checks::equal(checks::ROOT, at_start, Some(&now), "hash of release, packages and Python packages of the root")
     }

@@ -11,7 +11,7 @@ use crate::host::Host;
 
 /// Observation of one program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Seen {
+pub(super) struct Seen {
     /// Its arguments.
     pub argv: Option<Vec<String>>,
     /// Its variables as they were at its start.
@@ -20,7 +20,7 @@ pub struct Seen {
 
 impl Seen {
     /// Looks at a program.
-    pub fn of(host: &dyn Host, pid: u32) -> Self {
+    pub(super) fn of(host: &dyn Host, pid: u32) -> Self {
         let variables = read(host, pid, "environ").map(|text| {
             let pairs = text.split('\0').filter_map(|pair| pair.split_once('='));
             pairs
@@ -33,21 +33,21 @@ impl Seen {
 }
 
 /// Arguments of a program. Absent once it has ended (the kernel then shows none).
-pub fn argv(host: &dyn Host, pid: u32) -> Option<Vec<String>> {
+pub(super) fn argv(host: &dyn Host, pid: u32) -> Option<Vec<String>> {
     let text = read(host, pid, "cmdline")?;
     let whole = text.strip_suffix('\0').unwrap_or(&text);
     (!text.is_empty()).then(|| whole.split('\0').map(str::to_owned).collect())
 }
 
 /// Parent of a process.
-pub fn parent(host: &dyn Host, pid: u32) -> Option<u32> {
+pub(super) fn parent(host: &dyn Host, pid: u32) -> Option<u32> {
     // The name in brackets may itself hold brackets and blanks, so the fields are counted from the last bracket.
     let text = read(host, pid, "stat")?;
     text.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// Folders of the control groups of a process by controller (`unified` for the one tree of version 2), unchanged below `/sys/fs/cgroup`.
-pub fn cgroups(host: &dyn Host, pid: u32) -> BTreeMap<String, PathBuf> {
+pub(super) fn cgroups(host: &dyn Host, pid: u32) -> BTreeMap<String, PathBuf> {
     let text = read(host, pid, "cgroup").unwrap_or_default();
     // With both versions mounted, the tree of version 2 is beside the others.
     let hybrid = host.exists(Path::new("/sys/fs/cgroup/unified"));

@@ -13,13 +13,14 @@ use crate::plan::Reader;
 /// Variables that a native program gets from our own environment, unless `inherit` says otherwise. They set where programs and libraries are
 /// found, who the user is, and the language of programs. Others control CUDA, the driver and the model hub. Everything else (a terminal's
 /// settings, a session's leftovers, proxies) differs from one login to the next and would be measured with it.
-pub const INHERITED: &[&str] = &["PATH", "HOME", "USER", "LANG", "LD_LIBRARY_PATH", "CUDA_*", "NVIDIA_*", "HF_*"];
+pub(super) const INHERITED: &[&str] =
+    &["PATH", "HOME", "USER", "LANG", "LD_LIBRARY_PATH", "CUDA_*", "NVIDIA_*", "HF_*"];
 
 /// Where programs are looked for in a root or a container that declares nothing: the path of Debian and of most images.
-pub const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub(super) const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Takes the table `env`. A name that no system accepts is a fault.
-pub fn declared(settings: &mut Reader<'_>) -> BTreeMap<String, String> {
+pub(super) fn declared(settings: &mut Reader<'_>) -> BTreeMap<String, String> {
     let table = settings.text_table("env");
     for (name, value) in &table {
         if !lawful(name) || value.contains('\0') {
@@ -34,7 +35,7 @@ pub fn declared(settings: &mut Reader<'_>) -> BTreeMap<String, String> {
 }
 
 /// Whether a name is one that every shell and engine passes on.
-pub fn lawful(name: &str) -> bool {
+pub(super) fn lawful(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with(|first: char| first.is_ascii_digit())
         && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
@@ -42,7 +43,7 @@ pub fn lawful(name: &str) -> bool {
 
 /// Names of our own variables that a program gets, as names or globs.
 #[derive(Debug, Clone)]
-pub struct Inherit {
+pub(super) struct Inherit {
     /// As written.
     pub patterns: Vec<String>,
     set: GlobSet,
@@ -50,7 +51,7 @@ pub struct Inherit {
 
 impl Inherit {
     /// Takes the list `inherit`. Absent is [`INHERITED`], an empty list is nothing at all.
-    pub fn read(settings: &mut Reader<'_>) -> Self {
+    pub(super) fn read(settings: &mut Reader<'_>) -> Self {
         let patterns = if settings.has("inherit") {
             settings.texts("inherit")
         } else {
@@ -73,7 +74,7 @@ impl Inherit {
     }
 
     /// Those of `ours` that match.
-    pub fn of(&self, ours: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    pub(super) fn of(&self, ours: BTreeMap<String, String>) -> BTreeMap<String, String> {
         ours.into_iter().filter(|(name, _)| self.set.is_match(name)).collect()
     }
 }
@@ -83,7 +84,7 @@ impl Inherit {
 ///
 /// # Errors
 /// The number (from 1) of the first line that is neither. A value with a line break looks the same as damage, so it is not guessed.
-pub fn image(text: &str) -> Result<BTreeMap<String, String>, usize> {
+pub(super) fn image(text: &str) -> Result<BTreeMap<String, String>, usize> {
     let mut variables = BTreeMap::new();
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.trim_end_matches('\r');
@@ -101,12 +102,12 @@ pub fn image(text: &str) -> Result<BTreeMap<String, String>, usize> {
 }
 
 /// Later tables win.
-pub fn merged(tables: &[&BTreeMap<String, String>]) -> BTreeMap<String, String> {
+pub(super) fn merged(tables: &[&BTreeMap<String, String>]) -> BTreeMap<String, String> {
     tables.iter().flat_map(|table| table.iter()).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// Variables that a client (`docker`, `podman`, `systemd-nspawn`) itself obeys: they reach the client as ours, never as the program's.
-pub fn client_obeys(name: &str) -> bool {
+pub(super) fn client_obeys(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "PATH",
         "HOME",
@@ -142,14 +143,14 @@ pub fn client_obeys(name: &str) -> bool {
 }
 
 /// Our own variables that a client needs.
-pub fn client(host: &dyn Host) -> BTreeMap<String, String> {
+pub(super) fn client(host: &dyn Host) -> BTreeMap<String, String> {
     host.variables().into_iter().filter(|(name, _)| client_obeys(name)).collect()
 }
 
 /// A program's variables on their way through a client: arguments that name them, and the client's own environment that holds their
 /// values. A value is on the command line (where every user of the machine can read it) only when the client itself obeys the name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PassedVariables {
+pub(super) struct PassedVariables {
     /// One for each variable: `NAME`, or `NAME=value` where the client obeys the name.
     pub words: Vec<String>,
     /// The client's environment.
@@ -158,7 +159,7 @@ pub struct PassedVariables {
 
 impl PassedVariables {
     /// Sends `variables` through a client whose own variables are `client`.
-    pub fn new(variables: &BTreeMap<String, String>, mut client: BTreeMap<String, String>) -> Self {
+    pub(super) fn new(variables: &BTreeMap<String, String>, mut client: BTreeMap<String, String>) -> Self {
         let mut words = Vec::new();
         for (name, value) in variables {
             if client_obeys(name) {

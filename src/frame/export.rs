@@ -20,7 +20,7 @@ use crate::model::{Instant, Metric};
 use crate::verdict::report::{Analysis, RunReport};
 
 /// Keeps a spreadsheet from reading a cell as a formula: a leading `=`, `+`, `-`, `@`, tab or return gets an apostrophe before it.
-pub fn neutral(text: &str) -> String {
+pub(super) fn neutral(text: &str) -> String {
     if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() }
 }
 

@@ -15,7 +15,7 @@ use crate::verdict::report::Analysis;
 
 /// One list as a table.
 #[derive(Debug)]
-pub struct Flat {
+pub(super) struct Flat {
     /// Under which name `analysis.json` has it.
     pub name: &'static str,
     /// Names of the columns.
@@ -26,7 +26,7 @@ pub struct Flat {
 
 /// One cell.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Cell {
+pub(super) enum Cell {
     /// Absent.
     Empty,
     Text(String),
@@ -53,17 +53,17 @@ const NESTED: &[&str] = &[
 ];
 
 /// Comparisons with their verdicts.
-pub fn comparisons(analysis: &Analysis) -> Result<Flat, Error> {
+pub(super) fn comparisons(analysis: &Analysis) -> Result<Flat, Error> {
     flatten("comparisons", &analysis.comparisons)
 }
 
 /// Groups: what the runs of one cell say of one metric.
-pub fn groups(analysis: &Analysis) -> Result<Flat, Error> {
+pub(super) fn groups(analysis: &Analysis) -> Result<Flat, Error> {
     flatten("groups", &analysis.groups)
 }
 
 /// Runs, one a row, metrics as columns behind all others, by catalogue order.
-pub fn runs(analysis: &Analysis) -> Result<Flat, Error> {
+pub(super) fn runs(analysis: &Analysis) -> Result<Flat, Error> {
     flatten("runs", &analysis.runs)
 }
 
@@ -148,7 +148,7 @@ impl Flat {
     }
 
     /// Meaning of each column. The type comes from its cells where there are any, because a column of numbers may hold a word.
-    pub fn meanings(&self) -> Vec<Meaning> {
+    pub(super) fn meanings(&self) -> Vec<Meaning> {
         let of = |(place, name): (usize, &String)| {
             let own = self.kind_of(place);
             match (meaning(name), own) {
@@ -166,7 +166,7 @@ impl Flat {
     }
 
     /// Cells of a column from the top.
-    pub fn column(&self, place: usize) -> impl Iterator<Item = &Cell> {
+    pub(super) fn column(&self, place: usize) -> impl Iterator<Item = &Cell> {
         self.rows.iter().map(move |row| row.get(place).unwrap_or(&Cell::Empty))
     }
 

@@ -67,7 +67,7 @@ pub fn build(runs: &[Run]) -> Result<Frames, Error> {
     Ok(Frames { measures, ids: runs.iter().map(|run| run.id.clone()).collect() })
 }
 
-pub const REQUEST_COLUMNS: [&str; 5] = ["campaign", "run", "metric", "index", "value"];
+pub(super) const REQUEST_COLUMNS: [&str; 5] = ["campaign", "run", "metric", "index", "value"];
 
 /// Series of a run with a value for each request.
 pub(super) fn listed(run: &Run) -> impl Iterator<Item = &Series> {

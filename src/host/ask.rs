@@ -17,13 +17,13 @@ use nix::unistd::Pid;
 use super::{Answer, Question};
 
 /// Most that is kept of each stream. The rest is read and dropped, so that the program does not stand still.
-pub const KEPT: usize = 16 << 20;
+pub(super) const KEPT: usize = 16 << 20;
 
 /// How long the streams may stay open after the program has ended: something it started in the background may hold them.
 const STREAMS: Duration = Duration::from_millis(500);
 
 /// Starts a program in a process group of its own, so that all of it can be ended.
-pub fn start(question: &Question, input: Stdio) -> io::Result<Child> {
+pub(super) fn start(question: &Question, input: Stdio) -> io::Result<Child> {
     let Some((name, arguments)) = question.argv.split_first() else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no program is named"));
     };
@@ -36,7 +36,7 @@ pub fn start(question: &Question, input: Stdio) -> io::Result<Child> {
 }
 
 /// Ends a program of [`start`] with everything in its group.
-pub fn end_group(child: &Child) {
+pub(super) fn end_group(child: &Child) {
     if let Ok(group) = i32::try_from(child.id()) {
         // Called before the child is waited for, so the number is still its own.
         let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
@@ -44,7 +44,7 @@ pub fn end_group(child: &Child) {
 }
 
 /// Runs a program to its end or to its limit.
-pub fn ask(question: &Question) -> io::Result<Answer> {
+pub(super) fn ask(question: &Question) -> io::Result<Answer> {
     let piped = if question.input.is_empty() { Stdio::null() } else { Stdio::piped() };
     let mut child = start(question, piped)?;
     if let Some(mut stdin) = child.stdin.take() {

@@ -12,16 +12,16 @@ use super::Host;
 use super::sample::HostSample;
 
 /// Load averages.
-pub const LOADAVG: &str = "/proc/loadavg";
+pub(crate) const LOADAVG: &str = "/proc/loadavg";
 /// Time of each processor by state.
-pub const STAT: &str = "/proc/stat";
+pub(crate) const STAT: &str = "/proc/stat";
 /// Clocks, on x86-64.
-pub const CPUINFO: &str = "/proc/cpuinfo";
+pub(crate) const CPUINFO: &str = "/proc/cpuinfo";
 /// One folder for each group of processors that share a clock.
-pub const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";
+pub(crate) const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";
 
 /// Reads the load average over one minute.
-pub fn load(host: &dyn Host, sample: &mut HostSample) {
+pub(crate) fn load(host: &dyn Host, sample: &mut HostSample) {
     let text = host.read(Path::new(LOADAVG)).ok();
     sample.load_1m = text.and_then(|text| text.split_whitespace().next()?.parse().ok());
 }
@@ -35,13 +35,13 @@ struct Ticks {
 
 /// Busy share between two readings.
 #[derive(Debug, Clone, Default)]
-pub struct Busy {
+pub(crate) struct Busy {
     last: Option<Ticks>,
 }
 
 impl Busy {
     /// Takes the reading. The first one has nothing to be compared with and stays absent.
-    pub fn read(&mut self, host: &dyn Host, sample: &mut HostSample) {
+    pub(crate) fn read(&mut self, host: &dyn Host, sample: &mut HostSample) {
         let now = host.read(Path::new(STAT)).ok().and_then(|text| ticks(&text));
         sample.cpu_busy_pct = self.last.zip(now).and_then(|(last, now)| share(last, now));
         self.last = now;
@@ -67,13 +67,13 @@ fn share(last: Ticks, now: Ticks) -> Option<f64> {
 
 /// Current clocks, by files found once.
 #[derive(Debug, Clone, Default)]
-pub struct Clocks {
+pub(crate) struct Clocks {
     files: Vec<PathBuf>,
 }
 
 impl Clocks {
     /// Looks for the clocks of this machine.
-    pub fn find(host: &dyn Host) -> Self {
+    pub(crate) fn find(host: &dyn Host) -> Self {
         let policies = host.list(Path::new(CPUFREQ)).unwrap_or_default();
         let files = policies.iter().filter(|name| name.starts_with("policy"));
         let files = files.map(|name| Path::new(CPUFREQ).join(name).join("scaling_cur_freq"));
@@ -81,7 +81,7 @@ impl Clocks {
     }
 
     /// Takes the reading.
-    pub fn read(&self, host: &dyn Host, sample: &mut HostSample) {
+    pub(crate) fn read(&self, host: &dyn Host, sample: &mut HostSample) {
         let clocks: Vec<f64> = if self.files.is_empty() {
             host.read(Path::new(CPUINFO)).map(|text| cpuinfo(&text)).unwrap_or_default()
         } else {

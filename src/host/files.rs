@@ -11,18 +11,18 @@ use std::path::Path;
 use nix::fcntl::OFlag;
 
 /// More than any file of `/proc` or `/sys` holds. An image's package list comes nearest, with a few MiB.
-pub const LIMIT: u64 = 8 << 20;
+pub(super) const LIMIT: u64 = 8 << 20;
 
 /// Initial room of one call: arguments and variables of nearly every program.
 const ONE_CALL: usize = 64 << 10;
 
 /// A file as text, invalid bytes replaced, cut off at [`LIMIT`].
-pub fn read(path: &Path) -> io::Result<String> {
+pub(super) fn read(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes(path)?).into_owned())
 }
 
 /// A file as bytes, cut off at [`LIMIT`].
-pub fn bytes(path: &Path) -> io::Result<Vec<u8>> {
+pub(super) fn bytes(path: &Path) -> io::Result<Vec<u8>> {
     // Not blocking, because a named pipe in an image has no other end.
     let mut file = File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
     // Of a process that ends between two calls the kernel shows a beginning and then nothing, as if that were the whole.
@@ -49,7 +49,7 @@ pub fn bytes(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Names in a folder, sorted.
-pub fn list(path: &Path) -> io::Result<Vec<String>> {
+pub(super) fn list(path: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(path)? {
         names.push(entry?.file_name().to_string_lossy().into_owned());
@@ -59,7 +59,7 @@ pub fn list(path: &Path) -> io::Result<Vec<String>> {
 }
 
 /// Writes to a file of the kernel, which is there already: nothing is made, nothing is cut off.
-pub fn write(path: &Path, text: &str) -> io::Result<()> {
+pub(super) fn write(path: &Path, text: &str) -> io::Result<()> {
     // One call: the kernel takes each write for a whole value.
     File::options().write(true).open(path)?.write_all(text.as_bytes())
 }

@@ -27,7 +27,7 @@ const COMPLAINTS: usize = 5;
 
 /// A program that is being followed.
 #[derive(Debug)]
-pub struct Following {
+pub(super) struct Following {
     child: Child,
     name: String,
     lines: Receiver<String>,
@@ -36,7 +36,7 @@ pub struct Following {
 }
 
 /// Starts a program and hears it.
-pub fn follow(question: &Question) -> io::Result<Box<dyn Lines>> {
+pub(super) fn follow(question: &Question) -> io::Result<Box<dyn Lines>> {
     let mut child = ask::start(question, Stdio::null())?;
     let (sender, lines) = sync_channel(WAITING);
     if let Some(stdout) = child.stdout.take() {

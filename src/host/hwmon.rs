@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use super::Host;
 
 /// One folder a chip.
-pub const HWMON: &str = "/sys/class/hwmon";
+pub(crate) const HWMON: &str = "/sys/class/hwmon";
 /// One folder a zone.
-pub const THERMAL: &str = "/sys/class/thermal";
+pub(crate) const THERMAL: &str = "/sys/class/thermal";
 
 /// Sensors read at most: a server with hundreds of voltage rails must not slow the sampling down.
-pub const MOST: usize = 64;
+pub(crate) const MOST: usize = 64;
 
 /// Kinds of sensor: prefix and suffix of the file, what the file's number is divided by, unit.
 const KINDS: &[(&str, &str, f64, &str)] = &[
@@ -39,13 +39,13 @@ struct Sensor {
 
 /// Every sensor of the machine that could be read once.
 #[derive(Debug, Clone, Default)]
-pub struct Sensors {
+pub(crate) struct Sensors {
     found: Vec<Sensor>,
 }
 
 impl Sensors {
     /// Looks for sensors, and keeps those that answer.
-    pub fn find(host: &dyn Host) -> Self {
+    pub(crate) fn find(host: &dyn Host) -> Self {
         let mut found: Vec<Sensor> = Vec::new();
         for chip in host.list(Path::new(HWMON)).unwrap_or_default() {
             found.extend(chip_sensors(host, &Path::new(HWMON).join(chip)));
@@ -61,12 +61,12 @@ impl Sensors {
     }
 
     /// Names, in the order in which they are read.
-    pub fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         self.found.iter().map(|sensor| sensor.name.clone()).collect()
     }
 
     /// Takes the readings. A sensor that does not answer is left out of this one.
-    pub fn read(&self, host: &dyn Host) -> BTreeMap<String, f64> {
+    pub(crate) fn read(&self, host: &dyn Host) -> BTreeMap<String, f64> {
         self.found.iter().filter_map(|sensor| Some((sensor.name.clone(), sensor.read(host)?))).collect()
     }
 }

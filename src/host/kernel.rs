@@ -24,7 +24,7 @@ const RECORD: usize = 8192;
 const JOURNAL: [&str; 5] = ["journalctl", "--dmesg", "--output=cat", "--quiet", "--no-pager"];
 
 /// Opens the log at its end.
-pub fn log() -> io::Result<Box<dyn Lines>> {
+pub(super) fn log() -> io::Result<Box<dyn Lines>> {
     let refused = match Kmsg::open() {
         Ok(log) => return Ok(Box::new(log)),
         Err(cause) => cause,

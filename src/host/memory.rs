@@ -12,12 +12,12 @@ use super::Host;
 use super::sample::HostSample;
 
 /// Where the kernel prints memory.
-pub const MEMINFO: &str = "/proc/meminfo";
+pub(crate) const MEMINFO: &str = "/proc/meminfo";
 /// Where the kernel counts pages.
-pub const VMSTAT: &str = "/proc/vmstat";
+pub(crate) const VMSTAT: &str = "/proc/vmstat";
 
 /// Takes the reading.
-pub fn read(host: &dyn Host, sample: &mut HostSample) {
+pub(crate) fn read(host: &dyn Host, sample: &mut HostSample) {
     if let Ok(text) = host.read(Path::new(MEMINFO)) {
         meminfo(&text, sample);
     }
@@ -28,7 +28,7 @@ pub fn read(host: &dyn Host, sample: &mut HostSample) {
 }
 
 /// Fills the fields that `/proc/meminfo` has.
-pub fn meminfo(text: &str, sample: &mut HostSample) {
+pub(crate) fn meminfo(text: &str, sample: &mut HostSample) {
     let mib = |name| kib(text, name).map(|kib| kib as f64 / 1024.0);
     sample.memory_total_mib = mib("MemTotal");
     sample.memory_free_mib = mib("MemFree");
@@ -44,13 +44,13 @@ pub fn meminfo(text: &str, sample: &mut HostSample) {
 }
 
 /// One line of `/proc/meminfo`, in KiB (the kernel writes `kB` and means 1,024 bytes). A line without the unit is a count, not a size.
-pub fn kib(text: &str, name: &str) -> Option<u64> {
+pub(crate) fn kib(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     rest.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
 /// One line of `/proc/vmstat` and its relatives: a name, a blank, a number.
-pub fn counter(text: &str, name: &str) -> Option<u64> {
+pub(crate) fn counter(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?.trim().parse().ok()
 }
 

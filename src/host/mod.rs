@@ -6,30 +6,30 @@
 //! The archive writes its own files. Everything else that leaves this program or enters it while collecting goes through here.
 
 mod ask;
-pub mod cpu;
+pub(crate) mod cpu;
 pub mod cuda;
 mod files;
 mod follow;
 pub mod gpu;
 pub mod guard;
-pub mod hwmon;
+pub(crate) mod hwmon;
 mod kernel;
 pub mod link;
 pub mod machine;
 pub mod meet;
-pub mod memory;
+pub(crate) mod memory;
 pub mod net;
-pub mod pressure;
+pub(crate) mod pressure;
 pub mod process;
 pub mod rdma;
-pub mod reader;
-pub mod remote;
+pub(crate) mod reader;
+pub(crate) mod remote;
 #[allow(dead_code, reason = "for tests of this room and of others; no machine is measured with it")]
 pub mod replay;
-pub mod sample;
+pub(crate) mod sample;
 pub mod signals;
 mod time;
-pub mod tree;
+pub(crate) mod tree;
 pub mod web;
 
 use std::collections::BTreeMap;

@@ -11,10 +11,10 @@ use super::Host;
 use super::sample::HostSample;
 
 /// One file a resource.
-pub const FOLDER: &str = "/proc/pressure";
+pub(crate) const FOLDER: &str = "/proc/pressure";
 
 /// Takes the reading.
-pub fn read(host: &dyn Host, sample: &mut HostSample) {
+pub(crate) fn read(host: &dyn Host, sample: &mut HostSample) {
     let share = |name: &str| some_avg10(&host.read(&Path::new(FOLDER).join(name)).ok()?);
     sample.pressure_memory_pct = share("memory");
     sample.pressure_cpu_pct = share("cpu");
@@ -22,7 +22,7 @@ pub fn read(host: &dyn Host, sample: &mut HostSample) {
 }
 
 /// `some avg10=`: per cent of the last ten seconds in which at least one task waited.
-pub fn some_avg10(text: &str) -> Option<f64> {
+pub(crate) fn some_avg10(text: &str) -> Option<f64> {
     let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
     line.split_whitespace().find_map(|word| word.strip_prefix("avg10="))?.parse().ok()
 }

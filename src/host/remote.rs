@@ -16,7 +16,7 @@ const COMPLAINT: u64 = 64 << 10;
 
 /// See the module. Dropping it ends the program.
 #[derive(Debug)]
-pub struct Remote {
+pub(crate) struct Remote {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<(String, Ns)>,
@@ -28,7 +28,7 @@ impl Remote {
     ///
     /// # Errors
     /// Errors of the system.
-    pub fn start(argv: &[String]) -> io::Result<Self> {
+    pub(crate) fn start(argv: &[String]) -> io::Result<Self> {
         Self::start_with(argv, &[])
     }
 
@@ -36,7 +36,7 @@ impl Remote {
     ///
     /// # Errors
     /// Errors of the system.
-    pub fn start_with(argv: &[String], variables: &[(&str, &str)]) -> io::Result<Self> {
+    pub(crate) fn start_with(argv: &[String], variables: &[(&str, &str)]) -> io::Result<Self> {
         use std::os::unix::process::CommandExt as _;
         let (program, arguments) =
             argv.split_first().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "there is no program"))?;
@@ -83,7 +83,7 @@ impl Remote {
     ///
     /// # Errors
     /// When the program is gone.
-    pub fn say(&mut self, line: &str) -> io::Result<()> {
+    pub(crate) fn say(&mut self, line: &str) -> io::Result<()> {
         let gone = || io::Error::new(io::ErrorKind::BrokenPipe, "it has ended");
         let input = self.input.as_mut().ok_or_else(gone)?;
         input.write_all(line.as_bytes())?;
@@ -95,7 +95,7 @@ impl Remote {
     ///
     /// # Errors
     /// With the last words of the program where it ended, and when nothing came within `limit`.
-    pub fn hear(&mut self, limit: Duration) -> io::Result<(String, Ns)> {
+    pub(crate) fn hear(&mut self, limit: Duration) -> io::Result<(String, Ns)> {
         match self.lines.recv_timeout(limit) {
             Ok(heard) => Ok(heard),
             Err(RecvTimeoutError::Timeout) => {

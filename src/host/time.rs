@@ -10,7 +10,7 @@ use nix::time::{ClockId, clock_gettime};
 use crate::model::Instant;
 
 /// Wall clock, to the millisecond.
-pub fn utc() -> Instant {
+pub(super) fn utc() -> Instant {
     let now = SystemTime::now();
     let since = now.duration_since(UNIX_EPOCH).map(|since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
     // Before 1970: a machine without a battery-backed clock.
@@ -18,12 +18,12 @@ pub fn utc() -> Instant {
 }
 
 /// `CLOCK_MONOTONIC`: the same for every process of the machine.
-pub fn monotonic() -> Duration {
+pub(super) fn monotonic() -> Duration {
     clock(ClockId::CLOCK_MONOTONIC)
 }
 
 /// Processor time of the calling thread.
-pub fn thread_cpu() -> Duration {
+pub(super) fn thread_cpu() -> Duration {
     clock(ClockId::CLOCK_THREAD_CPUTIME_ID)
 }
 

@@ -17,7 +17,7 @@ use super::memory;
 use super::sample::TreeSample;
 
 /// Name of the newer layout among control groups by controller.
-pub const UNIFIED: &str = "unified";
+pub(crate) const UNIFIED: &str = "unified";
 
 /// Processes looked at in one reading at most. A tree beyond this is counted, and its memory is absent.
 const MOST: usize = 512;
@@ -35,14 +35,14 @@ pub struct TreeSource {
 
 /// Reads a tree again and again.
 #[derive(Debug, Clone, Default)]
-pub struct TreeReader {
+pub(crate) struct TreeReader {
     /// Finding for a main process, so that it is looked up once.
     resolved: Option<(u32, BTreeMap<String, PathBuf>)>,
 }
 
 impl TreeReader {
     /// Takes the reading.
-    pub fn read(&mut self, host: &dyn Host, source: &TreeSource) -> TreeSample {
+    pub(crate) fn read(&mut self, host: &dyn Host, source: &TreeSource) -> TreeSample {
         let groups = self.groups(host, source);
         let mut sample = group_figures(host, &groups);
         let pids = source.processes(host, &groups);
@@ -133,7 +133,7 @@ fn resident(host: &dyn Host, pids: &BTreeSet<u32>) -> Option<f64> {
 }
 
 /// Folders of the control groups of a process, by controller, without those that we are in ourselves and without the roots.
-pub fn own_groups(host: &dyn Host, pid: u32) -> BTreeMap<String, PathBuf> {
+pub(crate) fn own_groups(host: &dyn Host, pid: u32) -> BTreeMap<String, PathBuf> {
     let of =
         |who: &str| host.read(Path::new(&format!("/proc/{who}/cgroup"))).map(|text| paths(&text)).unwrap_or_default();
     let ours = of("self");

@@ -13,28 +13,28 @@ use super::calibrate::Calibration;
 use super::summary::Metric;
 
 /// Read lag (p99) beyond which we partly measure ourselves, ms. It is the program's own bar of accuracy at 1,000 streams.
-pub const READ_LAG_MS: f64 = 1.0;
+pub(crate) const READ_LAG_MS: f64 = 1.0;
 /// The same as a share of the median TTFT: a late read of 1 ms means nothing where a first token takes a second.
-pub const READ_LAG_SHARE: f64 = 0.05;
+pub(crate) const READ_LAG_SHARE: f64 = 0.05;
 /// Schedule lag (p99) of an open loop, ms: what a plan of 1,000 requests a second can still tell apart.
-pub const SCHEDULE_LAG_MS: f64 = 1.0;
+pub(crate) const SCHEDULE_LAG_MS: f64 = 1.0;
 /// Share of the time in which the engine's thread did not wait. Beyond it a queue grows at every burst: at 85 % the wait is six times
 /// the work.
-pub const BUSY_SHARE: f64 = 0.85;
+pub(crate) const BUSY_SHARE: f64 = 0.85;
 /// Share of the time in which the engine's thread was ready and had no processor.
-pub const RUN_QUEUE_SHARE: f64 = 0.05;
+pub(crate) const RUN_QUEUE_SHARE: f64 = 0.05;
 /// Longest time in ms that the engine may leave its sockets unread before it counts as a stall. Without kernel stamps, everything that
 /// arrives in that time is stamped late by as much.
-pub const STALL_MS: f64 = 10.0;
+pub(crate) const STALL_MS: f64 = 10.0;
 /// Share of the time spent in stalls that is too much.
-pub const STALL_SHARE: f64 = 0.01;
+pub(crate) const STALL_SHARE: f64 = 0.01;
 /// Share of the descriptors that were used, beyond which connections may have been refused for lack of one.
-pub const DESCRIPTOR_SHARE: f64 = 0.95;
+pub(crate) const DESCRIPTOR_SHARE: f64 = 0.95;
 /// Share of the concurrency asked for that must have been in flight in the steady window.
-pub const CONCURRENCY_SHARE: f64 = 0.98;
+pub(crate) const CONCURRENCY_SHARE: f64 = 0.98;
 
 /// Shortest load for which that share means anything, seconds. Each slot is empty for a moment at its start and at its end.
-pub const CONCURRENCY_S: f64 = 1.0;
+pub(crate) const CONCURRENCY_S: f64 = 1.0;
 
 /// p50, p99 and largest of a delay of ours, ms. A p99 of fewer than 100 values is null.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -63,7 +63,7 @@ impl Lags {
 
 /// The client's measurements of itself. Unknown ones are absent, and their rules then give no result.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Evidence {
+pub(crate) struct Evidence {
     /// Whether times are the kernel's.
     pub kernel_clock: bool,
     /// Requests waited for a cap that the user set: their lag is not ours.
@@ -169,7 +169,7 @@ pub struct Stalls {
 type Rule = (&'static str, fn(&Evidence) -> Option<String>);
 
 /// Every rule, in the order in which reasons are given.
-pub const RULES: &[Rule] = &[
+pub(crate) const RULES: &[Rule] = &[
     ("dropped-sends", |e| (e.dropped > 0).then(|| format!("requests that were due and never sent: {}", e.dropped))),
     ("read-lag", |e| {
         let most = e.ttft_p50_ms.map_or(READ_LAG_MS, |ttft| READ_LAG_MS.max(READ_LAG_SHARE * ttft));
@@ -231,7 +231,7 @@ pub const RULES: &[Rule] = &[
 ];
 
 /// Applies every rule.
-pub fn judge(evidence: &Evidence, calibration: Option<Calibration>) -> Client {
+pub(crate) fn judge(evidence: &Evidence, calibration: Option<Calibration>) -> Client {
     let fired: Vec<(&'static str, String)> =
         RULES.iter().filter_map(|(id, rule)| Some((*id, rule(evidence)?))).collect();
     Client {
@@ -264,7 +264,7 @@ pub fn judge(evidence: &Evidence, calibration: Option<Calibration>) -> Client {
 
 /// The certificate of several clients that made one load: one that is limited limits all. `schedule` and `read` are the lags over all
 /// requests. `steady` is what was wanted in flight and what was, where it is a closed loop.
-pub fn together(
+pub(crate) fn together(
     clients: &[(u32, &Client)],
     schedule: Option<Lags>,
     read: Option<Lags>,

@@ -13,16 +13,16 @@
 //! and reads never builds text. That thread takes the time when bytes arrive (the kernel's stamp, see [`crate::host::net`]). It reads the
 //! event stream in place and hands the result to a thread that writes it. Nothing grows with the length of a run but the files.
 
-pub mod build;
+pub(crate) mod build;
 pub mod calibrate;
-pub mod certificate;
+pub(crate) mod certificate;
 pub mod chat;
 pub mod engine;
 pub mod matrix;
 pub mod order;
 pub mod plan;
 pub mod ranks;
-pub mod schedule;
+pub(crate) mod schedule;
 pub mod server;
 pub mod session;
 pub mod settings;
@@ -31,7 +31,7 @@ pub mod suite;
 pub mod summary;
 pub mod sweep;
 pub mod target;
-pub mod tokens;
+pub(crate) mod tokens;
 pub mod until;
 pub mod wire;
 mod words;

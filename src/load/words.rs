@@ -9,7 +9,7 @@
 //! words have only the letters a to z, so nothing has to be escaped in JSON.
 
 /// 512 of them: a word costs nine random bits.
-pub static WORDS: [&str; 512] = [
+pub(super) static WORDS: [&str; 512] = [
     "this", "that", "with", "return", "from", "public", "have", "self", "will", "your", "else", "more", "they", "data",
     "name", "private", "time", "which", "value", "about", "string", "over", "type", "part", "work", "when", "other",
     "were", "file", "year", "some", "there", "like", "also", "than", "static", "just", "result", "into", "what",

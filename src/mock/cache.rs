@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 /// Blocks by the hash of all tokens up to their end.
 #[derive(Debug)]
-pub struct Cache {
+pub(crate) struct Cache {
     block: usize,
     capacity: usize,
     /// The younger half and the older half. When the younger is full, the older is forgotten.
@@ -19,24 +19,24 @@ pub struct Cache {
 }
 
 /// Hash of a token.
-pub fn hash(bytes: &[u8]) -> u64 {
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
     // FNV-1a: short words, no adversary.
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 impl Cache {
     /// Size of a block in tokens (0 caches nothing), and number of blocks.
-    pub fn new(block_tokens: u32, capacity: usize) -> Self {
+    pub(crate) fn new(block_tokens: u32, capacity: usize) -> Self {
         Self { block: block_tokens as usize, capacity, young: HashSet::new(), old: HashSet::new() }
     }
 
     /// Whether anything is ever known.
-    pub const fn is_off(&self) -> bool {
+    pub(crate) const fn is_off(&self) -> bool {
         self.block == 0 || self.capacity == 0
     }
 
     /// Tokens of the prompt's head that were known. From now on all its whole blocks are.
-    pub fn take(&mut self, tokens: &[u64]) -> u32 {
+    pub(crate) fn take(&mut self, tokens: &[u64]) -> u32 {
         if self.is_off() {
             return 0;
         }

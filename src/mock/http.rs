@@ -7,15 +7,15 @@ use super::shape::Shape;
 use super::{shape, text};
 
 /// Largest body that is taken.
-pub const BODY_MAX: usize = 64 << 20;
+pub(super) const BODY_MAX: usize = 64 << 20;
 /// Largest head that is taken.
-pub const HEAD_MAX: usize = 64 << 10;
+pub(super) const HEAD_MAX: usize = 64 << 10;
 /// Header lines that are taken.
 const LINES_MAX: usize = 64;
 
 /// The request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Route {
+pub(super) enum Route {
     /// `GET /v1/models`.
     Models,
     /// `GET /health`, `/ping`.
@@ -36,7 +36,7 @@ pub enum Route {
 
 /// The head of a request.
 #[derive(Debug, Clone)]
-pub struct Head {
+pub(super) struct Head {
     /// The request.
     pub route: Route,
     /// `x-request-id`.
@@ -57,7 +57,7 @@ pub struct Head {
 
 /// Coding of a body, and the part that has arrived.
 #[derive(Debug, Clone)]
-pub enum Body {
+pub(super) enum Body {
     /// A number of bytes after the head.
     Length(usize),
     /// In chunks: what is decoded, and where in the input the next chunk begins.
@@ -71,7 +71,7 @@ pub enum Body {
 
 /// Why a request cannot be read. The connection ends after the error is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub(super) enum Fault {
     /// No HTTP.
     Malformed,
     /// Head or body beyond the limits.
@@ -82,7 +82,7 @@ pub enum Fault {
 ///
 /// # Errors
 /// When it is no head.
-pub fn head(input: &[u8]) -> Result<Option<Head>, Fault> {
+pub(super) fn head(input: &[u8]) -> Result<Option<Head>, Fault> {
     let mut lines = [httparse::EMPTY_HEADER; LINES_MAX];
     let mut request = httparse::Request::new(&mut lines);
     let bytes = match request.parse(input) {
@@ -149,7 +149,7 @@ impl Head {
     ///
     /// # Errors
     /// When its chunks are malformed.
-    pub fn whole(&mut self, input: &[u8]) -> Result<Option<usize>, Fault> {
+    pub(super) fn whole(&mut self, input: &[u8]) -> Result<Option<usize>, Fault> {
         match &mut self.body {
             Body::Length(length) => Ok((input.len() >= self.bytes + *length).then_some(self.bytes + *length)),
             Body::Chunked { bytes, next } => loop {
@@ -182,7 +182,7 @@ impl Head {
     }
 
     /// The body of a request that is whole.
-    pub fn body<'a>(&'a self, input: &'a [u8]) -> &'a [u8] {
+    pub(super) fn body<'a>(&'a self, input: &'a [u8]) -> &'a [u8] {
         match &self.body {
             Body::Length(length) => input.get(self.bytes..self.bytes + length).unwrap_or_default(),
             Body::Chunked { bytes, .. } => bytes,
@@ -191,7 +191,7 @@ impl Head {
 }
 
 /// Words of a status line.
-pub const fn reason(code: u16) -> &'static str {
+pub(super) const fn reason(code: u16) -> &'static str {
     match code {
         200 => "OK",
         307 => "Temporary Redirect",
@@ -208,7 +208,7 @@ pub const fn reason(code: u16) -> &'static str {
 }
 
 /// Status line and header lines that every response has. The empty line is not there yet.
-pub fn push_status(out: &mut Vec<u8>, code: u16, content_type: &str, id: Option<&str>) {
+pub(super) fn push_status(out: &mut Vec<u8>, code: u16, content_type: &str, id: Option<&str>) {
     for part in ["HTTP/1.1 ", &code.to_string(), " ", reason(code), "\r\nserver: sparkbench-mock\r\ncontent-type: "] {
         out.extend_from_slice(part.as_bytes());
     }
@@ -220,7 +220,14 @@ pub fn push_status(out: &mut Vec<u8>, code: u16, content_type: &str, id: Option<
     out.extend_from_slice(b"\r\n");
 }
 
-pub fn push_response(out: &mut Vec<u8>, code: u16, content_type: &str, id: Option<&str>, more: &str, body: &[u8]) {
+pub(super) fn push_response(
+    out: &mut Vec<u8>,
+    code: u16,
+    content_type: &str,
+    id: Option<&str>,
+    more: &str,
+    body: &[u8],
+) {
     push_status(out, code, content_type, id);
     out.extend_from_slice(more.as_bytes());
     out.extend_from_slice(b"content-length: ");
@@ -230,13 +237,13 @@ pub fn push_response(out: &mut Vec<u8>, code: u16, content_type: &str, id: Optio
 }
 
 /// An error object as vLLM writes it.
-pub fn error_body(code: u16, kind: &str, message: &str) -> Vec<u8> {
+pub(super) fn error_body(code: u16, kind: &str, message: &str) -> Vec<u8> {
     let error = serde_json::json!({ "error": { "message": message, "type": kind, "param": null, "code": code } });
     error.to_string().into_bytes()
 }
 
 /// A number in decimal digits.
-pub fn push_number(out: &mut Vec<u8>, number: u64) {
+pub(super) fn push_number(out: &mut Vec<u8>, number: u64) {
     let mut digits = [0_u8; 20];
     let (mut at, mut rest) = (digits.len(), number);
     loop {
@@ -251,7 +258,7 @@ pub fn push_number(out: &mut Vec<u8>, number: u64) {
 }
 
 /// A chunk of a chunked body. An empty one would end the body, and is left out.
-pub fn push_chunk(out: &mut Vec<u8>, bytes: &[u8]) {
+pub(super) fn push_chunk(out: &mut Vec<u8>, bytes: &[u8]) {
     if bytes.is_empty() {
         return;
     }
@@ -269,7 +276,7 @@ pub fn push_chunk(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// Answer of `/tokenize`.
-pub fn tokenized(count: u32, max_model_len: u32) -> Vec<u8> {
+pub(super) fn tokenized(count: u32, max_model_len: u32) -> Vec<u8> {
     // The numbers themselves mean nothing here. There are as many as tokens.
     let tokens: Vec<u32> = (0..count).map(|k| k % text::WORDS.len() as u32).collect();
     serde_json::json!({ "count": count, "max_model_len": max_model_len, "tokens": tokens }).to_string().into_bytes()

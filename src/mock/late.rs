@@ -8,7 +8,7 @@ const BUCKETS: usize = 20_000;
 
 /// See the module.
 #[derive(Debug, Clone)]
-pub struct Late {
+pub(super) struct Late {
     counts: Vec<u64>,
     total: u64,
     max_ns: u64,
@@ -22,7 +22,7 @@ impl Default for Late {
 
 impl Late {
     /// Counts one.
-    pub fn add(&mut self, ns: u64) {
+    pub(super) fn add(&mut self, ns: u64) {
         let bucket = usize::try_from(ns / 1_000).unwrap_or(BUCKETS).min(BUCKETS - 1);
         self.counts[bucket] += 1;
         self.total += 1;
@@ -30,17 +30,17 @@ impl Late {
     }
 
     /// How many were counted.
-    pub const fn count(&self) -> u64 {
+    pub(super) const fn count(&self) -> u64 {
         self.total
     }
 
     /// The largest, microseconds. Absent without any.
-    pub fn max_us(&self) -> Option<f64> {
+    pub(super) fn max_us(&self) -> Option<f64> {
         (self.total > 0).then_some(self.max_ns as f64 / 1_000.0)
     }
 
     /// The least whole microsecond that `share` (0 to 1) of them do not exceed. Absent without any. From 20 ms on it is the maximum.
-    pub fn quantile_us(&self, share: f64) -> Option<f64> {
+    pub(super) fn quantile_us(&self, share: f64) -> Option<f64> {
         if self.total == 0 {
             return None;
         }

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 /// Totals since the start, and what is so now.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub(super) struct Counts {
     /// Requests being answered.
     pub running: u32,
     /// Requests that wait for a place.
@@ -29,7 +29,7 @@ pub struct Counts {
     pub aborted: u64,
 }
 
-pub fn page(counts: &Counts, model: &str) -> String {
+pub(super) fn page(counts: &Counts, model: &str) -> String {
     let mut text = String::with_capacity(2048);
     let mut line = |name: &str, kind: &str, help: &str, label: &str, value: u64, first: bool| {
         if first {

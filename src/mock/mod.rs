@@ -17,16 +17,16 @@
 //! message. So every token count of a prompt or an answer is known exactly, from the text alone.
 
 pub mod ask;
-pub mod cache;
+pub(crate) mod cache;
 mod http;
 mod job;
 mod late;
 mod metrics;
-pub mod server;
+pub(crate) mod server;
 pub mod settings;
 pub mod shape;
-pub mod text;
-pub mod truth;
+pub(crate) mod text;
+pub(crate) mod truth;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

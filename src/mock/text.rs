@@ -7,11 +7,11 @@
 //! So the pieces of an answer joined have as many tokens as there were pieces.
 
 /// Tokens that the chat template adds to each message.
-pub const TEMPLATE_TOKENS: u32 = 4;
+pub(crate) const TEMPLATE_TOKENS: u32 = 4;
 
 /// A word of an answer.
 #[derive(Debug, Clone, Copy)]
-pub struct Word {
+pub(crate) struct Word {
     /// As a reader sees it.
     pub text: &'static str,
     /// Between the quotes of JSON.
@@ -24,7 +24,7 @@ const fn same(text: &'static str) -> Word {
 
 /// Words of answers, in turn: plain ones, and ones that readers of streams get wrong. Those have characters of several bytes, escapes, or
 /// look like parts of the stream.
-pub const WORDS: [Word; 24] = [
+pub(crate) const WORDS: [Word; 24] = [
     same(" tok"),
     same(" größer"),
     same(" the"),
@@ -56,17 +56,17 @@ const PLAIN: [Word; 6] =
     [same(" tok"), same(" spark"), same(" latency"), same(" benchmark"), same(" word"), same(" end.")];
 
 /// Word k of an answer.
-pub fn word(k: u32) -> Word {
+pub(crate) fn word(k: u32) -> Word {
     WORDS[k as usize % WORDS.len()]
 }
 
 /// Word k of an answer that has only plain ASCII words.
-pub fn plain_word(k: u32) -> Word {
+pub(crate) fn plain_word(k: u32) -> Word {
     PLAIN[k as usize % PLAIN.len()]
 }
 
 /// The words of a text. White space is that of ASCII: cheap, and the same in any language that a test is written in.
-pub fn words(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split_ascii_whitespace()
 }
 

@@ -3,23 +3,23 @@
 //! In:  nothing.  Out: plain types that every other room passes around.
 //! Not here: polars, files, formatting for people.
 
-pub mod campaign;
+pub(crate) mod campaign;
 pub mod column;
 pub mod course;
 pub mod custom;
 pub mod definition;
-pub mod facts;
+pub(crate) mod facts;
 pub mod finding;
 pub mod known_extra;
 pub mod metric;
-pub mod node;
-pub mod paper;
-pub mod price;
-pub mod raw;
-pub mod run;
-pub mod stem;
-pub mod time;
-pub mod time_series;
+pub(crate) mod node;
+pub(crate) mod paper;
+pub(crate) mod price;
+pub(crate) mod raw;
+pub(crate) mod run;
+pub(crate) mod stem;
+pub(crate) mod time;
+pub(crate) mod time_series;
 mod weights;
 
 pub use campaign::{Campaign, Hypothesis, ModelLabel, PublishedCell, SequentialDesign, Stated, StatedKind};

@@ -16,14 +16,14 @@ type Key = [String; 3];
 
 /// Paths of the pages of pairs and cells, each taken once.
 #[derive(Debug, Default)]
-pub struct Addresses {
+pub(super) struct Addresses {
     pairs: BTreeMap<Key, String>,
     cells: BTreeMap<Key, String>,
 }
 
 impl Addresses {
     /// Of every pair that is compared and every cell that has a run or a group.
-    pub fn of(analysis: &Analysis) -> Self {
+    pub(super) fn of(analysis: &Analysis) -> Self {
         let key = |campaign: &str, a: &str, b: &str| [campaign.to_owned(), a.to_owned(), b.to_owned()];
         let pairs: BTreeSet<Key> =
             analysis.comparisons.iter().map(|c| key(&c.campaign, &c.baseline, &c.candidate)).collect();

@@ -18,8 +18,8 @@ use crate::chart::{BlandAltman, Layouts};
 use crate::model::within;
 use crate::verdict::across::agreement::TRUTH;
 use crate::verdict::number::list;
-use crate::verdict::report::Interval;
 use crate::verdict::report::across::{Agreeing, AgreementMetric, AgreementPair, AgreementTable, Ranged};
+use crate::verdict::report::{CampaignReport, Interval};
 
 const ROOT: &str = "../";
 
@@ -60,7 +60,7 @@ struct VerdictView {
 }
 
 /// The page, where a server was measured by two clients.
-pub struct Entry;
+pub(super) struct Entry;
 
 impl Kind for Entry {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
@@ -115,18 +115,32 @@ fn table(site: &Site<'_>, found: &AgreementTable) -> TableView {
         campaign: Link { href: site.has(&path).then(|| format!("{ROOT}{path}")), text: found.campaign.clone() },
         lead: format!("{server}{against}{known}"),
         said: found.said.clone(),
-        short: [Some(TRUTH), found.reference.as_deref()]
-            .into_iter()
-            .flatten()
-            .filter_map(|one| short(found, one, &title))
-            .collect(),
+        short: short_tables(found, "", &title),
         clients: clients(found, &title),
         metrics: found.metrics.iter().map(|metric| view(found, metric, &title)).collect(),
     }
 }
 
+/// The clients of one campaign at a glance, with links to the page of their agreement. Empty where a campaign is not about clients.
+pub(super) fn at_a_glance(site: &Site<'_>, root: &str, campaign: &CampaignReport) -> Vec<Sheet> {
+    let page = format!("{root}agreement/index.html");
+    tables_of(site, campaign).into_iter().flat_map(|found| short_tables(found, &page, &campaign.title)).collect()
+}
+
+/// Agreement of the clients of one campaign. Empty where a campaign is not about clients.
+pub(super) fn tables_of<'a>(site: &Site<'a>, campaign: &CampaignReport) -> Vec<&'a AgreementTable> {
+    let own = site.analysis.across.agreements.iter().filter(|table| table.campaign == campaign.name);
+    if site.analysis.is_about_clients(campaign) { own.collect() } else { Vec::new() }
+}
+
+/// Every client against the truth where it is known, and against the reference. `page` is the address of the details.
+fn short_tables(found: &AgreementTable, page: &str, title: &str) -> Vec<Sheet> {
+    let against = [Some(TRUTH), found.reference.as_deref()].into_iter().flatten();
+    against.filter_map(|one| short(found, one, page, title)).collect()
+}
+
 /// Every client against one, metric by metric, at a glance.
-fn short(found: &AgreementTable, against: &str, title: &str) -> Option<Sheet> {
+fn short(found: &AgreementTable, against: &str, page: &str, title: &str) -> Option<Sheet> {
     let shown: Vec<&AgreementMetric> =
         found.metrics.iter().filter(|metric| metric.pairs.iter().any(|pair| pair.against == against)).collect();
     let rows: Vec<Vec<Cell>> = (found.clients.iter())
@@ -137,7 +151,7 @@ fn short(found: &AgreementTable, against: &str, title: &str) -> Option<Sheet> {
                 pair.map_or_else(
                     || Cell::number(ABSENT),
                     |pair| {
-                        let to = format!("#{}", metric_id(found, metric));
+                        let to = format!("{page}#{}", metric_id(found, metric));
                         let interval = pair.bias.map(|found| Interval { low: found.low, high: found.high });
                         let shown = number::estimate(pair.bias_pct, interval).0;
                         Cell::number(shown).under(standing(pair)).to(Some(to))

@@ -13,7 +13,7 @@ use crate::verdict::report::across::{CellName, Sweep};
 use crate::verdict::report::{CampaignReport, EssentialCell, Estimate, MeasuredRow};
 
 /// The content in place of comparisons.
-pub struct Alone {
+pub(super) struct Alone {
     /// One row for each cell.
     pub sheet: Sheet,
     /// Output against load.
@@ -26,7 +26,7 @@ pub struct Alone {
 
 impl Alone {
     /// Of a campaign. Nothing where it has comparisons. Beyond `most` rows only the best load of each shape is shown.
-    pub fn of(site: &Site<'_>, root: &str, campaign: &CampaignReport, id: &str, most: usize) -> Option<Self> {
+    pub(super) fn of(site: &Site<'_>, root: &str, campaign: &CampaignReport, id: &str, most: usize) -> Option<Self> {
         let all = &campaign.measured;
         let (head, first) = (all.first()?, &all.first()?.figures);
         let cells = Cells::of(site, |(name, ..)| name == campaign.name);
@@ -96,7 +96,7 @@ impl Alone {
 }
 
 /// Whether a sweep has a line of the campaign.
-pub fn is_of(sweep: &Sweep, campaign: &CampaignReport) -> bool {
+pub(super) fn is_of(sweep: &Sweep, campaign: &CampaignReport) -> bool {
     sweep.lines.iter().any(|line| line.campaign == campaign.name)
 }
 

@@ -13,7 +13,7 @@ use crate::verdict::badge::{self, Badge};
 use crate::verdict::report::{CampaignReport, VerdictKind};
 
 /// The badge on its campaign's page.
-pub struct Embed {
+pub(super) struct Embed {
     /// The picture itself, as it is in `badge.svg`.
     pub picture: String,
     /// Markdown that shows it. The address of the site is left to be filled in.
@@ -40,7 +40,7 @@ fn said(site: &Site<'_>, campaign: &CampaignReport) -> Option<Badge> {
 }
 
 /// The badge for the page of its campaign. None in the report as one file, beside which no picture lies.
-pub fn embed(site: &Site<'_>, campaign: &CampaignReport) -> Option<Embed> {
+pub(super) fn embed(site: &Site<'_>, campaign: &CampaignReport) -> Option<Embed> {
     let home = format!("c/{}/", campaign.name);
     let said = said(site, campaign).filter(|_| site.has(&format!("{home}index.html")))?;
     let text = format!("{}: {}", said.subject, said.message);
@@ -50,12 +50,12 @@ pub fn embed(site: &Site<'_>, campaign: &CampaignReport) -> Option<Embed> {
 }
 
 /// The picture beside the page of its campaign.
-pub fn file(site: &Site<'_>, campaign: &CampaignReport) -> Option<Page> {
+pub(super) fn file(site: &Site<'_>, campaign: &CampaignReport) -> Option<Page> {
     said(site, campaign).map(|said| Page::new(format!("c/{}/badge.svg", campaign.name), svg(&said)))
 }
 
 /// Absolute address of the card of a campaign. Absent where the site has no address, for a preview follows no other.
-pub fn card_address(site: &Site<'_>, campaign: &CampaignReport) -> Option<String> {
+pub(super) fn card_address(site: &Site<'_>, campaign: &CampaignReport) -> Option<String> {
     site.address(&card_path(campaign))
 }
 
@@ -64,7 +64,7 @@ fn card_path(campaign: &CampaignReport) -> String {
 }
 
 /// The card beside the page of its campaign, where the site has an address.
-pub fn card(site: &Site<'_>, campaign: &CampaignReport) -> Result<Option<Page>, Error> {
+pub(super) fn card(site: &Site<'_>, campaign: &CampaignReport) -> Result<Option<Page>, Error> {
     if card_address(site, campaign).is_none() {
         return Ok(None);
     }

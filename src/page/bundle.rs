@@ -20,7 +20,7 @@ use super::{Page, data, export, settle, template_fault};
 use crate::error::Error;
 
 /// Where it lies.
-pub const PATH: &str = "data/site.zip";
+pub(super) const PATH: &str = "data/site.zip";
 
 /// Bytes of pages above which none is made: it would double the site, and free hosts refuse files above 100 MB.
 const MOST: usize = 400 << 20;
@@ -35,13 +35,13 @@ const BATCH: usize = 256;
 const DATE: u16 = (1 << 5) | 1;
 
 /// The file of these pages. None where there is none.
-pub fn of(sheets: &[Arc<Sheet>]) -> Result<Option<Page>, Error> {
+pub(super) fn of(sheets: &[Arc<Sheet>]) -> Result<Option<Page>, Error> {
     let pages: Vec<&Page> = sheets.iter().map(|sheet| &sheet.page).collect();
     Ok(bundle(&pages)?.map(|bytes| Page::new(PATH, bytes)))
 }
 
 /// Adds the file, and the page of data that mentions it. The page inside the file does not mention it, because no such file is beside it.
-pub fn put(site: &mut Site<'_>, sheets: &mut Vec<Arc<Sheet>>, file: Arc<Sheet>) -> Result<(), Error> {
+pub(super) fn put(site: &mut Site<'_>, sheets: &mut Vec<Arc<Sheet>>, file: Arc<Sheet>) -> Result<(), Error> {
     site.add_listed(&file);
     let html = settle::page(data::page(site).map_err(template_fault)?);
     if let Some(sheet) = sheets.iter_mut().find(|sheet| sheet.page.path == "data/index.html") {

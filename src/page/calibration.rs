@@ -9,7 +9,7 @@ use super::words::{self, Badge, counted};
 use crate::verdict::report::{CalibrationArm, CalibrationReport};
 
 /// Outcome of one campaign.
-pub struct CampaignView {
+pub(super) struct CampaignView {
     /// Its name, with a link to its page.
     pub campaign: Link,
     pub finding: String,
@@ -18,7 +18,7 @@ pub struct CampaignView {
 }
 
 /// One arm.
-pub struct ArmView {
+pub(super) struct ArmView {
     /// Model and workload.
     pub cell: String,
     pub environment: String,
@@ -35,7 +35,7 @@ pub struct ArmView {
 }
 
 /// Every campaign with runs enough, the newest first.
-pub fn campaigns(site: &Site<'_>, root: &str) -> Vec<CampaignView> {
+pub(super) fn campaigns(site: &Site<'_>, root: &str) -> Vec<CampaignView> {
     let found = site.campaigns().into_iter().filter_map(|campaign| {
         let report = site.analysis.calibration.iter().find(|report| report.campaign == campaign.name)?;
         Some(CampaignView {

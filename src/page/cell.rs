@@ -82,7 +82,7 @@ struct CellOf<'s, 'a> {
 }
 
 /// One page for each model and workload.
-pub struct Entry;
+pub(super) struct Entry;
 
 impl Kind for Entry {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {

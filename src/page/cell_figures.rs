@@ -20,7 +20,7 @@ use crate::verdict::report::{Comparison, Group, Interval, RunReport, ShiftReport
 const LOG_FROM: f64 = 30.0;
 
 /// Pairs of one comparison, where the design has blocks.
-pub fn slope(site: &Site<'_>, id: &str, root: &str, c: &Comparison) -> Option<FigureView> {
+pub(super) fn slope(site: &Site<'_>, id: &str, root: &str, c: &Comparison) -> Option<FigureView> {
     let pairs = c.pairs.as_ref()?;
     let equal = if pairs.equal > 0 { format!(", equal in {}", pairs.equal) } else { String::new() };
     let mut finding = format!(
@@ -63,7 +63,7 @@ pub fn slope(site: &Site<'_>, id: &str, root: &str, c: &Comparison) -> Option<Fi
 }
 
 /// Means of one metric with their intervals, from zero.
-pub fn means(site: &Site<'_>, id: &str, groups: &[&Group], comparisons: &[&Comparison]) -> Option<FigureView> {
+pub(super) fn means(site: &Site<'_>, id: &str, groups: &[&Group], comparisons: &[&Comparison]) -> Option<FigureView> {
     let first = groups.first()?;
     // Without a true zero the length of a bar means nothing.
     if first.cv_pct.is_none() && comparisons.iter().all(|c| c.change_pct.is_none()) {
@@ -108,7 +108,7 @@ fn each(comparisons: &[&Comparison]) -> String {
 }
 
 /// How far the runs of each environment lie apart.
-pub fn spread_finding(groups: &[&Group]) -> Option<String> {
+pub(super) fn spread_finding(groups: &[&Group]) -> Option<String> {
     let known: Vec<String> = groups
         .iter()
         .filter_map(|g| Some(format!("{}\u{202f}% in {} (n\u{a0}=\u{a0}{})", plain_two(g.cv_pct?), g.environment, g.n)))
@@ -122,7 +122,7 @@ fn plain_two(value: f64) -> String {
 }
 
 /// Metrics of requests that runs of these keep, in order of name.
-pub fn request_metrics(extras: &Extras, runs: &[&RunReport]) -> Vec<String> {
+pub(super) fn request_metrics(extras: &Extras, runs: &[&RunReport]) -> Vec<String> {
     let series = runs.iter().filter_map(|run| extras.requests.get(&run.id)).flatten();
     let mut names: Vec<String> =
         series.filter(|s| s.values.iter().any(|v| v.is_finite())).map(|s| s.metric.clone()).collect();
@@ -132,7 +132,7 @@ pub fn request_metrics(extras: &Extras, runs: &[&RunReport]) -> Vec<String> {
 }
 
 /// Distribution of one metric of [`request_metrics`] over all requests, one curve an environment.
-pub fn requests(
+pub(super) fn requests(
     site: &Site<'_>,
     id: &str,
     metric: &str,
@@ -205,7 +205,7 @@ fn halves(arms: &[&Group], unit: &str) -> Option<String> {
 }
 
 /// The shift of the requests of one comparison.
-pub fn shift(site: &Site<'_>, id: &str, c: &Comparison) -> Option<FigureView> {
+pub(super) fn shift(site: &Site<'_>, id: &str, c: &Comparison) -> Option<FigureView> {
     let report = c.shift.as_ref()?;
     let chart = Shift {
         title: format!("{}: deciles of {} less those of {}", c.label, c.candidate, c.baseline),

@@ -49,7 +49,7 @@ const EXAMPLES: &[(&str, &str)] = &[
 ];
 
 /// How to read these charts.
-pub struct Entry;
+pub(super) struct Entry;
 
 impl Kind for Entry {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {

@@ -11,7 +11,7 @@ use crate::verdict::report::{Comparison, Interval, TReport};
 use crate::verdict::stability;
 
 /// One row of numbers.
-pub struct RowView {
+pub(super) struct RowView {
     /// On the campaign's page.
     pub anchor: String,
     /// Metric for people.
@@ -54,7 +54,7 @@ pub struct RowView {
 }
 
 /// Everything about one comparison.
-pub struct Account {
+pub(super) struct Account {
     /// On the campaign's page.
     pub anchor: String,
     /// Metric for people.
@@ -82,7 +82,7 @@ pub struct Account {
 }
 
 /// Rows under one heading.
-pub struct Part {
+pub(super) struct Part {
     pub heading: &'static str,
     /// Quantity, value, remark.
     pub rows: Vec<(String, String, String)>,
@@ -90,7 +90,7 @@ pub struct Part {
 
 impl RowView {
     /// From a comparison.
-    pub fn new(anchor: &str, c: &Comparison) -> Self {
+    pub(super) fn new(anchor: &str, c: &Comparison) -> Self {
         let absolute = match c.difference_ci {
             Some(ci) if half(ci) == 0.0 => c.mean_baseline.map_or(2, number::decimals_of_constant),
             Some(ci) => decimals(half(ci)),
@@ -134,7 +134,7 @@ impl RowView {
 
 impl Account {
     /// From a comparison.
-    pub fn new(anchor: &str, c: &Comparison) -> Self {
+    pub(super) fn new(anchor: &str, c: &Comparison) -> Self {
         let parts = [
             Part { heading: "Over looks", rows: looks(c) },
             Part { heading: "Estimate", rows: estimate(c) },
@@ -165,7 +165,7 @@ impl Account {
 }
 
 /// One comparison in short, for metrics that the campaign is not about.
-pub struct Brief {
+pub(super) struct Brief {
     /// On the campaign's page.
     pub anchor: String,
     /// Metric for people.
@@ -180,7 +180,7 @@ pub struct Brief {
 
 impl Brief {
     /// From a comparison.
-    pub fn new(anchor: &str, c: &Comparison) -> Self {
+    pub(super) fn new(anchor: &str, c: &Comparison) -> Self {
         let mut parts = Vec::new();
         let tests = [
             ("Welch", c.welch_t.as_ref().map(|t| t.p)),
@@ -217,7 +217,7 @@ fn statement(c: &Comparison) -> String {
 }
 
 /// The line of a verdict as a page prints it, with its full stop.
-pub fn in_short(c: &Comparison) -> String {
+pub(super) fn in_short(c: &Comparison) -> String {
     words::typeset(&format!("{}.", c.verdict.said))
 }
 
@@ -274,7 +274,7 @@ fn estimate(c: &Comparison) -> Vec<Row> {
     let order = match c.order.as_str() {
         "blocked" => "one environment after the other",
         "interleaved" => "the environments took turns",
-        "mixed" => "turns only in part",
+        "mixed" => "the environments did not take turns evenly",
         _ => "order not recorded",
     };
     rows.push(row("Drift allowance", format!("{} %", plain(c.drift_allowance_pct)), order));
@@ -438,7 +438,7 @@ fn family(c: &Comparison) -> String {
 }
 
 /// Decimals of the change of a comparison.
-pub fn percent_decimals(c: &Comparison) -> usize {
+pub(super) fn percent_decimals(c: &Comparison) -> usize {
     // The digits of the sentences: a table that disagrees with the verdict beside it would only raise doubts.
     c.change_ci.map_or_else(|| scale(c.change_pct), |ci| sentence_decimals(ci.low, ci.high))
 }

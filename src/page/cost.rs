@@ -110,7 +110,7 @@ const fn words(name: &'static str) -> Column {
 }
 
 /// Cost of tokens, and limits of the hardware.
-pub struct Entry;
+pub(super) struct Entry;
 
 impl Kind for Entry {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
@@ -129,7 +129,7 @@ impl Kind for Entry {
 }
 
 /// The page at `cost/index.html`.
-pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
+pub(super) fn page(site: &Site<'_>) -> Result<String, askama::Error> {
     let analysis = site.analysis;
     let tables = vec![
         costs(&analysis.costs),

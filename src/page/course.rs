@@ -21,7 +21,7 @@ const TAIL: usize = 24;
 const TAILS: usize = 4;
 
 /// One reading of a gate or a watchdog.
-pub struct GateRow {
+pub(super) struct GateRow {
     pub gate: String,
     /// The consequence.
     pub badge: Badge,
@@ -34,7 +34,7 @@ pub struct GateRow {
 }
 
 /// The end of a log.
-pub struct Tail {
+pub(super) struct Tail {
     /// The log.
     pub file: Link,
     /// Its last lines.
@@ -42,7 +42,7 @@ pub struct Tail {
 }
 
 /// Readings before the run, then those of the watchdogs.
-pub fn gates(course: &CourseReport) -> Vec<GateRow> {
+pub(super) fn gates(course: &CourseReport) -> Vec<GateRow> {
     course.gates.iter().chain(&course.watched).map(gate).collect()
 }
 
@@ -65,7 +65,7 @@ fn gate(found: &Finding) -> GateRow {
 }
 
 /// What the telemetry shows, in one sentence.
-pub fn finding(course: &CourseReport) -> Option<String> {
+pub(super) fn finding(course: &CourseReport) -> Option<String> {
     let held = course.held.as_ref()?;
     if held.is_empty() {
         return Some("The clock was never held down in the measured window.".into());
@@ -78,7 +78,7 @@ pub fn finding(course: &CourseReport) -> Option<String> {
 }
 
 /// Moments of the gates as marks on the axis. Readings of one moment are one mark.
-pub fn events(course: &CourseReport, zero: Instant) -> Vec<Event> {
+pub(super) fn events(course: &CourseReport, zero: Instant) -> Vec<Event> {
     let mut events: Vec<Event> = Vec::new();
     if zero.is_relative() {
         return events;
@@ -97,13 +97,13 @@ pub fn events(course: &CourseReport, zero: Instant) -> Vec<Event> {
 }
 
 /// Periods in which the clock was held down.
-pub fn held(course: &CourseReport) -> Vec<Stretch> {
+pub(super) fn held(course: &CourseReport) -> Vec<Stretch> {
     let held = course.held.iter().flatten();
     held.map(|h| Stretch { from: h.from_s, to: h.to_s, label: h.reasons.join(", ") }).collect()
 }
 
 /// Requests of a run over time.
-pub fn requests(id: &str, spans: &[Span], course: Option<&CourseReport>) -> Option<FigureView> {
+pub(super) fn requests(id: &str, spans: &[Span], course: Option<&CourseReport>) -> Option<FigureView> {
     let zero = spans.iter().map(|span| span.sent_s).fold(f64::INFINITY, f64::min);
     if spans.len() < 2 || !zero.is_finite() {
         return None;
@@ -142,7 +142,7 @@ pub fn requests(id: &str, spans: &[Span], course: Option<&CourseReport>) -> Opti
 }
 
 /// The last lines of the logs of a run.
-pub fn tails(site: &Site<'_>, root: &str, run: &RunReport) -> Vec<Tail> {
+pub(super) fn tails(site: &Site<'_>, root: &str, run: &RunReport) -> Vec<Tail> {
     let own = std::iter::once(&run.source).chain(&run.files).map(|file| file.path.as_str());
     let is_log = |file: &str| [".log", ".out", ".err", ".txt", ".log.gz"].iter().any(|ending| file.ends_with(ending));
     let files = site.places.of_run_and(&run.id, own).into_iter();

@@ -42,7 +42,7 @@ struct InputRow {
 }
 
 /// Downloads, and the files that were read.
-pub struct Entry;
+pub(super) struct Entry;
 
 impl Kind for Entry {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
@@ -51,7 +51,7 @@ impl Kind for Entry {
 }
 
 /// The page at `data/index.html`.
-pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
+pub(super) fn page(site: &Site<'_>) -> Result<String, askama::Error> {
     let inputs: Vec<(bool, InputRow)> = site
         .analysis
         .inputs
@@ -100,7 +100,7 @@ pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
 }
 
 /// Content of a download.
-pub fn about(path: &str) -> &'static str {
+pub(super) fn about(path: &str) -> &'static str {
     match path {
         "data/analysis.json" => "Every number of this site under the name it has in the contract",
         "data/comparisons.csv" => "One row per comparison: estimate, intervals, tests, verdict",
@@ -123,7 +123,7 @@ pub fn about(path: &str) -> &'static str {
 }
 
 /// SHA-256, lower-case hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
     Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
         // Writing to a string cannot fail.

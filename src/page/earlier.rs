@@ -18,7 +18,7 @@ use super::publish::version::{DIGITS, Earlier, SCHEMA, Version};
 use crate::error::Error;
 
 /// Folder of versions below a site.
-pub const FOLDER: &str = "v";
+pub(super) const FOLDER: &str = "v";
 
 /// Versions in the folder of a site, the oldest first. A site that does not exist has none.
 ///
@@ -37,13 +37,13 @@ pub fn earlier(site: &Path) -> Result<Vec<Earlier>, Error> {
 }
 
 /// True for a folder that holds versions of ours and nothing else, as a workflow leaves it that brings back what was published before.
-pub fn holds_versions_alone(site: &Path) -> bool {
+pub(super) fn holds_versions_alone(site: &Path) -> bool {
     let entries = fs::read_dir(site).map(|entries| entries.flatten().map(|e| e.file_name()).collect::<Vec<_>>());
     entries.is_ok_and(|entries| entries == [FOLDER]) && names(&site.join(FOLDER)).is_ok_and(|names| !names.is_empty())
 }
 
 /// Copies what the new site does not bring itself.
-pub fn carry(old: &Path, fresh: &Path) -> Result<(), Error> {
+pub(super) fn carry(old: &Path, fresh: &Path) -> Result<(), Error> {
     for name in names(&old.join(FOLDER))? {
         let (from, to) = (old.join(FOLDER).join(&name), fresh.join(FOLDER).join(&name));
         fs::create_dir_all(&to).map_err(|e| fault("create", &to, e))?;

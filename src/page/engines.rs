@@ -60,7 +60,7 @@ struct VerdictView {
 }
 
 /// The page, where there are two engines.
-pub struct Entry;
+pub(super) struct Entry;
 
 impl Kind for Entry {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {

@@ -96,7 +96,7 @@ fn by_key(analysis: &Analysis) -> Analysis {
 }
 
 /// Columns of `comparisons.csv`.
-pub const COLUMNS: &[&str] = &[
+pub(super) const COLUMNS: &[&str] = &[
     "campaign",
     "model",
     "workload",
@@ -176,7 +176,7 @@ pub const COLUMNS: &[&str] = &[
 
 /// `data/comparisons.csv` (RFC 4180): one row per comparison, every digit, absent cells empty. The last column tells the
 /// rows of several labels that are read as one workload. Their model is the one that ran.
-pub fn comparisons(analysis: &Analysis) -> Result<Page, Error> {
+pub(super) fn comparisons(analysis: &Analysis) -> Result<Page, Error> {
     let fault = |e: csv::Error| Error::archive("the comparisons cannot be written as CSV").because(e);
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
     writer.write_record(COLUMNS).map_err(fault)?;
@@ -290,12 +290,12 @@ fn cells(c: &Comparison, pooled: bool) -> Vec<String> {
 }
 
 /// `data/SHA256SUMS` over every other file (path and hash), sorted by path. The paths are those seen from the site's folder.
-pub fn sums<'a>(files: impl Iterator<Item = (&'a str, &'a str)>, earlier: &[Earlier]) -> Page {
+pub(super) fn sums<'a>(files: impl Iterator<Item = (&'a str, &'a str)>, earlier: &[Earlier]) -> Page {
     sums_of(files.map(|(path, sha256)| format!("{sha256}  {path}\n")).collect(), earlier)
 }
 
 /// [`sums`] over pages that are not hashed yet.
-pub fn sums_of_pages(pages: &[&Page]) -> Page {
+pub(super) fn sums_of_pages(pages: &[&Page]) -> Page {
     sums_of(pages.iter().map(|page| format!("{}  {}\n", hex(&page.bytes), page.path)).collect(), &[])
 }
 
@@ -306,7 +306,7 @@ fn sums_of(mut lines: Vec<String>, earlier: &[Earlier]) -> Page {
 }
 
 /// Text that a spreadsheet would take for a formula gets an apostrophe in front, which spreadsheets hide.
-pub fn text(cell: &str) -> String {
+pub(super) fn text(cell: &str) -> String {
     if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{cell}") } else { cell.to_owned() }
 }
 

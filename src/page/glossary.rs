@@ -12,7 +12,7 @@ use super::shell::Shell;
 use super::template_fault;
 
 /// The terms, also shown on the method page.
-pub const TEXT: &str = include_str!("../../templates/prose/glossary.md");
+pub(super) const TEXT: &str = include_str!("../../templates/prose/glossary.md");
 
 #[derive(Template)]
 #[template(path = "glossary.html")]
@@ -30,7 +30,7 @@ struct Term {
 }
 
 /// What the words mean here.
-pub struct Entry;
+pub(super) struct Entry;
 
 impl Kind for Entry {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {

@@ -124,7 +124,7 @@ struct StepView {
 }
 
 /// The page of history.
-pub struct Entry;
+pub(super) struct Entry;
 
 impl Kind for Entry {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {

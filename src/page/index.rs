@@ -312,7 +312,7 @@ impl<'a> Site<'a> {
         }
         let part = match id {
             "published" => Some("published figures"),
-            "criteria" => Some("success criteria"),
+            "criteria" => Some("quality of the study"),
             _ => None,
         };
         if let Some(text) = part {
@@ -377,7 +377,7 @@ fn group_anchors(groups: &[Group]) -> BTreeMap<[&str; 5], String> {
 }
 
 /// Traps by id in their first order, with every report about them.
-pub fn by_trap<'a>(traps: &[&'a TrapReport]) -> Vec<(&'static str, Vec<&'a TrapReport>)> {
+pub(super) fn by_trap<'a>(traps: &[&'a TrapReport]) -> Vec<(&'static str, Vec<&'a TrapReport>)> {
     let mut grouped: Vec<(&'static str, Vec<&TrapReport>)> = Vec::new();
     for trap in traps {
         match grouped.iter_mut().find(|(id, _)| *id == trap.id) {
@@ -389,7 +389,7 @@ pub fn by_trap<'a>(traps: &[&'a TrapReport]) -> Vec<(&'static str, Vec<&'a TrapR
 }
 
 /// Outcome of a trap over all its subjects: fired beats not evaluated beats passed.
-pub fn overall(reports: &[&TrapReport]) -> TrapStatus {
+pub(super) fn overall(reports: &[&TrapReport]) -> TrapStatus {
     let has = |status| reports.iter().any(|r| r.status == status);
     if has(TrapStatus::Fired) {
         TrapStatus::Fired
@@ -401,21 +401,21 @@ pub fn overall(reports: &[&TrapReport]) -> TrapStatus {
 }
 
 /// The worst severity among those that fired.
-pub fn worst(reports: &[&TrapReport]) -> Option<Severity> {
+pub(super) fn worst(reports: &[&TrapReport]) -> Option<Severity> {
     reports.iter().filter(|r| r.status == TrapStatus::Fired).map(|r| r.severity).min()
 }
 /// The address of a trap.
-pub fn trap_href(root: &str, id: &str) -> String {
+pub(super) fn trap_href(root: &str, id: &str) -> String {
     format!("{root}traps/index.html#{id}")
 }
 
 /// The address of a run.
-pub fn run_href(root: &str, id: &str) -> String {
+pub(super) fn run_href(root: &str, id: &str) -> String {
     format!("{root}r/{id}/index.html")
 }
 
 /// Lower-case letters, digits and single hyphens: an anchor that needs no escaping.
-pub fn slug(parts: &[&str]) -> String {
+pub(super) fn slug(parts: &[&str]) -> String {
     let mut out = String::new();
     for part in parts.iter().filter(|part| !part.is_empty()) {
         if !out.is_empty() && !out.ends_with('-') {

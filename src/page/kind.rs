@@ -25,10 +25,10 @@ pub trait Kind: Sync {
 }
 
 /// How a page is drawn, once all paths are known.
-pub type Draw<'a> = Box<dyn Fn(&Site<'a>) -> Result<Drawn<'a>, Error> + Send + Sync + 'a>;
+pub(crate) type Draw<'a> = Box<dyn Fn(&Site<'a>) -> Result<Drawn<'a>, Error> + Send + Sync + 'a>;
 
 /// Inputs of a page, apart from its own path.
-pub type Shows<'a> = Box<dyn Fn(&Site<'a>, &mut Marker) + Send + Sync + 'a>;
+pub(crate) type Shows<'a> = Box<dyn Fn(&Site<'a>, &mut Marker) + Send + Sync + 'a>;
 
 /// A page that will be drawn.
 pub struct Draft<'a> {
@@ -168,10 +168,10 @@ fn rows_of_runs<S: serde::Serializer>(runs: &[&RunReport], serializer: S) -> Res
 }
 
 /// Schema of `index.json`.
-pub const SCHEMA: &str = "sparkbench.page/1";
+pub(crate) const SCHEMA: &str = "sparkbench.page/1";
 
 /// The file beside the page at `path`. Absent for a page that is no `index.html`.
-pub fn beside(path: &str, rows: &Rows<'_>) -> Option<Result<Page, Error>> {
+pub(crate) fn beside(path: &str, rows: &Rows<'_>) -> Option<Result<Page, Error>> {
     let folder = path.strip_suffix("index.html")?;
     let bytes = serde_json::to_vec(&Beside { schema: SCHEMA, page: path, rows })
         .map_err(|e| Error::archive(format!("the rows of '{path}' cannot be written as JSON")).because(e));

@@ -62,7 +62,7 @@ enum RowView {
 }
 
 /// One page for each raw file.
-pub struct Entry;
+pub(super) struct Entry;
 
 impl Kind for Entry {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {

@@ -19,7 +19,7 @@ use crate::verdict::report::across::{Grid, Place, Roofline, Summary};
 const MOST_FIGURES: usize = 12;
 
 /// One page for each machine, and the list of all.
-pub struct Entry;
+pub(super) struct Entry;
 
 impl Kind for Entry {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {

@@ -8,7 +8,7 @@ use crate::model::{Finding, Level};
 use crate::verdict::report::{CourseReport, NodeReport, QuantityReport};
 
 /// See the module.
-pub struct Machines {
+pub(super) struct Machines {
     /// Name of each machine, the head first.
     pub names: Vec<String>,
     /// A quantity, and its value for each machine.
@@ -30,7 +30,7 @@ const SHOWN: &[(&str, &str, QuantityStat)] = &[
 ];
 
 /// The table of a run on several machines. Nothing for one machine.
-pub fn machines(course: &CourseReport) -> Option<Machines> {
+pub(super) fn machines(course: &CourseReport) -> Option<Machines> {
     if course.nodes.is_empty() {
         return None;
     }

@@ -14,7 +14,7 @@ use super::{Page, front};
 use crate::verdict::report::{CampaignReport, Comparison, Sentence, Severity, TrapStatus};
 
 /// The whole report.
-pub fn page(site: &Site<'_>) -> Page {
+pub(super) fn page(site: &Site<'_>) -> Page {
     let mut out = String::new();
     // Writing to a string cannot fail, so the results of `write!` are dropped throughout.
     let _ = writeln!(out, "# Analysis\n");

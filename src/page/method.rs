@@ -59,7 +59,7 @@ struct MetricRow {
 }
 
 /// Formulas, rules and limits.
-pub struct Entry;
+pub(super) struct Entry;
 
 impl Kind for Entry {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
@@ -68,7 +68,7 @@ impl Kind for Entry {
 }
 
 /// The page at `method/index.html`.
-pub fn page(site: &Site<'_>) -> Result<String, Error> {
+pub(super) fn page(site: &Site<'_>) -> Result<String, Error> {
     let values = values(site);
     let sections = SECTIONS
         .iter()

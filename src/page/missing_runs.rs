@@ -28,7 +28,7 @@ struct Page {
 }
 
 /// A row of the campaign's list.
-pub struct MissingRunRow {
+pub(super) struct MissingRunRow {
     /// Its page, where it has one.
     pub link: Link,
     pub environment: String,
@@ -41,7 +41,7 @@ pub struct MissingRunRow {
 }
 
 /// One page for each missing run.
-pub struct Entry;
+pub(super) struct Entry;
 
 impl Kind for Entry {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
@@ -85,7 +85,7 @@ fn badge(gone: MissingReason) -> Badge {
 }
 
 /// The missing runs of a campaign, for its list.
-pub fn rows(site: &Site<'_>, root: &str, campaign: &str) -> Vec<MissingRunRow> {
+pub(super) fn rows(site: &Site<'_>, root: &str, campaign: &str) -> Vec<MissingRunRow> {
     let missing_runs = site.campaign_course(campaign).map_or(&[][..], |course| &course.missing_runs);
     missing_runs
         .iter()

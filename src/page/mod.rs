@@ -30,7 +30,7 @@ mod front;
 mod glossary;
 mod history;
 mod index;
-pub mod kind;
+pub(crate) mod kind;
 pub mod loads;
 mod log;
 mod machine;

@@ -18,7 +18,7 @@ use crate::verdict::report::across::{Frontier, MemoryStack, Place, Summary, Swee
 const MOST_FIGURES: usize = 8;
 
 /// One page for each model, and the list of all.
-pub struct Entry;
+pub(super) struct Entry;
 
 impl Kind for Entry {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {

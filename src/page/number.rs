@@ -6,7 +6,7 @@
 use crate::verdict::report::Interval;
 
 /// Shown where a number does not exist.
-pub const ABSENT: &str = "–";
+pub(super) const ABSENT: &str = "–";
 
 /// Group separator: narrow, and no place to break a line.
 const THIN: char = '\u{202f}';
@@ -21,12 +21,12 @@ const PLAIN_DIGITS: i32 = 5;
 const LEAST_P: f64 = 0.0001;
 
 /// Decimals that leave two significant digits of an interval's half-width.
-pub fn decimals(half_width: f64) -> usize {
+pub(super) fn decimals(half_width: f64) -> usize {
     significant_decimals(half_width, 2)
 }
 
 /// With a fixed number of decimals, groups of three, `−` for minus. No `−0.0`.
-pub fn fixed(value: f64, decimals: usize) -> String {
+pub(super) fn fixed(value: f64, decimals: usize) -> String {
     if value.is_infinite() {
         return if value > 0.0 { "∞".into() } else { "−∞".into() };
     }
@@ -48,14 +48,14 @@ pub fn fixed(value: f64, decimals: usize) -> String {
 }
 
 /// Like [`fixed`], with a plus sign where it is positive.
-pub fn signed(value: f64, decimals: usize) -> String {
+pub(super) fn signed(value: f64, decimals: usize) -> String {
     let text = fixed(value, decimals);
     let zero = !text.bytes().any(|b| (b'1'..=b'9').contains(&b));
     if value > 0.0 && (!zero || value.is_infinite()) { format!("+{text}") } else { text }
 }
 
 /// Five significant digits, for a figure without an interval.
-pub fn plain(value: f64) -> String {
+pub(super) fn plain(value: f64) -> String {
     if value != 0.0 && value.abs() < 1e-4 {
         return format!("{value:.2e}").replace('-', "−");
     }
@@ -65,24 +65,24 @@ pub fn plain(value: f64) -> String {
 }
 
 /// Two figures that are compared, with the same decimals: five significant digits of the greater, fewer where both end in noughts.
-pub fn beside(a: f64, b: f64) -> (String, String) {
+pub(super) fn beside(a: f64, b: f64) -> (String, String) {
     let told = |value: f64| plain(value).split_once('.').map_or(0, |(_, part)| part.len());
     let places = told(a).max(told(b)).min(significant_decimals(a.abs().max(b.abs()), PLAIN_DIGITS));
     (fixed(a, places), fixed(b, places))
 }
 
 /// [`plain`], or the dash.
-pub fn plain_or(value: Option<f64>) -> String {
+pub(super) fn plain_or(value: Option<f64>) -> String {
     value.map_or_else(|| ABSENT.to_owned(), plain)
 }
 
 /// Whole numbers whole with groups, others with five significant digits.
-pub fn fixed_or_plain(value: f64) -> String {
+pub(super) fn fixed_or_plain(value: f64) -> String {
     if value.fract() == 0.0 { fixed(value, 0) } else { plain(value) }
 }
 
 /// Decimals of values that do not spread: three significant digits, and never fewer than two.
-pub fn decimals_of_constant(value: f64) -> usize {
+pub(super) fn decimals_of_constant(value: f64) -> usize {
     significant_decimals(value, 3).max(2)
 }
 
@@ -93,22 +93,22 @@ fn decimals_about(interval: Interval) -> usize {
 }
 
 /// `[0.05, 0.65]` with decimals by its own half-width.
-pub fn interval(interval: Interval) -> String {
+pub(super) fn interval(interval: Interval) -> String {
     ends(interval, decimals_about(interval))
 }
 
 /// A mean and its interval with the same decimals, so that neither says more than the other.
-pub fn estimate(mean: f64, about: Option<Interval>) -> (String, String) {
+pub(super) fn estimate(mean: f64, about: Option<Interval>) -> (String, String) {
     about.map_or_else(|| (plain(mean), String::new()), |ci| (fixed(mean, decimals_about(ci)), interval(ci)))
 }
 
 /// `[0.05, 0.65]` with given decimals.
-pub fn ends(interval: Interval, decimals: usize) -> String {
+pub(super) fn ends(interval: Interval, decimals: usize) -> String {
     format!("[{}, {}]", fixed(interval.low, decimals), fixed(interval.high, decimals))
 }
 
 /// A p-value: two significant digits, never "0".
-pub fn p(value: f64) -> String {
+pub(super) fn p(value: f64) -> String {
     if value.is_nan() {
         ABSENT.into()
     } else if value < LEAST_P {
@@ -122,19 +122,19 @@ pub fn p(value: f64) -> String {
 }
 
 /// [`p`], or the dash.
-pub fn p_or(value: Option<f64>) -> String {
+pub(super) fn p_or(value: Option<f64>) -> String {
     value.map_or_else(|| ABSENT.to_owned(), p)
 }
 
 /// A whole number with groups.
-pub fn count(value: u64) -> String {
+pub(super) fn count(value: u64) -> String {
     let mut text = String::new();
     group(&value.to_string(), &mut text);
     text
 }
 
 /// Bytes as people say them. Exact below one kilobyte.
-pub fn size(bytes: usize) -> String {
+pub(super) fn size(bytes: usize) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),
         1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),

@@ -15,10 +15,10 @@ use crate::model::column::{Meaning, meaning};
 use crate::verdict::report::CampaignReport;
 
 /// Where it lies.
-pub const PATH: &str = "data/datapackage.json";
+pub(super) const PATH: &str = "data/datapackage.json";
 
 /// The package over these files.
-pub fn page(site: &Site<'_>, files: &[Arc<Sheet>]) -> Result<Page, Error> {
+pub(super) fn page(site: &Site<'_>, files: &[Arc<Sheet>]) -> Result<Page, Error> {
     let campaigns = &site.analysis.campaigns;
     let title = match campaigns.as_slice() {
         [one] => one.title.clone(),

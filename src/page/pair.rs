@@ -47,7 +47,7 @@ struct Page {
 }
 
 /// The verdict of one comparison in words.
-pub struct VerdictView {
+pub(super) struct VerdictView {
     /// Verdict.
     pub badge: Badge,
     pub subject: String,
@@ -60,7 +60,7 @@ pub struct VerdictView {
 }
 
 /// Every metric of one model, workload and pair of environments.
-pub struct QuestionView {
+pub(super) struct QuestionView {
     /// Anchor.
     pub id: String,
     /// Heading.
@@ -86,10 +86,10 @@ pub struct QuestionView {
 }
 
 /// A comparison with its anchor.
-pub type Anchored<'s, 'a> = (&'s str, &'a Comparison);
+pub(super) type Anchored<'s, 'a> = (&'s str, &'a Comparison);
 
 /// One page for each pair.
-pub struct Entry;
+pub(super) struct Entry;
 
 impl Kind for Entry {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
@@ -130,7 +130,7 @@ fn of_pair<'s, 'a>(
 }
 
 /// Primary metrics first, then in the order of the catalogue, then by model and workload.
-pub fn sort(members: &mut [Anchored<'_, '_>]) {
+pub(super) fn sort(members: &mut [Anchored<'_, '_>]) {
     members.sort_by_key(|(_, c)| {
         (!c.primary, rank(&c.metric), c.metric.clone(), c.model.clone(), c.workload.clone(), c.candidate.clone())
     });
@@ -208,7 +208,7 @@ fn page(
 }
 
 /// Metrics of the page's text: the primary ones, or the first few where the campaign names none.
-pub fn told<'s, 'a>(members: &[Anchored<'s, 'a>]) -> Vec<Anchored<'s, 'a>> {
+pub(super) fn told<'s, 'a>(members: &[Anchored<'s, 'a>]) -> Vec<Anchored<'s, 'a>> {
     const FEW: usize = 3;
     let primary: Vec<Anchored<'s, 'a>> = members.iter().copied().filter(|(_, c)| c.primary).collect();
     if primary.is_empty() { members.iter().copied().take(FEW).collect() } else { primary }

@@ -28,7 +28,7 @@ pub const CONSTANTS: &[&str] = &[
 ];
 
 /// Ours: every `{{name}}` becomes its value. An unknown name is an error, so that text cannot drift from code.
-pub fn fill(prose: &str, values: &BTreeMap<String, String>, name: &str) -> Result<String, Error> {
+pub(super) fn fill(prose: &str, values: &BTreeMap<String, String>, name: &str) -> Result<String, Error> {
     let mut filled = String::with_capacity(prose.len());
     let mut rest = prose;
     while let Some((before, after)) = rest.split_once("{{") {
@@ -50,7 +50,7 @@ pub fn fill(prose: &str, values: &BTreeMap<String, String>, name: &str) -> Resul
 /// To HTML. Raw HTML of the author is shown as text. Links lead only to the web, to mail or within the site.
 /// Pictures become links, since no page asks for anything elsewhere. Headings start below `level`. `name` says of which
 /// text its tables are.
-pub fn html(markdown: &str, level: u8, name: &str) -> String {
+pub(super) fn html(markdown: &str, level: u8, name: &str) -> String {
     let options = Options::ENABLE_TABLES | Options::ENABLE_SMART_PUNCTUATION;
     let events = Parser::new_ext(markdown, options).filter_map(|event| tame(event, deeper(markdown, level)));
     let mut out = String::new();

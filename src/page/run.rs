@@ -97,7 +97,7 @@ struct Figure {
 }
 
 /// One page for each run.
-pub struct Entry;
+pub(super) struct Entry;
 
 impl Kind for Entry {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
@@ -144,7 +144,7 @@ fn shows(site: &Site<'_>, run: &RunReport, before: Option<&RunReport>, after: Op
 }
 
 /// The page at `r/<run-id>/index.html`. `before` and `after` are its neighbours in time.
-pub fn page(
+pub(super) fn page(
     site: &Site<'_>,
     run: &RunReport,
     before: Option<&RunReport>,
@@ -330,7 +330,7 @@ fn family(
 }
 
 /// `line 12, field 'kv_cache'`.
-pub fn place(origin: &Origin) -> String {
+pub(super) fn place(origin: &Origin) -> String {
     match (origin.line, &origin.field) {
         (Some(line), Some(field)) => format!("line {line}, field {field}"),
         (Some(line), None) => format!("line {line}"),

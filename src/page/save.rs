@@ -15,12 +15,12 @@ use crate::chart::figure::standalone;
 const MOST_RUNS: usize = 100;
 
 /// Whether the charts of this page become files.
-pub fn wanted(site: &Site<'_>, path: &str) -> bool {
+pub(super) fn wanted(site: &Site<'_>, path: &str) -> bool {
     path.ends_with("index.html") && (!path.starts_with("r/") || site.analysis.runs.len() <= MOST_RUNS)
 }
 
 /// The page with its links, and what they lead to.
-pub fn figures(path: &str, html: &str) -> (String, Vec<Page>) {
+pub(super) fn figures(path: &str, html: &str) -> (String, Vec<Page>) {
     let folder = path.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
     let mut files = Vec::new();
     let mut out = String::with_capacity(html.len() + html.len() / 64);

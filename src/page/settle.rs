@@ -28,7 +28,7 @@ const BOX: &str = "<div class=\"scroll";
 const END: &str = "<span id=\"first-tables\" hidden></span>";
 
 /// Marks long tables and the end of the last table that begins in the first screen, and asks the browser to wait for that.
-pub fn page(html: String) -> String {
+pub(super) fn page(html: String) -> String {
     let html = mark_long_tables(html);
     let Some(main) = html.find("<main ") else { return html };
     let Some(style) = html.find("<style>") else { return html };

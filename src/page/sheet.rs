@@ -11,7 +11,7 @@ use crate::verdict::report::{Estimate, Interval};
 const MOST_NAMES: usize = 4;
 
 /// A few names, and how many more there are.
-pub fn few(names: &[String]) -> String {
+pub(super) fn few(names: &[String]) -> String {
     match names {
         [] => "not told".to_owned(),
         names if names.len() <= MOST_NAMES + 1 => names.join(", "),
@@ -24,7 +24,7 @@ const MOST_ROWS: usize = 400;
 
 /// A table with its heading.
 #[derive(Debug, Clone)]
-pub struct Sheet {
+pub(super) struct Sheet {
     /// Anchor.
     pub id: String,
     /// Heading of the section. None where a section has its own.
@@ -43,7 +43,7 @@ pub struct Sheet {
 
 impl Sheet {
     /// A table. Rows beyond the limit of a page are counted.
-    pub fn new(id: &str, heading: &str, caption: &str, columns: Vec<Column>, mut rows: Vec<Vec<Cell>>) -> Self {
+    pub(super) fn new(id: &str, heading: &str, caption: &str, columns: Vec<Column>, mut rows: Vec<Vec<Cell>>) -> Self {
         let more = rows.len().saturating_sub(MOST_ROWS);
         rows.truncate(MOST_ROWS);
         Self {
@@ -58,13 +58,13 @@ impl Sheet {
     }
 
     /// With a sentence above it.
-    pub fn lead(self, lead: impl Into<String>) -> Self {
+    pub(super) fn lead(self, lead: impl Into<String>) -> Self {
         Self { lead: lead.into(), ..self }
     }
 }
 
 #[derive(Debug, Clone)]
-pub struct Column {
+pub(super) struct Column {
     /// Heading.
     pub name: String,
     /// Below the heading, in small.
@@ -74,17 +74,17 @@ pub struct Column {
 }
 
 /// A column of numbers.
-pub fn figures(name: impl Into<String>, unit: impl Into<String>) -> Column {
+pub(super) fn figures(name: impl Into<String>, unit: impl Into<String>) -> Column {
     Column { name: name.into(), unit: unit.into(), number: true }
 }
 
 /// A column of words.
-pub fn words(name: &str) -> Column {
+pub(super) fn words(name: &str) -> Column {
     Column { name: name.to_owned(), unit: String::new(), number: false }
 }
 
 #[derive(Debug, Clone)]
-pub struct Cell {
+pub(super) struct Cell {
     /// Its text, and its link target.
     pub link: Link,
     /// Below it, in small.
@@ -97,17 +97,17 @@ pub struct Cell {
 
 impl Cell {
     /// Words.
-    pub fn text(text: impl Into<String>) -> Self {
+    pub(super) fn text(text: impl Into<String>) -> Self {
         Self { link: Link { href: None, text: text.into() }, sub: String::new(), number: false, short: false }
     }
 
     /// A number as text.
-    pub fn number(text: impl Into<String>) -> Self {
+    pub(super) fn number(text: impl Into<String>) -> Self {
         Self { number: true, ..Self::text(text) }
     }
 
     /// A mean with its interval below, or the dash.
-    pub fn estimate(found: Option<&Estimate>) -> Self {
+    pub(super) fn estimate(found: Option<&Estimate>) -> Self {
         let Some(found) = found else { return Self::number(ABSENT) };
         match found.low.zip(found.high) {
             Some((low, high)) if high > low => {
@@ -120,17 +120,17 @@ impl Cell {
     }
 
     /// With something in small below.
-    pub fn under(self, sub: impl Into<String>) -> Self {
+    pub(super) fn under(self, sub: impl Into<String>) -> Self {
         Self { sub: sub.into(), ..self }
     }
 
     /// Never broken into lines.
-    pub fn short(self) -> Self {
+    pub(super) fn short(self) -> Self {
         Self { short: true, ..self }
     }
 
     /// Leading somewhere.
-    pub fn to(self, href: Option<String>) -> Self {
+    pub(super) fn to(self, href: Option<String>) -> Self {
         Self { link: Link { href, ..self.link }, ..self }
     }
 }

@@ -35,7 +35,7 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
 
 /// Head and surroundings of one page.
 #[derive(Debug, Clone)]
-pub struct Shell {
+pub(super) struct Shell {
     /// Unique in the site.
     pub title: String,
     /// One sentence for search engines and link previews.
@@ -68,7 +68,7 @@ pub struct Shell {
 
 /// An entry of the navigation.
 #[derive(Debug)]
-pub struct Way {
+pub(super) struct Way {
     /// The section it stands for.
     pub section: &'static str,
     /// Below the root.
@@ -94,7 +94,7 @@ const NAV: &[Way] = &[
 
 impl Shell {
     /// The surroundings of the page at `path`.
-    pub fn new(path: &str, title: impl Into<String>, section: &'static str, site: &Site<'_>) -> Self {
+    pub(super) fn new(path: &str, title: impl Into<String>, section: &'static str, site: &Site<'_>) -> Self {
         let title = title.into();
         let tool = &site.analysis.tool;
         Self {
@@ -116,7 +116,7 @@ impl Shell {
     }
 
     /// Inputs of [`Shell::new`] from the site without the stamp. Pages are kept while they are the same.
-    pub fn shows(site: &Site<'_>, marker: &mut Marker) {
+    pub(super) fn shows(site: &Site<'_>, marker: &mut Marker) {
         marker.text(site.analysis.tool.name).text(site.analysis.tool.version);
         marker.json(&NAV.iter().map(|way| site.has(way.path)).collect::<Vec<_>>());
         marker.json(&(site.has("glossary/index.html"), site.address("index.html")));
@@ -125,20 +125,20 @@ impl Shell {
 
     /// With a sentence for those who only see the link.
     #[must_use]
-    pub fn described(mut self, description: impl Into<String>) -> Self {
+    pub(super) fn described(mut self, description: impl Into<String>) -> Self {
         self.description = description.into();
         self
     }
 
     /// With a description for search engines.
     #[must_use]
-    pub fn with_dataset(mut self, block: String) -> Self {
+    pub(super) fn with_dataset(mut self, block: String) -> Self {
         self.dataset = Some(block);
         self
     }
 
     /// For `aria-current` in the navigation.
-    pub fn is(&self, section: &str) -> bool {
+    pub(super) fn is(&self, section: &str) -> bool {
         self.section == section
     }
 }

@@ -34,7 +34,7 @@ struct Part {
 
 /// A page that becomes a part.
 #[derive(Debug)]
-pub struct Source {
+pub(super) struct Source {
     /// In the site: `traps/index.html`.
     pub path: String,
     /// For the navigation, and to distinguish regions of like names.
@@ -44,7 +44,7 @@ pub struct Source {
 }
 
 /// Joins the pages. The first one keeps its heading, those of the others step down by one. The page of a version says that it is one.
-pub fn document(site: &Site<'_>, sources: &[Source], version: Option<&Version>) -> Result<Vec<u8>, Error> {
+pub(super) fn document(site: &Site<'_>, sources: &[Source], version: Option<&Version>) -> Result<Vec<u8>, Error> {
     let ids: BTreeMap<&str, String> =
         sources.iter().enumerate().map(|(k, source)| (source.path.as_str(), format!("p{k}"))).collect();
     let listed: BTreeSet<&str> = site.analysis.runs.iter().map(|run| run.id.as_str()).collect();

@@ -8,7 +8,7 @@ use super::words::{self, Badge};
 use crate::verdict::report::{Comparison, StabilityMethod, StabilityPanel, VerdictKind};
 
 /// The grid of one comparison.
-pub struct GridView {
+pub(super) struct GridView {
     /// Unique on the page.
     pub id: String,
     /// The compared sides.
@@ -26,7 +26,7 @@ pub struct GridView {
 }
 
 /// The verdicts of one method over some runs.
-pub struct GridRow {
+pub(super) struct GridRow {
     /// `t`, `bootstrap`, `permutation`.
     pub method: &'static str,
     /// Which runs.
@@ -37,7 +37,7 @@ pub struct GridRow {
 
 impl GridView {
     /// From a comparison. `href` leads to its account.
-    pub fn new(id: String, heading: String, href: String, c: &Comparison) -> Self {
+    pub(super) fn new(id: String, heading: String, href: String, c: &Comparison) -> Self {
         let panel = c.stability_panel.as_ref();
         Self {
             id,
@@ -52,7 +52,7 @@ impl GridView {
 }
 
 /// How many combinations agree, or why there are none.
-pub fn sentence(c: &Comparison) -> String {
+pub(super) fn sentence(c: &Comparison) -> String {
     match (&c.stability_panel, c.verdict.kind) {
         (Some(panel), _) if panel.same == panel.of => format!("Stable: the same verdict in all {}.", panel.of),
         (Some(panel), _) => format!("The same verdict in {} of {}.", panel.same, panel.of),
@@ -69,7 +69,7 @@ pub fn sentence(c: &Comparison) -> String {
 }
 
 /// In one cell of a table: `8 of 9`.
-pub fn short(c: &Comparison) -> Option<String> {
+pub(super) fn short(c: &Comparison) -> Option<String> {
     c.stability_panel.as_ref().map(|panel| format!("{} of {}", panel.same, panel.of))
 }
 

@@ -20,7 +20,7 @@ const MOST_ARCHIVES: usize = 3;
 /// Version and archives of one page.
 #[derive(Debug, Clone, Template)]
 #[template(path = "stamp.html")]
-pub struct Stamp {
+pub(super) struct Stamp {
     /// The way back to the site's folder.
     root: String,
     /// Name and path of this version, where the site has its page.
@@ -31,7 +31,7 @@ pub struct Stamp {
 
 impl Stamp {
     /// The stamp of the page at `path`.
-    pub fn new(path: &str, site: &Site<'_>) -> Self {
+    pub(super) fn new(path: &str, site: &Site<'_>) -> Self {
         Self {
             root: root(path),
             version: Some(&site.version).filter(|v| site.has(&v.path())).map(|v| (v.name().to_owned(), v.path())),
@@ -41,12 +41,12 @@ impl Stamp {
 }
 
 /// The way from a page back to the site's folder: empty, `../` or `../../`.
-pub fn root(path: &str) -> String {
+pub(super) fn root(path: &str) -> String {
     "../".repeat(path.matches('/').count())
 }
 
 /// A finished page with another stamp. `None` where it has none or says this already.
-pub fn anew(html: &[u8], stamp: &str) -> Option<Vec<u8>> {
+pub(super) fn anew(html: &[u8], stamp: &str) -> Option<Vec<u8>> {
     let html = std::str::from_utf8(html).ok()?;
     let from = html.rfind(OPEN)?;
     let to = from + html[from..].find(CLOSE)? + CLOSE.len();

@@ -20,12 +20,12 @@ use crate::verdict::report::TrapReport;
 use crate::verdict::report::across::{Best, Place, Summary};
 
 /// From the page of one model or machine to the folder of the site.
-pub const ROOT: &str = "../../";
+pub(super) const ROOT: &str = "../../";
 
 /// The page of one model or machine.
 #[derive(Template)]
 #[template(path = "subject.html")]
-pub struct Page {
+pub(super) struct Page {
     /// Head and foot.
     pub shell: Shell,
     /// Folder of the list of all.
@@ -51,7 +51,7 @@ pub struct Page {
 /// The list of all models or machines.
 #[derive(Template)]
 #[template(path = "subjects.html")]
-pub struct List {
+pub(super) struct List {
     /// Head and foot.
     pub shell: Shell,
     /// Heading.
@@ -63,7 +63,7 @@ pub struct List {
 }
 
 /// A part of the page: charts of one kind.
-pub struct Part {
+pub(super) struct Part {
     /// Anchor.
     pub id: &'static str,
     pub heading: &'static str,
@@ -77,7 +77,7 @@ pub struct Part {
 
 impl Part {
     /// A part with as many charts as fit on a page. Absent without any.
-    pub fn new(
+    pub(super) fn new(
         id: &'static str,
         heading: &'static str,
         lead: &'static str,
@@ -90,7 +90,7 @@ impl Part {
 }
 
 /// The first `most` charts of one kind, with the anchors `grid-1`, `grid-2` where `kind` is `grid`.
-pub fn charts<T>(
+pub(super) fn charts<T>(
     all: &[&T],
     most: usize,
     kind: &str,
@@ -106,7 +106,7 @@ type DrawList<'a> = fn(&Site<'a>) -> Result<Drawn<'a>, askama::Error>;
 type DrawOne<'a> = fn(&Site<'a>, &'a Summary, &str) -> Result<Drawn<'a>, askama::Error>;
 
 /// The list of all and a page each, below `folder`. Nothing where there is none.
-pub fn drafts<'a>(
+pub(super) fn drafts<'a>(
     folder: &'static str,
     summaries: &'a [Summary],
     list: DrawList<'a>,
@@ -125,7 +125,7 @@ pub fn drafts<'a>(
 }
 
 /// The traps of severity error that fired on what was measured in these places.
-pub fn beware(site: &Site<'_>, places: &[&Place]) -> TrapStrip {
+pub(super) fn beware(site: &Site<'_>, places: &[&Place]) -> TrapStrip {
     let told: BTreeSet<(&str, &str)> =
         places.iter().map(|p| (p.cell.campaign.as_str(), p.cell.model.as_str())).collect();
     let mut errors: Vec<&TrapReport> = Vec::new();
@@ -141,12 +141,12 @@ pub fn beware(site: &Site<'_>, places: &[&Place]) -> TrapStrip {
 }
 
 /// The columns that close the list of all. `whatever` says over what the highest output is taken.
-pub fn closing_columns(whatever: &str) -> [Column; 3] {
+pub(super) fn closing_columns(whatever: &str) -> [Column; 3] {
     [figures("Cells", ""), figures("Runs", ""), figures("Highest output", whatever)]
 }
 
 /// The cells below [`closing_columns`].
-pub fn closing_cells(site: &Site<'_>, cells: &Cells<'_>, root: &str, summary: &Summary) -> [Cell; 3] {
+pub(super) fn closing_cells(site: &Site<'_>, cells: &Cells<'_>, root: &str, summary: &Summary) -> [Cell; 3] {
     let failed = if summary.failed > 0 { format!("{} failed", summary.failed) } else { String::new() };
     [
         Cell::number(number::count(summary.cells as u64)),

@@ -54,7 +54,7 @@ struct RunRow {
 }
 
 /// One page for each campaign with telemetry.
-pub struct Entry;
+pub(super) struct Entry;
 
 impl Kind for Entry {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
@@ -69,7 +69,7 @@ impl Kind for Entry {
 }
 
 /// Where the page of a campaign lies.
-pub fn path(campaign: &str) -> String {
+pub(super) fn path(campaign: &str) -> String {
     format!("c/{campaign}/telemetry/index.html")
 }
 

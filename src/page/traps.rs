@@ -108,7 +108,7 @@ struct EvidenceView {
 }
 
 /// Every trap, with what it said.
-pub struct Entry;
+pub(super) struct Entry;
 
 impl Kind for Entry {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
@@ -148,7 +148,7 @@ fn known(site: &Site<'_>) -> Vec<TrapAbout> {
 }
 
 /// The page at `traps/index.html`.
-pub fn page(site: &Site<'_>) -> Result<String, askama::Error> {
+pub(super) fn page(site: &Site<'_>) -> Result<String, askama::Error> {
     let campaigns = site.campaigns();
     let entries: Vec<TrapView> = known(site).iter().map(|trap| view(site, trap, LIST)).collect();
     let fired =
@@ -293,7 +293,7 @@ fn set(text: &str) -> String {
 
 /// Whether a subject must precede a message, and the message. Many messages begin with the words of their subject: closed by a colon
 /// they are taken off, since the subject says them. Within the sentence they stay and the subject would be said twice.
-pub fn led<'m>(subject: &str, message: &'m str) -> (bool, &'m str) {
+pub(super) fn led<'m>(subject: &str, message: &'m str) -> (bool, &'m str) {
     if subject.is_empty() {
         return (false, message);
     }
@@ -346,7 +346,7 @@ fn evidence(e: &Evidence, root: &str) -> EvidenceView {
 }
 
 /// The subject of a finding, in words. Empty for the whole campaign.
-pub fn subject(site: &Site<'_>, subject: &Subject) -> String {
+pub(super) fn subject(site: &Site<'_>, subject: &Subject) -> String {
     let metric = subject.metric.as_deref().map(words::metric);
     // Where a campaign has one workload, naming it says nothing.
     let workload = subject.workload.as_deref().filter(|_| !site.one_workload(&subject.campaign));

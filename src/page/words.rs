@@ -11,7 +11,7 @@ use crate::verdict::report::{Comparison, Outcome, Severity, TrapStatus, VerdictK
 
 /// A word with a glyph and a class: colour is the third sign, never the only one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Badge {
+pub(super) struct Badge {
     /// CSS class.
     pub class: &'static str,
     /// Distinct for every word, hidden from screen readers.
@@ -24,7 +24,7 @@ const fn badge(class: &'static str, glyph: &'static str, word: &'static str) -> 
 }
 
 /// The badge of a verdict.
-pub const fn verdict(kind: VerdictKind) -> Badge {
+pub(super) const fn verdict(kind: VerdictKind) -> Badge {
     match kind {
         VerdictKind::Slower => badge("v-slower", "▼", "slower"),
         VerdictKind::Faster => badge("v-faster", "▲", "faster"),
@@ -37,12 +37,12 @@ pub const fn verdict(kind: VerdictKind) -> Badge {
 }
 
 /// The badge of a comparison: of its verdict, or that it holds the ratio of single runs.
-pub fn judged(c: &Comparison) -> Badge {
+pub(super) fn judged(c: &Comparison) -> Badge {
     if c.verdict.is_once() { badge("v-inconclusive", "◦", "single runs") } else { verdict(c.verdict.kind) }
 }
 
 /// The badge of a severity.
-pub const fn severity(severity: Severity) -> Badge {
+pub(super) const fn severity(severity: Severity) -> Badge {
     match severity {
         Severity::Error => badge("s-error", "×", "error"),
         Severity::Warning => badge("s-warning", "!", "warning"),
@@ -51,7 +51,7 @@ pub const fn severity(severity: Severity) -> Badge {
 }
 
 /// The badge for the outcome of a check.
-pub const fn trap_status(status: TrapStatus) -> Badge {
+pub(super) const fn trap_status(status: TrapStatus) -> Badge {
     match status {
         TrapStatus::Fired => badge("t-fired", "●", "fired"),
         TrapStatus::Passed => badge("t-passed", "✓", "passed"),
@@ -60,10 +60,10 @@ pub const fn trap_status(status: TrapStatus) -> Badge {
 }
 
 /// The badge of a hypothesis.
-pub const fn hypothesis(outcome: Outcome) -> Badge {
+pub(super) const fn hypothesis(outcome: Outcome) -> Badge {
     match outcome {
         Outcome::Holds => badge("o-pass", "✓", "holds"),
-        Outcome::HoldsInPart => badge("o-none", "◐", "holds in part"),
+        Outcome::HoldsInPart => badge("o-none", "◐", "partly holds"),
         Outcome::DoesNotHold => badge("o-fail", "×", "does not hold"),
         Outcome::Undecided => badge("o-none", "○", "undecided"),
         Outcome::NotMeasured => badge("o-none", "○", "not measured"),
@@ -72,7 +72,7 @@ pub const fn hypothesis(outcome: Outcome) -> Badge {
 }
 
 /// The badge of what two clients are to each other.
-pub const fn agreeing(kind: Agreeing) -> Badge {
+pub(super) const fn agreeing(kind: Agreeing) -> Badge {
     match kind {
         Agreeing::Interchangeable => badge("v-equivalent", "≈", "interchangeable"),
         Agreeing::OnAverage => badge("o-none", "◐", "on average"),
@@ -82,7 +82,7 @@ pub const fn agreeing(kind: Agreeing) -> Badge {
 }
 
 /// The badge of a success criterion. Anything unknown is shown as not assessed, never as a pass.
-pub fn outcome(word: &str) -> Badge {
+pub(super) fn outcome(word: &str) -> Badge {
     match word {
         "pass" => badge("o-pass", "✓", "pass"),
         "fail" => badge("o-fail", "×", "fail"),
@@ -91,7 +91,7 @@ pub fn outcome(word: &str) -> Badge {
 }
 
 /// The badge of the status of a run.
-pub fn run_status(word: &str) -> Badge {
+pub(super) fn run_status(word: &str) -> Badge {
     match word {
         "done" => badge("o-pass", "✓", "done"),
         "failed" => badge("o-fail", "×", "failed"),
@@ -100,17 +100,17 @@ pub fn run_status(word: &str) -> Badge {
 }
 
 /// Name for people of a metric. The name itself where the contracts do not know it.
-pub fn metric(name: &str) -> String {
+pub(super) fn metric(name: &str) -> String {
     Metric::find(name).map_or_else(|| name.to_owned(), |m| m.label)
 }
 
 /// Unit of a metric, empty where unknown.
-pub fn unit(name: &str) -> &'static str {
+pub(super) fn unit(name: &str) -> &'static str {
     Metric::find(name).map_or("", |m| m.unit)
 }
 
 /// Which way is better, in words.
-pub const fn direction(direction: Direction) -> &'static str {
+pub(super) const fn direction(direction: Direction) -> &'static str {
     match direction {
         Direction::LowerIsBetter => "lower is better",
         Direction::HigherIsBetter => "higher is better",
@@ -119,7 +119,7 @@ pub const fn direction(direction: Direction) -> &'static str {
 }
 
 /// Name for people of a method code.
-pub fn method(code: &str) -> String {
+pub(super) fn method(code: &str) -> String {
     match code {
         "fieller" => "Fieller".into(),
         "repeated" => "repeated".into(),
@@ -134,7 +134,7 @@ pub fn method(code: &str) -> String {
 }
 
 /// A flag of a run, a group or a bootstrap as a phrase.
-pub fn flag(code: &str) -> String {
+pub(super) fn flag(code: &str) -> String {
     if let Some(why) = code.strip_prefix("invalid:") {
         return format!("the tool calls this result invalid ({why})");
     }
@@ -166,7 +166,7 @@ pub fn flag(code: &str) -> String {
 }
 
 /// Statistic of a published figure.
-pub fn statistic(code: &str) -> String {
+pub(super) fn statistic(code: &str) -> String {
     match code {
         "sd" => "standard deviation".into(),
         "loss_pct" => "loss, %".into(),
@@ -175,7 +175,7 @@ pub fn statistic(code: &str) -> String {
 }
 
 /// Success criterion by its id.
-pub fn criterion(id: &str) -> String {
+pub(super) fn criterion(id: &str) -> String {
     match id {
         "cv_below_5_pct" => "Spread (CV) below 5 %".into(),
         "power_at_10_pct" => "Power to see a 10 % difference".into(),
@@ -186,22 +186,22 @@ pub fn criterion(id: &str) -> String {
 }
 
 /// `2025-11-09`.
-pub fn day(moment: Instant) -> String {
+pub(super) fn day(moment: Instant) -> String {
     moment.iso().chars().take(10).collect()
 }
 
 /// `2025-11-09 04:24:04 UTC`.
-pub fn moment(moment: Instant) -> String {
+pub(super) fn moment(moment: Instant) -> String {
     format!("{} UTC", moment_bare(moment))
 }
 
 /// `2025-11-09 04:24:04`, where a heading says that it is UTC.
-pub fn moment_bare(moment: Instant) -> String {
+pub(super) fn moment_bare(moment: Instant) -> String {
     moment.iso().trim_end_matches('Z').replace('T', " ")
 }
 
 /// A message of the rules as sentences: what a semicolon parts becomes sentences of their own, but within brackets.
-pub fn sentence(text: &str, names: &BTreeSet<&str>) -> String {
+pub(super) fn sentence(text: &str, names: &BTreeSet<&str>) -> String {
     let mut parts: Vec<&str> = Vec::new();
     let (mut from, mut depth) = (0, 0_u32);
     for (at, letter) in text.char_indices() {
@@ -246,7 +246,7 @@ const UNITS: &[&str] = &[
 
 /// A sentence of the rules with its numbers typeset for pages: a true minus and a thin space before the per cent. There is no break within
 /// `n = 7` or between a number and its unit. The files for machines keep the plain signs.
-pub fn typeset(text: &str) -> String {
+pub(super) fn typeset(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut letters = text.chars().peekable();
     let mut before = ' ';
@@ -270,13 +270,13 @@ fn starts_with_unit(letters: impl Iterator<Item = char>) -> bool {
 }
 
 /// One day, or the first and the last.
-pub fn days(first: Option<Instant>, last: Option<Instant>) -> Option<String> {
+pub(super) fn days(first: Option<Instant>, last: Option<Instant>) -> Option<String> {
     let (first, last) = (day(first?), day(last?));
     Some(if first == last { first } else { format!("{first} to {last}") })
 }
 
 /// `1 run`, `14 runs`.
-pub fn counted(n: usize, one: &str, many: &str) -> String {
+pub(super) fn counted(n: usize, one: &str, many: &str) -> String {
     format!("{} {}", super::number::count(n as u64), if n == 1 { one } else { many })
 }
 

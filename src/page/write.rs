@@ -14,7 +14,7 @@ use super::{Page, earlier};
 use crate::error::Error;
 
 /// The file that marks a folder as a site of this program.
-pub const MARK: &str = "data/analysis.json";
+pub(super) const MARK: &str = "data/analysis.json";
 
 /// Writes every page into a fresh folder beside `dir`, then swaps it in.
 ///

@@ -6,13 +6,13 @@
 
 pub mod cells;
 pub mod estimate;
-pub mod expand;
-pub mod fault;
+pub(crate) mod expand;
+pub(crate) mod fault;
 mod nearest;
-pub mod only;
-pub mod read;
+pub(crate) mod only;
+pub(crate) mod read;
 pub mod settings;
-pub mod show;
+pub(crate) mod show;
 mod starter;
 pub mod suite;
 

@@ -28,7 +28,7 @@ const CLEAN_UP: &str = "clean-up";
 
 /// Everything that is known of a run that is over.
 #[derive(Debug, Clone, Copy)]
-pub struct Evidence<'a> {
+pub(crate) struct Evidence<'a> {
     /// Its gates. When one of them refuses it was never started.
     pub gates: &'a [Finding],
     /// Why it could not be started, or not be followed to its end.
@@ -49,7 +49,7 @@ pub struct Evidence<'a> {
 
 /// The judgement.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Judged {
+pub(crate) struct Judged {
     /// Why it counts as failed. Absent when it does not.
     pub failure: Option<String>,
     /// What the watchdogs saw, then the checks of this file.
@@ -57,7 +57,7 @@ pub struct Judged {
 }
 
 /// Judges a run. Pure: nothing is read here.
-pub fn judge(evidence: &Evidence<'_>) -> Judged {
+pub(crate) fn judge(evidence: &Evidence<'_>) -> Judged {
     let mut causes: Vec<String> = evidence.gates.iter().filter_map(|gate| cause("gate", gate)).collect();
     let mut findings = evidence.watched.to_vec();
     causes.extend(evidence.trouble.iter().cloned());

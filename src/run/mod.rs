@@ -3,7 +3,7 @@
 //! In:  a suite, a plan, a host, an archive that is being written.  Out: the archive, and progress messages.
 //! Not here: reading results back, formulas.
 
-pub mod after;
+pub(crate) mod after;
 pub mod campaign;
 pub mod cluster;
 mod commands;
@@ -15,14 +15,14 @@ pub mod nodes;
 mod observed;
 mod once;
 mod one;
-pub mod privacy;
+pub(crate) mod privacy;
 pub mod provenance;
-pub mod record;
-pub mod state;
+pub(crate) mod record;
+pub(crate) mod state;
 pub mod telemetry;
 #[cfg(test)]
 mod testing;
-pub mod watchdog;
+pub(crate) mod watchdog;
 
 use crate::model::Finding;
 

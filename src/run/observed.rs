@@ -44,7 +44,7 @@ impl Observer {
     ///
     /// # Errors
     /// When the file cannot be made.
-    pub fn begin(
+    pub(super) fn begin(
         host: &Arc<dyn Host>,
         gpu: Option<&SharedGpu>,
         suite: &Suite,
@@ -63,7 +63,7 @@ impl Observer {
     }
 
     /// Looks, several times a second. A finding means: end the program now. `main` is its first process inside the environment.
-    pub fn look(&mut self, launched: &dyn Launched, main: Option<u32>) -> Option<Finding> {
+    pub(super) fn look(&mut self, launched: &dyn Launched, main: Option<u32>) -> Option<Finding> {
         if let Ok(mut tree) = self.tree.lock() {
             (tree.pids, tree.main) = (launched.tree(), main);
         }
@@ -71,7 +71,7 @@ impl Observer {
     }
 
     /// Stops sampling and looks for the last time.
-    pub fn end(mut self) -> Observed {
+    pub(super) fn end(mut self) -> Observed {
         let (host, gpu) = (self.host.as_ref(), self.gpu.as_deref());
         self.watch.tick(host, gpu, &self.sampler.take_new());
         let stopped = self.sampler.stop();

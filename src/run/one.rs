@@ -41,7 +41,7 @@ const NO_ROOM: u64 = 64 << 10;
 
 /// Outcome of a planned run.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ran {
+pub(super) enum Ran {
     /// In the archive, complete.
     Finished {
         /// Of the measured program, seconds.

@@ -19,7 +19,7 @@ const FIRST_PERSON: u32 = 1000;
 ///
 /// # Errors
 /// When a pattern of the suite does not make sense.
-pub fn mask(suite: &Suite, host: &dyn Host, archive_id: &str) -> Result<Mask, Error> {
+pub(crate) fn mask(suite: &Suite, host: &dyn Host, archive_id: &str) -> Result<Mask, Error> {
     let labels = suite.environments.iter().chain(&suite.workloads).map(|part| part.label.clone());
     let rules = MaskRules {
         pseudonyms: suite.privacy.pseudonyms,

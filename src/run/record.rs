@@ -15,13 +15,13 @@ use crate::plan::Suite;
 use super::experiment::Experiment;
 
 /// Program and version, as archives name it.
-pub fn tool() -> String {
+pub(crate) fn tool() -> String {
     format!("sparkbench {}", env!("CARGO_PKG_VERSION"))
 }
 
 /// Facts found before the first run.
 #[derive(Debug, Clone, Default)]
-pub struct Found {
+pub(crate) struct Found {
     /// The machine.
     pub host: Value,
     /// Contents of each environment, by label.
@@ -29,7 +29,7 @@ pub struct Found {
 }
 
 /// `campaign.json`, nothing masked yet.
-pub fn campaign(experiment: &Experiment, archive_id: &str, now: Instant, found: Found) -> CampaignWire {
+pub(crate) fn campaign(experiment: &Experiment, archive_id: &str, now: Instant, found: Found) -> CampaignWire {
     let suite = &experiment.suite;
     let mut wire = CampaignWire {
         schema: CAMPAIGN_SCHEMA.to_owned(),
@@ -71,7 +71,7 @@ pub fn campaign(experiment: &Experiment, archive_id: &str, now: Instant, found: 
 
 /// SHA-256 over what may not change once the first figure is known. It covers name, hypotheses, primary and planned metrics, margins, seed,
 /// order and plan, as compact JSON in this order. The looks and the definitions of metrics follow where a campaign has some.
-pub fn design(wire: &CampaignWire) -> String {
+pub(crate) fn design(wire: &CampaignWire) -> String {
     let mut fixed = serde_json::json!([
         wire.name,
         wire.hypotheses,

@@ -52,7 +52,7 @@ const VMSTAT: &[&str] = &[
 ];
 
 /// Takes the state now. What cannot be read is absent.
-pub fn take(host: &dyn Host, gpu: Option<&Mutex<Box<dyn Gpu>>>) -> StateWire {
+pub(crate) fn take(host: &dyn Host, gpu: Option<&Mutex<Box<dyn Gpu>>>) -> StateWire {
     let mut sample = HostSample::default();
     memory::read(host, &mut sample);
     cpu::load(host, &mut sample);
@@ -74,7 +74,7 @@ pub fn take(host: &dyn Host, gpu: Option<&Mutex<Box<dyn Gpu>>>) -> StateWire {
 ///
 /// # Errors
 /// When the folder cannot be written.
-pub fn snapshot(host: &dyn Host, folder: &Path, when: &str) -> Result<(), Error> {
+pub(crate) fn snapshot(host: &dyn Host, folder: &Path, when: &str) -> Result<(), Error> {
     for (file, name) in KEPT {
         if let Ok(text) = host.read(Path::new(file)) {
             write_atomic(&folder.join(format!("{name}-{when}.txt")), text.as_bytes())?;

@@ -12,7 +12,7 @@ const MILLION: f64 = 1e6;
 
 /// A machine of one's own.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Owned {
+pub(crate) struct Owned {
     /// Purchase price, USD.
     pub purchase: f64,
     /// Years until it is written off.
@@ -29,35 +29,35 @@ pub struct Owned {
 
 impl Owned {
     /// USD for an hour of work: the purchase over the hours worked, and the energy of one.
-    pub fn usd_per_hour(&self) -> f64 {
+    pub(crate) fn usd_per_hour(&self) -> f64 {
         self.capital_per_hour() + self.energy_per_hour()
     }
 
     /// The part of the purchase.
-    pub fn capital_per_hour(&self) -> f64 {
+    pub(crate) fn capital_per_hour(&self) -> f64 {
         self.purchase / (self.years * YEAR_H * self.utilisation)
     }
 
     /// The part of the energy.
-    pub fn energy_per_hour(&self) -> f64 {
+    pub(crate) fn energy_per_hour(&self) -> f64 {
         self.watts / 1000.0 * self.usd_per_kwh * self.overhead
     }
 }
 
 /// USD per million tokens. Absent when the rate is not positive.
-pub fn usd_per_million(usd_per_hour: f64, tok_s: f64) -> Option<f64> {
+pub(crate) fn usd_per_million(usd_per_hour: f64, tok_s: f64) -> Option<f64> {
     (tok_s > 0.0 && tok_s.is_finite()).then(|| usd_per_hour / (tok_s * HOUR_S) * MILLION)
 }
 
 /// USD per million input and per million output tokens when one hour pays for both and an output token is worth `weight` input tokens.
 /// Absent when nothing is made.
-pub fn priced_apart(usd_per_hour: f64, input_tok_s: f64, output_tok_s: f64, weight: f64) -> Option<(f64, f64)> {
+pub(crate) fn priced_apart(usd_per_hour: f64, input_tok_s: f64, output_tok_s: f64, weight: f64) -> Option<(f64, f64)> {
     let input = usd_per_million(usd_per_hour, input_tok_s + weight * output_tok_s)?;
     Some((input, weight * input))
 }
 
 /// Whole instances that a number of devices needs.
-pub fn instances(devices: f64, per_instance: f64) -> f64 {
+pub(crate) fn instances(devices: f64, per_instance: f64) -> f64 {
     (devices / per_instance).ceil().max(1.0)
 }
 

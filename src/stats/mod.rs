@@ -7,20 +7,20 @@
 //! Differences are always B minus A, where A is the baseline. Tests are two-sided. A `confidence` is a two-sided level inside (0, 1).
 //! The level of the tests that need one is `1 - confidence`.
 
-pub mod adjust;
+pub(crate) mod adjust;
 pub mod agreement;
 pub mod bootstrap;
-pub mod brown_forsythe;
+pub(crate) mod brown_forsythe;
 pub mod change;
 pub mod descriptive;
 pub mod dist;
 pub mod drift;
-pub mod economy;
+pub(crate) mod economy;
 pub mod effect;
 mod exact_null;
 pub mod fieller;
 pub mod hierarchical;
-pub mod integral;
+pub(crate) mod integral;
 pub mod mann_whitney;
 pub mod noncentral_t;
 pub mod order;
@@ -30,21 +30,21 @@ pub mod overhead;
 pub mod permutation;
 pub mod power;
 pub mod quantile;
-pub mod quantile_sequence;
+pub(crate) mod quantile_sequence;
 pub mod random;
-pub mod rank;
-pub mod replication;
-pub mod roofline;
+pub(crate) mod rank;
+pub(crate) mod replication;
+pub(crate) mod roofline;
 mod root;
 pub mod sample;
 pub mod sen;
 pub mod sequential;
-pub mod shapiro;
-pub mod shift;
-pub mod student;
+pub(crate) mod shapiro;
+pub(crate) mod shift;
+pub(crate) mod student;
 mod ties;
-pub mod tost;
-pub mod wilcoxon;
+pub(crate) mod tost;
+pub(crate) mod wilcoxon;
 
 pub use adjust::{benjamini_hochberg, bonferroni, holm};
 pub use agreement::{Agreement, agreement};

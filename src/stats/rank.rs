@@ -17,7 +17,7 @@ use super::random::Stream;
 use libm::{expm1, log};
 
 /// Above this many values quantiles are bootstrapped by ranks, where the cost of drawing indices begins to show.
-pub const RANK_ABOVE: usize = 200;
+pub(crate) const RANK_ABOVE: usize = 200;
 
 /// Cost of a rank in draws of an index: decides whether threads are worth it.
 const COST_IN_DRAWS: usize = 200;

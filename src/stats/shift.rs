@@ -17,14 +17,14 @@ use super::bootstrap::selection::quantiles;
 use super::hierarchical::{self, FEW_RUNS, FLAG_FEW_RUNS};
 
 /// Probabilities at which two arms are compared.
-pub const DECILES: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
+pub(crate) const DECILES: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
 
 /// The flag for an arm with one run: nothing is known of the spread between runs.
-pub const FLAG_ONE_RUN: &str = "one_run";
+pub(crate) const FLAG_ONE_RUN: &str = "one_run";
 
 /// One decile of two arms.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Decile {
+pub(crate) struct Decile {
     /// Probability, of [`DECILES`].
     pub p: f64,
     /// Type-7 quantile of all requests of arm A.
@@ -41,7 +41,7 @@ pub struct Decile {
 
 /// Deciles of two arms and their differences.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shift {
+pub(crate) struct Shift {
     /// One for each of [`DECILES`].
     pub deciles: Vec<Decile>,
     /// Runs with requests in A and in B.
@@ -58,7 +58,7 @@ pub struct Shift {
 ///
 /// `None` when an arm has no request or a value is not finite. Without intervals (`one_run`) when an arm has one run, and without when the
 /// job is unsound or has no resamples. Time O(resamples x requests), at about one and a half nanoseconds a draw.
-pub fn shift<R: AsRef<[f64]>>(a: &[R], b: &[R], job: &Job) -> Option<Shift> {
+pub(crate) fn shift<R: AsRef<[f64]>>(a: &[R], b: &[R], job: &Job) -> Option<Shift> {
     let ((deciles_a, requests_a), (deciles_b, requests_b)) = (pooled(a)?, pooled(b)?);
     let with_requests = |runs: &[R]| runs.iter().filter(|run| !run.as_ref().is_empty()).count();
     let runs = (with_requests(a), with_requests(b));

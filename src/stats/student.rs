@@ -61,7 +61,7 @@ pub fn welch(a: &[f64], b: &[f64], confidence: f64) -> Option<TTest> {
 /// Interval of the difference of means by Welch's method at error rate `level`, both sides together. Absent as [`welch`].
 ///
 /// For levels near 0, where `1 - level` is no longer a confidence that a number can hold. A level of 0 has no interval.
-pub fn welch_interval(a: &[f64], b: &[f64], level: f64) -> Option<(f64, f64)> {
+pub(crate) fn welch_interval(a: &[f64], b: &[f64], level: f64) -> Option<(f64, f64)> {
     let (a, b) = (Arm::of(a)?, Arm::of(b)?);
     let (difference, se) = (b.mean - a.mean, (a.v() + b.v()).sqrt());
     if se == 0.0 {

@@ -29,7 +29,7 @@ pub fn of<'a>(comparisons: impl Iterator<Item = &'a Comparison> + Clone) -> Opti
     let worst = eligible.iter().copied().reduce(|a, b| if is_worse(b, a) { b } else { a })?;
     let mut message = said(worst);
     if eligible.len() > 1 {
-        message.push_str(&format!(", worst of {}", eligible.len()));
+        message.push_str(&format!(", worst of {} comparisons", eligible.len()));
     }
     let subject = format!("{} against {}: {}", worst.candidate, worst.baseline, worst.label);
     Some(Badge { subject, message, kind: worst.verdict.kind })

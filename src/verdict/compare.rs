@@ -13,7 +13,7 @@ use crate::stats::{self, bootstrap, permutation};
 
 /// Inputs of a comparison.
 #[derive(Debug, Clone, Copy)]
-pub struct Pair<'a> {
+pub(crate) struct Pair<'a> {
     /// Metric of both.
     pub metric: &'a Metric,
     /// Baseline arm.
@@ -33,7 +33,7 @@ pub struct Pair<'a> {
 }
 
 /// Direction in the words of `stats`, which knows a fourth kind: no per cent at all.
-pub fn direction_of(metric: &Metric) -> stats::Direction {
+pub(crate) fn direction_of(metric: &Metric) -> stats::Direction {
     if !metric.ratio_scale {
         return stats::Direction::DifferenceOnly;
     }
@@ -45,7 +45,7 @@ pub fn direction_of(metric: &Metric) -> stats::Direction {
 }
 
 /// Everything that can be said in numbers. Family and verdict are filled in later, when all comparisons are known.
-pub fn measure(pair: &Pair<'_>, settings: &Settings) -> Comparison {
+pub(crate) fn measure(pair: &Pair<'_>, settings: &Settings) -> Comparison {
     let (a, b) = (pair.a.values.as_slice(), pair.b.values.as_slice());
     let confidence = settings.confidence;
     let direction = direction_of(pair.metric);
@@ -181,7 +181,7 @@ fn wilcoxon(pair: &Pair<'_>) -> Option<WReport> {
 }
 
 /// Flagged by the modified z or by Tukey's fences. The three-sigma rule is left to those who can use it: below n = 11 it never fires.
-pub fn flagged(group: &Group) -> Vec<&str> {
+pub(crate) fn flagged(group: &Group) -> Vec<&str> {
     group
         .run_ids
         .iter()
@@ -191,7 +191,7 @@ pub fn flagged(group: &Group) -> Vec<&str> {
 }
 
 /// The values of a group without its flagged runs.
-pub fn kept(group: &Group) -> Vec<f64> {
+pub(crate) fn kept(group: &Group) -> Vec<f64> {
     let out = flagged(group);
     group.run_ids.iter().zip(&group.values).filter(|(id, _)| !out.contains(&id.as_str())).map(|(_, v)| *v).collect()
 }

@@ -23,7 +23,7 @@ const MOST_FLAGGED: usize = 4;
 
 /// The sentences of one campaign.
 #[derive(Debug, Default)]
-pub struct Conclusions {
+pub(crate) struct Conclusions {
     /// The expectation and the outcome.
     pub hypotheses: Vec<HypothesisReport>,
     /// The answer.
@@ -35,7 +35,7 @@ pub struct Conclusions {
 }
 
 /// Draws the conclusions.
-pub fn conclude(
+pub(crate) fn conclude(
     case: &Case<'_>,
     groups: &[Group],
     comparisons: &[Comparison],

@@ -18,12 +18,12 @@ use crate::model::{LimitFacts, Run, Status};
 use crate::stats::{self, economy};
 
 /// Highest time per output token where a user sets none, ms: the limit of MLPerf Inference for a Llama 2 70B server (p99).
-pub const LIMIT_TPOT_MS: f64 = 200.0;
+pub(crate) const LIMIT_TPOT_MS: f64 = 200.0;
 /// Highest time to first token where a user sets none, ms: from the same rules.
-pub const LIMIT_TTFT_MS: f64 = 2000.0;
+pub(crate) const LIMIT_TTFT_MS: f64 = 2000.0;
 
 /// A row for each cell that measures output.
-pub fn report(case: &Case<'_>, settings: &Settings) -> Vec<CostReport> {
+pub(crate) fn report(case: &Case<'_>, settings: &Settings) -> Vec<CostReport> {
     let grounds = PhysicsFacts::of(case);
     case.cells.iter().filter_map(|cell| row(case, &grounds, cell, settings)).collect()
 }
@@ -130,7 +130,7 @@ fn row<'a>(
 }
 
 /// The best batch size of every shape of requests that was measured with several.
-pub fn best_batches(costs: &[CostReport], limits: &LimitFacts) -> Vec<BestBatch> {
+pub(crate) fn best_batches(costs: &[CostReport], limits: &LimitFacts) -> Vec<BestBatch> {
     let tpot = limits.tpot_ms.unwrap_or(LIMIT_TPOT_MS);
     let ttft = limits.ttft_ms.unwrap_or(LIMIT_TTFT_MS);
     let mut shapes: BTreeMap<_, Vec<(f64, &CostReport)>> = BTreeMap::new();
@@ -206,7 +206,7 @@ fn choose(cells: &[(f64, &CostReport)], value: impl Fn(&CostReport) -> Option<Es
 }
 
 /// Tables of the same model, precision and shape of requests on several machines.
-pub fn machine_against_machine(costs: &[CostReport], settings: &Settings) -> Vec<MachineTable> {
+pub(crate) fn machine_against_machine(costs: &[CostReport], settings: &Settings) -> Vec<MachineTable> {
     let mut shapes: BTreeMap<_, Vec<&CostReport>> = BTreeMap::new();
     for cost in costs {
         let (Some(isl), Some(osl), Some(batch)) = (cost.isl, cost.osl, cost.batch) else { continue };

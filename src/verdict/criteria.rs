@@ -1,4 +1,4 @@
-//! The four success criteria of the published study (statistics contract, section 8), cell by cell.
+//! The four quality criteria of the published study (statistics contract, section 8), cell by cell.
 //!
 //! In:  groups and comparisons of one campaign, the case.  Out: [`Criterion`] rows: pass, fail or not assessed.
 //! Not here: verdicts. "Not assessed" is never shown as a pass.
@@ -10,12 +10,12 @@ use super::report::{Comparison, Criterion, Group};
 use crate::model::{Metric, Status, within};
 
 /// Power that a design should have to see a difference of 10 %.
-pub const POWER_WANTED: f64 = 0.8;
+pub(crate) const POWER_WANTED: f64 = 0.8;
 /// Largest deviation between two sessions that counts as reproduced, per cent.
-pub const REPRODUCED_WITHIN_PCT: f64 = 5.0;
+pub(crate) const REPRODUCED_WITHIN_PCT: f64 = 5.0;
 
 /// All criteria of one campaign. `everything` holds the groups of all campaigns, where a second session would be found.
-pub fn assess(case: &Case<'_>, everything: &[Group], comparisons: &[Comparison]) -> Vec<Criterion> {
+pub(crate) fn assess(case: &Case<'_>, everything: &[Group], comparisons: &[Comparison]) -> Vec<Criterion> {
     let mut rows = Vec::new();
     for comparison in comparisons.iter().filter(|c| c.campaign == case.campaign.name && c.primary) {
         rows.push(spread(comparison, everything));

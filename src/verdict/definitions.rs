@@ -11,7 +11,7 @@ use crate::model::{Definition, DefinitionMatch, Metric, Run, within};
 
 /// Result of comparing the definitions of two arms.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DefinitionCheck {
+pub(crate) enum DefinitionCheck {
     /// One tool and one definition on both sides, or definitions that are the same.
     Same,
     /// One definition with deviations. Fits after a semicolon.
@@ -38,7 +38,7 @@ fn meanings(cell: &Cell<'_>, metric: &Metric) -> BTreeMap<&'static str, Option<D
 }
 
 /// Holds the meanings of two cells against each other. `None` where a side has no figure.
-pub fn hold(a: &Cell<'_>, b: &Cell<'_>, metric: &Metric) -> Option<DefinitionCheck> {
+pub(crate) fn hold(a: &Cell<'_>, b: &Cell<'_>, metric: &Metric) -> Option<DefinitionCheck> {
     let (left, right) = (meanings(a, metric), meanings(b, metric));
     if left.is_empty() || right.is_empty() {
         return None;

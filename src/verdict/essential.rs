@@ -8,10 +8,11 @@ use super::report::{Essential, EssentialCell, Group, Interval};
 use crate::model::{Metric, Status};
 
 /// Decode throughput, time per output token, model memory, KV cache and its capacity, in the order of the table.
-pub const ESSENTIALS: &[&str] = &["decode_tok_s", "tpot_ms", "model_memory_gib", "kv_cache_gib", "kv_cache_tokens"];
+pub(crate) const ESSENTIALS: &[&str] =
+    &["decode_tok_s", "tpot_ms", "model_memory_gib", "kv_cache_gib", "kv_cache_tokens"];
 
 /// The rows of one campaign.
-pub fn rows(case: &Case<'_>, groups: &[Group]) -> Vec<Essential> {
+pub(crate) fn rows(case: &Case<'_>, groups: &[Group]) -> Vec<Essential> {
     let mut rows = Vec::new();
     for (model, workload) in case.questions() {
         let arms = case.arms(model, workload);

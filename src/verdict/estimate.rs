@@ -7,21 +7,21 @@ use super::report::Estimate;
 use crate::stats::{self, Sample, economy};
 
 /// Mean and Student interval of one value for each run. Absent without values. One run has no interval.
-pub fn of(values: &[f64], confidence: f64) -> Option<Estimate> {
+pub(crate) fn of(values: &[f64], confidence: f64) -> Option<Estimate> {
     let sample = Sample::new(values.iter().copied());
     let about = stats::describe(&sample, confidence);
     Some(Estimate { n: about.n, mean: about.mean?, low: about.t_lo, high: about.t_hi })
 }
 
 /// USD per million tokens from a rate: the ends of the interval change places. A lower end of the rate at or below zero leaves no bound.
-pub fn cost(usd_per_hour: f64, rate: &Estimate) -> Option<Estimate> {
+pub(crate) fn cost(usd_per_hour: f64, rate: &Estimate) -> Option<Estimate> {
     let end = |rate: Option<f64>| economy::usd_per_million(usd_per_hour, rate?);
     let mean = economy::usd_per_million(usd_per_hour, rate.mean)?;
     Some(Estimate { n: rate.n, mean, low: end(rate.high), high: end(rate.low) })
 }
 
 /// An estimate times a constant above zero.
-pub fn times(rate: &Estimate, factor: f64) -> Estimate {
+pub(crate) fn times(rate: &Estimate, factor: f64) -> Estimate {
     let scaled = |end: Option<f64>| end.map(|value| value * factor);
     Estimate { n: rate.n, mean: rate.mean * factor, low: scaled(rate.low), high: scaled(rate.high) }
 }

@@ -9,7 +9,7 @@ use crate::stats;
 
 /// Adjusts the deciding p within its family: the primary metrics of all models and workloads of one question A against B.
 /// Other metrics form an exploratory family of their own. A derived column is no member: it takes what its source got.
-pub fn adjust(comparisons: &mut [(Comparison, Vec<Incomparability>)]) {
+pub(crate) fn adjust(comparisons: &mut [(Comparison, Vec<Incomparability>)]) {
     let mut questions: Vec<(String, String)> =
         comparisons.iter().map(|(c, _)| (c.baseline.clone(), c.candidate.clone())).collect();
     questions.sort_unstable();

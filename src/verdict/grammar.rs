@@ -6,7 +6,7 @@
 //! The first rule that holds picks the statement: not comparable, a difference, equivalence, no difference shown.
 //! The absence of significance is never worded as sameness: only equivalence is.
 
-pub mod said;
+pub(crate) mod said;
 
 use super::number::{decimals, fixed, p_value, significant};
 use super::report::VerdictKind;
@@ -59,7 +59,7 @@ pub struct Incomparability {
 
 /// Result of the rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decision {
+pub(crate) struct Decision {
     /// Which rule held.
     pub kind: VerdictKind,
     /// The statement, without caveats and without the full stop.
@@ -70,7 +70,7 @@ pub struct Decision {
 
 /// Rule 1 on drift applies to runs that did not take turns. They are not judged where time alone moved as much as the difference and the
 /// margin.
-pub fn drifts(
+pub(crate) fn drifts(
     order: &str,
     drift: f64,
     size: Option<f64>,
@@ -90,7 +90,7 @@ pub fn drifts(
 }
 
 /// Applies the rules in order.
-pub fn decide(grounds: &VerdictInputs) -> Decision {
+pub(crate) fn decide(grounds: &VerdictInputs) -> Decision {
     if !grounds.obstacles.is_empty() {
         return Decision { kind: VerdictKind::NotComparable, statement: not_comparable(grounds), within_margin: false };
     }
@@ -125,7 +125,7 @@ pub fn decide(grounds: &VerdictInputs) -> Decision {
 }
 
 /// The word of a difference, by the kind of metric.
-pub const fn word(direction: Direction, size: f64) -> VerdictKind {
+pub(crate) const fn word(direction: Direction, size: f64) -> VerdictKind {
     match (direction, size > 0.0) {
         (Direction::Neutral, true) => VerdictKind::More,
         (Direction::Neutral, false) => VerdictKind::Less,

@@ -15,14 +15,14 @@ use crate::stats::{self, Sample, bootstrap, hierarchical};
 const POOLED: [(&str, f64); 3] = [("p50", 0.50), ("p95", 0.95), ("p99", 0.99)];
 
 /// Requests below which a p99 is an interpolation towards the maximum (statistics contract 2.2).
-pub const REQUESTS_FOR_P99: usize = 100;
+pub(crate) const REQUESTS_FOR_P99: usize = 100;
 /// Flag of a group whose p99 rests on fewer requests than that in some run.
-pub const FEW_REQUESTS: &str = "few_requests";
+pub(crate) const FEW_REQUESTS: &str = "few_requests";
 
 /// Inputs of a cell's estimates from one run beside the value. They can depend on nothing else, which
 /// is what lets them be kept (see `memory`).
 #[derive(Debug, Clone, Copy)]
-pub struct RunInputs<'a> {
+pub(crate) struct RunInputs<'a> {
     /// Whether the moment of its start is known.
     pub started: bool,
     /// Requests that it counted for the metric.
@@ -35,7 +35,7 @@ pub struct RunInputs<'a> {
 
 impl<'a> RunInputs<'a> {
     /// Of one run and metric.
-    pub fn of(run: &'a Run, metric: &Metric) -> Self {
+    pub(crate) fn of(run: &'a Run, metric: &Metric) -> Self {
         let values = |name: &str| run.series.iter().find(|s| s.metric == name).map(|s| s.values.as_slice());
         Self {
             started: run.started.is_some(),
@@ -48,7 +48,7 @@ impl<'a> RunInputs<'a> {
 
 /// Notes on the requests of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OfRequests {
+pub(crate) enum OfRequests {
     /// Percentiles with their intervals: every request is resampled, which takes longer than everything else together.
     Resampled,
     /// Percentiles. Their intervals are made later, which is reported.
@@ -57,10 +57,10 @@ pub enum OfRequests {
 }
 
 /// The flag of a percentile or a decile whose interval is made later.
-pub const FLAG_LATER: &str = "intervals_to_follow";
+pub(crate) const FLAG_LATER: &str = "intervals_to_follow";
 
 /// Estimates of one cell. `runs` are the runs of the cell in the order of `cell.run_ids`.
-pub fn describe(
+pub(crate) fn describe(
     cell: &CellValues,
     metric: &Metric,
     runs: &[RunInputs<'_>],

@@ -17,7 +17,7 @@ use crate::model::{Direction, Metric, within};
 const COLUMNS: [&str; 3] = ["output_throughput_tok_s", "ttft_ms", "tpot_ms"];
 
 /// The rows of one campaign, by model, engine, lengths and load.
-pub fn rows(case: &Case<'_>, places: &[Place], costs: &[CostReport], groups: &[Group]) -> Vec<MeasuredRow> {
+pub(crate) fn rows(case: &Case<'_>, places: &[Place], costs: &[CostReport], groups: &[Group]) -> Vec<MeasuredRow> {
     let own: Vec<&Place> = places.iter().filter(|place| place.cell.campaign == case.campaign.name).collect();
     let columns = columns(case);
     let mut rows: Vec<(Option<usize>, MeasuredRow)> = shape::shapes(&own)
@@ -113,7 +113,7 @@ fn mark_best(rows: &mut [(Option<usize>, MeasuredRow)]) {
 }
 
 /// The best row, and what a user waits for there: each a sentence that can be quoted alone.
-pub fn sentences(rows: &[MeasuredRow]) -> Vec<Sentence> {
+pub(crate) fn sentences(rows: &[MeasuredRow]) -> Vec<Sentence> {
     let Some(best) = best(rows.iter().enumerate()).and_then(|k| rows.get(k)) else { return Vec::new() };
     let told = rows.iter().filter(|row| first(row).is_some()).count();
     let Some(figure) = best.figures.first() else { return Vec::new() };

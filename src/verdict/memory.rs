@@ -116,17 +116,17 @@ pub(super) struct Round<'a> {
 
 impl Round<'_> {
     /// The same round under other settings.
-    pub fn under<'b>(&'b self, settings: &'b Settings) -> Round<'b> {
+    pub(super) fn under<'b>(&'b self, settings: &'b Settings) -> Round<'b> {
         Round { memory: self.memory, settings }
     }
 
     /// Like [`group::describe`].
-    pub fn describe(&self, cell: &CellValues, metric: &Metric, runs: &[&Run]) -> Group {
+    pub(super) fn describe(&self, cell: &CellValues, metric: &Metric, runs: &[&Run]) -> Group {
         self.group(cell, metric, runs, OfRequests::Resampled)
     }
 
     /// Like [`group::describe`], with nothing of the requests.
-    pub fn estimate(&self, cell: &CellValues, metric: &Metric, runs: &[&Run]) -> Group {
+    pub(super) fn estimate(&self, cell: &CellValues, metric: &Metric, runs: &[&Run]) -> Group {
         self.group(cell, metric, runs, OfRequests::Nothing)
     }
 
@@ -161,7 +161,7 @@ impl Round<'_> {
     }
 
     /// Like [`shift::of`].
-    pub fn shift(&self, a: &Cell<'_>, b: &Cell<'_>, metric: &Metric) -> Option<ShiftReport> {
+    pub(super) fn shift(&self, a: &Cell<'_>, b: &Cell<'_>, metric: &Metric) -> Option<ShiftReport> {
         let shift = |of_requests| shift::of(a, b, metric, self.settings, of_requests);
         if !self.memory.keeps {
             return shift(OfRequests::Resampled);
@@ -179,7 +179,7 @@ impl Round<'_> {
     }
 
     /// Like [`compare::measure`].
-    pub fn measure(&self, pair: &Pair<'_>) -> Comparison {
+    pub(super) fn measure(&self, pair: &Pair<'_>) -> Comparison {
         let Pair { metric, a, b, order, pairs, margin_pct, primary, derived_from } = pair;
         let reads = |marker: &mut Marker| {
             marker.text(&metric.name).number(*margin_pct).json(&(primary, derived_from, order));
@@ -193,7 +193,7 @@ impl Round<'_> {
     }
 
     /// Slow parts of a comparison's panel. `key` names its draws.
-    pub fn resampled(
+    pub(super) fn resampled(
         &self,
         key: &str,
         arms: [&[f64]; 4],
@@ -210,7 +210,7 @@ impl Round<'_> {
     }
 
     /// One arm of the calibration.
-    pub fn calibrated(
+    pub(super) fn calibrated(
         &self,
         group: &Group,
         margin: Option<f64>,

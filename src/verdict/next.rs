@@ -13,7 +13,7 @@ use crate::model::{Campaign, Direction, Metric, Run, without_quantisation};
 const MOST: usize = 3;
 
 /// The sentence, where no two arms of one model and workload met.
-pub fn to_compare(study: &Study, compared: bool) -> Option<String> {
+pub(crate) fn to_compare(study: &Study, compared: bool) -> Option<String> {
     // Telemetry or a server's log alone hold nothing that could be better or worse.
     if compared || !study.runs.iter().any(has_a_winner) {
         return None;

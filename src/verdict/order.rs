@@ -8,7 +8,7 @@ use crate::model::Run;
 use crate::stats;
 
 /// Order of the runs of one question. `runs` in order of time, of any number of environments.
-pub fn of(model: &str, workload: &str, runs: &[&Run]) -> OrderReport {
+pub(crate) fn of(model: &str, workload: &str, runs: &[&Run]) -> OrderReport {
     let sequence: Vec<String> = runs.iter().map(|run| run.environment.clone()).collect();
     let mut report = OrderReport {
         model: model.to_owned(),
@@ -38,7 +38,7 @@ pub fn of(model: &str, workload: &str, runs: &[&Run]) -> OrderReport {
 
 /// Pairs of an interleaved design: the balanced windows of two in order of time.
 /// A window in which either value is missing is no pair. Fewer than two are no design.
-pub fn pairs(order: &OrderReport, runs: &[&Run], baseline: &str, metric: &str) -> Option<Vec<PairRow>> {
+pub(crate) fn pairs(order: &OrderReport, runs: &[&Run], baseline: &str, metric: &str) -> Option<Vec<PairRow>> {
     if order.kind != "interleaved" {
         return None;
     }
@@ -61,7 +61,7 @@ pub fn pairs(order: &OrderReport, runs: &[&Run], baseline: &str, metric: &str) -
 }
 
 /// Pairs with what their differences say together.
-pub fn about_pairs(rows: Vec<PairRow>, confidence: f64) -> PairsReport {
+pub(crate) fn about_pairs(rows: Vec<PairRow>, confidence: f64) -> PairsReport {
     let differences: Vec<f64> = rows.iter().map(|row| row.difference).collect();
     let t = stats::student::paired(&differences, confidence);
     PairsReport {
@@ -78,7 +78,7 @@ pub fn about_pairs(rows: Vec<PairRow>, confidence: f64) -> PairsReport {
 /// that of [`OrderReport`].
 ///
 /// Zero for an interleaved design, where drift falls on both arms alike.
-pub fn drift_allowance(kind: &str, a: &Group, b: &Group, per_cent: bool) -> (f64, Option<String>) {
+pub(crate) fn drift_allowance(kind: &str, a: &Group, b: &Group, per_cent: bool) -> (f64, Option<String>) {
     if kind == "interleaved" || kind == "unknown" {
         return (0.0, None);
     }

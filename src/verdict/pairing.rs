@@ -19,10 +19,10 @@ use super::{CellValues, Settings, alike, definitions, derive, group, order};
 use crate::model::{Campaign, Metric, Run, within};
 
 /// Reason code of two definitions under one name, and the trap of that id.
-pub const DEFINITION: &str = "definition-differs";
+pub(crate) const DEFINITION: &str = "definition-differs";
 
 /// Margin of a metric, per cent: of the command line, else of the campaign, else of the catalogue.
-pub fn margin_of(metric: &Metric, campaign: &Campaign, settings: &Settings) -> f64 {
+pub(crate) fn margin_of(metric: &Metric, campaign: &Campaign, settings: &Settings) -> f64 {
     let given =
         |margins: &BTreeMap<String, f64>| margins.get(&metric.name).or_else(|| margins.get(metric.base())).copied();
     given(&settings.margins_pct).or_else(|| given(&campaign.margins_pct)).unwrap_or(metric.margin_pct)

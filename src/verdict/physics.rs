@@ -29,7 +29,7 @@ const TERA: f64 = 1e12;
 
 /// Which rate a share rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Basis {
+pub(crate) enum Basis {
     /// Decoding alone: time per token, or the decode rate of one sequence.
     Decode,
     /// Output over the whole run, prefill, ramp and tail included: a lower bound of the decode rate.
@@ -38,7 +38,7 @@ pub enum Basis {
 
 impl Basis {
     /// Name in `analysis.json`.
-    pub const fn word(self) -> &'static str {
+    pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Decode => "decode",
             Self::Output => "output_throughput",
@@ -48,7 +48,7 @@ impl Basis {
 
 /// How far one run gets.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Reach {
+pub(crate) struct Reach {
     /// The step that its sequences share.
     pub step: Step,
     /// Mean context of a sequence while it decodes, tokens. Absent where lengths are unknown, and then no cache is read.
@@ -71,7 +71,7 @@ pub struct Reach {
 
 /// Known facts of the machine and the models of a campaign, looked up once.
 #[derive(Debug)]
-pub struct PhysicsFacts<'c, 'a> {
+pub(crate) struct PhysicsFacts<'c, 'a> {
     case: &'c Case<'a>,
     models: BTreeMap<&'a str, Option<&'a ModelFacts>>,
     precisions: BTreeMap<&'a str, Option<String>>,
@@ -83,7 +83,7 @@ pub struct PhysicsFacts<'c, 'a> {
 
 impl<'c, 'a> PhysicsFacts<'c, 'a> {
     /// Looks everything up.
-    pub fn of(case: &'c Case<'a>) -> Self {
+    pub(crate) fn of(case: &'c Case<'a>) -> Self {
         let mut labels: Vec<&'a str> = case.cells.iter().map(|cell| cell.model).collect();
         labels.dedup();
         let named = case.campaign.machine.as_deref().into_iter();
@@ -103,24 +103,24 @@ impl<'c, 'a> PhysicsFacts<'c, 'a> {
     }
 
     /// The machine of a run: the one it names, else the campaign's.
-    pub fn machine(&self, run: &Run) -> Option<(&'a str, &'a MachineFacts)> {
+    pub(crate) fn machine(&self, run: &Run) -> Option<(&'a str, &'a MachineFacts)> {
         run.setup.machine.as_deref().and_then(|name| self.case.facts.machine_entry(name)).or(self.machine)
     }
 
     /// Devices that a run works on: by the machine's name, and by how the model is split.
-    pub fn devices(&self, run: &Run) -> f64 {
+    pub(crate) fn devices(&self, run: &Run) -> f64 {
         let name = run.setup.machine.as_deref().or(self.case.campaign.machine.as_deref());
         let parted = run.setup.parallel.as_deref().map_or(1.0, parts);
         name.and_then(multiplier).unwrap_or(1.0).max(parted)
     }
 
     /// TFLOP/s of one device, measured by a probe in this campaign.
-    pub fn measured_tflops(&self) -> Option<f64> {
+    pub(crate) fn measured_tflops(&self) -> Option<f64> {
         self.measured_flops.map(|flops| flops / TERA)
     }
 
     /// Precision of a run's weights, as stated.
-    pub fn precision(&self, run: &'a Run) -> Option<&str> {
+    pub(crate) fn precision(&self, run: &'a Run) -> Option<&str> {
         let own = run.setup.quantisation.as_deref();
         own.or_else(|| self.precisions.get(run.model.as_str()).and_then(|p| p.as_deref()))
     }
@@ -129,7 +129,7 @@ impl<'c, 'a> PhysicsFacts<'c, 'a> {
     ///
     /// # Errors
     /// The missing facts, in words.
-    pub fn served(&self, run: &'a Run) -> Result<ModelFacts, String> {
+    pub(crate) fn served(&self, run: &'a Run) -> Result<ModelFacts, String> {
         let by_id = run.setup.model_id.as_deref().and_then(|id| self.case.facts.model(id));
         let Some(known) = by_id.or_else(|| self.models.get(run.model.as_str()).copied().flatten()) else {
             return Err(match run.setup.model_id.as_deref() {
@@ -153,7 +153,7 @@ impl<'c, 'a> PhysicsFacts<'c, 'a> {
     ///
     /// # Errors
     /// Everything that is missing, in words.
-    pub fn reach(&self, run: &'a Run) -> Result<Reach, Vec<String>> {
+    pub(crate) fn reach(&self, run: &'a Run) -> Result<Reach, Vec<String>> {
         let mut missing = Vec::new();
         let model = self.served(run).map_err(|what| missing.push(what)).ok();
         let limit = run.setup.batch.or_else(|| self.case.campaign.models.get(&run.model).and_then(|m| m.batch));
@@ -282,7 +282,7 @@ fn share(rate: f64, memory_bound: f64, compute_bound: Option<f64>) -> f64 {
 }
 
 /// Devices that a model is split over: `tp2 pp1` is two.
-pub fn parts(parallel: &str) -> f64 {
+pub(crate) fn parts(parallel: &str) -> f64 {
     let word = |word: &str| {
         let digits = word.strip_prefix("tp").or_else(|| word.strip_prefix("pp"))?;
         digits.parse::<f64>().ok().filter(|n| *n >= 1.0)
@@ -291,7 +291,7 @@ pub fn parts(parallel: &str) -> f64 {
 }
 
 /// A row for each cell that measures output.
-pub fn report(case: &Case<'_>, settings: &Settings) -> Vec<PhysicsReport> {
+pub(crate) fn report(case: &Case<'_>, settings: &Settings) -> Vec<PhysicsReport> {
     let grounds = PhysicsFacts::of(case);
     case.cells.iter().filter_map(|cell| row(&grounds, cell, settings)).collect()
 }

@@ -14,7 +14,7 @@ use super::{CellValues, family, finish, order, pairing};
 use crate::model::{Metric, Run};
 
 /// Labels under which one model ran, sorted.
-pub fn labels_of(case: &Case<'_>, launched: &str) -> Vec<String> {
+pub(crate) fn labels_of(case: &Case<'_>, launched: &str) -> Vec<String> {
     let mut labels: Vec<String> = case
         .cells
         .iter()

@@ -14,11 +14,11 @@ use crate::model::{Billing, Facts, PriceFacts, Run};
 use crate::stats::economy::{self, Owned};
 
 /// Value of an output token in input tokens where a price does not state it. It is close to the ratio in most price lists.
-pub const OUTPUT_WEIGHT: f64 = 4.0;
+pub(crate) const OUTPUT_WEIGHT: f64 = 4.0;
 
 /// A price applied to a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Bill<'a> {
+pub(crate) struct Bill<'a> {
     /// Key of the list.
     pub key: &'a str,
     pub price: &'a PriceFacts,
@@ -30,7 +30,7 @@ pub struct Bill<'a> {
 
 impl Bill<'_> {
     /// Form on pages and in `analysis.json`.
-    pub fn report(&self) -> PriceReport {
+    pub(crate) fn report(&self) -> PriceReport {
         PriceReport {
             key: self.key.to_owned(),
             title: self.price.title.clone(),
@@ -43,13 +43,13 @@ impl Bill<'_> {
     }
 
     /// Value of an output token in input tokens where a price does not state it. It is close to the ratio in most price lists.
-    pub fn output_weight(&self) -> f64 {
+    pub(crate) fn output_weight(&self) -> f64 {
         self.price.output_weight.unwrap_or(OUTPUT_WEIGHT)
     }
 }
 
 /// Every price that fits a run on these devices of a machine. The charged one comes first.
-pub fn fitting<'a>(facts: &'a Facts, machine: &str, devices: f64, run: &Run) -> Vec<Bill<'a>> {
+pub(crate) fn fitting<'a>(facts: &'a Facts, machine: &str, devices: f64, run: &Run) -> Vec<Bill<'a>> {
     let names = [&run.campaign, &run.environment, &run.workload];
     let named = |price: &PriceFacts| price.labels.iter().any(|label| names.contains(&label));
     let mut found: Vec<(&String, &PriceFacts)> = facts

@@ -11,12 +11,12 @@ use crate::model::{Campaign, Metric, PublishedCell, within};
 const SLACK: f64 = 1e-6;
 
 /// Recomputes every published cell of a campaign.
-pub fn check(campaign: &Campaign, groups: &[Group]) -> Vec<PublishedCheck> {
+pub(crate) fn check(campaign: &Campaign, groups: &[Group]) -> Vec<PublishedCheck> {
     campaign.published.iter().map(|cell| one(cell, campaign, groups)).collect()
 }
 
 /// `32 of 33 published figures reproduce from the rows`, with what must be known about it.
-pub fn summary(checks: &[PublishedCheck]) -> Option<String> {
+pub(crate) fn summary(checks: &[PublishedCheck]) -> Option<String> {
     if checks.is_empty() {
         return None;
     }

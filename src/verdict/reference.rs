@@ -9,7 +9,7 @@ use super::report::{CostReport, OwnFigure, ReferenceReport};
 use crate::model::{Facts, ReferenceFacts};
 
 /// Every published figure for a machine of the analysis, with the cells of the same model beside it.
-pub fn beside(facts: &Facts, costs: &[CostReport]) -> Vec<ReferenceReport> {
+pub(crate) fn beside(facts: &Facts, costs: &[CostReport]) -> Vec<ReferenceReport> {
     let machines: BTreeSet<&str> = costs.iter().filter_map(|cost| cost.machine.as_deref()).collect();
     facts
         .references

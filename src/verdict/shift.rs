@@ -14,7 +14,7 @@ use crate::stats::{bootstrap, shift};
 
 /// Resamples of a shift function: nine deciles of two arms, of which a drawing shows the limits. The Monte-Carlo error of a 95 % limit is
 /// an eighth of a standard error. A verdict, which these limits do not decide, takes twenty times as many.
-pub const RESAMPLES: usize = 500;
+pub(crate) const RESAMPLES: usize = 500;
 
 /// Draws beyond which there is no interval: some seconds of one processor.
 const MOST_DRAWS: usize = 2_000_000_000;
@@ -23,7 +23,7 @@ const MOST_DRAWS: usize = 2_000_000_000;
 const PASSES: usize = 3;
 
 /// The shift from the requests of `a` to those of `b`. Absent where an arm has none, and for metrics that are no figure of a request.
-pub fn of(
+pub(crate) fn of(
     a: &Cell<'_>,
     b: &Cell<'_>,
     metric: &Metric,

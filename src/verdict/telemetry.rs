@@ -19,24 +19,24 @@ use crate::model::{Extra, ExtraValue, Node, Origin, Reading, Run, Sample};
 use crate::stats::integral::{self, Integral};
 use crate::stats::mean;
 
-pub use window::{Cut, Window, window};
+pub(crate) use window::{Cut, Window, window};
 
 /// Rule of everything that is made here.
-pub const RULE: &str = "telemetry.derived";
+pub(crate) const RULE: &str = "telemetry.derived";
 /// Utilisation from which a GPU is at work, per cent: a desktop's own drawing stays below, decoding lies far above.
-pub const BUSY_PCT: f64 = 20.0;
+pub(crate) const BUSY_PCT: f64 = 20.0;
 /// Fewest new readings of a mean: with four, one late reading at either end moves it by more than the margin of power.
-pub const LEAST_READINGS: usize = 5;
+pub(crate) const LEAST_READINGS: usize = 5;
 /// Share of the window that samples must cover.
-pub const LEAST_COVERAGE: f64 = 0.8;
+pub(crate) const LEAST_COVERAGE: f64 = 0.8;
 /// Seconds for which a driver may repeat a value. NVML averages power over a second on Ampere and later. GB10 refreshes less often than four
 /// times a second.
-pub const REFRESH_S: f64 = 1.0;
+pub(crate) const REFRESH_S: f64 = 1.0;
 /// Fewest samples of an idle period that is worth a figure.
 const LEAST_IDLE: usize = 3;
 
 /// Formats that hold samples, for the origins.
-pub const FORMATS: &[&str] = &[
+pub(crate) const FORMATS: &[&str] = &[
     "nvidia-smi-csv",
     "telemetry-csv",
     "nvidia-smi-dmon",
@@ -54,9 +54,9 @@ const TOKEN_COUNTS: &[&str] =
 const SHARED: &str = "the launch ran several workloads in this time, and which sample is of which is not recorded";
 
 /// Reasons that hold the clock down against the load: hardware slowdown, software and hardware thermal slowdown, power brake.
-pub const SLOWDOWN_BITS: u64 = 0x08 | 0x20 | 0x40 | 0x80;
+pub(crate) const SLOWDOWN_BITS: u64 = 0x08 | 0x20 | 0x40 | 0x80;
 /// Bits of `nvmlClocksEventReasons` in words.
-pub const REASONS: &[(u64, &str)] = &[
+pub(crate) const REASONS: &[(u64, &str)] = &[
     (0x04, "software power cap"),
     (0x08, "hardware slowdown"),
     (0x20, "software thermal slowdown"),
@@ -65,7 +65,7 @@ pub const REASONS: &[(u64, &str)] = &[
 ];
 
 /// For each run how many were made in the same time, itself among them.
-pub fn shared(runs: &[Run]) -> Vec<usize> {
+pub(crate) fn shared(runs: &[Run]) -> Vec<usize> {
     let mut launches: BTreeMap<&str, usize> = BTreeMap::new();
     for launch in runs.iter().filter_map(|run| run.launch.as_deref()) {
         *launches.entry(launch).or_default() += 1;
@@ -74,7 +74,7 @@ pub fn shared(runs: &[Run]) -> Vec<usize> {
 }
 
 /// Adds to one run what its telemetry says. `shared` where other runs were made in the same time.
-pub fn of_samples(run: &mut Run, shared: bool) {
+pub(crate) fn of_samples(run: &mut Run, shared: bool) {
     let Some(found) = window(run) else { return };
     let mut made = Made { readings: Vec::new(), extras: Vec::new(), file: file_of(run), shared };
     let span = found.seconds();
@@ -209,7 +209,7 @@ fn is_busy(sample: &Sample) -> bool {
 /// Mean SM clock of the samples at work within the window, and how many there are.
 ///
 /// A chip that waits clocks itself down, which says nothing about the work. So only work counts.
-pub fn busy_clock(run: &Run, window: &Window) -> Option<(f64, usize)> {
+pub(crate) fn busy_clock(run: &Run, window: &Window) -> Option<(f64, usize)> {
     let clocks = busy_clocks(run, window);
     let (times, values) = window.column(&run.telemetry, |sample| sample.sm_clock_mhz);
     let covered = integral::trapezoid(&times, &values, window.from, window.to)?.coverage();
@@ -217,7 +217,7 @@ pub fn busy_clock(run: &Run, window: &Window) -> Option<(f64, usize)> {
 }
 
 /// SM clocks of the samples at work within the window.
-pub fn busy_clocks(run: &Run, window: &Window) -> Vec<f64> {
+pub(crate) fn busy_clocks(run: &Run, window: &Window) -> Vec<f64> {
     let at_work = |sample: &&Sample| window.holds(window.time(sample)) && is_busy(sample);
     run.telemetry.iter().filter(at_work).filter_map(|sample| sample.sm_clock_mhz).collect()
 }
@@ -339,14 +339,14 @@ fn idle(made: &mut Made, run: &Run, window: &Window) {
 }
 
 /// Seconds of the window in which the clock was held down for one of the reasons. `None` where no sample has reasons.
-pub fn held(run: &Run, window: &Window, bits: u64) -> Option<f64> {
+pub(crate) fn held(run: &Run, window: &Window, bits: u64) -> Option<f64> {
     intervals(run, window, bits).map(|found| found.iter().map(|(from, to)| to - from).sum())
 }
 
 /// Periods of the window in which the clock was held down for one of the reasons, seconds since the first sample.
 ///
 /// A reason holds from its sample to the next one, or for one median step where a gap follows.
-pub fn intervals(run: &Run, window: &Window, bits: u64) -> Option<Vec<(f64, f64)>> {
+pub(crate) fn intervals(run: &Run, window: &Window, bits: u64) -> Option<Vec<(f64, f64)>> {
     let told: Vec<(f64, u64)> = run
         .telemetry
         .iter()
@@ -374,12 +374,12 @@ pub fn intervals(run: &Run, window: &Window, bits: u64) -> Option<Vec<(f64, f64)
 }
 
 /// Words of the reasons that are set.
-pub fn reasons(bits: u64) -> Vec<&'static str> {
+pub(crate) fn reasons(bits: u64) -> Vec<&'static str> {
     REASONS.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, word)| *word).collect()
 }
 
 /// The file that the samples came from.
-pub fn file_of(run: &Run) -> String {
+pub(crate) fn file_of(run: &Run) -> String {
     let all = || run.files.iter().chain(std::iter::once(&run.source));
     let known = all().find(|file| FORMATS.contains(&file.format.as_str()));
     known.unwrap_or(&run.source).path.clone()

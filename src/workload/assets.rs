@@ -15,17 +15,17 @@ use crate::error::{Error, Kind};
 use crate::plan::Reader;
 
 /// Most that the assets of one workload hold together, bytes.
-pub const BYTES_MAX: u64 = 64 << 20;
+pub(crate) const BYTES_MAX: u64 = 64 << 20;
 /// Most files.
-pub const FILES_MAX: usize = 1000;
+pub(crate) const FILES_MAX: usize = 1000;
 
 /// Files by their name below the run's own folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Assets(Vec<(String, PathBuf)>);
+pub(crate) struct Assets(Vec<(String, PathBuf)>);
 
 impl Assets {
     /// Finds what a key names. What is missing, doubled or too large goes to the faults.
-    pub fn read(settings: &mut Reader<'_>, key: &'static str, folder: &Path) -> Self {
+    pub(crate) fn read(settings: &mut Reader<'_>, key: &'static str, folder: &Path) -> Self {
         let mut assets = Self::default();
         for name in settings.texts(key) {
             assets.add(settings, key, folder, &name);
@@ -34,7 +34,7 @@ impl Assets {
     }
 
     /// Finds one more.
-    pub fn add(&mut self, settings: &mut Reader<'_>, key: &'static str, folder: &Path, name: &str) {
+    pub(crate) fn add(&mut self, settings: &mut Reader<'_>, key: &'static str, folder: &Path, name: &str) {
         match find(&folder.join(name), name) {
             Ok(found) => {
                 for (inside, path) in found {
@@ -62,7 +62,7 @@ impl Assets {
     ///
     /// # Errors
     /// When a file cannot be read any more.
-    pub fn load(&self) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    pub(crate) fn load(&self) -> Result<Vec<(String, Vec<u8>)>, Error> {
         self.0
             .iter()
             .map(|(name, path)| {

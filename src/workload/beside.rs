@@ -54,7 +54,7 @@ impl Done {
 }
 
 /// The last lines of a program's own words, for a fault. Empty where it said nothing.
-pub fn log_tail(folder: &Path) -> String {
+pub(crate) fn log_tail(folder: &Path) -> String {
     let mut tail = String::new();
     for name in [Place::STDOUT, Place::STDERR] {
         let lines = last_lines(&folder.join(name)).unwrap_or_default();
@@ -84,7 +84,7 @@ fn last_lines(path: &Path) -> Option<Vec<String>> {
 }
 
 /// Number of log lines that a fault repeats. Where an engine fails to start, its own words come before some twenty lines of a stack trace.
-pub const TAIL_LINES: usize = 30;
+pub(crate) const TAIL_LINES: usize = 30;
 /// Longest part of a line that is repeated, characters.
 const TAIL_LINE: usize = 300;
 /// Read from the end of a log, bytes.

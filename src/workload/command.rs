@@ -17,10 +17,10 @@ use crate::error::Error;
 use crate::plan::{Model, Reader};
 
 /// See the module.
-pub struct CommandKind;
+pub(crate) struct CommandKind;
 
 /// Longest run that a suite can announce, seconds: a week.
-pub const EXPECTED_MAX_S: f64 = 7.0 * 86_400.0;
+pub(crate) const EXPECTED_MAX_S: f64 = 7.0 * 86_400.0;
 
 /// Tolerance of lengths in tokens, per cent: an average over requests need not be a whole number.
 const LENGTH_TOLERANCE_PCT: f64 = 1.0;
@@ -67,12 +67,12 @@ impl Kind for CommandKind {
 }
 
 /// Takes the table `env`: variables with places.
-pub fn env(settings: &mut Reader<'_>) -> BTreeMap<String, Template> {
+pub(crate) fn env(settings: &mut Reader<'_>) -> BTreeMap<String, Template> {
     env_with(settings, &[])
 }
 
 /// Like [`env()`], with further places.
-pub fn env_with(settings: &mut Reader<'_>, more: &[&'static str]) -> BTreeMap<String, Template> {
+pub(crate) fn env_with(settings: &mut Reader<'_>, more: &[&'static str]) -> BTreeMap<String, Template> {
     let mut env = BTreeMap::new();
     for (name, text) in settings.text_table("env") {
         if name.is_empty() || name.contains(['=', '\0']) {
@@ -99,7 +99,7 @@ fn asked(settings: &mut Reader<'_>) -> SeenWire {
 }
 
 /// Missing fields of a model that templates need, in words.
-pub fn lacks<'a>(templates: impl Iterator<Item = &'a Template>, model: &Model) -> Vec<String> {
+pub(crate) fn lacks<'a>(templates: impl Iterator<Item = &'a Template>, model: &Model) -> Vec<String> {
     let mut missing: Vec<&str> = templates.flat_map(|template| template.lacks(model)).collect();
     missing.sort_unstable();
     missing.dedup();
@@ -107,7 +107,7 @@ pub fn lacks<'a>(templates: impl Iterator<Item = &'a Template>, model: &Model) -
 }
 
 /// Whether one of them names this program, which is then brought inside.
-pub fn name_own_program<'a>(mut templates: impl Iterator<Item = &'a Template>) -> bool {
+pub(crate) fn name_own_program<'a>(mut templates: impl Iterator<Item = &'a Template>) -> bool {
     templates.any(|template| template.names("program"))
 }
 

@@ -222,7 +222,7 @@ impl Outcome {
 }
 
 /// One name for the spellings of a data type. `None` for other words.
-pub fn data_type(word: &str) -> Option<&'static str> {
+pub(crate) fn data_type(word: &str) -> Option<&'static str> {
     let plain: String = word.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     let plain = plain.strip_prefix("torch").unwrap_or(&plain);
     Some(match plain {

@@ -65,7 +65,7 @@ pub struct Expect {
 }
 
 /// Takes the list of tables `reports`.
-pub fn reports(settings: &mut Reader<'_>) -> Vec<ReportSetting> {
+pub(crate) fn reports(settings: &mut Reader<'_>) -> Vec<ReportSetting> {
     let mut list: Vec<ReportSetting> = Vec::new();
     for table in settings.tables("reports") {
         if let Some(report) = report(settings.below(table)) {
@@ -108,7 +108,7 @@ fn report(mut keys: Reader<'_>) -> Option<ReportSetting> {
 }
 
 /// Takes the table `expect`.
-pub fn expect(settings: &mut Reader<'_>) -> Expect {
+pub(crate) fn expect(settings: &mut Reader<'_>) -> Expect {
     let mut expect = Expect::default();
     if let Some(table) = settings.table("expect") {
         let mut keys = settings.below(table);
@@ -132,7 +132,7 @@ pub fn expect(settings: &mut Reader<'_>) -> Expect {
 }
 
 /// True for a relative path that stays below its folder, written with `/` and without detours.
-pub fn is_inside(path: &str) -> bool {
+pub(crate) fn is_inside(path: &str) -> bool {
     !path.is_empty()
         && !path.contains('\\')
         && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))

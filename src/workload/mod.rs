@@ -7,17 +7,17 @@
 //! (options of a program's version, a dataset) are probed or prepared once for the campaign. So every arm gets the same bytes and no arm
 //! pays for it. Where the program is a server, the load against it works beside it (see [`beside`]).
 
-pub mod assets;
-pub mod beside;
-pub mod command;
-pub mod examine;
-pub mod expect;
+pub(crate) mod assets;
+pub(crate) mod beside;
+pub(crate) mod command;
+pub(crate) mod examine;
+pub(crate) mod expect;
 pub mod gpu_probe;
-pub mod placement;
-pub mod python;
+pub(crate) mod placement;
+pub(crate) mod python;
 pub mod serve;
-pub mod template;
-pub mod trtllm_bench;
+pub(crate) mod template;
+pub(crate) mod trtllm_bench;
 
 use std::path::{Path, PathBuf};
 

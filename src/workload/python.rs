@@ -24,7 +24,7 @@ use crate::plan::settings::{Entry, Value};
 use crate::plan::{Model, Reader};
 
 /// See the module.
-pub struct PythonKind;
+pub(crate) struct PythonKind;
 
 const DRIVER: &str = include_str!("python/driver.py");
 const DRIVER_FILE: &str = "driver.py";
@@ -34,7 +34,7 @@ const REQUESTS_FILE: &str = "requests.jsonl";
 const FREEZE_FILE: &str = "pip-freeze.txt";
 
 /// Tests of the published study: name, batch, input tokens, output tokens.
-pub const TESTS: &[(&str, i64, i64, i64)] = &[
+pub(crate) const TESTS: &[(&str, i64, i64, i64)] = &[
     ("T1", 1, 128, 32),
     ("T2", 1, 512, 128),
     ("T3", 1, 2048, 512),

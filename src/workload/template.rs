@@ -10,7 +10,7 @@ use crate::error::{Error, Kind, Place};
 use crate::plan::{Model, Reader};
 
 /// Every place, with what it stands for.
-pub const PLACES: &[(&str, &str)] = &[
+pub(crate) const PLACES: &[(&str, &str)] = &[
     ("work", "the run's own folder, as seen from inside"),
     ("model.label", "label of the model in the suite"),
     ("model.id", "id of the model"),
@@ -30,7 +30,7 @@ pub const PLACES: &[(&str, &str)] = &[
 
 /// A text cut into fixed parts and places to fill in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Template(Vec<Part>);
+pub(crate) struct Template(Vec<Part>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
@@ -43,7 +43,7 @@ impl Template {
     ///
     /// # Errors
     /// The fault and its remedy.
-    pub fn parse(text: &str) -> Result<Self, (String, String)> {
+    pub(crate) fn parse(text: &str) -> Result<Self, (String, String)> {
         Self::parse_with(text, &[])
     }
 
@@ -51,7 +51,7 @@ impl Template {
     ///
     /// # Errors
     /// Like [`Template::parse`].
-    pub fn parse_with(text: &str, more: &[&'static str]) -> Result<Self, (String, String)> {
+    pub(crate) fn parse_with(text: &str, more: &[&'static str]) -> Result<Self, (String, String)> {
         if text.contains('\0') {
             let remedy = "leave it out: no program can be given one".to_owned();
             return Err((format!("has a zero byte in {text:?}"), remedy));
@@ -90,17 +90,17 @@ impl Template {
     }
 
     /// Cuts the text of a key. What is wrong goes to the faults.
-    pub fn read(settings: &mut Reader<'_>, key: &str, text: &str) -> Option<Self> {
+    pub(crate) fn read(settings: &mut Reader<'_>, key: &str, text: &str) -> Option<Self> {
         Self::parse(text).map_err(|(what, remedy)| settings.fault(key, what, remedy)).ok()
     }
 
     /// Cuts each text of a list.
-    pub fn list(settings: &mut Reader<'_>, key: &'static str) -> Vec<Self> {
+    pub(crate) fn list(settings: &mut Reader<'_>, key: &'static str) -> Vec<Self> {
         Self::list_with(settings, key, &[])
     }
 
     /// Cuts each text of a list, with further places.
-    pub fn list_with(settings: &mut Reader<'_>, key: &'static str, more: &[&'static str]) -> Vec<Self> {
+    pub(crate) fn list_with(settings: &mut Reader<'_>, key: &'static str, more: &[&'static str]) -> Vec<Self> {
         let texts = settings.texts(key);
         let cut = |text: &String| {
             Self::parse_with(text, more).map_err(|(what, remedy)| settings.fault(key, what, remedy)).ok()
@@ -109,7 +109,7 @@ impl Template {
     }
 
     /// Places that a model does not fill.
-    pub fn lacks(&self, model: &Model) -> Vec<&'static str> {
+    pub(crate) fn lacks(&self, model: &Model) -> Vec<&'static str> {
         self.0
             .iter()
             .filter_map(|part| match part {
@@ -123,7 +123,7 @@ impl Template {
     }
 
     /// True when it holds a place.
-    pub fn names(&self, place: &str) -> bool {
+    pub(crate) fn names(&self, place: &str) -> bool {
         self.0.iter().any(|part| matches!(part, Part::Place(name) if *name == place))
     }
 
@@ -131,7 +131,7 @@ impl Template {
     ///
     /// # Errors
     /// When the model lacks what a place stands for.
-    pub fn fill(&self, cell: &Cell<'_>, work: &Path) -> Result<String, Error> {
+    pub(crate) fn fill(&self, cell: &Cell<'_>, work: &Path) -> Result<String, Error> {
         self.fill_with(cell, work, &[])
     }
 
@@ -139,7 +139,12 @@ impl Template {
     ///
     /// # Errors
     /// Like [`Template::fill`].
-    pub fn fill_with(&self, cell: &Cell<'_>, work: &Path, more: &[(&'static str, String)]) -> Result<String, Error> {
+    pub(crate) fn fill_with(
+        &self,
+        cell: &Cell<'_>,
+        work: &Path,
+        more: &[(&'static str, String)],
+    ) -> Result<String, Error> {
         let mut text = String::new();
         for part in &self.0 {
             let place = match part {

@@ -6,8 +6,8 @@
 //! The study that this program follows up measured one model under three names, because a script dropped its arguments. So the model's id
 //! and folder are always passed, and after each run they are compared with the report of the tool.
 
-pub mod help;
-pub mod options;
+pub(crate) mod help;
+pub(crate) mod options;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,7 +26,7 @@ use crate::error::Error;
 use crate::plan::{Model, Reader};
 
 /// See the module.
-pub struct TrtllmBenchKind;
+pub(crate) struct TrtllmBenchKind;
 
 /// Where the images of the tool's makers hold the script of versions without `prepare-dataset`.
 const PREPARE: &[&str] = &["python3", "/app/tensorrt_llm/benchmarks/cpp/prepare_dataset.py"];

@@ -38,7 +38,7 @@ const QUIET: Duration = Duration::from_secs(2);
 const CHEAP: Duration = Duration::from_millis(150);
 
 /// Looks, builds, and looks again until it is interrupted.
-pub fn run(args: &Analyse, talk: &Talk) -> Result<Outcome, Error> {
+pub(super) fn run(args: &Analyse, talk: &Talk) -> Result<Outcome, Error> {
     let stop = interruption()?;
     let mut watch = Watch::new(args, talk)?;
     let mut state = State::look(args)?;

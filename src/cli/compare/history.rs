@@ -24,7 +24,7 @@ const LISTED: usize = 4;
 
 /// What came of it.
 #[derive(Debug, Serialize)]
-pub struct Judged {
+pub(super) struct Judged {
     schema: &'static str,
     /// `passed`, `regression` or `undecided`: exit codes 0, 1 and 6.
     gate: &'static str,
@@ -47,7 +47,7 @@ struct LeftOut {
 ///
 /// # Errors
 /// No series in any path.
-pub fn judge(paths: &[PathBuf], asked: &Following, talk: &Talk) -> Result<Judged, Error> {
+pub(super) fn judge(paths: &[PathBuf], asked: &Following, talk: &Talk) -> Result<Judged, Error> {
     let sources = of_newest(sources(paths, asked, talk)?);
     let (mut verdicts, mut left_out) = (Vec::new(), Vec::new());
     for source in &sources {
@@ -90,7 +90,7 @@ fn of_newest(sources: Vec<Source>) -> Vec<Source> {
 
 impl Judged {
     /// The decision of the gate.
-    pub const fn decision(&self) -> Outcome {
+    pub(super) const fn decision(&self) -> Outcome {
         self.decision
     }
 
@@ -98,14 +98,14 @@ impl Judged {
     ///
     /// # Errors
     /// A figure that cannot be written.
-    pub fn json(&self) -> Result<String, Error> {
+    pub(super) fn json(&self) -> Result<String, Error> {
         let text = serde_json::to_string_pretty(self)
             .map_err(|cause| Error::archive("the verdicts cannot be written as JSON").because(cause))?;
         Ok(text + "\n")
     }
 
     /// Two lines for each series, then the decision.
-    pub fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let mut text = String::new();
         for one in &self.verdicts {
             text.push_str(&format!("{}\n  {:<10} {}\n", heading(&one.subject, &one.metric), word(one.kind), said(one)));
@@ -125,7 +125,7 @@ impl Judged {
     }
 
     /// For a comment on a pull request.
-    pub fn markdown(&self) -> String {
+    pub(super) fn markdown(&self) -> String {
         let newest = self.verdicts.first().map_or_else(|| "newest".to_owned(), |one| called(&one.newest).to_owned());
         let mut text = format!("{MARK}\n### {} against history\n\n**{}**\n\n", escape(&newest), self.decided());
         text.push_str(

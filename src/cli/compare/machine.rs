@@ -29,7 +29,7 @@ struct Compared<'a> {
 ///
 /// # Errors
 /// A figure that cannot be written.
-pub fn json(
+pub(super) fn json(
     shown: &[&Comparison],
     names: &(String, String),
     gate: Outcome,
@@ -55,7 +55,7 @@ pub fn json(
 }
 
 /// A test for each comparison: failed where the gate says no, skipped where nothing is known, passed elsewhere.
-pub fn junit(shown: &[&Comparison], names: &(String, String), refuses: impl Fn(&Comparison) -> bool) -> String {
+pub(super) fn junit(shown: &[&Comparison], names: &(String, String), refuses: impl Fn(&Comparison) -> bool) -> String {
     let open = |c: &Comparison| matches!(c.verdict.kind, VerdictKind::Inconclusive | VerdictKind::NotComparable);
     let failed = shown.iter().filter(|c| refuses(c)).count();
     let skipped = shown.iter().filter(|c| !refuses(c) && open(c)).count();

@@ -27,7 +27,7 @@ const LISTED: usize = 12;
 
 /// One series and the margin that it is judged by.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub(crate) struct Source {
     pub series: TimeSeries,
     /// Margin, per cent. 0 for a metric that nobody gave one for.
     pub margin_pct: f64,
@@ -39,7 +39,7 @@ pub struct Source {
 ///
 /// # Errors
 /// A path that cannot be read, no series, an option that names no series.
-pub fn sources(paths: &[PathBuf], asked: &Following, talk: &Talk) -> Result<Vec<Source>, Error> {
+pub(crate) fn sources(paths: &[PathBuf], asked: &Following, talk: &Talk) -> Result<Vec<Source>, Error> {
     let margins = margins(&asked.margins)?;
     let mut found: Vec<Source> = Vec::new();
     let mut archives: Vec<PathBuf> = Vec::new();

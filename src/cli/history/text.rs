@@ -14,7 +14,7 @@ const DIGITS: usize = 4;
 const LISTED: usize = 6;
 
 /// Draws every series: its heading, its changes, its outliers.
-pub fn draw(series: &[SeriesReport]) -> String {
+pub(super) fn draw(series: &[SeriesReport]) -> String {
     let mut text = String::new();
     for one in series {
         let subject = if one.subject.is_empty() { String::new() } else { format!("{} · ", one.subject) };

@@ -23,7 +23,7 @@ const ONCE: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// When the key is missing, or the address makes no sense.
-pub fn model(host: &dyn Host, target: &Target, settings: &Settings) -> Result<Option<String>, Error> {
+pub(super) fn model(host: &dyn Host, target: &Target, settings: &Settings) -> Result<Option<String>, Error> {
     if settings.model.is_some() {
         return Ok(settings.model.clone());
     }
@@ -38,7 +38,7 @@ pub fn model(host: &dyn Host, target: &Target, settings: &Settings) -> Result<Op
 }
 
 /// The machine that answers, where it is this one: its GPU, else its processor. Of a server elsewhere nothing is known.
-pub fn machine(host: &Arc<dyn Host>, target: &Target) -> Option<String> {
+pub(super) fn machine(host: &Arc<dyn Host>, target: &Target) -> Option<String> {
     if !target.is_here() {
         return None;
     }

@@ -38,7 +38,13 @@ const READY_S: i64 = 10;
 ///
 /// # Errors
 /// As [`campaign::collect`], and of a workload when nothing was answered.
-pub fn collect(args: &Load, loads: &Loads, folder: &Path, host: &Arc<dyn Host>, talk: &Talk) -> Result<Outcome, Error> {
+pub(super) fn collect(
+    args: &Load,
+    loads: &Loads,
+    folder: &Path,
+    host: &Arc<dyn Host>,
+    talk: &Talk,
+) -> Result<Outcome, Error> {
     if !args.load.header.is_empty() {
         return Err(Error::usage("--header cannot be archived: its value may be a secret").hint(
             "put an API key into an environment variable and name it with --api-key-env, or leave out --archive",

@@ -11,7 +11,7 @@ use crate::cli::load_chat::ChatArgs;
 
 /// See the verb.
 #[derive(Debug, Clone, Args)]
-pub struct LoadArgs {
+pub(super) struct LoadArgs {
     /// Address of the server, with or without /v1 at its end
     #[arg(long, value_name = "URL")]
     pub url: String,
@@ -176,7 +176,7 @@ pub struct LoadArgs {
 
 /// `--endpoint`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Route {
+pub(super) enum Route {
     /// /v1/chat/completions
     Chat,
     /// /v1/completions
@@ -185,7 +185,7 @@ pub enum Route {
 
 /// `--arrival`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Gaps {
+pub(super) enum Gaps {
     /// Exponential gaps
     Poisson,
     /// Equal gaps
@@ -196,7 +196,7 @@ pub enum Gaps {
 
 /// `--matrix`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Matrix {
+pub(super) enum Matrix {
     /// 128/128, 256/256, 1024/1024, 1024/128, 128/1024
     Standard,
     /// The standard ones and eleven longer ones, up to 65536 tokens
@@ -210,7 +210,7 @@ pub enum Matrix {
 
 /// `--dataset-name`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Dataset {
+pub(super) enum Dataset {
     /// Texts drawn at random
     Random,
     /// Recorded conversations of a file
@@ -220,7 +220,7 @@ pub enum Dataset {
 
 /// `--cache`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum CacheWord {
+pub(super) enum CacheWord {
     /// Empty for every prompt, which begins with a nonce
     Cold,
     /// Filled: every prompt is sent once before
@@ -231,7 +231,7 @@ pub enum CacheWord {
 
 /// `--exact`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ExactWord {
+pub(super) enum ExactWord {
     /// Find out by a probe
     Auto,
     /// ignore_eos and min_tokens

@@ -18,7 +18,7 @@ const STEPS: u64 = 1000;
 const LINE_EVERY_S: f64 = 10.0;
 
 /// See the module.
-pub struct ProgressReporter<'a> {
+pub(super) struct ProgressReporter<'a> {
     talk: &'a Talk,
     bar: ProgressBar,
     /// Name of the load that was last spoken of, and when in it.
@@ -28,14 +28,14 @@ pub struct ProgressReporter<'a> {
 
 impl<'a> ProgressReporter<'a> {
     /// Nothing is shown before the first moment.
-    pub fn new(talk: &'a Talk) -> Self {
+    pub(super) fn new(talk: &'a Talk) -> Self {
         let bar = talk.spinner();
         bar.set_length(STEPS);
         Self { talk, bar, said: Mutex::new((String::new(), 0.0)), points: None }
     }
 
     /// Shows each measured load as soon as it is over.
-    pub fn showing(talk: &'a Talk, points: &'a Points<'a>) -> Self {
+    pub(super) fn showing(talk: &'a Talk, points: &'a Points<'a>) -> Self {
         let mut speaker = Self::new(talk);
         speaker.points = Some(points);
         speaker

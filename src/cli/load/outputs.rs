@@ -13,7 +13,7 @@ use crate::load::summary::export;
 
 /// See the module.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub struct Outputs {
+pub(super) struct Outputs {
     /// Write the summary as JSON, - for standard output. Several loads give a list
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub json: Option<PathBuf>,
@@ -37,7 +37,7 @@ impl Outputs {
     ///
     /// # Errors
     /// Of usage.
-    pub fn check(&self) -> Result<(), Error> {
+    pub(super) fn check(&self) -> Result<(), Error> {
         let streams = [&self.json, &self.csv, &self.markdown].into_iter().flatten().filter(|path| is_stdout(path));
         if streams.count() > 1 {
             return Err(Error::usage("only one of --json, --csv and --markdown can go to standard output")
@@ -54,12 +54,12 @@ impl Outputs {
     }
 
     /// Whether standard output belongs to a script.
-    pub fn for_scripts(&self) -> bool {
+    pub(super) fn for_scripts(&self) -> bool {
         [&self.json, &self.csv, &self.markdown].into_iter().flatten().any(|path| is_stdout(path))
     }
 
     /// Files that are written, for whoever looks for them.
-    pub fn files(&self) -> Vec<&Path> {
+    pub(super) fn files(&self) -> Vec<&Path> {
         let all = [&self.json, &self.csv, &self.markdown, &self.html];
         all.into_iter().flatten().map(PathBuf::as_path).filter(|path| !is_stdout(path)).collect()
     }
@@ -68,7 +68,7 @@ impl Outputs {
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn write(&self, loads: &[(String, Value)], texts: &[String]) -> Result<(), Error> {
+    pub(super) fn write(&self, loads: &[(String, Value)], texts: &[String]) -> Result<(), Error> {
         let put = |path: &Option<PathBuf>, text: &dyn Fn() -> Result<String, Error>| match path {
             Some(path) if !is_stdout(path) => crate::archive::write_atomic(path, text()?.as_bytes()),
             _ => Ok(()),
@@ -85,7 +85,7 @@ impl Outputs {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn stream(&self, loads: &[(String, Value)], texts: &[String]) -> Result<(), Error> {
+    pub(super) fn stream(&self, loads: &[(String, Value)], texts: &[String]) -> Result<(), Error> {
         let asked = |path: &Option<PathBuf>| path.as_deref().is_some_and(is_stdout);
         match loads {
             [] => Ok(()),

@@ -24,7 +24,7 @@ use crate::load::suite::{self, bounded};
 use crate::load::sweep::Search;
 
 /// See the module.
-pub struct Loads {
+pub(super) struct Loads {
     /// What all of them share.
     pub settings: Settings,
     kind: Kind,
@@ -44,7 +44,7 @@ impl Loads {
     ///
     /// # Errors
     /// Of usage.
-    pub fn read(args: &LoadArgs) -> Result<Self, Error> {
+    pub(super) fn read(args: &LoadArgs) -> Result<Self, Error> {
         let args = &args.as_meant()?;
         let settings = args.settings()?;
         let shapes = args.shapes()?;
@@ -80,7 +80,7 @@ impl Loads {
     ///
     /// # Errors
     /// Of usage, when a matrix cannot be made of the options, or a search has no cells beforehand.
-    pub fn cells(&self, most: Option<u64>) -> Result<(Vec<Cell>, Vec<String>), Error> {
+    pub(super) fn cells(&self, most: Option<u64>) -> Result<(Vec<Cell>, Vec<String>), Error> {
         let (mut cells, skipped) = match &self.kind {
             Kind::Cells(cells) => (cells.clone(), Vec::new()),
             Kind::Matrix(preset) => {
@@ -106,12 +106,12 @@ impl Loads {
     }
 
     /// Measured passes of each cell.
-    pub fn repeats(&self) -> u32 {
+    pub(super) fn repeats(&self) -> u32 {
         self.repeats.unwrap_or(if matches!(self.kind, Kind::Matrix(_)) { matrix::MEASURED_PASSES } else { 1 })
     }
 
     /// The loads as tables of a suite, by their names. The only one has none.
-    pub fn tables(&self) -> Vec<(String, Table)> {
+    pub(super) fn tables(&self) -> Vec<(String, Table)> {
         let mut table = suite::write(&self.settings);
         match &self.kind {
             Kind::Cells(cells) => {
@@ -140,7 +140,7 @@ impl Loads {
     ///
     /// # Errors
     /// When a file cannot be read, or the settings make no plan.
-    pub fn print(&self, talk: &Talk) -> Result<Outcome, Error> {
+    pub(super) fn print(&self, talk: &Talk) -> Result<Outcome, Error> {
         for cell in self.cells(None)?.0 {
             let plan = Plan::new(&cell.settings, &PlanInput::read(&cell.settings)?)?;
             let mut text = Vec::new();
@@ -158,7 +158,7 @@ impl Loads {
     }
 
     /// Whether each load is one of a row.
-    pub fn several(&self) -> bool {
+    pub(super) fn several(&self) -> bool {
         match &self.kind {
             Kind::Cells(cells) => cells.len() > 1 || self.repeats.is_some_and(|repeats| repeats > 1),
             Kind::Matrix(_) | Kind::Search(_) => true,
@@ -166,7 +166,7 @@ impl Loads {
     }
 
     /// Whether a point that the server cannot carry is a finding and no fault.
-    pub fn seeks_limits(&self) -> bool {
+    pub(super) fn seeks_limits(&self) -> bool {
         match &self.kind {
             Kind::Cells(_) => false,
             Kind::Matrix(preset) => preset.ends_when_refused(),
@@ -178,7 +178,7 @@ impl Loads {
     ///
     /// # Errors
     /// As [`Session::all`].
-    pub fn measure(
+    pub(super) fn measure(
         &self,
         host: &Arc<dyn Host>,
         session: &Session<'_>,

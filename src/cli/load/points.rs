@@ -23,7 +23,7 @@ use crate::load::summary::{brief, cells};
 const NAMES: usize = 22;
 
 /// See the module.
-pub struct Points<'a> {
+pub(super) struct Points<'a> {
     talk: &'a Talk,
     outputs: Outputs,
     /// More than one load was asked for: each cell is a line of a table.
@@ -46,14 +46,14 @@ struct Seen {
 
 impl<'a> Points<'a> {
     /// Nothing is written before the first load is over.
-    pub fn new(talk: &'a Talk, outputs: Outputs, plan: &Loads) -> Self {
+    pub(super) fn new(talk: &'a Talk, outputs: Outputs, plan: &Loads) -> Self {
         let passes = plan.repeats() as usize;
         let layout = Layout { first: NAMES, goodput: plan.settings.slos != Slos::default(), passes: passes > 1 };
         Self { talk, outputs, several: plan.several(), passes, layout, seen: Mutex::default() }
     }
 
     /// Results: on standard output, or beside it where that belongs to a script.
-    pub fn tell(&self, text: &str) {
+    pub(super) fn tell(&self, text: &str) {
         if self.outputs.for_scripts() {
             text.lines().for_each(|line| self.talk.say(line));
         } else if let Err(cause) = print(&format!("{}\n", text.trim_end())) {
@@ -62,7 +62,7 @@ impl<'a> Points<'a> {
     }
 
     /// Takes one load. A cell gets its line when its last pass is over.
-    pub fn add(&self, loaded: &Loaded) {
+    pub(super) fn add(&self, loaded: &Loaded) {
         let Ok(mut seen) = self.seen.lock() else { return };
         seen.loads.push((loaded.name.clone(), serde_json::json!(loaded.summary)));
         seen.texts.push(loaded.summary.json());
@@ -73,7 +73,7 @@ impl<'a> Points<'a> {
     }
 
     /// Takes what a load had measured when it broke.
-    pub fn broken(&self, loaded: &Loaded) {
+    pub(super) fn broken(&self, loaded: &Loaded) {
         self.add(loaded);
         if !self.several {
             self.tell(&brief(&loaded.summary, self.talk.width(), self.talk.paints_output()));
@@ -97,7 +97,7 @@ impl<'a> Points<'a> {
     ///
     /// # Errors
     /// Of a workload when a load is not valid or was not measured. Of an archive when a file could not be written.
-    pub fn finish(self, broken: Option<Error>, seeks_limits: bool) -> Result<(), Error> {
+    pub(super) fn finish(self, broken: Option<Error>, seeks_limits: bool) -> Result<(), Error> {
         if let Ok(mut seen) = self.seen.lock()
             && seen.shown < seen.loads.len()
         {
@@ -128,7 +128,7 @@ impl<'a> Points<'a> {
 }
 
 /// The error of loads that cannot be used.
-pub fn invalid(loads: &[(String, Value)], seeks_limits: bool) -> Option<Error> {
+pub(super) fn invalid(loads: &[(String, Value)], seeks_limits: bool) -> Option<Error> {
     let faults: Vec<String> = loads.iter().filter_map(points::fault).collect();
     let first = faults.first()?;
     if seeks_limits && faults.len() < loads.len() {

@@ -22,7 +22,7 @@ use crate::load::settings::Share;
 ///
 /// # Errors
 /// As [`Place::find`].
-pub fn place(args: &LoadArgs, host: &dyn Host) -> Result<Option<Place>, Error> {
+pub(super) fn place(args: &LoadArgs, host: &dyn Host) -> Result<Option<Place>, Error> {
     let variable = |name: &str| host.variable(name);
     let Some(world) = args.world else { return Place::find(&variable) };
     let meets = args.meet.is_some() || variable(place::MEET).is_some();
@@ -34,7 +34,7 @@ pub fn place(args: &LoadArgs, host: &dyn Host) -> Result<Option<Place>, Error> {
 ///
 /// # Errors
 /// As [`Ranks::meet`].
-pub fn meet(place: &Place, args: &LoadArgs, host: &Arc<dyn Host>, talk: &Talk) -> Result<Arc<Ranks>, Error> {
+pub(super) fn meet(place: &Place, args: &LoadArgs, host: &Arc<dyn Host>, talk: &Talk) -> Result<Arc<Ranks>, Error> {
     let variable = |name: &str| host.variable(name);
     let secret = place::secret(&variable)?;
     let first_node = |nodes: &str| {
@@ -54,7 +54,7 @@ pub fn meet(place: &Place, args: &LoadArgs, host: &Arc<dyn Host>, talk: &Talk) -
 ///
 /// # Errors
 /// When the server does not answer, or rank 0 is gone.
-pub fn follow(
+pub(super) fn follow(
     ranks: &Arc<Ranks>,
     args: &LoadArgs,
     plan: &Loads,

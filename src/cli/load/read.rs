@@ -24,7 +24,7 @@ impl LoadArgs {
     ///
     /// # Errors
     /// Of usage, when two options give a rate, or when nothing says how many requests "at once" are.
-    pub fn as_meant(&self) -> Result<Self, Error> {
+    pub(super) fn as_meant(&self) -> Result<Self, Error> {
         let mut meant = self.clone();
         if let Some(rate) = meant.chat.request_rate.take() {
             if meant.chat.asked() {
@@ -72,7 +72,7 @@ impl LoadArgs {
     ///
     /// # Errors
     /// Of usage, with what to write instead.
-    pub fn settings(&self) -> Result<Settings, Error> {
+    pub(super) fn settings(&self) -> Result<Settings, Error> {
         self.fits()?;
         let shapes = self.shapes()?;
         let work = self.work()?;
@@ -149,7 +149,7 @@ impl LoadArgs {
     ///
     /// # Errors
     /// Of usage.
-    pub fn shapes(&self) -> Result<Vec<Shape>, Error> {
+    pub(super) fn shapes(&self) -> Result<Vec<Shape>, Error> {
         if let Some(path) = &self.trace {
             let speed = positive("--trace-speed", self.trace_speed)?.unwrap_or(1.0);
             let (path, max_concurrency) = (path.clone(), self.max_concurrency);

@@ -16,7 +16,7 @@ use crate::page::loads::{self, LoadTable, Loads};
 ///
 /// # Errors
 /// When it cannot be drawn.
-pub fn html(loads: &[(String, Value)]) -> Result<String, Error> {
+pub(super) fn html(loads: &[(String, Value)]) -> Result<String, Error> {
     let facts = export::facts(loads);
     let fact = |name: &str| facts.iter().find(|(found, _)| *found == name).map(|(_, value)| value.clone());
     let title = match fact("Model") {

@@ -16,7 +16,7 @@ const QUANTILES: [(&str, f64); 7] =
 
 /// Everything about one sample.
 #[derive(Debug, Serialize)]
-pub struct Arm {
+pub(super) struct Arm {
     descriptive: Descriptive,
     /// Quantiles that are interpolations toward the extreme value.
     tail: Vec<&'static str>,
@@ -49,7 +49,7 @@ struct Outliers {
 
 /// Trend and correlation in the words of the contract.
 #[derive(Debug, Serialize)]
-pub struct Drift {
+pub(super) struct Drift {
     mk_s: i64,
     mk_z: f64,
     mk_p: f64,
@@ -74,7 +74,7 @@ struct Bootstrap {
 
 /// The three intervals every statistic has.
 #[derive(Debug, Serialize)]
-pub struct Intervals {
+pub(super) struct Intervals {
     /// Quantiles of the resampled values.
     pub percentile: Interval,
     /// Mirrored at the estimate.
@@ -92,7 +92,7 @@ struct MeanIntervals {
 
 impl Arm {
     /// Computes it. `name` tells the random streams of two arms apart.
-    pub fn new(sample: &Sample, name: &str, args: &Stats) -> Self {
+    pub(super) fn new(sample: &Sample, name: &str, args: &Stats) -> Self {
         let values = sample.values();
         let ordered = stats::sorted(values);
         let order_interval = |p| stats::quantile_interval(&ordered, p, args.confidence);
@@ -172,7 +172,7 @@ impl From<stats::Drift> for Drift {
 }
 
 /// What the contract wants said of a sample.
-pub fn flags(sample: &Sample, direction: Direction) -> Vec<&'static str> {
+pub(super) fn flags(sample: &Sample, direction: Direction) -> Vec<&'static str> {
     let values = sample.values();
     let declared_positive = direction != Direction::DifferenceOnly;
     [

@@ -15,7 +15,7 @@ use crate::stats::{self, Method, Order, OrderKind, Sample, permutation, power};
 
 /// B against A.
 #[derive(Debug, Serialize)]
-pub struct Comparison {
+pub(super) struct Comparison {
     diff: Option<f64>,
     overhead_pct: Option<f64>,
     effect: Effect,
@@ -92,7 +92,7 @@ struct Bootstrap {
 
 impl Comparison {
     /// Computes it on the finite values of both arms.
-    pub fn new(a: &Sample, b: &Sample, args: &Stats) -> Self {
+    pub(super) fn new(a: &Sample, b: &Sample, args: &Stats) -> Self {
         let (direction, confidence) = (args.direction, args.confidence);
         let mut flags = arm::flags(a, direction);
         for flag in arm::flags(b, direction) {
@@ -186,7 +186,7 @@ impl Bootstrap {
 
 /// Tests of the differences of pairs.
 #[derive(Debug, Serialize)]
-pub struct Paired {
+pub(super) struct Paired {
     mean_diff: Option<f64>,
     n_pairs: usize,
     /// Pairs left out because one of the two has no finite value.
@@ -208,7 +208,7 @@ struct SignedRank {
 
 impl Paired {
     /// Pairs line i of A with line i of B. Where the order of the runs is known and not interleaved there are no pairs.
-    pub fn new(a: &[f64], b: &[f64], order: Option<&OrderSummary>, args: &Stats) -> Result<Self, Error> {
+    pub(super) fn new(a: &[f64], b: &[f64], order: Option<&OrderSummary>, args: &Stats) -> Result<Self, Error> {
         if a.len() != b.len() {
             return Err(Error::usage(format!(
                 "--paired needs as many lines in B as in A: found {} and {}",
@@ -242,7 +242,7 @@ impl Paired {
 
 /// How the arms alternate, and what drift that makes one allow for.
 #[derive(Debug, Serialize)]
-pub struct OrderSummary {
+pub(super) struct OrderSummary {
     #[serde(flatten)]
     order: Order,
     drift_allowance_pct: f64,
@@ -252,7 +252,7 @@ pub struct OrderSummary {
 
 impl OrderSummary {
     /// `labels` have 0 for every line of A and 1 for every line of B. One arm alone has no order.
-    pub fn new(labels: &[usize], a: &[f64], b: Option<&[f64]>, confidence: f64) -> Option<Self> {
+    pub(super) fn new(labels: &[usize], a: &[f64], b: Option<&[f64]>, confidence: f64) -> Option<Self> {
         let order = stats::order(labels)?;
         let finite = |values: &[f64]| values.iter().copied().filter(|x| x.is_finite()).collect::<Vec<f64>>();
         let b = b.unwrap_or_default();

@@ -16,7 +16,7 @@ const QUOTED: usize = 40;
 
 /// What the file looks like.
 #[derive(Debug, Clone, Copy)]
-pub enum Format<'a> {
+pub(super) enum Format<'a> {
     /// A number a line, or a JSON array.
     Plain,
     /// A column of a table with a header line.
@@ -24,7 +24,7 @@ pub enum Format<'a> {
 }
 
 /// Reads a sample. Missing values are NaN.
-pub fn numbers(path: &Path, format: Format) -> Result<Vec<f64>, Error> {
+pub(super) fn numbers(path: &Path, format: Format) -> Result<Vec<f64>, Error> {
     let text = text(path)?;
     match format {
         Format::Column(column) => table_column(&text, column, path),
@@ -34,7 +34,7 @@ pub fn numbers(path: &Path, format: Format) -> Result<Vec<f64>, Error> {
 }
 
 /// Reads p-values. Missing ones are no members of the family.
-pub fn p_values(path: &Path, format: Format) -> Result<Vec<Option<f64>>, Error> {
+pub(super) fn p_values(path: &Path, format: Format) -> Result<Vec<Option<f64>>, Error> {
     let values = numbers(path, format)?;
     if let Some((i, p)) = values.iter().enumerate().find(|(_, p)| **p < 0.0 || **p > 1.0) {
         return Err(unreadable(path, "p-values").detail(format!("value {}: expected 0 to 1, found {p}", i + 1)));
@@ -44,7 +44,7 @@ pub fn p_values(path: &Path, format: Format) -> Result<Vec<Option<f64>>, Error> 
 
 /// Reads runs, one a line, requests separated by commas. Missing requests are left out. Infinite ones are refused, since no percentile
 /// of the run could be trusted. Empty lines are no runs.
-pub fn nested(path: &Path) -> Result<Vec<Vec<f64>>, Error> {
+pub(super) fn nested(path: &Path) -> Result<Vec<Vec<f64>>, Error> {
     let text = text(path)?;
     let mut runs = Vec::new();
     for (line, content) in lines(&text).filter(|(_, content)| !content.trim().is_empty()) {
@@ -64,7 +64,7 @@ pub fn nested(path: &Path) -> Result<Vec<Vec<f64>>, Error> {
 }
 
 /// Reads the order of runs: 0 for `a`, 1 for `b`, as often as the arms have lines.
-pub fn order(path: &Path, a: &[f64], b: Option<&[f64]>) -> Result<Vec<usize>, Error> {
+pub(super) fn order(path: &Path, a: &[f64], b: Option<&[f64]>) -> Result<Vec<usize>, Error> {
     let text = text(path)?;
     let labels = lines(&text)
         .filter(|(_, cell)| !cell.trim().is_empty())

@@ -10,7 +10,7 @@ use crate::stats::{TTest, hierarchical, quantile_sorted, sorted};
 
 /// A number that may be infinite.
 #[derive(Debug, Clone, Copy)]
-pub struct Number(pub f64);
+pub(super) struct Number(pub f64);
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -25,7 +25,7 @@ impl Serialize for Number {
 
 /// Two limits, with what a reader must know about them.
 #[derive(Debug, Serialize)]
-pub struct Interval {
+pub(super) struct Interval {
     lo: Number,
     hi: Number,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -46,7 +46,7 @@ impl From<Limits> for Interval {
 
 /// A t test.
 #[derive(Debug, Serialize)]
-pub struct Test {
+pub(super) struct Test {
     t: Number,
     df: f64,
     p: f64,
@@ -62,7 +62,7 @@ impl From<TTest> for Test {
 
 /// Percentiles over the requests of several runs.
 #[derive(Debug, Serialize)]
-pub struct Percentiles {
+pub(super) struct Percentiles {
     /// 50th.
     pub median: Hierarchical,
     /// 95th.
@@ -73,7 +73,7 @@ pub struct Percentiles {
 
 /// One percentile with its hierarchical interval.
 #[derive(Debug, Serialize)]
-pub struct Hierarchical {
+pub(super) struct Hierarchical {
     estimate: Option<f64>,
     lo: Option<f64>,
     hi: Option<f64>,
@@ -86,7 +86,7 @@ pub struct Hierarchical {
 
 impl Hierarchical {
     /// With fewer than two runs the percentile still exists, its interval does not.
-    pub fn new(runs: &[Vec<f64>], p: f64, result: Option<hierarchical::Hierarchical>) -> Self {
+    pub(super) fn new(runs: &[Vec<f64>], p: f64, result: Option<hierarchical::Hierarchical>) -> Self {
         let pooled: Vec<f64> = runs.iter().flatten().copied().collect();
         match result {
             Some(h) => Self {

@@ -19,7 +19,7 @@ use crate::verdict::sequential as verdict;
 
 /// What a design needs, as typed.
 #[derive(Debug, clap::Args)]
-pub struct Typed {
+pub(super) struct Typed {
     /// Judge A and B at each look (interim analysis). Line i of both is block i. Needs --looks
     #[arg(long, requires = "looks", requires = "b", conflicts_with_all = ["nested", "p_values", "paired", "order"])]
     pub sequential: bool,
@@ -55,7 +55,7 @@ struct Boundaries {
 ///
 /// # Errors
 /// Of usage, when the looks are none.
-pub fn boundaries(args: &Stats) -> Result<String, Error> {
+pub(super) fn boundaries(args: &Stats) -> Result<String, Error> {
     let typed = &args.design;
     let blocks = typed.looks.last().copied().unwrap_or(0);
     let times: Vec<f64> = typed.looks.iter().map(|n| f64::from(*n) / f64::from(blocks)).collect();
@@ -81,7 +81,7 @@ pub fn boundaries(args: &Stats) -> Result<String, Error> {
 ///
 /// # Errors
 /// Of usage, when the looks are none or the samples are shorter than the first. Of archive, when a sample cannot be read.
-pub fn samples(args: &Stats, talk: &Talk) -> Result<String, Error> {
+pub(super) fn samples(args: &Stats, talk: &Talk) -> Result<String, Error> {
     let typed = &args.design;
     let (Some(path_a), Some(path_b)) = (&args.a, &args.b) else {
         return Err(Error::usage("--sequential needs two samples"));

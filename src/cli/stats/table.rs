@@ -13,7 +13,7 @@ const DIGITS: usize = 6;
 const ABSENT: &str = "-";
 
 /// Draws the report.
-pub fn draw(report: &Value) -> String {
+pub(super) fn draw(report: &Value) -> String {
     let mut text = String::new();
     let arms: Vec<(&str, Vec<Row>)> =
         [("A", "a"), ("B", "b")].iter().filter_map(|(head, arm)| Some((*head, rows(report.get(arm)?)))).collect();

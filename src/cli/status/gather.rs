@@ -28,7 +28,7 @@ const HEADER_BYTES: u64 = 16 << 10;
 
 /// What one look found.
 #[derive(Debug, Clone)]
-pub struct Parts {
+pub(super) struct Parts {
     /// `campaign.json`.
     pub campaign: CampaignWire,
     /// Lines of the journal. Absent where the archive has none.
@@ -46,7 +46,7 @@ pub struct Parts {
 }
 
 /// Looks at one archive again and again. Runs are read anew only when one was added.
-pub struct Gatherer {
+pub(super) struct Gatherer {
     folder: PathBuf,
     known: Option<(BTreeSet<String>, Vec<Run>)>,
 }
@@ -56,7 +56,7 @@ impl Gatherer {
     ///
     /// # Errors
     /// When the folder is none.
-    pub fn new(folder: &Path) -> Result<Self, Error> {
+    pub(super) fn new(folder: &Path) -> Result<Self, Error> {
         if !folder.is_dir() {
             return Err(Error::archive(format!("'{}' is not a folder", folder.display()))
                 .hint("give the folder that `sparkbench collect` writes, such as archive/smoke"));
@@ -73,7 +73,7 @@ impl Gatherer {
     ///
     /// # Errors
     /// When `campaign.json` cannot be read: it is written before everything else and never changes.
-    pub fn look(&mut self) -> Result<Parts, Error> {
+    pub(super) fn look(&mut self) -> Result<Parts, Error> {
         let campaign = read_campaign(&self.folder)?;
         let mut unread = Vec::new();
         // Whether someone is at work is asked before the journal is read: a collector that ends between the two has then left its last line.

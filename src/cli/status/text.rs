@@ -20,7 +20,7 @@ const TELEMETRY: &[(&str, &str, &str)] = &[
 ];
 
 /// One line without anything that changes with every second.
-pub fn line(view: &View) -> String {
+pub(super) fn line(view: &View) -> String {
     let counts = &view.runs;
     let mut text =
         format!("{}: {}, {} of {} runs done", clean(&view.campaign), state(view.state), counts.done, counts.planned);
@@ -36,13 +36,13 @@ pub fn line(view: &View) -> String {
 }
 
 /// The same with its moment and the time left.
-pub fn stamped(view: &View) -> String {
+pub(super) fn stamped(view: &View) -> String {
     let left = view.left.as_ref().map_or_else(String::new, |left| format!(", {} left", about(left.seconds)));
     format!("{} {}{left}", view.at_utc.iso(), line(view))
 }
 
 /// Everything.
-pub fn table(view: &View) -> String {
+pub(super) fn table(view: &View) -> String {
     let mut text = format!("{}\n", line(view));
     when(view, &mut text);
     if let Some(current) = &view.current {

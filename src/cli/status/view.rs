@@ -25,7 +25,7 @@ const MOST_METRICS: usize = 3;
 /// What is going on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub(super) enum State {
     /// A collector is at work and a run has begun.
     Running,
     /// A collector is at work between two runs.
@@ -42,7 +42,7 @@ pub enum State {
 
 /// Runs by what became of them. `planned` is the sum of the others but `interrupted`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub(super) struct Counts {
     /// In the plan.
     pub planned: usize,
     /// Ended well.
@@ -61,7 +61,7 @@ pub struct Counts {
 
 /// Mean of a metric over the runs of a cell that ended well.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Figure {
+pub(super) struct Figure {
     /// Contract name.
     pub metric: String,
     pub unit: &'static str,
@@ -73,7 +73,7 @@ pub struct Figure {
 
 /// One cell of the plan. Or one test of a launch that makes several, which has figures and no counts of its own.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
+pub(super) struct Row {
     pub environment: String,
     pub model: String,
     pub workload: String,
@@ -85,7 +85,7 @@ pub struct Row {
 
 /// The run that has begun last and has no outcome.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Current {
+pub(super) struct Current {
     pub run: String,
     /// Its place in the plan, where it is in it.
     pub planned: Option<PlannedRun>,
@@ -99,7 +99,7 @@ pub struct Current {
 
 /// Temperatures of a run that has ended.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Warmth {
+pub(super) struct Warmth {
     pub run: String,
     /// When it ended.
     pub ended_utc: Option<Instant>,
@@ -111,14 +111,14 @@ pub struct Warmth {
 
 /// A run and a reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Reason {
+pub(super) struct Reason {
     pub run: String,
     pub why: String,
 }
 
 /// Time left.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Left {
+pub(super) struct Left {
     pub seconds: f64,
     /// Runs left that rest on the durations of others like them.
     pub measured: usize,
@@ -128,7 +128,7 @@ pub struct Left {
 
 /// How far a campaign has come that stops when it is decided.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Looks {
+pub(super) struct Looks {
     /// Blocks at each look.
     pub at_blocks: Vec<u32>,
     /// Looks that were taken.
@@ -139,7 +139,7 @@ pub struct Looks {
 
 /// The whole state.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct View {
+pub(super) struct View {
     schema: &'static str,
     /// Name of the campaign.
     pub campaign: String,
@@ -183,7 +183,7 @@ pub struct View {
 
 impl View {
     /// Works it out.
-    pub fn of(parts: &Parts, now: Instant) -> Self {
+    pub(super) fn of(parts: &Parts, now: Instant) -> Self {
         let entries = parts.journal.as_ref().map_or(&[][..], |(entries, _)| entries);
         let plan = &parts.campaign.plan;
         let progress = match &parts.journal {
@@ -256,12 +256,12 @@ impl View {
     }
 
     /// Nothing is left to do.
-    pub fn is_complete(&self) -> bool {
+    pub(super) fn is_complete(&self) -> bool {
         self.state == State::Complete
     }
 
     /// As a value.
-    pub fn json(&self) -> serde_json::Value {
+    pub(super) fn json(&self) -> serde_json::Value {
         // Plain structs without maps of other keys than text always become a value.
         serde_json::to_value(self).unwrap_or_default()
     }

@@ -11,11 +11,11 @@ use crate::error::{Error, Kind};
 use crate::host::{Answer, Host, Question};
 
 /// Copying files in and out may take longer than a question.
-pub const COPY_LIMIT: Duration = Duration::from_secs(1800);
+pub(super) const COPY_LIMIT: Duration = Duration::from_secs(1800);
 
 /// `docker` or `podman`, with the flags that are before every verb.
 #[derive(Debug, Clone)]
-pub struct Client {
+pub(super) struct Client {
     pub program: &'static str,
     /// E.g. `--context`, `--cgroup-manager`.
     pub global: Vec<String>,
@@ -23,7 +23,7 @@ pub struct Client {
 
 impl Client {
     /// A whole command line.
-    pub fn argv(&self, words: &[&str]) -> Vec<String> {
+    pub(super) fn argv(&self, words: &[&str]) -> Vec<String> {
         let first = std::iter::once(self.program.to_owned()).chain(self.global.iter().cloned());
         first.chain(words.iter().map(|word| (*word).to_owned())).collect()
     }
@@ -32,7 +32,7 @@ impl Client {
     ///
     /// # Errors
     /// When the client cannot be started.
-    pub fn ask(&self, host: &dyn Host, question: Question) -> Result<Answer, Error> {
+    pub(super) fn ask(&self, host: &dyn Host, question: Question) -> Result<Answer, Error> {
         host.ask(&question).map_err(|error| {
             Error::new(Kind::Preflight, format!("cannot start '{}'", self.program))
                 .hint(format!("install {0}, or take the environments of kind {0} out of the suite", self.program))
@@ -44,7 +44,7 @@ impl Client {
     ///
     /// # Errors
     /// When it does not, with the client's own reason.
-    pub fn must(&self, host: &dyn Host, question: Question, doing: &str) -> Result<Answer, Error> {
+    pub(super) fn must(&self, host: &dyn Host, question: Question, doing: &str) -> Result<Answer, Error> {
         let answer = self.ask(host, question)?;
         if answer.ok() {
             return Ok(answer);
@@ -56,7 +56,7 @@ impl Client {
     ///
     /// # Errors
     /// When the engine does not answer, or not in JSON.
-    pub fn inspect(&self, host: &dyn Host, kind: &str, name: &str) -> Result<Option<Inspected>, Error> {
+    pub(super) fn inspect(&self, host: &dyn Host, kind: &str, name: &str) -> Result<Option<Inspected>, Error> {
         let answer = self.ask(host, Question::new(self.argv(&[kind, "inspect", name])))?;
         if !answer.ok() {
             let why = reason(&answer);
@@ -80,7 +80,7 @@ impl Client {
 
 /// Answer of `inspect`.
 #[derive(Debug, Clone)]
-pub struct Inspected {
+pub(super) struct Inspected {
     /// The one object of its list.
     pub value: Value,
     /// As it was printed.
@@ -89,12 +89,12 @@ pub struct Inspected {
 
 impl Inspected {
     /// A text of the object.
-    pub fn text(&self, pointer: &str) -> Option<&str> {
+    pub(super) fn text(&self, pointer: &str) -> Option<&str> {
         self.value.pointer(pointer).and_then(Value::as_str)
     }
 
     /// A list of texts. A lone text counts as a list of one, nothing as an empty one.
-    pub fn texts(&self, pointer: &str) -> Vec<String> {
+    pub(super) fn texts(&self, pointer: &str) -> Vec<String> {
         match self.value.pointer(pointer) {
             Some(Value::String(text)) => vec![text.clone()],
             Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
@@ -104,7 +104,7 @@ impl Inspected {
 }
 
 /// The line of a failed answer that says why: clients print warnings before it and a hint to their help after it.
-pub fn reason(answer: &Answer) -> String {
+pub(super) fn reason(answer: &Answer) -> String {
     let text = String::from_utf8_lossy(&answer.stderr);
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let says = |line: &&str| {

@@ -56,7 +56,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// The last reading.
 #[derive(Debug, Clone, Default)]
-pub struct Figures {
+pub(super) struct Figures {
     folders: BTreeMap<String, PathBuf>,
     limits: BTreeMap<String, String>,
     used: BTreeMap<String, String>,
@@ -68,12 +68,12 @@ pub struct Figures {
 
 impl Figures {
     /// Of these folders, by controller.
-    pub fn new(folders: BTreeMap<String, PathBuf>) -> Self {
+    pub(super) fn new(folders: BTreeMap<String, PathBuf>) -> Self {
         Self { folders, ..Self::default() }
     }
 
     /// Takes a reading, where the one before is a second old. That one stays when the group is gone by now.
-    pub fn take(&mut self, host: &dyn Host) {
+    pub(super) fn take(&mut self, host: &dyn Host) {
         let now = host.monotonic();
         if self.readings > 0 && now < self.next {
             return;
@@ -91,7 +91,7 @@ impl Figures {
     }
 
     /// `cgroup.json`. Nothing when the container ended before the first reading.
-    pub fn file(&self) -> Option<Vec<u8>> {
+    pub(super) fn file(&self) -> Option<Vec<u8>> {
         let value = json!({
             "what": "files of the container's control group as the kernel printed them, last read while it ran",
             "read_utc_ms": self.at_utc_ms,
@@ -104,7 +104,7 @@ impl Figures {
     }
 
     /// Whether the kernel ended a process of the group for lack of memory.
-    pub fn out_of_memory(&self) -> bool {
+    pub(super) fn out_of_memory(&self) -> bool {
         ["unified/memory.events", "memory/memory.oom_control"].iter().any(|name| {
             let text = self.used.get(*name).map(String::as_str).unwrap_or_default();
             let kills = text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse::<u64>().ok());

@@ -30,13 +30,13 @@ const UNFIT: &[(&[&str], &str, &str)] = &[
 ];
 
 /// Stands in a flag for the place of the model's weights, so that a mount follows the model.
-pub const MODEL_PATH: &str = "{model.path}";
+pub(super) const MODEL_PATH: &str = "{model.path}";
 
 /// Short flags that stand for a switch, which may be written together: `-it`.
 const SWITCHES: &str = "ditP";
 
 /// Takes the list. A forbidden entry is a fault.
-pub fn read(settings: &mut Reader<'_>) -> Vec<String> {
+pub(super) fn read(settings: &mut Reader<'_>) -> Vec<String> {
     let flags = settings.texts("flags");
     let mut after_flag = false;
     for flag in &flags {
@@ -94,7 +94,7 @@ fn fault(flag: &str, after_flag: bool) -> Option<(&'static str, &'static str)> {
 }
 
 /// Values of a flag, written as `--flag=value` or as two entries.
-pub fn values<'a>(flags: &'a [String], name: &str) -> Vec<&'a str> {
+pub(super) fn values<'a>(flags: &'a [String], name: &str) -> Vec<&'a str> {
     let mut values = Vec::new();
     for (at, flag) in flags.iter().enumerate() {
         if flag == name {
@@ -107,7 +107,7 @@ pub fn values<'a>(flags: &'a [String], name: &str) -> Vec<&'a str> {
 }
 
 /// Whether a switch is set.
-pub fn switch(flags: &[String], name: &str) -> bool {
+pub(super) fn switch(flags: &[String], name: &str) -> bool {
     flags.iter().any(|flag| flag == name || flag.strip_prefix(name) == Some("=true"))
 }
 

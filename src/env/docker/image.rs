@@ -11,7 +11,7 @@ use crate::host::Host;
 
 /// What the name of an image pins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reference {
+pub(super) enum Reference {
     /// `NAME@sha256:...`: these bytes and no others.
     Digest,
     /// `sha256:...`: the id of an image on this machine.
@@ -22,7 +22,7 @@ pub enum Reference {
 
 impl Reference {
     /// By its form.
-    pub fn of(name: &str) -> Self {
+    pub(super) fn of(name: &str) -> Self {
         let hex = |text: &str| text.len() == 64 && text.chars().all(|c| c.is_ascii_digit() || ('a'..='f').contains(&c));
         match name.rsplit_once("sha256:") {
             Some(("", id)) if hex(id) => Self::Id,
@@ -35,7 +35,7 @@ impl Reference {
 
 /// An image of this machine.
 #[derive(Debug, Clone)]
-pub struct Image {
+pub(super) struct Image {
     /// `sha256:...`, however the engine writes it.
     pub id: String,
     inspected: Inspected,
@@ -46,7 +46,7 @@ impl Image {
     ///
     /// # Errors
     /// When the engine does not answer.
-    pub fn look(client: &Client, host: &dyn Host, name: &str) -> Result<Option<Self>, Error> {
+    pub(super) fn look(client: &Client, host: &dyn Host, name: &str) -> Result<Option<Self>, Error> {
         let inspected = client.inspect(host, "image", name)?;
         Ok(inspected.and_then(|inspected| {
             let id = full_id(inspected.text("/Id")?);
@@ -55,7 +55,7 @@ impl Image {
     }
 
     /// Reference that pins it: the digest it was pulled by, else its id on this machine.
-    pub fn fixed_name(&self, name: &str) -> String {
+    pub(super) fn fixed_name(&self, name: &str) -> String {
         let repository = repository(name);
         let digests = self.inspected.texts("/RepoDigests");
         let same = digests.iter().find(|digest| digest.split('@').next().is_some_and(|of| of.ends_with(repository)));
@@ -63,12 +63,12 @@ impl Image {
     }
 
     /// `amd64`, `arm64`.
-    pub fn architecture(&self) -> Option<&str> {
+    pub(super) fn architecture(&self) -> Option<&str> {
         self.inspected.text("/Architecture")
     }
 
     /// For the archive.
-    pub fn describe(&self) -> Value {
+    pub(super) fn describe(&self) -> Value {
         let value = &self.inspected.value;
         json!({
             "id": self.id,
@@ -89,7 +89,7 @@ impl Image {
 }
 
 /// An id with its prefix: podman leaves it out.
-pub fn full_id(id: &str) -> String {
+pub(super) fn full_id(id: &str) -> String {
     if id.contains(':') { id.to_owned() } else { format!("sha256:{id}") }
 }
 

@@ -43,9 +43,9 @@ const LABEL_RUN: &str = "sparkbench.run";
 const CIDFILE: &str = "container.id";
 
 /// The kind `docker`.
-pub struct Docker;
+pub(super) struct Docker;
 /// The kind `podman`, which is asked in the same words.
-pub struct Podman;
+pub(super) struct Podman;
 
 impl Kind for Docker {
     fn name(&self) -> &'static str {

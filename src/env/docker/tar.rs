@@ -10,7 +10,7 @@
 const BLOCK: usize = 512;
 
 /// An archive of folders, owned by root, each with its mode. Paths have no leading `/` and at most 99 bytes.
-pub fn folders(folders: &[(&str, u32)]) -> Vec<u8> {
+pub(super) fn folders(folders: &[(&str, u32)]) -> Vec<u8> {
     let mut archive: Vec<u8> = folders.iter().flat_map(|(path, mode)| header(path, *mode)).collect();
     // Two empty blocks end an archive.
     archive.resize(archive.len() + 2 * BLOCK, 0);

@@ -6,7 +6,7 @@
 use crate::plan::Reader;
 
 /// Takes the list. A forbidden entry is a fault.
-pub fn read(settings: &mut Reader<'_>) -> Vec<String> {
+pub(super) fn read(settings: &mut Reader<'_>) -> Vec<String> {
     let flags = settings.texts("flags");
     for flag in &flags {
         if let Some((what, remedy)) = unfit(flag) {

@@ -33,7 +33,7 @@ use crate::model::Finding;
 use crate::plan::Reader;
 
 /// The kind.
-pub struct Nspawn;
+pub(super) struct Nspawn;
 
 impl Kind for Nspawn {
     fn name(&self) -> &'static str {

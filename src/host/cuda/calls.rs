@@ -60,7 +60,7 @@ const BLAS: &[&str] = &[
 
 /// Missing symbols of a library.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MissingSymbol {
+pub(super) enum MissingSymbol {
     /// The library itself.
     Library,
     /// One of its functions.
@@ -68,7 +68,7 @@ pub enum MissingSymbol {
 }
 
 /// Whether the driver's library is there with every function that is used.
-pub fn driver_lacks() -> Option<MissingSymbol> {
+pub(super) fn driver_lacks() -> Option<MissingSymbol> {
     use cudarc::driver::sys::{culib, is_culib_present};
     // SAFETY: loading runs the initialisers of the machine's own CUDA driver, which is what the caller asks for. `culib` panics
     // without a library, so it is asked only after the check.
@@ -83,7 +83,7 @@ pub fn driver_lacks() -> Option<MissingSymbol> {
 }
 
 /// Whether cuBLAS is there with every function that is used.
-pub fn blas_lacks() -> Option<MissingSymbol> {
+pub(super) fn blas_lacks() -> Option<MissingSymbol> {
     use cudarc::cublas::sys::{culib, is_culib_present};
     // SAFETY: as for the driver.
     unsafe {
@@ -97,7 +97,7 @@ pub fn blas_lacks() -> Option<MissingSymbol> {
 }
 
 /// Newest CUDA version of the driver as it codes it, 1000 major + 10 minor.
-pub fn driver_version() -> Option<i32> {
+pub(super) fn driver_version() -> Option<i32> {
     let mut version: c_int = 0;
     // SAFETY: writes one integer to a place that outlives the call. Needs no context.
     let status = unsafe { cudarc::driver::sys::cuDriverGetVersion(&raw mut version) };
@@ -105,7 +105,7 @@ pub fn driver_version() -> Option<i32> {
 }
 
 /// Version of cuBLAS as it codes it.
-pub fn blas_version(blas: &CudaBlas) -> Option<i32> {
+pub(super) fn blas_version(blas: &CudaBlas) -> Option<i32> {
     let mut version: c_int = 0;
     // SAFETY: the handle lives as long as `blas`. Writes one integer to a place that outlives the call.
     let status = unsafe { cudarc::cublas::sys::cublasGetVersion_v2(*blas.handle(), &raw mut version) };
@@ -113,7 +113,7 @@ pub fn blas_version(blas: &CudaBlas) -> Option<i32> {
 }
 
 /// Chooses how FP32 products are made: in FP32, or rounded to TF32.
-pub fn set_tf32(blas: &CudaBlas, on: bool) -> Result<(), String> {
+pub(super) fn set_tf32(blas: &CudaBlas, on: bool) -> Result<(), String> {
     let mode = if on { cublasMath_t::CUBLAS_TF32_TENSOR_OP_MATH } else { cublasMath_t::CUBLAS_DEFAULT_MATH };
     // SAFETY: the handle lives as long as `blas`, and the mode is one of the library's own.
     let status = unsafe { cudarc::cublas::sys::cublasSetMathMode(*blas.handle(), mode) };
@@ -121,7 +121,7 @@ pub fn set_tf32(blas: &CudaBlas, on: bool) -> Result<(), String> {
 }
 
 /// C = A B in FP32, n x n, all column by column.
-pub fn gemm(
+pub(super) fn gemm(
     blas: &CudaBlas,
     n: usize,
     (a, b): (&CudaSlice<f32>, &CudaSlice<f32>),
@@ -147,7 +147,7 @@ pub fn gemm(
 
 /// The 16-bit formats of [`gemm_half`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Half {
+pub(super) enum Half {
     /// IEEE half.
     Fp16,
     /// bfloat16.
@@ -155,7 +155,7 @@ pub enum Half {
 }
 
 /// C = A B with 16-bit values, sums in FP32, n x n, all column by column.
-pub fn gemm_half(
+pub(super) fn gemm_half(
     blas: &CudaBlas,
     stream: &CudaStream,
     n: usize,
@@ -209,7 +209,7 @@ fn square_side(n: usize, lengths: [usize; 3]) -> Result<c_int, String> {
 }
 
 /// y = A' x, with A of `rows` x `columns`, column by column.
-pub fn gemv(
+pub(super) fn gemv(
     blas: &CudaBlas,
     (rows, columns): (usize, usize),
     a: &CudaSlice<f32>,
@@ -228,7 +228,7 @@ pub fn gemv(
 }
 
 /// Sum of the absolute values of the whole buffer. Waits for the result.
-pub fn asum(blas: &CudaBlas, x: &CudaSlice<f32>) -> Result<f32, String> {
+pub(super) fn asum(blas: &CudaBlas, x: &CudaSlice<f32>) -> Result<f32, String> {
     let Ok(n) = c_int::try_from(x.len()) else {
         return Err(format!("a vector of {} values is longer than cuBLAS can count", x.len()));
     };

@@ -4,7 +4,7 @@
 //! Not here: limits, verdicts, when to sample.
 
 mod missing;
-pub mod nvml;
+pub(crate) mod nvml;
 pub mod open;
 pub mod smi;
 

@@ -50,7 +50,7 @@ const NAME_LENGTH: usize = 256;
 const MIB: f64 = 1024.0 * 1024.0;
 
 /// See the module.
-pub struct NvmlGpu {
+pub(crate) struct NvmlGpu {
     nvml: Nvml,
     index: u32,
     identity: GpuIdentity,
@@ -62,7 +62,7 @@ impl NvmlGpu {
     ///
     /// # Errors
     /// When no library can be loaded, the driver does not answer, or there is no such GPU.
-    pub fn open(index: u32) -> Result<Self, Error> {
+    pub(crate) fn open(index: u32) -> Result<Self, Error> {
         let nvml = load(LIBRARIES)?;
         let identity = identity(&nvml, index).map_err(|cause| {
             let count =

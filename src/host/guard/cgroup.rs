@@ -19,7 +19,7 @@ use super::root::{mount_points, plain};
 use crate::host::files;
 
 /// Prefix of our names, before the archive id.
-pub const PREFIX: &str = "sparkbench-";
+pub(super) const PREFIX: &str = "sparkbench-";
 
 /// Controllers of the older layout that give figures and change nothing.
 const FIGURES: &[&str] = &["memory", "cpuacct", "pids"];
@@ -31,7 +31,7 @@ const DEPTH: usize = 12;
 const TRIES: u32 = 100;
 
 /// Folders by controller: `unified`, or `memory`, `cpuacct`, `pids`.
-pub type Folders = BTreeMap<String, PathBuf>;
+pub(super) type Folders = BTreeMap<String, PathBuf>;
 
 /// One mounted hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,13 +45,13 @@ struct Hierarchy {
 }
 
 /// Name of the group of a run, from its marker.
-pub fn name(marker: &str) -> String {
+pub(super) fn name(marker: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
     format!("{PREFIX}{}", marker.chars().map(plain).collect::<String>())
 }
 
 /// Makes the folders. All that can be made are. When none can, the first reason.
-pub fn make(name: &str) -> Result<Folders, String> {
+pub(super) fn make(name: &str) -> Result<Folders, String> {
     let table = fs::read_to_string("/proc/self/mountinfo").map_err(|cause| cause.to_string())?;
     let own = fs::read_to_string("/proc/self/cgroup").map_err(|cause| cause.to_string())?;
     let mut made = Folders::new();
@@ -72,7 +72,7 @@ pub fn make(name: &str) -> Result<Folders, String> {
 }
 
 /// Moves a process in. Folders that refuse are removed and forgotten. The reason of the first is given.
-pub fn enter(folders: &mut Folders, pid: u32) -> Option<String> {
+pub(super) fn enter(folders: &mut Folders, pid: u32) -> Option<String> {
     let mut reason = None;
     folders.retain(|_, folder| match files::write(&folder.join("cgroup.procs"), &pid.to_string()) {
         Ok(()) => true,
@@ -87,7 +87,7 @@ pub fn enter(folders: &mut Folders, pid: u32) -> Option<String> {
 }
 
 /// Ends everything inside at once where the kernel can (`cgroup.kill`, Linux 5.14), and forbids new processes where it cannot.
-pub fn choke(folders: &Folders) {
+pub(super) fn choke(folders: &Folders) {
     for folder in folders.values() {
         // Either is there or is not. Signals to each process follow in any case.
         let _ = files::write(&folder.join("cgroup.kill"), "1");
@@ -96,7 +96,7 @@ pub fn choke(folders: &Folders) {
 }
 
 /// Pids inside, those of groups below included.
-pub fn members(folder: &Path) -> Vec<u32> {
+pub(super) fn members(folder: &Path) -> Vec<u32> {
     let mut pids = Vec::new();
     for folder in with_groups_below(folder) {
         let text = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
@@ -108,7 +108,7 @@ pub fn members(folder: &Path) -> Vec<u32> {
 }
 
 /// Removes the folders, those that programs made below them first. Says what is left.
-pub fn remove(folders: &Folders, pause: impl Fn(Duration)) -> Vec<String> {
+pub(super) fn remove(folders: &Folders, pause: impl Fn(Duration)) -> Vec<String> {
     let mut left = Vec::new();
     for top in folders.values() {
         for folder in with_groups_below(top).iter().rev() {
@@ -132,14 +132,14 @@ pub fn remove(folders: &Folders, pause: impl Fn(Duration)) -> Vec<String> {
 }
 
 /// Groups of an archive, wherever a collector of it may have made them.
-pub fn of_archive(archive_id: &str) -> Folders {
+pub(super) fn of_archive(archive_id: &str) -> Folders {
     let start = format!("{PREFIX}{archive_id}-");
     found(|name| name.starts_with(&start))
 }
 
 /// Groups of one name. `systemd-nspawn` makes some for a machine, in hierarchies that we leave alone. Without systemd it does not remove
 /// them.
-pub fn named(name: &str) -> Folders {
+pub(super) fn named(name: &str) -> Folders {
     found(|other| other == name)
 }
 

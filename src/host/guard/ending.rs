@@ -21,13 +21,13 @@ use crate::host::process::{self, Process};
 
 /// A process that does not go within this time after SIGKILL hangs in the kernel, most likely in a driver. Giving back 128 GiB takes
 /// seconds.
-pub const KILL: Duration = Duration::from_secs(30);
+pub(super) const KILL: Duration = Duration::from_secs(30);
 
 /// How long a program of `stop` may take beyond the grace period it has been given itself.
-pub const STOP_MARGIN: Duration = Duration::from_secs(10);
+pub(super) const STOP_MARGIN: Duration = Duration::from_secs(10);
 
 /// A grace period as the job tells it, kept within reason: an hour at most, nothing where it makes no sense.
-pub fn grace(seconds: f64) -> Duration {
+pub(super) fn grace(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds.clamp(0.0, 3600.0)).unwrap_or_default()
 }
 

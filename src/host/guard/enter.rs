@@ -103,7 +103,7 @@ fn refused(program: &Path, job: &Job, cause: &io::Error) -> Refusal {
 }
 
 /// Opens a file for what the program prints, empty.
-pub fn output(path: &Path) -> Result<File, Refusal> {
+pub(super) fn output(path: &Path) -> Result<File, Refusal> {
     let open = || {
         // Appending: what is written through a second opening of /dev/stdout does not overwrite what was there.
         let file = File::options().create(true).append(true).open(path)?;

@@ -18,7 +18,7 @@ use super::words::Order;
 
 /// Whether children are left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reaped {
+pub(super) enum Reaped {
     /// At least one lives.
     Some,
     /// None: the tree is empty.
@@ -59,7 +59,7 @@ impl Lines {
 
 /// The guard's ears.
 #[derive(Debug)]
-pub struct Pump {
+pub(super) struct Pump {
     input: OwnedFd,
     lines: Lines,
     orders: VecDeque<Order>,
@@ -71,7 +71,7 @@ pub struct Pump {
 
 impl Pump {
     /// Listens to standard input and to a socket that every signal of interest writes to.
-    pub fn new(signals: UnixStream) -> io::Result<Self> {
+    pub(super) fn new(signals: UnixStream) -> io::Result<Self> {
         signals.set_nonblocking(true)?;
         // Past the buffer of the standard library: what lies in there would be hidden from poll.
         let input = io::stdin().as_fd().try_clone_to_owned()?;
@@ -80,7 +80,7 @@ impl Pump {
     }
 
     /// The first line, however long it takes. Nothing when the stream ends before it.
-    pub fn first_line(&mut self) -> io::Result<Option<String>> {
+    pub(super) fn first_line(&mut self) -> io::Result<Option<String>> {
         while !self.lines.over {
             self.lines.fill(self.input.as_fd())?;
             if let Some(line) = self.lines.next() {
@@ -98,17 +98,17 @@ impl Pump {
     }
 
     /// The next order that has come.
-    pub fn order(&mut self) -> Option<Order> {
+    pub(super) fn order(&mut self) -> Option<Order> {
         self.orders.pop_front()
     }
 
     /// The collector is gone, and everything it said has been taken.
-    pub fn over(&self) -> bool {
+    pub(super) fn over(&self) -> bool {
         self.lines.over && self.orders.is_empty()
     }
 
     /// Waits until something comes, a signal (which a child's end is too) or an order, or until a moment.
-    pub fn wait(&mut self, until: Option<Instant>) {
+    pub(super) fn wait(&mut self, until: Option<Instant>) {
         // An order that is here already, or the end of the collector, is reported by every call until someone acts on it. A wait with a
         // limit is one of someone who is acting.
         if until.is_none() && (!self.orders.is_empty() || self.lines.over) {
@@ -119,7 +119,7 @@ impl Pump {
     }
 
     /// The next line of a stage. Nothing at its end. Ends early, with an error, when the collector or a signal wants the end.
-    pub fn stage_line(&mut self, socket: &UnixStream, asked: &AtomicBool) -> io::Result<Option<String>> {
+    pub(super) fn stage_line(&mut self, socket: &UnixStream, asked: &AtomicBool) -> io::Result<Option<String>> {
         loop {
             if let Some(line) = self.stage.next() {
                 return Ok(Some(line));
@@ -176,7 +176,7 @@ impl Pump {
     }
 
     /// Waits for every child that has ended, and says whether any is left.
-    pub fn reap(&mut self) -> (Reaped, Vec<(u32, WaitStatus)>) {
+    pub(super) fn reap(&mut self) -> (Reaped, Vec<(u32, WaitStatus)>) {
         let mut ended = Vec::new();
         loop {
             match waitpid(None, Some(WaitPidFlag::WNOHANG)) {

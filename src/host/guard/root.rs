@@ -30,7 +30,7 @@ const NONE: Option<&str> = None;
 
 /// Enters, and leaves us in `/` of the root. What was made inside is reported as it is made, so that it is known even when a later step
 /// fails.
-pub fn enter(root: &Root, mut made: impl FnMut(&[PathBuf])) -> Result<(), Refusal> {
+pub(super) fn enter(root: &Root, mut made: impl FnMut(&[PathBuf])) -> Result<(), Refusal> {
     let shown = root.path.display();
     let path = fs::canonicalize(&root.path)
         .map_err(|cause| Refusal::new(format!("cannot enter '{shown}' as a root file system"), cause))?;
@@ -114,7 +114,7 @@ fn shut(target: &Path, recursive: bool) -> io::Result<()> {
 /// Where things are mounted. Blanks and the like are written in octal.
 ///
 /// Source: proc(5), `/proc/pid/mountinfo`, field 5.
-pub fn mount_points(table: &[u8]) -> impl Iterator<Item = PathBuf> + '_ {
+pub(super) fn mount_points(table: &[u8]) -> impl Iterator<Item = PathBuf> + '_ {
     table.split(|byte| *byte == b'\n').filter_map(|line| {
         let field = line.split(|byte| *byte == b' ').nth(4)?;
         Some(PathBuf::from(OsString::from_vec(plain(field))))
@@ -122,7 +122,7 @@ pub fn mount_points(table: &[u8]) -> impl Iterator<Item = PathBuf> + '_ {
 }
 
 /// Undoes `\040` and its like.
-pub fn plain(field: &[u8]) -> Vec<u8> {
+pub(super) fn plain(field: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(field.len());
     let mut rest = field;
     while let Some((first, after)) = rest.split_first() {
@@ -164,7 +164,7 @@ fn point(root: &Path, at: &Path, folder: bool, made: &mut impl FnMut(&[PathBuf])
 }
 
 /// Path on the host of a path inside a root, links followed as inside. What is missing at its end is kept as it is written.
-pub fn inside(root: &Path, at: &Path) -> io::Result<PathBuf> {
+pub(super) fn inside(root: &Path, at: &Path) -> io::Result<PathBuf> {
     let mut todo: VecDeque<OsString> = parts(at).collect();
     let mut path = root.to_path_buf();
     let mut links = 0;
@@ -205,7 +205,7 @@ fn parts(path: &Path) -> impl Iterator<Item = OsString> + '_ {
 }
 
 /// Takes away the mount points that were made, the last first. One that is no longer empty stays: someone has put something there.
-pub fn tidy(made: &[PathBuf]) {
+pub(super) fn tidy(made: &[PathBuf]) {
     for path in made.iter().rev() {
         let empty_file = path.symlink_metadata().is_ok_and(|kind| kind.is_file() && kind.len() == 0);
         // Both only ever remove what is empty. A failure leaves an empty name behind, and nothing worse.
@@ -216,7 +216,7 @@ pub fn tidy(made: &[PathBuf]) {
 /// A program as it is found inside: by its path, or by the folders of `PATH`.
 ///
 /// Without `PATH` the folders are those of the C library, `/bin` and `/usr/bin`.
-pub fn program(name: &str, path: Option<&str>) -> Result<PathBuf, Refusal> {
+pub(super) fn program(name: &str, path: Option<&str>) -> Result<PathBuf, Refusal> {
     let missing = |detail: String| Refusal::new(format!("no program '{name}'"), detail);
     if name.contains('/') {
         return match fs::metadata(name) {

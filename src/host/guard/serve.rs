@@ -30,7 +30,7 @@ use crate::host::{Closed, Ended, Job, process, time};
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Limit of a program of `after`. Removing a container takes seconds. A daemon that hangs must not hold the campaign for ever.
-pub const AFTER: Duration = Duration::from_secs(60);
+pub(super) const AFTER: Duration = Duration::from_secs(60);
 
 /// Everything the guard holds.
 pub(super) struct Guard {

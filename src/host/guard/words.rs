@@ -13,7 +13,7 @@ use crate::host::{Closed, Ended};
 
 /// Collector to guard, after the first line, which holds the job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Order {
+pub(super) enum Order {
     /// End the tree.
     End(String),
     /// End what is left, clean up, and go.
@@ -22,7 +22,7 @@ pub enum Order {
 
 impl Order {
     /// The line, with its end.
-    pub fn line(&self) -> String {
+    pub(super) fn line(&self) -> String {
         match self {
             Self::End(why) => format!("end {}\n", why.replace(['\n', '\r'], " ")),
             Self::Close => "close\n".to_owned(),
@@ -30,7 +30,7 @@ impl Order {
     }
 
     /// Reads a line.
-    pub fn parse(line: &str) -> Option<Self> {
+    pub(super) fn parse(line: &str) -> Option<Self> {
         match line.split_once(' ') {
             Some(("end", why)) => Some(Self::End(why.to_owned())),
             None if line == "close" => Some(Self::Close),
@@ -42,7 +42,7 @@ impl Order {
 /// Guard to collector.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "news")]
-pub enum News {
+pub(super) enum News {
     /// The program runs.
     Started {
         pid: u32,
@@ -72,7 +72,7 @@ pub enum News {
 /// First stage to guard.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "step")]
-pub enum Step {
+pub(super) enum Step {
     /// Everything is in place. The program is started next.
     Ready {
         /// Seconds on `CLOCK_MONOTONIC`.
@@ -88,14 +88,14 @@ pub enum Step {
 
 /// Paths on the host.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MadeInside {
+pub(super) struct MadeInside {
     /// In the order of their making.
     pub paths: Vec<PathBuf>,
 }
 
 /// An error on its way between processes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refusal {
+pub(super) struct Refusal {
     /// The event.
     pub what: String,
     /// Message of the system.
@@ -106,19 +106,19 @@ pub struct Refusal {
 
 impl Refusal {
     /// The event and the message of the system.
-    pub fn new(what: impl Into<String>, detail: impl ToString) -> Self {
+    pub(super) fn new(what: impl Into<String>, detail: impl ToString) -> Self {
         Self { what: what.into(), detail: Some(detail.to_string()), hint: None }
     }
 
     /// The remedy.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
     /// As the rest of the program knows errors.
-    pub fn error(self) -> Error {
+    pub(super) fn error(self) -> Error {
         let mut error = Error::new(Kind::Workload, self.what);
         error.detail = self.detail;
         error.hint = self.hint;

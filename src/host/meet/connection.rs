@@ -19,7 +19,7 @@ const WAITING: usize = 8;
 
 /// Outgoing data of a connection.
 #[derive(Debug)]
-pub enum Out {
+pub(super) enum Out {
     /// This.
     Frame(Frame),
     /// Questions for the clock, one after the other.
@@ -30,51 +30,51 @@ pub enum Out {
 
 /// The end of a connection that is written to.
 #[derive(Debug, Clone)]
-pub struct Outbox {
+pub(super) struct Outbox {
     /// Overtakes parts of files.
     words: UnboundedSender<Out>,
     parts: Sender<Out>,
 }
 
 impl Outbox {
-    pub fn new() -> (Self, Inbox) {
+    pub(super) fn new() -> (Self, Inbox) {
         let (words, words_out) = unbounded_channel();
         let (parts, parts_out) = channel(WAITING);
         (Self { words, parts }, Inbox { words: words_out, parts: parts_out })
     }
 
     /// Something short. A side that is gone hears nothing, and its end was told.
-    pub fn say(&self, out: Out) {
+    pub(super) fn say(&self, out: Out) {
         let _ = self.words.send(out);
     }
 
     /// In the order of the parts of files: waits while the link is busy. False where the other side is gone.
-    pub fn part(&self, frame: Frame) -> bool {
+    pub(super) fn part(&self, frame: Frame) -> bool {
         self.parts.blocking_send(Out::Frame(frame)).is_ok()
     }
 
     /// The end, behind the parts.
-    pub fn end(&self) {
+    pub(super) fn end(&self) {
         let _ = self.parts.blocking_send(Out::End);
     }
 }
 
 /// The end of it that is read from.
 #[derive(Debug)]
-pub struct Inbox {
+pub(super) struct Inbox {
     words: UnboundedReceiver<Out>,
     parts: Receiver<Out>,
 }
 
 /// The keys of the two directions.
 #[derive(Debug)]
-pub struct Keys {
+pub(super) struct Keys {
     pub ours: Key,
     pub theirs: Key,
 }
 
 /// Talks until one side ends it. `rank` is the other side's, `side` ours. Gives the reason of the end. Nothing where we ended it.
-pub async fn connection(
+pub(super) async fn connection(
     stream: TcpStream,
     keys: Keys,
     (rank, side): (u32, Side),
@@ -224,7 +224,7 @@ async fn ask(writer: &mut Writer, trips: &mut Trips) -> Result<(), String> {
 }
 
 /// A thread for connections, with the runtime that drives them.
-pub fn thread(
+pub(super) fn thread(
     name: &str,
     work: impl std::future::Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<std::thread::JoinHandle<()>> {

@@ -16,15 +16,15 @@ use serde_json::Value;
 use crate::host::net::Ns;
 
 /// First word of both sides. The number goes up when an older side would no longer understand.
-pub const MAGIC: &[u8; 20] = b"sparkbench-ranks 1\r\n";
+pub(crate) const MAGIC: &[u8; 20] = b"sparkbench-ranks 1\r\n";
 /// Bytes that a side draws for a connection.
-pub const DRAWN: usize = 32;
+pub(crate) const DRAWN: usize = 32;
 /// Bytes of a tag.
-pub const TAG: usize = 32;
+pub(crate) const TAG: usize = 32;
 /// Longest frame: what comes with a greater length is not read.
-pub const LONGEST: usize = 1 << 20;
+pub(crate) const LONGEST: usize = 1 << 20;
 /// Bytes of the number of a frame, which is tagged and not sent.
-pub const NUMBER: usize = 8;
+pub(crate) const NUMBER: usize = 8;
 
 /// The shared secret of the processes of one job.
 #[derive(Clone)]
@@ -58,7 +58,7 @@ impl Secret {
 
 /// Who wants to talk to rank 0, and what both sides drew.
 #[derive(Debug, Clone, Copy)]
-pub struct Hello {
+pub(crate) struct Hello {
     /// By rank 0.
     pub head: [u8; DRAWN],
     /// By the other.
@@ -70,12 +70,12 @@ pub struct Hello {
 
 impl Hello {
     /// Proof that a side knows the secret.
-    pub fn proof(&self, secret: &Secret, side: Side) -> Tag {
+    pub(crate) fn proof(&self, secret: &Secret, side: Side) -> Tag {
         secret.of(side.word(), &[&self.head, &self.member, &self.rank.to_be_bytes(), &self.world.to_be_bytes()])
     }
 
     /// Whether `shown` is that.
-    pub fn holds(&self, secret: &Secret, side: Side, shown: &[u8]) -> bool {
+    pub(crate) fn holds(&self, secret: &Secret, side: Side, shown: &[u8]) -> bool {
         let mut said = Vec::new();
         said.extend_from_slice(side.word().as_bytes());
         said.extend_from_slice(&self.head);
@@ -86,7 +86,7 @@ impl Hello {
     }
 
     /// The key of frames that `side` sends.
-    pub fn key(&self, secret: &Secret, side: Side) -> Key {
+    pub(crate) fn key(&self, secret: &Secret, side: Side) -> Key {
         let tag = secret.of("frames of the ", &[side.word().as_bytes(), &self.head, &self.member]);
         Key::new(HMAC_SHA256, tag.as_ref())
     }
@@ -94,7 +94,7 @@ impl Hello {
 
 /// Who sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub(crate) enum Side {
     /// Rank 0.
     Head,
     /// Any other.
@@ -112,7 +112,7 @@ impl Side {
 
 /// A message.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Frame {
+pub(crate) enum Frame {
     /// Something said.
     Message(Value),
     /// Part of a file.
@@ -125,7 +125,7 @@ pub enum Frame {
 
 impl Frame {
     /// As bytes, the `number`-th that is sent with this key.
-    pub fn encode(&self, key: &Key, number: u64) -> Vec<u8> {
+    pub(crate) fn encode(&self, key: &Key, number: u64) -> Vec<u8> {
         let mut body = number.to_be_bytes().to_vec();
         match self {
             Self::Message(value) => {
@@ -156,7 +156,7 @@ impl Frame {
     }
 
     /// From what was read: room for the number, kind and payload. And the tag. Nothing where it is not what the other side sent.
-    pub fn decode(mut body: Vec<u8>, tag: &[u8], key: &Key, number: u64) -> Option<Self> {
+    pub(crate) fn decode(mut body: Vec<u8>, tag: &[u8], key: &Key, number: u64) -> Option<Self> {
         body.get_mut(..NUMBER)?.copy_from_slice(&number.to_be_bytes());
         verify(key, &body, tag).ok()?;
         let payload = body.get(NUMBER + 1..)?;

@@ -10,7 +10,7 @@
 
 mod client;
 mod connection;
-pub mod frame;
+pub(crate) mod frame;
 mod server;
 #[cfg(test)]
 mod tests;

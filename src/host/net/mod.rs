@@ -8,14 +8,14 @@
 //! clocks at the moment of reading. So a late read (the process was not scheduled) still knows when the bytes arrived.
 
 pub mod clock;
-pub mod limits;
+pub(crate) mod limits;
 mod listen;
 mod poll;
 mod resolve;
 mod stream;
-pub mod tls;
+pub(crate) mod tls;
 mod towards;
-pub mod usage;
+pub(crate) mod usage;
 
 pub use std::net::{IpAddr, SocketAddr};
 

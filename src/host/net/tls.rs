@@ -23,10 +23,10 @@ use crate::error::{Error, Kind};
 
 /// Room that a caller lends for ciphertext. One read of it gives at most so much plain text plus what was left of a record before
 /// ([`PLAIN_MIN`] in all).
-pub const CIPHER: usize = 64 * 1024;
+pub(crate) const CIPHER: usize = 64 * 1024;
 
 /// Room for plain text that always suffices for one read.
-pub const PLAIN_MIN: usize = CIPHER + 32 * 1024;
+pub(crate) const PLAIN_MIN: usize = CIPHER + 32 * 1024;
 
 /// Whom to believe.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct Trust {
 
 /// Why a connection did not come about or broke.
 #[derive(Debug)]
-pub enum Fault {
+pub(crate) enum Fault {
     /// The certificate or the protocol. A sentence with what to do.
     Tls(String),
     /// The connection below.
@@ -54,14 +54,14 @@ impl From<io::Error> for Fault {
 
 /// Shared state of all connections to servers.
 #[derive(Debug, Clone)]
-pub struct Client(Arc<ClientConfig>);
+pub(crate) struct Client(Arc<ClientConfig>);
 
 impl Client {
     /// Reads the authorities.
     ///
     /// # Errors
     /// When the file cannot be read or holds no certificate, or the machine has no trusted certificate.
-    pub fn new(trust: &Trust) -> Result<Self, Error> {
+    pub(crate) fn new(trust: &Trust) -> Result<Self, Error> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
@@ -83,7 +83,7 @@ impl Client {
     ///
     /// # Errors
     /// When the name is invalid.
-    pub fn start(&self, stream: Stream, host: &str) -> Result<Secure, Fault> {
+    pub(crate) fn start(&self, stream: Stream, host: &str) -> Result<Secure, Fault> {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| Fault::Tls(format!("'{host}' is not a name that a certificate can be for")))?;
         let session = ClientConnection::new(Arc::clone(&self.0), name).map_err(|error| Fault::Tls(explain(&error)))?;
@@ -123,19 +123,19 @@ fn of_the_machine() -> Result<RootCertStore, Error> {
 
 /// A connection with TLS on it.
 #[derive(Debug)]
-pub struct Secure {
+pub(crate) struct Secure {
     stream: Stream,
     session: ClientConnection,
 }
 
 impl Secure {
     /// Whether bytes of ours can not be sent yet.
-    pub fn handshaking(&self) -> bool {
+    pub(crate) fn handshaking(&self) -> bool {
         self.session.is_handshaking()
     }
 
     /// Whether something waits for room in the socket.
-    pub fn wants_write(&self) -> bool {
+    pub(crate) fn wants_write(&self) -> bool {
         self.session.wants_write()
     }
 
@@ -143,7 +143,7 @@ impl Secure {
     ///
     /// # Errors
     /// When the connection is broken.
-    pub fn flush(&mut self) -> Result<(), Fault> {
+    pub(crate) fn flush(&mut self) -> Result<(), Fault> {
         while self.session.wants_write() {
             match self.session.write_tls(&mut Out(&self.stream)) {
                 Ok(_) => {}
@@ -158,7 +158,7 @@ impl Secure {
     ///
     /// # Errors
     /// When the connection is broken.
-    pub fn send(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
         let mut taken = 0;
         while taken < bytes.len() {
             let part = self.session.writer().write(&bytes[taken..])?;
@@ -176,7 +176,7 @@ impl Secure {
     ///
     /// # Errors
     /// When the certificate is not trusted, what came is no TLS, or the connection is broken.
-    pub fn receive(&mut self, cipher: &mut [u8], into: &mut [u8]) -> Result<Received, Fault> {
+    pub(crate) fn receive(&mut self, cipher: &mut [u8], into: &mut [u8]) -> Result<Received, Fault> {
         let room = cipher.len().min(CIPHER);
         let (count, stamp) = match self.stream.receive(&mut cipher[..room])? {
             Received::Bytes(count, stamp) => (count, stamp),
@@ -208,7 +208,7 @@ impl Secure {
     }
 
     /// Ends it with a reset instead of an orderly close.
-    pub fn reset(self) {
+    pub(crate) fn reset(self) {
         self.stream.reset();
     }
 }
@@ -250,7 +250,7 @@ fn explain(error: &rustls::Error) -> String {
 }
 
 /// The fault of a server's certificate, and its remedy.
-pub fn untrusted(why: &CertificateError) -> (String, &'static str) {
+pub(crate) fn untrusted(why: &CertificateError) -> (String, &'static str) {
     match why {
         CertificateError::UnknownIssuer => (
             "the server's certificate is not signed by an authority that this machine trusts".to_owned(),

@@ -16,25 +16,25 @@ use crate::host::{Closed, Ended, Host as _, Job, Launched, Lines};
 
 /// Lines and their times.
 #[derive(Debug, Clone)]
-pub struct Spoken {
+pub(super) struct Spoken {
     lines: Vec<(Duration, String)>,
     end: Option<String>,
 }
 
 impl Spoken {
-    pub fn new(lines: &[(Duration, &str)], end: Option<&str>) -> Self {
+    pub(super) fn new(lines: &[(Duration, &str)], end: Option<&str>) -> Self {
         let lines = lines.iter().map(|(after, line)| (*after, (*line).to_owned())).collect();
         Self { lines, end: end.map(str::to_owned) }
     }
 
     /// Plays it, times counted from `start`.
-    pub fn play(self, replay: Replay, start: Duration) -> Speaking {
+    pub(super) fn play(self, replay: Replay, start: Duration) -> Speaking {
         let lines = self.lines.into_iter().map(|(after, line)| (start + after, line)).collect();
         Speaking { replay, lines, end: self.end }
     }
 
     /// Plays what is still to come, times counted as they are.
-    pub fn play_from_now(self, replay: Replay) -> Speaking {
+    pub(super) fn play_from_now(self, replay: Replay) -> Speaking {
         let now = replay.state().clock.now;
         let lines = self.lines.into_iter().filter(|(at, _)| *at >= now).collect();
         Speaking { replay, lines, end: self.end }
@@ -43,7 +43,7 @@ impl Spoken {
 
 /// A program that is being followed.
 #[derive(Debug)]
-pub struct Speaking {
+pub(super) struct Speaking {
     replay: Replay,
     lines: VecDeque<(Duration, String)>,
     end: Option<String>,
@@ -226,7 +226,7 @@ impl Script {
 
 /// A launched program of a recording.
 #[derive(Debug)]
-pub struct Played {
+pub(super) struct Played {
     replay: Replay,
     script: Script,
     marker: String,
@@ -237,7 +237,7 @@ pub struct Played {
 }
 
 impl Played {
-    pub fn start(replay: Replay, job: &Job, script: Script) -> Result<Self, Error> {
+    pub(super) fn start(replay: Replay, job: &Job, script: Script) -> Result<Self, Error> {
         if let Some(why) = &script.refused {
             return Err(Error::archive(format!("cannot start '{}': {why}", job.argv.join(" "))));
         }

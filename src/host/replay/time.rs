@@ -9,7 +9,7 @@ use crate::model::Instant;
 
 /// Two clocks that are set.
 #[derive(Debug)]
-pub struct Clock {
+pub(super) struct Clock {
     /// `CLOCK_MONOTONIC`.
     pub now: Duration,
     /// Wall clock when `now` was 0.
@@ -34,20 +34,20 @@ impl Default for Clock {
 
 impl Clock {
     /// Wall clock, jumps included.
-    pub fn wall(&self) -> Instant {
+    pub(super) fn wall(&self) -> Instant {
         let jumped: i64 = self.jumps.iter().filter(|(at, _)| *at <= self.now).map(|(_, by)| by).sum();
         let since = i64::try_from(self.now.as_millis()).unwrap_or(i64::MAX);
         Instant(self.boot.0.saturating_add(since).saturating_add(jumped))
     }
 
     /// Waits until a moment, or until we are asked to stop where that is earlier.
-    pub fn wait(&mut self, until: Duration) {
+    pub(super) fn wait(&mut self, until: Duration) {
         let until = self.interrupt.map_or(until, |interrupt| until.min(interrupt));
         self.now = self.now.max(until);
     }
 
     /// We have been asked to stop.
-    pub fn interrupted(&self) -> bool {
+    pub(super) fn interrupted(&self) -> bool {
         self.interrupt.is_some_and(|moment| moment <= self.now)
     }
 }

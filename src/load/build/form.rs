@@ -21,7 +21,7 @@ use crate::load::settings::{Endpoint, Exact, Settings};
 
 /// Parts of a body beside its prompt.
 #[derive(Debug, Clone)]
-pub struct Form {
+pub(crate) struct Form {
     pub(super) endpoint: Endpoint,
     /// From `{` to just before the prompt's own value.
     pub(super) before: String,
@@ -44,7 +44,7 @@ impl Form {
     ///
     /// # Errors
     /// Further members that cannot be, or [`Exact::Auto`], which has to be settled before.
-    pub fn new(settings: &Settings, model: &str, exact: Exact, keep_text: bool) -> Result<Self, Error> {
+    pub(crate) fn new(settings: &Settings, model: &str, exact: Exact, keep_text: bool) -> Result<Self, Error> {
         let extra = &settings.extra_body;
         for name in ["stream", "messages", "prompt"] {
             if extra.contains_key(name) {

@@ -12,8 +12,8 @@ mod queue;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-pub use form::Form;
-pub use queue::{Builder, start};
+pub(crate) use form::Form;
+pub(crate) use queue::start;
 
 use super::order::{Asked, Order, Phase};
 use super::plan::prompts::Ask;
@@ -25,7 +25,7 @@ use crate::error::{Error, Place};
 
 /// Makes orders of entries. One is enough for a load. It keeps its buffers.
 #[derive(Debug)]
-pub struct Maker {
+pub(crate) struct Maker {
     plan: Arc<Plan>,
     recipe: Recipe,
     form: Form,
@@ -37,7 +37,7 @@ impl Maker {
     ///
     /// # Errors
     /// The first line that cannot.
-    pub fn new(plan: Arc<Plan>, recipe: Recipe, form: Form) -> Result<Self, Error> {
+    pub(crate) fn new(plan: Arc<Plan>, recipe: Recipe, form: Form) -> Result<Self, Error> {
         let cold = matches!(plan.entry(0).map(|entry| entry.prompt), Some(PromptSpec::Line(_, Some(_))));
         for line in plan.lines() {
             let wrong =
@@ -67,7 +67,7 @@ impl Maker {
     ///
     /// # Errors
     /// When the counter of tokens fails.
-    pub fn make(&mut self, entry: &Entry) -> Result<Built, Error> {
+    pub(crate) fn make(&mut self, entry: &Entry) -> Result<Built, Error> {
         let mut body = String::with_capacity(self.form.before.len() + self.form.after.len() + 128 + self.text.len());
         body.push_str(&self.form.before);
         let isl_sent = match entry.prompt {

@@ -51,7 +51,7 @@ impl Shared {
 }
 
 /// Gives what the thread has built. Dropping it ends the thread.
-pub struct Builder {
+pub(crate) struct Builder {
     shared: Arc<Shared>,
     most: usize,
     thread: Option<JoinHandle<()>>,
@@ -61,7 +61,7 @@ pub struct Builder {
 ///
 /// # Errors
 /// When no thread can be had.
-pub fn start(mut maker: Maker, settings: &Settings, wake: impl Fn() + Send + 'static) -> Result<Builder, Error> {
+pub(crate) fn start(mut maker: Maker, settings: &Settings, wake: impl Fn() + Send + 'static) -> Result<Builder, Error> {
     let at_once = match settings.shape {
         Shape::Closed { concurrency } => concurrency,
         Shape::Open { max_concurrency, .. } | Shape::Trace { max_concurrency, .. } => max_concurrency.unwrap_or(1024),

@@ -24,7 +24,7 @@ use crate::load::settings::Conversations;
 
 /// Order of the source.
 #[derive(Debug)]
-pub enum Task {
+pub(crate) enum Task {
     /// Begin a conversation and build its first turn.
     Open {
         /// Number over all machines.
@@ -65,7 +65,7 @@ pub enum Task {
 
 /// Next step after a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Then {
+pub(crate) enum Then {
     /// The next turn is built at once.
     Build,
     /// It is built when the conversation is resumed.
@@ -76,7 +76,7 @@ pub enum Then {
 
 /// A turn that is ready.
 #[derive(Debug)]
-pub struct Built {
+pub(crate) struct Built {
     /// Number over all machines.
     pub conversation: u32,
     /// Turns of the user that it will have.
@@ -86,7 +86,7 @@ pub struct Built {
 }
 
 /// Input of the builder.
-pub struct Setup {
+pub(crate) struct Setup {
     /// The words of the turns.
     pub library: Library,
     /// How text becomes tokens.
@@ -122,7 +122,7 @@ struct Live {
 }
 
 /// Results of the thread.
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// Figures of the whole load.
     pub figures: Figures,
     /// The first line that could not be written.
@@ -130,7 +130,7 @@ pub struct Outcome {
 }
 
 /// See the module.
-pub struct Builder {
+pub(crate) struct Builder {
     setup: Setup,
     lives: BTreeMap<u32, Live>,
     figures: Figures,
@@ -140,14 +140,19 @@ pub struct Builder {
 
 impl Builder {
     /// With nothing begun.
-    pub fn new(setup: Setup) -> Self {
+    pub(crate) fn new(setup: Setup) -> Self {
         let lengths = if setup.texts.exact() { "counted" } else { "estimated" };
         let figures = Figures { lengths, definition: DEFINITION, ..Figures::default() };
         Self { setup, lives: BTreeMap::new(), figures, origin: 0, error: None }
     }
 
     /// Works until the load is over or its source is gone.
-    pub fn run(mut self, tasks: &Receiver<Task>, built: &Sender<Built>, waker: &Arc<OnceLock<Waker>>) -> Outcome {
+    pub(crate) fn run(
+        mut self,
+        tasks: &Receiver<Task>,
+        built: &Sender<Built>,
+        waker: &Arc<OnceLock<Waker>>,
+    ) -> Outcome {
         while let Ok(task) = tasks.recv() {
             if matches!(task, Task::Finish) {
                 break;
@@ -164,7 +169,7 @@ impl Builder {
     }
 
     /// One task. What it built.
-    pub fn work(&mut self, task: Task) -> Option<Built> {
+    pub(crate) fn work(&mut self, task: Task) -> Option<Built> {
         match task {
             Task::Open { conversation, client } => {
                 self.open(conversation, client);
@@ -327,7 +332,7 @@ impl Builder {
     }
 
     /// Closes what is still open. A line for each.
-    pub fn finish(mut self) -> Outcome {
+    pub(crate) fn finish(mut self) -> Outcome {
         while let Some(conversation) = self.lives.keys().next().copied() {
             self.close(conversation, Why::Cut);
         }

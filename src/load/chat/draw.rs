@@ -17,15 +17,15 @@ use crate::load::settings::Lengths;
 use crate::stats::random::Stream;
 
 /// Greatest length that anything may be: beyond it a body would have gigabytes.
-pub const LENGTH_MAX: u32 = 16_777_216;
+pub(crate) const LENGTH_MAX: u32 = 16_777_216;
 /// Largest part of a Poisson mean that is drawn at once. Exp(-30) is far from the smallest number.
 const POISSON_PART: f64 = 30.0;
 /// Ratio of median to average of a log-normal distribution where a generation file gives none, as in the known script.
-pub const MEDIAN_RATIO: f64 = 0.85;
+pub(crate) const MEDIAN_RATIO: f64 = 0.85;
 
 /// A distribution of whole numbers.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Draw {
+pub(crate) enum Draw {
     /// Always this.
     Constant(u32),
     /// Every whole number from the first to the second, equally likely.
@@ -44,7 +44,7 @@ pub enum Draw {
 
 impl Draw {
     /// As settings state it.
-    pub fn of(lengths: Lengths) -> Self {
+    pub(crate) fn of(lengths: Lengths) -> Self {
         match lengths {
             Lengths::Fixed(value) => Self::Constant(value),
             Lengths::Uniform(low, high) => Self::Uniform(low.min(high), high.max(low)),
@@ -65,12 +65,12 @@ impl Draw {
     }
 
     /// The log-normal distribution with this average whose median is `ratio` times it. `ratio` strictly between 0 and 1.
-    pub fn log_normal_around(average: f64, ratio: f64, greatest: Option<u32>) -> Self {
+    pub(crate) fn log_normal_around(average: f64, ratio: f64, greatest: Option<u32>) -> Self {
         Self::LogNormal(libm::log(average * ratio), libm::sqrt(2.0 * libm::log(1.0 / ratio)), 0, greatest)
     }
 
     /// One number, at least `least`.
-    pub fn draw(&self, stream: &mut Stream, least: u32) -> u32 {
+    pub(crate) fn draw(&self, stream: &mut Stream, least: u32) -> u32 {
         let drawn = match self {
             Self::Constant(value) => *value,
             Self::Uniform(low, high) => {
@@ -107,7 +107,7 @@ fn normal(stream: &mut Stream) -> f64 {
 }
 
 /// Exponential with mean 1.
-pub fn exponential(stream: &mut Stream) -> f64 {
+pub(crate) fn exponential(stream: &mut Stream) -> f64 {
     -libm::log(stream.uniform())
 }
 

@@ -13,14 +13,14 @@ const LISTED: usize = 20;
 
 /// Faults of one file as they are found.
 #[derive(Debug, Default)]
-pub struct Faults {
+pub(crate) struct Faults {
     list: Vec<(usize, String)>,
     further: usize,
 }
 
 impl Faults {
     /// Adds one. `line` counts from 1. 0 is the file as a whole.
-    pub fn add(&mut self, line: usize, key: &str, what: &str, remedy: &str) {
+    pub(crate) fn add(&mut self, line: usize, key: &str, what: &str, remedy: &str) {
         if self.list.len() == LISTED {
             self.further += 1;
             return;
@@ -31,7 +31,7 @@ impl Faults {
     }
 
     /// Whether nothing is wrong so far.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
@@ -39,7 +39,7 @@ impl Faults {
     ///
     /// # Errors
     /// A usage error when there is at least one fault.
-    pub fn into_result(mut self, file: &Path, as_what: &str) -> Result<(), Error> {
+    pub(crate) fn into_result(mut self, file: &Path, as_what: &str) -> Result<(), Error> {
         if self.is_empty() {
             return Ok(());
         }

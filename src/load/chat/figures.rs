@@ -14,7 +14,7 @@ use crate::host::net::Ns;
 use crate::load::order::Phase;
 
 /// Turns that have a line of their own. Later ones share the last.
-pub const TURNS_LISTED: usize = 32;
+pub(crate) const TURNS_LISTED: usize = 32;
 
 /// Mean and spread of values that are not kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -150,7 +150,7 @@ pub struct Figures {
 }
 
 /// Definition of TTFT here.
-pub const DEFINITION: &str = "sent to first generated piece, answered measured turns";
+pub(crate) const DEFINITION: &str = "sent to first generated piece, answered measured turns";
 
 impl TurnFigures {
     fn join(&mut self, other: &Self) {

@@ -105,7 +105,7 @@ impl Frame {
 }
 
 /// Adds a message to a serialised history.
-pub fn push_message(messages: &mut Vec<u8>, role: &str, content: &str) {
+pub(crate) fn push_message(messages: &mut Vec<u8>, role: &str, content: &str) {
     if !messages.is_empty() {
         messages.push(b',');
     }

@@ -29,13 +29,13 @@ use super::faults::Faults;
 use super::recorded::kind;
 
 /// Type field of such a file.
-pub const FILETYPE: &str = "generate_conversations";
+pub(crate) const FILETYPE: &str = "generate_conversations";
 /// Most conversations, the range of their numbers.
 const CONVERSATIONS_MAX: u64 = u32::MAX as u64;
 
 /// The plan of a generation file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Generation {
+pub(crate) struct Generation {
     /// Conversations in all.
     pub conversations: u64,
     /// As the file names them.
@@ -55,17 +55,17 @@ pub struct Generation {
 }
 
 /// User's turns of a conversation with `turns` turns in total: at least one, and every one has its answer.
-pub const fn user_turns(turns: u32) -> u32 {
+pub(crate) const fn user_turns(turns: u32) -> u32 {
     if turns < 2 { 1 } else { turns.div_ceil(2) }
 }
 
 /// Whether an object says that it is such a file.
-pub fn is_one(object: &Map<String, Value>) -> bool {
+pub(crate) fn is_one(object: &Map<String, Value>) -> bool {
     object.contains_key("filetype")
 }
 
 /// Reads it whole. Absent when something that must be there is not. `text` is the file, for the lines.
-pub fn read(text: &str, object: &Map<String, Value>, faults: &mut Faults) -> Option<Generation> {
+pub(crate) fn read(text: &str, object: &Map<String, Value>, faults: &mut Faults) -> Option<Generation> {
     let mut file = Part { text, object, path: String::new(), faults };
     file.known(&["filetype", "num_conversations", "text_files", "print_stats", "prompt_input", "prompt_output"]);
     match object.get("filetype") {

@@ -78,7 +78,7 @@ impl Ended {
 /// How a conversation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Why {
+pub(crate) enum Why {
     /// Every turn was answered.
     Done,
     /// A turn failed.
@@ -89,7 +89,7 @@ pub enum Why {
 
 /// A request of a conversation, as it is written and read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Request {
+pub(crate) struct Request {
     /// User's turn, from 0.
     pub turn: u32,
     /// Place in the plan.
@@ -124,7 +124,7 @@ pub struct Request {
 
 impl Request {
     /// As it is written, with times counted from `origin`.
-    pub fn of(ended: &Ended, answer: Option<String>, origin: Ns) -> Self {
+    pub(crate) fn of(ended: &Ended, answer: Option<String>, origin: Ns) -> Self {
         // What lies before the origin is negative, as in requests.jsonl.
         let s = |at: Option<Ns>| at.map(|at| at.wrapping_sub(origin).cast_signed() as f64 / 1e9);
         Self {
@@ -155,7 +155,7 @@ impl Request {
 
 /// Text before the messages of a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Head {
+pub(crate) struct Head {
     /// Name of the conversation.
     pub id: String,
     /// Its number over all machines.
@@ -174,7 +174,7 @@ pub struct Head {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write(out: &mut dyn Write, head: &Head, messages: &[u8], requests: &[Request]) -> std::io::Result<()> {
+pub(crate) fn write(out: &mut dyn Write, head: &Head, messages: &[u8], requests: &[Request]) -> std::io::Result<()> {
     let head = serde_json::to_string(head)?;
     out.write_all(head.strip_suffix('}').unwrap_or(&head).as_bytes())?;
     out.write_all(b",\"messages\":[")?;

@@ -25,18 +25,18 @@
 //!
 //! Reasoning is not sent back. Clients of such models send back visible text, and servers' templates drop the rest.
 
-pub mod builder;
-pub mod draw;
-pub mod faults;
-pub mod figures;
-pub mod frame;
-pub mod generate;
-pub mod library;
-pub mod log;
-pub mod recorded;
+pub(crate) mod builder;
+pub(crate) mod draw;
+pub(crate) mod faults;
+pub(crate) mod figures;
+pub(crate) mod frame;
+pub(crate) mod generate;
+pub(crate) mod library;
+pub(crate) mod log;
+pub(crate) mod recorded;
 pub mod settings;
-pub mod source;
-pub mod texts;
+pub(crate) mod source;
+pub(crate) mod texts;
 
 pub use figures::Figures;
 pub use frame::Frame;

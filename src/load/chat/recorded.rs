@@ -29,7 +29,7 @@ use super::faults::Faults;
 
 /// A turn of one side and its answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RecordedTurn {
+pub(crate) struct RecordedTurn {
     /// The user's words.
     pub user: String,
     /// The recorded answer. Absent behind a last question without one.
@@ -38,7 +38,7 @@ pub struct RecordedTurn {
 
 /// A conversation of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Recorded {
+pub(crate) struct Recorded {
     /// `id`, else the number in the file.
     pub id: String,
     /// A system message at its head.
@@ -49,7 +49,7 @@ pub struct Recorded {
 
 /// Changes to conversations that cannot be led as recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// In the file.
     pub found: u64,
     /// Answers before the first turn of the user were left out.
@@ -66,7 +66,7 @@ pub struct Counts {
 
 impl Counts {
     /// A sentence for each thing that was done.
-    pub fn notes(&self) -> Vec<String> {
+    pub(crate) fn notes(&self) -> Vec<String> {
         let of =
             |count: u64, what: &str| (count > 0).then(|| format!("{count} of {} conversations {what}", self.found));
         [
@@ -108,7 +108,7 @@ const SHAPE: &str = "a conversation is { \"id\", \"messages\": [ { \"role\", \"c
 const MEND: &str = "correct this part of the file";
 
 /// Reads a file whole.
-pub fn read(text: &str, faults: &mut Faults) -> (Vec<Recorded>, Counts) {
+pub(crate) fn read(text: &str, faults: &mut Faults) -> (Vec<Recorded>, Counts) {
     let mut counts = Counts::default();
     let mut found = Vec::new();
     let mut ids = BTreeSet::new();
@@ -149,7 +149,7 @@ pub fn read(text: &str, faults: &mut Faults) -> (Vec<Recorded>, Counts) {
 }
 
 /// A prompt and the answer that was recorded.
-pub struct FirstTurns {
+pub(crate) struct FirstTurns {
     /// Line of the file at which the conversation begins.
     pub line: usize,
     /// The first two turns, of either side, as vLLM and SGLang take them. Absent where one of them is missing or is no text.
@@ -157,7 +157,7 @@ pub struct FirstTurns {
 }
 
 /// The first two turns of every conversation. Ids do not matter, nor do later turns.
-pub fn first_turns(text: &str, faults: &mut Faults) -> Vec<FirstTurns> {
+pub(crate) fn first_turns(text: &str, faults: &mut Faults) -> Vec<FirstTurns> {
     let mut found = Vec::new();
     for (number, item) in items(text).into_iter().enumerate() {
         let value: Value = match serde_json::from_str(item.text) {

@@ -75,26 +75,26 @@ impl Texts for Estimate {
 
 /// A text that is read from a place on and, at its end, from its beginning again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Corpus(String);
+pub(crate) struct Corpus(String);
 
 /// Largest number of bytes of a token in the search for a segment. A longer text is cut in several steps.
 const STRETCH: usize = 8;
 
 impl Corpus {
     /// Of texts one after the other. Nothing where they hold nothing but white space.
-    pub fn of(texts: &[String]) -> Option<Self> {
+    pub(crate) fn of(texts: &[String]) -> Option<Self> {
         let text =
             texts.iter().map(|text| text.trim()).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
         (!text.is_empty()).then_some(Self(text))
     }
 
     /// How long it is.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.0.len()
     }
 
     /// The beginning of a word at or after a byte.
-    pub fn word_from(&self, at: usize) -> usize {
+    pub(crate) fn word_from(&self, at: usize) -> usize {
         let mut from = at % self.0.len().max(1);
         while !self.0.is_char_boundary(from) {
             from += 1;
@@ -110,7 +110,7 @@ impl Corpus {
     }
 
     /// A number of tokens from a byte on, and the byte behind them.
-    pub fn cut(&self, from: usize, tokens: u32, texts: &mut dyn Texts) -> (CountedText, usize) {
+    pub(crate) fn cut(&self, from: usize, tokens: u32, texts: &mut dyn Texts) -> (CountedText, usize) {
         let mut at = from.min(self.0.len());
         let mut parts = VecDeque::new();
         let mut left = tokens;

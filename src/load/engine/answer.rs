@@ -12,7 +12,7 @@ use crate::load::order::{Chunk, ChunkKind, Order, Phase, Record, Sink, Status, U
 use crate::load::wire::{Deltas, Event, EventStream, Fault, Fed, Head, Part, Response};
 
 /// Chunks that are handed to the sink at a time.
-pub const BATCH: usize = 128;
+pub(super) const BATCH: usize = 128;
 /// Bytes of a body that is no event stream which are kept for a message.
 const BODY_KEPT: usize = 64 * 1024;
 /// Bytes after which a body that is no event stream is not read any further.
@@ -28,7 +28,7 @@ pub(super) enum Body {
 
 /// Result of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken {
+pub(super) enum Taken {
     /// More is to come.
     More,
     /// The answer is complete. Whether its connection can carry another.
@@ -42,7 +42,7 @@ pub enum Taken {
 
 /// A request in flight.
 #[derive(Debug)]
-pub struct Job {
+pub(super) struct Job {
     /// Events so far.
     pub record: Record,
     /// The body, kept as long as it may have to be sent again.
@@ -72,7 +72,7 @@ pub struct Job {
 
 impl Job {
     /// Nothing has happened yet.
-    pub fn new(order: Order, retries: u32) -> Self {
+    pub(super) fn new(order: Order, retries: u32) -> Self {
         let record = Record {
             index: order.index,
             phase: order.phase,
@@ -105,7 +105,7 @@ impl Job {
     }
 
     /// As if nothing of an answer had come, to be sent again. What was sent first stays as it was.
-    pub fn again(&mut self) {
+    pub(super) fn again(&mut self) {
         let old = std::mem::take(&mut self.record);
         self.record = Record {
             index: old.index,
@@ -129,7 +129,7 @@ impl Job {
     }
 
     /// Takes what was read.
-    pub fn take(
+    pub(super) fn take(
         &mut self,
         bytes: &[u8],
         stamp: Stamp,
@@ -194,7 +194,7 @@ impl Job {
     }
 
     /// The connection ended. `error` is what the system says, absent for an orderly end.
-    pub fn closed(
+    pub(super) fn closed(
         &mut self,
         stamp: Stamp,
         error: Option<String>,
@@ -342,7 +342,7 @@ impl Job {
     }
 
     /// Gives the chunks that are available to the sink.
-    pub fn hand_over(&mut self, chunks: &mut Vec<Chunk>, sink: &mut dyn Sink) {
+    pub(super) fn hand_over(&mut self, chunks: &mut Vec<Chunk>, sink: &mut dyn Sink) {
         if !chunks.is_empty() {
             sink.chunks(self.record.index, self.given, chunks);
             self.given = self.given.saturating_add(u32::try_from(chunks.len()).unwrap_or(u32::MAX));
@@ -351,17 +351,17 @@ impl Job {
     }
 
     /// Whether the answer lacks nothing but the end of the connection's message.
-    pub fn said_all(&self) -> bool {
+    pub(super) fn said_all(&self) -> bool {
         self.record.done
     }
 
     /// Whether the server asks to come again later.
-    pub fn refused(&self) -> bool {
+    pub(super) fn refused(&self) -> bool {
         matches!(self.record.http, Some(429 | 503))
     }
 
     /// Whether the request was measured, for counts.
-    pub fn measured(&self) -> bool {
+    pub(super) fn measured(&self) -> bool {
         self.record.phase == Phase::Measured
     }
 }

@@ -12,7 +12,7 @@ use crate::load::order::Status;
 
 impl Job {
     /// Its outcome, where `ended` is the end of its connection. Names the failure.
-    pub fn conclude(&mut self, ended: Status, secrets: &Secrets, authorized: bool) {
+    pub(super) fn conclude(&mut self, ended: Status, secrets: &Secrets, authorized: bool) {
         let (status, error) = self.outcome(ended, authorized);
         self.record.status = status;
         self.record.error = error.map(|error| secrets.clean(&error)).filter(|error| !error.is_empty());

@@ -14,7 +14,7 @@ use crate::load::wire::{EventStream, Response};
 
 /// How far a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub(super) enum Stage {
     /// Not yet there.
     Connecting,
     /// There. TLS is being agreed on.
@@ -27,7 +27,7 @@ pub enum Stage {
 
 /// Carrier of the bytes.
 #[derive(Debug)]
-pub enum Link {
+pub(super) enum Link {
     /// As they are.
     Plain(Stream),
     /// Encrypted.
@@ -38,7 +38,7 @@ pub enum Link {
 
 impl Link {
     /// See [`Stream::receive`] and [`Secure::receive`].
-    pub fn receive(&mut self, cipher: &mut [u8], into: &mut [u8]) -> Result<Received, Fault> {
+    pub(super) fn receive(&mut self, cipher: &mut [u8], into: &mut [u8]) -> Result<Received, Fault> {
         match self {
             Self::Plain(stream) => Ok(stream.receive(into)?),
             Self::Tls(secure) => secure.receive(cipher, into),
@@ -47,7 +47,7 @@ impl Link {
     }
 
     /// See [`Stream::send`].
-    pub fn send(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
+    pub(super) fn send(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
         match self {
             Self::Plain(stream) => Ok(stream.send(bytes)?),
             Self::Tls(secure) => secure.send(bytes),
@@ -56,12 +56,12 @@ impl Link {
     }
 
     /// Whether it waits for room to send what it has taken.
-    pub fn holds_back(&self) -> bool {
+    pub(super) fn holds_back(&self) -> bool {
         matches!(self, Self::Tls(secure) if secure.wants_write())
     }
 
     /// For the poller.
-    pub fn socket(&self) -> io::Result<BorrowedFd<'_>> {
+    pub(super) fn socket(&self) -> io::Result<BorrowedFd<'_>> {
         match self {
             Self::Plain(stream) => Ok(stream.as_fd()),
             Self::Tls(secure) => Ok(secure.as_fd()),
@@ -70,7 +70,7 @@ impl Link {
     }
 
     /// Ends it at once: the server need not go on.
-    pub fn reset(&mut self) {
+    pub(super) fn reset(&mut self) {
         match std::mem::replace(self, Self::Gone) {
             Self::Plain(stream) => stream.reset(),
             Self::Tls(secure) => secure.reset(),
@@ -81,7 +81,7 @@ impl Link {
 
 /// A connection.
 #[derive(Debug)]
-pub struct Conn {
+pub(super) struct Conn {
     /// Its number for the poller.
     pub token: u64,
     /// Bytes.
@@ -110,7 +110,7 @@ pub struct Conn {
 
 /// All connections.
 #[derive(Debug, Default)]
-pub struct Pool {
+pub(super) struct Pool {
     places: Vec<Option<Conn>>,
     /// How often a place was used: the upper half of its token.
     ages: Vec<u32>,
@@ -120,7 +120,7 @@ pub struct Pool {
 
 impl Pool {
     /// Puts in a connection. It learns its token.
-    pub fn insert(&mut self, build: impl FnOnce(u64) -> Conn) -> u64 {
+    pub(super) fn insert(&mut self, build: impl FnOnce(u64) -> Conn) -> u64 {
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(None);
             self.ages.push(0);
@@ -134,13 +134,13 @@ impl Pool {
     }
 
     /// The connection of a token, if it is still that one.
-    pub fn get(&mut self, token: u64) -> Option<&mut Conn> {
+    pub(super) fn get(&mut self, token: u64) -> Option<&mut Conn> {
         let conn = self.places.get_mut((token & 0xffff_ffff) as usize)?.as_mut()?;
         (conn.token == token).then_some(conn)
     }
 
     /// Takes it out.
-    pub fn remove(&mut self, token: u64) -> Option<Conn> {
+    pub(super) fn remove(&mut self, token: u64) -> Option<Conn> {
         self.get(token)?;
         let place = (token & 0xffff_ffff) as usize;
         self.free.push(place);
@@ -148,7 +148,7 @@ impl Pool {
     }
 
     /// Lays it aside for the next request.
-    pub fn rest(&mut self, token: u64) {
+    pub(super) fn rest(&mut self, token: u64) {
         if let Some(conn) = self.get(token) {
             conn.stage = Stage::Idle;
             conn.rested = true;
@@ -157,7 +157,7 @@ impl Pool {
     }
 
     /// The connection that was laid aside last: its memory is warm, here and on the other side.
-    pub fn at_hand(&mut self) -> Option<u64> {
+    pub(super) fn at_hand(&mut self) -> Option<u64> {
         while let Some(token) = self.idle.pop() {
             if self.get(token).is_some_and(|conn| conn.stage == Stage::Idle) {
                 return Some(token);
@@ -167,7 +167,7 @@ impl Pool {
     }
 
     /// Forgets tokens of connections that are gone, when there are more of them than places.
-    pub fn tidy(&mut self) {
+    pub(super) fn tidy(&mut self) {
         if self.idle.len() > 2 * self.places.len() + 64 {
             let mut idle = std::mem::take(&mut self.idle);
             idle.retain(|token| self.get(*token).is_some_and(|conn| conn.stage == Stage::Idle));
@@ -176,12 +176,12 @@ impl Pool {
     }
 
     /// Tokens of connections with a request.
-    pub fn busy(&self) -> Vec<u64> {
+    pub(super) fn busy(&self) -> Vec<u64> {
         self.places.iter().flatten().filter(|conn| conn.job.is_some()).map(|conn| conn.token).collect()
     }
 
     /// Connections that are on their way without a request.
-    pub fn coming(&self) -> usize {
+    pub(super) fn coming(&self) -> usize {
         let coming = |conn: &&Conn| conn.job.is_none() && matches!(conn.stage, Stage::Connecting | Stage::Handshake);
         self.places.iter().flatten().filter(coming).count()
     }

@@ -8,19 +8,19 @@ use std::borrow::Cow;
 use crate::load::target::Target;
 
 /// Characters of an error that are kept.
-pub const LINE: usize = 400;
+pub(super) const LINE: usize = 400;
 /// Characters of a foreign body that are shown.
-pub const EXCERPT: usize = 200;
+pub(super) const EXCERPT: usize = 200;
 /// Shorter secrets are not looked for: they would be found everywhere.
 const SECRET_MIN: usize = 4;
 
 /// Secrets that must not appear in an error. Servers tend to repeat the key that they refuse.
 #[derive(Clone, Default)]
-pub struct Secrets(Vec<String>);
+pub(super) struct Secrets(Vec<String>);
 
 impl Secrets {
     /// Credentials of the address and the values of headers that carry them.
-    pub fn new(target: &Target, headers: &[(String, String)]) -> Self {
+    pub(super) fn new(target: &Target, headers: &[(String, String)]) -> Self {
         let mut secrets = target.secrets();
         for (_, value) in headers {
             secrets.push(value.clone());
@@ -34,7 +34,7 @@ impl Secrets {
     }
 
     /// Text without them, on one line, bounded.
-    pub fn clean(&self, text: &str) -> String {
+    pub(super) fn clean(&self, text: &str) -> String {
         let mut text = Cow::Borrowed(text);
         for secret in &self.0 {
             if text.contains(secret.as_str()) {
@@ -46,7 +46,7 @@ impl Secrets {
 }
 
 /// One line with a limited number of characters. Whitespace and control characters become one space.
-pub fn line(text: &str, most: usize) -> String {
+pub(super) fn line(text: &str, most: usize) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     let mut line = String::new();
     let mut count = 0;
@@ -68,14 +68,14 @@ pub fn line(text: &str, most: usize) -> String {
 }
 
 /// The beginning of a body, for a message.
-pub fn excerpt(body: &[u8]) -> String {
+pub(super) fn excerpt(body: &[u8]) -> String {
     // Four bytes at most for a character.
     line(&String::from_utf8_lossy(&body[..body.len().min(4 * EXCERPT)]), EXCERPT)
 }
 
 /// The message of an error as the servers of this field write it: `{"error": {"message": ..}}`, `{"error": ".."}`, `{"message": ..}`,
 /// `{"detail": ..}`.
-pub fn message(body: &[u8]) -> Option<String> {
+pub(super) fn message(body: &[u8]) -> Option<String> {
     let value: serde_json::Value = serde_json::from_slice(body).ok()?;
     let text = |value: &serde_json::Value| match value {
         serde_json::Value::String(text) if !text.trim().is_empty() => Some(text.clone()),

@@ -24,7 +24,7 @@ const BLOCK: u64 = 1024;
 
 /// Times of an open loop. A pure function of what it was made of: the lock guards sums that are kept, not results.
 #[derive(Debug)]
-pub struct Arrivals {
+pub(crate) struct Arrivals {
     arrival: Arrival,
     growth: Growth,
     base: u64,
@@ -34,7 +34,7 @@ pub struct Arrivals {
 
 /// Rate over time: grows from one to another, and stays.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Growth {
+pub(crate) struct Growth {
     from: f64,
     to: f64,
     over_s: f64,
@@ -43,7 +43,7 @@ pub struct Growth {
 
 impl Growth {
     /// Growth of a rate (per second) or a concurrency to `to`. Without a ramp it is `to` from the start.
-    pub fn new(to: f64, ramp: Option<Ramp>) -> Self {
+    pub(crate) fn new(to: f64, ramp: Option<Ramp>) -> Self {
         match ramp {
             Some(ramp) if ramp.over_s > 0.0 => {
                 Self { from: ramp.from, to, over_s: ramp.over_s, exponential: ramp.exponential }
@@ -53,7 +53,7 @@ impl Growth {
     }
 
     /// Value after `t` seconds.
-    pub fn at(&self, t: f64) -> f64 {
+    pub(crate) fn at(&self, t: f64) -> f64 {
         if t >= self.over_s {
             self.to
         } else if self.exponential {
@@ -64,7 +64,7 @@ impl Growth {
     }
 
     /// Seconds until it has reached `value`. 0 when it has from the start, absent when it never does.
-    pub fn reaches(&self, value: f64) -> Option<f64> {
+    pub(crate) fn reaches(&self, value: f64) -> Option<f64> {
         if value <= self.from {
             Some(0.0)
         } else if value > self.to {
@@ -105,13 +105,13 @@ impl Growth {
 
 impl Arrivals {
     /// `rate` per second, above 0.
-    pub fn new(arrival: Arrival, rate: f64, ramp: Option<Ramp>, seed: u64) -> Self {
+    pub(crate) fn new(arrival: Arrival, rate: f64, ramp: Option<Ramp>, seed: u64) -> Self {
         let base = job_base(seed, "load|arrivals");
         Self { arrival, growth: Growth::new(rate, ramp), base, sums: Mutex::new(vec![0.0]) }
     }
 
     /// Time of arrival `i`, nanoseconds from the start. In order, or anywhere within a block, at most a block's gaps are redrawn.
-    pub fn at(&self, i: u64) -> u64 {
+    pub(crate) fn at(&self, i: u64) -> u64 {
         if matches!(self.arrival, Arrival::Constant) {
             return nanoseconds(self.growth.when(i as f64));
         }
@@ -126,7 +126,7 @@ impl Arrivals {
     }
 
     /// A reader from arrival `i` on, which draws each gap once.
-    pub fn from(&self, i: u64) -> Cursor {
+    pub(crate) fn from(&self, i: u64) -> Cursor {
         if matches!(self.arrival, Arrival::Constant) {
             return Cursor { next: i, sum: i as f64, stream: Stream::new(self.base, 0) };
         }
@@ -140,7 +140,7 @@ impl Arrivals {
     }
 
     /// Time of the cursor's next arrival, nanoseconds from the start.
-    pub fn step(&self, cursor: &mut Cursor) -> u64 {
+    pub(crate) fn step(&self, cursor: &mut Cursor) -> u64 {
         if matches!(self.arrival, Arrival::Constant) {
             cursor.next += 1;
             return nanoseconds(self.growth.when((cursor.next - 1) as f64));
@@ -168,7 +168,7 @@ impl Arrivals {
 
 /// Position of a reader of arrivals.
 #[derive(Debug, Clone)]
-pub struct Cursor {
+pub(crate) struct Cursor {
     next: u64,
     sum: f64,
     stream: Stream,

@@ -15,7 +15,7 @@ use crate::load::settings::Lengths;
 use crate::stats::random::Stream;
 
 /// Longest prompt or answer that is believed to be meant: sixteen million tokens. More is a slip of the keyboard.
-pub const LONGEST: u32 = 1 << 24;
+pub(crate) const LONGEST: u32 = 1 << 24;
 
 impl Lengths {
     /// The default.

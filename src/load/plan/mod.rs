@@ -13,15 +13,15 @@
 //! ISL is the length that the *server* should report, including the template that the chat route puts around the text. `build` makes the
 //! text shorter by the measured cost of the template (see `tokens`).
 
-pub mod arrivals;
+pub(crate) mod arrivals;
 mod check;
 mod entry;
-pub mod input;
-pub mod lengths;
-pub mod prompts;
-pub mod sharegpt;
-pub mod text;
-pub mod trace;
+pub(crate) mod input;
+pub(crate) mod lengths;
+pub(crate) mod prompts;
+pub(crate) mod sharegpt;
+pub(crate) mod text;
+pub(crate) mod trace;
 mod walk;
 mod write;
 

@@ -15,7 +15,7 @@ use crate::load::chat::recorded;
 use crate::stats::random::{Stream, job_base};
 
 /// Prompts by default: the number of vLLM's and SGLang's clients.
-pub const MOST: u64 = 1000;
+pub(crate) const MOST: u64 = 1000;
 /// Shortest prompt, and shortest answer where the recorded one counts, tokens.
 const SHORTEST: u32 = 4;
 /// Longest prompt, tokens.
@@ -24,7 +24,7 @@ const PROMPT_MOST: u32 = 1024;
 const BOTH_MOST: u32 = 2048;
 
 /// Requirements on the prompts.
-pub struct Wanted<'a> {
+pub(crate) struct Wanted<'a> {
     /// Of the draw.
     pub seed: u64,
     /// Prompts at most.
@@ -38,7 +38,7 @@ pub struct Wanted<'a> {
 }
 
 /// Whether a text is a list of conversations, or lines of them: neither is a file of prompts.
-pub fn is_one(text: &str) -> bool {
+pub(crate) fn is_one(text: &str) -> bool {
     let text = text.trim_start();
     match text.strip_prefix('[') {
         Some(rest) => rest.trim_start().starts_with('{'),
@@ -50,7 +50,7 @@ pub fn is_one(text: &str) -> bool {
 ///
 /// # Errors
 /// When the file holds faults, or no conversation that fits.
-pub fn parse(path: &Path, text: &str, wanted: &Wanted<'_>) -> Result<(Prompts, Vec<String>), Error> {
+pub(crate) fn parse(path: &Path, text: &str, wanted: &Wanted<'_>) -> Result<(Prompts, Vec<String>), Error> {
     let mut faults = Faults::default();
     let mut pairs = recorded::first_turns(text, &mut faults);
     faults.into_result(path, "conversations")?;

@@ -13,7 +13,7 @@ use super::lengths::LONGEST;
 use crate::error::{Error, Place};
 
 /// Tokens of a block.
-pub const BLOCK_TOKENS: u32 = 512;
+pub(crate) const BLOCK_TOKENS: u32 = 512;
 
 /// A trace, in order of time.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -16,7 +16,7 @@ use crate::load::order::Phase;
 use crate::load::settings::{Arrival, Cache, Lengths, Settings, Shape, Work};
 
 /// Entries written of a plan that has no end.
-pub const FIRST: u64 = 10_000;
+pub(super) const FIRST: u64 = 10_000;
 
 impl Plan {
     /// Writes the plan. Of one without an end the first ten thousand entries.

@@ -11,10 +11,10 @@ use crate::host::net::Ns;
 use crate::load::order::{Gate, Phase};
 
 /// See the module.
-pub struct Gates(Arc<Ranks>);
+pub(super) struct Gates(Arc<Ranks>);
 
 impl Gates {
-    pub const fn new(ranks: Arc<Ranks>) -> Self {
+    pub(super) const fn new(ranks: Arc<Ranks>) -> Self {
         Self(ranks)
     }
 }

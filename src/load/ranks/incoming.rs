@@ -19,7 +19,7 @@ const PIECE: usize = 256 * 1024;
 /// Which file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Part {
+pub(super) enum Part {
     /// Rows from which the summary is counted.
     Rows = 0,
     /// `requests.jsonl`.
@@ -32,19 +32,19 @@ pub enum Part {
 
 impl Part {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Rows, Self::Requests, Self::Chunks, Self::Conversations];
+    pub(super) const ALL: [Self; 4] = [Self::Rows, Self::Requests, Self::Chunks, Self::Conversations];
 }
 
 /// Outcome of a rank so far.
 #[derive(Debug, Default)]
-pub struct Incoming {
+pub(super) struct Incoming {
     files: [Option<File>; Part::ALL.len()],
     failure: Option<io::Error>,
 }
 
 impl Incoming {
     /// Takes a piece: its first byte says of which file.
-    pub fn take(&mut self, folder: &Path, rank: u32, piece: &[u8]) {
+    pub(super) fn take(&mut self, folder: &Path, rank: u32, piece: &[u8]) {
         let Some((which, bytes)) = piece.split_first() else { return };
         let Some(file) = self.files.get_mut(usize::from(*which)).filter(|_| self.failure.is_none()) else { return };
         let written = match file {
@@ -62,7 +62,7 @@ impl Incoming {
     ///
     /// # Errors
     /// When not all of what came could be kept.
-    pub fn file(&mut self, part: Part) -> Result<Option<File>, Error> {
+    pub(super) fn file(&mut self, part: Part) -> Result<Option<File>, Error> {
         match self.failure.take() {
             Some(cause) => Err(Error::archive("cannot keep what another rank measured")
                 .hint("free space on the disk of the archive. Without an archive, records are in TMPDIR or /tmp")
@@ -80,7 +80,7 @@ fn unnamed(folder: &Path, rank: u32, which: u8) -> io::Result<File> {
 }
 
 /// A piece as it came, without the number of its load. Nothing where that is another one.
-pub fn of_load(number: u64, piece: &[u8]) -> Option<&[u8]> {
+pub(super) fn of_load(number: u64, piece: &[u8]) -> Option<&[u8]> {
     let (said, piece) = piece.split_first_chunk()?;
     (u64::from_be_bytes(*said) == number).then_some(piece)
 }
@@ -89,7 +89,7 @@ pub fn of_load(number: u64, piece: &[u8]) -> Option<&[u8]> {
 ///
 /// # Errors
 /// When one cannot be read, or rank 0 is gone.
-pub fn send(client: &Client, number: u64, stored: &mut Stored, folder: &Path) -> Result<(), Error> {
+pub(super) fn send(client: &Client, number: u64, stored: &mut Stored, folder: &Path) -> Result<(), Error> {
     let pieces = |part| Pieces { client, number, part };
     let mut rows = BufWriter::with_capacity(PIECE, pieces(Part::Rows));
     stored.rows.copy_to(&mut rows)?;

@@ -32,7 +32,7 @@ pub struct Whole {
 }
 
 /// Puts them together. `before` are the clocks before the load.
-pub fn merge(
+pub(super) fn merge(
     ranks: &Ranks,
     stored: &mut Stored,
     folder: &Path,

@@ -13,7 +13,7 @@ use crate::load::session::Live;
 /// From rank 0.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum ToMember {
+pub(super) enum ToMember {
     /// Do this load.
     Load { number: u64, name: String, table: String, nonce: u64 },
     /// All have the same plan. Files count from this moment of your clock.
@@ -32,7 +32,7 @@ pub enum ToMember {
 /// To rank 0.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum ToHead {
+pub(super) enum ToHead {
     /// Who I am.
     Hello { host: String, version: String },
     /// My plan is made. This is what it depends on.
@@ -49,7 +49,7 @@ pub enum ToHead {
 
 /// A load at one moment, on one rank.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Heartbeat {
+pub(super) struct Heartbeat {
     planned: Option<u64>,
     ended: u64,
     in_flight: u64,
@@ -59,13 +59,13 @@ pub struct Heartbeat {
 }
 
 impl Heartbeat {
-    pub fn of(live: &Live) -> Self {
+    pub(super) fn of(live: &Live) -> Self {
         let Live { planned, ended, in_flight, failed, pieces_s, tokens_s, .. } = *live;
         Self { planned, ended, in_flight, failed, pieces_s, tokens_s }
     }
 
     /// With what another rank sees.
-    pub fn added_to(self, live: Live) -> Live {
+    pub(super) fn added_to(self, live: Live) -> Live {
         Live {
             planned: live.planned.map(|planned| planned + self.planned.unwrap_or(0)),
             ended: live.ended + self.ended,
@@ -80,7 +80,7 @@ impl Heartbeat {
 
 impl ToMember {
     /// As it is sent.
-    pub fn value(&self) -> Value {
+    pub(super) fn value(&self) -> Value {
         // Plain values with plain keys cannot fail to become JSON.
         serde_json::to_value(self).unwrap_or_default()
     }
@@ -88,7 +88,7 @@ impl ToMember {
 
 impl ToHead {
     /// As it is sent.
-    pub fn value(&self) -> Value {
+    pub(super) fn value(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }
 }

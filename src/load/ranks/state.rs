@@ -17,9 +17,9 @@ use crate::host::net::{Ns, Waker, now};
 use crate::load::order::Phase;
 
 /// Parts of a load that begin together, and one more.
-pub const LEVELS: usize = 4;
+pub(super) const LEVELS: usize = 4;
 /// The level behind the last part.
-pub const OVER: u8 = LEVELS as u8;
+pub(super) const OVER: u8 = LEVELS as u8;
 
 /// Delay in ns from the last rank's readiness to the start of a part, in addition to four times the bound of the clocks. The message needs
 /// half of it to arrive, and a thread needs time to wake.
@@ -27,7 +27,7 @@ const LEAD: Ns = 5_000_000;
 const LEAD_BOUNDS: u64 = 4;
 
 /// Number of a part.
-pub const fn level(phase: Phase) -> u8 {
+pub(super) const fn level(phase: Phase) -> u8 {
     match phase {
         Phase::Probe => 0,
         Phase::Warmup => 1,
@@ -38,7 +38,7 @@ pub const fn level(phase: Phase) -> u8 {
 
 /// Another rank, as rank 0 sees it.
 #[derive(Debug, Default)]
-pub struct Peer {
+pub(super) struct Peer {
     /// Name of its machine.
     pub host: String,
     pub version: String,
@@ -59,7 +59,7 @@ pub struct Peer {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub struct Inner {
+pub(super) struct Inner {
     pub own_host: String,
     pub peers: BTreeMap<u32, Peer>,
     pub refused: Vec<String>,
@@ -84,16 +84,16 @@ pub struct Inner {
 }
 
 impl Inner {
-    pub fn greeted(&self) -> usize {
+    pub(super) fn greeted(&self) -> usize {
         self.peers.values().filter(|peer| peer.greeted).count()
     }
 
-    pub fn has_greeted(&self, rank: u32) -> bool {
+    pub(super) fn has_greeted(&self, rank: u32) -> bool {
         self.peers.get(&rank).is_some_and(|peer| peer.greeted)
     }
 
     /// Forgets the load before.
-    pub fn new_load(&mut self) -> u64 {
+    pub(super) fn new_load(&mut self) -> u64 {
         self.begin(self.number + 1);
         self.number
     }
@@ -115,7 +115,7 @@ impl Inner {
         }
     }
 
-    pub fn clocks(&self) -> BTreeMap<u32, Clock> {
+    pub(super) fn clocks(&self) -> BTreeMap<u32, Clock> {
         self.peers.iter().filter_map(|(rank, peer)| Some((*rank, peer.clock?))).collect()
     }
 
@@ -162,7 +162,7 @@ impl Inner {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub struct State {
+pub(super) struct State {
     inner: Mutex<Inner>,
     changed: Condvar,
     server: OnceLock<Weak<Server>>,
@@ -170,7 +170,7 @@ pub struct State {
 
 impl State {
     /// Looks at it, or changes it.
-    pub fn with<T>(&self, look: impl FnOnce(&mut Inner) -> T) -> T {
+    pub(super) fn with<T>(&self, look: impl FnOnce(&mut Inner) -> T) -> T {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let found = look(&mut inner);
         drop(inner);
@@ -179,7 +179,7 @@ impl State {
     }
 
     /// Looks again after each change, and every `pause`, until there is something.
-    pub fn wait<T>(&self, pause: Duration, mut look: impl FnMut(&mut Inner) -> Option<T>) -> T {
+    pub(super) fn wait<T>(&self, pause: Duration, mut look: impl FnMut(&mut Inner) -> Option<T>) -> T {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some(found) = look(&mut inner) {
@@ -190,12 +190,12 @@ impl State {
     }
 
     /// From here on the others can be told.
-    pub fn serve_by(&self, server: &Arc<Server>) {
+    pub(super) fn serve_by(&self, server: &Arc<Server>) {
         let _ = self.server.set(Arc::downgrade(server));
     }
 
     /// Rank 0: tells the others which parts begin.
-    pub fn open_what_may(&self) {
+    pub(super) fn open_what_may(&self) {
         let told = self.with(Inner::open);
         self.tell(told);
     }
@@ -206,7 +206,7 @@ impl State {
     }
 
     /// Messages to rank 0.
-    pub fn head_handler(state: &Arc<Self>) -> Handler {
+    pub(super) fn head_handler(state: &Arc<Self>) -> Handler {
         let state = Arc::downgrade(state);
         Arc::new(move |event| {
             let Some(state) = state.upgrade() else { return };
@@ -289,7 +289,7 @@ impl State {
     }
 
     /// Messages to any other rank.
-    pub fn member_handler(state: &Arc<Self>) -> Handler {
+    pub(super) fn member_handler(state: &Arc<Self>) -> Handler {
         let state = Arc::downgrade(state);
         Arc::new(move |event| {
             let Some(state) = state.upgrade() else { return };

@@ -24,7 +24,7 @@ pub struct Fit {
 }
 
 /// Gaps of an arrival process at `rate` per second. Equal gaps have no distribution to test: absent, as below eight gaps.
-pub fn fit(gaps: &[f64], arrival: Arrival, rate: f64) -> Option<Fit> {
+pub(crate) fn fit(gaps: &[f64], arrival: Arrival, rate: f64) -> Option<Fit> {
     if matches!(arrival, Arrival::Constant) || gaps.len() < 8 {
         return None;
     }

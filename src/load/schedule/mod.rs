@@ -15,7 +15,7 @@
 //!
 //! Time and randomness come from outside, so everything here can be tested with given times.
 
-pub mod gaps;
+pub(crate) mod gaps;
 
 use std::sync::Arc;
 
@@ -27,18 +27,18 @@ use crate::error::Error;
 use crate::host::net::Ns;
 
 /// Requests at a time in the warm-up of an open loop without a cap.
-pub const WARMUP_CONCURRENCY: u32 = 16;
+pub(crate) const WARMUP_CONCURRENCY: u32 = 16;
 
 /// Grace time in ns: a request that was due within the time bound is still sent this long after it. A sleeping thread wakes some tenths of a
 /// millisecond late. A load is not invalid for a request that was due in the last of them.
 const LATE: Ns = 5_000_000;
 
 /// Share of requests that waited for the cap, from which on an open loop is one no longer.
-pub const CAPPED_SHARE: f64 = 0.05;
+pub(crate) const CAPPED_SHARE: f64 = 0.05;
 
 /// An order, and when it is due, nanoseconds from the start of the measured part.
 #[derive(Debug, PartialEq)]
-pub struct Built {
+pub(crate) struct Built {
     /// The requests.
     pub order: Box<Order>,
     /// See [`super::plan::Entry::at`].
@@ -47,7 +47,7 @@ pub struct Built {
 
 /// Orders from the builder.
 #[derive(Debug)]
-pub enum Fed {
+pub(crate) enum Fed {
     /// The next order of the plan.
     Order(Built),
     /// None yet. The poller is woken when there is.
@@ -59,13 +59,13 @@ pub enum Fed {
 }
 
 /// Gives the orders of the plan, one after another. Never waits.
-pub trait Feed: Send {
+pub(crate) trait Feed: Send {
     /// The next one.
     fn take(&mut self) -> Fed;
 }
 
 /// See the module.
-pub struct Scheduler {
+pub(crate) struct Scheduler {
     feed: Box<dyn Feed>,
     plan: Arc<Plan>,
     share: Share,
@@ -103,7 +103,7 @@ struct Counts {
 
 /// How the schedule was kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Report {
+pub(crate) struct Report {
     /// When the measured part began.
     pub start: Option<Ns>,
     /// Measured requests that were sent.
@@ -124,7 +124,7 @@ pub struct Report {
 
 impl Scheduler {
     /// Of the plan of the same settings.
-    pub fn new(settings: &Settings, plan: Arc<Plan>, feed: Box<dyn Feed>) -> Self {
+    pub(crate) fn new(settings: &Settings, plan: Arc<Plan>, feed: Box<dyn Feed>) -> Self {
         let share = settings.share;
         let (limit, open, before) = match &settings.shape {
             Shape::Closed { concurrency } => (Growth::new(f64::from(*concurrency), settings.ramp), false, *concurrency),
@@ -157,17 +157,17 @@ impl Scheduler {
     }
 
     /// Phases begin when this says so.
-    pub fn begin_by(&mut self, gate: Box<dyn Gate>) {
+    pub(crate) fn begin_by(&mut self, gate: Box<dyn Gate>) {
         self.gate = Some(gate);
     }
 
     /// Why the load ended before its plan did, if it was the builder's fault.
-    pub fn fault(&mut self) -> Option<Error> {
+    pub(crate) fn fault(&mut self) -> Option<Error> {
         self.fault.take()
     }
 
     /// How the schedule was kept, if the load stopped at `stopped`.
-    pub fn report(&self, stopped: Ns) -> Report {
+    pub(crate) fn report(&self, stopped: Ns) -> Report {
         let Counts { measured: sent, waited, starved, first, last, .. } = self.counts;
         let pace = |span: Option<Ns>, count: u64| {
             let seconds = span.filter(|span| *span > 0)? as f64 / 1e9;
@@ -191,7 +191,7 @@ impl Scheduler {
     }
 
     /// Records of what was due before `stopped` (and within the time bound) and never sent. In a closed loop nothing is.
-    pub fn not_sent(&self, stopped: Ns) -> impl Iterator<Item = Record> + '_ {
+    pub(crate) fn not_sent(&self, stopped: Ns) -> impl Iterator<Item = Record> + '_ {
         let start = self.start.unwrap_or(0);
         self.unsent_due(stopped).map(move |(entry, at)| Record {
             index: entry.index,
@@ -340,7 +340,7 @@ impl Source for Scheduler {
 }
 
 /// `x-request-id` of entry `index`.
-pub fn request_id(nonce: u64, index: u64) -> String {
+pub(crate) fn request_id(nonce: u64, index: u64) -> String {
     format!("sparkbench-{nonce:016x}-{index}")
 }
 

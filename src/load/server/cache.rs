@@ -10,23 +10,23 @@ use crate::load::settings::Cache;
 
 /// A cold load finds less than this share of its prompt tokens in the cache. Engines share whole blocks (16 tokens and more) and the
 /// nonce is in the first one, so that nothing is shared. One per cent leaves room for the few words of a health check.
-pub const COLD_MAX: f64 = 0.01;
+pub(crate) const COLD_MAX: f64 = 0.01;
 
 /// Cached tokens in each request that are no breach. Servers that share single tokens (llama-server, SGLang) find the marks before the
 /// user's words again in every prompt. They are `<|im_start|>`, `user`, a line end, and the like. Measured on llama-server with such a
 /// template: 3 to 4. A template with its own system prompt goes beyond it. Then the cache is not cold. Declare it as `natural`, or switch
 /// the server's cache off.
-pub const HEAD: f64 = 8.0;
+pub(crate) const HEAD: f64 = 8.0;
 
 /// Where single tokens are shared, by the counter for them.
 const BY_TOKEN: &[&str] = &["llamacpp:", "sglang:"];
 
 /// A primed load finds at least this share. The last block of a prompt is never shared unless it is full, and the last token is always
 /// recomputed. With blocks of 16, 112 of 128 tokens can be found (87.5 %), and 240 of 256 (93.8 %).
-pub const PRIMED_MIN: f64 = 0.90;
+pub(crate) const PRIMED_MIN: f64 = 0.90;
 
 /// Tokens in a block of the cache that are allowed to miss at the end of each primed prompt, see [`PRIMED_MIN`].
-pub const BLOCK: f64 = 16.0;
+pub(crate) const BLOCK: f64 = 16.0;
 
 /// Outcome of the promise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,7 +112,7 @@ impl CacheCheck {
 }
 
 /// Word of a contract in suites and archives.
-pub const fn word(cache: Cache) -> &'static str {
+pub(crate) const fn word(cache: Cache) -> &'static str {
     match cache {
         Cache::Cold => "cold",
         Cache::Primed => "primed",

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::load::settings::{Endpoint, Exact};
 
 /// Requested tokens: more than the expected word, few enough to cost nothing.
-pub const TOKENS: u32 = 16;
+pub(crate) const TOKENS: u32 = 16;
 
 /// What is asked, to be answered in one word.
 const QUESTION: &str = "Answer with the single word yes and nothing else.";
@@ -41,7 +41,7 @@ pub struct Probed {
 }
 
 /// Word of a way in suites and archives.
-pub const fn word(exact: Exact) -> &'static str {
+pub(crate) const fn word(exact: Exact) -> &'static str {
     match exact {
         Exact::Auto => "auto",
         Exact::MinTokens => "min-tokens",
@@ -52,7 +52,7 @@ pub const fn word(exact: Exact) -> &'static str {
 }
 
 /// Members of a request's body that ask for exactly `tokens` in a way. `max_tokens` is not among them.
-pub fn members(way: Exact, tokens: u32) -> Map<String, Value> {
+pub(crate) fn members(way: Exact, tokens: u32) -> Map<String, Value> {
     let mut map = Map::new();
     if matches!(way, Exact::MinTokens | Exact::MinNewTokens | Exact::IgnoreEos) {
         map.insert("ignore_eos".to_owned(), Value::Bool(true));
@@ -66,7 +66,7 @@ pub fn members(way: Exact, tokens: u32) -> Map<String, Value> {
 }
 
 /// The body to try with.
-pub fn question(endpoint: Endpoint, model: &str) -> Value {
+pub(crate) fn question(endpoint: Endpoint, model: &str) -> Value {
     match endpoint {
         Endpoint::Chat => {
             json!({"model": model, "messages": [{"role": "user", "content": QUESTION}], "temperature": 0, "stream": false})
@@ -76,7 +76,7 @@ pub fn question(endpoint: Endpoint, model: &str) -> Value {
 }
 
 /// Tries the ways one after the other. `post` sends a body and gives the answer's JSON. A status that is not 200 is an error of its.
-pub fn probe(body: &Value, post: &dyn Fn(&Value) -> Result<Value, Error>) -> Probed {
+pub(crate) fn probe(body: &Value, post: &dyn Fn(&Value) -> Result<Value, Error>) -> Probed {
     let mut tries = vec![attempt(Exact::Off, body, post)];
     let stops = tries.first().and_then(|control| control.output).is_some_and(|count| count < u64::from(TOKENS));
     for way in [Exact::MinTokens, Exact::MinNewTokens, Exact::IgnoreEos] {

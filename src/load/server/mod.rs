@@ -6,13 +6,13 @@
 //! Nothing is guessed. An engine is named by its own words: the owner of its models, its routes, the prefix of its metrics. The limit of
 //! length is the one that the server states. A counter is read under the names that an engine is known to use.
 
-pub mod cache;
-pub mod counters;
-pub mod exact;
-pub mod identify;
-pub mod prometheus;
-pub mod scrape;
-pub mod tokens;
+pub(crate) mod cache;
+pub(crate) mod counters;
+pub(crate) mod exact;
+pub(crate) mod identify;
+pub(crate) mod prometheus;
+pub(crate) mod scrape;
+pub(crate) mod tokens;
 
 use std::time::Duration;
 

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 /// Most samples that are kept. The largest snapshot seen (vLLM with 8 engines) has 6,000.
-pub const SAMPLES_MAX: usize = 200_000;
+pub(crate) const SAMPLES_MAX: usize = 200_000;
 
 /// One sample.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,7 +57,7 @@ impl Snapshot {
 }
 
 /// Reads a text. Whatever comes, this ends and never fails. See [`Snapshot::passed_over`].
-pub fn parse(text: &str) -> Snapshot {
+pub(crate) fn parse(text: &str) -> Snapshot {
     let mut snapshot = Snapshot::default();
     for line in text.lines() {
         let line = line.trim();

@@ -22,13 +22,13 @@ use crate::host::net::now;
 use crate::host::web::Web;
 
 /// Between two snapshots. A snapshot costs a server a few milliseconds of one core. Engines renew their gauges every few seconds.
-pub const EVERY: Duration = Duration::from_secs(5);
+pub(crate) const EVERY: Duration = Duration::from_secs(5);
 
 /// Longest `during.txt`, bytes: an hour of the largest snapshots. Later snapshots are not written, and that is reported.
-pub const DURING_MAX: u64 = 256 << 20;
+pub(crate) const DURING_MAX: u64 = 256 << 20;
 
 /// Beginning of the line above each snapshot.
-pub const MARK: &str = "# sparkbench ";
+pub(crate) const MARK: &str = "# sparkbench ";
 
 /// Its outcome.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -24,7 +24,7 @@ use crate::load::tokens::Counter;
 pub const CONVERSATIONS_FILE: &str = "conversations.jsonl";
 
 /// See the module.
-pub enum Feed {
+pub(super) enum Feed {
     /// Requests that have nothing to do with each other.
     Plan {
         /// The requests with their times, and the answers where they are counted afterwards.
@@ -51,7 +51,7 @@ pub enum Feed {
 
 /// Final report of a feed.
 #[derive(Debug, Default)]
-pub struct FeedSummary {
+pub(super) struct FeedSummary {
     /// Requests that were due before their prompt was built.
     pub bodies_late: u64,
     /// Requests that waited for the cap of an open loop.
@@ -67,7 +67,7 @@ impl Feed {
     ///
     /// # Errors
     /// When the settings make no plan, a file cannot be read, or the longest request is beyond the server's limit.
-    pub fn new(session: &Session<'_>, settings: &Settings, waker: &Waker, folder: &Path) -> Result<Self, Error> {
+    pub(super) fn new(session: &Session<'_>, settings: &Settings, waker: &Waker, folder: &Path) -> Result<Self, Error> {
         let exact = session.known.exact(settings);
         match &settings.work {
             Work::Conversations(_) => Self::chat(session, settings, exact, waker, folder),
@@ -130,7 +130,7 @@ impl Feed {
     }
 
     /// For the engine.
-    pub fn source(&mut self) -> &mut dyn Source {
+    pub(super) fn source(&mut self) -> &mut dyn Source {
         match self {
             Self::Plan { kept, .. } => kept.as_mut(),
             Self::Chat { source, .. } => source.as_mut(),
@@ -138,14 +138,14 @@ impl Feed {
     }
 
     /// Before the engine starts: moments in files count from here.
-    pub fn count_times_from(&mut self, origin: Ns) {
+    pub(super) fn count_times_from(&mut self, origin: Ns) {
         if let Self::Chat { source, .. } = self {
             source.count_times_from(origin);
         }
     }
 
     /// Before the engine starts: parts of the load begin when this says so.
-    pub fn begin_by(&mut self, gate: Box<dyn Gate>) {
+    pub(super) fn begin_by(&mut self, gate: Box<dyn Gate>) {
         match self {
             Self::Plan { kept, .. } => kept.scheduler().begin_by(gate),
             Self::Chat { source, .. } => source.begin_by(gate),
@@ -153,7 +153,7 @@ impl Feed {
     }
 
     /// What the plan depends on: the same on every client of one load. Conversations have no plan. What they depend on is in the settings.
-    pub fn digest(&self) -> String {
+    pub(super) fn digest(&self) -> String {
         match self {
             Self::Plan { plan, .. } => plan.to_string(),
             Self::Chat { made, .. } => made.join("; "),
@@ -161,7 +161,7 @@ impl Feed {
     }
 
     /// After the engine's end, on its thread: what was due before `stopped` and never sent goes into the records.
-    pub fn give_back(&mut self, sink: &mut dyn Sink, stopped: Ns) {
+    pub(super) fn give_back(&mut self, sink: &mut dyn Sink, stopped: Ns) {
         if let Self::Plan { kept, report, .. } = self {
             let scheduler = kept.scheduler();
             scheduler.not_sent(stopped).for_each(|record| sink.ended(record));
@@ -171,7 +171,7 @@ impl Feed {
 
     /// Measured requests of this client, where the plan has a number of them. Conversations have none: a limit on their turns does not
     /// promise that number, and the conversations count turns behind a failed one.
-    pub fn planned(&self) -> Option<u64> {
+    pub(super) fn planned(&self) -> Option<u64> {
         match self {
             Self::Plan { plan, .. } => plan.own(Phase::Measured),
             Self::Chat { .. } => None,
@@ -179,7 +179,7 @@ impl Feed {
     }
 
     /// Measured requests of all clients.
-    pub fn planned_by_all(&self) -> Option<u64> {
+    pub(super) fn planned_by_all(&self) -> Option<u64> {
         match self {
             Self::Plan { plan, .. } => plan.count(Phase::Measured),
             Self::Chat { .. } => None,
@@ -187,7 +187,7 @@ impl Feed {
     }
 
     /// Requests of every part. Of conversations at most as many.
-    pub fn planned_in_all(&self) -> Option<u64> {
+    pub(super) fn planned_in_all(&self) -> Option<u64> {
         match self {
             Self::Plan { plan, .. } => {
                 [Phase::Warmup, Phase::Prime, Phase::Measured].into_iter().map(|phase| plan.own(phase)).sum()
@@ -197,7 +197,7 @@ impl Feed {
     }
 
     /// Hash of the plan, where it is one. It goes through all of it: not to be asked for before the load.
-    pub fn sha256(&self) -> Option<String> {
+    pub(super) fn sha256(&self) -> Option<String> {
         match self {
             Self::Plan { plan, .. } => Some(plan.sha256()),
             Self::Chat { .. } => None,
@@ -205,7 +205,7 @@ impl Feed {
     }
 
     /// Notes for the reader of the summary.
-    pub fn notes(&self) -> Vec<String> {
+    pub(super) fn notes(&self) -> Vec<String> {
         match self {
             Self::Plan { made, report, .. } => {
                 let mut notes = made.clone();
@@ -226,7 +226,7 @@ impl Feed {
     ///
     /// # Errors
     /// When bodies could not be built, or conversations not be written.
-    pub fn finish(self) -> Result<FeedSummary, Error> {
+    pub(super) fn finish(self) -> Result<FeedSummary, Error> {
         match self {
             Self::Plan { mut kept, counter, report, .. } => match kept.scheduler().fault() {
                 Some(fault) => Err(fault),

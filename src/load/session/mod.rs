@@ -7,7 +7,7 @@
 //! a sweep or matrix then builds on the same answers. So no two points differ by the result of a query.
 
 mod feed;
-pub mod follow;
+pub(crate) mod follow;
 pub mod gauge;
 mod known;
 mod lengths;

@@ -19,7 +19,7 @@ use crate::load::schedule::Scheduler;
 use crate::load::tokens::{Counter, Row, audit};
 
 /// A schedule whose answers are kept.
-pub struct AnswerRecorder {
+pub(super) struct AnswerRecorder {
     scheduler: Box<Scheduler>,
     sender: Option<Sender<(Row, bool, Vec<u8>)>>,
     thread: Option<JoinHandle<io::Result<Texts>>>,
@@ -37,7 +37,7 @@ impl AnswerRecorder {
     ///
     /// # Errors
     /// When the file cannot be made or no thread be had.
-    pub fn new(scheduler: Box<Scheduler>, keep: bool, folder: &Path) -> Result<Self, Error> {
+    pub(super) fn new(scheduler: Box<Scheduler>, keep: bool, folder: &Path) -> Result<Self, Error> {
         if !keep {
             return Ok(Self { scheduler, sender: None, thread: None });
         }
@@ -55,7 +55,7 @@ impl AnswerRecorder {
     }
 
     /// The schedule behind it.
-    pub fn scheduler(&mut self) -> &mut Scheduler {
+    pub(super) fn scheduler(&mut self) -> &mut Scheduler {
         &mut self.scheduler
     }
 
@@ -63,7 +63,7 @@ impl AnswerRecorder {
     ///
     /// # Errors
     /// When the texts cannot be read back, or the counter fails.
-    pub fn recount(&mut self, counter: &dyn Counter) -> Result<Option<String>, Error> {
+    pub(super) fn recount(&mut self, counter: &dyn Counter) -> Result<Option<String>, Error> {
         drop(self.sender.take());
         let Some(thread) = self.thread.take() else { return Ok(None) };
         let failed = |cause: io::Error| Error::archive("the answers that were kept cannot be read back").because(cause);

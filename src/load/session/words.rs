@@ -11,7 +11,7 @@ use crate::load::server::{cache, exact};
 use crate::load::settings::{Arrival, Settings, Shape, Work};
 
 /// Everything that decides what is sent. Headers by their names alone.
-pub fn settings(settings: &Settings, known: &Known, feed: &Feed) -> Value {
+pub(super) fn settings(settings: &Settings, known: &Known, feed: &Feed) -> Value {
     let mut map = Map::new();
     let mut put = |key: &str, value: Value| {
         if !value.is_null() {

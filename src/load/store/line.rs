@@ -10,7 +10,7 @@ use crate::host::net::{Ns, Stamp};
 use crate::load::order::{Phase, Record};
 
 /// Word of a phase.
-pub const fn phase(phase: Phase) -> &'static str {
+pub(super) const fn phase(phase: Phase) -> &'static str {
     match phase {
         Phase::Probe => "probe",
         Phase::Prime => "prime",

@@ -36,7 +36,7 @@ struct Pending {
 }
 
 /// See the module.
-pub struct Writer {
+pub(super) struct Writer {
     requests: Option<BufWriter<File>>,
     chunks: BufWriter<File>,
     encoder: Encoder,
@@ -63,7 +63,7 @@ struct Tally {
 }
 
 impl Writer {
-    pub fn new(requests: Option<File>, chunks: File, rows: Rows, origin: Ns, failed: Arc<AtomicBool>) -> Self {
+    pub(super) fn new(requests: Option<File>, chunks: File, rows: Rows, origin: Ns, failed: Arc<AtomicBool>) -> Self {
         Self {
             requests: requests.map(|file| BufWriter::with_capacity(1 << 16, file)),
             chunks: BufWriter::with_capacity(1 << 17, chunks),
@@ -80,7 +80,7 @@ impl Writer {
     }
 
     /// Until the engine's side is gone.
-    pub fn run(mut self, batches: &Receiver<Batch>, give_back: &SyncSender<Batch>) -> Result<Stored, Error> {
+    pub(super) fn run(mut self, batches: &Receiver<Batch>, give_back: &SyncSender<Batch>) -> Result<Stored, Error> {
         let head = header(self.origin);
         self.tally.chunk_bytes = head.len() as u64 + 1;
         let begun = writeln!(self.chunks, "{head}").map_err(unwritten);

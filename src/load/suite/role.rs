@@ -28,7 +28,7 @@ pub enum Role {
 
 /// The keys `matrix`, `saturation` and `warmup_passes`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Set {
+pub(super) struct Set {
     preset: Option<Preset>,
     search: bool,
     warmups: Option<u32>,
@@ -36,7 +36,7 @@ pub struct Set {
 
 impl Set {
     /// Takes them.
-    pub fn read(keys: &mut Reader<'_>) -> Self {
+    pub(super) fn read(keys: &mut Reader<'_>) -> Self {
         let preset = keys.choice("matrix", &Preset::ALL.map(Preset::word)).and_then(|word| Preset::parse(&word).ok());
         let search = keys.switch("saturation").unwrap_or(false);
         let warmups = super::small(keys, "warmup_passes", 0, WARMUPS_MAX);
@@ -63,7 +63,7 @@ impl Set {
     }
 
     /// The loads that a table makes: its cells, its search, or one for each of its shapes. Nothing after a fault.
-    pub fn planned(
+    pub(super) fn planned(
         self,
         keys: &mut Reader<'_>,
         shapes: Vec<(String, Shape)>,

@@ -34,7 +34,7 @@ const WHOLE_CHUNKS: u32 = 8;
 const WHOLE_SHARE: f64 = 0.05;
 
 /// See the module.
-pub fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error> {
+pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error> {
     let mut totals = Totals::default();
     stored.rows.each(|row| totals.add(row))?;
     let span = totals.first_sent.zip(totals.last_token).filter(|(from, to)| to > from);
@@ -424,7 +424,7 @@ fn remarks(facts: &Facts, totals: &Totals, lengths: &Lengths, notes: &mut Vec<St
     }
     if totals.unspanned > 0 {
         notes.push(format!(
-            "tpot_ms leaves out {} of {} answers: few chunks hold many tokens, so the time of each token is not known",
+            "tpot_ms leaves out {} of {} answers: few chunks hold many tokens, or all came at once, so the time of each token is not known",
             totals.unspanned, totals.completed
         ));
     }

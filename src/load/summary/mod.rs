@@ -10,7 +10,7 @@
 
 pub mod cells;
 mod count;
-pub mod definitions;
+pub(crate) mod definitions;
 pub mod export;
 mod open;
 mod pass;

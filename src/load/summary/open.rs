@@ -18,7 +18,7 @@ const FIT_LEVEL: f64 = 0.001;
 
 /// See the module.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Open {
+pub(super) struct Open {
     /// Distance of the gaps between sends from the process that was asked for. Absent for constant gaps and for fewer than nine requests.
     pub arrivals: Option<Fit>,
     /// Requests in flight and the time to the first token grew together over the window. Absent when there are too few requests.
@@ -26,7 +26,7 @@ pub struct Open {
 }
 
 /// Looks at the sends of an open loop.
-pub fn look(rows: &mut Rows, window: Option<Window>, process: Option<(Arrival, f64)>) -> Result<Open, Error> {
+pub(super) fn look(rows: &mut Rows, window: Option<Window>, process: Option<(Arrival, f64)>) -> Result<Open, Error> {
     let Some(window) = window else { return Ok(Open::default()) };
     let mut sent = Vec::new();
     let mut slices = [(0_u128, 0.0_f64, 0_u32); SLICES];
@@ -58,11 +58,11 @@ pub fn look(rows: &mut Rows, window: Option<Window>, process: Option<(Arrival, f
 }
 
 /// A drawn rate this far from the requested one is reported, per cent.
-pub const RATE_OFF_PCT: f64 = 5.0;
+pub(super) const RATE_OFF_PCT: f64 = 5.0;
 
 /// Says that the gaps drawn give another rate than was asked for. Nothing where they are near. Few gaps scatter, and they are not rescaled:
 /// a Poisson process stays one.
-pub fn drawn_off(asked: f64, drawn: f64, arrivals: u64) -> Option<String> {
+pub(super) fn drawn_off(asked: f64, drawn: f64, arrivals: u64) -> Option<String> {
     let off = 100.0 * (drawn / asked - 1.0);
     let than = if off > 0.0 { "more" } else { "less" };
     (off.abs() > RATE_OFF_PCT).then(|| {
@@ -76,7 +76,7 @@ pub fn drawn_off(asked: f64, drawn: f64, arrivals: u64) -> Option<String> {
 
 impl Open {
     /// Notes on it for the reader.
-    pub fn notes(&self) -> Vec<String> {
+    pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(fit) = self.arrivals.filter(|fit| fit.p < FIT_LEVEL) {
             notes.push(format!(

@@ -13,7 +13,7 @@ use crate::load::order::{Hidden, Status};
 use crate::load::store::{Row, Rows, Stored};
 
 /// `later - earlier` in milliseconds, below zero where it is the other way round.
-pub fn ms(later: Option<Ns>, earlier: Option<Ns>) -> Option<f64> {
+pub(super) fn ms(later: Option<Ns>, earlier: Option<Ns>) -> Option<f64> {
     Some(later?.wrapping_sub(earlier?).cast_signed() as f64 / 1e6)
 }
 
@@ -22,15 +22,20 @@ const SPAN_CHUNKS: u32 = 4;
 /// Tokens a chunk beyond which fewer chunks hold no span.
 const SPAN_TOKENS: u32 = 4;
 
-/// Whether a few chunks bring many uncounted tokens. Then most may have come before the first chunk or with it.
-pub fn spans_nothing(row: &Row) -> bool {
-    row.first_tokens.is_none()
+/// Whether the time from the first to the last token says nothing about the time of each: a few chunks bring many uncounted tokens, most of
+/// which may have come before the first chunk or with it, or all tokens came at one moment.
+pub(super) fn spans_nothing(row: &Row) -> bool {
+    let few = row.first_tokens.is_none()
         && row.pieces < SPAN_CHUNKS
-        && row.output.is_some_and(|output| output > row.pieces.saturating_mul(SPAN_TOKENS))
+        && row.output.is_some_and(|output| output > row.pieces.saturating_mul(SPAN_TOKENS));
+    let at_once = row.first_token.is_some()
+        && row.last_token == row.first_token
+        && row.output.is_some_and(|output| output > row.first_tokens.unwrap_or(1));
+    few || at_once
 }
 
 /// `tpot.generated-span`.
-pub fn tpot(row: &Row) -> Option<f64> {
+pub(super) fn tpot(row: &Row) -> Option<f64> {
     if spans_nothing(row) {
         return None;
     }
@@ -40,7 +45,7 @@ pub fn tpot(row: &Row) -> Option<f64> {
 
 /// Sums of one pass over the rows.
 #[derive(Debug, Default)]
-pub struct Totals {
+pub(super) struct Totals {
     pub recorded: u64,
     pub completed: u64,
     pub short: u64,
@@ -71,11 +76,11 @@ pub struct Totals {
 
 impl Totals {
     /// Requests that were in flight when the load was stopped.
-    pub fn cancelled(&self) -> u64 {
+    pub(super) fn cancelled(&self) -> u64 {
         self.errors.get(Status::Cancelled.word()).copied().unwrap_or(0)
     }
 
-    pub fn add(&mut self, row: &Row) {
+    pub(super) fn add(&mut self, row: &Row) {
         let least = |old: &mut Option<Ns>, new: Option<Ns>| *old = old.iter().copied().chain(new).min();
         let most = |old: &mut Option<Ns>, new: Option<Ns>| *old = old.iter().copied().chain(new).max();
         self.recorded += 1;
@@ -111,27 +116,27 @@ impl Totals {
     }
 
     /// A sum that is complete. What is counted for some requests only is no total.
-    pub fn whole(&self, sum: u64, known: u64) -> Option<u64> {
+    pub(super) fn whole(&self, sum: u64, known: u64) -> Option<u64> {
         (self.completed > 0 && known == self.completed).then_some(sum)
     }
 }
 
 /// Tokens that each generated chunk of a request stands for, and which chunks without text are among them.
 #[derive(Debug, Clone, Copy)]
-pub struct Weight {
+pub(super) struct Weight {
     /// Not answered is NaN, answered without a count is 0.
     tokens: f32,
     hidden: Hidden,
 }
 
 /// The weight of each request, eight bytes each.
-pub enum Weights {
+pub(super) enum Weights {
     Dense(u64, Vec<Weight>),
     Sparse(HashMap<u64, Weight>),
 }
 
 impl Weights {
-    pub fn new(rows: &mut Rows) -> Result<Self, Error> {
+    pub(super) fn new(rows: &mut Rows) -> Result<Self, Error> {
         let (mut least, mut most) = (u64::MAX, 0);
         rows.each(|row| (least, most) = (least.min(row.index), most.max(row.index)))?;
         // One client of several takes every n-th request of the plan, a plan that was cut short its beginning.
@@ -175,7 +180,7 @@ impl Weights {
 
 /// Sums of the pass over the chunks.
 #[derive(Default)]
-pub struct FromChunks {
+pub(super) struct FromChunks {
     pub gaps: Samples,
     pub itl: Samples,
     /// Whether `itl` is filled: only where not every answer has one token a chunk, else it is the same as `gaps`.
@@ -188,7 +193,7 @@ pub struct FromChunks {
 }
 
 /// Reads the chunks once.
-pub fn chunks(
+pub(super) fn chunks(
     stored: &mut Stored,
     weights: &Weights,
     window: Option<Window>,

@@ -288,6 +288,18 @@ fn chunks_of_several_tokens_have_no_token_gaps_and_share_their_tokens_evenly() {
 }
 
 #[test]
+fn an_answer_whose_tokens_came_at_one_moment_has_no_time_per_token() {
+    let three_in_one_chunk = count("whole", closed(1), vec![answer(0, 0.0, &[10.0], Some(3))]).summary;
+    let three_in_one_read = count("read", closed(1), vec![answer(0, 0.0, &[10.0, 10.0, 10.0], Some(3))]).summary;
+    for summary in [three_in_one_chunk, three_in_one_read] {
+        assert_eq!((summary.tpot_ms.n, summary.tpot_ms.mean, summary.decode_tok_s.n), (0, None, 0));
+        near(summary.ttft_ms.mean, 10.0);
+        let left_out = |note: &&String| note.starts_with("tpot_ms leaves out 1 of 1 answers");
+        assert!(summary.notes.iter().any(|note| left_out(&note)), "{:?}", summary.notes);
+    }
+}
+
+#[test]
 fn a_few_answers_without_one_token_a_chunk_are_left_out_of_the_gaps_and_said() {
     let mut requests: Vec<_> = (0..20).map(|n| answer(n, 0.0, &[10.0, 20.0], Some(2))).collect();
     requests[7] = answer(7, 0.0, &[10.0, 90.0], Some(3));

@@ -16,7 +16,7 @@ pub const REACHED: f64 = 0.95;
 
 /// See the module.
 #[derive(Debug)]
-pub struct Flight {
+pub(super) struct Flight {
     from: Ns,
     to: Ns,
     width: Ns,
@@ -53,13 +53,13 @@ impl Window {
 
 impl Flight {
     /// Nothing in flight between two moments.
-    pub fn new(from: Ns, to: Ns) -> Self {
+    pub(super) fn new(from: Ns, to: Ns) -> Self {
         let width = to.saturating_sub(from).div_ceil(BINS as u64).max(1);
         Self { from, to, width, change: vec![0; BINS], area: vec![0; BINS], total: 0 }
     }
 
     /// A request was in flight. What lies outside is cut off.
-    pub fn add(&mut self, sent: Ns, end: Ns) {
+    pub(super) fn add(&mut self, sent: Ns, end: Ns) {
         let last = self.from + self.width * BINS as u64;
         let (sent, end) = (sent.clamp(self.from, last), end.clamp(self.from, last));
         if end <= sent {
@@ -78,12 +78,12 @@ impl Flight {
     }
 
     /// Mean in flight over the first nanoseconds.
-    pub fn mean(&self, span: Ns) -> Option<f64> {
+    pub(super) fn mean(&self, span: Ns) -> Option<f64> {
         (span > 0).then(|| self.total as f64 / span as f64)
     }
 
     /// The window that reaches `target`, nothing of it later than `until`.
-    pub fn steady(&self, target: f64, until: Ns) -> Option<Window> {
+    pub(super) fn steady(&self, target: f64, until: Ns) -> Option<Window> {
         let means = || {
             let mut level = 0_i64;
             self.change.iter().zip(&self.area).map(move |(change, area)| {

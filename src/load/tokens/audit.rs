@@ -9,13 +9,13 @@
 use crate::stats::quantile_sorted;
 
 /// Deviation of an answer's two counts from which on it is off.
-pub const OUTPUT_OFF: f64 = 0.01;
+pub(super) const OUTPUT_OFF: f64 = 0.01;
 /// Deviation of the median prompt from what was asked for, from which on prompts are off.
-pub const INPUT_OFF: f64 = 0.02;
+pub(super) const INPUT_OFF: f64 = 0.02;
 
 /// Lengths of one request, tokens. Absent is not known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Row {
+pub(crate) struct Row {
     /// Asked for, as the server should report it.
     pub isl_asked: Option<u32>,
     /// Of the text that was sent, by our count.
@@ -31,7 +31,7 @@ pub struct Row {
 
 /// Totals of the rows. Each figure is absent where no row has both its lengths.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Audit {
+pub(crate) struct Audit {
     pub rows: usize,
     /// Rows with an answer counted here and by the server.
     pub outputs: usize,
@@ -48,7 +48,7 @@ pub struct Audit {
 }
 
 /// Adds up.
-pub fn audit(rows: impl IntoIterator<Item = Row>) -> Audit {
+pub(crate) fn audit(rows: impl IntoIterator<Item = Row>) -> Audit {
     let mut found = Audit::default();
     let (mut off, mut differs, mut stated) = (0usize, 0usize, 0usize);
     let (mut ratios, mut overheads) = (Vec::new(), Vec::new());

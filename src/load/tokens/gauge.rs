@@ -15,7 +15,7 @@ const PROBES: [u32; 3] = [16, 128, 512];
 
 /// One probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Point {
+pub(crate) struct Point {
     /// The sent data.
     pub text: String,
     pub words: u32,
@@ -25,7 +25,7 @@ pub struct Point {
 
 /// A straight line through the probes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Gauge {
+pub(crate) struct Gauge {
     /// Tokens of the server's template: what a prompt without words would have.
     pub overhead: f64,
     pub tokens_per_word: f64,
@@ -40,7 +40,7 @@ impl Gauge {
     ///
     /// # Errors
     /// Errors of the closure.
-    pub fn take(
+    pub(crate) fn take(
         writer: Writer,
         ask: &mut dyn FnMut(&str) -> Result<Option<u32>, Error>,
     ) -> Result<Option<Self>, Error> {
@@ -56,7 +56,7 @@ impl Gauge {
     }
 
     /// The least-squares line. Absent with fewer than two different numbers of words, and for a slope that makes no sense.
-    pub fn through(points: Vec<Point>) -> Option<Self> {
+    pub(crate) fn through(points: Vec<Point>) -> Option<Self> {
         let n = points.len() as f64;
         let at = |point: &Point| (f64::from(point.words), f64::from(point.tokens));
         let (x, y) = points.iter().map(at).fold((0.0, 0.0), |sum, at| (sum.0 + at.0 / n, sum.1 + at.1 / n));

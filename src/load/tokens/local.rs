@@ -9,14 +9,14 @@ use super::{Counter, Origin};
 use crate::error::Error;
 
 /// Counts with a `tokenizer.json`. The only home of the crate that reads it.
-pub struct Local(tokenizers::Tokenizer);
+pub(crate) struct Local(tokenizers::Tokenizer);
 
 impl Local {
     /// Reads the file. A folder stands for the `tokenizer.json` in it.
     ///
     /// # Errors
     /// When the file is missing or is not a tokenizer.
-    pub fn read(path: &Path) -> Result<Self, Error> {
+    pub(crate) fn read(path: &Path) -> Result<Self, Error> {
         let file = if path.is_dir() { path.join("tokenizer.json") } else { path.to_owned() };
         let bytes = std::fs::read(&file).map_err(|error| {
             Error::archive(format!("cannot read '{}'", file.display()))
@@ -31,7 +31,7 @@ impl Local {
     ///
     /// # Errors
     /// In the crate's words.
-    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, String> {
         let mut tokenizer = tokenizers::Tokenizer::from_bytes(bytes).map_err(|error| error.to_string())?;
         // A limit or a padding that the file sets is for training, and would make every count the same.
         tokenizer.with_padding(None);

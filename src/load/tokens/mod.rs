@@ -18,16 +18,16 @@ mod gauge;
 mod local;
 mod recipe;
 
-pub use audit::{Audit, Row, audit};
-pub use gauge::{Gauge, Point};
-pub use local::Local;
-pub use recipe::Recipe;
+pub(crate) use audit::{Row, audit};
+pub(crate) use gauge::Gauge;
+pub(crate) use local::Local;
+pub(crate) use recipe::Recipe;
 
 use crate::error::Error;
 
 /// Who counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub(crate) enum Origin {
     /// The model's tokenizer on this machine.
     Local,
     /// The server, asked.
@@ -39,7 +39,7 @@ pub enum Origin {
 }
 
 /// Counts tokens of a text, none of them special, without a template.
-pub trait Counter: Send + Sync {
+pub(crate) trait Counter: Send + Sync {
     /// Who counts.
     fn origin(&self) -> Origin;
     /// Tokens of a text. Absent where it cannot tell.
@@ -61,7 +61,7 @@ pub trait Counter: Send + Sync {
 }
 
 /// Counts through a closure that asks the server.
-pub struct Server<F>(pub F);
+pub(crate) struct Server<F>(pub F);
 
 impl<F: Fn(&str) -> Result<u32, Error> + Send + Sync> Counter for Server<F> {
     fn origin(&self) -> Origin {
@@ -75,7 +75,7 @@ impl<F: Fn(&str) -> Result<u32, Error> + Send + Sync> Counter for Server<F> {
 
 /// Knows nothing.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Words;
+pub(crate) struct Words;
 
 impl Counter for Words {
     fn origin(&self) -> Origin {

@@ -22,7 +22,7 @@ const SAMPLES: u64 = 3;
 
 /// See the module.
 #[derive(Clone)]
-pub struct Recipe {
+pub(crate) struct Recipe {
     counter: Arc<dyn Counter>,
     /// Tokens of the server's template. Absent where unknown.
     overhead: Option<u32>,
@@ -42,7 +42,7 @@ impl Recipe {
     ///
     /// # Errors
     /// Errors of the counter.
-    pub fn new(counter: Arc<dyn Counter>, gauge: Option<&Gauge>) -> Result<Self, Error> {
+    pub(crate) fn new(counter: Arc<dyn Counter>, gauge: Option<&Gauge>) -> Result<Self, Error> {
         let mut words = 0u64;
         let mut tokens = 0u64;
         let mut exact = true;
@@ -83,7 +83,7 @@ impl Recipe {
     }
 
     /// Who counts.
-    pub fn origin(&self) -> Origin {
+    pub(crate) fn origin(&self) -> Origin {
         match self.counter.origin() {
             Origin::Unknown if self.overhead.is_some() => Origin::Gauge,
             origin => origin,
@@ -91,22 +91,22 @@ impl Recipe {
     }
 
     /// Tokens that the server's template adds. Absent where unknown.
-    pub fn overhead(&self) -> Option<u32> {
+    pub(crate) fn overhead(&self) -> Option<u32> {
         self.overhead
     }
 
     /// Tokens a word, on average.
-    pub fn tokens_per_word(&self) -> f64 {
+    pub(crate) fn tokens_per_word(&self) -> f64 {
         self.tokens_per_word
     }
 
     /// Whether token ids can be made.
-    pub fn has_ids(&self) -> bool {
+    pub(crate) fn has_ids(&self) -> bool {
         self.counter.live() && matches!(self.counter.ids("a"), Ok(Some(_)))
     }
 
     /// Number of words for a number of tokens.
-    pub fn words(&self, tokens: u32) -> u32 {
+    pub(crate) fn words(&self, tokens: u32) -> u32 {
         (f64::from(tokens) / self.tokens_per_word).round() as u32
     }
 
@@ -115,7 +115,14 @@ impl Recipe {
     ///
     /// # Errors
     /// Errors of the counter.
-    pub fn write(&self, plan: &Plan, head: Head, own: Text, isl: u32, out: &mut String) -> Result<Option<u32>, Error> {
+    pub(crate) fn write(
+        &self,
+        plan: &Plan,
+        head: Head,
+        own: Text,
+        isl: u32,
+        out: &mut String,
+    ) -> Result<Option<u32>, Error> {
         let wanted = isl.saturating_sub(self.overhead.unwrap_or(0)).max(1);
         self.fill(plan, head, own, wanted, out)
     }
@@ -124,7 +131,14 @@ impl Recipe {
     ///
     /// # Errors
     /// Errors of the counter, or when it knows no ids.
-    pub fn ids(&self, plan: &Plan, head: Head, own: Text, isl: u32, text: &mut String) -> Result<Vec<u32>, Error> {
+    pub(crate) fn ids(
+        &self,
+        plan: &Plan,
+        head: Head,
+        own: Text,
+        isl: u32,
+        text: &mut String,
+    ) -> Result<Vec<u32>, Error> {
         let mut more = 0;
         loop {
             self.fill(plan, head, own, isl + more, text)?;
@@ -191,7 +205,7 @@ impl Recipe {
     ///
     /// # Errors
     /// Errors of the counter.
-    pub fn count_json(&self, head: &str, tail: &str) -> Result<Option<u32>, Error> {
+    pub(crate) fn count_json(&self, head: &str, tail: &str) -> Result<Option<u32>, Error> {
         if !self.counter.live() {
             return Ok(None);
         }

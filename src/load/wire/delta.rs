@@ -26,7 +26,7 @@ use super::shape::Shapes;
 use crate::load::order::{ChunkKind, Usage};
 
 /// Longest error text that is kept, characters.
-pub const ERROR_LIMIT: usize = 300;
+pub(crate) const ERROR_LIMIT: usize = 300;
 
 /// Content of an event.
 #[derive(Debug, Clone, Default, PartialEq)]

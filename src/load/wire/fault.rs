@@ -8,7 +8,7 @@
 use std::fmt;
 
 /// Longest excerpt of what a server sent, characters.
-pub const EXCERPT: usize = 120;
+pub(crate) const EXCERPT: usize = 120;
 
 /// Why bytes could not be read as what they should be.
 #[derive(Debug, Clone, PartialEq, Eq)]

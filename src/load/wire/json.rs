@@ -15,7 +15,7 @@
 use super::raw::Raw;
 
 /// Deepest nesting that is read. Deeper text is refused, as by `serde_json`.
-pub const DEPTH: u8 = 127;
+pub(super) const DEPTH: u8 = 127;
 
 /// The text is no JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

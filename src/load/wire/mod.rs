@@ -13,14 +13,14 @@
 //! in every run, and the fuzz targets in `fuzz/` search for violations.
 
 mod chunked;
-pub mod delta;
-pub mod events;
-pub mod fault;
+pub(crate) mod delta;
+pub(crate) mod events;
+pub(crate) mod fault;
 mod json;
 mod parse;
 mod raw;
-pub mod request;
-pub mod response;
+pub(crate) mod request;
+pub(crate) mod response;
 mod shape;
 
 pub use delta::{Delta, Deltas};

@@ -29,7 +29,7 @@ const HUGE_BYTES: usize = 64 << 10;
 
 /// What the server is to do after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub(super) enum Next {
     /// The next step, as soon as may be.
     Now,
     /// The next step, at this moment.
@@ -40,7 +40,7 @@ pub enum Next {
 
 /// What happens to the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub(super) enum End {
     /// It stays, as the request wishes.
     Keep,
     /// It is closed once everything is written.
@@ -57,7 +57,7 @@ pub enum End {
 
 /// What was put into the buffer.
 #[derive(Debug, Clone, Copy)]
-pub struct Step {
+pub(super) struct Step {
     /// Tokens of the event. 0 where it carries none.
     pub tokens: u32,
     /// Bytes of generated text.
@@ -83,7 +83,7 @@ enum Phase {
 
 /// An answer on its way.
 #[derive(Debug, Clone)]
-pub struct Job {
+pub(super) struct Job {
     ask: Ask,
     form: Form,
     key: ReasoningKey,
@@ -112,7 +112,7 @@ pub struct Job {
 
 /// What an answer needs to know beside the [`Ask`].
 #[derive(Debug, Clone, Copy)]
-pub struct Setting<'a> {
+pub(super) struct Setting<'a> {
     /// Name of the model.
     pub model: &'a str,
     /// Where reasoning is put.
@@ -133,7 +133,7 @@ pub struct Setting<'a> {
 
 impl Job {
     /// An answer that has not begun.
-    pub fn new(ask: Ask, id: &str, setting: Setting<'_>) -> Self {
+    pub(super) fn new(ask: Ask, id: &str, setting: Setting<'_>) -> Self {
         let mut form = ask.shape.form;
         if !ask.chat {
             // The other route knows nothing but text.
@@ -179,7 +179,7 @@ impl Job {
     }
 
     /// Due times count from `begin`. Says when the first step is due.
-    pub fn begin(&mut self, begin: Ns, more_ttft: Ns, cached_tokens: u32) -> Next {
+    pub(super) fn begin(&mut self, begin: Ns, more_ttft: Ns, cached_tokens: u32) -> Next {
         (self.begin, self.ttft, self.cached_tokens) =
             (begin, self.ask.ttft_ns.saturating_add(more_ttft), cached_tokens);
         self.floor = begin;
@@ -188,27 +188,27 @@ impl Job {
     }
 
     /// The request.
-    pub const fn ask(&self) -> &Ask {
+    pub(super) const fn ask(&self) -> &Ask {
         &self.ask
     }
 
     /// How writes are cut.
-    pub const fn cut(&self) -> Cut {
+    pub(super) const fn cut(&self) -> Cut {
         self.form.cut
     }
 
     /// The kind of answer.
-    pub const fn reply(&self) -> Reply {
+    pub(super) const fn reply(&self) -> Reply {
         self.form.reply
     }
 
     /// Whether all steps are one write.
-    pub fn whole(&self) -> bool {
+    pub(super) fn whole(&self) -> bool {
         self.ask.whole && self.form.reply == Reply::Answer
     }
 
     /// `stream`, `json` or `none`: see `Truth::mode`.
-    pub const fn mode(&self) -> &'static str {
+    pub(super) const fn mode(&self) -> &'static str {
         match self.form.reply {
             Reply::Json => "json",
             Reply::Status(_) | Reply::Html | Reply::Never | Reply::Close => "none",
@@ -217,7 +217,7 @@ impl Job {
     }
 
     /// Status code that it begins with.
-    pub const fn code(&self) -> Option<u16> {
+    pub(super) const fn code(&self) -> Option<u16> {
         match self.form.reply {
             Reply::Status(code) => Some(code),
             Reply::Never | Reply::Close => None,
@@ -226,12 +226,12 @@ impl Job {
     }
 
     /// Whether its tokens have due times.
-    pub const fn timed(&self) -> bool {
+    pub(super) const fn timed(&self) -> bool {
         self.ttft > 0 || self.ask.itl_ns > 0 || self.jitter > 0
     }
 
     /// A number from the seed.
-    pub fn draw(&mut self) -> u64 {
+    pub(super) fn draw(&mut self) -> u64 {
         // SplitMix64.
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.random ^ (self.random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -239,7 +239,7 @@ impl Job {
         z ^ (z >> 31)
     }
     /// Puts the next bytes behind what is in `out`. `event` is a buffer for its own use.
-    pub fn step(&mut self, event: &mut Vec<u8>, out: &mut Vec<u8>) -> Step {
+    pub(super) fn step(&mut self, event: &mut Vec<u8>, out: &mut Vec<u8>) -> Step {
         event.clear();
         let still = |next| Step { tokens: 0, text: 0, due: None, head: false, next };
         match self.phase {

@@ -85,7 +85,7 @@ pub struct Ended {
 
 /// A listening mock, not running yet.
 #[derive(Debug)]
-pub struct Server {
+pub(crate) struct Server {
     settings: Settings,
     listener: Listener,
     address: SocketAddr,
@@ -128,7 +128,7 @@ impl Server {
     ///
     /// # Errors
     /// When the address cannot be had, or the truth file cannot be made.
-    pub fn new(settings: Settings) -> Result<Self, Error> {
+    pub(crate) fn new(settings: Settings) -> Result<Self, Error> {
         let cannot = |cause: std::io::Error| {
             Error::new(Kind::Workload, format!("cannot listen on {}", settings.address))
                 .hint("choose another port, or 0 for any that is free")
@@ -168,17 +168,17 @@ impl Server {
     }
 
     /// Where it listens.
-    pub const fn address(&self) -> SocketAddr {
+    pub(crate) const fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Set, it ends the server. Wake it as well.
-    pub fn stop_flag(&self) -> Arc<AtomicBool> {
+    pub(crate) fn stop_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
     }
 
     /// Wakes it.
-    pub fn waker(&self) -> Waker {
+    pub(crate) fn waker(&self) -> Waker {
         self.poller.waker()
     }
 
@@ -186,7 +186,7 @@ impl Server {
     ///
     /// # Errors
     /// When the poller fails, or the truth file cannot be written.
-    pub fn run(mut self) -> Result<Ended, Error> {
+    pub(crate) fn run(mut self) -> Result<Ended, Error> {
         limits::exact_timers();
         let mut ready: Vec<Ready> = Vec::new();
         while !self.stop.load(Ordering::Acquire) {

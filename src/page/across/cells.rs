@@ -11,7 +11,7 @@ use crate::verdict::report::across::CellName;
 
 /// Groups and runs by the cell that they belong to.
 #[derive(Debug)]
-pub struct Cells<'a> {
+pub(crate) struct Cells<'a> {
     groups: BTreeMap<CellKey<'a>, Vec<&'a Group>>,
     runs: BTreeMap<CellKey<'a>, Vec<&'a str>>,
 }
@@ -24,7 +24,7 @@ fn key(cell: &CellName) -> CellKey<'_> {
 
 impl<'a> Cells<'a> {
     /// Cells that a page mentions.
-    pub fn of(site: &Site<'a>, wanted: impl Fn(CellKey<'a>) -> bool) -> Self {
+    pub(crate) fn of(site: &Site<'a>, wanted: impl Fn(CellKey<'a>) -> bool) -> Self {
         let mut cells = Self { groups: BTreeMap::new(), runs: BTreeMap::new() };
         for group in &site.analysis.groups {
             let key =
@@ -43,25 +43,25 @@ impl<'a> Cells<'a> {
     }
 
     /// Groups of a cell.
-    pub fn groups<'s>(&'s self, cell: &'s CellName) -> &'s [&'a Group] {
+    pub(crate) fn groups<'s>(&'s self, cell: &'s CellName) -> &'s [&'a Group] {
         // Keys that live as long as the question: the map's own live longer.
         let groups: &'s BTreeMap<CellKey<'s>, Vec<&'a Group>> = &self.groups;
         groups.get(&key(cell)).map_or(&[], Vec::as_slice)
     }
 
     /// Ids of the runs of a cell.
-    pub fn runs<'s>(&'s self, cell: &'s CellName) -> &'s [&'a str] {
+    pub(crate) fn runs<'s>(&'s self, cell: &'s CellName) -> &'s [&'a str] {
         let runs: &'s BTreeMap<CellKey<'s>, Vec<&'a str>> = &self.runs;
         runs.get(&key(cell)).map_or(&[], Vec::as_slice)
     }
 
     /// All groups, for the rows beside a page.
-    pub fn all_groups(&self) -> Vec<&'a Group> {
+    pub(crate) fn all_groups(&self) -> Vec<&'a Group> {
         self.groups.values().flatten().copied().collect()
     }
 
     /// Where a figure of a cell comes from: its only run, its own page, else its campaign.
-    pub fn href(&self, site: &Site<'_>, root: &str, cell: &CellName) -> Option<String> {
+    pub(crate) fn href(&self, site: &Site<'_>, root: &str, cell: &CellName) -> Option<String> {
         if let [only] = self.runs(cell) {
             let path = run_href("", only);
             if site.has(&path) {

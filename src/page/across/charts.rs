@@ -36,7 +36,7 @@ fn load_axis(sweep: &Sweep) -> &'static str {
 }
 
 /// Output against load.
-pub fn sweep_figure(site: &Site<'_>, cells: &Cells<'_>, root: &str, id: &str, found: &Sweep) -> FigureView {
+pub(crate) fn sweep_figure(site: &Site<'_>, cells: &Cells<'_>, root: &str, id: &str, found: &Sweep) -> FigureView {
     let lines = found.lines.iter().map(|line| sweep::Line {
         label: line.label.clone(),
         points: (line.points.iter())
@@ -76,7 +76,7 @@ fn cell_of(found: &Sweep, campaign: &str, environment: &str, workload: &str) -> 
 }
 
 /// A trade-off of a sweep.
-pub fn frontier_figure(
+pub(crate) fn frontier_figure(
     site: &Site<'_>,
     cells: &Cells<'_>,
     root: &str,
@@ -120,7 +120,7 @@ pub fn frontier_figure(
 }
 
 /// Output by lengths.
-pub fn grid_figure(site: &Site<'_>, cells: &Cells<'_>, root: &str, id: &str, found: &Grid) -> FigureView {
+pub(crate) fn grid_figure(site: &Site<'_>, cells: &Cells<'_>, root: &str, id: &str, found: &Grid) -> FigureView {
     let place = |ends: &[f64], value: f64| ends.iter().position(|end| *end == value).unwrap_or(0);
     let squares = found.squares.iter().map(|square| {
         let cell = CellName {
@@ -158,7 +158,13 @@ pub fn grid_figure(site: &Site<'_>, cells: &Cells<'_>, root: &str, id: &str, fou
 }
 
 /// Ceilings and the cells below them.
-pub fn roofline_figure(site: &Site<'_>, cells: &Cells<'_>, root: &str, id: &str, found: &Roofline) -> FigureView {
+pub(crate) fn roofline_figure(
+    site: &Site<'_>,
+    cells: &Cells<'_>,
+    root: &str,
+    id: &str,
+    found: &Roofline,
+) -> FigureView {
     let memory = |kind: &str| kind == "memory";
     let name = |point: &RoofPoint| {
         joined([Some(point.cell.model.as_str()), Some(&point.cell.workload), Some(&point.cell.environment)])
@@ -200,7 +206,13 @@ pub fn roofline_figure(site: &Site<'_>, cells: &Cells<'_>, root: &str, id: &str,
 }
 
 /// Parts of the memory of one model in one campaign.
-pub fn memory_figure(site: &Site<'_>, cells: &Cells<'_>, root: &str, id: &str, found: &MemoryStack) -> FigureView {
+pub(crate) fn memory_figure(
+    site: &Site<'_>,
+    cells: &Cells<'_>,
+    root: &str,
+    id: &str,
+    found: &MemoryStack,
+) -> FigureView {
     let several = found.arms.iter().any(|arm| arm.workload != found.arms[0].workload);
     let chart = StackChart {
         title: format!("Memory of {} in {}", found.model, found.campaign),

@@ -31,7 +31,7 @@ const COLUMNS: &[&str] = &[
 ];
 
 /// The table of everything measured: one row for each cell.
-pub fn measured(
+pub(crate) fn measured(
     site: &Site<'_>,
     ways: &Ways,
     cells: &Cells<'_>,
@@ -90,7 +90,7 @@ fn group_estimate(group: &Group) -> Option<Estimate> {
 
 /// Runs of one campaign, for a list that folds.
 #[derive(Debug, Clone)]
-pub struct RunList {
+pub(crate) struct RunList {
     pub campaign: Link,
     /// How many of them in words, with the name of the campaign for those who only hear it.
     pub count: String,
@@ -103,7 +103,7 @@ pub struct RunList {
 const MOST_RUNS: usize = 200;
 
 /// Runs of the places, campaign by campaign.
-pub fn run_lists(site: &Site<'_>, cells: &Cells<'_>, root: &str, places: &[&Place]) -> Vec<RunList> {
+pub(crate) fn run_lists(site: &Site<'_>, cells: &Cells<'_>, root: &str, places: &[&Place]) -> Vec<RunList> {
     let mut lists: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for place in places {
         lists.entry(&place.cell.campaign).or_default().extend(cells.runs(&place.cell));

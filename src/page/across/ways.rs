@@ -10,7 +10,7 @@ use crate::page::index::{Link, Site, slug};
 use crate::verdict::report::across::{Place, Summary};
 
 /// Paths of the pages of models or machines by name. Names that share a slug are numbered in their order.
-pub fn paths(folder: &str, summaries: &[Summary]) -> BTreeMap<Option<String>, String> {
+pub(crate) fn paths(folder: &str, summaries: &[Summary]) -> BTreeMap<Option<String>, String> {
     let mut taken = BTreeSet::new();
     let mut paths = BTreeMap::new();
     for summary in summaries {
@@ -28,7 +28,7 @@ pub fn paths(folder: &str, summaries: &[Summary]) -> BTreeMap<Option<String>, St
 
 /// Where names of models and machines lead.
 #[derive(Debug)]
-pub struct Ways {
+pub(crate) struct Ways {
     models: BTreeMap<Option<String>, String>,
     machines: BTreeMap<Option<String>, String>,
     titles: BTreeMap<String, String>,
@@ -36,7 +36,7 @@ pub struct Ways {
 
 impl Ways {
     /// Of the whole site.
-    pub fn of(site: &Site<'_>) -> Self {
+    pub(crate) fn of(site: &Site<'_>) -> Self {
         let across = &site.analysis.across;
         let titles = across.machine_summaries.iter();
         Self {
@@ -47,13 +47,13 @@ impl Ways {
     }
 
     /// The page of a model.
-    pub fn model(&self, site: &Site<'_>, root: &str, label: &str) -> Link {
+    pub(crate) fn model(&self, site: &Site<'_>, root: &str, label: &str) -> Link {
         let path = self.models.get(&Some(label.to_owned())).filter(|path| site.has(path));
         Link { href: path.map(|path| format!("{root}{path}")), text: label.to_owned() }
     }
 
     /// The page of a machine.
-    pub fn machine(&self, site: &Site<'_>, root: &str, key: Option<&str>) -> Link {
+    pub(crate) fn machine(&self, site: &Site<'_>, root: &str, key: Option<&str>) -> Link {
         let path = self.machines.get(&key.map(str::to_owned)).filter(|path| site.has(path));
         let text = key.map_or(NOT_NAMED, |key| self.titles.get(key).map_or(key, String::as_str));
         Link { href: path.map(|path| format!("{root}{path}")), text: text.to_owned() }
@@ -62,7 +62,7 @@ impl Ways {
 
 /// Links to the pages of what cells have in common.
 #[derive(Debug)]
-pub struct About {
+pub(crate) struct About {
     /// Their kind: `Models`.
     pub what: &'static str,
     /// The first few.
@@ -72,7 +72,7 @@ pub struct About {
 }
 
 /// Pages of the models and machines of some cells, where the site has them. Each once, in the order of the cells.
-pub fn abouts<'a>(site: &Site<'_>, root: &str, places: impl Iterator<Item = &'a Place> + Clone) -> Vec<About> {
+pub(crate) fn abouts<'a>(site: &Site<'_>, root: &str, places: impl Iterator<Item = &'a Place> + Clone) -> Vec<About> {
     const MOST: usize = 12;
     let ways = Ways::of(site);
     let models = places.clone().map(|place| ways.model(site, root, &place.cell.model));

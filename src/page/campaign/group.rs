@@ -10,7 +10,7 @@ use crate::page::words;
 use crate::verdict::report::{CampaignReport, Group};
 
 /// One metric of one cell, as a row.
-pub struct GroupView {
+pub(crate) struct GroupView {
     /// Of its row on the page of its campaign.
     pub anchor: String,
     pub cell: String,
@@ -35,7 +35,7 @@ pub struct GroupView {
 }
 
 /// One percentile over the requests of one cell, as a row.
-pub struct PercentileView {
+pub(super) struct PercentileView {
     pub cell: String,
     pub environment: String,
     pub metric: String,
@@ -49,13 +49,13 @@ pub struct PercentileView {
 }
 
 /// Where the runs of a group are listed: on the page of its cell, else on this one.
-pub fn runs_of(site: &Site<'_>, g: &Group) -> String {
+pub(super) fn runs_of(site: &Site<'_>, g: &Group) -> String {
     site.cell(&g.campaign, &g.model, &g.workload)
         .map_or_else(|| "#runs".to_owned(), |path| format!("{ROOT}{path}#runs"))
 }
 
 /// The row of a group. `root` leads from the page to the site's folder, `runs` to where the runs of the group are listed.
-pub fn group(site: &Site<'_>, root: &str, campaign: &CampaignReport, g: &Group, runs: String) -> GroupView {
+pub(crate) fn group(site: &Site<'_>, root: &str, campaign: &CampaignReport, g: &Group, runs: String) -> GroupView {
     let digits = g.t_interval.map_or_else(|| g.sd.map_or(2, decimals), |ci| decimals((ci.high - ci.low) / 2.0));
     let show = |value: Option<f64>| value.map_or_else(|| ABSENT.to_owned(), |v| fixed(v, digits));
     let mut n = g.n.to_string();
@@ -120,7 +120,7 @@ pub fn group(site: &Site<'_>, root: &str, campaign: &CampaignReport, g: &Group, 
 }
 
 /// The percentiles over requests that a group has.
-pub fn percentiles(campaign: &CampaignReport, g: &Group) -> Vec<PercentileView> {
+pub(super) fn percentiles(campaign: &CampaignReport, g: &Group) -> Vec<PercentileView> {
     g.request_percentiles
         .iter()
         .map(|p| {

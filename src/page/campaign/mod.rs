@@ -11,28 +11,30 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 
-pub use self::group::{GroupView, group};
-pub use self::order::{OrderView, order};
-pub use self::question::arms;
+pub(super) use self::group::{GroupView, group};
+pub(super) use self::order::{OrderView, order};
+pub(super) use self::question::arms;
 
 use self::group::{PercentileView, percentiles, runs_of};
 use self::question::{Question, pooled, questions, spreads};
 use super::across::{self, About};
+use super::agreement;
 use super::alone::Alone;
 use super::badge::{self, Embed};
 use super::figure::{self, FigureView};
 use super::front::{self, CampaignAnswer, Fact, HypothesisView, SentenceView, TrapStrip};
 use super::index::{Link, Site, run_href};
-use super::kind::{Draft, Drawn, Kind, Rows};
+use super::kind::{AcrossRows, Draft, Drawn, Kind, Rows};
 use super::missing_runs::{self, MissingRunRow};
 use super::number::{self, ABSENT, plain, plain_or};
 use super::publish::{cite, dataset};
+use super::sheet::Sheet;
 use super::shell::Shell;
 use super::telemetry;
 use super::template_fault;
 use super::words::{self, Badge};
 use crate::model::Metric;
-use crate::verdict::report::{CampaignReport, Comparison, Essential, Group, RunReport, Sentence};
+use crate::verdict::report::{CampaignReport, Comparison, Criterion, Essential, Group, RunReport, Sentence};
 use crate::verdict::trap::Theme;
 
 const ROOT: &str = "../../";
@@ -56,6 +58,8 @@ struct Page {
     unsupported: Vec<Doubt>,
     strip: TrapStrip,
     forest: Option<FigureView>,
+    /// Load clients beside each other, where the campaign is about these.
+    agreement: Vec<Sheet>,
     /// What was measured, where nothing is compared.
     alone: Option<Alone>,
     pairs: Vec<Link>,
@@ -68,6 +72,8 @@ struct Page {
     published: Vec<Published>,
     published_summary: Option<String>,
     criteria: Vec<CriterionView>,
+    /// How many of the criteria were met.
+    criteria_line: String,
     compare_by: Option<String>,
     essential_heads: Vec<(String, &'static str)>,
     essentials: Vec<EssentialView>,
@@ -125,6 +131,19 @@ struct CriterionView {
     because: String,
 }
 
+/// `12 of 30 met, 6 not met, 12 not assessed`
+fn criteria_line(criteria: &[Criterion]) -> String {
+    let count = |outcome: &str| criteria.iter().filter(|c| c.outcome == outcome).count();
+    let (met, failed) = (count("pass"), count("fail"));
+    let mut line = format!("{met} of {} met", criteria.len());
+    for (n, what) in [(failed, "not met"), (criteria.len() - met - failed, "not assessed")] {
+        if n > 0 {
+            line.push_str(&format!(", {n} {what}"));
+        }
+    }
+    line
+}
+
 /// The five figures of one cell.
 struct EssentialView {
     cell: String,
@@ -149,7 +168,7 @@ struct RunRow {
 }
 
 /// One page for each campaign.
-pub struct Entry;
+pub(super) struct Entry;
 
 impl Kind for Entry {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
@@ -161,6 +180,7 @@ impl Kind for Entry {
                     groups: site.groups(&campaign.name),
                     comparisons: site.comparisons(&campaign.name).into_iter().map(|(_, c)| c).collect(),
                     traps: site.traps(&campaign.name),
+                    across: AcrossRows { agreements: agreement::tables_of(site, campaign), ..AcrossRows::default() },
                     ..Rows::default()
                 };
                 let drawn = Drawn::new(page(site, campaign).map_err(template_fault)?, rows);
@@ -173,7 +193,7 @@ impl Kind for Entry {
 }
 
 /// The page at `c/<campaign>/index.html`.
-pub fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String, askama::Error> {
+pub(super) fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String, askama::Error> {
     let path = format!("c/{}/index.html", campaign.name);
     let comparisons = site.comparisons(&campaign.name);
     let primary: Vec<(&str, &Comparison)> = comparisons.iter().copied().filter(|(_, c)| c.primary).collect();
@@ -202,13 +222,14 @@ pub fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String, askama
         all_above: !campaign.supported.is_empty() && below(campaign).is_empty(),
         unsupported: doubts(site, campaign),
         strip: front::strip(ROOT, &site.traps(&campaign.name)),
-        forest: figure::forest(
-            "forest",
-            &front::forest_title(campaign, None),
-            campaign,
-            if primary.is_empty() { &comparisons } else { &primary },
-            ROOT,
-        ),
+        // Clients are no environments of which one is faster. How far apart they are is their overview.
+        forest: (!site.analysis.is_about_clients(campaign))
+            .then(|| {
+                let shown = if primary.is_empty() { &comparisons } else { &primary };
+                figure::forest("forest", &front::forest_title(campaign, None), campaign, shown, ROOT)
+            })
+            .flatten(),
+        agreement: agreement::at_a_glance(site, ROOT, campaign),
         alone: Alone::of(site, ROOT, campaign, "measured", usize::MAX),
         pairs: pairs(site, campaign),
         abouts: across::abouts(
@@ -225,6 +246,7 @@ pub fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String, askama
             .published_summary
             .as_deref()
             .map(|text| words::typeset(&words::sentence(text, &site.names()))),
+        criteria_line: criteria_line(&campaign.criteria),
         criteria: campaign
             .criteria
             .iter()
@@ -400,7 +422,7 @@ pub(super) fn with_unit(metric: &str) -> String {
     if unit.is_empty() { words::metric(metric) } else { format!("{}, {unit}", words::metric(metric)) }
 }
 
-pub fn cell(campaign: &CampaignReport, model: &str, workload: &str) -> String {
+pub(super) fn cell(campaign: &CampaignReport, model: &str, workload: &str) -> String {
     if workload.is_empty() || workload == model || campaign.workloads.len() <= 1 {
         model.to_owned()
     } else {

@@ -10,7 +10,7 @@ use crate::page::number::{self, fixed};
 use crate::verdict::report::CampaignReport;
 
 /// The order of the arms.
-pub struct OrderView {
+pub(crate) struct OrderView {
     pub sentence: String,
     pub detail: String,
     pub cells: Vec<(usize, String)>,
@@ -18,7 +18,7 @@ pub struct OrderView {
 }
 
 /// The order of the arms of one model and workload. Absent where it is unknown.
-pub fn order(campaign: &CampaignReport, model: &str, workload: &str) -> Option<OrderView> {
+pub(crate) fn order(campaign: &CampaignReport, model: &str, workload: &str) -> Option<OrderView> {
     let order = campaign.order.iter().find(|o| o.model == model && o.workload == workload)?;
     let mut detail = Vec::new();
     if let Some(share) = order.balanced_share {

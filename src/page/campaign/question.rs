@@ -19,7 +19,7 @@ const MOST_WIDE: usize = 6;
 const FEW_IN_FULL: usize = 3;
 
 /// One model, workload and pair of environments.
-pub struct Question {
+pub(super) struct Question {
     pub id: String,
     pub heading: String,
     pub baseline: String,
@@ -37,7 +37,7 @@ pub struct Question {
 }
 
 /// Every model, workload and pair of environments that is compared, with its drawings.
-pub fn questions(
+pub(super) fn questions(
     site: &Site<'_>,
     campaign: &CampaignReport,
     comparisons: &[(&str, &Comparison)],
@@ -97,7 +97,7 @@ fn in_full(campaign: &CampaignReport, place: usize, c: &Comparison) -> bool {
 }
 
 /// The rows read again as one workload, where the launch path shows that several labels ran one model.
-pub fn pooled(campaign: &CampaignReport) -> Vec<Question> {
+pub(super) fn pooled(campaign: &CampaignReport) -> Vec<Question> {
     let mut keyed: BTreeMap<[&str; 4], Vec<&Comparison>> = BTreeMap::new();
     for c in &campaign.pooled {
         keyed.entry([&c.model, &c.workload, &c.candidate, &c.baseline]).or_default().push(c);
@@ -164,7 +164,7 @@ fn order_figures(
 }
 
 /// Every run of each primary metric, by environment.
-pub fn spreads(site: &Site<'_>, campaign: &CampaignReport, groups: &[&Group]) -> Vec<FigureView> {
+pub(super) fn spreads(site: &Site<'_>, campaign: &CampaignReport, groups: &[&Group]) -> Vec<FigureView> {
     campaign
         .primary
         .iter()
@@ -176,7 +176,7 @@ pub fn spreads(site: &Site<'_>, campaign: &CampaignReport, groups: &[&Group]) ->
 }
 
 /// The baseline first within each cell, so that colours mean the same in every chart.
-pub fn arms<'a>(campaign: &CampaignReport, groups: impl Iterator<Item = &'a Group>) -> Vec<&'a Group> {
+pub(crate) fn arms<'a>(campaign: &CampaignReport, groups: impl Iterator<Item = &'a Group>) -> Vec<&'a Group> {
     let mut members: Vec<&Group> = groups.collect();
     members.sort_by_key(|g| {
         (&g.model, &g.workload, Some(g.environment.as_str()) != campaign.baseline.as_deref(), &g.environment)

@@ -10,11 +10,11 @@ use std::collections::BTreeSet;
 
 /// Names that a page has given.
 #[derive(Debug, Default)]
-pub struct Anchors(BTreeSet<String>);
+pub(super) struct Anchors(BTreeSet<String>);
 
 impl Anchors {
     /// The name of the next heading.
-    pub fn next(&mut self, heading: &str) -> String {
+    pub(super) fn next(&mut self, heading: &str) -> String {
         let kept = heading.trim().chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
         let base: String = kept.collect::<String>().to_lowercase().replace(' ', "-");
         let numbered = (1..).map(|k| format!("{base}-{k}"));

@@ -17,7 +17,7 @@ use super::template_fault;
 use render::Text;
 
 /// A page of the manual.
-pub struct Chapter {
+pub(super) struct Chapter {
     /// Its file without the ending.
     name: &'static str,
     /// The heading of the index below which it stands.
@@ -70,7 +70,7 @@ static MANUAL: &[Chapter] = chapters! {
 const INDEX: &str = include_str!("../../../docs/README.md");
 
 /// Where the index lies.
-pub const HOME: &str = "docs/index.html";
+pub(super) const HOME: &str = "docs/index.html";
 
 /// Drawings that pages show, by the address that the Markdown gives them.
 static DRAWINGS: &[(&str, &str)] = &[("sequential.svg", include_str!("../../../docs/sequential.svg"))];
@@ -100,7 +100,7 @@ struct Page {
 }
 
 /// The index and every page of the manual.
-pub struct Entry;
+pub(super) struct Entry;
 
 impl Kind for Entry {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
@@ -114,7 +114,7 @@ impl Kind for Entry {
 }
 
 /// The page of the manual that says more of a check, as a link from a page with this root.
-pub fn of_check(site: &Site<'_>, root: &str, id: &str) -> Option<Link> {
+pub(super) fn of_check(site: &Site<'_>, root: &str, id: &str) -> Option<Link> {
     let (_, name) = CHECKS.iter().find(|(check, _)| *check == id)?;
     let chapter = MANUAL.iter().find(|chapter| chapter.name == *name)?;
     let path = path(chapter);

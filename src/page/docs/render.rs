@@ -15,7 +15,7 @@ use crate::page::study::safe;
 
 /// A page of the manual.
 #[derive(Debug)]
-pub struct Text {
+pub(super) struct Text {
     /// The first heading as plain text.
     pub title: String,
     /// The first heading as HTML, and its name.
@@ -33,7 +33,7 @@ pub struct Text {
 
 impl Text {
     /// Renders a page that begins with its title and one paragraph.
-    pub fn new(markdown: &str, root: &str) -> Self {
+    pub(super) fn new(markdown: &str, root: &str) -> Self {
         let events = events(markdown);
         let (head, rest) = match events.split_first() {
             Some((Event::Start(Tag::Heading { level: HeadingLevel::H1, .. }), rest)) => inside(rest),
@@ -61,7 +61,7 @@ impl Text {
 }
 
 /// The title of a page as plain text.
-pub fn title(markdown: &str) -> String {
+pub(super) fn title(markdown: &str) -> String {
     let line = markdown.lines().next().unwrap_or_default();
     plain(&events(line))
 }

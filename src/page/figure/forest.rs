@@ -16,7 +16,7 @@ use crate::verdict::report::{CampaignReport, Comparison, VerdictKind};
 
 /// Changes with their intervals and margins. One panel per metric and pair of environments. Metrics without a true
 /// zero have no per cent and are left to the tables.
-pub fn forest(
+pub(crate) fn forest(
     id: &str,
     title: &str,
     campaign: &CampaignReport,
@@ -27,7 +27,7 @@ pub fn forest(
 }
 
 /// The same with rows that lead where `href` says.
-pub fn forest_to(
+pub(crate) fn forest_to(
     id: &str,
     title: &str,
     campaign: &CampaignReport,
@@ -132,7 +132,7 @@ fn forest_finding(campaign: &CampaignReport, comparisons: &[(&str, &Comparison)]
 }
 
 /// Verdict kinds with their counts, in the order of the contract.
-pub fn tally(comparisons: &[(&str, &Comparison)]) -> Vec<(words::Badge, usize)> {
+pub(crate) fn tally(comparisons: &[(&str, &Comparison)]) -> Vec<(words::Badge, usize)> {
     let mut counts = BTreeMap::new();
     for (_, comparison) in comparisons {
         let of_kind =
@@ -143,6 +143,6 @@ pub fn tally(comparisons: &[(&str, &Comparison)]) -> Vec<(words::Badge, usize)> 
 }
 
 /// Whether a comparison has a place in a forest plot.
-pub fn has_per_cent(c: &Comparison) -> bool {
+pub(crate) fn has_per_cent(c: &Comparison) -> bool {
     c.change_pct.is_some() || c.derived_from.is_none() && c.primary
 }

@@ -19,7 +19,7 @@ const MOST_POINTS: usize = 1_200;
 const MOST_CAMPAIGNS: usize = 6;
 
 /// One question: a row for each campaign, then the pooled answer, then where one more campaign would lie.
-pub fn replication(id: &str, one: &ReplicationReport, heading: &str) -> Option<FigureView> {
+pub(crate) fn replication(id: &str, one: &ReplicationReport, heading: &str) -> Option<FigureView> {
     let row = |label: &str, estimate: f64, interval: Interval| forest::Comparison {
         label: label.to_owned(),
         estimate: Some(estimate),
@@ -98,7 +98,7 @@ fn over_time(id: &str, history: &HistoryReport, metric: &str, finding: &str) -> 
 }
 
 /// One metric of a cell over several campaigns in order of time: every run, with mean and interval. Of many campaigns their means and levels.
-pub fn history(id: &str, history: &HistoryReport, metric: &str, finding: &str) -> Option<FigureView> {
+pub(crate) fn history(id: &str, history: &HistoryReport, metric: &str, finding: &str) -> Option<FigureView> {
     if history.points.len() > MOST_CAMPAIGNS && !history.series.is_empty() {
         return over_time(id, history, metric, finding);
     }

@@ -10,7 +10,7 @@ use crate::page::number::plain;
 use crate::verdict::report::Comparison;
 
 /// The looks of one comparison. Nothing for a campaign of a fixed number of repeats, or where no per cent exists.
-pub fn over_looks(id: &str, subject: &str, c: &Comparison) -> Option<FigureView> {
+pub(crate) fn over_looks(id: &str, subject: &str, c: &Comparison) -> Option<FigureView> {
     let report = c.sequential.as_ref()?;
     let shown: Vec<looks::Look> = report
         .looks

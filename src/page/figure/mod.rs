@@ -10,12 +10,12 @@ mod requests;
 mod runs;
 mod telemetry;
 
-pub use self::forest::{forest, forest_to, has_per_cent, tally};
-pub use self::history::{history, replication};
-pub use self::looks::over_looks;
-pub use self::requests::{MOST_STEPS, distribution, sequence, whole_series};
-pub use self::runs::{order_sentence, run_order, spread, stretches};
-pub use self::telemetry::telemetry;
+pub(super) use self::forest::{forest, forest_to, has_per_cent, tally};
+pub(super) use self::history::{history, replication};
+pub(super) use self::looks::over_looks;
+pub(super) use self::requests::{MOST_STEPS, distribution, sequence, whole_series};
+pub(super) use self::runs::{order_sentence, run_order, spread, stretches};
+pub(super) use self::telemetry::telemetry;
 
 use super::index::Link;
 use super::words;
@@ -30,7 +30,7 @@ const MOST_ROWS: usize = 40;
 
 /// A drawn chart as a template shows it.
 #[derive(Debug, Clone)]
-pub struct FigureView {
+pub(super) struct FigureView {
     /// Unique on the page.
     pub id: String,
     /// The drawing. Markup of our own making, everything foreign in it escaped.
@@ -57,7 +57,7 @@ pub struct FigureView {
 
 impl FigureView {
     /// With both layouts.
-    pub fn new(id: &str, figure: Figure) -> Self {
+    pub(super) fn new(id: &str, figure: Figure) -> Self {
         Self {
             id: id.to_owned(),
             inline: figure.inline(),
@@ -74,7 +74,7 @@ impl FigureView {
     }
 
     /// With one small drawing instead of two.
-    pub fn compact(id: &str, figure: Figure) -> Self {
+    pub(super) fn compact(id: &str, figure: Figure) -> Self {
         let inline = format!("<div class=\"chart-box one\">{}</div>", figure.narrow);
         Self { inline, compact: true, ..Self::new(id, figure) }
     }

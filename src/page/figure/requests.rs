@@ -14,10 +14,16 @@ use crate::page::words;
 use crate::verdict::report::RunReport;
 
 /// Steps of a distribution that `chart` draws.
-pub const MOST_STEPS: usize = ecdf::STEPS;
+pub(crate) const MOST_STEPS: usize = ecdf::STEPS;
 
 /// Requests of one run: their distribution.
-pub fn distribution(site: &Site<'_>, id: &str, metric: &str, run: &RunReport, values: &[f64]) -> Option<FigureView> {
+pub(crate) fn distribution(
+    site: &Site<'_>,
+    id: &str,
+    metric: &str,
+    run: &RunReport,
+    values: &[f64],
+) -> Option<FigureView> {
     let finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
     let n = finite.len();
     if n < 2 {
@@ -61,7 +67,7 @@ fn between(values: &[f64], metric: &str) -> String {
 }
 
 /// Requests of one run in the order they were measured.
-pub fn sequence(site: &Site<'_>, id: &str, metric: &str, run: &RunReport, values: &[f64]) -> Option<FigureView> {
+pub(crate) fn sequence(site: &Site<'_>, id: &str, metric: &str, run: &RunReport, values: &[f64]) -> Option<FigureView> {
     let finite: Vec<(f64, f64)> =
         values.iter().enumerate().filter(|(_, v)| v.is_finite()).map(|(k, v)| ((k + 1) as f64, *v)).collect();
     if finite.len() < 2 {
@@ -119,7 +125,7 @@ fn request_table(title: &str, unit: &str, values: &[(f64, f64)]) -> Table {
 }
 
 /// Place of the values that a drawing leaves out.
-pub fn whole_series(site: &Site<'_>) -> &'static str {
+pub(crate) fn whole_series(site: &Site<'_>) -> &'static str {
     if site.extras.extra_files.iter().any(|file| file.page.path == "data/requests.parquet") {
         "every value is in data/requests.parquet"
     } else {

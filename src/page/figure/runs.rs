@@ -18,7 +18,7 @@ use crate::verdict::report::{Group, RunReport};
 const MOST_RUNS: usize = 40;
 
 /// Runs of one model and workload in order of time.
-pub fn run_order(
+pub(crate) fn run_order(
     site: &Site<'_>,
     id: &str,
     groups: &[&Group],
@@ -107,7 +107,7 @@ pub fn run_order(
 }
 
 /// Every run of one metric by environment, one facet per model and workload.
-pub fn spread(site: &Site<'_>, id: &str, groups: &[&Group]) -> Option<FigureView> {
+pub(crate) fn spread(site: &Site<'_>, id: &str, groups: &[&Group]) -> Option<FigureView> {
     let first = groups.first()?;
     let mut facets: Vec<Facet> = Vec::new();
     for group in groups.iter().filter(|g| !g.values.is_empty()) {
@@ -175,21 +175,24 @@ fn least_and_most(site: &Site<'_>, groups: &[&Group]) -> String {
 }
 
 /// The order of the arms as a sentence.
-pub fn order_sentence(kind: &str, sequence: &[String]) -> String {
+pub(crate) fn order_sentence(kind: &str, sequence: &[String]) -> String {
     let stretches = stretches(sequence);
     match (kind, &stretches[..]) {
         ("blocked", [(first, n), (second, m)]) => {
             format!("All {n} {first} runs came before all {m} {second} runs.")
         }
         ("interleaved", _) => "The environments took turns.".into(),
-        ("mixed", _) => format!("The environments took turns only in part: {} stretches.", stretches.len()),
+        ("mixed", _) => {
+            let changes = words::counted(stretches.len().saturating_sub(1), "time", "times");
+            format!("The environments did not take turns evenly: they changed {changes} in {} runs.", sequence.len())
+        }
         ("unknown", _) => "The order of the runs is not recorded.".into(),
         (other, _) => format!("Order of the runs: {other}."),
     }
 }
 
 /// Maximal sequences of one label, with their lengths.
-pub fn stretches(sequence: &[String]) -> Vec<(&str, usize)> {
+pub(crate) fn stretches(sequence: &[String]) -> Vec<(&str, usize)> {
     let mut out: Vec<(&str, usize)> = Vec::new();
     for label in sequence {
         match out.last_mut() {

@@ -30,7 +30,7 @@ const QUANTITIES: [Quantity; 8] = [
 ];
 
 /// Telemetry of one run as small multiples.
-pub fn telemetry(id: &str, samples: &[Sample], course: Option<&CourseReport>) -> Option<FigureView> {
+pub(crate) fn telemetry(id: &str, samples: &[Sample], course: Option<&CourseReport>) -> Option<FigureView> {
     let first = samples.first()?;
     let stretch = stretch(samples.len(), MOST_SAMPLES);
     let quantities: Vec<Quantity> =

@@ -43,7 +43,7 @@ const SPDX: &[&str] = &[
 ];
 
 /// A citation in words and as BibTeX.
-pub struct Citation {
+pub(crate) struct Citation {
     /// In words.
     pub text: String,
     /// One entry, or one for each campaign.
@@ -62,13 +62,13 @@ struct Source<'a> {
 }
 
 /// How a campaign is cited.
-pub fn of_campaign(site: &Site<'_>, campaign: &CampaignReport) -> Citation {
+pub(crate) fn of_campaign(site: &Site<'_>, campaign: &CampaignReport) -> Citation {
     let source = source(site, campaign);
     Citation { text: text(site, &source), bibtex: bibtex(site, &source) }
 }
 
 /// How the site is cited: campaign by campaign, or as one where they are many.
-pub fn of_site(site: &Site<'_>) -> Citation {
+pub(crate) fn of_site(site: &Site<'_>) -> Citation {
     let campaigns = site.campaigns();
     let whole = whole(site);
     let entries: Vec<String> = if campaigns.len() <= MOST_ENTRIES {
@@ -221,7 +221,7 @@ fn braced(text: &str) -> String {
 }
 
 /// `CITATION.cff`, version 1.2.0 of the format. It needs an author.
-pub fn cff(site: &Site<'_>) -> Option<Page> {
+pub(crate) fn cff(site: &Site<'_>) -> Option<Page> {
     let whole = whole(site);
     if whole.authors.is_empty() {
         return None;

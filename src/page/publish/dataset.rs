@@ -16,7 +16,7 @@ use crate::verdict::report::CampaignReport;
 const DESCRIPTION: std::ops::RangeInclusive<usize> = 50..=5000;
 
 /// The block, safe to embed in a page: no letter that could end it.
-pub fn block(site: &Site<'_>, campaign: &CampaignReport) -> String {
+pub(crate) fn block(site: &Site<'_>, campaign: &CampaignReport) -> String {
     let text = Value::Object(describe(site, campaign)).to_string();
     text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
         match c {

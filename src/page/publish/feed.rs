@@ -15,13 +15,13 @@ use crate::chart::xml;
 use crate::model::{Correction, Instant};
 
 /// The feed of the whole site.
-pub const PATH: &str = "feed.xml";
+pub(crate) const PATH: &str = "feed.xml";
 
 /// Entries of a feed, the newest first.
 const MOST_ENTRIES: usize = 50;
 
 /// One entry.
-pub struct News {
+pub(crate) struct News {
     /// When it happened.
     pub at: Option<Instant>,
     /// Its subject, in words that are unique and stay when the page changes.
@@ -37,7 +37,7 @@ pub struct News {
 }
 
 /// Campaigns with their answers, what their authors corrected, and the steps of the history.
-pub fn of_site(site: &Site<'_>) -> Page {
+pub(crate) fn of_site(site: &Site<'_>) -> Page {
     let mut news = history::news(site);
     for c in site.campaigns() {
         let answer: Vec<&str> = c.headline.iter().map(|sentence| sentence.text.as_str()).collect();
@@ -65,13 +65,13 @@ pub fn of_site(site: &Site<'_>) -> Page {
 }
 
 /// Address of a correction on the page of versions. Stays when others are added.
-pub fn correction(campaign: &str, correction: &Correction) -> String {
+pub(crate) fn correction(campaign: &str, correction: &Correction) -> String {
     let hash = hex([campaign, &correction.date, &correction.text].join("\n").as_bytes());
     format!("correction-{}", hash.get(..8).unwrap_or_default())
 }
 
 /// A feed at `own` of what the page at `page` and others tell.
-pub fn atom(site: &Site<'_>, title: &str, page: &str, own: &str, mut news: Vec<News>) -> Page {
+pub(crate) fn atom(site: &Site<'_>, title: &str, page: &str, own: &str, mut news: Vec<News>) -> Page {
     news.sort_by(|a, b| {
         b.at.cmp(&a.at).then_with(|| (&a.path, &a.anchor, &a.name).cmp(&(&b.path, &b.anchor, &b.name)))
     });

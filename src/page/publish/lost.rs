@@ -18,7 +18,7 @@ struct Page {
 }
 
 /// The page for what is not there.
-pub struct Entry;
+pub(crate) struct Entry;
 
 impl Kind for Entry {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {

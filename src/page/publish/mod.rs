@@ -3,12 +3,12 @@
 //! In:  the analysis, the address of the site, the versions already there.  Out: pages and files.
 //! Not here: the results on a page.
 
-pub mod cite;
-pub mod dataset;
-pub mod feed;
-pub mod lost;
-pub mod version;
-pub mod versions;
+pub(crate) mod cite;
+pub(crate) mod dataset;
+pub(crate) mod feed;
+pub(crate) mod lost;
+pub(crate) mod version;
+pub(crate) mod versions;
 
 use super::Page;
 use super::index::Site;
@@ -42,7 +42,7 @@ impl Site<'_> {
 }
 
 /// Files about the whole site: a list of its pages, its citation, its news.
-pub fn files(site: &Site<'_>) -> Vec<Page> {
+pub(super) fn files(site: &Site<'_>) -> Vec<Page> {
     let mut files = Vec::new();
     files.extend(cite::cff(site));
     files.extend(sitemap(site));

@@ -19,10 +19,10 @@ use super::super::index::Site;
 use crate::error::Error;
 
 /// Schema of the record of a version.
-pub const SCHEMA: &str = "sparkbench.version/1";
+pub(crate) const SCHEMA: &str = "sparkbench.version/1";
 
 /// Digits of the hash that name its folder: enough for as many versions as anyone will publish.
-pub const DIGITS: usize = 16;
+pub(crate) const DIGITS: usize = 16;
 
 /// The record of a version, `index.json` in its folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,7 +75,7 @@ impl Version {
 }
 
 /// The record of a site whose files for machines are known. A version that was published before keeps its number.
-pub fn of_site(site: &Site<'_>) -> Version {
+pub(crate) fn of_site(site: &Site<'_>) -> Version {
     let sum = site.downloads.iter().find(|d| d.path == "data/analysis.json").map_or("", |d| d.sha256.as_str());
     let earlier = &site.extras.publication.earlier;
     let known = earlier.iter().map(|e| &e.version).find(|v| v.analysis_sha256 == sum);
@@ -102,12 +102,12 @@ pub fn of_site(site: &Site<'_>) -> Version {
 }
 
 /// True where this very version is in the site's folder: it is left as it was published.
-pub fn is_published(site: &Site<'_>, version: &Version) -> bool {
+pub(crate) fn is_published(site: &Site<'_>, version: &Version) -> bool {
     site.extras.publication.earlier.iter().any(|e| e.version.analysis_sha256 == version.analysis_sha256)
 }
 
 /// Its files: the report as one file, the analysis packed, the record, and the hashes of these.
-pub fn freeze(version: &Version, report: Vec<u8>, analysis: &[u8]) -> Result<Vec<Page>, Error> {
+pub(crate) fn freeze(version: &Version, report: Vec<u8>, analysis: &[u8]) -> Result<Vec<Page>, Error> {
     let fault = |what: &str| format!("the version '{}' cannot {what}", version.name());
     let mut record =
         serde_json::to_vec_pretty(version).map_err(|e| Error::archive(fault("be written as JSON")).because(e))?;

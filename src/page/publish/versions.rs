@@ -38,7 +38,7 @@ struct VersionView {
 
 /// Differences of a version from the one before it.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Change {
+pub(crate) struct Change {
     /// Title of the campaign.
     pub campaign: String,
     /// Its change.
@@ -50,7 +50,7 @@ pub struct Change {
 }
 
 /// The versions of the site.
-pub struct Entry;
+pub(crate) struct Entry;
 
 impl Kind for Entry {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
@@ -98,7 +98,7 @@ fn page(site: &Site<'_>) -> Result<String, askama::Error> {
 }
 
 /// Every version in the order of publication, this one among them.
-pub fn all(site: &Site<'_>) -> Vec<Version> {
+pub(crate) fn all(site: &Site<'_>) -> Vec<Version> {
     let own = site.version.clone();
     let mut all: Vec<Version> = site.extras.publication.earlier.iter().map(|e| e.version.clone()).collect();
     if !all.iter().any(|v| v.analysis_sha256 == own.analysis_sha256) {
@@ -109,7 +109,7 @@ pub fn all(site: &Site<'_>) -> Vec<Version> {
 }
 
 /// Differences of the later version, campaign by campaign.
-pub fn changes(before: &Version, after: &Version) -> Vec<Change> {
+pub(crate) fn changes(before: &Version, after: &Version) -> Vec<Change> {
     let by_name = |version: &Version| -> BTreeMap<String, VersionCampaign> {
         version.campaigns.iter().map(|c| (c.name.clone(), c.clone())).collect()
     };

@@ -4,7 +4,7 @@
 //! Not here: the replacement of a reference (see [`resolve`]), finding its row (see [`pick`]).
 
 mod pick;
-pub mod resolve;
+pub(crate) mod resolve;
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ struct Reference<'t> {
 ///
 /// # Errors
 /// A reference to something absent or ambiguous, or in a place where a reference is not allowed.
-pub fn weave_all(site: &Site<'_>) -> Result<BTreeMap<String, String>, Error> {
+pub(super) fn weave_all(site: &Site<'_>) -> Result<BTreeMap<String, String>, Error> {
     let mut woven = BTreeMap::new();
     for campaign in &site.analysis.campaigns {
         let html = match (&campaign.study, &campaign.prose) {

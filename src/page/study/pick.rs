@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use crate::plan::nearest;
 
 /// A row by its fields.
-pub struct Row<'a, T> {
+pub(super) struct Row<'a, T> {
     /// Name of the field and its value.
     pub fields: Vec<(&'static str, &'a str)>,
     /// What is behind it.
@@ -20,7 +20,7 @@ pub struct Row<'a, T> {
 
 /// Why a reference means no one thing: a sentence, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub(crate) struct Fault {
     /// The fault.
     pub what: String,
     /// Known names, and the text to write.
@@ -29,7 +29,7 @@ pub struct Fault {
 
 impl Fault {
     /// Both sentences.
-    pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(crate) fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { what: what.into(), hint: hint.into() }
     }
 }
@@ -38,7 +38,7 @@ impl Fault {
 const MOST_NAMES: usize = 12;
 
 /// The one row that all words fit. `noun` is what rows are called: `comparison`.
-pub fn one<'r, 'a, T>(rows: &'r [Row<'a, T>], words: &[&str], noun: &str) -> Result<&'r T, Fault> {
+pub(super) fn one<'r, 'a, T>(rows: &'r [Row<'a, T>], words: &[&str], noun: &str) -> Result<&'r T, Fault> {
     let Some(first) = rows.first() else {
         return Err(Fault::new(format!("this campaign has no {noun}"), "leave the reference out"));
     };
@@ -102,7 +102,7 @@ fn field_of<'a, T>(rows: &[Row<'a, T>], names: &[&'static str], word: &str) -> R
 }
 
 /// A name that nothing has, with the one that is near and those there are.
-pub fn unknown(word: &str, known: &[&str], fields: &[&str]) -> Fault {
+pub(super) fn unknown(word: &str, known: &[&str], fields: &[&str]) -> Fault {
     let near = nearest(word, known.iter().copied()).map_or_else(String::new, |near| format!("did you mean '{near}'? "));
     Fault::new(format!("no {} here is called '{word}'", fields.join(", ")), format!("{near}known: {}", listed(known)))
 }

@@ -23,7 +23,7 @@ const ROOT: &str = "../../";
 const JOIN: char = '\u{a0}';
 
 /// What a reference becomes.
-pub enum Resolved {
+pub(crate) enum Resolved {
     /// A word or a number.
     Words {
         /// As shown.
@@ -65,7 +65,7 @@ const STATISTICS: &[&str] =
 const BARE: &str = "bare";
 
 /// Resolves one reference: the text between the braces.
-pub fn resolve(site: &Site<'_>, campaign: &CampaignReport, inside: &str, id: &str) -> Result<Resolved, Fault> {
+pub(crate) fn resolve(site: &Site<'_>, campaign: &CampaignReport, inside: &str, id: &str) -> Result<Resolved, Fault> {
     let (kind, rest) = inside.split_once(':').unwrap_or((inside, ""));
     let kind = kind.trim();
     let words: Vec<&str> = rest.split('|').map(str::trim).filter(|word| !word.is_empty()).collect();

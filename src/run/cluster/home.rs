@@ -35,7 +35,7 @@ pub(super) struct Campaign {
 }
 
 impl Campaign {
-    pub fn context<'a>(&'a self, host: &'a dyn Host, gates: &'a Gates, needs_gpu: bool) -> gates::Context<'a> {
+    pub(super) fn context<'a>(&'a self, host: &'a dyn Host, gates: &'a Gates, needs_gpu: bool) -> gates::Context<'a> {
         gates::Context {
             host,
             gpu: self.gpu.as_deref(),
@@ -49,7 +49,7 @@ impl Campaign {
         }
     }
 
-    pub fn place(&self, planned: &PlannedRun) -> Place {
+    pub(super) fn place(&self, planned: &PlannedRun) -> Place {
         let folder = self.folder.join(&planned.id);
         Place {
             archive_id: self.archive_id.clone(),
@@ -61,13 +61,13 @@ impl Campaign {
         }
     }
 
-    pub fn cell(&self, planned: &PlannedRun) -> Result<(&Common, &dyn Workload, &Model), Error> {
+    pub(super) fn cell(&self, planned: &PlannedRun) -> Result<(&Common, &dyn Workload, &Model), Error> {
         let (common, workload) = self.experiment.workload(&planned.workload).ok_or_else(|| self.missing(planned))?;
         let model = self.experiment.model(&planned.model).ok_or_else(|| self.missing(planned))?;
         Ok((common, workload, model))
     }
 
-    pub fn missing(&self, planned: &PlannedRun) -> Error {
+    pub(super) fn missing(&self, planned: &PlannedRun) -> Error {
         Error::new(Kind::Workload, format!("the suite does not have the cell of run '{}'", planned.id))
     }
 }

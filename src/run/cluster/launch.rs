@@ -15,7 +15,7 @@ use crate::run::nodes::Entry;
 
 /// One command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
+pub(super) struct Command {
     /// Program and arguments.
     pub argv: Vec<String>,
     /// Machines that it starts a process on, for messages.
@@ -25,7 +25,7 @@ pub struct Command {
 }
 
 /// For all machines but the head, in the order of the list.
-pub fn commands(nodes: &Nodes, others: &[Entry], head: SocketAddr) -> Vec<Command> {
+pub(super) fn commands(nodes: &Nodes, others: &[Entry], head: SocketAddr) -> Vec<Command> {
     let count = others.len();
     let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let join = |more: &[String]| {

@@ -18,12 +18,12 @@ pub(super) struct Line {
 }
 
 impl Line {
-    pub fn say(&self, word: &Word) {
+    pub(super) fn say(&self, word: &Word) {
         self.client.say(say::value(self.number.load(Ordering::Relaxed), word));
     }
 
     /// Behind the pieces of files. False where the head is gone.
-    pub fn say_behind(&self, word: &Word) -> bool {
+    pub(super) fn say_behind(&self, word: &Word) -> bool {
         self.client.say_behind(say::value(self.number.load(Ordering::Relaxed), word))
     }
 }

@@ -16,7 +16,7 @@ use crate::run::nodes::{About, Link};
 /// Numbers of connections by which a link is measured.
 const STREAMS: [usize; 2] = [1, 4];
 /// Name of the head among the links.
-pub const HEAD: &str = "head";
+pub(super) const HEAD: &str = "head";
 
 impl Cluster {
     /// Measures every way between the machines, one after the other.

@@ -14,7 +14,7 @@ mod line;
 mod links;
 pub mod member;
 mod readiness;
-pub mod say;
+pub(crate) mod say;
 mod state;
 
 use std::collections::BTreeMap;

@@ -26,7 +26,7 @@ pub(super) struct Readiness {
 
 impl Readiness {
     /// Tells the head once, as soon as it does.
-    pub fn look(&mut self, placement: &Placement, line: &Line, now: Duration) {
+    pub(super) fn look(&mut self, placement: &Placement, line: &Line, now: Duration) {
         if self.started || self.ending {
             return;
         }
@@ -43,7 +43,7 @@ impl Readiness {
     }
 
     /// Asks the head for the end, once. A start that comes to nothing is answered so.
-    pub fn tell(&mut self, line: &Line, why: &str) {
+    pub(super) fn tell(&mut self, line: &Line, why: &str) {
         if std::mem::replace(&mut self.ending, true) {
             return;
         }

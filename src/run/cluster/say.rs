@@ -19,7 +19,7 @@ use crate::workload::Placement;
 /// Order of the head.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "snake_case")]
-pub enum Order {
+pub(crate) enum Order {
     /// This is the campaign. Ends what an earlier collector of it left. Answered by [`Word::Ready`].
     Begin(Box<Begin>),
     /// Every gate once, and whether these environments are ready. Answered by [`Word::Found`].
@@ -73,7 +73,7 @@ pub enum Order {
 
 /// A campaign, for a machine that helps with it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Begin {
+pub(crate) struct Begin {
     /// Random name of the archive.
     pub archive_id: String,
     /// The suite as it was written.
@@ -91,7 +91,7 @@ pub struct Begin {
 /// Message of a machine.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "word", rename_all = "snake_case")]
-pub enum Word {
+pub(crate) enum Word {
     /// Who it is, and its address on the way to the head.
     Hello {
         /// As `sparkbench nodes` shows it.
@@ -171,13 +171,13 @@ pub enum Word {
 
 impl Word {
     /// Whether it answers an order. Others come in between.
-    pub const fn answers(&self) -> bool {
+    pub(crate) const fn answers(&self) -> bool {
         !matches!(self, Self::Waiting { .. } | Self::Ending { .. } | Self::File { .. })
     }
 }
 
 /// The form for the connection. The number of the order comes first, so that a late answer is not taken for one to the next order.
-pub fn value<T: Serialize>(number: u64, said: &T) -> Value {
+pub(crate) fn value<T: Serialize>(number: u64, said: &T) -> Value {
     // Plain texts, numbers and maps with texts as keys cannot fail to become JSON.
     serde_json::to_value((number, said)).unwrap_or_default()
 }
@@ -186,7 +186,7 @@ pub fn value<T: Serialize>(number: u64, said: &T) -> Value {
 ///
 /// # Errors
 /// When it is none of the known messages.
-pub fn heard<T: DeserializeOwned>(value: Value) -> Result<(u64, T), String> {
+pub(crate) fn heard<T: DeserializeOwned>(value: Value) -> Result<(u64, T), String> {
     serde_json::from_value(value).map_err(|cause| format!("its message was not understood ({cause})"))
 }
 

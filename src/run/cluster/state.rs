@@ -18,7 +18,7 @@ use crate::run::nodes::About;
 
 /// Another machine.
 #[derive(Debug, Default)]
-pub struct Peer {
+pub(super) struct Peer {
     /// It has said who it is.
     pub greeted: bool,
     pub about: About,
@@ -45,7 +45,7 @@ pub struct Peer {
 
 impl Peer {
     /// Its answer, or why there will be none. Nothing while it may still come. `limit` is a moment.
-    pub fn answered(&mut self, limit: Option<u64>, interrupted: bool) -> Option<Result<Word, String>> {
+    pub(super) fn answered(&mut self, limit: Option<u64>, interrupted: bool) -> Option<Result<Word, String>> {
         match (self.answer.take(), &self.gone) {
             (Some(Word::Unable { why }), _) => Some(Err(why)),
             (Some(word), _) => Some(Ok(word)),
@@ -59,7 +59,7 @@ impl Peer {
     }
 
     /// No more files come. Gives why not all could be kept, where that is so.
-    pub fn close_files(&mut self) -> Option<String> {
+    pub(super) fn close_files(&mut self) -> Option<String> {
         (self.file, self.folder) = (None, None);
         self.broken.take().map(|cause| cause.to_string())
     }
@@ -82,7 +82,7 @@ impl Peer {
     }
 
     /// It is given the next order. Gives its number.
-    pub fn next(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         self.number += 1;
         self.answer = None;
         self.news.clear();
@@ -117,7 +117,7 @@ fn made(folder: &Path, path: &str) -> io::Result<File> {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub struct State {
+pub(super) struct State {
     inner: Mutex<Inner>,
     changed: Condvar,
 }
@@ -130,14 +130,14 @@ struct Inner {
 
 impl State {
     /// Looks at them, or changes something.
-    pub fn with<T>(&self, look: impl FnOnce(&mut BTreeMap<u32, Peer>) -> T) -> T {
+    pub(super) fn with<T>(&self, look: impl FnOnce(&mut BTreeMap<u32, Peer>) -> T) -> T {
         let found = look(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner).peers);
         self.changed.notify_all();
         found
     }
 
     /// Looks again after each change, and every `pause`, until there is something.
-    pub fn wait<T>(&self, pause: Duration, mut look: impl FnMut(&mut BTreeMap<u32, Peer>) -> Option<T>) -> T {
+    pub(super) fn wait<T>(&self, pause: Duration, mut look: impl FnMut(&mut BTreeMap<u32, Peer>) -> Option<T>) -> T {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some(found) = look(&mut inner.peers) {
@@ -148,13 +148,13 @@ impl State {
     }
 
     /// Why someone was not let in.
-    pub fn refused(&self) -> Option<String> {
+    pub(super) fn refused(&self) -> Option<String> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner).refused.clone()
     }
 }
 
 /// Messages to the head.
-pub fn handler(state: &Arc<State>) -> Handler {
+pub(super) fn handler(state: &Arc<State>) -> Handler {
     let state = Arc::downgrade(state);
     Arc::new(move |event| {
         let Some(state) = state.upgrade() else { return };

@@ -10,7 +10,7 @@ use crate::host::Question;
 use crate::model::{Finding, Instant};
 
 /// The gate.
-pub struct Clock;
+pub(super) struct Clock;
 
 /// Nothing of ours ran before this moment (2025-01-01T00:00:00Z): a clock that says otherwise was never set.
 const SANE_FROM: Instant = Instant(1_735_689_600_000);

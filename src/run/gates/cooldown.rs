@@ -7,7 +7,7 @@ use super::{Context, Gate, Patience, Seen};
 use crate::model::Finding;
 
 /// The gate.
-pub struct Cooldown;
+pub(super) struct Cooldown;
 
 impl Gate for Cooldown {
     fn name(&self) -> &'static str {

@@ -9,7 +9,7 @@ use super::{Context, Gate, Seen, absent};
 use crate::model::Finding;
 
 /// The gate.
-pub struct DiskSpace;
+pub(super) struct DiskSpace;
 
 const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
 

@@ -16,7 +16,7 @@ use crate::host::Question;
 use crate::model::Finding;
 
 /// The gate.
-pub struct GpuClockProbe;
+pub(super) struct GpuClockProbe;
 
 /// The probe works for a second or two. Loading its libraries for the first time from a slow disk takes longer.
 const LIMIT: Duration = Duration::from_secs(60);

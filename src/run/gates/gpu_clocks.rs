@@ -10,7 +10,7 @@ use super::{Context, Gate, Patience, Seen, absent};
 use crate::model::Finding;
 
 /// The gate.
-pub struct GpuClocks;
+pub(super) struct GpuClocks;
 
 /// SM clock at rest, as a share of the highest, from which the clocks are being held up.
 const HELD_UP: f64 = 0.9;

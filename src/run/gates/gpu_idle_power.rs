@@ -9,7 +9,7 @@ use super::{Context, Gate, Patience, Seen, unlimited};
 use crate::model::Finding;
 
 /// The gate.
-pub struct GpuIdlePower;
+pub(super) struct GpuIdlePower;
 
 impl Gate for GpuIdlePower {
     fn name(&self) -> &'static str {

@@ -7,7 +7,7 @@ use super::{Context, Gate, Seen, absent};
 use crate::model::Finding;
 
 /// The gate.
-pub struct GpuPresent;
+pub(super) struct GpuPresent;
 
 const REMEDY: &str = "install the NVIDIA driver with nvidia-smi, or pass the GPU into this container (--gpus all, or a CDI device). If no workload \
                       needs a GPU, set 'gpu_required = false' in [gates]";
@@ -49,7 +49,7 @@ fn short(tried: &str) -> &str {
 }
 
 /// Advice: whether the driver unloads when nothing uses the GPU.
-pub struct Persistence;
+pub(super) struct Persistence;
 
 impl Gate for Persistence {
     fn name(&self) -> &'static str {

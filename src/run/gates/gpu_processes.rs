@@ -10,7 +10,7 @@ use crate::host::gpu::GpuProcess;
 use crate::model::Finding;
 
 /// The gate.
-pub struct GpuProcesses;
+pub(super) struct GpuProcesses;
 
 const MIB: f64 = 1024.0 * 1024.0;
 

@@ -10,7 +10,7 @@ use super::{Context, Gate, Patience, Seen, unlimited};
 use crate::model::Finding;
 
 /// The gate.
-pub struct GpuTemperature;
+pub(super) struct GpuTemperature;
 
 impl Gate for GpuTemperature {
     fn name(&self) -> &'static str {

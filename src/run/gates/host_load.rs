@@ -7,7 +7,7 @@ use super::{Context, Gate, Patience, Seen, absent, unlimited};
 use crate::model::Finding;
 
 /// The gate.
-pub struct HostLoad;
+pub(super) struct HostLoad;
 
 impl Gate for HostLoad {
     fn name(&self) -> &'static str {

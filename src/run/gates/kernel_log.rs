@@ -7,7 +7,7 @@ use super::{Context, Gate, Seen};
 use crate::model::Finding;
 
 /// The gate.
-pub struct KernelLog;
+pub(super) struct KernelLog;
 
 impl Gate for KernelLog {
     fn name(&self) -> &'static str {

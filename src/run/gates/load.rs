@@ -8,28 +8,28 @@
 //! Blackwellboy/model-serving-minefield, trap 124. ParallelArchitect/spark-gpu-throttle-check.
 
 /// Utilisation from which a GPU is not at rest, per cent. A desktop that redraws stays below it. Any engine that serves does not.
-pub const BUSY_PCT: f64 = 10.0;
+pub(crate) const BUSY_PCT: f64 = 10.0;
 
 /// Utilisation from which a GPU is loaded, per cent: below it, its clocks say little.
-pub const LOADED_PCT: f64 = 90.0;
+pub(crate) const LOADED_PCT: f64 = 90.0;
 
 /// Clock under load below which a GB10 is stuck rather than merely slow, MHz. The highest stuck one had 850, the lowest healthy one 2,280.
-pub const STUCK_MHZ: f64 = 1400.0;
+pub(crate) const STUCK_MHZ: f64 = 1400.0;
 
 /// Power under load below which a GB10 may be stuck, watts. A mark, no proof: light work draws little too.
-pub const STUCK_W: f64 = 30.0;
+pub(crate) const STUCK_W: f64 = 30.0;
 
 /// Power from which a GB10 under heavy load is well, watts.
-pub const HEALTHY_W: f64 = 60.0;
+pub(crate) const HEALTHY_W: f64 = 60.0;
 
 /// Bit of the driver's reasons of lower clocks: someone set the clocks. Source: NVML API reference, `nvmlClocksEventReasons`.
-pub const SET_BY_SOMEONE: u64 = 0x2;
+pub(crate) const SET_BY_SOMEONE: u64 = 0x2;
 
 /// What to do about a stuck clock.
-pub const UNSTICK: &str = "unplug the power cord from the wall and from the device for at least a minute, then start again. A reboot, a reset \
+pub(crate) const UNSTICK: &str = "unplug the power cord from the wall and from the device for at least a minute, then start again. A reboot, a reset \
                            or a clock lock does not help a stuck clock. Use the adapter that came with the machine";
 
 /// True for the GPU of a DGX Spark and its twins, whose stuck state is known in figures.
-pub fn is_spark(name: Option<&str>) -> bool {
+pub(crate) fn is_spark(name: Option<&str>) -> bool {
     name.is_some_and(|name| name.contains("GB10"))
 }

@@ -91,7 +91,7 @@ const KNOWN: &[(&str, &str, &str)] = &[
 ];
 
 /// Meaning and remedy of a message, when it is one of the known ones. The most specific is asked first.
-pub fn classify(message: &str) -> Option<(&'static str, &'static str)> {
+pub(crate) fn classify(message: &str) -> Option<(&'static str, &'static str)> {
     let message = message.to_lowercase();
     KNOWN.iter().find(|(words, ..)| message.contains(words)).map(|(_, meaning, remedy)| (*meaning, *remedy))
 }

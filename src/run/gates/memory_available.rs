@@ -11,7 +11,7 @@ use super::{Context, Gate, Patience, Seen, absent, unlimited};
 use crate::model::Finding;
 
 /// The gate.
-pub struct MemoryAvailable;
+pub(super) struct MemoryAvailable;
 
 const MIB_PER_GIB: f64 = 1024.0;
 

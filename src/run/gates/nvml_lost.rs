@@ -7,7 +7,7 @@ use super::{Context, Gate, Patience, Seen, absent, lost};
 use crate::model::Finding;
 
 /// The gate.
-pub struct NvmlLost;
+pub(super) struct NvmlLost;
 
 impl Gate for NvmlLost {
     fn name(&self) -> &'static str {

@@ -18,7 +18,7 @@ use crate::model::Finding;
 use crate::plan::PageCache;
 
 /// The gate.
-pub struct PageCacheState;
+pub(super) struct PageCacheState;
 
 const MIB_PER_GIB: f64 = 1024.0;
 

@@ -10,7 +10,7 @@ use super::{Context, Gate, Seen, absent};
 use crate::model::Finding;
 
 /// Advice: the frequency governor of every core.
-pub struct Governor;
+pub(super) struct Governor;
 
 const CORES: &str = "/sys/devices/system/cpu";
 
@@ -64,7 +64,7 @@ impl Gate for Governor {
 }
 
 /// Advice: transparent huge pages.
-pub struct HugePages;
+pub(super) struct HugePages;
 
 const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 

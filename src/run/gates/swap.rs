@@ -7,7 +7,7 @@ use super::{Context, Gate, Seen, absent, unlimited};
 use crate::model::Finding;
 
 /// The gate.
-pub struct Swap;
+pub(super) struct Swap;
 
 impl Gate for Swap {
     fn name(&self) -> &'static str {

@@ -8,7 +8,7 @@ use crate::host::gpu::THROTTLE_LIMITS;
 use crate::model::Finding;
 
 /// The gate.
-pub struct ThermalThrottle;
+pub(super) struct ThermalThrottle;
 
 /// Software power cap: at rest it points to a weak supply, which is a mark and no proof.
 const POWER_CAP: u64 = 0x4;
@@ -65,6 +65,6 @@ fn limits() -> u64 {
 }
 
 /// Names of the limits among the reasons.
-pub fn named(bits: u64) -> Vec<&'static str> {
+pub(super) fn named(bits: u64) -> Vec<&'static str> {
     THROTTLE_LIMITS.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, name)| *name).collect()
 }

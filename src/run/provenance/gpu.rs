@@ -62,17 +62,17 @@ pub fn unified(identity: &GpuIdentity) -> Unified {
 }
 
 /// Whether a name holds a whole word: `GB10` is in `NVIDIA GB10` and not in `NVIDIA GB100`.
-pub fn has_word(name: &str, word: &str) -> bool {
+pub(super) fn has_word(name: &str, word: &str) -> bool {
     name.split(|letter: char| !letter.is_ascii_alphanumeric()).any(|part| part.eq_ignore_ascii_case(word))
 }
 
 /// A stable name for a GPU that does not give away which one it is.
-pub fn pseudonym(uuid: &str) -> String {
+pub(super) fn pseudonym(uuid: &str) -> String {
     format!("gpu-{}", hash(uuid.trim().to_ascii_lowercase().as_bytes()).get(..6).unwrap_or_default())
 }
 
 /// Fills the group, and tells the GPU's name.
-pub fn read(host: &dyn Host, gpu: Option<&Mutex<Box<dyn Gpu>>>, sheet: &mut Sheet) -> Option<String> {
+pub(super) fn read(host: &dyn Host, gpu: Option<&Mutex<Box<dyn Gpu>>>, sheet: &mut Sheet) -> Option<String> {
     let Some(gpu) = gpu else {
         sheet.put::<Value>("gpu", "all", Err("no GPU can be read, the gate 'gpu-present' says why".to_owned()));
         return None;

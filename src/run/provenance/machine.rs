@@ -35,7 +35,7 @@ const RELEASE: &[&str] =
     &["DGX_NAME", "DGX_PRETTY_NAME", "DGX_SWBUILD_VERSION", "DGX_SWBUILD_DATE", "DGX_OTA_VERSION", "DGX_OTA_DATE"];
 
 /// Fills the groups.
-pub fn read(host: &dyn Host, gpu: Option<&str>, sheet: &mut Sheet) {
+pub(super) fn read(host: &dyn Host, gpu: Option<&str>, sheet: &mut Sheet) {
     let mut product = None;
     for field in FIELDS {
         let value = file(host, &format!("{DMI}/{field}"));
@@ -69,7 +69,7 @@ pub fn read(host: &dyn Host, gpu: Option<&str>, sheet: &mut Sheet) {
 }
 
 /// Identity of the machine, by names.
-pub fn kind(product: Option<&str>, gpu: Option<&str>) -> Result<&'static str, String> {
+pub(super) fn kind(product: Option<&str>, gpu: Option<&str>) -> Result<&'static str, String> {
     let spark =
         product.is_some_and(|product| product.replace(['_', '-'], " ").to_ascii_lowercase().contains("dgx spark"));
     let gb10 = gpu.is_some_and(|gpu| super::gpu::has_word(gpu, "GB10"));
@@ -103,7 +103,7 @@ fn lines(text: &str, keys: &[&str]) -> Map<String, Value> {
 }
 
 /// The kernel's command line without what points at one machine: disks by their ids, addresses, names.
-pub fn without_addresses(text: &str) -> String {
+pub(super) fn without_addresses(text: &str) -> String {
     const HIDDEN: &[&str] = &["root", "resume", "ip", "nfsroot", "ifname", "hostname", "BOOT_IMAGE"];
     let hide = |word: &str| match word.split_once('=') {
         Some((key, _)) if HIDDEN.contains(&key) || key.starts_with("rd.") || key.starts_with("systemd.hostname") => {

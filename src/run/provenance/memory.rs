@@ -13,7 +13,7 @@ use crate::host::{Host, memory};
 const THP: &str = "/sys/kernel/mm/transparent_hugepage";
 
 /// Fills the group.
-pub fn read(host: &dyn Host, sheet: &mut Sheet) {
+pub(super) fn read(host: &dyn Host, sheet: &mut Sheet) {
     let meminfo = file(host, memory::MEMINFO);
     let kib = |name: &str| {
         let text = meminfo.clone()?;

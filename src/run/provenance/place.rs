@@ -11,7 +11,7 @@ use super::sheet::{Sheet, file, number, says};
 use crate::host::Host;
 
 /// Fills the groups.
-pub fn read(host: &dyn Host, paths: &[PathBuf], sheet: &mut Sheet) {
+pub(super) fn read(host: &dyn Host, paths: &[PathBuf], sheet: &mut Sheet) {
     time(host, sheet);
     network(host, sheet);
     if !paths.is_empty() {

@@ -39,7 +39,7 @@ struct Cluster {
 }
 
 /// Fills the groups.
-pub fn read(host: &dyn Host, sheet: &mut Sheet) {
+pub(super) fn read(host: &dyn Host, sheet: &mut Sheet) {
     let cpuinfo = file(host, "/proc/cpuinfo");
     let labelled = |label: &str| cpuinfo.as_ref().ok().and_then(|text| value(text, label));
     sheet.maybe(
@@ -120,7 +120,7 @@ fn part(midr: &str) -> Option<String> {
 }
 
 /// `0-4,10-14`.
-pub fn ranges(ids: &[u32]) -> String {
+pub(super) fn ranges(ids: &[u32]) -> String {
     let mut parts: Vec<(u32, u32)> = Vec::new();
     for id in ids {
         match parts.last_mut() {

@@ -15,14 +15,14 @@ const LIMIT: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// See the module.
 #[derive(Debug, Default)]
-pub struct Sheet {
+pub(super) struct Sheet {
     groups: Map<String, Value>,
     absent: BTreeMap<String, String>,
 }
 
 impl Sheet {
     /// A value, or why there is none.
-    pub fn put<V: Into<Value>>(&mut self, group: &str, key: &str, value: Result<V, String>) {
+    pub(super) fn put<V: Into<Value>>(&mut self, group: &str, key: &str, value: Result<V, String>) {
         match value {
             Ok(value) => {
                 let entry = self.groups.entry(group).or_insert_with(|| Value::Object(Map::new()));
@@ -37,12 +37,12 @@ impl Sheet {
     }
 
     /// A value that may be missing, for one reason.
-    pub fn maybe<V: Into<Value>>(&mut self, group: &str, key: &str, value: Option<V>, otherwise: &str) {
+    pub(super) fn maybe<V: Into<Value>>(&mut self, group: &str, key: &str, value: Option<V>, otherwise: &str) {
         self.put(group, key, value.ok_or_else(|| otherwise.to_owned()));
     }
 
     /// Everything, reasons last.
-    pub fn finish(mut self) -> Value {
+    pub(super) fn finish(mut self) -> Value {
         let absent = self.absent.into_iter().map(|(name, reason)| (name, Value::String(reason))).collect();
         self.groups.insert("absent".to_owned(), Value::Object(absent));
         Value::Object(self.groups)
@@ -50,25 +50,25 @@ impl Sheet {
 }
 
 /// A small file of the kernel without the white space around it. An empty one tells nothing.
-pub fn file(host: &dyn Host, path: &str) -> Result<String, String> {
+pub(super) fn file(host: &dyn Host, path: &str) -> Result<String, String> {
     let text = host.read(Path::new(path)).map_err(|cause| format!("'{path}' cannot be read: {cause}"))?;
     let text = text.trim();
     if text.is_empty() { Err(format!("'{path}' is empty")) } else { Ok(text.to_owned()) }
 }
 
 /// A small file that holds a number.
-pub fn number(host: &dyn Host, path: &str) -> Result<f64, String> {
+pub(super) fn number(host: &dyn Host, path: &str) -> Result<f64, String> {
     file(host, path)?.parse().map_err(|_| format!("'{path}' holds no number"))
 }
 
 /// The chosen one of several words: `always [madvise] never`.
-pub fn chosen(text: &str) -> Result<String, String> {
+pub(super) fn chosen(text: &str) -> Result<String, String> {
     let word = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
     word.map(str::to_owned).ok_or_else(|| format!("no choice is marked in '{text}'"))
 }
 
 /// Output of a program, within [`LIMIT`].
-pub fn says(host: &dyn Host, argv: &[&str]) -> Result<String, String> {
+pub(super) fn says(host: &dyn Host, argv: &[&str]) -> Result<String, String> {
     let command = argv.join(" ");
     let answer = host.ask(&Question::new(argv.iter().copied()).within(LIMIT));
     let answer = answer.map_err(|cause| format!("'{command}' cannot be started: {cause}"))?;

@@ -22,7 +22,7 @@ const VERSIONS: &[(&str, &[&str])] = &[
 ];
 
 /// Fills the groups.
-pub fn read(host: &dyn Host, sheet: &mut Sheet) {
+pub(super) fn read(host: &dyn Host, sheet: &mut Sheet) {
     for (key, argv) in VERSIONS {
         sheet.put("software", key, says(host, argv).map(|text| version(&text)));
     }

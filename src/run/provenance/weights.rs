@@ -22,7 +22,7 @@ const WEIGHTS: &[&str] = &[".safetensors", ".gguf", ".bin"];
 const HASHED_MAX: u64 = 128 << 20;
 
 /// Fills the group. A folder without a configuration or weights is no model's, and is left out.
-pub fn read(host: &dyn Host, paths: &[PathBuf], sheet: &mut Sheet) {
+pub(super) fn read(host: &dyn Host, paths: &[PathBuf], sheet: &mut Sheet) {
     for path in paths {
         let name = path.display().to_string();
         if !host.exists(path) {

@@ -11,7 +11,7 @@ use crate::run::Row;
 
 /// Who fills a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum From {
+pub(super) enum From {
     /// Our own clocks.
     Clock,
     /// The driver.
@@ -24,7 +24,7 @@ pub enum From {
     Group,
 }
 
-pub struct Column {
+pub(super) struct Column {
     /// In the header.
     pub name: &'static str,
     /// Who fills it.
@@ -43,7 +43,7 @@ const MEMINFO: From = From::Host("/proc/meminfo");
 const VMSTAT: From = From::Host("/proc/vmstat");
 
 /// Every column whose name does not depend on the machine, in order. The first ones are promised to readers, see `docs/archive.md`.
-pub const COLUMNS: &[Column] = &[
+pub(super) const COLUMNS: &[Column] = &[
     row("timestamp_utc", |row| Some(moment(row))),
     gpu("gpu_util_pct", |gpu| figure(gpu.util_pct)),
     gpu("power_w", |gpu| figure(gpu.power_w)),
@@ -114,18 +114,18 @@ impl Column {
 
 /// The columns of one file: the fixed ones, then one for each sensor of this machine.
 #[derive(Debug)]
-pub struct Table {
+pub(super) struct Table {
     sensors: Vec<String>,
 }
 
 impl Table {
     /// For these sensors.
-    pub fn new(sensors: &[String]) -> Self {
+    pub(super) fn new(sensors: &[String]) -> Self {
         Self { sensors: sensors.to_vec() }
     }
 
     /// Names of all columns, in order.
-    pub fn names(&self) -> impl Iterator<Item = String> + '_ {
+    pub(super) fn names(&self) -> impl Iterator<Item = String> + '_ {
         COLUMNS
             .iter()
             .map(|column| column.name.to_owned())
@@ -133,12 +133,12 @@ impl Table {
     }
 
     /// The first line.
-    pub fn header(&self) -> String {
+    pub(super) fn header(&self) -> String {
         self.names().collect::<Vec<_>>().join(",")
     }
 
     /// A row as cells, in the order of [`Table::names`]. No cell needs quotation marks.
-    pub fn cells(&self, row: &Row) -> Vec<Option<String>> {
+    pub(super) fn cells(&self, row: &Row) -> Vec<Option<String>> {
         let fixed = COLUMNS.iter().map(|column| column.cell(row));
         let sensors = self.sensors.iter().map(|name| figure(row.host.hwmon.get(name).copied()));
         fixed.chain(sensors).collect()

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// Turns at a fixed distance from the first.
 #[derive(Debug, Clone)]
-pub struct Grid {
+pub(super) struct Grid {
     start: Duration,
     interval: Duration,
     /// Number of the turn that is being taken.
@@ -18,22 +18,22 @@ pub struct Grid {
 
 impl Grid {
     /// The first turn is at `start`. `interval` is not zero.
-    pub fn new(start: Duration, interval: Duration) -> Self {
+    pub(super) fn new(start: Duration, interval: Duration) -> Self {
         Self { start, interval, turn: 0, skipped: 0 }
     }
 
     /// When this turn was due.
-    pub fn due(&self) -> Duration {
+    pub(super) fn due(&self) -> Duration {
         self.start + self.interval * self.turn
     }
 
     /// Whether a sample that begins now comes more than half an interval after its time.
-    pub fn is_late(&self, now: Duration) -> bool {
+    pub(super) fn is_late(&self, now: Duration) -> bool {
         now > self.due() + self.interval / 2
     }
 
     /// Goes to the next turn that has not passed, and tells how long to wait for it.
-    pub fn next(&mut self, now: Duration) -> Duration {
+    pub(super) fn next(&mut self, now: Duration) -> Duration {
         let passed = now.saturating_sub(self.start).as_nanos() / self.interval.as_nanos().max(1);
         let following = self.turn.saturating_add(1);
         // A turn that begins right now is still in time.

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Counts over the samples of a run.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub(super) struct Tally {
     /// Samples taken.
     pub samples: u64,
     /// Turns that were missed.
@@ -33,7 +33,7 @@ pub struct Tally {
 
 impl Tally {
     /// One more sample.
-    pub fn note(&mut self, cells: &[Option<String>], refusal: Option<String>, late: bool, took: Duration) {
+    pub(super) fn note(&mut self, cells: &[Option<String>], refusal: Option<String>, late: bool, took: Duration) {
         self.samples += 1;
         self.late += u64::from(late);
         self.longest = self.longest.max(took);
@@ -48,7 +48,7 @@ impl Tally {
     }
 
     /// For `run.json`.
-    pub fn wire(&self, gpu_source: String, interval: Duration, cpu: Duration, sampled: Duration) -> SamplerWire {
+    pub(super) fn wire(&self, gpu_source: String, interval: Duration, cpu: Duration, sampled: Duration) -> SamplerWire {
         let share = cpu.as_secs_f64() / sampled.as_secs_f64() * 100.0;
         SamplerWire {
             gpu_source,
@@ -65,7 +65,7 @@ impl Tally {
 
 /// Columns that stayed empty and why. A column of the driver that is filled in some rows only is named too, with its share. Those of the
 /// machine are not, since a process or a control group comes and goes.
-pub fn absent(
+pub(super) fn absent(
     tally: &mut Tally,
     host: &dyn Host,
     gpu: Option<&Mutex<Box<dyn Gpu>>>,

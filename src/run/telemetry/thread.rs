@@ -23,7 +23,7 @@ use crate::run::Row;
 const LONGEST_ANSWER: Duration = Duration::from_secs(1);
 
 /// Where rows go.
-pub struct Out {
+pub(super) struct Out {
     /// On disk.
     pub file: Appender,
     /// The rows as cells.
@@ -33,7 +33,7 @@ pub struct Out {
 }
 
 /// See the module.
-pub struct Sampling {
+pub(super) struct Sampling {
     host: Arc<dyn Host>,
     worker: Option<Worker>,
     gpu_source: Option<String>,
@@ -48,7 +48,7 @@ pub struct Sampling {
 
 /// Results of the ended thread.
 #[derive(Debug, Default)]
-pub struct End {
+pub(super) struct End {
     /// Name of the source.
     pub gpu_source: Option<String>,
     /// Processor time of both threads and the child.
@@ -61,7 +61,7 @@ pub struct End {
 
 impl Sampling {
     /// Everything in its place, nothing sampled yet.
-    pub fn new(
+    pub(super) fn new(
         host: Arc<dyn Host>,
         gpu: Option<SharedGpu>,
         interval: Duration,
@@ -75,7 +75,7 @@ impl Sampling {
     }
 
     /// Samples until a stop order, or until no sender of orders is left.
-    pub fn run(mut self, stop: &Receiver<()>) -> End {
+    pub(super) fn run(mut self, stop: &Receiver<()>) -> End {
         let cpu = self.host.thread_cpu();
         let begun = self.host.monotonic();
         let mut grid = Grid::new(begun, self.interval);
@@ -108,7 +108,7 @@ impl Sampling {
     }
 
     /// Takes one row.
-    pub fn sample(&mut self, late: bool) {
+    pub(super) fn sample(&mut self, late: bool) {
         let begun = self.host.monotonic();
         let utc = self.host.utc();
         // The driver works while the files of the kernel are read.

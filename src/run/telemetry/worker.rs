@@ -21,14 +21,14 @@ struct Answer {
 
 /// Processor time since the first question.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Cost {
+pub(super) struct Cost {
     pub thread: Duration,
     /// Of a child of the source, seconds.
     pub child_s: f64,
 }
 
 /// See the module.
-pub struct Worker {
+pub(super) struct Worker {
     ask: Sender<u64>,
     answers: Receiver<Answer>,
     question: u64,
@@ -39,7 +39,7 @@ pub struct Worker {
 
 impl Worker {
     /// Starts the thread, which first brings the source to the interval.
-    pub fn start(host: Arc<dyn Host>, gpu: SharedGpu, interval: Duration) -> Self {
+    pub(super) fn start(host: Arc<dyn Host>, gpu: SharedGpu, interval: Duration) -> Self {
         let (ask, questions) = mpsc::channel();
         let (give, answers) = mpsc::channel();
         std::thread::spawn(move || serve(host.as_ref(), &gpu, interval, &questions, &give));
@@ -47,7 +47,7 @@ impl Worker {
     }
 
     /// Asks for a reading, unless the last question is still open.
-    pub fn ask(&mut self, now: Duration) {
+    pub(super) fn ask(&mut self, now: Duration) {
         while let Ok(answer) = self.answers.try_recv() {
             // It came too late for its sample, and does not count for this one.
             self.close(&answer);
@@ -61,7 +61,7 @@ impl Worker {
     }
 
     /// The reading that was asked for, waiting at most `limit`. Else why there is none.
-    pub fn answer(&mut self, now: Duration, limit: Duration) -> Result<GpuSample, String> {
+    pub(super) fn answer(&mut self, now: Duration, limit: Duration) -> Result<GpuSample, String> {
         let asked = self.open.unwrap_or(now);
         if asked < now {
             return Err(silence(now.saturating_sub(asked)));
@@ -77,7 +77,7 @@ impl Worker {
     }
 
     /// Its cost up to the last answer.
-    pub fn cost(&self) -> Cost {
+    pub(super) fn cost(&self) -> Cost {
         self.cost
     }
 

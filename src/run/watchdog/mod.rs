@@ -27,7 +27,7 @@ use crate::plan::Watchdogs;
 use crate::run::Row;
 
 /// Every watchdog, in the order in which they are asked, shown and archived.
-pub static WATCHDOGS: &[Kind] = &[
+pub(crate) static WATCHDOGS: &[Kind] = &[
     Kind { name: "memory-floor", make: memory::floor },
     Kind { name: "time-limit", make: time_limit::limit },
     Kind { name: "driver-faults", make: kernel::faults },
@@ -43,7 +43,7 @@ pub static WATCHDOGS: &[Kind] = &[
 ];
 
 /// A kind of watchdog.
-pub struct Kind {
+pub(crate) struct Kind {
     /// Stable name, as in the archive.
     pub name: &'static str,
     /// Made at the start of a run.
@@ -77,7 +77,7 @@ trait Watchdog: Send {
 }
 
 /// The watchdogs of one run.
-pub struct Watch {
+pub(crate) struct Watch {
     began: Duration,
     dogs: Vec<(&'static str, Box<dyn Watchdog>)>,
     /// Telemetry up to this moment has been seen, seconds on the monotonic clock.
@@ -89,7 +89,7 @@ pub struct Watch {
 impl Watch {
     /// Begins, right before the program is started: counters are read, the kernel's log is opened. A time limit of the workload's own
     /// is already in `settings`.
-    pub fn begin(host: &dyn Host, gpu: Option<&Mutex<Box<dyn Gpu>>>, settings: &Watchdogs) -> Self {
+    pub(crate) fn begin(host: &dyn Host, gpu: Option<&Mutex<Box<dyn Gpu>>>, settings: &Watchdogs) -> Self {
         let identity = gpu.map(|gpu| gpu.lock().unwrap_or_else(PoisonError::into_inner).identity()).unwrap_or_default();
         let start = Start { host, gpu, identity: &identity, settings };
         Self {
@@ -102,7 +102,7 @@ impl Watch {
 
     /// Looks, several times a second. `rows` are lines of telemetry. Those that were seen before are skipped, so the whole list
     /// will do as well as the new ones. A finding means: end the run now, and this is why. It is kept for [`Watch::end`] too.
-    pub fn tick(&mut self, host: &dyn Host, gpu: Option<&Mutex<Box<dyn Gpu>>>, rows: &[Row]) -> Option<Finding> {
+    pub(crate) fn tick(&mut self, host: &dyn Host, gpu: Option<&Mutex<Box<dyn Gpu>>>, rows: &[Row]) -> Option<Finding> {
         let first_new = rows.partition_point(|row| row.monotonic_s <= self.seen_s);
         let rows = &rows[first_new..];
         self.seen_s = rows.last().map_or(self.seen_s, |row| row.monotonic_s);
@@ -123,7 +123,7 @@ impl Watch {
     }
 
     /// Ends, after the last check and after sampling has stopped: one finding for each watchdog, in the order of [`WATCHDOGS`].
-    pub fn end(mut self, host: &dyn Host, gpu: Option<&Mutex<Box<dyn Gpu>>>) -> Vec<Finding> {
+    pub(crate) fn end(mut self, host: &dyn Host, gpu: Option<&Mutex<Box<dyn Gpu>>>) -> Vec<Finding> {
         let now = Moment { host, gpu, rows: &[], passed_s: host.monotonic().saturating_sub(self.began).as_secs_f64() };
         let mut findings = Vec::new();
         for (name, dog) in &mut self.dogs {

@@ -36,7 +36,7 @@ const MEANINGS: &[(u32, &str)] = &[
 
 /// One fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Xid {
+pub(super) struct Xid {
     pub number: u32,
     /// Where it happened: PCI domain, bus and device. Absent when the line does not say so in a known form.
     pub pci: Option<(u32, u32, u32)>,
@@ -44,7 +44,7 @@ pub struct Xid {
 
 impl Xid {
     /// Reads a line like `NVRM: Xid (PCI:0000:2b:00): 79, GPU has fallen off the bus.`. The domain may have up to eight digits.
-    pub fn read(line: &str) -> Option<Self> {
+    pub(super) fn read(line: &str) -> Option<Self> {
         let (_, rest) = line.split_once("NVRM: Xid (")?;
         let (place, rest) = rest.split_once("): ")?;
         let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
@@ -52,7 +52,7 @@ impl Xid {
     }
 
     /// Its meaning, where known.
-    pub fn meaning(&self) -> &'static str {
+    pub(super) fn meaning(&self) -> &'static str {
         MEANINGS
             .iter()
             .find(|(number, _)| *number == self.number)
@@ -61,7 +61,7 @@ impl Xid {
 }
 
 /// Domain, bus and device of `PCI:0000:2b:00`, `0000000F:01:00.0` and their like, all hexadecimal.
-pub fn pci(text: &str) -> Option<(u32, u32, u32)> {
+pub(super) fn pci(text: &str) -> Option<(u32, u32, u32)> {
     let mut parts = text.strip_prefix("PCI:").unwrap_or(text).split(':');
     let hex = |part: &str| u32::from_str_radix(part, 16).ok();
     let (domain, bus, device) = (hex(parts.next()?)?, hex(parts.next()?)?, parts.next()?);

@@ -12,10 +12,10 @@
 use std::f64::consts::TAU;
 
 /// Longest series that is searched for a cycle: the search takes the square of its length.
-pub const MOST_POINTS: usize = 5_000;
+pub(super) const MOST_POINTS: usize = 5_000;
 
 /// Fewest points of a series with a cycle.
-pub const LEAST_POINTS: usize = 30;
+pub(super) const LEAST_POINTS: usize = 30;
 
 /// Shortest period, points.
 const SHORTEST: f64 = 3.0;
@@ -37,7 +37,7 @@ const LEAST_BESIDE: usize = 12;
 
 /// A level and a cycle, which may change once.
 #[derive(Debug, Clone)]
-pub struct Cycle {
+pub(super) struct Cycle {
     /// Sum of the squares about the fit.
     pub squares: f64,
     /// The cycle without the level, for each point.
@@ -114,7 +114,7 @@ impl Sums {
 }
 
 /// The best cycle without and with a change. `None` for a series too short, too long, or without any spread.
-pub fn search(values: &[f64]) -> Option<[Cycle; 2]> {
+pub(super) fn search(values: &[f64]) -> Option<[Cycle; 2]> {
     let n = values.len();
     if !(LEAST_POINTS..=MOST_POINTS).contains(&n) {
         return None;

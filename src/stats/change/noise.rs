@@ -19,7 +19,7 @@ const MEAN_OF_KEPT: f64 = 0.514_666;
 const TRIM: f64 = 0.1;
 
 /// A point is an outlier when it lies farther than this many standard deviations from the median of its neighbours.
-pub const OUTLIER: f64 = 5.0;
+pub(super) const OUTLIER: f64 = 5.0;
 
 /// Neighbours on each side that an outlier is compared with.
 const NEIGHBOURS: usize = 5;
@@ -33,7 +33,7 @@ const LEAST_FOR_OUTLIERS: usize = 7;
 /// Standard deviation of the noise, from the mean of the lower three quarters of the absolute successive differences.
 ///
 /// Exact for normal noise. A mean, unlike a median, also sees noise that mostly jumps between two modes.
-pub fn sigma(values: &[f64]) -> f64 {
+pub(super) fn sigma(values: &[f64]) -> f64 {
     let steps = sorted(&values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect::<Vec<_>>());
     let kept = (KEPT * steps.len() as f64).ceil() as usize;
     if kept == 0 {
@@ -43,7 +43,7 @@ pub fn sigma(values: &[f64]) -> f64 {
 }
 
 /// Standard deviation of the noise from all absolute successive differences: for noise that jumps now and then and has no odd points.
-pub fn sigma_of_all(values: &[f64]) -> f64 {
+pub(super) fn sigma_of_all(values: &[f64]) -> f64 {
     let steps = values.windows(2).map(|pair| (pair[1] - pair[0]).abs());
     let mean = steps.sum::<f64>() / (values.len().max(2) - 1) as f64;
     // The mean of |N(0, 1)| is sqrt(2 / pi), and a difference has twice the variance of a value.
@@ -51,7 +51,7 @@ pub fn sigma_of_all(values: &[f64]) -> f64 {
 }
 
 /// Whether too many points are called odd, so that they belong to the noise.
-pub const fn too_many(outliers: usize, n: usize) -> bool {
+pub(super) const fn too_many(outliers: usize, n: usize) -> bool {
     outliers * MOST_OUTLIERS > n
 }
 
@@ -59,11 +59,11 @@ pub const fn too_many(outliers: usize, n: usize) -> bool {
 const MOST_OUTLIERS: usize = 10;
 
 /// Autocorrelation beyond which noise cannot be told from a wandering level.
-pub const MOST_MEMORY: f64 = 0.95;
+pub(super) const MOST_MEMORY: f64 = 0.95;
 
 /// Lag-1 autocorrelation from the squares of differences at distances 1 and 2, from 0 to [`MOST_MEMORY`]. `None` below eight points or
 /// without noise.
-pub fn autocorrelation(values: &[f64]) -> Option<f64> {
+pub(super) fn autocorrelation(values: &[f64]) -> Option<f64> {
     if values.len() < 8 {
         return None;
     }
@@ -80,7 +80,7 @@ pub fn autocorrelation(values: &[f64]) -> Option<f64> {
 /// Indices of single odd points, ascending. They are far from the median of up to five neighbours on each side, at most two in a row.
 ///
 /// The last point is among them when it alone is odd: whether it begins a new level, the next point will tell.
-pub fn outliers(values: &[f64], sigmas: &[f64]) -> Vec<usize> {
+pub(super) fn outliers(values: &[f64], sigmas: &[f64]) -> Vec<usize> {
     let n = values.len();
     if n < LEAST_FOR_OUTLIERS {
         return Vec::new();

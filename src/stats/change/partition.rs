@@ -14,10 +14,10 @@
 const PENALTY: f64 = 2.0;
 
 /// Fewest points of a segment of one level. One odd point is an outlier, never a level.
-pub const LEVEL_MIN: usize = 2;
+pub(super) const LEVEL_MIN: usize = 2;
 
 /// Fewest points of a segment of one scatter: an sd of fewer is known to no better than a third of itself.
-pub const SCATTER_MIN: usize = 7;
+pub(super) const SCATTER_MIN: usize = 7;
 
 /// Positions that are tried for changes of scatter. Longer series are tried on a grid, and the changes found are then moved to where
 /// they fit best.
@@ -26,7 +26,7 @@ const SCATTER_POSITIONS: usize = 1_500;
 /// Starts of new levels: least weighted squares about the means of the segments, of values whose weight is 1 / variance.
 ///
 /// `values` and `weights` have one length. Weights are positive. Time `O(n²)` where nothing changes: a tenth of a second for 10,000 points.
-pub fn levels(values: &[f64], weights: &[f64]) -> Vec<usize> {
+pub(super) fn levels(values: &[f64], weights: &[f64]) -> Vec<usize> {
     let n = values.len();
     // Sums about the middle of the data, so that large values with small differences keep their digits.
     let middle = values.iter().sum::<f64>() / n.max(1) as f64;
@@ -46,7 +46,7 @@ pub fn levels(values: &[f64], weights: &[f64]) -> Vec<usize> {
 
 /// Starts of new scatters, from distances to the level, by least cost under a Laplace likelihood. A few large distances sway it less than a
 /// normal one.
-pub fn scatters(distances: &[f64]) -> Vec<usize> {
+pub(super) fn scatters(distances: &[f64]) -> Vec<usize> {
     let n = distances.len();
     let floor = floor_of(distances);
     let mut sums = vec![0.0; n + 1];
@@ -65,7 +65,7 @@ const FLOOR: f64 = 0.25;
 
 /// Floor of the smallest distances. Noise of two values has distances of 0, which would look like segments without any scatter.
 /// All 0: 1, so that nothing changes.
-pub fn floor_of(distances: &[f64]) -> f64 {
+pub(super) fn floor_of(distances: &[f64]) -> f64 {
     let mean = distances.iter().sum::<f64>() / distances.len().max(1) as f64;
     if mean > 0.0 { FLOOR * mean } else { 1.0 }
 }

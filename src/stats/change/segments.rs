@@ -13,18 +13,18 @@ use super::significance::{self, FEW};
 use crate::stats::random::job_base;
 
 /// A departure from one level is believed below this p-value, for the whole series at once.
-pub const ALPHA_SERIES: f64 = 0.003;
+pub(super) const ALPHA_SERIES: f64 = 0.003;
 
 /// A window this many standard errors from the rest is a departure too. Three points cannot be rare among thirty by their order alone,
 /// however far away they are.
 const OBVIOUS: f64 = 10.0;
 
 /// Given that the level changes at all, each change needs a p-value below this.
-pub const ALPHA_CHANGE: f64 = 0.05;
+pub(super) const ALPHA_CHANGE: f64 = 0.05;
 
 /// A place at which something begins, and how likely chance alone would have made it look so.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cut {
+pub(super) struct Cut {
     /// Index of the first value after the change.
     pub index: usize,
     /// p-value.
@@ -40,7 +40,7 @@ fn standardised(values: &[f64], sigmas: &[f64], from: usize, to: usize) -> Vec<f
 }
 
 /// Changes of level of `values`, whose noise has the standard deviations `sigmas`. One length, no autocorrelation.
-pub fn levels(values: &[f64], sigmas: &[f64], seed: u64) -> Vec<Cut> {
+pub(super) fn levels(values: &[f64], sigmas: &[f64], seed: u64) -> Vec<Cut> {
     let n = values.len();
     let weights: Vec<f64> = sigmas.iter().map(|s| 1.0 / (s * s)).collect();
     let apart = |from: usize, to: usize| standardised(values, sigmas, from, to);
@@ -59,7 +59,7 @@ pub fn levels(values: &[f64], sigmas: &[f64], seed: u64) -> Vec<Cut> {
 }
 
 /// Changes of scatter in distances from the level, all p-values below `alpha`.
-pub fn scatters(distances: &[f64], alpha: f64, seed: u64, key: &str) -> Vec<Cut> {
+pub(super) fn scatters(distances: &[f64], alpha: f64, seed: u64, key: &str) -> Vec<Cut> {
     let n = distances.len();
     let test = |from: usize, _: usize, to: usize| {
         significance::scatter(&distances[from..to], SCATTER_MIN, job_base(seed, &format!("{key}|{from}|{to}")))

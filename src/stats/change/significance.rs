@@ -15,7 +15,7 @@ use crate::stats::dist::t_two_sided;
 use crate::stats::random::Stream;
 
 /// Orders drawn at most. The smallest p-value is 1 / (1 + this).
-pub const PERMUTATIONS: usize = 999;
+pub(super) const PERMUTATIONS: usize = 999;
 
 /// The same for a series longer than [`LONG`].
 const PERMUTATIONS_OF_LONG: usize = 399;
@@ -27,7 +27,7 @@ const LONG: usize = 3_000;
 const ENOUGH: usize = 40;
 
 /// Below this number of points a permutation test can reject nothing, and a t-test over all places decides.
-pub const FEW: usize = 14;
+pub(super) const FEW: usize = 14;
 
 /// Values are in units of the noise. A few values that happen to agree do not prove that there is no noise.
 const LEAST_VARIANCE: f64 = 0.25;
@@ -39,7 +39,7 @@ const SHORT: usize = 8;
 ///
 /// A short segment could have begun at many more places than a long one, so it is compared with windows of all places. Two longer segments are
 /// compared with two segments.
-pub fn level(values: &[f64], split: usize, least: usize, base: u64) -> f64 {
+pub(super) fn level(values: &[f64], split: usize, least: usize, base: u64) -> f64 {
     if values.len() < FEW {
         return few(values, split, least);
     }
@@ -62,12 +62,12 @@ pub fn level(values: &[f64], split: usize, least: usize, base: u64) -> f64 {
 }
 
 /// p-value of any departure from one level, of at least `least` points at any place. `None` for too few values.
-pub fn any(values: &[f64], least: usize, base: u64) -> Option<f64> {
+pub(super) fn any(values: &[f64], least: usize, base: u64) -> Option<f64> {
     (values.len() >= FEW).then(|| any_level(values, least, base))
 }
 
 /// The largest difference between a window and the rest, in standard errors. Values are in units of the noise.
-pub fn largest(values: &[f64], least: usize) -> f64 {
+pub(super) fn largest(values: &[f64], least: usize) -> f64 {
     let mut sums = vec![0.0];
     let mut sum = 0.0;
     sums.extend(centred(values).into_iter().map(|x| {
@@ -135,7 +135,7 @@ fn few(values: &[f64], split: usize, least: usize) -> f64 {
 }
 
 /// p-value of a change of scatter in distances from the level.
-pub fn scatter(distances: &[f64], least: usize, base: u64) -> f64 {
+pub(super) fn scatter(distances: &[f64], least: usize, base: u64) -> f64 {
     if distances.len() < 2 * least {
         return 1.0;
     }

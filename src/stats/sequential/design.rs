@@ -7,7 +7,7 @@ use super::boundary::{Boundary, LOOKS_MAX, Sides};
 use super::spending::Spending;
 
 /// Fewest blocks of a first look: below, an arm has no spread.
-pub const FIRST_LOOK_MIN: usize = 2;
+pub(crate) const FIRST_LOOK_MIN: usize = 2;
 
 /// A group-sequential design.
 #[derive(Debug, Clone, PartialEq)]

@@ -14,7 +14,7 @@ use crate::stats::overhead::Direction;
 use crate::stats::student::{Arm, welch_df};
 
 /// Confidence of the interval from which the most favourable course is taken.
-pub const CONFIDENCE: f64 = 0.95;
+pub(crate) const CONFIDENCE: f64 = 0.95;
 
 /// Whether no look after the first `now` blocks can decide. `later` are the blocks at the looks that are left, and `levels` those of all
 /// looks, the last of which belong to them. Without two values in an arm nothing is known, and so nothing is without prospects.

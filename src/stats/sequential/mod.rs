@@ -9,13 +9,13 @@
 //! Sources: Armitage, McPherson and Rowe, *JRSS A* 132 (1969). Lan and DeMets, *Biometrika* 70 (1983). Jennison and Turnbull, *Group
 //! Sequential Methods* (2000). Schuirmann, *J. Pharmacokin. Biopharm.* 15 (1987).
 
-pub mod boundary;
-pub mod course;
-pub mod design;
-pub mod family;
-pub mod futility;
-pub mod spending;
-pub mod stagewise;
+pub(crate) mod boundary;
+pub(crate) mod course;
+pub(crate) mod design;
+pub(crate) mod family;
+pub(crate) mod futility;
+pub(crate) mod spending;
+pub(crate) mod stagewise;
 mod walk;
 
 pub use boundary::{Boundary, LOOKS_MAX, Sides};

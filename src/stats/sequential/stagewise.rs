@@ -23,7 +23,7 @@ const WIDENINGS: usize = 60;
 /// Chance of an outcome at least as high as `z` at look `look` (from 0). The score drifts by `drift` in the whole time.
 ///
 /// Absent where the boundary has no such look, or `z` is not a number.
-pub fn upper_p(boundary: &Boundary, look: usize, z: f64, drift: f64) -> Option<f64> {
+pub(crate) fn upper_p(boundary: &Boundary, look: usize, z: f64, drift: f64) -> Option<f64> {
     let time = *boundary.times.get(look).filter(|_| !z.is_nan())?;
     let mut gone = 0.0;
     let walk = boundary.each(look, drift, |walk, time, high| gone += walk.above(time, high));
@@ -32,7 +32,7 @@ pub fn upper_p(boundary: &Boundary, look: usize, z: f64, drift: f64) -> Option<f
 
 /// Chance of an outcome at least as high as `z` at look `look` (from 0). The score drifts by `drift` in the whole time. A one-sided test has
 /// no lower side to leave by, so only the last step counts against it.
-pub fn lower_p(boundary: &Boundary, look: usize, z: f64, drift: f64) -> Option<f64> {
+pub(crate) fn lower_p(boundary: &Boundary, look: usize, z: f64, drift: f64) -> Option<f64> {
     match boundary.sides {
         Sides::Two => upper_p(boundary, look, -z, -drift),
         Sides::One => upper_p(boundary, look, z, drift).map(|p| 1.0 - p),
@@ -40,7 +40,7 @@ pub fn lower_p(boundary: &Boundary, look: usize, z: f64, drift: f64) -> Option<f
 }
 
 /// The p-value by stagewise ordering: two-sided, or that of the one side. Absent as [`upper_p`].
-pub fn p(boundary: &Boundary, look: usize, z: f64) -> Option<f64> {
+pub(crate) fn p(boundary: &Boundary, look: usize, z: f64) -> Option<f64> {
     let above = upper_p(boundary, look, z, 0.0)?;
     match boundary.sides {
         Sides::One => Some(above),
@@ -51,7 +51,7 @@ pub fn p(boundary: &Boundary, look: usize, z: f64) -> Option<f64> {
 /// The drift of the whole time under which an outcome above ours is as likely as one below it.
 ///
 /// At the first look this is the plain estimate, z divided by the square root of the time. Absent as [`upper_p`], and for an infinite z.
-pub fn median_unbiased(boundary: &Boundary, look: usize, z: f64) -> Option<f64> {
+pub(crate) fn median_unbiased(boundary: &Boundary, look: usize, z: f64) -> Option<f64> {
     let time = *boundary.times.get(look).filter(|_| z.is_finite())?;
     let plain = z / time.sqrt();
     if look == 0 {

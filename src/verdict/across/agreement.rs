@@ -418,29 +418,40 @@ fn said(against: &str, metrics: &[AgreementMetric]) -> Option<String> {
         let far = |pair: &AgreementPair| (1.0 + pair.bias_pct / 100.0).ln().abs();
         far(a.1).total_cmp(&far(b.1))
     })?;
-    let named = |kind: Agreeing, words: &str| {
+    let named = |kind: Agreeing, (one, many): (&str, &str)| {
         let count = all.iter().filter(|(_, pair)| pair.kind == kind).count();
-        (count > 0).then(|| format!("{count} {words}"))
+        (count > 0).then(|| format!("{count} {}", if count == 1 { one } else { many }))
     };
-    let (stand, average, apart) = match against {
-        TRUTH => ("right in each run", "right on average", "outside the margin"),
-        _ => ("interchangeable", "the same on average", "outside the margin"),
+    let (each, average, apart) = match against {
+        TRUTH => (
+            ("is right in each run", "are right in each run"),
+            ("is right on average", "are right on average"),
+            ("is off by more than the margin", "are off by more than the margin"),
+        ),
+        _ => (
+            ("agrees in each run", "agree in each run"),
+            ("agrees on average", "agree on average"),
+            ("differs by more than the margin", "differ by more than the margin"),
+        ),
     };
     let parts: Vec<String> = [
-        named(Agreeing::Interchangeable, stand),
+        named(Agreeing::Interchangeable, each),
         named(Agreeing::OnAverage, average),
         named(Agreeing::Apart, apart),
-        named(Agreeing::Undecided, "undecided"),
+        named(Agreeing::Undecided, ("is undecided", "are undecided")),
     ]
     .into_iter()
     .flatten()
     .collect();
-    let whom = if against == TRUTH { "the truth" } else { against };
+    let clients = all.iter().map(|(_, pair)| pair.client.as_str()).collect::<BTreeSet<_>>().len();
+    let (whose, whom) = match against {
+        TRUTH => (format!("of {clients} load clients"), "the truth"),
+        name => (format!("that {clients} load clients share with {name}"), name),
+    };
     let far = signed(farthest.bias_pct, usize::from(farthest.bias_pct.abs() < 10.0));
     Some(format!(
-        "{} figures of {} load clients, against {whom}: {}. Farthest from {whom}: {} by {}, {far} %.",
+        "Of {} figures {whose}, {}. Farthest from {whom}: {} by {}, {far} %.",
         all.len(),
-        all.iter().map(|(_, pair)| pair.client.as_str()).collect::<BTreeSet<_>>().len(),
         list(&parts),
         crate::model::within(&metric.label),
         farthest.client

@@ -81,7 +81,7 @@ fn frontier(sweep: &Sweep, seen: &Seen, cells: &BTreeMap<&CellName, &PlacedCell<
 }
 
 /// Which points no other of their class beats: at least as good both ways and better one way. Both coordinates: more is better.
-pub fn front(points: &[(f64, f64, usize)]) -> Vec<bool> {
+pub(super) fn front(points: &[(f64, f64, usize)]) -> Vec<bool> {
     let beats = |a: &(f64, f64, usize), b: &(f64, f64, usize)| {
         a.2 == b.2 && a.0 >= b.0 && a.1 >= b.1 && (a.0 > b.0 || a.1 > b.1)
     };

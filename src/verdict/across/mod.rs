@@ -12,7 +12,7 @@ mod frontier;
 mod grid;
 mod memory;
 mod rooflines;
-pub mod shape;
+pub(crate) mod shape;
 mod summary;
 mod sweep;
 #[cfg(test)]

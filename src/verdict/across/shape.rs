@@ -19,13 +19,13 @@ const BATCH_WORDS: &[&str] = &["concurrency", "batch", "users", "conc", "bs", "c
 const RATE_WORDS: &[&str] = &["rate", "qps", "rps", "r"];
 
 /// Batch or concurrency limit of a cell: as its runs say, else as the label of its workload does.
-pub fn batch(cell: &Cell<'_>) -> Option<f64> {
+pub(crate) fn batch(cell: &Cell<'_>) -> Option<f64> {
     let said = cell.runs.iter().find_map(|run| run.setup.batch);
     said.or_else(|| label_batch(cell.workload)).filter(|batch| *batch > 0.0 && batch.is_finite())
 }
 
 /// `isl128 batch8` is 8. `T5` says nothing.
-pub fn label_batch(label: &str) -> Option<f64> {
+pub(crate) fn label_batch(label: &str) -> Option<f64> {
     words(label).iter().find_map(|word| number_behind(word, BATCH_WORDS)).or_else(|| {
         // The number may be a word of its own: `batch 8`.
         let words = words(label);
@@ -37,7 +37,7 @@ pub fn label_batch(label: &str) -> Option<f64> {
 }
 
 /// The label without the words that say a load. Absent where it has none.
-pub fn stem(label: &str) -> Option<String> {
+pub(crate) fn stem(label: &str) -> Option<String> {
     let all = words(label);
     let is_load = |k: usize| {
         let word = &all[k];
@@ -72,7 +72,7 @@ fn ground(place: &Place) -> SweepKey<'_> {
 }
 
 /// The shape of each place by a number. Absent where neither lengths nor label say one. Places of one shape share machine, model and precision.
-pub fn shapes(places: &[&Place]) -> Vec<Option<usize>> {
+pub(crate) fn shapes(places: &[&Place]) -> Vec<Option<usize>> {
     let mut grounds: BTreeMap<SweepKey<'_>, Vec<usize>> = BTreeMap::new();
     for (k, place) in places.iter().enumerate() {
         grounds.entry(ground(place)).or_default().push(k);

@@ -296,7 +296,7 @@ fn clients_of_one_server_are_held_against_the_reference_round_by_round() {
     assert_eq!(
         table.said,
         [
-            "2 figures of 2 load clients, against plain: 1 interchangeable and 1 outside the margin. Farthest from plain: time to first token by long, +20 %."
+            "Of 2 figures that 2 load clients share with plain, 1 agrees in each run and 1 differs by more than the margin. Farthest from plain: time to first token by long, +20 %."
         ]
     );
 }

@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use super::headline::{capital_unless_name, change, comparable, tells};
+use super::headline::{capital_unless_name, change, comparable, mislabelled, tells};
 use crate::model::within;
 use crate::verdict::number::{count, fixed, significant};
 use crate::verdict::report::{Analysis, CampaignReport, Comparison, VerdictKind};
@@ -21,8 +21,8 @@ pub(in crate::verdict) fn give(analysis: &mut Analysis) {
     }
 }
 
-/// Load clients, where they are what is compared. Otherwise what the labels are worth, since everything else depends on it, and then the
-/// comparisons. Where no comparison tells anything, the answer is the first sentence of the headline.
+/// Load clients, where they are what is compared. Otherwise what the labels are worth, since everything else depends on it, with what is
+/// left to compare, and then the comparisons. Where no comparison tells anything, the answer is the first sentence of the headline.
 fn answer(analysis: &Analysis, campaign: &CampaignReport) -> Option<String> {
     let own: Vec<&Comparison> = analysis.comparisons.iter().filter(|c| c.campaign == campaign.name).collect();
     let first = || {
@@ -32,8 +32,40 @@ fn answer(analysis: &Analysis, campaign: &CampaignReport) -> Option<String> {
     if analysis.is_about_clients(campaign) {
         return first();
     }
-    let labels = comparable(&own).map(|sentence| sentence.text);
-    labels.or_else(|| of_comparisons(&own, campaign)).or_else(first)
+    let labels = || comparable(&own).map(|sentence| sentence.text);
+    of_the_only_model(&own, campaign).or_else(labels).or_else(|| of_comparisons(&own, campaign)).or_else(first)
+}
+
+/// What came out for the one model that was really measured, where another ran under the names of all others. Nothing where several
+/// comparisons of one metric, or of single runs, would need more than a sentence.
+fn of_the_only_model(own: &[&Comparison], campaign: &CampaignReport) -> Option<String> {
+    let others = mislabelled(own);
+    let told: Vec<&Comparison> = own.iter().filter(|c| c.primary && tells(c)).copied().collect();
+    let model = &told.first()?.model;
+    let is_simple = |c: &&Comparison| {
+        let one_metric = told.iter().filter(|other| other.metric == c.metric).count() == 1;
+        c.model == *model && one_metric && !c.verdict.is_once()
+    };
+    let judged = |c: &&Comparison| c.model == *model || others.contains(&c.model.as_str());
+    if others.is_empty() || !told.iter().all(is_simple) || !own.iter().filter(|c| c.primary).all(judged) {
+        return None;
+    }
+    let apart = |c: &&&Comparison| !matches!(c.verdict.kind, VerdictKind::Equivalent | VerdictKind::Inconclusive);
+    let rank = |c: &Comparison| campaign.primary.iter().position(|name| *name == c.metric).unwrap_or(usize::MAX);
+    let first = told.iter().filter(apart).min_by_key(|c| rank(c)).copied();
+    let same = told.iter().find(|c| c.verdict.kind == VerdictKind::Equivalent).copied();
+    let found = match (first, same) {
+        (Some(c), Some(same)) => {
+            format!("{}, and {} agrees within {} %", change(&[c]), within(&same.label), margins(&[same]))
+        }
+        (Some(c), None) => change(&[c]),
+        (None, Some(same)) => {
+            let (a, b) = (&same.baseline, &same.candidate);
+            format!("{} agrees within {} % between {a} and {b}", within(&same.label), margins(&[same]))
+        }
+        (None, None) => return None,
+    };
+    Some(format!("Only {model} ran under its own name: {found}."))
 }
 
 /// The answer of the primary comparisons. Nothing where they have several baselines, or where each is of single runs.

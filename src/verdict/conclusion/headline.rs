@@ -76,6 +76,18 @@ fn in_words(n: usize) -> String {
     WORDS.get(n).map_or_else(|| n.to_string(), |word| (*word).to_owned())
 }
 
+/// Models whose comparisons all say nothing because another model ran than the label says.
+pub(super) fn mislabelled<'c>(comparisons: &[&'c Comparison]) -> Vec<&'c str> {
+    let mut models: Vec<&str> = comparisons.iter().filter(|c| c.primary).map(|c| c.model.as_str()).collect();
+    models.sort_unstable();
+    models.dedup();
+    models.retain(|model| {
+        let mut own = comparisons.iter().filter(|c| c.primary && c.model == *model);
+        own.clone().all(|c| !tells(c)) && own.any(|c| c.verdict.reasons.iter().any(|code| code == MISLABELLED))
+    });
+    models
+}
+
 /// Code of the trap that another model ran than the label says.
 const MISLABELLED: &str = "P9";
 
@@ -158,7 +170,7 @@ pub(super) fn unjudged(cells: &[&Comparison]) -> Option<Sentence> {
     let more = if rest.is_empty() {
         String::new()
     } else {
-        format!(" Nor can {} be judged.", count(rest.len(), "other cell"))
+        format!(" Nor can {} be judged.", count(rest.len(), "other comparison"))
     };
     let text = format!("{}: {}.{more}", first.label, first.verdict.said);
     let because = cells.iter().map(|c| ident(c)).collect();
@@ -172,8 +184,8 @@ fn part(kind: VerdictKind, own: &[&Comparison], cells: &[&Comparison], all: usiz
     let places: Vec<String> = own.iter().map(|c| place(c, cells)).collect();
     let several = own.len() > MOST_NAMED;
     let for_these = match (own.len() == all, several) {
-        (true, true) => format!(" in all {}", count(all, "cell")),
-        (false, true) => format!(" in {} of {}", own.len(), count(all, "cell")),
+        (true, true) => format!(" in all {}", count(all, "comparison")),
+        (false, true) => format!(" in {} of {}", own.len(), count(all, "comparison")),
         _ => format!(" for {}", list(&places)),
     };
     match kind {
@@ -193,8 +205,8 @@ fn part(kind: VerdictKind, own: &[&Comparison], cells: &[&Comparison], all: usiz
 fn undecided(own: &[&Comparison], places: &[String], all: usize) -> String {
     let who = match places {
         [one] => format!("{one} is"),
-        some if some.len() > MOST_NAMED && some.len() == all => format!("all {} are", count(all, "cell")),
-        some if some.len() > MOST_NAMED => format!("{} of {} are", some.len(), count(all, "cell")),
+        some if some.len() > MOST_NAMED && some.len() == all => format!("all {} are", count(all, "comparison")),
+        some if some.len() > MOST_NAMED => format!("{} of {} are", some.len(), count(all, "comparison")),
         some => format!("{} are", list(some)),
     };
     // Where other cells are decided, their sentence comes before this one and names the arms.
@@ -236,7 +248,7 @@ pub(super) fn open_for_all(pairs: &[(&[&Comparison], &Sentence)]) -> Option<Sent
         if telling.len() == pairs.len() {
             "all is".to_owned()
         } else {
-            format!("all {} are", count(telling.len(), "cell"))
+            format!("all {} are", count(telling.len(), "comparison"))
         },
         first.baseline,
         list(&candidates),

@@ -12,7 +12,7 @@ use crate::verdict::number::{count, decimals, fixed, significant};
 use crate::verdict::report::{Comparison, VerdictKind};
 
 /// Fewest runs per arm from which an exact test can reach p < 0.05. With three and three runs the most extreme order has p = 0.1.
-pub const LEAST_RUNS: usize = 4;
+pub(crate) const LEAST_RUNS: usize = 4;
 
 /// More runs per arm than this are no advice.
 const MOST_RUNS: u64 = 1_000;
@@ -21,7 +21,7 @@ const MOST_RUNS: u64 = 1_000;
 const FINEST: usize = 4;
 
 /// The line of a comparison. It begins with a small letter or a name, and has no full stop.
-pub fn said(
+pub(crate) fn said(
     c: &Comparison,
     metric: &Metric,
     kind: VerdictKind,
@@ -73,7 +73,7 @@ pub fn said(
 }
 
 /// The next step, or how far one run can be believed. `None` where the comparison is decided.
-pub fn advice(c: &Comparison, kind: VerdictKind, obstacles: &[Incomparability]) -> Option<String> {
+pub(crate) fn advice(c: &Comparison, kind: VerdictKind, obstacles: &[Incomparability]) -> Option<String> {
     if kind == VerdictKind::Inconclusive {
         return more_runs(c).map(|runs| format!("Measure {runs}, taking turns."));
     }
@@ -92,13 +92,13 @@ pub fn advice(c: &Comparison, kind: VerdictKind, obstacles: &[Incomparability]) 
 }
 
 /// Whether the number of runs is the only thing that forbids a verdict, and both arms have a figure.
-pub fn is_once(c: &Comparison, obstacles: &[Incomparability]) -> bool {
+pub(crate) fn is_once(c: &Comparison, obstacles: &[Incomparability]) -> bool {
     let by_number = |o: &Incomparability| o.code == "N1";
     !obstacles.is_empty() && obstacles.iter().all(by_number) && (c.change_pct.is_some() || c.difference.is_some())
 }
 
 /// "57 more runs per arm". Absent where no number of runs can be named, or where it is impractical.
-pub fn more_runs(c: &Comparison) -> Option<String> {
+pub(crate) fn more_runs(c: &Comparison) -> Option<String> {
     let there = c.n_baseline.min(c.n_candidate) as u64;
     let more = c.runs_to_decide?.checked_sub(there).filter(|more| *more > 0)?;
     if more > MOST_RUNS {
@@ -108,7 +108,7 @@ pub fn more_runs(c: &Comparison) -> Option<String> {
 }
 
 /// The largest difference that the interval allows, drift included: `5.6 %`, or in the unit where there is no per cent.
-pub fn largest(c: &Comparison) -> Option<String> {
+pub(crate) fn largest(c: &Comparison) -> Option<String> {
     let (ci, unit, drift) = match (c.change_ci, c.difference_ci) {
         (Some(ci), _) => (ci, " %".to_owned(), c.drift_allowance_pct),
         (None, Some(ci)) if c.overhead_pct.is_none() => (ci, format!(" {}", c.unit), 0.0),

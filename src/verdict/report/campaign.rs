@@ -70,7 +70,7 @@ pub struct CampaignReport {
     pub published: Vec<PublishedCheck>,
     /// How many published figures reproduce, of how many, in words. Absent when none are tabulated.
     pub published_summary: Option<String>,
-    /// The seed's success criteria, cell by cell.
+    /// The quality criteria of the published study, cell by cell.
     pub criteria: Vec<Criterion>,
     /// Label that distinguishes the arms where it is not the environment.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -8,7 +8,7 @@ use crate::model::{Instant, Run, Sample};
 
 /// How a window was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cut {
+pub(crate) enum Cut {
     /// The period in which the load measured, as the archive says it.
     Measured,
     /// From start to end of the run.
@@ -19,7 +19,7 @@ pub enum Cut {
 
 impl Cut {
     /// For origins.
-    pub const fn words(self) -> &'static str {
+    pub(crate) const fn words(self) -> &'static str {
         match self {
             Self::Measured => "by the measured window of the load",
             Self::StartToEnd => "by the start and end of the run",
@@ -30,7 +30,7 @@ impl Cut {
 
 /// A period of telemetry, seconds since the first sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Window {
+pub(crate) struct Window {
     /// Its beginning.
     pub from: f64,
     /// Its end.
@@ -42,28 +42,28 @@ pub struct Window {
 
 impl Window {
     /// Its length.
-    pub fn seconds(&self) -> f64 {
+    pub(crate) fn seconds(&self) -> f64 {
         self.to - self.from
     }
 
     /// Seconds from the first sample to this one.
-    pub fn time(&self, sample: &Sample) -> f64 {
+    pub(crate) fn time(&self, sample: &Sample) -> f64 {
         sample.at.seconds_since(self.first)
     }
 
     /// True for times within.
-    pub fn holds(&self, time: f64) -> bool {
+    pub(crate) fn holds(&self, time: f64) -> bool {
         (self.from..=self.to).contains(&time)
     }
 
     /// Times and values of one quantity over all samples that have it.
-    pub fn column(&self, samples: &[Sample], read: fn(&Sample) -> Option<f64>) -> (Vec<f64>, Vec<f64>) {
+    pub(crate) fn column(&self, samples: &[Sample], read: fn(&Sample) -> Option<f64>) -> (Vec<f64>, Vec<f64>) {
         samples.iter().filter_map(|sample| Some((self.time(sample), read(sample).filter(|v| v.is_finite())?))).unzip()
     }
 }
 
 /// The window of a run. Nothing without telemetry, and nothing where neither times nor utilisation tell it.
-pub fn window(run: &Run) -> Option<Window> {
+pub(crate) fn window(run: &Run) -> Option<Window> {
     let (first, last) = (run.telemetry.first()?.at, run.telemetry.last()?.at);
     let end = last.seconds_since(first);
     if !first.is_relative() {

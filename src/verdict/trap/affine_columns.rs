@@ -12,7 +12,7 @@ use crate::verdict::number::significant;
 use crate::verdict::report::{Evidence, Severity, Subject};
 
 /// A straight line of another column.
-pub struct AffineColumns;
+pub(super) struct AffineColumns;
 
 impl Trap for AffineColumns {
     fn id(&self) -> &'static str {

@@ -9,7 +9,7 @@ use crate::verdict::case::Case;
 use crate::verdict::report::Severity;
 
 /// Settings that must be the same on both sides of a comparison.
-pub struct ArmsDiffer {
+pub(super) struct ArmsDiffer {
     id: &'static str,
     title: &'static str,
     about: &'static str,
@@ -19,7 +19,7 @@ pub struct ArmsDiffer {
 }
 
 /// Settings differ.
-pub static SETTINGS: ArmsDiffer = ArmsDiffer {
+pub(super) static SETTINGS: ArmsDiffer = ArmsDiffer {
     id: alike::SETTINGS,
     title: "Settings that change the answer differ",
     about: "The two sides of a comparison ran under different settings.\n\n\
@@ -36,7 +36,7 @@ pub static SETTINGS: ArmsDiffer = ArmsDiffer {
 };
 
 /// Engines differ.
-pub static ENGINE: ArmsDiffer = ArmsDiffer {
+pub(super) static ENGINE: ArmsDiffer = ArmsDiffer {
     id: alike::ENGINE,
     title: "The arms ran different engines",
     about: "The two sides of a comparison ran different builds of an engine.\n\n\

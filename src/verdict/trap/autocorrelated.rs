@@ -11,9 +11,9 @@ use crate::verdict::number::significant;
 use crate::verdict::report::{Evidence, Severity, Subject};
 
 /// Bound of the lag-1 correlation of independent values, in units of 1 / sqrt(n) (statistics contract 6.3).
-pub const BOUND: f64 = 1.96;
+pub(super) const BOUND: f64 = 1.96;
 
-pub struct AutocorrelatedRuns;
+pub(super) struct AutocorrelatedRuns;
 
 impl Trap for AutocorrelatedRuns {
     fn id(&self) -> &'static str {

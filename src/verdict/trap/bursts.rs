@@ -18,7 +18,7 @@ const WHOLE_SHARE: f64 = 0.05;
 const MEDIAN_SHARE: f64 = 0.05;
 
 /// Times of the handing over that pass for times of the engine.
-pub struct AnswersInBursts;
+pub(super) struct AnswersInBursts;
 
 impl Trap for AnswersInBursts {
     fn id(&self) -> &'static str {

@@ -11,7 +11,7 @@ use crate::verdict::number::count;
 use crate::verdict::report::{Severity, Subject};
 
 /// The client was the limit.
-pub struct ClientLimited;
+pub(super) struct ClientLimited;
 
 impl Trap for ClientLimited {
     fn id(&self) -> &'static str {

@@ -14,15 +14,15 @@ use crate::verdict::telemetry;
 
 const METRIC: &str = "sm_clock_mhz";
 /// A sample at work so far below the run's median clock is a dip, per cent. Boost clocks of data-centre GPUs wander by 8 % under load.
-pub const DIP_PCT: f64 = 10.0;
+pub(super) const DIP_PCT: f64 = 10.0;
 /// Share of the samples at work that may be dips, per cent.
-pub const DIPS_PCT: f64 = 5.0;
+pub(super) const DIPS_PCT: f64 = 5.0;
 /// Largest difference between repeats of one cell in their mean clock, per cent of the median.
-pub const REPEATS_PCT: f64 = 3.0;
+pub(super) const REPEATS_PCT: f64 = 3.0;
 /// Largest difference between environments in their mean clock, per cent of the baseline: the margin of a rate.
-pub const ARMS_PCT: f64 = crate::model::metric::MARGIN_RATE_PCT;
+pub(super) const ARMS_PCT: f64 = crate::model::metric::MARGIN_RATE_PCT;
 
-pub struct ClockUnstable;
+pub(super) struct ClockUnstable;
 
 impl Trap for ClockUnstable {
     fn id(&self) -> &'static str {

@@ -11,14 +11,14 @@ use crate::verdict::number::{count, list, significant};
 use crate::verdict::report::{Evidence, Severity, Subject};
 
 /// Wall clocks may be so far apart, ms. NTP in one network keeps them within a millisecond or two.
-pub const WALL_MS: f64 = 10.0;
+pub(super) const WALL_MS: f64 = 10.0;
 /// Largest drift between two good clocks, parts per million. NTP corrects at most 500, and a free quartz drifts by 50.
-pub const DRIFT_PPM: f64 = 500.0;
+pub(super) const DRIFT_PPM: f64 = 500.0;
 /// An offset that may be wrong by more than this is not known, ms.
-pub const BOUND_MS: f64 = 5.0;
+pub(super) const BOUND_MS: f64 = 5.0;
 
 /// Clocks of the machines disagree.
-pub struct ClocksDisagree;
+pub(super) struct ClocksDisagree;
 
 impl Trap for ClocksDisagree {
     fn id(&self) -> &'static str {

@@ -20,17 +20,16 @@ use crate::verdict::case::Case;
 
 use affine::affine;
 use column::Column;
-pub use column::STORED_PRECISION;
 use product::product;
 
 /// Fewest rows, and fewest distinct values, from which a relation is read.
-pub const MIN_ROWS: usize = 5;
+pub(crate) const MIN_ROWS: usize = 5;
 /// Share of rows in which a product or ratio must hold. Below one, so that a single edited row cannot hide it.
-pub const MATCHING_SHARE: f64 = 0.95;
+pub(crate) const MATCHING_SHARE: f64 = 0.95;
 /// A column must vary by this many times its rounding, or equal digits mean nothing.
-pub const SPREAD_OVER_ROUNDING: f64 = 10.0;
+pub(crate) const SPREAD_OVER_ROUNDING: f64 = 10.0;
 /// A relation is believed when independent columns would show it less often than this.
-pub const CHANCE: f64 = 1e-9;
+pub(crate) const CHANCE: f64 = 1e-9;
 /// Kind of a relation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Relation {

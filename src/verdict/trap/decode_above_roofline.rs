@@ -14,9 +14,9 @@ use crate::verdict::number::{fixed, list, significant};
 use crate::verdict::report::{Severity, Subject};
 
 /// A rate may pass the limit by this factor before the check fires: bandwidth is nominal and rates are rounded.
-pub const TOLERANCE: f64 = 1.05;
+pub(super) const TOLERANCE: f64 = 1.05;
 
-pub struct DecodeAboveRoofline;
+pub(super) struct DecodeAboveRoofline;
 
 impl Trap for DecodeAboveRoofline {
     fn id(&self) -> &'static str {

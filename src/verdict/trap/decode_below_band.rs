@@ -13,12 +13,12 @@ use crate::verdict::report::{Severity, Subject};
 
 /// Least share of the roofline that a healthy device reaches, per cent. Published figures of one GB10 lie between 56 and 87 for every model,
 /// engine and precision. Eager mode, kernels that fall back and stuck clocks lie below 40.
-pub const LEAST_HEALTHY_PCT: f64 = 40.0;
+pub(super) const LEAST_HEALTHY_PCT: f64 = 40.0;
 /// Most sequences for which that is known. With more of them scheduling, attention and arithmetic take a growing part of each step.
-pub const MOST_SEQUENCES: f64 = 8.0;
+pub(super) const MOST_SEQUENCES: f64 = 8.0;
 
 /// Decode below the healthy band.
-pub struct DecodeBelowBand;
+pub(super) struct DecodeBelowBand;
 
 impl Trap for DecodeBelowBand {
     fn id(&self) -> &'static str {

@@ -12,7 +12,7 @@ use crate::verdict::number::{count, list};
 use crate::verdict::pairing::DEFINITION;
 use crate::verdict::report::{Evidence, Severity};
 
-pub struct DefinitionDiffers;
+pub(super) struct DefinitionDiffers;
 
 impl Trap for DefinitionDiffers {
     fn id(&self) -> &'static str {

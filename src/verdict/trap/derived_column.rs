@@ -11,7 +11,7 @@ use crate::verdict::number::{list, significant};
 use crate::verdict::report::{Evidence, Severity, Subject};
 
 /// A product or ratio of other columns.
-pub struct DerivedColumn;
+pub(super) struct DerivedColumn;
 
 impl Trap for DerivedColumn {
     fn id(&self) -> &'static str {

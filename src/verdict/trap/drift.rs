@@ -10,7 +10,7 @@ use crate::verdict::case::{Case, Cell};
 use crate::verdict::number::{p_value, significant};
 use crate::verdict::report::{Evidence, Severity, Subject};
 
-pub struct DriftWithinArm;
+pub(super) struct DriftWithinArm;
 
 impl Trap for DriftWithinArm {
     fn id(&self) -> &'static str {

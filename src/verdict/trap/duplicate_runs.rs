@@ -13,9 +13,9 @@ use crate::verdict::number::{count, list};
 use crate::verdict::report::{Evidence, Severity, Subject};
 
 /// Equal rows are copies only when they agree in this many significant digits in all: fewer happen by chance.
-pub const DIGITS: usize = 8;
+pub(super) const DIGITS: usize = 8;
 
-pub struct DuplicateRuns;
+pub(super) struct DuplicateRuns;
 
 impl Trap for DuplicateRuns {
     fn id(&self) -> &'static str {

@@ -13,7 +13,7 @@ use crate::verdict::number::{count, list};
 use crate::verdict::report::{Severity, Subject};
 
 /// Failed or unrecorded ends.
-pub struct FailedRuns;
+pub(super) struct FailedRuns;
 
 impl Trap for FailedRuns {
     fn id(&self) -> &'static str {

@@ -15,7 +15,7 @@ use crate::verdict::report::{Evidence, Severity, Subject};
 /// Percentiles far from the middle, and the share below them.
 pub const TAILS: &[(&str, f64)] = &[("p90", 0.90), ("p95", 0.95), ("p99", 0.99)];
 
-pub struct FewRequestsForPercentile;
+pub(super) struct FewRequestsForPercentile;
 
 /// Fewest requests for which a percentile has an upper limit: the smallest n with p^n <= alpha / 2 (statistics contract 2.7).
 pub fn needed(p: f64) -> usize {

@@ -8,9 +8,9 @@ use crate::verdict::case::{Case, Cell};
 use crate::verdict::report::{Evidence, Severity, Subject, TrapStatus};
 
 /// Rows of evidence that one finding lists. The rest is counted. A page stays readable and an archive of a million runs stays small.
-pub const MAX_EVIDENCE: usize = 24;
+pub(crate) const MAX_EVIDENCE: usize = 24;
 /// Significance level of the checks that test something, two-sided (statistics contract, head).
-pub const ALPHA: f64 = 0.05;
+pub(crate) const ALPHA: f64 = 0.05;
 
 /// Finding of a trap for one subject.
 #[derive(Debug, Clone)]
@@ -110,12 +110,12 @@ impl Subject {
 }
 
 /// The findings, or one that says there was nothing to look at: silence is not an answer.
-pub fn or_missing(findings: Vec<Finding>, case: &Case<'_>, missing: &str) -> Vec<Finding> {
+pub(crate) fn or_missing(findings: Vec<Finding>, case: &Case<'_>, missing: &str) -> Vec<Finding> {
     if findings.is_empty() { vec![Finding::not_evaluated(Subject::of(case), missing)] } else { findings }
 }
 
 /// A metric inside a sentence: `output throughput`, `KV cache`.
-pub fn named(metric: &str) -> String {
+pub(crate) fn named(metric: &str) -> String {
     let Some(known) = Metric::find(metric) else { return metric.to_owned() };
     let mut letters = known.label.chars();
     match (letters.next(), letters.next()) {
@@ -127,20 +127,20 @@ pub fn named(metric: &str) -> String {
 }
 
 /// Unit of a metric, with the space that parts it from a figure. Empty where none is known.
-pub fn unit(metric: &str) -> String {
+pub(crate) fn unit(metric: &str) -> String {
     Metric::find(metric)
         .filter(|known| !known.unit.is_empty())
         .map_or_else(String::new, |known| format!(" {}", known.unit))
 }
 
 /// A cell inside a sentence. The workload only where the campaign has several.
-pub fn place(case: &Case<'_>, model: &str, workload: &str) -> String {
+pub(crate) fn place(case: &Case<'_>, model: &str, workload: &str) -> String {
     let alone = case.cells.iter().all(|cell| cell.workload == workload);
     if alone { model.to_owned() } else { format!("{model}, {workload}") }
 }
 
 /// A fact of a run as a whole, with its line, since no single field holds it.
-pub fn seen(run: &Run, text: impl Into<String>) -> Evidence {
+pub(crate) fn seen(run: &Run, text: impl Into<String>) -> Evidence {
     let mut evidence = Evidence::run(text, run.id.clone());
     let first = run.readings.first().map(|reading| reading.origin.clone());
     evidence.origin = first.map(|origin| Origin { field: None, ..origin });
@@ -148,14 +148,14 @@ pub fn seen(run: &Run, text: impl Into<String>) -> Evidence {
 }
 
 /// One reading as evidence, with the place where it is.
-pub fn read(run: &Run, metric: &str, text: impl Into<String>) -> Evidence {
+pub(crate) fn read(run: &Run, metric: &str, text: impl Into<String>) -> Evidence {
     let mut evidence = Evidence::run(text, run.id.clone());
     evidence.origin = run.reading(metric).map(|reading| reading.origin.clone());
     evidence
 }
 
 /// Metrics that order and spread are judged by: the primary ones, or, where none are chosen, every plain metric with a true zero.
-pub fn judged<'a>(case: &'a Case<'a>) -> Vec<&'a str> {
+pub(crate) fn judged<'a>(case: &'a Case<'a>) -> Vec<&'a str> {
     if !case.primary.is_empty() {
         return case.primary.iter().map(String::as_str).collect();
     }
@@ -171,7 +171,7 @@ pub fn judged<'a>(case: &'a Case<'a>) -> Vec<&'a str> {
 }
 
 /// Result of a check of one cell and metric.
-pub enum CellCheck {
+pub(crate) enum CellCheck {
     /// The trap is there.
     There(Finding),
     /// It is not. What was measured, in a few words.
@@ -181,7 +181,7 @@ pub enum CellCheck {
 }
 
 /// Looks at every cell and judged metric. Each hit is a finding. A question without a hit gets one, with what was measured or what was missing.
-pub fn by_question(case: &Case<'_>, clean: &str, look: impl Fn(&Cell<'_>, &str) -> CellCheck) -> Vec<Finding> {
+pub(crate) fn by_question(case: &Case<'_>, clean: &str, look: impl Fn(&Cell<'_>, &str) -> CellCheck) -> Vec<Finding> {
     let metrics = judged(case);
     let mut findings = Vec::new();
     for (model, workload) in case.questions() {
@@ -215,7 +215,7 @@ pub fn by_question(case: &Case<'_>, clean: &str, look: impl Fn(&Cell<'_>, &str) 
 }
 
 /// Measures of the campaign against drift and heat, so that advice does not repeat them.
-pub fn cooldown(case: &Case<'_>) -> String {
+pub(crate) fn cooldown(case: &Case<'_>) -> String {
     match case.campaign.cooldown_s {
         Some(pause) if pause > 0.0 => {
             format!(

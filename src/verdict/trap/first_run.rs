@@ -12,12 +12,12 @@ use crate::verdict::number::{count, significant};
 use crate::verdict::report::{Severity, Subject};
 
 /// Fewest other runs of an arm from which fences are drawn.
-pub const MIN_OTHERS: usize = 4;
+pub(super) const MIN_OTHERS: usize = 4;
 
 /// A first run this close to the median of the others gets a note and no warning, per cent of that median.
-pub const SLIGHT_PCT: f64 = 1.0;
+pub(super) const SLIGHT_PCT: f64 = 1.0;
 
-pub struct FirstRunEffect;
+pub(super) struct FirstRunEffect;
 
 impl Trap for FirstRunEffect {
     fn id(&self) -> &'static str {

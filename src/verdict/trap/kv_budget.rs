@@ -11,9 +11,9 @@ use crate::verdict::number::significant;
 use crate::verdict::report::{Evidence, Severity};
 
 /// KV caches that differ by more than this are not one budget, per cent of the baseline: the margin of memory figures.
-pub const LIMIT_PCT: f64 = crate::model::metric::MARGIN_WIDE_PCT;
+pub(super) const LIMIT_PCT: f64 = crate::model::metric::MARGIN_WIDE_PCT;
 
-pub struct KvBudgetDiffers;
+pub(super) struct KvBudgetDiffers;
 
 impl Trap for KvBudgetDiffers {
     fn id(&self) -> &'static str {

@@ -13,12 +13,12 @@ use crate::verdict::physics::parts;
 use crate::verdict::report::{Severity, Subject};
 
 /// Largest disagreement, per cent: block sizes and printed digits stay below it.
-pub const TOLERANCE_PCT: f64 = 1.0;
+pub(super) const TOLERANCE_PCT: f64 = 1.0;
 /// Ratios that a cache kept in fewer bits than the 16 of the facts would give: 8 and 4.
 const NARROWER: &[(f64, &str)] = &[(2.0, "8"), (4.0, "4")];
 
 /// KV tokens and KV bytes disagree.
-pub struct KvTokensMismatch;
+pub(super) struct KvTokensMismatch;
 
 impl Trap for KvTokensMismatch {
     fn id(&self) -> &'static str {

@@ -10,15 +10,15 @@ use crate::verdict::number::{list, significant};
 use crate::verdict::report::{Evidence, Severity, Subject};
 
 /// Share of the promised speed that a link must carry, per cent, where one TCP connection on one core could: below 25 Gbit/s.
-pub const SHARE_PCT: f64 = 70.0;
+pub(super) const SHARE_PCT: f64 = 70.0;
 /// Rate of TCP through the kernel of one machine, about, Gbit/s. A faster link is compared with this only.
-pub const TCP_GBIT_S: f64 = 25.0;
+pub(super) const TCP_GBIT_S: f64 = 25.0;
 /// Largest difference between the two directions of one cable, per cent of the faster.
-pub const WAYS_PCT: f64 = 30.0;
+pub(super) const WAYS_PCT: f64 = 30.0;
 /// A network between neighbours answers within this time, µs.
-pub const RTT_US: f64 = 500.0;
+pub(super) const RTT_US: f64 = 500.0;
 
-pub struct LinkBelowPromise;
+pub(super) struct LinkBelowPromise;
 
 impl Trap for LinkBelowPromise {
     fn id(&self) -> &'static str {

@@ -13,12 +13,12 @@ use crate::verdict::number::{list, significant};
 use crate::verdict::report::{Evidence, Severity, Subject};
 
 /// Memory in use beyond this many times what the engine holds is not the engine's.
-pub const UNEXPLAINED: f64 = 2.0;
+pub(super) const UNEXPLAINED: f64 = 2.0;
 /// Slack for figures printed with few digits, GiB.
-pub const ROUNDING_GIB: f64 = 0.05;
+pub(super) const ROUNDING_GIB: f64 = 0.05;
 
 /// Memory figures contradict each other.
-pub struct MemoryInconsistent;
+pub(super) struct MemoryInconsistent;
 
 impl Trap for MemoryInconsistent {
     fn id(&self) -> &'static str {

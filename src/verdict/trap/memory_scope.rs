@@ -10,13 +10,13 @@ use crate::verdict::number::significant;
 use crate::verdict::report::{Evidence, Severity, Subject};
 
 /// Fractions of the free memory that engines give to their cache. A slope outside is no sizing formula.
-pub const POOL_FRACTION: (f64, f64) = (0.3, 1.0);
+pub(super) const POOL_FRACTION: (f64, f64) = (0.3, 1.0);
 
 const PEAK: &str = "peak_memory_gib";
 const CACHE: &str = "kv_cache_gib";
 
 /// Peak memory is not a peak.
-pub struct MemoryScope;
+pub(super) struct MemoryScope;
 
 /// The line that shows the KV pool as a fraction of free memory. The memory figure was read before the pool was allocated.
 pub fn sized_before_the_pool(case: &Case<'_>) -> Option<Derived> {

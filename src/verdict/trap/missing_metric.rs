@@ -12,7 +12,7 @@ use crate::verdict::case::Case;
 use crate::verdict::number::count;
 use crate::verdict::report::{Evidence, Severity, Subject};
 
-pub struct MissingMetric;
+pub(super) struct MissingMetric;
 
 impl Trap for MissingMetric {
     fn id(&self) -> &'static str {

@@ -5,9 +5,9 @@
 //!
 //! Adding a trap is one file and one line in [`TRAPS`]. A state of the machine or a setting of the arms is a row of the file that has such rows.
 
-pub mod columns;
-pub mod finding;
-pub mod physics;
+pub(crate) mod columns;
+pub(crate) mod finding;
+pub(crate) mod physics;
 
 mod affine_columns;
 mod arms_differ;

@@ -12,7 +12,7 @@ use crate::verdict::number::{count, list};
 use crate::verdict::report::{Evidence, Severity, Subject};
 
 /// Another model ran.
-pub struct ModelMismatch;
+pub(super) struct ModelMismatch;
 
 impl Trap for ModelMismatch {
     fn id(&self) -> &'static str {

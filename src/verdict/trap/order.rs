@@ -11,7 +11,7 @@ use crate::verdict::case::Case;
 use crate::verdict::number::{count, significant};
 use crate::verdict::report::{Evidence, Severity, Subject};
 
-pub struct OrderNotInterleaved;
+pub(super) struct OrderNotInterleaved;
 
 impl Trap for OrderNotInterleaved {
     fn id(&self) -> &'static str {

@@ -11,15 +11,15 @@ use crate::verdict::number::{count, significant};
 use crate::verdict::report::{Evidence, Severity, Subject};
 
 /// The 3 sigma rule cannot fire.
-pub struct OutlierRuleCannotFire;
+pub(super) struct OutlierRuleCannotFire;
 
 /// Largest |x - mean| / sd that n values can have.
-pub fn bound(n: usize) -> f64 {
+pub(super) fn bound(n: usize) -> f64 {
     if n == 0 { 0.0 } else { (n as f64 - 1.0) / (n as f64).sqrt() }
 }
 
 /// Fewest values of which one can lie beyond [`SIGMA`].
-pub fn least() -> usize {
+pub(super) fn least() -> usize {
     (1..).find(|n| bound(*n) > SIGMA).unwrap_or(usize::MAX)
 }
 

@@ -12,9 +12,9 @@ use crate::verdict::number::significant;
 use crate::verdict::report::{Evidence, Severity};
 
 /// Mean page caches that differ by more than this are not the same start, GiB: a model of a billion parameters, read once.
-pub const LIMIT_GIB: f64 = 2.0;
+pub(super) const LIMIT_GIB: f64 = 2.0;
 
-pub struct PageCacheDiffers;
+pub(super) struct PageCacheDiffers;
 
 impl Trap for PageCacheDiffers {
     fn id(&self) -> &'static str {

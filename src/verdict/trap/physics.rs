@@ -8,9 +8,9 @@ use crate::verdict::case::{Case, Cell};
 use crate::verdict::number::{count, significant};
 
 /// Bytes of a GiB.
-pub const GIB: f64 = 1_073_741_824.0;
+pub(crate) const GIB: f64 = 1_073_741_824.0;
 /// Bytes of a GB.
-pub const GB: f64 = 1e9;
+pub(crate) const GB: f64 = 1e9;
 
 /// Bits of a weight by precision, with the scales of the block formats. NVFP4 adds an 8-bit scale for 16 weights, and MXFP4 one for 32. Q8_0
 /// and Q4_0 add one of 16 bits for 32. Where group sizes vary the scales are left out, so the bits are a lower bound.
@@ -38,7 +38,7 @@ const BITS: &[(&str, f64)] = &[
 
 /// A figure and where it comes from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Known {
+pub(crate) struct Known {
     /// The figure.
     pub value: f64,
     /// Source, to follow it in brackets.
@@ -52,13 +52,13 @@ impl Known {
 }
 
 /// Bits of one weight. `None` for a precision that is not in the table.
-pub fn bits(precision: &str) -> Option<f64> {
+pub(crate) fn bits(precision: &str) -> Option<f64> {
     let precision = precision.to_lowercase();
     BITS.iter().find(|(name, _)| precision.contains(name)).map(|(_, bits)| *bits)
 }
 
 /// Stated precision of a label's runs.
-pub fn precision<'a>(case: &'a Case<'_>, model: &'a str) -> Option<&'a str> {
+pub(crate) fn precision<'a>(case: &'a Case<'_>, model: &'a str) -> Option<&'a str> {
     let label = case.campaign.models.get(model).and_then(|m| m.quantisation.as_deref());
     label.or_else(|| runs(case, model).find_map(|run| run.setup.quantisation.as_deref()))
 }
@@ -68,18 +68,18 @@ fn runs<'c>(case: &'c Case<'_>, model: &'c str) -> impl Iterator<Item = &'c Run>
 }
 
 /// Facts of a model, unless the runs use another precision than the facts. Then the bytes differ.
-pub fn facts<'a>(case: &Case<'a>, model: &str) -> Option<&'a ModelFacts> {
+pub(crate) fn facts<'a>(case: &Case<'a>, model: &str) -> Option<&'a ModelFacts> {
     let packed = || runs(case, model).any(is_packed);
     case.model(model).filter(|known| speaks_of(known, precision(case, model)) && !(is_mixed(known) && packed()))
 }
 
 /// Whether the facts are of a checkpoint with experts at few bits and everything else at more: other builds keep the rest narrower.
-pub fn is_mixed(known: &ModelFacts) -> bool {
+pub(crate) fn is_mixed(known: &ModelFacts) -> bool {
     known.quantisation.as_deref().and_then(bits).is_some_and(|bits| known.is_mixed(bits))
 }
 
 /// Whether a run used a packed file of llama.cpp or of what is built on it, which keeps layers at bits of its own.
-pub fn is_packed(run: &Run) -> bool {
+pub(crate) fn is_packed(run: &Run) -> bool {
     let named = |text: &Option<String>, signs: &[&str]| {
         text.as_deref().map(str::to_lowercase).is_some_and(|text| signs.iter().any(|sign| text.contains(sign)))
     };
@@ -89,7 +89,7 @@ pub fn is_packed(run: &Run) -> bool {
 }
 
 /// The least that a step can read of a mixed model: every layer at the bits of its experts. Some builds of engines do keep it so.
-pub fn least_step_bytes(case: &Case<'_>, model: &str, batch: f64) -> Option<f64> {
+pub(crate) fn least_step_bytes(case: &Case<'_>, model: &str, batch: f64) -> Option<f64> {
     let known = case.model(model).filter(|known| is_mixed(known))?;
     let name = known.quantisation.as_deref()?;
     let bits = bits(name)?;
@@ -97,7 +97,7 @@ pub fn least_step_bytes(case: &Case<'_>, model: &str, batch: f64) -> Option<f64>
 }
 
 /// Whether the bytes of the facts are those of a precision. One that is not in the table agrees with its own name only.
-pub fn speaks_of(known: &ModelFacts, used: Option<&str>) -> bool {
+pub(crate) fn speaks_of(known: &ModelFacts, used: Option<&str>) -> bool {
     match (used, known.quantisation.as_deref()) {
         (Some(used), Some(own)) => match (bits(used), bits(own)) {
             (Some(used), Some(own)) => used == own,
@@ -108,7 +108,7 @@ pub fn speaks_of(known: &ModelFacts, used: Option<&str>) -> bool {
 }
 
 /// Bytes of the weights of the model that a label names: from the facts, else parameters times bits.
-pub fn claimed_weights(case: &Case<'_>, model: &str) -> Option<Known> {
+pub(crate) fn claimed_weights(case: &Case<'_>, model: &str) -> Option<Known> {
     if let Some(bytes) = facts(case, model).and_then(|known| known.weight_bytes) {
         return Some(Known::new(bytes, "model facts"));
     }
@@ -123,14 +123,14 @@ pub fn claimed_weights(case: &Case<'_>, model: &str) -> Option<Known> {
 }
 
 /// Bytes of the weights that ran: what the engine printed, else what the label claims.
-pub fn loaded_weights(case: &Case<'_>, model: &str) -> Option<Known> {
+pub(crate) fn loaded_weights(case: &Case<'_>, model: &str) -> Option<Known> {
     let printed =
         runs(case, model).find_map(|run| run.setup.model_memory_gib.or_else(|| run.value("model_memory_gib")));
     printed.map(|gib| Known::new(gib * GIB, "printed by the engine")).or_else(|| claimed_weights(case, model))
 }
 
 /// Missing facts where [`claimed_weights`] is absent.
-pub fn missing_weights(case: &Case<'_>, model: &str) -> String {
+pub(crate) fn missing_weights(case: &Case<'_>, model: &str) -> String {
     match case
         .campaign
         .models
@@ -149,12 +149,12 @@ fn machine_names<'c>(case: &'c Case<'_>) -> impl Iterator<Item = &'c str> {
 }
 
 /// Number of devices in the machine's name: `8x H100`, `H100 x8`, `8xH100`. One where the name has no number.
-pub fn devices(case: &Case<'_>) -> f64 {
+pub(crate) fn devices(case: &Case<'_>) -> f64 {
     machine_names(case).filter_map(multiplier).fold(1.0, f64::max)
 }
 
 /// The number of devices in a machine's name.
-pub fn multiplier(name: &str) -> Option<f64> {
+pub(crate) fn multiplier(name: &str) -> Option<f64> {
     name.split(|c: char| c.is_whitespace() || "_-,()".contains(c)).find_map(|word| {
         let word = word.to_lowercase().replace('×', "x");
         let (front, back) = word.split_once('x')?;
@@ -168,7 +168,7 @@ pub fn multiplier(name: &str) -> Option<f64> {
 }
 
 /// Memory that the model can use, bytes: as the engine saw it, else from the facts.
-pub fn memory(case: &Case<'_>) -> Option<Known> {
+pub(crate) fn memory(case: &Case<'_>) -> Option<Known> {
     let seen = case.runs.iter().filter_map(|run| run.setup.device_memory_gib).fold(f64::NAN, f64::max);
     if seen.is_finite() {
         return Some(Known::new(devices(case) * seen * GIB, "device memory printed by the runs"));
@@ -178,13 +178,13 @@ pub fn memory(case: &Case<'_>) -> Option<Known> {
 }
 
 /// Peak memory bandwidth, bytes a second.
-pub fn bandwidth(case: &Case<'_>) -> Option<Known> {
+pub(crate) fn bandwidth(case: &Case<'_>) -> Option<Known> {
     let known = case.machine()?;
     Some(Known::new(devices(case) * known.bandwidth_gb_s? * GB, known.title.clone()))
 }
 
 /// Missing facts where a figure of the machine is absent.
-pub fn missing_machine(case: &Case<'_>, figure: &str) -> String {
+pub(crate) fn missing_machine(case: &Case<'_>, figure: &str) -> String {
     match (case.machine(), machine_names(case).next()) {
         (Some(known), _) => format!("no {figure} in the facts about {}", known.title),
         (None, Some(name)) => format!("no facts about the machine '{name}'"),
@@ -193,7 +193,7 @@ pub fn missing_machine(case: &Case<'_>, figure: &str) -> String {
 }
 
 /// Bytes that one decode step of a batch must read.
-pub fn step_bytes(case: &Case<'_>, model: &str, batch: f64) -> Option<f64> {
+pub(crate) fn step_bytes(case: &Case<'_>, model: &str, batch: f64) -> Option<f64> {
     match facts(case, model) {
         Some(known) => known.bytes_per_step(batch),
         // A mixture of experts reads less than its weights, so parameters alone are no lower bound for an unknown model. Of a known one
@@ -211,7 +211,7 @@ pub fn step_bytes(case: &Case<'_>, model: &str, batch: f64) -> Option<f64> {
 
 /// The fastest rate at which a run claims to have made output tokens, tok/s, and the metric that says so. Output throughput includes the
 /// prefill and is therefore never above the decode rate: a limit that it breaks is broken.
-pub fn decode_rate(run: &Run) -> Option<(&'static str, f64)> {
+pub(crate) fn decode_rate(run: &Run) -> Option<(&'static str, f64)> {
     ["decode_tok_s", "output_throughput_tok_s"]
         .into_iter()
         .filter_map(|metric| Some((metric, run.value(metric)?)))
@@ -220,7 +220,7 @@ pub fn decode_rate(run: &Run) -> Option<(&'static str, f64)> {
 
 /// Tokens that come out of one step.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Accepted {
+pub(crate) enum Accepted {
     /// One: nothing is speculated.
     One,
     /// The mean that the run reports.
@@ -231,7 +231,7 @@ pub enum Accepted {
 
 impl Accepted {
     /// The mean, where it is known.
-    pub const fn tokens(self) -> Option<f64> {
+    pub(crate) const fn tokens(self) -> Option<f64> {
         match self {
             Self::One => Some(1.0),
             Self::Mean(tokens) => Some(tokens),
@@ -241,10 +241,10 @@ impl Accepted {
 }
 
 /// Name of missing mean lengths.
-pub const MISSING_ACCEPTED: &str = "the mean accepted length of its speculative decoding";
+pub(crate) const MISSING_ACCEPTED: &str = "the mean accepted length of its speculative decoding";
 
 /// Mean tokens of a step, bonus token included, as engines count them (`Mean acceptance length`, `accept len`, `[AL] AVERAGE`).
-pub fn accepted(run: &Run) -> Accepted {
+pub(crate) fn accepted(run: &Run) -> Accepted {
     let said = run.setup.speculative.as_deref().map(str::to_lowercase);
     if said.as_deref().is_some_and(|said| ["off", "none", "false", "no", ""].contains(&said.trim())) {
         return Accepted::One;
@@ -278,7 +278,7 @@ fn is_accepted_length(name: &str) -> bool {
 }
 
 /// Share of the roofline that a cell claims at most, with the run. `None` without facts, batch or rate.
-pub fn roofline<'a>(case: &Case<'_>, cell: &Cell<'a>) -> Option<Roofline<'a>> {
+pub(crate) fn roofline<'a>(case: &Case<'_>, cell: &Cell<'a>) -> Option<Roofline<'a>> {
     let batch = case.batch(cell.model, cell.workload)?;
     let bytes = step_bytes(case, cell.model, batch)?;
     let limit = batch * bandwidth(case)?.value / bytes;
@@ -296,7 +296,7 @@ pub fn roofline<'a>(case: &Case<'_>, cell: &Cell<'a>) -> Option<Roofline<'a>> {
 
 /// The limit from bandwidth and the claims of the runs of one cell.
 #[derive(Debug, Clone)]
-pub struct Roofline<'a> {
+pub(crate) struct Roofline<'a> {
     /// Sequences served together.
     pub batch: f64,
     /// Bytes a step.
@@ -308,12 +308,12 @@ pub struct Roofline<'a> {
 }
 
 /// Bytes as people say them: GB, and GiB beside it.
-pub fn gigabytes(bytes: f64) -> String {
+pub(crate) fn gigabytes(bytes: f64) -> String {
     format!("{} GB = {} GiB", significant(bytes / GB, 4), significant(bytes / GIB, 4))
 }
 
 /// `20 runs` or `7 of 20 runs`.
-pub fn share(hits: usize, of: usize) -> String {
+pub(crate) fn share(hits: usize, of: usize) -> String {
     if hits == of { format!("all {}", count(of, "run")) } else { format!("{hits} of {}", count(of, "run")) }
 }
 

@@ -11,10 +11,10 @@ use crate::verdict::number::{count, significant};
 use crate::verdict::report::{Severity, Subject};
 
 /// Share of failed requests above which a run's latencies are those of a selected sample, per cent.
-pub const LIMIT_PCT: f64 = 1.0;
+pub(super) const LIMIT_PCT: f64 = 1.0;
 
 /// Requests failed.
-pub struct RequestErrors;
+pub(super) struct RequestErrors;
 
 impl Trap for RequestErrors {
     fn id(&self) -> &'static str {

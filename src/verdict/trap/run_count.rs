@@ -10,7 +10,7 @@ use crate::verdict::number::count;
 use crate::verdict::report::{Evidence, Severity, Subject};
 
 /// Runs found differ from runs planned.
-pub struct RunCount;
+pub(super) struct RunCount;
 
 impl Trap for RunCount {
     fn id(&self) -> &'static str {

@@ -13,11 +13,11 @@ use crate::verdict::number::{count, significant};
 use crate::verdict::report::{Evidence, Severity, Subject};
 
 /// Start stamps are whole seconds in several formats.
-pub const STAMP_S: f64 = 1.0;
+pub(super) const STAMP_S: f64 = 1.0;
 /// Share by which the needed time may be overestimated, because rates are rounded and averaged.
-pub const WORK_TOLERANCE: f64 = 0.05;
+pub(super) const WORK_TOLERANCE: f64 = 0.05;
 
-pub struct RunsOverlap;
+pub(super) struct RunsOverlap;
 
 /// One launch: its runs, and when it ran.
 struct Launch<'a> {

@@ -12,15 +12,15 @@ use crate::verdict::number::{list, significant};
 use crate::verdict::report::{Evidence, Severity, Subject};
 
 /// Bytes per step that differ by more than this cannot give one speed while decoding waits for memory.
-pub const BYTES_RATIO: f64 = 2.0;
+pub(super) const BYTES_RATIO: f64 = 2.0;
 /// Speeds within this per cent, by two one-sided tests, count as the same.
-pub const SAME_PCT: f64 = 5.0;
+pub(super) const SAME_PCT: f64 = 5.0;
 /// The memory reading beside it.
 const FOOTPRINT: &str = "peak_memory_gib";
 /// The rate that is compared.
 const METRIC: &str = "output_throughput_tok_s";
 
-pub struct SameSpeedUnlikeModels;
+pub(super) struct SameSpeedUnlikeModels;
 
 impl Trap for SameSpeedUnlikeModels {
     fn id(&self) -> &'static str {

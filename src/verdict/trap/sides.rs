@@ -12,7 +12,7 @@ use crate::verdict::number::list;
 use crate::verdict::report::{Evidence, Subject};
 
 /// Checks each candidate against the baseline of its question. A question without a candidate cannot be checked.
-pub fn by_candidate(case: &Case<'_>, look: impl Fn(&Cell<'_>, &Cell<'_>, Subject) -> Finding) -> Vec<Finding> {
+pub(super) fn by_candidate(case: &Case<'_>, look: impl Fn(&Cell<'_>, &Cell<'_>, Subject) -> Finding) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (model, workload) in case.questions() {
         let arms = case.arms(model, workload);
@@ -30,12 +30,12 @@ pub fn by_candidate(case: &Case<'_>, look: impl Fn(&Cell<'_>, &Cell<'_>, Subject
 }
 
 /// State of the machine `before` or `after` a run, in our own archives.
-pub fn state(run: &Run, what: &str, when: &str) -> Option<f64> {
+pub(super) fn state(run: &Run, what: &str, when: &str) -> Option<f64> {
     known_extra::number(run, &[&format!("{what}_{when}")])
 }
 
 /// The settings that belong to one trap, of each candidate.
-pub fn settings(case: &Case<'_>, trap: &'static str, missing: &str, remedy: &str) -> Vec<Finding> {
+pub(super) fn settings(case: &Case<'_>, trap: &'static str, missing: &str, remedy: &str) -> Vec<Finding> {
     by_candidate(case, |base, cell, subject| {
         let sides = alike::hold(base, cell, case.campaign.compare_by.as_deref());
         let place =

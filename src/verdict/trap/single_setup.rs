@@ -11,7 +11,7 @@ use crate::verdict::number::{count, list};
 use crate::verdict::report::{Evidence, Severity, Subject};
 
 /// One setup.
-pub struct SingleSetup;
+pub(super) struct SingleSetup;
 
 impl Trap for SingleSetup {
     fn id(&self) -> &'static str {

@@ -10,12 +10,12 @@ use crate::verdict::number::count;
 use crate::verdict::report::{Evidence, Severity, Subject};
 
 /// Below this number of runs in an arm bootstrap intervals are too short and are not used for verdicts (statistics contract 3.6).
-pub const ENOUGH: usize = crate::stats::bootstrap::SMALL_N;
+pub(super) const ENOUGH: usize = crate::stats::bootstrap::SMALL_N;
 /// Below this number the median has no interval at 95 % and most exact tests cannot reach 0.05 (statistics contract 2.7).
-pub const BARELY: usize = 6;
+pub(super) const BARELY: usize = 6;
 
 /// Few runs.
-pub struct SmallN;
+pub(super) struct SmallN;
 
 impl Trap for SmallN {
     fn id(&self) -> &'static str {

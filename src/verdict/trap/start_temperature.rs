@@ -13,9 +13,9 @@ use crate::verdict::report::{Evidence, Severity, Subject};
 
 /// Mean start temperatures that differ by more than this are different starts, degrees Celsius. It is twice the error of a sensor of whole
 /// degrees.
-pub const LIMIT_C: f64 = 2.0;
+pub(super) const LIMIT_C: f64 = 2.0;
 
-pub struct StartTemperatureDiffers;
+pub(super) struct StartTemperatureDiffers;
 
 impl Trap for StartTemperatureDiffers {
     fn id(&self) -> &'static str {

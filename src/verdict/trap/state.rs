@@ -20,7 +20,7 @@ const MEMORY_GIB: f64 = 4.0;
 const LOAD: f64 = 2.0;
 
 /// A state of the machine against its limit.
-pub struct State {
+pub(super) struct State {
     id: &'static str,
     title: &'static str,
     about: fn(f64) -> String,
@@ -41,7 +41,7 @@ pub struct State {
 }
 
 /// Swap was used.
-pub static SWAP_USED: State = State {
+pub(super) static SWAP_USED: State = State {
     id: "swap-used",
     title: "Swap was in use",
     about: |limit| {
@@ -69,7 +69,7 @@ pub static SWAP_USED: State = State {
 };
 
 /// Memory was short.
-pub static MEMORY_FLOOR: State = State {
+pub(super) static MEMORY_FLOOR: State = State {
     id: "memory-floor",
     title: "Memory was short before the run",
     about: |limit| {
@@ -93,7 +93,7 @@ pub static MEMORY_FLOOR: State = State {
 };
 
 /// The host was busy.
-pub static HOST_LOAD: State = State {
+pub(super) static HOST_LOAD: State = State {
     id: "host-load",
     title: "The machine was busy before the run",
     about: |limit| {

@@ -11,7 +11,7 @@ use crate::verdict::number::count;
 use crate::verdict::report::{Evidence, Severity, Subject};
 
 /// Stated facts contradict the files.
-pub struct StatedFactsContradict;
+pub(super) struct StatedFactsContradict;
 
 impl Trap for StatedFactsContradict {
     fn id(&self) -> &'static str {

@@ -10,7 +10,7 @@ use crate::verdict::number::count;
 use crate::verdict::report::{Evidence, Severity, Subject};
 
 /// The plan was not finished.
-pub struct StoppedEarly;
+pub(super) struct StoppedEarly;
 
 impl Trap for StoppedEarly {
     fn id(&self) -> &'static str {

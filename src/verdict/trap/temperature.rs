@@ -11,13 +11,13 @@ use crate::verdict::number::{count, significant};
 use crate::verdict::report::{Evidence, Severity, Subject};
 
 /// Lowest plausible temperature, degrees Celsius: a sensor that prints less is not read.
-pub const LOWEST_C: f64 = 0.0;
+pub(super) const LOWEST_C: f64 = 0.0;
 /// Highest plausible temperature where the machine facts give none, degrees Celsius.
-pub const HIGHEST_C: f64 = 95.0;
+pub(super) const HIGHEST_C: f64 = 95.0;
 /// GPUs print whole degrees, so an end this much below the start is no fall.
-pub const RESOLUTION_C: f64 = 1.0;
+pub(super) const RESOLUTION_C: f64 = 1.0;
 
-pub struct TemperatureOutOfRange;
+pub(super) struct TemperatureOutOfRange;
 
 impl Trap for TemperatureOutOfRange {
     fn id(&self) -> &'static str {
@@ -56,7 +56,7 @@ impl Trap for TemperatureOutOfRange {
 }
 
 /// Temperature before a run, degrees Celsius.
-pub fn start(run: &Run) -> Option<f64> {
+pub(super) fn start(run: &Run) -> Option<f64> {
     run.setup.start_temp_c.or_else(|| run.value("gpu_temp_start_c"))
 }
 

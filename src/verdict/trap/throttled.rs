@@ -12,11 +12,11 @@ use crate::verdict::report::{Evidence, Severity, Subject};
 use crate::verdict::telemetry::{self, SLOWDOWN_BITS};
 
 /// Share of a run that may be spent slowed down, per cent: below it no figure of the run moves by its margin.
-pub const LIMIT_PCT: f64 = 1.0;
+pub(super) const LIMIT_PCT: f64 = 1.0;
 /// The reason that is a limit and no fault: the GPU draws what it may.
 const POWER_CAP: u64 = 0x04;
 
-pub struct Throttled;
+pub(super) struct Throttled;
 
 impl Trap for Throttled {
     fn id(&self) -> &'static str {

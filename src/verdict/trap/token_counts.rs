@@ -9,7 +9,7 @@ use crate::verdict::case::Case;
 use crate::verdict::report::Severity;
 
 /// Lengths differ.
-pub struct TokenCountsDiffer;
+pub(super) struct TokenCountsDiffer;
 
 impl Trap for TokenCountsDiffer {
     fn id(&self) -> &'static str {

@@ -10,7 +10,7 @@ use crate::verdict::case::{Case, Cell};
 use crate::verdict::number::{count, p_value, significant};
 use crate::verdict::report::{Evidence, Severity, Subject};
 
-pub struct VarianceDiffers;
+pub(super) struct VarianceDiffers;
 
 impl Trap for VarianceDiffers {
     fn id(&self) -> &'static str {

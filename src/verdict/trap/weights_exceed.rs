@@ -11,7 +11,7 @@ use crate::verdict::number::{count, significant};
 use crate::verdict::report::{Severity, Subject};
 
 /// Weights do not fit.
-pub struct WeightsExceedMemory;
+pub(super) struct WeightsExceedMemory;
 
 impl Trap for WeightsExceedMemory {
     fn id(&self) -> &'static str {

@@ -11,14 +11,14 @@ use crate::verdict::number::{list, significant};
 use crate::verdict::report::{Severity, Subject};
 
 /// Largest disagreement between the reported rate and tokens over time, per cent.
-pub const TOLERANCE_PCT: f64 = 5.0;
+pub(super) const TOLERANCE_PCT: f64 = 5.0;
 /// Time for loading and warming up around the measured window, seconds. It applies where the archive does not state it.
-pub const STARTUP_ALLOWANCE_S: f64 = 600.0;
+pub(super) const STARTUP_ALLOWANCE_S: f64 = 600.0;
 /// The rate that is compared with the clock.
 const METRIC: &str = "output_throughput_tok_s";
 
 /// Work and time disagree.
-pub struct WorkTimeMismatch;
+pub(super) struct WorkTimeMismatch;
 
 /// Evidence of one run.
 enum Shown {

@@ -40,7 +40,7 @@ pub struct Health {
 }
 
 /// Judges a BF16 rate of a GPU. Nothing for a GPU of which no such figures are published.
-pub fn health(name: &str, bf16_tflops: f64) -> Option<Health> {
+pub(crate) fn health(name: &str, bf16_tflops: f64) -> Option<Health> {
     let known = KNOWN.iter().find(|known| name.contains(known.name))?;
     let limit_tflops = (known.healthy_tflops * known.stuck_tflops).sqrt();
     Some(Health {

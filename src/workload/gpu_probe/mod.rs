@@ -6,12 +6,12 @@
 //! The figures tell a stuck clock from a healthy GPU, and say what share of the machine a model reaches. The meaning of each is in
 //! `docs/gpu-probe.md`.
 
-pub mod kind;
-pub mod known;
-pub mod method;
-pub mod operand;
+pub(crate) mod kind;
+pub(crate) mod known;
+pub(crate) mod method;
+pub(crate) mod operand;
 pub mod plan;
-pub mod report;
+pub(crate) mod report;
 
 pub use kind::GpuProbe;
 pub use method::{ProbeContext, probe};

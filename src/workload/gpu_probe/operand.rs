@@ -10,13 +10,13 @@
 use crate::host::cuda::Precision;
 
 /// Length of a pool: the largest prime below 2^20, so that no row or column of a matrix repeats another's values.
-pub const POOL: usize = 1_048_573;
+pub(crate) const POOL: usize = 1_048_573;
 
 /// Places of a result that are checked.
-pub const PLACES: usize = 32;
+pub(crate) const PLACES: usize = 32;
 
 /// Values of a uniform distribution over [-1, 1), rounded to the precision. The same seed gives the same values.
-pub fn pool(seed: u64, length: usize, precision: Precision) -> Vec<f32> {
+pub(crate) fn pool(seed: u64, length: usize, precision: Precision) -> Vec<f32> {
     let mut state = seed;
     let mut next = || {
         // SplitMix64. Source: Steele, Lea and Flood, OOPSLA 2014.
@@ -31,30 +31,30 @@ pub fn pool(seed: u64, length: usize, precision: Precision) -> Vec<f32> {
 }
 
 /// Value of a place of an operand that repeats a pool.
-pub fn at(pool: &[f32], place: usize) -> f64 {
+pub(crate) fn at(pool: &[f32], place: usize) -> f64 {
     pool.get(place % pool.len().max(1)).copied().map_or(f64::NAN, f64::from)
 }
 
 /// C at a place, with C = A B, n x n, column by column.
-pub fn gemm(a: &[f32], b: &[f32], n: usize, place: usize) -> f64 {
+pub(crate) fn gemm(a: &[f32], b: &[f32], n: usize, place: usize) -> f64 {
     let (row, column) = (place % n, place / n);
     (0..n).map(|k| at(a, row + k * n) * at(b, k + column * n)).sum()
 }
 
 /// y at a place, with y = A' x and A of `rows` rows.
-pub fn gemv(a: &[f32], x: &[f32], rows: usize, place: usize) -> f64 {
+pub(crate) fn gemv(a: &[f32], x: &[f32], rows: usize, place: usize) -> f64 {
     (0..rows).map(|row| at(a, row + place * rows) * at(x, row)).sum()
 }
 
 /// Sum of absolute values of a vector that repeats a pool.
-pub fn asum(pool: &[f32], values: usize) -> f64 {
+pub(crate) fn asum(pool: &[f32], values: usize) -> f64 {
     let sum = |part: &[f32]| part.iter().map(|value| f64::from(value.abs())).sum::<f64>();
     let whole = values / pool.len().max(1);
     whole as f64 * sum(pool) + sum(pool.get(..values % pool.len().max(1)).unwrap_or_default())
 }
 
 /// Places to look at in a result of `length` values: both ends, and others spread without a pattern.
-pub fn places(length: usize) -> Vec<usize> {
+pub(crate) fn places(length: usize) -> Vec<usize> {
     let Some(last) = length.checked_sub(1) else { return Vec::new() };
     // The golden ratio spreads any number of points evenly over an interval.
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
@@ -70,7 +70,7 @@ pub fn places(length: usize) -> Vec<usize> {
 /// Rounding moves a sum of n random terms by about its unit in the last place times the size of the partial sums. That size is about
 /// sqrt(n). The factor leaves room for any order of summation, also for partial sums in the output's precision. A wrong result is off by
 /// about half of sqrt(n), some 40 times as much in the coarsest precision.
-pub fn allowance(precision: Precision, terms: usize, exact: f64) -> f64 {
+pub(crate) fn allowance(precision: Precision, terms: usize, exact: f64) -> f64 {
     let unit = match precision {
         Precision::Fp32 => 2_f64.powi(-14),
         Precision::Tf32 | Precision::Fp16 => 2_f64.powi(-9),
@@ -80,7 +80,7 @@ pub fn allowance(precision: Precision, terms: usize, exact: f64) -> f64 {
 }
 
 /// How far a sum of many FP32 values of one sign may be off, as a share of it.
-pub const SUM_SHARE: f64 = 1e-3;
+pub(crate) const SUM_SHARE: f64 = 1e-3;
 
 #[cfg(test)]
 mod tests {

@@ -13,16 +13,16 @@ use crate::model::Instant;
 use crate::plan::Reader;
 
 /// The container's log of the run.
-pub const LOG_FILE: &str = "server.log";
+pub(super) const LOG_FILE: &str = "server.log";
 /// The container engine's description of it.
-pub const INSPECT_FILE: &str = "server-container.json";
+pub(super) const INSPECT_FILE: &str = "server-container.json";
 
 /// Reading a log of hours takes a container engine a while.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// See the module.
 #[derive(Debug, Clone)]
-pub struct Attach {
+pub(super) struct Attach {
     /// Address of the server.
     pub url: String,
     /// Name or id of its container, for its log.
@@ -33,7 +33,7 @@ pub struct Attach {
 
 impl Attach {
     /// Takes the table `attach`.
-    pub fn read(settings: &mut Reader<'_>) -> Option<Self> {
+    pub(super) fn read(settings: &mut Reader<'_>) -> Option<Self> {
         let table = settings.table("attach")?;
         let mut keys = settings.below(table);
         let url = keys.required_text("url", "the address of the server: url = \"http://localhost:8000\"");
@@ -50,7 +50,7 @@ impl Attach {
     ///
     /// # Errors
     /// When it is not, or the container engine does not answer.
-    pub fn look(&self, host: &dyn Host) -> Result<(), Error> {
+    pub(super) fn look(&self, host: &dyn Host) -> Result<(), Error> {
         let Some(container) = &self.container else { return Ok(()) };
         let question = Question::new([self.runtime.as_str(), "inspect", "--format", "{{.State.Status}}", container]);
         let failed = |why: String| {
@@ -68,7 +68,7 @@ impl Attach {
     }
 
     /// Puts the container's log since a moment, and its description, into the run's folder. Gives what could not be had.
-    pub fn keep(&self, host: &dyn Host, since: Instant, folder: &Path) -> Vec<String> {
+    pub(super) fn keep(&self, host: &dyn Host, since: Instant, folder: &Path) -> Vec<String> {
         let Some(container) = &self.container else { return Vec::new() };
         let (runtime, since) = (self.runtime.as_str(), since.iso());
         let questions = [
@@ -95,7 +95,7 @@ impl Attach {
 ///
 /// # Errors
 /// When the machine gives none.
-pub fn nonce(host: &dyn Host) -> Result<u64, Error> {
+pub(super) fn nonce(host: &dyn Host) -> Result<u64, Error> {
     let failed = |cause| Error::archive("cannot draw a nonce for the cold cache").because(cause);
     let text = host.read(Path::new("/proc/sys/kernel/random/uuid")).map_err(failed)?;
     let digits: String = text.chars().filter(char::is_ascii_hexdigit).take(13).collect();

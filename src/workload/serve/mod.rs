@@ -10,7 +10,7 @@
 
 mod attach;
 pub mod engine;
-pub mod loader;
+pub(crate) mod loader;
 mod ready;
 pub mod session;
 mod settings;

@@ -30,7 +30,7 @@ const SAY_S: f64 = 60.0;
 
 /// When a server counts as ready.
 #[derive(Debug, Clone)]
-pub struct Ready {
+pub(super) struct Ready {
     /// Route. Absent is `/health`, and `/v1/models` where there is none.
     pub path: Option<String>,
     /// Time limit, seconds.
@@ -47,7 +47,7 @@ impl Default for Ready {
 
 impl Ready {
     /// Takes the table `ready`.
-    pub fn read(settings: &mut Reader<'_>) -> Self {
+    pub(super) fn read(settings: &mut Reader<'_>) -> Self {
         let Some(table) = settings.table("ready") else { return Self::default() };
         let mut keys = settings.below(table);
         let path = keys.text("path");
@@ -71,7 +71,7 @@ impl Ready {
     ///
     /// # Errors
     /// Why not, with the last lines of the log. Nothing when we were told to stop.
-    pub fn wait(&self, web: &Web, at: &At<'_>) -> Result<f64, Option<String>> {
+    pub(super) fn wait(&self, web: &Web, at: &At<'_>) -> Result<f64, Option<String>> {
         let began = at.host.monotonic();
         let mut said = 0.0;
         let mut logs = [Place::STDOUT, Place::STDERR].map(|name| Log::of(&at.folder.join(name)));

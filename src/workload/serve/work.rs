@@ -20,11 +20,11 @@ use crate::plan::Model;
 use crate::workload::beside::{At, Beside, Done, log_tail};
 
 /// The server's own data, below the run's folder.
-pub const SERVER_FILE: &str = "server.json";
-pub const SERVER_SCHEMA: &str = "sparkbench.server/1";
+pub(super) const SERVER_FILE: &str = "server.json";
+pub(super) const SERVER_SCHEMA: &str = "sparkbench.server/1";
 
 /// See the module.
-pub struct Work {
+pub(super) struct Work {
     pub loader: &'static dyn Loader,
     pub engine: Option<&'static Preset>,
     pub web: Web,

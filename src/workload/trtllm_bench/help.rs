@@ -8,13 +8,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Line before a help text. Its name follows.
-pub const BEGIN: &str = "== sparkbench probe: ";
+pub(crate) const BEGIN: &str = "== sparkbench probe: ";
 /// Line after it. The exit status follows.
-pub const END: &str = "== sparkbench status: ";
+pub(crate) const END: &str = "== sparkbench status: ";
 
 /// Runs each command of the arguments and prints its output between the two lines. `$1` is a program, `$2` a model id, the rest a script
 /// with its interpreter. A group of commands wants the model even for a help text.
-pub const SCRIPT: &str = r#"show() {
+pub(crate) const SCRIPT: &str = r#"show() {
   printf '\n== sparkbench probe: %s\n' "$1"; shift
   "$@" 2>&1
   printf '\n== sparkbench status: %s\n' "$?"
@@ -30,7 +30,7 @@ exit 0
 
 /// One help text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Help {
+pub(crate) struct Help {
     /// Exit status of the command, where the probe came so far.
     pub status: Option<i32>,
     options: BTreeSet<String>,
@@ -40,11 +40,11 @@ pub struct Help {
 
 /// All of a probe, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Helps(BTreeMap<String, Help>);
+pub(crate) struct Helps(BTreeMap<String, Help>);
 
 impl Helps {
     /// Reads the output of [`SCRIPT`].
-    pub fn read(text: &str) -> Self {
+    pub(crate) fn read(text: &str) -> Self {
         let mut helps = BTreeMap::new();
         let mut now: Option<(String, Vec<&str>)> = None;
         for line in text.lines() {
@@ -62,7 +62,7 @@ impl Helps {
     }
 
     /// The text of one command, where the command is there.
-    pub fn of(&self, name: &str) -> Option<&Help> {
+    pub(crate) fn of(&self, name: &str) -> Option<&Help> {
         self.0.get(name).filter(|help| help.status == Some(0))
     }
 }
@@ -119,22 +119,22 @@ impl Help {
     }
 
     /// True when the option is there.
-    pub fn has(&self, option: &str) -> bool {
+    pub(crate) fn has(&self, option: &str) -> bool {
         self.options.contains(option)
     }
 
     /// True when the command is there.
-    pub fn has_command(&self, name: &str) -> bool {
+    pub(crate) fn has_command(&self, name: &str) -> bool {
         self.commands.contains(name)
     }
 
     /// The first of several names of one option that is there.
-    pub fn first_of<'a>(&self, names: &[&'a str]) -> Option<&'a str> {
+    pub(crate) fn first_of<'a>(&self, names: &[&'a str]) -> Option<&'a str> {
         names.iter().find(|name| self.has(name)).copied()
     }
 
     /// The words that an option takes, where the text lists them.
-    pub fn choices(&self, option: &str) -> Option<&[String]> {
+    pub(crate) fn choices(&self, option: &str) -> Option<&[String]> {
         self.choices.get(option).map(Vec::as_slice)
     }
 }

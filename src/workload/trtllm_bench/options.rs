@@ -17,17 +17,17 @@ use crate::workload::Cell;
 use crate::workload::template::Template;
 
 /// Name of the file of requests in the run's own folder.
-pub const DATASET: &str = "dataset.jsonl";
+pub(crate) const DATASET: &str = "dataset.jsonl";
 /// Report of the run.
-pub const REPORT: &str = "report.json";
+pub(crate) const REPORT: &str = "report.json";
 /// The tool's data on each request.
-pub const REQUESTS: &str = "requests-report.json";
+pub(crate) const REQUESTS: &str = "requests-report.json";
 /// Texts that came out, where they were asked for.
-pub const OUTPUTS: &str = "outputs.json";
+pub(crate) const OUTPUTS: &str = "outputs.json";
 
 /// Where the requests come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Dataset {
+pub(crate) enum Dataset {
     /// Made by the tool once for each model.
     Made,
     /// A file in the environment.
@@ -38,7 +38,7 @@ pub enum Dataset {
 
 /// Request of a suite.
 #[derive(Debug)]
-pub struct Wanted {
+pub(crate) struct Wanted {
     /// `throughput` or `latency`.
     pub mode: String,
     /// The tool.
@@ -71,7 +71,7 @@ pub struct Wanted {
 ///
 /// # Errors
 /// When the environment was not probed.
-pub fn helps(cell: &Cell<'_>) -> Result<Helps, Error> {
+pub(crate) fn helps(cell: &Cell<'_>) -> Result<Helps, Error> {
     cell.probed.map(Helps::read).ok_or_else(|| {
         Error::new(Kind::Workload, "trtllm-bench was not asked for its options in this environment")
             .hint("start the campaign again: the probe comes before the first run")
@@ -83,7 +83,7 @@ impl Wanted {
     ///
     /// # Errors
     /// When the suite gives none.
-    pub fn model<'a>(&self, cell: &Cell<'a>) -> Result<&'a str, Error> {
+    pub(crate) fn model<'a>(&self, cell: &Cell<'a>) -> Result<&'a str, Error> {
         cell.model.id.as_deref().ok_or_else(|| {
             Error::usage(format!("the model '{}' has no id", cell.model.label))
                 .hint("give models.LABEL.id in the suite")
@@ -94,7 +94,7 @@ impl Wanted {
     ///
     /// # Errors
     /// When this version has no way to make them.
-    pub fn prepare(&self, cell: &Cell<'_>, work: &Path) -> Result<Option<Vec<String>>, Error> {
+    pub(crate) fn prepare(&self, cell: &Cell<'_>, work: &Path) -> Result<Option<Vec<String>>, Error> {
         if self.dataset != Dataset::Made {
             return Ok(None);
         }
@@ -147,7 +147,7 @@ impl Wanted {
     ///
     /// # Errors
     /// When this version lacks the mode, an option that was asked for, or a word that it takes.
-    pub fn measure(&self, cell: &Cell<'_>, work: &Path) -> Result<Vec<String>, Error> {
+    pub(crate) fn measure(&self, cell: &Cell<'_>, work: &Path) -> Result<Vec<String>, Error> {
         let helps = helps(cell)?;
         let mode = self.mode.as_str();
         let help = helps.of(mode).ok_or_else(|| {

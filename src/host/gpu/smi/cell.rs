@@ -26,7 +26,7 @@ const REFUSALS: &[&str] = &[
 const UNITS: &[&str] = &["%", "W", "MHz", "MiB", "C", "us", "mJ"];
 
 /// The text, or why there is none.
-pub fn text(cell: &str) -> Result<&str, String> {
+pub(crate) fn text(cell: &str) -> Result<&str, String> {
     let cell = cell.trim();
     let bracketed = cell.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let word = bracketed.unwrap_or(cell).trim();
@@ -37,7 +37,7 @@ pub fn text(cell: &str) -> Result<&str, String> {
 }
 
 /// A finite figure, with or without its unit, with or without separators of thousands.
-pub fn figure(cell: &str) -> Result<f64, String> {
+pub(crate) fn figure(cell: &str) -> Result<f64, String> {
     let text = text(cell)?;
     let number = UNITS.iter().find_map(|unit| text.strip_suffix(unit)).unwrap_or(text).trim();
     let number: String = number.chars().filter(|letter| *letter != ',').collect();
@@ -46,21 +46,21 @@ pub fn figure(cell: &str) -> Result<f64, String> {
 }
 
 /// Bits, as `0x0000000000000004` or in decimal.
-pub fn bits(cell: &str) -> Result<u64, String> {
+pub(crate) fn bits(cell: &str) -> Result<u64, String> {
     let text = text(cell)?;
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     hex.map_or_else(|| text.parse(), |digits| u64::from_str_radix(digits, 16)).map_err(|_| unread(text))
 }
 
 /// A performance state, `P0` to `P15`.
-pub fn state(cell: &str) -> Result<u32, String> {
+pub(crate) fn state(cell: &str) -> Result<u32, String> {
     let text = text(cell)?;
     let number = text.strip_prefix('P').and_then(|digits| digits.parse().ok());
     number.filter(|number| *number <= 15).ok_or_else(|| unread(text))
 }
 
 /// `Enabled` or `Disabled`, `Yes` or `No`.
-pub fn switch(cell: &str) -> Result<bool, String> {
+pub(crate) fn switch(cell: &str) -> Result<bool, String> {
     match text(cell)? {
         "Enabled" | "Yes" | "On" => Ok(true),
         "Disabled" | "No" | "Off" => Ok(false),

@@ -6,9 +6,9 @@
 //! The child keeps its own time, so its lines drift against the caller. A reading therefore carries its age. The newest one is handed
 //! over, and one that is too old is waited for. A child that ends is started again a few times, and every gap is noted.
 
-pub mod cell;
+pub(crate) mod cell;
 pub mod columns;
-pub mod query;
+pub(crate) mod query;
 pub mod row;
 
 #[cfg(test)]

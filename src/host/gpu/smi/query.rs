@@ -19,7 +19,7 @@ use crate::host::{Host, Question};
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// Asks, and takes what is printed.
-pub fn ask(host: &dyn Host, arguments: &[&str]) -> Result<String, Error> {
+pub(crate) fn ask(host: &dyn Host, arguments: &[&str]) -> Result<String, Error> {
     let argv: Vec<&str> = std::iter::once(PROGRAM).chain(arguments.iter().copied()).collect();
     let command = argv.join(" ");
     let answer = host.ask(&Question::new(argv).within(LIMIT)).map_err(|cause| {
@@ -59,7 +59,7 @@ const IDENTITY: &[&[&str]] = &[
 ];
 
 /// Identity of the GPU. Properties that this version does not know stay absent.
-pub fn identity(host: &dyn Host, index: u32, known: &[&str]) -> Result<GpuIdentity, Error> {
+pub(crate) fn identity(host: &dyn Host, index: u32, known: &[&str]) -> Result<GpuIdentity, Error> {
     let names: Vec<Option<&str>> = IDENTITY.iter().map(|names| first_known(names, known)).collect();
     let asked: Vec<&str> = names.iter().copied().flatten().collect();
     let values = properties(host, &index.to_string(), &asked)?;
@@ -87,7 +87,7 @@ pub fn identity(host: &dyn Host, index: u32, known: &[&str]) -> Result<GpuIdenti
 /// Properties of one GPU by name, as printed. The last one may hold commas.
 ///
 /// - `which`: its number or its PCI address.
-pub fn properties(host: &dyn Host, which: &str, names: &[&str]) -> Result<BTreeMap<String, String>, Error> {
+pub(crate) fn properties(host: &dyn Host, which: &str, names: &[&str]) -> Result<BTreeMap<String, String>, Error> {
     let query = format!("--query-gpu={}", names.join(","));
     let text = ask(host, &["-i", which, &query, "--format=csv,noheader,nounits"])?;
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
@@ -101,7 +101,7 @@ pub fn properties(host: &dyn Host, which: &str, names: &[&str]) -> Result<BTreeM
 }
 
 /// Programs that compute on the GPU now.
-pub fn processes(host: &dyn Host, index: u32) -> Result<Vec<GpuProcess>, Error> {
+pub(crate) fn processes(host: &dyn Host, index: u32) -> Result<Vec<GpuProcess>, Error> {
     let columns = "--query-compute-apps=pid,used_memory,process_name";
     let text = ask(host, &["-i", &index.to_string(), columns, "--format=csv,noheader,nounits"])?;
     Ok(text.lines().filter_map(process).collect())
@@ -116,12 +116,12 @@ fn process(line: &str) -> Option<GpuProcess> {
 }
 
 /// The driver's report on performance: accumulated causes of lower clocks, and its CUDA version on the way.
-pub fn performance(host: &dyn Host, index: u32) -> Result<String, Error> {
+pub(crate) fn performance(host: &dyn Host, index: u32) -> Result<String, Error> {
     ask(host, &["-i", &index.to_string(), "-q", "-d", "PERFORMANCE"])
 }
 
 /// The driver's CUDA version, in the head of any `nvidia-smi -q`.
-pub fn cuda(text: &str) -> Option<String> {
+pub(crate) fn cuda(text: &str) -> Option<String> {
     labelled(text, "CUDA Version").and_then(|value| cell::text(value).ok()).map(str::to_owned)
 }
 
@@ -135,7 +135,7 @@ const COUNTERS: &[(&str, &str)] = &[
 ];
 
 /// Accumulated causes of lower clocks, microseconds. Empty where this version prints none.
-pub fn counters(text: &str) -> BTreeMap<String, u64> {
+pub(crate) fn counters(text: &str) -> BTreeMap<String, u64> {
     let depth = |line: &str| line.len() - line.trim_start().len();
     let mut lines = text.lines().skip_while(|line| {
         let line = line.trim();

@@ -8,7 +8,7 @@
 /// How the values of a column are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Mode {
+pub(super) enum Mode {
     /// One value that all have.
     Constant = 0,
     /// Each value.
@@ -23,7 +23,7 @@ pub enum Mode {
 const LONGEST: usize = 10;
 
 /// Appends a varint: seven bits a byte, lowest first, the top bit says that more follow.
-pub fn put(out: &mut Vec<u8>, mut value: u64) {
+pub(super) fn put(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -32,7 +32,7 @@ pub fn put(out: &mut Vec<u8>, mut value: u64) {
 }
 
 /// Takes a varint off the front. Nothing when it is cut short or too long.
-pub fn take(bytes: &mut &[u8]) -> Option<u64> {
+pub(super) fn take(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0_u64;
     for (place, byte) in bytes.iter().take(LONGEST).enumerate() {
         value |= u64::from(byte & 0x7f).checked_shl(7 * place as u32)?;
@@ -45,12 +45,12 @@ pub fn take(bytes: &mut &[u8]) -> Option<u64> {
 }
 
 /// Small numbers of either sign become small numbers.
-pub const fn zigzag(value: i64) -> u64 {
+pub(super) const fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)).cast_unsigned()
 }
 
 /// Back again.
-pub const fn unzigzag(value: u64) -> i64 {
+pub(super) const fn unzigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -((value & 1).cast_signed())
 }
 
@@ -61,13 +61,13 @@ const fn width(value: u64) -> usize {
 
 /// Writes columns. Keeps its buffer.
 #[derive(Debug, Default)]
-pub struct Column {
+pub(super) struct Column {
     values: Vec<i64>,
 }
 
 impl Column {
     /// Appends length, mode and values, in the mode that is the shortest. A column of no values has length 0.
-    pub fn put(&mut self, values: impl Iterator<Item = i64>, out: &mut Vec<u8>) {
+    pub(super) fn put(&mut self, values: impl Iterator<Item = i64>, out: &mut Vec<u8>) {
         self.values.clear();
         self.values.extend(values);
         let values = &self.values;
@@ -124,7 +124,7 @@ impl Column {
 }
 
 /// Takes a column of `count` values off the front. `None` when it does not hold exactly that many.
-pub fn column(bytes: &mut &[u8], count: usize) -> Option<Vec<i64>> {
+pub(super) fn column(bytes: &mut &[u8], count: usize) -> Option<Vec<i64>> {
     let length = usize::try_from(take(bytes)?).ok()?;
     let (mut data, rest) = bytes.split_at_checked(length)?;
     *bytes = rest;
@@ -181,7 +181,7 @@ const TABLE: [u32; 256] = {
 };
 
 /// CRC-32 as in zlib.
-pub fn crc32(bytes: &[u8]) -> u32 {
+pub(super) fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |sum, byte| TABLE[usize::from((sum as u8) ^ byte)] ^ (sum >> 8))
 }
 

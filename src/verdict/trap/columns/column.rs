@@ -7,7 +7,7 @@ use crate::model::Metric;
 use crate::verdict::case::Case;
 
 /// Error of a value that was computed and stored in full. It is far above the last bit of a double, and far below any clock or meter.
-pub const STORED_PRECISION: f64 = 1e-9;
+pub(crate) const STORED_PRECISION: f64 = 1e-9;
 /// More decimals than this are a computed value stored in full, not a rounded one.
 const PRINTED_DECIMALS: usize = 8;
 

@@ -1,0 +1,144 @@
+//! The answer of a campaign as a page shows it: its sentence, its expectations, and what they rest on.
+//!
+//! In:  a finished report of a campaign.  Out: plain values for templates.
+//! Not here: how a sentence is worded (see `verdict`).
+
+use super::super::index::{Site, SourceLink};
+use super::super::words::{self, Badge};
+use crate::verdict::number::list;
+use crate::verdict::report::{CampaignReport, HypothesisReport, Outcome, Sentence, lead_and_more};
+
+/// The expectation before the first run, and the outcome.
+pub(crate) struct HypothesisView {
+    /// In the words of the authors.
+    pub claim: String,
+    /// Their expectation.
+    pub expected: String,
+    /// Result of the comparisons.
+    pub found: String,
+    /// Its outcome.
+    pub badge: Badge,
+    /// Address of the comparisons.
+    pub because: Vec<SourceLink>,
+}
+
+/// The hypotheses of a campaign, in its order.
+pub(crate) fn hypotheses(site: &Site<'_>, root: &str, campaign: &CampaignReport) -> Vec<HypothesisView> {
+    let view = |h: &HypothesisReport| HypothesisView {
+        claim: words::typeset(&h.claim),
+        expected: words::typeset(&words::sentence(&h.expected, &site.names())),
+        found: words::typeset(&h.found),
+        badge: words::hypothesis(h.outcome),
+        because: site.grounds(root, &campaign.name, &h.because),
+    };
+    campaign.hypotheses.iter().map(view).collect()
+}
+
+/// The answer to the question of a campaign, and what else its headline says.
+pub(crate) struct CampaignAnswer {
+    /// In one sentence.
+    pub answer: Option<String>,
+    /// The rest of the headline's sentence that begins with it.
+    pub more: String,
+    /// Address of the reasons for that sentence.
+    pub because: Vec<SourceLink>,
+    /// The headline without that sentence, and without those of the table of hypotheses.
+    pub rest: Vec<SentenceView>,
+    /// Caveats, under the beginning of the sentence that they qualify.
+    pub caveats: Vec<(String, Vec<String>)>,
+    /// How many.
+    pub count: usize,
+}
+
+/// A sentence and what it rests on.
+pub(crate) struct SentenceView {
+    /// As `verdict` words it.
+    pub text: String,
+    /// Its caveats.
+    pub caveats: Vec<String>,
+    /// Address of its reasons.
+    pub because: Vec<SourceLink>,
+}
+
+impl SentenceView {
+    /// Its first sentence, which can be quoted alone.
+    pub(crate) fn lead(&self) -> &str {
+        lead_and_more(&self.text).0
+    }
+
+    /// Text after it. May be empty.
+    pub(crate) fn more(&self) -> &str {
+        lead_and_more(&self.text).1
+    }
+}
+
+/// "Of 3 expectations, 2 hold in some comparisons only and 1 is undecided."
+pub(super) fn expected(campaign: &CampaignReport) -> Option<String> {
+    let mut counts: Vec<(Outcome, usize)> = Vec::new();
+    for hypothesis in &campaign.hypotheses {
+        match counts.iter_mut().find(|(outcome, _)| *outcome == hypothesis.outcome) {
+            Some((_, n)) => *n += 1,
+            None => counts.push((hypothesis.outcome, 1)),
+        }
+    }
+    let parts: Vec<String> = counts.iter().map(|(outcome, n)| counted_outcome(*outcome, *n)).collect();
+    let what = if campaign.hypotheses.len() == 1 { "expectation" } else { "expectations" };
+    (!parts.is_empty()).then(|| format!("Of {} {what}, {}.", campaign.hypotheses.len(), list(&parts)))
+}
+
+fn counted_outcome(outcome: Outcome, n: usize) -> String {
+    let (one, more) = match outcome {
+        Outcome::Holds => ("holds", "hold"),
+        Outcome::HoldsInPart => ("holds in some comparisons only", "hold in some comparisons only"),
+        Outcome::DoesNotHold => ("does not hold", "do not hold"),
+        Outcome::Undecided => ("is undecided", "are undecided"),
+        Outcome::NotMeasured => ("was not measured", "were not measured"),
+        Outcome::NoExpectation => ("names no outcome", "name no outcome"),
+    };
+    format!("{n} {}", if n == 1 { one } else { more })
+}
+
+/// The headline of a campaign with its grounds.
+pub(crate) fn said(site: &Site<'_>, root: &str, campaign: &CampaignReport) -> CampaignAnswer {
+    let all = sentences(site, root, campaign, &campaign.headline);
+    // A point within a number ends no sentence.
+    let head = |text: &str| {
+        let end = [": ", ". "].iter().filter_map(|mark| text.find(mark)).min();
+        end.map_or_else(|| text.trim_end_matches('.'), |end| &text[..end]).to_owned()
+    };
+    let caveats: Vec<(String, Vec<String>)> =
+        all.iter().filter(|s| !s.caveats.is_empty()).map(|s| (head(&s.text), s.caveats.clone())).collect();
+    let count = caveats.iter().map(|(_, own)| own.len()).sum();
+    let answer = campaign.answer.as_deref().map(|text| words::typeset(&words::sentence(text, &site.names())));
+    // The table of hypotheses holds the first of them.
+    let mut rest: Vec<SentenceView> = all.into_iter().skip(campaign.hypotheses.len()).collect();
+    let same = rest.iter().position(|sentence| Some(sentence.lead()) == answer.as_deref());
+    let (more, because) = same.map_or_else(Default::default, |at| {
+        let own = rest.remove(at);
+        (own.more().to_owned(), own.because)
+    });
+    CampaignAnswer { answer, more, because, rest, caveats, count }
+}
+
+/// Sentences with links to what they rest on.
+pub(crate) fn sentences(
+    site: &Site<'_>,
+    root: &str,
+    campaign: &CampaignReport,
+    from: &[Sentence],
+) -> Vec<SentenceView> {
+    from.iter()
+        .map(|sentence| SentenceView {
+            text: words::typeset(&words::sentence(&under_heading(&sentence.text), &site.names())),
+            caveats: sentence.caveats.iter().map(|caveat| words::typeset(caveat)).collect(),
+            because: site.grounds(root, &campaign.name, &sentence.because),
+        })
+        .collect()
+}
+
+/// The list of what is not supported says so above. Its sentences need not say it again.
+fn under_heading(text: &str) -> String {
+    let Some(rest) = text.strip_prefix("Not supported: ") else { return text.to_owned() };
+    let mut letters = rest.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
