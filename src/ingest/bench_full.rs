@@ -8,8 +8,8 @@
 //! prefill too and is the output throughput at concurrency one. Seen: files of early 2026.
 
 use super::at::At;
-use super::sheet::{self, Sheet};
-use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json, slug};
+use super::sheet::{self, ExtraOf, Sheet};
+use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json};
 use crate::error::Error;
 use crate::model::Status;
 
@@ -25,6 +25,13 @@ const FIGURES: &[(&str, &str, &str)] = &[
     ("tpot_ms", "tpot_ms", "ms"),
     ("decode_throughput", "decode_tok_s", "tok/s"),
     ("e2e_throughput", "output_throughput_tok_s", "tok/s"),
+];
+/// Lengths in tokens: asked for, and measured.
+const LENGTHS: &[ExtraOf<'_>] = &[
+    ("isl_target", "tokens", None),
+    ("osl_target", "tokens", None),
+    ("isl_actual", "tokens", None),
+    ("osl_actual", "tokens", None),
 ];
 const DECODE_ONLY: &str = "one stream, without its prefill";
 const ONE_STREAM: &str = "one stream, with its prefill";
@@ -82,10 +89,10 @@ fn cell(file: &SourceFile<'_>, root: &At<'_>, result: &At<'_>, parsed: &mut Pars
         for (statistic, value) in at.entries().into_iter().flatten() {
             match statistic {
                 "avg" | "mean" => {
-                    sheet.metric(&value, metric, 1.0);
+                    sheet.metric(&value, metric);
                 }
                 "max" if metric.ends_with("_ms") => {
-                    sheet.metric(&value, &format!("{metric}_max"), 1.0);
+                    sheet.metric(&value, &format!("{metric}_max"));
                 }
                 _ => sheet.extra(&value, &format!("{}_{statistic}", sheet::unit_of(key).0), unit, why),
             }
@@ -95,8 +102,7 @@ fn cell(file: &SourceFile<'_>, root: &At<'_>, result: &At<'_>, parsed: &mut Pars
         sheet.partial.status = Some(Status::Done);
     }
     let target = [count("isl_target"), count("osl_target")];
-    let shape: Vec<String> = target.iter().flatten().map(|n| sheet::short(*n)).collect();
-    sheet.partial.workload = (!shape.is_empty()).then(|| slug(&shape.join("-")));
+    sheet.partial.workload = sheet::cell(None, target[0], target[1], None);
     let setup = &mut sheet.partial.setup;
     setup.tool = Some(RULE.to_owned());
     setup.batch = Some(1.0);
@@ -105,16 +111,9 @@ fn cell(file: &SourceFile<'_>, root: &At<'_>, result: &At<'_>, parsed: &mut Pars
     setup.isl = count("isl_actual").or(target[0]);
     setup.osl = count("osl_actual").or(target[1]);
     if let Some(id) = sheet::text_at(root, "model") {
-        sheet.partial.model = Some(sheet::last_part(&id).to_owned());
-        sheet.partial.setup.model_id = Some(id);
+        sheet.model(&id);
     }
-    for (key, unit) in
-        [("isl_target", "tokens"), ("osl_target", "tokens"), ("isl_actual", "tokens"), ("osl_actual", "tokens")]
-    {
-        if let Some(at) = result.get(key) {
-            sheet.extra(&at, key, unit, None);
-        }
-    }
+    sheet.extras(result, LENGTHS);
     for key in ["regime", "label"] {
         if let Some(text) = sheet::text_at(result, key) {
             sheet.setting(key, text);
@@ -124,9 +123,9 @@ fn cell(file: &SourceFile<'_>, root: &At<'_>, result: &At<'_>, parsed: &mut Pars
     if let Some(at) = root.get("timestamp") {
         sheet.setting_at(&at, "written");
     }
-    let figures: Vec<&str> = FIGURES.iter().map(|(key, ..)| *key).collect();
-    let known = ["isl_target", "osl_target", "isl_actual", "osl_actual", "regime", "label"];
-    sheet.rest(result, &[&figures[..], &known[..]].concat(), None);
+    let lengths = LENGTHS.iter().map(|(key, ..)| *key);
+    let known: Vec<&str> = FIGURES.iter().map(|(key, ..)| *key).chain(lengths).chain(["regime", "label"]).collect();
+    sheet.rest(result, &known, None);
     if let Some(graphs) = root.get("cuda_graph_info") {
         sheet.leaf(&graphs, "cuda_graph_info", None);
     }

@@ -6,8 +6,8 @@
 //! A point without samples is a run in which all requests failed, whatever zeros are in it. Seen: schema 1.0.
 
 use super::at::At;
-use super::sheet::{self, Sheet};
-use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json, slug};
+use super::sheet::{self, Scale, Sheet};
+use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json};
 use crate::error::Error;
 use crate::model::Status;
 
@@ -89,32 +89,20 @@ fn run(
     sheet.partial.setup.tool = Some(RULE.to_owned());
     let (samples, failures) = (sheet::number_at(point, "samples"), sheet::number_at(point, "_failures"));
     let failed = samples == Some(0.0);
-    if failed && measured {
-        let count = failures.map(|count| format!("all {} requests failed", sheet::short(count)));
-        sheet.partial.status = Some(Status::Failed(count.unwrap_or_else(|| "no request was answered".to_owned())));
-    } else if measured {
-        sheet.partial.status = Some(Status::Done);
-    }
+    sheet.partial.status = measured.then(|| sheet::outcome(samples, failures).unwrap_or(Status::Done));
     let why = (!measured).then_some(PROJECTED);
-    let metric = |sheet: &mut Sheet<'_, '_>, at: &At<'_>, metric: &str, name: &str, unit: &str| {
-        if measured && !failed {
-            sheet.metric(at, metric, 1.0);
-        } else if !failed {
-            sheet.extra(at, name, unit, why);
+    // Zeros of a point that failed are nothing, and figures that were not measured are no metrics.
+    if let Some(at) = point.get("agg_tok_s").filter(|_| !failed) {
+        if measured {
+            sheet.metric(&at, "output_throughput_tok_s");
+        } else {
+            sheet.extra(&at, "agg", "tok/s", why);
         }
-    };
-    if let Some(at) = point.get("agg_tok_s") {
-        metric(&mut sheet, &at, "output_throughput_tok_s", "agg", "tok/s");
     }
     for key in ["ttft_ms", "itl_ms"] {
-        let Some(at) = point.get(key) else { continue };
-        for (statistic, value) in at.entries().into_iter().flatten() {
-            let name = format!("{}_{statistic}", sheet::unit_of(key).0);
-            match sheet::suffix(statistic) {
-                Some(suffix) => metric(&mut sheet, &value, &format!("{key}{suffix}"), &name, "ms"),
-                None if failed => {}
-                None => sheet.extra(&value, &name, "ms", why),
-            }
+        if let Some(at) = point.get(key).filter(|_| !failed) {
+            let metric = measured.then_some((key, Scale::One));
+            sheet.statistics(&at, metric, (sheet::unit_of(key).0, "ms", why));
         }
     }
     if let Some(at) = point.get("per_session_tok_s").filter(|_| !failed) {
@@ -159,17 +147,18 @@ fn labels(root: &At<'_>, line: &At<'_>, point: &At<'_>, sheet: &mut Sheet<'_, '_
         setup.kv_dtype = sheet::text_at(&config, "kv_cache_dtype");
         setup.speculative = sheet::text_at(&config, "speculative");
         setup.prefix_cache = sheet::bool_at(&config, "prefix_caching");
-        for (key, at) in config.entries().into_iter().flatten() {
-            if key != "note" {
-                sheet.setting_at(&at, key);
-            }
-        }
+        sheet.settings_but(&config, "", &["note"]);
     }
     if let Some(at) = line.get("weights_gb") {
         sheet.extra(&at, "weights", "GB", Some(FILE_SIZE));
     }
-    sheet.rest(line, &["model", "quant", "backend", "params_b", "config", "weights_gb", "points", "recipe_url"], None);
-    let mut cell = Vec::new();
+    sheet.settings_of(line, "", &["id"]);
+    sheet.rest(
+        line,
+        &["id", "model", "quant", "backend", "params_b", "config", "weights_gb", "points", "recipe_url"],
+        None,
+    );
+    let mut name = None;
     if let Some(run) = root.get("run") {
         // One moment for the whole sweep: no point's own.
         if let Some(at) = run.get("timestamp") {
@@ -178,27 +167,22 @@ fn labels(root: &At<'_>, line: &At<'_>, point: &At<'_>, sheet: &mut Sheet<'_, '_
         sheet.partial.setup.tool_version = sheet::text_at(&run, "harness_version");
         if let Some(hardware) = run.get("hardware") {
             sheet.partial.setup.machine = sheet::text_at(&hardware, "name");
-            for (key, at) in hardware.entries().into_iter().flatten().filter(|(key, _)| *key != "name") {
-                sheet.setting_at(&at, &format!("hardware.{key}"));
-            }
+            sheet.settings_but(&hardware, "hardware.", &["name"]);
         }
         if let Some(workload) = run.get("workload") {
-            cell.extend(sheet::text_at(&workload, "name"));
+            name = sheet::text_at(&workload, "name");
             sheet.partial.setup.isl = sheet::number_at(&workload, "prompt_tokens");
             sheet.partial.setup.osl = sheet::number_at(&workload, "output_tokens");
             sheet.rest(&workload, &["name", "prompt_tokens", "output_tokens"], None);
         }
         if let Some(sweep) = run.get("sweep") {
-            for (key, at) in sweep.entries().into_iter().flatten() {
-                sheet.setting_at(&at, key);
-            }
+            sheet.settings_but(&sweep, "", &[]);
         }
         sheet.rest(&run, &["id", "timestamp", "harness_version", "hardware", "workload", "sweep"], None);
     }
     let setup = &sheet.partial.setup;
-    cell.extend([setup.isl, setup.osl].into_iter().flatten().map(sheet::short));
-    cell.extend(setup.batch.map(|n| format!("c{}", sheet::short(n))));
-    sheet.partial.workload = (!cell.is_empty()).then(|| slug(&cell.join("-")));
+    let load = sheet::load(setup.batch, None);
+    sheet.partial.workload = sheet::cell(name.as_deref(), setup.isl, setup.osl, load);
 }
 
 #[cfg(test)]

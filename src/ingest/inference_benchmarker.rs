@@ -9,7 +9,7 @@
 
 use super::at::At;
 use super::sheet::{self, Sheet};
-use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json, slug};
+use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json};
 use crate::error::Error;
 use crate::model::Status;
 
@@ -112,12 +112,7 @@ fn step(file: &SourceFile<'_>, root: &At<'_>, result: &At<'_>, parsed: &mut Pars
     labels(root, result, &mut sheet);
     let (good, failed) = (count("successful_requests"), count("failed_requests"));
     let nothing = good == Some(0.0);
-    sheet.partial.status = match (good, failed) {
-        (Some(0.0), Some(failed)) => Some(Status::Failed(format!("all {} requests failed", sheet::short(failed)))),
-        (Some(0.0), None) => Some(Status::Failed("no request was answered".to_owned())),
-        (Some(_), _) => Some(Status::Done),
-        (None, _) => None,
-    };
+    sheet.partial.status = sheet::outcome(good, failed);
     for (key, at) in result.entries().into_iter().flatten() {
         let latency = LATENCIES.iter().find_map(|(start, metric)| Some((*metric, key.strip_prefix(start)?)));
         let rate = RATES.iter().find(|(name, _)| *name == key);
@@ -127,13 +122,13 @@ fn step(file: &SourceFile<'_>, root: &At<'_>, result: &At<'_>, parsed: &mut Pars
             match sheet::suffix(statistic) {
                 _ if nothing => {}
                 Some(suffix) => {
-                    sheet.metric(&at, &format!("{metric}{suffix}"), 1.0);
+                    sheet.metric(&at, &format!("{metric}{suffix}"));
                 }
                 None => sheet.extra(&at, &key.replacen("_ms_", "_", 1), "ms", None),
             }
         } else if let Some((_, metric)) = rate {
             if !nothing {
-                sheet.metric(&at, metric, 1.0);
+                sheet.metric(&at, metric);
             }
         } else if !matches!(key, "id" | "executor_type" | "config") {
             sheet.leaf(&at, key, None);
@@ -145,11 +140,8 @@ fn step(file: &SourceFile<'_>, root: &At<'_>, result: &At<'_>, parsed: &mut Pars
     {
         sheet.derive(&at, "total_throughput_tok_s", tokens / seconds);
     }
-    if let Some(failed) = failed.filter(|failed| *failed > 0.0 && !nothing) {
-        sheet.notes.push(format!(
-            "{failed} of {} requests failed. They are excluded from latencies",
-            failed + good.unwrap_or(0.0)
-        ));
+    if let Some(failed) = failed.filter(|_| !nothing) {
+        sheet.failures(failed, failed + good.unwrap_or(0.0));
     }
     sheet.into(parsed)
 }
@@ -158,18 +150,14 @@ fn labels(root: &At<'_>, result: &At<'_>, sheet: &mut Sheet<'_, '_>) {
     sheet.partial.setup.tool = Some(RULE.to_owned());
     sheet.partial.setup.requests = sheet::number_at(result, "total_requests");
     let kind = sheet::text_at(result, "executor_type");
-    let mut cell = Vec::new();
+    let mut load = None;
     if let Some(config) = result.get("config") {
         let (users, rate) = (sheet::number_at(&config, "max_vus"), sheet::number_at(&config, "rate"));
         sheet.partial.setup.batch = users;
         sheet.partial.setup.request_rate = rate;
-        cell.extend(match rate {
-            Some(rate) => Some(format!("r{rate:.2}")),
-            None => users.map(|users| format!("c{}", sheet::short(users))),
-        });
-        for (key, at) in config.entries().into_iter().flatten() {
-            sheet.setting_at(&at, key);
-        }
+        // The tool names its steps by rates of two digits.
+        load = rate.map(|rate| format!("r{rate:.2}")).or_else(|| sheet::load(users, None));
+        sheet.settings_but(&config, "", &[]);
     }
     if let Some(kind) = kind {
         sheet.setting("executor_type", kind);
@@ -179,36 +167,22 @@ fn labels(root: &At<'_>, result: &At<'_>, sheet: &mut Sheet<'_, '_>) {
         let setup = &mut sheet.partial.setup;
         (setup.isl, setup.osl) = (length("prompt_options"), length("decode_options"));
         if let Some(id) = sheet::text_at(&config, "model_name").or_else(|| sheet::text_at(&config, "tokenizer")) {
-            sheet.partial.model = Some(sheet::last_part(&id).to_owned());
-            sheet.partial.setup.model_id = Some(id);
+            sheet.model(&id);
         }
-        for (key, at) in config.entries().into_iter().flatten().filter(|(key, _)| *key != "run_id") {
-            match key {
-                "prompt_options" | "decode_options" | "meta" => {
-                    for (inner, value) in at.entries().into_iter().flatten() {
-                        sheet.setting_at(&value, &format!("{key}.{inner}"));
-                    }
-                }
-                _ => sheet.setting_at(&at, &format!("config.{key}")),
+        const GROUPS: &[&str] = &["prompt_options", "decode_options", "meta"];
+        for key in GROUPS {
+            if let Some(at) = config.get(key) {
+                sheet.settings_but(&at, &format!("{key}."), &[]);
             }
         }
+        sheet.settings_but(&config, "config.", &[GROUPS, &["run_id"]].concat());
     }
-    let mut shape: Vec<String> =
-        [sheet.partial.setup.isl, sheet.partial.setup.osl].into_iter().flatten().map(sheet::short).collect();
-    shape.append(&mut cell);
-    sheet.partial.workload = (!shape.is_empty()).then(|| slug(&shape.join("-")));
+    let setup = &sheet.partial.setup;
+    sheet.partial.workload = sheet::cell(None, setup.isl, setup.osl, load);
     // The report begins with the warm-up and ends with the last step. When a step began is not said.
-    for key in ["start_time", "end_time"] {
-        if let Some(at) = root.get(key) {
-            sheet.setting_at(&at, &format!("report.{key}"));
-        }
-    }
+    sheet.settings_of(root, "report.", &["start_time", "end_time"]);
     if let Some(system) = root.get("system") {
-        for key in ["memory", "os_name", "os_version", "kernel"] {
-            if let Some(at) = system.get(key) {
-                sheet.setting_at(&at, &format!("client.{key}"));
-            }
-        }
+        sheet.settings_of(&system, "client.", &["memory", "os_name", "os_version", "kernel"]);
     }
 }
 

@@ -10,18 +10,15 @@
 
 use super::at::At;
 use super::json::Kind;
-use super::sheet::{self, Sheet};
+use super::sheet::{self, Scale, Sheet};
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile, json, slug};
 use crate::error::Error;
-use crate::model::Status;
 
 /// See the module.
 pub struct InferencePerf;
 
 const RULE: &str = "inference-perf";
 const DERIVED: &str = "inference-perf.derived";
-/// Milliseconds in a second.
-const MS: f64 = 1000.0;
 
 /// Key below `latency`, metric.
 const LATENCIES: &[(&str, &str)] = &[
@@ -86,39 +83,20 @@ fn run(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Result<Part
     let failed = failures.as_ref().and_then(|at| sheet::number_at(at, "count"));
     let done = sheet::number_at(&good, "count");
     labels(&load, &good, &mut sheet);
-    sheet.partial.status = match (done, failed) {
-        (Some(0.0), failed) => Some(Status::Failed(match failed {
-            Some(failed) => format!("all {} requests failed", sheet::short(failed)),
-            None => "no request was answered".to_owned(),
-        })),
-        (Some(_), _) => Some(Status::Done),
-        (None, _) => None,
-    };
+    sheet.partial.status = sheet::outcome(done, failed);
     let nothing = done == Some(0.0);
     if let Some(latency) = good.get("latency") {
         for (key, at) in latency.entries().into_iter().flatten() {
-            let metric = LATENCIES.iter().find(|(name, _)| *name == key).map(|(_, metric)| *metric);
-            if at.node.kind == Kind::Null {
-                continue;
-            }
-            for (statistic, value) in at.entries().into_iter().flatten() {
-                match metric.zip(sheet::suffix(statistic)) {
-                    Some((metric, suffix)) if !nothing => {
-                        sheet.metric(&value, &format!("{metric}{suffix}"), MS);
-                    }
-                    _ => {
-                        let why = (key == "normalized_time_per_output_token").then_some(WITH_FIRST);
-                        sheet.extra(&value, &format!("{key}_{statistic}"), "s", why);
-                    }
-                }
-            }
+            let metric = LATENCIES.iter().find(|(name, _)| *name == key && !nothing);
+            let why = (key == "normalized_time_per_output_token").then_some(WITH_FIRST);
+            sheet.statistics(&at, metric.map(|(_, metric)| (*metric, Scale::Seconds)), (key, "s", why));
         }
     }
     if let Some(rates) = good.get("throughput") {
         for (key, at) in rates.entries().into_iter().flatten() {
             match RATES.iter().find(|(name, _)| *name == key) {
                 Some((_, metric)) if !nothing => {
-                    sheet.metric(&at, metric, 1.0);
+                    sheet.metric(&at, metric);
                 }
                 _ => sheet.extra(&at, sheet::unit_of(key).0, unit(key), None),
             }
@@ -145,12 +123,11 @@ fn run(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Result<Part
         }
     }
     sheet.rest(root, &["load_summary", "successes", "failures"], None);
-    if let Some(failed) = failed.filter(|failed| *failed > 0.0 && !nothing) {
-        let all = failed + done.unwrap_or(0.0);
-        sheet.notes.push(format!("{failed} of {all} requests failed. They are excluded from latencies"));
+    if let Some(failed) = failed.filter(|_| !nothing) {
+        sheet.failures(failed, failed + done.unwrap_or(0.0));
     }
     if sheet.partial.workload.as_deref() == Some(ALL_STAGES) {
-        sheet.notes.push("over all stages: where the stages lie beside it, their requests stand here again".to_owned());
+        sheet.note("over all stages: where the stages lie beside it, their requests stand here again");
     }
     let mark = |metric: &str| sheet.reading(metric).map(|value| format!("{value:.9}")).unwrap_or_default();
     if let Some(done) = done.filter(|_| !nothing) {
@@ -209,6 +186,7 @@ fn labels(load: &At<'_>, good: &At<'_>, sheet: &mut Sheet<'_, '_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Status;
 
     fn read(text: &str) -> (PartialRun, Parsed) {
         let mut input = text.as_bytes();

@@ -8,18 +8,16 @@
 //! `intvty` is tokens per second for one user, which is 1 / TPOT.
 
 use super::at::At;
-use super::sheet::{self, Sheet};
+use super::sheet::{self, ExtraOf, Scale, Sheet};
 use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json, slug};
 use crate::error::Error;
-use crate::model::{Instant, Status};
+use crate::model::Instant;
 
 /// See the module.
 pub struct InferenceX;
 
 const RULE: &str = "inferencex";
 const DERIVED: &str = "inferencex.derived";
-/// Milliseconds in a second.
-const MS: f64 = 1000.0;
 
 /// Latencies as the keys name them, and as metrics.
 const LATENCIES: &[(&str, &str)] =
@@ -31,7 +29,7 @@ const RATES: &[(&str, &str)] = &[
     ("total_token_throughput", "total_throughput_tok_s"),
 ];
 /// Figures that are not among our metrics: key, unit, why.
-const EXTRAS: &[(&str, &str, Option<&str>)] = &[
+const EXTRAS: &[ExtraOf<'_>] = &[
     ("duration", "s", None),
     ("completed", "requests", None),
     ("good_completed", "requests", Some("requests within limits that the file does not say")),
@@ -101,37 +99,25 @@ fn run(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> PartialRun 
     let mut sheet = Sheet::new(file, RULE, DERIVED);
     let count = |key: &str| sheet::number_at(root, key);
     labels(root, &mut sheet);
+    sheet.extras(root, EXTRAS);
     let mut taken: Vec<&str> = TAKEN.to_vec();
-    for (key, unit, why) in EXTRAS {
-        taken.push(key);
-        if let Some(at) = root.get(key) {
-            sheet.extra(&at, key, unit, *why);
-        }
-    }
-    taken.extend(RATES.iter().map(|(key, _)| *key));
+    taken.extend(EXTRAS.iter().map(|(key, ..)| *key).chain(RATES.iter().map(|(key, _)| *key)));
     let failed = count("completed") == Some(0.0);
     if !failed {
-        for (key, metric) in RATES {
-            if let Some(at) = root.get(key) {
-                sheet.metric(&at, metric, 1.0);
-            }
-        }
+        sheet.rates(root, RATES);
         let rates = count("input_throughput").zip(count("output_throughput"));
         if let (Some((input, output)), Some(at)) = (rates, root.get("input_throughput")) {
             sheet.derive(&at, "total_throughput_tok_s", input + output);
         }
     }
-    sheet.partial.status = match failed {
-        true => Some(Status::Failed("no request was answered".to_owned())),
-        false => count("completed").map(|_| Status::Done),
-    };
+    sheet.partial.status = sheet::outcome(count("completed"), None);
     for (key, at) in root.entries().into_iter().flatten() {
         if let Some((ending, metric)) = LATENCIES.iter().find(|(ending, _)| key.ends_with(ending)) {
             taken.push(key);
             match key.strip_suffix(ending).and_then(sheet::suffix) {
                 _ if failed => {}
                 Some(suffix) => {
-                    sheet.metric(&at, &format!("{metric}{suffix}"), MS);
+                    sheet.scaled(&at, &format!("{metric}{suffix}"), Scale::Seconds);
                 }
                 None => sheet.extra(&at, key, "s", None),
             }
@@ -141,10 +127,8 @@ fn run(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> PartialRun 
         }
     }
     sheet.rest(root, &taken, None);
-    if let (Some(completed), Some(all)) = (count("completed"), count("num_prompts"))
-        && completed < all
-    {
-        sheet.notes.push(format!("{} of {all} requests failed. They are excluded from latencies", all - completed));
+    if let (Some(completed), Some(all)) = (count("completed"), count("num_prompts")) {
+        sheet.failures(all - completed, all);
     }
     sheet.into(parsed)
 }
@@ -174,8 +158,7 @@ fn labels(root: &At<'_>, sheet: &mut Sheet<'_, '_>) {
     cell.extend(setup.request_rate.filter(|rate| rate.is_finite()).map(|rate| format!("r{}", sheet::short(rate))));
     sheet.partial.workload = (!cell.is_empty()).then(|| slug(&cell.join("-")));
     if let Some(id) = model {
-        sheet.partial.model = Some(sheet::last_part(&id).to_owned());
-        sheet.partial.setup.model_id = Some(id);
+        sheet.model(&id);
     }
     if let Some(tokenizer) = text("tokenizer_id") {
         sheet.setting("tokenizer_id", tokenizer);
@@ -184,13 +167,14 @@ fn labels(root: &At<'_>, sheet: &mut Sheet<'_, '_>) {
     let ended = text("date").and_then(|date| Instant::parse(&date.replace('-', "_")));
     sheet.partial.ended = ended;
     sheet.partial.started =
-        ended.zip(count("duration")).map(|(ended, seconds)| Instant(ended.0.saturating_sub((seconds * MS) as i64)));
+        ended.zip(count("duration")).map(|(ended, seconds)| Instant(ended.0.saturating_sub((seconds * 1000.0) as i64)));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ingest::Record;
+    use crate::model::Status;
 
     fn read(text: &str) -> (Vec<PartialRun>, Parsed) {
         let mut input = text.as_bytes();

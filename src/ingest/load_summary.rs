@@ -7,6 +7,7 @@
 
 use super::at::At;
 use super::h200_ab::unknown_schema;
+use super::sheet::STATISTICS;
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, Share, SourceFile, json};
 use crate::error::Error;
 use crate::model::{Extra, ExtraValue, Instant, Setup, Status, known_extra};
@@ -22,9 +23,6 @@ const WORKLOAD: &str = "load";
 const PLAIN: &[&str] = &["request_throughput_req_s", "output_throughput_tok_s", "total_throughput_tok_s"];
 /// Figures over requests.
 const SPREAD: &[&str] = &["ttft_ms", "tpot_ms", "itl_ms", "e2e_latency_ms", "decode_tok_s"];
-/// Of which these are taken: their key, and the suffix of the metric.
-const STATISTICS: &[(&str, &str)] =
-    &[("mean", ""), ("p50", "_p50"), ("p90", "_p90"), ("p95", "_p95"), ("p99", "_p99"), ("max", "_max")];
 
 impl Format for LoadSummary {
     fn name(&self) -> &'static str {

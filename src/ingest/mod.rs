@@ -18,7 +18,6 @@ pub mod custom;
 mod dgx_spark_bench;
 mod facts;
 mod figure;
-mod fill;
 mod flat;
 mod folders;
 mod genai_bench;

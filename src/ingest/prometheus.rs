@@ -107,7 +107,7 @@ impl Format for Prometheus {
                 setup.engine = Some((*engine).to_owned());
             }
             if setup.model_id.is_none() {
-                setup.model_id = label(sample.labels, "model_name").and_then(|name| super::log::model_id(&name));
+                setup.model_id = label(sample.labels, "model_name").and_then(|name| super::sheet::model_id(&name));
             }
             if sample.name.ends_with("cache_config_info") {
                 pool = settings(sample.labels, &mut setup).map(|tokens| (tokens, line.number)).or(pool);

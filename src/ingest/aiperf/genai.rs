@@ -7,8 +7,8 @@
 //! source of 0.0.4 to 0.0.16, because no output of a run was found. Units may be `per sec`, and nanoseconds in older versions.
 
 use super::super::at::At;
-use super::super::fill::{Fill, cell, load, model_id, number_at, short_model, text_at};
 use super::super::json;
+use super::super::sheet::{Sheet, cell, load, number_at, raw_at};
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::{GENAI, GENAI_DERIVED, gpus, is_metric, mark, spread, tables, tag_of};
 use crate::error::Error;
@@ -54,49 +54,49 @@ impl Format for GenaiPerf {
         let node = json::parse(&text)?;
         let root = At::root(&node);
         let mut parsed = Parsed::default();
-        let mut fill = Fill::new(file, GENAI, GENAI_DERIVED);
-        let count = number_at(&root, &["request_count", "avg"]);
+        let mut sheet = Sheet::new(file, GENAI, GENAI_DERIVED).with_zero_tpot();
+        let count = number_at(&root, ["request_count", "avg"]);
         let failed = count.is_some_and(|count| count <= 0.0);
         for (key, at) in root.entries()? {
             match key {
-                "input_config" => fill.settings("", &at),
-                "telemetry_stats" => gpus::by_metric(&mut fill, &at),
+                "input_config" => sheet.configuration(&at, ""),
+                "telemetry_stats" => gpus::by_metric(&mut sheet, &at),
                 "sessions" => {
                     for (place, (_, session)) in at.entries().into_iter().flatten().enumerate() {
                         for (tag, metric) in session.entries().into_iter().flatten() {
-                            spread(&mut fill, &format!("session{place}."), &tag_of(tag), &metric, false);
+                            spread(&mut sheet, &format!("session{place}."), &tag_of(tag), &metric, false);
                         }
                     }
                 }
-                _ if is_metric(&at) => spread(&mut fill, "", &tag_of(key), &at, !failed),
-                _ => fill.numbers(&tag_of(key), &at, None),
+                _ if is_metric(&at) => spread(&mut sheet, "", &tag_of(key), &at, !failed),
+                _ => sheet.numbers(&at, &tag_of(key), "", None),
             }
         }
-        setup(&mut fill, &root);
-        fill.partial.setup.requests = count;
-        fill.partial.status =
+        setup(&mut sheet, &root);
+        sheet.partial.setup.requests = count;
+        sheet.partial.status =
             Some(if failed { Status::Failed("no request succeeded".to_owned()) } else { Status::Done });
-        fill.partial.fingerprint = mark(
+        sheet.partial.fingerprint = mark(
             "genai-perf",
             [
                 count,
-                number_at(&root, &["request_throughput", "avg"]),
-                number_at(&root, &["output_token_throughput", "avg"]),
-                number_at(&root, &["request_latency", "avg"]),
+                number_at(&root, ["request_throughput", "avg"]),
+                number_at(&root, ["output_token_throughput", "avg"]),
+                number_at(&root, ["request_latency", "avg"]),
             ],
         );
-        fill.partial.join_role = JoinRole::Base;
-        fill.finish(&mut parsed);
+        sheet.partial.join_role = JoinRole::Base;
+        sheet.finish(&mut parsed);
         Ok(parsed)
     }
 }
 
 /// Model, lengths and load: flat in the older settings, in groups in the newer ones.
-fn setup(fill: &mut Fill<'_, '_>, root: &At<'_>) {
+fn setup(sheet: &mut Sheet<'_, '_>, root: &At<'_>) {
     let at = |paths: &[&[&str]]| -> Option<f64> {
         paths.iter().find_map(|path| {
             let path: Vec<&str> = std::iter::once("input_config").chain(path.iter().copied()).collect();
-            number_at(root, &path)
+            number_at(root, path.as_slice())
         })
     };
     let model: [&[&str]; 4] = [
@@ -105,17 +105,17 @@ fn setup(fill: &mut Fill<'_, '_>, root: &At<'_>) {
         &["input_config", "models"],
         &["input_config", "endpoint", "model_names"],
     ];
-    let model = model.iter().find_map(|path| text_at(root, path));
-    fill.partial.model = model.as_deref().map(short_model);
-    let setup = &mut fill.partial.setup;
-    setup.model_id = model.as_deref().map(model_id);
+    if let Some(model) = model.iter().find_map(|path| raw_at(root, *path)) {
+        sheet.model(&model);
+    }
+    let setup = &mut sheet.partial.setup;
     setup.tool = Some("genai-perf".to_owned());
     setup.batch = at(&[&["perf_analyzer", "stimulus", "concurrency"], &["concurrency"]]);
     setup.request_rate = at(&[&["perf_analyzer", "stimulus", "request_rate"], &["request_rate"]]);
-    setup.isl = number_at(root, &["input_sequence_length", "avg"]);
-    setup.osl = number_at(root, &["output_sequence_length", "avg"]);
+    setup.isl = number_at(root, ["input_sequence_length", "avg"]);
+    setup.osl = number_at(root, ["output_sequence_length", "avg"]);
     let isl = at(&[&["input", "synthetic_tokens", "mean"], &["synthetic_input_tokens_mean"]]);
     let osl = at(&[&["input", "output_tokens", "mean"], &["output_tokens_mean"]]).filter(|osl| *osl > 0.0);
     let load = load(setup.batch, setup.request_rate);
-    fill.partial.workload = cell(None, isl, osl, load);
+    sheet.partial.workload = cell(None, isl, osl, load);
 }

@@ -8,11 +8,11 @@
 //! Written after the source of GenAI-Perf 0.0.16. No file of a run was found.
 
 use super::super::at::At;
-use super::super::fill::{Fill, load, number_at, text_at};
 use super::super::json::{self, Kind, Node};
+use super::super::sheet::{Sheet, find, load, number_at, text_at};
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use crate::error::Error;
-use crate::model::{Instant, Reading, Series, Status};
+use crate::model::{Instant, Status};
 
 /// See the module.
 pub struct GenaiPerfRaw;
@@ -48,29 +48,25 @@ impl Format for GenaiPerfRaw {
         let experiments = root.need("experiments")?;
         let several = experiments.items()?.nth(1).is_some();
         for experiment in experiments.items()? {
-            let mut fill = Fill::new(file, RULE, DERIVED);
-            requests(&mut fill, &experiment);
-            let mode = text_at(&experiment, &["experiment", "mode"]).unwrap_or_default();
-            let value = number_at(&experiment, &["experiment", "value"]);
+            let mut sheet = Sheet::new(file, RULE, DERIVED);
+            requests(&mut sheet, &experiment);
+            let mode = text_at(&experiment, ["experiment", "mode"]).unwrap_or_default();
+            let value = number_at(&experiment, ["experiment", "value"]);
             let by = |word: &str| value.filter(|_| mode == word);
-            fill.partial.setup.batch = by("concurrency");
-            fill.partial.setup.request_rate = by("request_rate");
-            fill.partial.setup.tool = Some("genai-perf".to_owned());
-            fill.partial.workload = load(by("concurrency"), by("request_rate"));
-            for key in ["service_kind", "endpoint"] {
-                if let Some(at) = root.get(key) {
-                    fill.settings(key, &at);
-                }
-            }
-            fill.partial.join_role = if several { JoinRole::Alone } else { JoinRole::Trace };
-            fill.finish(&mut parsed);
+            sheet.partial.setup.batch = by("concurrency");
+            sheet.partial.setup.request_rate = by("request_rate");
+            sheet.partial.setup.tool = Some("genai-perf".to_owned());
+            sheet.partial.workload = load(by("concurrency"), by("request_rate"));
+            sheet.settings_of(&root, "", &["service_kind"]);
+            sheet.partial.join_role = if several { JoinRole::Alone } else { JoinRole::Trace };
+            sheet.finish(&mut parsed);
         }
         Ok(parsed)
     }
 }
 
 /// The latencies of every request of one experiment.
-fn requests(fill: &mut Fill<'_, '_>, experiment: &At<'_>) {
+fn requests(sheet: &mut Sheet<'_, '_>, experiment: &At<'_>) {
     let (mut ttft, mut itl, mut e2e) = (Vec::new(), Vec::new(), Vec::new());
     let (mut first, mut last) = (i64::MAX, i64::MIN);
     let mut empty = 0usize;
@@ -92,34 +88,23 @@ fn requests(fill: &mut Fill<'_, '_>, experiment: &At<'_>) {
         }
     }
     let answered = e2e.len();
-    let place = |fill: &Fill<'_, '_>, rule: &'static str| fill.origin(&list, rule);
     for (metric, values) in [("ttft_ms", ttft), ("itl_ms", itl), ("e2e_latency_ms", e2e)] {
-        if !values.is_empty() {
-            let origin = place(fill, fill.rule);
-            fill.partial.series.push(Series { metric: metric.to_owned(), values, origin });
-        }
+        sheet.series(&list, metric, values, false);
     }
     let seconds = last.saturating_sub(first) as f64 / 1e9;
     if answered > 0 && seconds > 0.0 {
-        let origin = place(fill, fill.derived);
-        let value = answered as f64 / seconds;
-        fill.partial.readings.push(Reading {
-            metric: "request_throughput_req_s".to_owned(),
-            value,
-            decimals: None,
-            origin,
-        });
-        fill.partial.started = Some(Instant(first.div_euclid(1_000_000)));
-        fill.partial.ended = Some(Instant(last.div_euclid(1_000_000)));
+        sheet.derive(&list, "request_throughput_req_s", answered as f64 / seconds);
+        sheet.partial.started = Some(Instant(first.div_euclid(1_000_000)));
+        sheet.partial.ended = Some(Instant(last.div_euclid(1_000_000)));
     }
-    fill.partial.setup.requests = Some((answered + empty) as f64);
-    fill.partial.status = match (answered, empty) {
+    sheet.partial.setup.requests = Some((answered + empty) as f64);
+    sheet.partial.status = match (answered, empty) {
         (0, 0) => None,
         (0, empty) => Some(Status::Failed(format!("none of {empty} requests was answered"))),
         _ => Some(Status::Done),
     };
     if empty > 0 {
-        fill.note(format!("{empty} requests without an answer enter no latency"));
+        sheet.note(format!("{empty} requests without an answer enter no latency"));
     }
 }
 
@@ -163,20 +148,15 @@ fn says_something(chunk: &At<'_>) -> bool {
     let Some(choices) = chunk.get("choices") else { return true };
     let Ok(mut items) = choices.items() else { return true };
     items.any(|choice| {
-        let paths: [&[&str]; 5] = [
+        let ways: [&[&str]; 5] = [
             &["delta", "content"],
             &["delta", "reasoning_content"],
             &["delta", "reasoning"],
             &["message", "content"],
             &["text"],
         ];
-        paths.iter().any(|path| {
-            let mut some = false;
-            super::super::fill::find(&choice, path, &mut |at| {
-                some = at.text().ok().flatten().is_some_and(|text| !text.is_empty());
-            });
-            some
-        })
+        let is_text = |at: &At<'_>| at.text().ok().flatten().filter(|text| !text.is_empty()).map(|_| ());
+        ways.iter().any(|way| find(&choice, *way, is_text).is_some())
     })
 }
 

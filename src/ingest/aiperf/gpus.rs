@@ -7,7 +7,7 @@
 //! the first are those of the run, as everywhere, and all others are extras.
 
 use super::super::at::At;
-use super::super::fill::Fill;
+use super::super::sheet::{Scale, Sheet, raw_at, text_at};
 use super::{is_metric, spread, tag_of};
 
 /// The GPUs met so far.
@@ -38,38 +38,33 @@ impl Gpus {
 }
 
 /// `telemetry_data` of AIPerf: endpoints, their GPUs, their metrics.
-pub(super) fn endpoints(fill: &mut Fill<'_, '_>, data: &At<'_>) {
+pub(super) fn endpoints(sheet: &mut Sheet<'_, '_>, data: &At<'_>) {
     let mut gpus = Gpus::default();
     let Some(endpoints) = data.get("endpoints") else { return };
     for (place, (_, endpoint)) in endpoints.entries().into_iter().flatten().enumerate() {
         let Some(list) = endpoint.get("gpus") else { continue };
         for (key, gpu) in list.entries().into_iter().flatten() {
-            let text = |name: &str| {
-                gpu.entries()
-                    .into_iter()
-                    .flatten()
-                    .find(|(key, _)| *key == name)
-                    .and_then(|(_, at)| at.text().ok().flatten().map(str::to_owned))
-            };
-            let identity = text("gpu_uuid").unwrap_or_else(|| format!("{place}/{key}"));
+            let identity = raw_at(&gpu, "gpu_uuid").unwrap_or_else(|| format!("{place}/{key}"));
             let (prefix, first) = gpus.meet(&identity);
-            fill.partial.setup.machine = fill.partial.setup.machine.take().or_else(|| text("gpu_name"));
+            let machine = &mut sheet.partial.setup.machine;
+            *machine = machine.take().or_else(|| text_at(&gpu, "gpu_name"));
             let Some(metrics) = gpu.get("metrics") else { continue };
             for (tag, metric) in metrics.entries().into_iter().flatten().filter(|(_, metric)| is_metric(metric)) {
-                spread(fill, &prefix, &tag_of(tag), &metric, first);
+                spread(sheet, &prefix, &tag_of(tag), &metric, first);
             }
         }
     }
-    gpus.note().into_iter().for_each(|note| fill.note(note));
+    if let Some(note) = gpus.note() {
+        sheet.note(note);
+    }
 }
 
 /// `telemetry_stats` of GenAI-Perf: metrics, and their GPUs inside.
-pub(super) fn by_metric(fill: &mut Fill<'_, '_>, stats: &At<'_>) {
+pub(super) fn by_metric(sheet: &mut Sheet<'_, '_>, stats: &At<'_>) {
     let mut gpus = Gpus::default();
     let mut names: Vec<String> = Vec::new();
     for (tag, metric) in stats.entries().into_iter().flatten() {
-        let unit =
-            metric.get("unit").and_then(|unit| unit.text().ok().flatten().map(str::to_owned)).unwrap_or_default();
+        let unit = text_at(&metric, "unit").unwrap_or_default();
         for (key, gpu) in metric.entries().into_iter().flatten().filter(|(key, _)| *key != "unit") {
             let place = names.iter().position(|name| name == key).unwrap_or_else(|| {
                 gpus.meet(key);
@@ -80,15 +75,17 @@ pub(super) fn by_metric(fill: &mut Fill<'_, '_>, stats: &At<'_>) {
                 let tag = tag_of(tag);
                 match super::place(&tag, &unit, stat).filter(|_| place == 0) {
                     Some((name, factor)) => {
-                        fill.scaled(&name, &value, factor);
+                        sheet.scaled(&value, &name, Scale::Times(factor));
                     }
                     None => {
                         let name = super::extra_name(&format!("gpu{place}."), &tag, stat);
-                        fill.extra(&name, &unit, &value, super::why_extra(&tag, &unit));
+                        sheet.extra(&value, &name, &unit, super::why_extra(&tag, &unit));
                     }
                 }
             }
         }
     }
-    gpus.note().into_iter().for_each(|note| fill.note(note));
+    if let Some(note) = gpus.note() {
+        sheet.note(note);
+    }
 }

@@ -16,8 +16,8 @@ mod tables;
 mod timeslices;
 
 use super::at::At;
-use super::fill::Fill;
 use super::json::Kind;
+use super::sheet::{Scale, Sheet, suffix, text_at};
 
 pub use genai::GenaiPerf;
 pub use genai_raw::GenaiPerfRaw;
@@ -115,10 +115,6 @@ const HEADERS: &[(&str, &str)] = &[
     ("http_waiting_ttfb", "http_req_waiting"),
 ];
 
-/// Statistic, suffix of the metric.
-const STATISTICS: &[(&str, &str)] =
-    &[("avg", ""), ("p50", "_p50"), ("p90", "_p90"), ("p95", "_p95"), ("p99", "_p99"), ("max", "_max")];
-
 /// Statistics that are shown as figures. Other keys of a metric are words.
 const STAT_KEYS: &[&str] =
     &["avg", "min", "max", "std", "count", "sum", "value", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99"];
@@ -168,7 +164,7 @@ fn to_ms(unit: &str) -> Option<f64> {
 
 /// The metric that one statistic of a tag is, and the factor to its unit. Nothing when it is an extra.
 fn place(tag: &str, unit: &str, stat: &str) -> Option<(String, f64)> {
-    let suffix = STATISTICS.iter().find(|(name, _)| *name == stat).map(|(_, suffix)| *suffix)?;
+    let suffix = suffix(stat)?;
     match meaning(tag) {
         Meaning::Time(metric) => Some((format!("{metric}{suffix}"), to_ms(unit)?)),
         Meaning::Rate(metric) => suffix.is_empty().then(|| (metric.to_owned(), 1.0)),
@@ -192,22 +188,22 @@ fn why_extra(tag: &str, unit: &str) -> Option<&'static str> {
 }
 
 /// All statistics of one metric object `{unit, avg, p50, ...}`. With `metrics` false everything is an extra.
-fn spread(fill: &mut Fill<'_, '_>, prefix: &str, tag: &str, at: &At<'_>, metrics: bool) {
-    let unit = at.get("unit").and_then(|unit| unit.text().ok().flatten().map(str::to_owned)).unwrap_or_default();
+fn spread(sheet: &mut Sheet<'_, '_>, prefix: &str, tag: &str, at: &At<'_>, metrics: bool) {
+    let unit = text_at(at, "unit").unwrap_or_default();
     for (stat, value) in at.entries().into_iter().flatten() {
         if !STAT_KEYS.contains(&stat) {
             if !matches!(value.node.kind, Kind::Text(_) | Kind::Null | Kind::Bool(_)) {
-                fill.numbers(&format!("{prefix}{tag}.{}", tag_of(stat)), &value, None);
+                sheet.numbers(&value, &format!("{prefix}{tag}.{}", tag_of(stat)), "", None);
             }
             continue;
         }
         match place(tag, &unit, stat).filter(|_| metrics) {
             Some((metric, factor)) => {
-                fill.scaled(&metric, &value, factor);
+                sheet.scaled(&value, &metric, Scale::Times(factor));
             }
             None => {
                 let shown = if stat == "count" { "" } else { unit.as_str() };
-                fill.extra(&extra_name(prefix, tag, stat), shown, &value, why_extra(tag, &unit));
+                sheet.extra(&value, &extra_name(prefix, tag, stat), shown, why_extra(tag, &unit));
             }
         }
     }

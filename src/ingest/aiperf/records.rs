@@ -9,9 +9,9 @@
 use std::collections::BTreeMap;
 
 use super::super::at::At;
-use super::super::fill::{find, number_at, text_at};
 use super::super::json::{self, Kind};
 use super::super::look::{JSON_LINE_LIMIT, unreadable};
+use super::super::sheet::{bool_at, find, number_at, text_at};
 use super::super::{About, Format, Head, JoinRole, List, Parsed, PartialRun, Record, SourceFile, slug};
 use super::{Meaning, meaning, to_ms};
 use crate::error::{Error, Place};
@@ -107,25 +107,21 @@ impl Requests {
             return;
         };
         self.lines += 1;
-        let phase = ["phase_kind", "benchmark_phase"].iter().find_map(|key| text_at(&metadata, &[key]));
+        let phase = ["phase_kind", "benchmark_phase"].into_iter().find_map(|key| text_at(&metadata, key));
         if phase.is_some_and(|phase| phase != "profiling") {
             self.warm += 1;
             return;
         }
-        let ns = |key: &str| -> Option<i64> {
-            let mut found = None;
-            find(&metadata, &[key], &mut |at| found = at.whole().ok().flatten());
-            found
-        };
+        let ns = |key: &str| find(&metadata, key, |at| at.whole().ok()?);
         let (start, end) = (ns("request_start_ns"), ns("request_end_ns"));
         self.first_ns = self.first_ns.into_iter().chain(start).min();
         self.last_ns = self.last_ns.into_iter().chain(end).max();
-        let cancelled = matches!(metadata.get("was_cancelled").map(|at| &at.node.kind), Some(Kind::Bool(true)));
+        let cancelled = bool_at(&metadata, "was_cancelled") == Some(true);
         let error = root.get("error").filter(|error| !matches!(error.node.kind, Kind::Null));
         if error.is_some() || cancelled {
             self.failed += 1;
-            let kind = error.as_ref().and_then(|error| text_at(error, &["type"]).or_else(|| text_at(error, &[])));
-            let code = error.as_ref().and_then(|error| number_at(error, &["code"])).map(|code| format!("_{code}"));
+            let kind = error.as_ref().and_then(|error| text_at(error, "type").or_else(|| text_at(error, [])));
+            let code = error.as_ref().and_then(|error| number_at(error, "code")).map(|code| format!("_{code}"));
             let kind =
                 kind.map_or_else(|| if cancelled { "cancelled" } else { "unknown" }.to_owned(), |kind| slug(&kind));
             let kind = format!("{kind}{}", code.unwrap_or_default());
@@ -151,7 +147,7 @@ impl Requests {
             if self.columns.len() >= TAGS {
                 return Ok(());
             }
-            let unit = text_at(metric, &["unit"]).unwrap_or_default();
+            let unit = text_at(metric, "unit").unwrap_or_default();
             self.columns.insert(tag.to_owned(), Column { unit, values: Vec::new(), line });
         }
         let Some(column) = self.columns.get_mut(tag) else { return Ok(()) };

@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 use csv::StringRecord;
 
 use super::super::at::At;
-use super::super::fill::text_at;
 use super::super::json::{self, Kind};
 use super::super::look::{JSON_LINE_LIMIT, unreadable};
 use super::super::prometheus::folded;
 use super::super::rows::Rows;
+use super::super::sheet::{raw_at, text_at};
 use super::super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::error::{Error, Place};
 use crate::ingest::figure::Figure;
@@ -238,17 +238,17 @@ fn whole(text: &str, figures: &mut Figures) -> Result<(), Error> {
     let root = At::root(&node);
     (figures.rule, figures.why) = (RULE, Some(BY_SERVER));
     figures.setup.tool = Some("aiperf".to_owned());
-    figures.setup.tool_version = text_at(&root, &["aiperf_version"]);
+    figures.setup.tool_version = text_at(&root, "aiperf_version");
     for (part, prefix) in [("metrics", ""), ("warmup_metrics", "warmup.")] {
         let Some(metrics) = root.get(part) else { continue };
         // A family of information has its words in labels, and a one.
         for (metric, at) in metrics.entries()?.filter(|(metric, _)| !metric.ends_with("_info")) {
             let metric = format!("{prefix}{metric}");
-            let unit = text_at(&at, &["unit"]).unwrap_or_default();
+            let unit = text_at(&at, "unit").unwrap_or_default();
             let Some(series) = at.get("series") else { continue };
             for one in series.items()? {
                 let labels = labels_of(one.get("labels"));
-                let server = text_at(&one, &["endpoint_url"]).unwrap_or_default();
+                let server = raw_at(&one, "endpoint_url").unwrap_or_default();
                 let Some(stats) = one.get("stats") else { continue };
                 for (stat, value) in stats.entries().into_iter().flatten().filter(|(stat, _)| STATS.contains(stat)) {
                     if let Ok(figure) = value.figure() {
@@ -349,7 +349,7 @@ fn lines(file: &mut SourceFile<'_>, figures: &mut Figures, parsed: &mut Parsed) 
             }
         };
         let root = At::root(&node);
-        let phase = ["phase_kind", "benchmark_phase"].iter().find_map(|key| text_at(&root, &[key]));
+        let phase = ["phase_kind", "benchmark_phase"].into_iter().find_map(|key| text_at(&root, key));
         match phase {
             // Where scrapes have a phase, one without was made before the first or after the last.
             None if phased => continue,
@@ -365,7 +365,7 @@ fn lines(file: &mut SourceFile<'_>, figures: &mut Figures, parsed: &mut Parsed) 
             }
         }
         scrapes += 1;
-        let server = text_at(&root, &["endpoint_url"]).unwrap_or_default();
+        let server = raw_at(&root, "endpoint_url").unwrap_or_default();
         let Some(metrics) = root.get("metrics") else { continue };
         for (metric, samples) in metrics.entries().into_iter().flatten().filter(|(name, _)| !name.ends_with("_info")) {
             for sample in samples.items().into_iter().flatten() {

@@ -10,8 +10,8 @@
 //! repeat the summary above.
 
 use super::super::at::At;
-use super::super::fill::{Fill, cell, find, load, model_id, number_at, short_model, text_at};
 use super::super::json::{self, Kind};
+use super::super::sheet::{Sheet, bool_at, cell, find, load, number_at, raw_at, text_at};
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::{DERIVED, RULE, gpus, is_metric, mark, spread, tag_of};
 use crate::error::Error;
@@ -92,7 +92,7 @@ impl Format for Summary {
                 return Ok(parsed);
             }
         }
-        let mut fill = Fill::new(file, RULE, DERIVED);
+        let mut sheet = Sheet::new(file, RULE, DERIVED).with_zero_tpot();
         let records = root.get("records");
         let metrics = records.as_ref().filter(|records| matches!(records.node.kind, Kind::Map(_))).unwrap_or(&root);
         let of = |tag: &str| average(metrics, tag);
@@ -103,47 +103,44 @@ impl Format for Summary {
                 continue;
             }
             if is_metric(&at) {
-                spread(&mut fill, "", &tag_of(key), &at, !failed);
+                spread(&mut sheet, "", &tag_of(key), &at, !failed);
             } else {
-                fill.numbers(&tag_of(key), &at, None);
+                sheet.numbers(&at, &tag_of(key), "", None);
             }
         }
         if let Some(data) = root.get("telemetry_data") {
-            gpus::endpoints(&mut fill, &data);
+            gpus::endpoints(&mut sheet, &data);
         }
-        errors(&mut fill, &root);
+        errors(&mut sheet, &root);
         if let Some(warm) = root.get("warmup_metrics") {
             for (key, at) in warm.entries().into_iter().flatten() {
-                spread(&mut fill, "warmup.", &tag_of(key), &at, false);
+                spread(&mut sheet, "warmup.", &tag_of(key), &at, false);
             }
         }
         if let Some(more) = root.get("metadata") {
-            fill.numbers("metadata", &more, None);
+            sheet.numbers(&more, "metadata", "", None);
         }
-        let cancelled = matches!(root.get("was_cancelled").map(|at| &at.node.kind), Some(Kind::Bool(true)));
-        let incomplete = matches!(root.get("is_complete").map(|at| &at.node.kind), Some(Kind::Bool(false)));
-        fill.partial.status = Some(match (failed, cancelled, incomplete) {
+        let cancelled = bool_at(&root, "was_cancelled") == Some(true);
+        let incomplete = bool_at(&root, "is_complete") == Some(false);
+        sheet.partial.status = Some(match (failed, cancelled, incomplete) {
             (true, ..) => Status::Failed(format!("all {bad} requests failed")),
             (_, true, _) => Status::Failed("the run was cancelled before its end".to_owned()),
             (.., true) => Status::Failed("the tool marks the run as incomplete".to_owned()),
             _ => Status::Done,
         });
-        if bad > 0.0 && !failed {
-            fill.note(format!(
-                "{bad} of {} requests failed. They are excluded from latencies",
-                bad + good.unwrap_or(0.0)
-            ));
+        if !failed {
+            sheet.failures(bad, bad + good.unwrap_or(0.0));
         }
-        times(&mut fill, metrics, &root);
-        setup(&mut fill, metrics, &root);
-        fill.partial.setup.requests = good.map(|good| good + bad).or_else(|| (bad > 0.0).then_some(bad));
-        fill.partial.fingerprint =
+        times(&mut sheet, metrics, &root);
+        setup(&mut sheet, metrics, &root);
+        sheet.partial.setup.requests = good.map(|good| good + bad).or_else(|| (bad > 0.0).then_some(bad));
+        sheet.partial.fingerprint =
             mark("aiperf", [good, of("benchmark_duration"), of("output_token_throughput"), of("request_latency")]);
-        fill.partial.join_role = JoinRole::Base;
-        if let (Some(phase), Some(workload)) = (phase, &mut fill.partial.workload) {
+        sheet.partial.join_role = JoinRole::Base;
+        if let (Some(phase), Some(workload)) = (phase, &mut sheet.partial.workload) {
             *workload = format!("{workload}-{}", super::super::slug(phase));
         }
-        fill.finish(&mut parsed);
+        sheet.finish(&mut parsed);
         Ok(parsed)
     }
 }
@@ -151,122 +148,108 @@ impl Format for Summary {
 /// The mean of a metric, whatever the file calls it.
 fn average(metrics: &At<'_>, tag: &str) -> Option<f64> {
     let at = metrics.entries().ok()?.find(|(key, _)| tag_of(key) == tag)?.1;
-    number_at(&at, &["avg"])
+    number_at(&at, "avg")
 }
 
 /// The length that all requests have, where they have one.
 fn common(metrics: &At<'_>, tag: &str) -> Option<f64> {
     let at = metrics.entries().ok()?.find(|(key, _)| tag_of(key) == tag)?.1;
-    let (low, high) = (number_at(&at, &["min"])?, number_at(&at, &["max"])?);
+    let (low, high) = (number_at(&at, "min")?, number_at(&at, "max")?);
     (low.to_bits() == high.to_bits()).then_some(low)
 }
 
 /// Counts of errors by kind. Messages quote addresses and are not taken.
-fn errors(fill: &mut Fill<'_, '_>, root: &At<'_>) {
+fn errors(sheet: &mut Sheet<'_, '_>, root: &At<'_>) {
     for key in ["error_summary", "errors_by_type"] {
         let Some(list) = root.get(key) else { continue };
         for item in list.items().into_iter().flatten() {
             let Some(count) = item.get("count") else { continue };
-            let kind = text_at(&item, &["error_details", "type"]).or_else(|| text_at(&item, &["error_type"]));
-            let code = number_at(&item, &["error_details", "code"]).map(|code| format!("_{code}"));
+            let kind = text_at(&item, ["error_details", "type"]).or_else(|| text_at(&item, "error_type"));
+            let code = number_at(&item, ["error_details", "code"]).map(|code| format!("_{code}"));
             let kind = kind.map_or_else(|| "unknown".to_owned(), |kind| super::super::slug(&kind));
-            fill.extra(&format!("errors.{kind}{}", code.unwrap_or_default()), "", &count, None);
+            sheet.extra(&count, &format!("errors.{kind}{}", code.unwrap_or_default()), "", None);
         }
     }
 }
 
 /// Start and end: the time stamps of the requests, which are UTC. `start_time` has the zone of the client and does not name it.
-fn times(fill: &mut Fill<'_, '_>, metrics: &At<'_>, root: &At<'_>) {
+fn times(sheet: &mut Sheet<'_, '_>, metrics: &At<'_>, root: &At<'_>) {
     let stamp = |tag: &str| average(metrics, tag).and_then(|ns| Instant::from_unix_seconds(ns / 1e9));
-    let said = |key: &str| text_at(root, &[key]).and_then(|text| Instant::parse(&text));
+    let said = |key: &str| text_at(root, key).and_then(|text| Instant::parse(&text));
     let (first, last) = (stamp("min_request_timestamp"), stamp("max_response_timestamp"));
     let known = first.is_some() && last.is_some();
-    fill.partial.started = if known { first } else { said("start_time") };
-    fill.partial.ended = if known { last } else { said("end_time") };
+    sheet.partial.started = if known { first } else { said("start_time") };
+    sheet.partial.ended = if known { last } else { said("end_time") };
 }
 
-fn setup(fill: &mut Fill<'_, '_>, metrics: &At<'_>, root: &At<'_>) {
-    fill.partial.setup.tool = Some("aiperf".to_owned());
-    fill.partial.setup.tool_version = text_at(root, &["aiperf_version"]);
-    fill.partial.setup.isl = average(metrics, "input_sequence_length");
-    fill.partial.setup.osl = average(metrics, "output_sequence_length");
+fn setup(sheet: &mut Sheet<'_, '_>, metrics: &At<'_>, root: &At<'_>) {
+    sheet.partial.setup.tool = Some("aiperf".to_owned());
+    sheet.partial.setup.tool_version = text_at(root, "aiperf_version");
+    sheet.partial.setup.isl = average(metrics, "input_sequence_length");
+    sheet.partial.setup.osl = average(metrics, "output_sequence_length");
     for key in ["schema_version", "was_cancelled", "is_complete", "run_info"] {
         if let Some(at) = root.get(key) {
-            fill.settings(key, &at);
+            sheet.configuration(&at, key);
         }
     }
-    let mut asked = (None, None);
-    find(root, &["input_config"], &mut |config| {
-        fill.settings("", config);
-        let paths: [&[&str]; 4] = [&["endpoint", "model_names"], &["models"], &["model_names"], &["endpoint", "model"]];
-        let named = paths.iter().find_map(|path| text_at(config, path)).or_else(|| {
-            let mut name = None;
-            find(config, &["models", "items"], &mut |items| {
-                name = items.items().ok().and_then(|mut items| items.next().and_then(|item| text_at(&item, &["name"])));
-            });
-            name
-        });
-        fill.partial.model = named.as_deref().map(short_model);
-        fill.partial.setup.model_id = named.as_deref().map(model_id);
-        let (concurrency, rate) = pace(config);
-        fill.partial.setup.batch = concurrency;
-        fill.partial.setup.request_rate = rate;
-        asked = (
-            number_at(config, &["input", "prompt", "input_tokens", "mean"]).or_else(|| dataset(config, "isl")),
-            number_at(config, &["input", "prompt", "output_tokens", "mean"]).or_else(|| dataset(config, "osl")),
-        );
-        let data = text_at(config, &["input", "public_dataset"]).or_else(|| public(config));
-        fill.partial.workload = cell(
-            data.as_deref(),
-            asked.0.or_else(|| common(metrics, "input_sequence_length")),
-            asked.1.or_else(|| common(metrics, "output_sequence_length")),
-            load(concurrency, rate),
-        );
-    });
+    let Some(config) = root.get("input_config") else { return };
+    sheet.configuration(&config, "");
+    let ways: [&[&str]; 4] = [&["endpoint", "model_names"], &["models"], &["model_names"], &["endpoint", "model"]];
+    let named = ways.iter().find_map(|way| raw_at(&config, *way));
+    let first = |items: &At<'_>| raw_at(&items.items().ok()?.next()?, "name");
+    if let Some(model) = named.or_else(|| find(&config, ["models", "items"], first)) {
+        sheet.model(&model);
+    }
+    let (concurrency, rate) = pace(&config);
+    sheet.partial.setup.batch = concurrency;
+    sheet.partial.setup.request_rate = rate;
+    let length = |old: &str, new: &str, measured: &str| {
+        number_at(&config, ["input", "prompt", old, "mean"])
+            .or_else(|| dataset(&config, new))
+            .or_else(|| common(metrics, measured))
+    };
+    sheet.partial.workload = cell(
+        text_at(&config, ["input", "public_dataset"]).or_else(|| public(&config)).as_deref(),
+        length("input_tokens", "isl", "input_sequence_length"),
+        length("output_tokens", "osl", "output_sequence_length"),
+        load(concurrency, rate),
+    );
 }
 
 /// Concurrency and rate, of the settings in one group or of the first measured phase.
 fn pace(config: &At<'_>) -> (Option<f64>, Option<f64>) {
-    let mut found = (number_at(config, &["loadgen", "concurrency"]), number_at(config, &["loadgen", "request_rate"]));
-    find(config, &["phases"], &mut |phases| {
-        let list = phases.items().into_iter().flatten();
-        let mut measured = list.filter(|phase| !is_warm_up(phase));
-        if let Some(phase) = measured.next() {
-            let rate = ["rate", "request_rate"].iter().find_map(|key| number_at(&phase, &[key]));
-            found = (found.0.or_else(|| number_at(&phase, &["concurrency"])), found.1.or(rate));
-        }
-    });
-    found
+    let phase = |keys: &[&str]| {
+        find(config, "phases", |phases| {
+            let phase = phases.items().ok()?.find(|phase| !is_warm_up(phase))?;
+            keys.iter().find_map(|key| number_at(&phase, *key))
+        })
+    };
+    (
+        number_at(config, ["loadgen", "concurrency"]).or_else(|| phase(&["concurrency"])),
+        number_at(config, ["loadgen", "request_rate"]).or_else(|| phase(&["rate", "request_rate"])),
+    )
 }
 
 fn is_warm_up(phase: &At<'_>) -> bool {
-    text_at(phase, &["kind"]).is_some_and(|kind| kind == "warmup")
-        || text_at(phase, &["name"]).is_some_and(|name| name == "warmup")
-        || matches!(phase.get("exclude_from_results").map(|at| &at.node.kind), Some(Kind::Bool(true)))
+    text_at(phase, "kind").as_deref() == Some("warmup")
+        || text_at(phase, "name").as_deref() == Some("warmup")
+        || bool_at(phase, "exclude_from_results") == Some(true)
 }
 
 /// Mean length that the first data set of the newer settings asks for.
 fn dataset(config: &At<'_>, which: &str) -> Option<f64> {
-    let mut found = None;
-    find(config, &["datasets"], &mut |list| {
-        let first = list.items().ok().and_then(|mut items| items.next());
-        found = first.and_then(|set| {
-            number_at(&set, &["prompts", which, "mean"]).or_else(|| number_at(&set, &["prompts", which]))
-        });
-    });
-    found
+    find(config, "datasets", |list| {
+        let first = list.items().ok()?.next()?;
+        number_at(&first, ["prompts", which, "mean"]).or_else(|| number_at(&first, ["prompts", which]))
+    })
 }
 
 /// Name of the public data set of the newer settings.
 fn public(config: &At<'_>) -> Option<String> {
-    let mut found = None;
-    find(config, &["datasets"], &mut |list| {
-        let first = list.items().ok().and_then(|mut items| items.next());
-        found = first
-            .filter(|set| text_at(set, &["type"]).is_some_and(|kind| kind == "public"))
-            .and_then(|set| text_at(&set, &["dataset"]).or_else(|| text_at(&set, &["name"])));
-    });
-    found
+    find(config, "datasets", |list| {
+        let first = list.items().ok()?.next().filter(|set| text_at(set, "type").as_deref() == Some("public"))?;
+        text_at(&first, "dataset").or_else(|| text_at(&first, "name"))
+    })
 }
 
 /// The phase in whose folder a file lies: `.../phases/warmup/profile_export_aiperf.json`.
@@ -284,19 +267,19 @@ enum Phase {
 
 /// Whether a phase is a warm-up, and how many phases are measured.
 fn kind_of(root: &At<'_>, name: &str) -> (Phase, usize) {
-    let mut answer = (if name == "warmup" { Phase::WarmUp } else { Phase::Measured }, 1);
-    find(root, &["input_config", "phases"], &mut |phases| {
-        let mut measured = 0;
-        for phase in phases.items().into_iter().flatten() {
+    let named = if name == "warmup" { Phase::WarmUp } else { Phase::Measured };
+    let found = find(root, ["input_config", "phases"], |phases| {
+        let (mut kind, mut measured) = (named, 0);
+        for phase in phases.items().ok()? {
             let warm = is_warm_up(&phase);
             measured += usize::from(!warm);
-            if text_at(&phase, &["name"]).is_some_and(|known| known == name) {
-                answer.0 = if warm { Phase::WarmUp } else { Phase::Measured };
+            if text_at(&phase, "name").as_deref() == Some(name) {
+                kind = if warm { Phase::WarmUp } else { Phase::Measured };
             }
         }
-        answer.1 = measured;
+        Some((kind, measured))
     });
-    answer
+    found.unwrap_or((named, 1))
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@
 use std::collections::BTreeMap;
 
 use super::super::at::At;
-use super::super::fill::{number_at, text_at};
-use super::super::json::{self, Kind};
+use super::super::json;
 use super::super::rows::Rows;
+use super::super::sheet::{bool_at, number_at, text_at};
 use super::super::{About, Format, Head, JoinRole, List, Parsed, PartialRun, Record, SourceFile};
 use super::{STAT_KEYS, extra_name, is_metric, tag_of};
 use crate::error::{Error, Place};
@@ -139,10 +139,10 @@ fn of_json(text: &str, slices: &mut Slices) -> Result<(), Error> {
     for slice in list.items()? {
         slices.count += 1;
         slices.line.get_or_insert(u64::from(slice.node.line));
-        let cut = matches!(slice.get("is_complete").map(|at| &at.node.kind), Some(Kind::Bool(false)));
-        slices.span(number_at(&slice, &["start_ns"]), number_at(&slice, &["end_ns"]), cut);
+        let cut = bool_at(&slice, "is_complete") == Some(false);
+        slices.span(number_at(&slice, "start_ns"), number_at(&slice, "end_ns"), cut);
         for (tag, metric) in slice.entries()?.filter(|(_, at)| is_metric(at)) {
-            let unit = text_at(&metric, &["unit"]).unwrap_or_default();
+            let unit = text_at(&metric, "unit").unwrap_or_default();
             for (stat, value) in metric.entries()? {
                 if let Ok(figure) = value.figure() {
                     slices.put(&tag_of(tag), &unit, stat, figure.value);

@@ -7,7 +7,7 @@
 use crate::error::Error;
 use crate::ingest::at::At;
 use crate::ingest::sheet::{self, Sheet};
-use crate::ingest::{About, Format, Head, JoinRole, Parsed, Record, SourceFile, json};
+use crate::ingest::{About, Format, Head, JoinRole, Parsed, SourceFile, json};
 
 /// See the module.
 pub struct Metadata;
@@ -75,19 +75,12 @@ impl Format for Metadata {
             let count = root.get("server_gpu_count").and_then(|at| sheet::scalar(&at)).filter(|count| count != "1");
             count.map_or_else(|| gpu.clone(), |count| format!("{count} x {gpu}"))
         });
-        for key in SETTINGS {
-            if let Some(at) = root.get(key) {
-                sheet.setting_at(&at, key);
-            }
-        }
+        sheet.settings_of(&root, "", SETTINGS);
         if let Some(params) = root.get("additional_request_params") {
             sheet.rest(&params, &[], None);
         }
-        if let Some(at) = root.get("character_token_ratio") {
-            sheet.extra(&at, "character_token_ratio", "", None);
-        }
-        let partial = sheet.into(&mut parsed);
-        parsed.records.push(Record::Run(Box::new(partial)));
+        sheet.extras(&root, &[("character_token_ratio", "", None)]);
+        sheet.finish(&mut parsed);
         Ok(parsed)
     }
 }
@@ -95,6 +88,7 @@ impl Format for Metadata {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::Record;
 
     #[test]
     fn labels_are_read_and_the_command_line_is_not() {

@@ -12,10 +12,9 @@ mod metadata;
 
 use super::at::At;
 use super::json::Kind;
-use super::sheet::{self, Sheet};
-use super::{About, Format, Head, List, Outline, Parsed, PartialRun, SourceFile, json, slug};
+use super::sheet::{self, ExtraOf, Scale, Sheet};
+use super::{About, Format, Head, Outline, Parsed, PartialRun, SourceFile, json, slug};
 use crate::error::Error;
-use crate::model::Status;
 
 pub use metadata::Metadata;
 
@@ -42,6 +41,37 @@ const RATES: &[(&str, &str)] = &[
     ("mean_output_throughput_tokens_per_s", "output_throughput_tok_s"),
     ("mean_total_tokens_throughput_tokens_per_s", "total_throughput_tok_s"),
     ("requests_per_second", "request_throughput_req_s"),
+];
+/// Figures that are not among our metrics.
+const EXTRAS: &[ExtraOf<'_>] = &[
+    ("run_duration", "s", None),
+    ("num_requests", "requests", None),
+    ("num_completed_requests", "requests", None),
+    ("num_error_requests", "requests", None),
+    ("total_arrivals", "requests", None),
+    ("arrival_requests_per_second", "req/s", None),
+    ("summary_actual_qps", "req/s", None),
+];
+/// Keys that became something else.
+const TAKEN: &[&str] = &[
+    "scenario",
+    "num_concurrency",
+    "batch_size",
+    "iteration_type",
+    "stats",
+    "error_codes_frequency",
+    "requests_per_minute",
+];
+/// Values of each request that are not among our metrics.
+const LISTS: &[&str] = &[
+    "num_input_tokens",
+    "num_output_tokens",
+    "num_reasoning_tokens",
+    "total_tokens",
+    "input_throughput",
+    "output_throughput",
+    "output_inference_speed",
+    "audio_throughput",
 ];
 const SINGLE: &str = "of single requests, not of the system";
 
@@ -114,19 +144,9 @@ fn run(file: &SourceFile<'_>, root: &At<'_>, metrics: &At<'_>, parsed: &mut Pars
     labels(metrics, &mut sheet);
     let (completed, errors) = (count("num_completed_requests"), count("num_error_requests"));
     let failed = completed == Some(0.0);
-    sheet.partial.status = match (failed, errors) {
-        (true, Some(errors)) if errors > 0.0 => {
-            Some(Status::Failed(format!("all {} requests failed", sheet::short(errors))))
-        }
-        (true, _) => Some(Status::Failed("no request was answered".to_owned())),
-        (false, _) => completed.map(|_| Status::Done),
-    };
+    sheet.partial.status = sheet::outcome(completed, errors);
     if !failed {
-        for (key, metric) in RATES {
-            if let Some(at) = metrics.get(key) {
-                sheet.metric(&at, metric, 1.0);
-            }
-        }
+        sheet.rates(metrics, RATES);
         if let Some(at) = metrics.get("requests_per_minute")
             && let Some(rate) = sheet.number(&at)
         {
@@ -137,7 +157,7 @@ fn run(file: &SourceFile<'_>, root: &At<'_>, metrics: &At<'_>, parsed: &mut Pars
             statistics(&stats, scale, &mut sheet);
         }
         if let Some(list) = root.get("individual_request_metrics") {
-            requests(&list, scale, &mut sheet, parsed);
+            requests(&list, scale, &mut sheet);
         }
     }
     if let Some(codes) = metrics.get("error_codes_frequency") {
@@ -145,51 +165,22 @@ fn run(file: &SourceFile<'_>, root: &At<'_>, metrics: &At<'_>, parsed: &mut Pars
             sheet.extra(&at, &format!("errors {}", super::figure::excerpt(code)), "requests", None);
         }
     }
-    for (key, unit) in [
-        ("run_duration", "s"),
-        ("num_requests", "requests"),
-        ("num_completed_requests", "requests"),
-        ("num_error_requests", "requests"),
-        ("total_arrivals", "requests"),
-        ("arrival_requests_per_second", "req/s"),
-        ("summary_actual_qps", "req/s"),
-    ] {
-        if let Some(at) = metrics.get(key) {
-            sheet.extra(&at, key, unit, None);
-        }
-    }
-    let rates: Vec<&str> = RATES.iter().map(|(key, _)| *key).collect();
-    let known = [
-        "scenario",
-        "num_concurrency",
-        "batch_size",
-        "iteration_type",
-        "stats",
-        "error_codes_frequency",
-        "run_duration",
-        "num_requests",
-        "num_completed_requests",
-        "num_error_requests",
-        "total_arrivals",
-        "arrival_requests_per_second",
-        "summary_actual_qps",
-        "requests_per_minute",
-    ];
-    sheet.rest(metrics, &[&rates[..], &known[..]].concat(), None);
+    sheet.extras(metrics, EXTRAS);
+    let mut taken = TAKEN.to_vec();
+    taken.extend(EXTRAS.iter().map(|(key, ..)| *key).chain(RATES.iter().map(|(key, _)| *key)));
+    sheet.rest(metrics, &taken, None);
     sheet.rest(root, &["aggregated_metrics", "individual_request_metrics", "_time_unit"], None);
-    if let (Some(errors), Some(completed)) = (errors.filter(|n| *n > 0.0), completed.filter(|n| *n > 0.0)) {
-        sheet
-            .notes
-            .push(format!("{errors} of {} requests failed. They are excluded from latencies", errors + completed));
+    if let (Some(errors), Some(completed)) = (errors, completed.filter(|n| *n > 0.0)) {
+        sheet.failures(errors, errors + completed);
     }
     sheet.into(parsed)
 }
 
-/// Factor from the unit of the file to milliseconds.
-fn scale(root: &At<'_>, metrics: &At<'_>, sheet: &mut Sheet<'_, '_>) -> f64 {
+/// From the unit of the file to milliseconds.
+fn scale(root: &At<'_>, metrics: &At<'_>, sheet: &mut Sheet<'_, '_>) -> Scale {
     if let Some(unit) = sheet::text_at(root, "_time_unit") {
         sheet.setting("time_unit", unit.clone());
-        return if unit == "ms" { 1.0 } else { 1000.0 };
+        return if unit == "ms" { Scale::One } else { Scale::Seconds };
     }
     let slowest = metrics
         .get("stats")
@@ -197,42 +188,31 @@ fn scale(root: &At<'_>, metrics: &At<'_>, sheet: &mut Sheet<'_, '_>) -> f64 {
         .zip(sheet::number_at(metrics, "run_duration").filter(|seconds| *seconds > 0.0));
     match slowest {
         Some((slowest, seconds)) if slowest > seconds * LONGER => {
-            sheet.notes.push(
-                "the file names no unit of time, and in seconds its slowest request would have outlasted the run: read as milliseconds".to_owned(),
+            sheet.note(
+                "the file names no unit of time, and in seconds its slowest request would have outlasted the run: read as milliseconds",
             );
-            1.0
+            Scale::One
         }
-        _ => 1000.0,
+        _ => Scale::Seconds,
     }
 }
 
-fn statistics(stats: &At<'_>, scale: f64, sheet: &mut Sheet<'_, '_>) {
-    let unit = if scale == 1.0 { "ms" } else { "s" };
+fn statistics(stats: &At<'_>, scale: Scale, sheet: &mut Sheet<'_, '_>) {
+    let time = if scale == Scale::One { "ms" } else { "s" };
     for (key, at) in stats.entries().into_iter().flatten() {
-        let time = TIMES.iter().find(|(name, _)| *name == key);
-        for (statistic, value) in at.entries().into_iter().flatten() {
-            if value.node.kind == Kind::Null {
-                continue;
-            }
-            let name = format!("{key}_{statistic}");
-            match time {
-                Some((_, Some(metric))) if sheet::suffix(statistic).is_some() => {
-                    let suffix = sheet::suffix(statistic).unwrap_or_default();
-                    sheet.metric(&value, &format!("{metric}{suffix}"), scale);
-                }
-                Some(_) => sheet.extra(&value, &name, unit, None),
-                None if key.contains("throughput") || key.contains("speed") => {
-                    sheet.extra(&value, &name, "tok/s", Some(SINGLE));
-                }
-                None if key.contains("tokens") => sheet.extra(&value, &name, "tokens", None),
-                None => sheet.extra(&value, &name, "", None),
-            }
-        }
+        let (metric, unit, why) = match TIMES.iter().find(|(name, _)| *name == key) {
+            Some((_, metric)) => (*metric, time, None),
+            None if key.contains("throughput") || key.contains("speed") => (None, "tok/s", Some(SINGLE)),
+            None if key.contains("tokens") => (None, "tokens", None),
+            None => (None, "", None),
+        };
+        sheet.statistics(&at, metric.map(|metric| (metric, scale)), (key, unit, why));
     }
 }
 
 /// The requests that succeeded, in the order of the file.
-fn requests(list: &At<'_>, scale: f64, sheet: &mut Sheet<'_, '_>, parsed: &mut Parsed) {
+fn requests(list: &At<'_>, scale: Scale, sheet: &mut Sheet<'_, '_>) {
+    let factor = if scale == Scale::One { 1.0 } else { 1000.0 };
     let good: Vec<At<'_>> = list
         .items()
         .into_iter()
@@ -246,29 +226,14 @@ fn requests(list: &At<'_>, scale: f64, sheet: &mut Sheet<'_, '_>, parsed: &mut P
     for (key, metric) in TIMES {
         match metric {
             Some(metric) => {
-                let scaled = values(key).into_iter().map(|value| value * scale).collect();
+                let scaled = values(key).into_iter().map(|value| value * factor).collect();
                 sheet.series(list, metric, scaled, false);
             }
-            None => keep(parsed, key, values(key)),
+            None => sheet.list(key, values(key)),
         }
     }
-    for key in [
-        "num_input_tokens",
-        "num_output_tokens",
-        "num_reasoning_tokens",
-        "total_tokens",
-        "input_throughput",
-        "output_throughput",
-        "output_inference_speed",
-        "audio_throughput",
-    ] {
-        keep(parsed, key, values(key));
-    }
-}
-
-fn keep(parsed: &mut Parsed, name: &str, values: Vec<f64>) {
-    if values.iter().any(|value| value.is_finite()) {
-        parsed.lists.push(List { part: None, name: name.to_owned(), values });
+    for key in LISTS {
+        sheet.list(key, values(key));
     }
 }
 
@@ -302,11 +267,7 @@ fn labels(metrics: &At<'_>, sheet: &mut Sheet<'_, '_>) {
         }
     }
     sheet.partial.workload = Some(slug(&cell.join("-")));
-    for key in ["scenario", "iteration_type", "batch_size", "num_concurrency"] {
-        if let Some(at) = metrics.get(key) {
-            sheet.setting_at(&at, key);
-        }
-    }
+    sheet.settings_of(metrics, "", &["scenario", "iteration_type", "batch_size", "num_concurrency"]);
 }
 
 /// Input and output length of `D(100,100)` and the means of `N(480,240)/(300,150)`. Others have none.

@@ -9,11 +9,11 @@
 use std::borrow::Cow;
 
 use super::super::at::At;
-use super::super::fill::{Fill, number_at, text_at};
 use super::super::json::{self, Kind, Node};
 use super::super::rows::Rows;
+use super::super::sheet::{Scale, Sheet, number_at, suffix, text_at};
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
-use super::measures::{LATENCIES, NOT_STREAMED, RATES, STATISTICS, unit_of, why};
+use super::measures::{LATENCIES, NOT_STREAMED, RATES, unit_of, why};
 use super::setup;
 use crate::error::Error;
 use crate::model::{Instant, Status};
@@ -121,9 +121,9 @@ impl Format for GuideLlmCsv {
             let cells = columns.iter().zip(row.iter()).filter(|(_, cell)| !cell.is_empty());
             let map = cells.map(|(name, cell)| (Cow::Borrowed(name.as_str()), node(cell))).collect();
             let node = Node { line: 0, kind: Kind::Map(map) };
-            let mut fill = Fill::new(file, RULE, DERIVED).on_line(line).by_column();
-            one(&mut fill, &At::root(&node), newer);
-            fill.finish(&mut parsed);
+            let mut sheet = Sheet::new(file, RULE, DERIVED).row(line);
+            one(&mut sheet, &At::root(&node), newer);
+            sheet.finish(&mut parsed);
         }
         if parsed.records.is_empty() {
             return Err(Error::archive("no row of it is a benchmark").hint("the program may have stopped early"));
@@ -168,29 +168,29 @@ fn plain(group: &str, field: &str) -> String {
 }
 
 /// One row.
-fn one(fill: &mut Fill<'_, '_>, row: &At<'_>, newer: bool) {
+fn one(sheet: &mut Sheet<'_, '_>, row: &At<'_>, newer: bool) {
     let count = |name: &str| {
-        number_at(row, &[&format!("Request Counts{PART}{name}")])
-            .or_else(|| number_at(row, &[&format!("{name} Requests")]))
+        number_at(row, format!("Request Counts{PART}{name}").as_str())
+            .or_else(|| number_at(row, format!("{name} Requests").as_str()))
     };
     let outcomes = OUTCOMES.map(|(name, outcome)| (outcome, count(name.trim_end())));
     let of = |outcome: &str| outcomes.iter().find(|(name, _)| *name == outcome).and_then(|(_, count)| *count);
     let (good, bad, cut) = (of("successful"), of("errored").unwrap_or(0.0), of("incomplete").unwrap_or(0.0));
     let failed = good.is_some_and(|good| good <= 0.0);
-    let duration = number_at(row, &["Duration"]).or_else(|| number_at(row, &["Timings / Duration / Sec"]));
+    let duration = number_at(row, "Duration").or_else(|| number_at(row, "Timings / Duration / Sec"));
     let zeros = LATENCIES.map(|(key, ..)| {
         let list = find(row, key, None);
         let most = list.and_then(|list| list.items().ok()?.last()?.figure().ok()?.finite());
         (key, most.is_some_and(|most| most <= 0.0))
     });
     let unmeasured = |key: &str| zeros.iter().any(|(name, zeros)| *name == key && *zeros);
-    settings(fill, row);
+    settings(sheet, row);
     if !failed {
-        rates(fill, row, good, duration.filter(|seconds| *seconds > 0.0));
+        rates(sheet, row, good, duration.filter(|seconds| *seconds > 0.0));
     }
     for (name, at) in row.entries().into_iter().flatten() {
         let Some(Column { key, outcome, stat }) = column(name) else {
-            other(fill, name, &at);
+            other(sheet, name, &at);
             continue;
         };
         // An outcome without requests is filled with zeros, and the total repeats what is alone.
@@ -199,94 +199,94 @@ fn one(fill: &mut Fill<'_, '_>, row: &At<'_>, newer: bool) {
             continue;
         }
         match (stat, &at.node.kind) {
-            (Some(stat), Kind::List(_) | Kind::Map(_)) => bounds(fill, (&key, outcome, stat), &at),
-            (Some(stat), _) => statistic(fill, (&key, outcome, stat), &at, failed, unmeasured(&key)),
+            (Some(stat), Kind::List(_) | Kind::Map(_)) => bounds(sheet, (&key, outcome, stat), &at),
+            (Some(stat), _) => statistic(sheet, (&key, outcome, stat), &at, failed, unmeasured(&key)),
             (None, Kind::List(_)) => {
                 for (stat, at) in LIST.into_iter().zip(at.items().into_iter().flatten()) {
-                    statistic(fill, (&key, outcome, stat), &at, failed, unmeasured(&key));
+                    statistic(sheet, (&key, outcome, stat), &at, failed, unmeasured(&key));
                 }
             }
-            _ => fill.note(format!("'{name}' holds no list and is left out")),
+            _ => sheet.note(format!("'{name}' holds no list and is left out")),
         }
     }
     if newer {
-        fill.note("inter_token_latency_ms weighs each request by its tokens. So does what is read as TPOT");
+        sheet.note("inter_token_latency_ms weighs each request by its tokens. So does what is read as TPOT");
     }
-    let partial = &mut fill.partial;
+    let partial = &mut sheet.partial;
     partial.setup.requests = of("total").or(good);
     partial.status = good.map(|_| match failed {
         true => Status::Failed(format!("no request succeeded: {bad} failed, {cut} were cut off")),
         false => Status::Done,
     });
-    let id = text_at(row, &["Benchmark / ID"]).or_else(|| text_at(row, &["Id"]));
+    let id = text_at(row, "Benchmark / ID").or_else(|| text_at(row, "Id"));
     partial.fingerprint = id.map(|id| format!("guidellm|{id}"));
     partial.join_role = JoinRole::Body;
 }
 
 /// One statistic of one distribution.
 fn statistic(
-    fill: &mut Fill<'_, '_>,
+    sheet: &mut Sheet<'_, '_>,
     (key, outcome, stat): (&str, &str, &str),
     at: &At<'_>,
     failed: bool,
     zeros: bool,
 ) {
     let latency = LATENCIES.iter().find(|(name, ..)| *name == key).filter(|_| !failed && outcome == "successful");
-    let suffix = STATISTICS.iter().find(|(name, _)| *name == stat).map(|(_, suffix)| *suffix);
     let zeros = zeros && outcome == "successful";
-    if let Some(((_, metric, factor), suffix)) = latency.zip(suffix)
+    if let Some(((_, metric, factor), suffix)) = latency.zip(suffix(stat))
         && !zeros
     {
-        fill.scaled(&format!("{metric}{suffix}"), at, *factor);
+        sheet.scaled(at, &format!("{metric}{suffix}"), Scale::Times(*factor));
         return;
     }
     // It is the request throughput.
-    let taken = || fill.partial.readings.iter().any(|reading| reading.metric == "request_throughput_req_s");
-    if key == "requests_per_second" && outcome == "successful" && stat == "mean" && taken() {
+    let taken = sheet.reading("request_throughput_req_s").is_some();
+    if key == "requests_per_second" && outcome == "successful" && stat == "mean" && taken {
         return;
     }
     let name = if outcome == "successful" { key.to_owned() } else { format!("{key}.{outcome}") };
-    fill.extra(&format!("{name}_{stat}"), unit_of(key), at, if zeros { Some(NOT_STREAMED) } else { why(key) });
+    sheet.extra(at, &format!("{name}_{stat}"), unit_of(key), if zeros { Some(NOT_STREAMED) } else { why(key) });
 }
 
 /// The bounds of an interval, under the names that the JSON has.
-fn bounds(fill: &mut Fill<'_, '_>, (key, outcome, stat): (&str, &str, &str), at: &At<'_>) {
+fn bounds(sheet: &mut Sheet<'_, '_>, (key, outcome, stat): (&str, &str, &str), at: &At<'_>) {
     let name = if outcome == "successful" { format!("{key}_{stat}") } else { format!("{key}.{outcome}_{stat}") };
     let Kind::List(_) = at.node.kind else {
-        fill.numbers_as(&name, unit_of(key), at, why(key));
+        sheet.numbers(at, &name, unit_of(key), why(key));
         return;
     };
     for (bound, at) in ["lower", "upper"].into_iter().zip(at.items().into_iter().flatten()) {
-        fill.numbers_as(&format!("{name}.{bound}"), unit_of(key), &at, why(key));
+        sheet.numbers(&at, &format!("{name}.{bound}"), unit_of(key), why(key));
     }
 }
 
 /// Throughput, as in the JSON: tokens by the duration, mean times count being their sum.
-fn rates(fill: &mut Fill<'_, '_>, row: &At<'_>, good: Option<f64>, duration: Option<f64>) {
+fn rates(sheet: &mut Sheet<'_, '_>, row: &At<'_>, good: Option<f64>, duration: Option<f64>) {
     let mean = |key: &str| find(row, key, Some("mean"));
     if let Some(at) = mean("requests_per_second") {
-        fill.metric("request_throughput_req_s", &at);
+        sheet.metric(&at, "request_throughput_req_s");
     }
     for (key, metric, counts) in RATES {
         let sums = counts.iter().map(|count| mean(count)?.figure().ok()?.finite());
         let per_request: Option<f64> = sums.sum();
         let first = counts.first().and_then(|count| mean(count));
         if let (Some(tokens), Some(good), Some(seconds), Some(at)) = (per_request, good, duration, first) {
-            fill.derive(metric, tokens * good / seconds, &at);
-            fill.note("throughput in tokens is the mean over the successful requests by their number and the duration");
+            sheet.derive(&at, metric, tokens * good / seconds);
+            sheet
+                .note("throughput in tokens is the mean over the successful requests by their number and the duration");
         } else if let Some(at) = mean(key) {
-            fill.metric(metric, &at);
-            fill.note("throughput in tokens is the mean over time that the file gives");
+            sheet.metric(&at, metric);
+            sheet.note("throughput in tokens is the mean over time that the file gives");
         }
     }
 }
 
 /// A cell that is no statistic. A number is an extra, and a time of the client's clock is kept as it is. Other words are at most settings.
-fn other(fill: &mut Fill<'_, '_>, name: &str, at: &At<'_>) {
+fn other(sheet: &mut Sheet<'_, '_>, name: &str, at: &At<'_>) {
     let (group, field) = name.split_once(PART).map_or(("", name), |(group, field)| (group, field));
     if TIMES.contains(&name) {
-        if let Some(time) = text_at(at, &[]).filter(|time| Instant::parse(time).is_some()) {
-            fill.partial.setup.more.insert(plain("client", field), time);
+        if let Some(time) = text_at(at, []).filter(|time| Instant::parse(time).is_some()) {
+            sheet.partial.setup.more.insert(plain("client", field), time);
         }
         return;
     }
@@ -298,17 +298,17 @@ fn other(fill: &mut Fill<'_, '_>, name: &str, at: &At<'_>) {
     };
     let seconds = field.ends_with("/ Sec") || field == "Duration";
     match &at.node.kind {
-        Kind::List(_) => fill.numbers(&name, at, None),
-        Kind::Text(_) if at.figure().is_ok() => fill.extra(&name, if seconds { "s" } else { "" }, at, None),
+        Kind::List(_) => sheet.numbers(at, &name, "", None),
+        Kind::Text(_) if at.figure().is_ok() => sheet.extra(at, &name, if seconds { "s" } else { "" }, None),
         _ => {}
     }
 }
 
 /// The settings lie in cells of JSON: they are put where the JSON has them. Of the strategy the newer file says a word such as `concurrent@2`.
-fn settings(fill: &mut Fill<'_, '_>, row: &At<'_>) {
+fn settings(sheet: &mut Sheet<'_, '_>, row: &At<'_>) {
     let cell = |name: &'static str| Some(row.get(name)?.node.clone());
     let word = |name: &'static str, of: &str| (name, Some(text(of.to_owned())));
-    let said = text_at(row, &["Benchmark / Strategy"]);
+    let said = text_at(row, "Benchmark / Strategy");
     let strategy = said.as_deref().map(|said| {
         let (kind, value) = said.split_once('@').unwrap_or((said, ""));
         let name = match kind {
@@ -338,7 +338,7 @@ fn settings(fill: &mut Fill<'_, '_>, row: &At<'_>) {
     ]);
     let root =
         object(vec![("metadata", cell("Runtime Info / Metadata")), ("config", cell("Runtime Info / Arguments"))]);
-    setup::fill(fill, &At::root(&root), &At::root(&benchmark));
+    setup::read(sheet, &At::root(&root), &At::root(&benchmark));
 }
 
 const fn text<'n>(word: String) -> Node<'n> {

@@ -17,7 +17,7 @@ mod requests;
 mod setup;
 
 use super::at::At;
-use super::fill::{Fill, number_at, text_at};
+use super::sheet::{ExtraOf, Sheet, number_at, text_at};
 use super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::{json, yaml};
 use crate::error::{Error, Place};
@@ -33,8 +33,9 @@ const DERIVED: &str = "guidellm.derived";
 
 /// Parts of a benchmark whose numbers are figures of the run.
 const FIGURES: &[&str] = &["run_stats", "scheduler_state", "scheduler_metrics", "request_totals"];
-/// Numbers of a benchmark, in seconds.
-const SECONDS: &[&str] = &["duration", "warmup_duration", "cooldown_duration"];
+/// Numbers of a benchmark.
+const SECONDS: &[ExtraOf<'_>] =
+    &[("duration", "s", None), ("warmup_duration", "s", None), ("cooldown_duration", "s", None)];
 
 impl Format for GuideLlm {
     fn name(&self) -> &'static str {
@@ -76,9 +77,9 @@ impl Format for GuideLlm {
                 );
                 continue;
             }
-            let mut fill = Fill::new(file, RULE, DERIVED);
-            one(&mut fill, &root, &benchmark);
-            fill.finish(&mut parsed);
+            let mut sheet = Sheet::new(file, RULE, DERIVED);
+            one(&mut sheet, &root, &benchmark);
+            sheet.finish(&mut parsed);
         }
         if let Some(conclusions) = root.get("conclusions")
             && conclusions.items().is_ok_and(|mut items| items.next().is_some())
@@ -96,30 +97,26 @@ fn is_yaml(text: &str) -> bool {
 }
 
 /// One benchmark.
-fn one(fill: &mut Fill<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
+fn one(sheet: &mut Sheet<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
     let total = |name: &str| {
-        number_at(benchmark, &["metrics", "request_totals", name])
-            .or_else(|| number_at(benchmark, &["request_totals", name]))
-            .or_else(|| number_at(benchmark, &["run_stats", "requests_made", name]))
+        number_at(benchmark, ["metrics", "request_totals", name])
+            .or_else(|| number_at(benchmark, ["request_totals", name]))
+            .or_else(|| number_at(benchmark, ["run_stats", "requests_made", name]))
     };
     let (good, bad, cut) = (total("successful"), total("errored"), total("incomplete"));
     let failed = good.is_some_and(|good| good <= 0.0);
-    setup::fill(fill, root, benchmark);
-    measures::all(fill, benchmark, good, failed);
-    requests::all(fill, benchmark, good);
+    setup::read(sheet, root, benchmark);
+    measures::all(sheet, benchmark, good, failed);
+    requests::all(sheet, benchmark, good);
     for key in FIGURES {
         if let Some(at) = benchmark.get(key) {
-            fill.numbers(key, &at, None);
+            sheet.numbers(&at, key, "", None);
         }
     }
-    for key in SECONDS {
-        if let Some(at) = benchmark.get(key) {
-            fill.extra(key, "s", &at, None);
-        }
-    }
-    let partial = &mut fill.partial;
-    partial.started = number_at(benchmark, &["start_time"]).and_then(Instant::from_unix_seconds);
-    partial.ended = number_at(benchmark, &["end_time"]).and_then(Instant::from_unix_seconds);
+    sheet.extras(benchmark, SECONDS);
+    let partial = &mut sheet.partial;
+    partial.started = number_at(benchmark, "start_time").and_then(Instant::from_unix_seconds);
+    partial.ended = number_at(benchmark, "end_time").and_then(Instant::from_unix_seconds);
     partial.setup.requests = total("total").or(good);
     partial.status = good.map(|_| match failed {
         true => Status::Failed(format!(
@@ -129,14 +126,14 @@ fn one(fill: &mut Fill<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
         )),
         false => Status::Done,
     });
-    let id = text_at(benchmark, &["id_"]).or_else(|| text_at(benchmark, &["config", "id_"]));
+    let id = text_at(benchmark, "id_").or_else(|| text_at(benchmark, ["config", "id_"]));
     partial.fingerprint = id.map(|id| format!("guidellm|{id}"));
     partial.join_role = JoinRole::Body;
     for (count, word) in [(bad, "failed"), (cut, "were cut off at the end")] {
         if let Some(count) = count.filter(|count| *count > 0.0 && !failed) {
             let all = total("total").unwrap_or(count);
-            let name = fill.partial.workload.clone().unwrap_or_default();
-            fill.note(format!("{name}: {count} of {all} requests {word}. They are excluded from latencies"));
+            let name = sheet.partial.workload.clone().unwrap_or_default();
+            sheet.note(format!("{name}: {count} of {all} requests {word}. They are excluded from latencies"));
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The requests of one benchmark that the file keeps.
 
 use super::super::at::At;
-use super::super::fill::Fill;
 use super::super::json::Kind;
+use super::super::sheet::Sheet;
 
 /// Key of a request, metric, factor.
 const METRICS: &[(&str, &str, f64)] = &[
@@ -15,7 +15,7 @@ const METRICS: &[(&str, &str, f64)] = &[
 const KEYS: usize = 64;
 
 /// Series of the requests that succeeded, when all of them are there. Otherwise, and for the other outcomes, plain lists.
-pub(super) fn all(fill: &mut Fill<'_, '_>, benchmark: &At<'_>, good: Option<f64>) {
+pub(super) fn all(sheet: &mut Sheet<'_, '_>, benchmark: &At<'_>, good: Option<f64>) {
     let Some(requests) = benchmark.get("requests") else { return };
     for (outcome, list) in requests.entries().into_iter().flatten() {
         let Kind::List(items) = &list.node.kind else { continue };
@@ -25,7 +25,7 @@ pub(super) fn all(fill: &mut Fill<'_, '_>, benchmark: &At<'_>, good: Option<f64>
         let whole = outcome == "successful" && good.is_none_or(|good| items.len() as f64 >= good);
         if outcome == "successful" && !whole {
             let kept = items.len();
-            fill.note(format!(
+            sheet.note(format!(
                 "the file keeps {kept} of {} requests: too few to stand for the run",
                 good.unwrap_or(0.0)
             ));
@@ -36,10 +36,10 @@ pub(super) fn all(fill: &mut Fill<'_, '_>, benchmark: &At<'_>, good: Option<f64>
                 Some((_, metric, factor)) => {
                     let zeros = values.iter().all(|value| value.is_nan() || *value <= 0.0);
                     if !zeros {
-                        fill.named_series(metric, values.iter().map(|value| value * factor).collect(), &list);
+                        sheet.series(&list, metric, values.iter().map(|value| value * factor).collect(), false);
                     }
                 }
-                None => fill.named_list(&format!("requests.{outcome}.{name}"), values),
+                None => sheet.list(&format!("requests.{outcome}.{name}"), values),
             }
         }
     }

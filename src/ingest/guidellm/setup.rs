@@ -1,7 +1,7 @@
 //! The settings of one benchmark.
 
 use super::super::at::At;
-use super::super::fill::{Fill, cell, find, load, model_id, number_at, short, short_model, text_at};
+use super::super::sheet::{Sheet, cell, find, load, number_at, raw_at, short, text_at};
 
 /// Where the model is over the versions: below the benchmark, and at the top.
 const MODEL: &[&[&str]] = &[
@@ -25,56 +25,52 @@ const GROUPS: &[(&str, &str)] =
 const MEASURED: &[(&str, &str)] = &[("measured_rates", "req/s"), ("measured_concurrencies", "requests")];
 const OF_SWEEP: &str = "of each benchmark of the sweep in turn, this one among them";
 
-/// Fills labels and settings.
-pub(super) fn fill(fill: &mut Fill<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
+/// Takes labels and settings.
+pub(super) fn read(sheet: &mut Sheet<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
     for (key, name) in GROUPS {
         if let Some(at) = benchmark.get(key) {
-            fill.settings(name, &at);
+            sheet.configuration(&at, name);
         }
     }
     for key in ["config", "args"] {
-        find(root, &[key], &mut |config| {
-            for (inner, at) in config.entries().into_iter().flatten() {
-                fill.settings(if inner == "spec" { "" } else { inner }, &at);
-            }
-        });
+        let Some(config) = root.get(key) else { continue };
+        for (inner, at) in config.entries().into_iter().flatten() {
+            sheet.configuration(&at, if inner == "spec" { "" } else { inner });
+        }
     }
     // The profile lists what every benchmark of the sweep measured.
     let is_result = |name: &str| {
         name.strip_prefix("profile.").is_some_and(|name| MEASURED.iter().any(|(start, _)| name.starts_with(start)))
     };
-    fill.partial.setup.more.retain(|name, _| !is_result(name));
+    sheet.partial.setup.more.retain(|name, _| !is_result(name));
     for (key, unit) in MEASURED {
-        find(benchmark, &["args", "profile", key], &mut |list| {
-            for (place, at) in list.items().into_iter().flatten().enumerate() {
-                fill.extra(&format!("profile.{key}.{place}"), unit, &at, Some(OF_SWEEP));
+        find(benchmark, ["args", "profile", key], |list| {
+            for (place, at) in list.items().ok()?.enumerate() {
+                sheet.extra(&at, &format!("profile.{key}.{place}"), unit, Some(OF_SWEEP));
             }
+            Some(())
         });
     }
-    for key in ["warnings"] {
-        if let Some(warnings) = benchmark.get(key) {
-            let count = warnings.items().map_or(0, Iterator::count);
-            if count > 0 {
-                fill.note(format!("the tool gives {count} warnings of its own"));
-            }
-        }
+    let warnings = find(benchmark, "warnings", |list| Some(list.items().ok()?.count()));
+    if let Some(count) = warnings.filter(|count| *count > 0) {
+        sheet.note(format!("the tool gives {count} warnings of its own"));
     }
-    let model = MODEL.iter().find_map(|path| text_at(benchmark, path));
-    let model = model.or_else(|| MODEL_AT_TOP.iter().find_map(|path| text_at(root, path)));
+    let model = MODEL.iter().find_map(|path| raw_at(benchmark, *path));
+    if let Some(model) = model.or_else(|| MODEL_AT_TOP.iter().find_map(|path| raw_at(root, *path))) {
+        sheet.model(&model);
+    }
     let strategy = |key: &str| {
-        number_at(benchmark, &["args", "strategy", key]).or_else(|| number_at(benchmark, &["config", "strategy", key]))
+        number_at(benchmark, ["args", "strategy", key]).or_else(|| number_at(benchmark, ["config", "strategy", key]))
     };
-    let kind = text_at(benchmark, &["args", "strategy", "type_"])
-        .or_else(|| text_at(benchmark, &["config", "strategy", "type_"]))
+    let kind = text_at(benchmark, ["args", "strategy", "type_"])
+        .or_else(|| text_at(benchmark, ["config", "strategy", "type_"]))
         .unwrap_or_default();
     let (isl, osl) = asked(root, benchmark);
-    let measured = |key: &str| number_at(benchmark, &["metrics", key, "successful", "mean"]).filter(|mean| *mean > 0.0);
-    let partial = &mut fill.partial;
-    partial.model = model.as_deref().map(short_model);
+    let measured = |key: &str| number_at(benchmark, ["metrics", key, "successful", "mean"]).filter(|mean| *mean > 0.0);
+    let partial = &mut sheet.partial;
     let setup = &mut partial.setup;
-    setup.model_id = model.as_deref().map(model_id);
     setup.tool = Some("guidellm".to_owned());
-    setup.tool_version = text_at(root, &["metadata", "guidellm_version"]);
+    setup.tool_version = text_at(root, ["metadata", "guidellm_version"]);
     (setup.isl, setup.osl) = (measured("prompt_token_count"), measured("output_token_count"));
     let (batch, rate, word) = match kind.as_str() {
         "synchronous" => (Some(1.0), None, load(Some(1.0), None)),
@@ -108,9 +104,9 @@ pub(super) fn fill(fill: &mut Fill<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
 
 /// Lengths that were asked for: `prompt_tokens=256,output_tokens=128`, or the first data set of the newer settings.
 fn asked(root: &At<'_>, benchmark: &At<'_>) -> (Option<f64>, Option<f64>) {
-    let said = text_at(benchmark, &["request_loader", "data"])
-        .or_else(|| text_at(root, &["args", "data"]))
-        .or_else(|| text_at(root, &["config", "data"]))
+    let said = raw_at(benchmark, ["request_loader", "data"])
+        .or_else(|| raw_at(root, ["args", "data"]))
+        .or_else(|| raw_at(root, ["config", "data"]))
         .unwrap_or_default();
     let part = |name: &str| {
         let quoted = said.replace(['{', '}', '"', '\'', ' '], "");
@@ -119,14 +115,10 @@ fn asked(root: &At<'_>, benchmark: &At<'_>) -> (Option<f64>, Option<f64>) {
             (key == name).then(|| value.parse::<f64>().ok()).flatten()
         })
     };
-    let mut newer = (None, None);
-    for path in [&["config", "spec", "data"][..], &["args", "data"][..]] {
-        find(root, path, &mut |list| {
-            if let Some(first) = list.items().ok().and_then(|mut items| items.next()) {
-                let known = |key: &str| number_at(&first, &[key]);
-                newer = (newer.0.or_else(|| known("prompt_tokens")), newer.1.or_else(|| known("output_tokens")));
-            }
-        });
-    }
-    (part("prompt_tokens").or(newer.0), part("output_tokens").or(newer.1))
+    let newer = |key: &str| {
+        let first = |list: &At<'_>| number_at(&list.items().ok()?.next()?, key);
+        find(root, ["config", "spec", "data"], first).or_else(|| find(root, ["args", "data"], first))
+    };
+    let length = |key: &str| part(key).or_else(|| newer(key));
+    (length("prompt_tokens"), length("output_tokens"))
 }

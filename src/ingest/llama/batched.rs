@@ -10,9 +10,9 @@
 //! Seen: one build of 2026.
 
 use super::super::at::At;
-use super::super::fill::{Fill, number_at};
 use super::super::json;
 use super::super::look::JSON_LINE_LIMIT;
+use super::super::sheet::{Sheet, number_at};
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::{PREFILL, Test};
 use crate::error::{Error, Place};
@@ -91,7 +91,7 @@ impl Format for LlamaBatchedBench {
                 continue;
             }
             match json::parse(line) {
-                Ok(node) => one(Fill::new(file, RULE, DERIVED).on_line(number), &At::root(&node), &mut parsed),
+                Ok(node) => one(Sheet::new(file, RULE, DERIVED).below(number - 1), &At::root(&node), &mut parsed),
                 Err(error) => parsed.left_out.push(error.at(Place::Line(number))),
             }
         }
@@ -102,11 +102,12 @@ impl Format for LlamaBatchedBench {
     }
 }
 
-fn one(mut fill: Fill<'_, '_>, at: &At<'_>, parsed: &mut Parsed) {
-    let count = |key: &str| number_at(at, &[key]).filter(|count| *count >= 0.0).map(|count| count as u64);
+fn one(mut sheet: Sheet<'_, '_>, at: &At<'_>, parsed: &mut Parsed) {
+    let count = |key: &str| number_at(at, key).filter(|count| *count >= 0.0).map(|count| count as u64);
     let (Some(prompt), Some(generated), Some(sequences)) = (count("pp"), count("tg"), count("pl")) else {
         let error = Error::archive("a row is left out").at(Place::Line(at.node.line.into()));
-        parsed.left_out.push(error.detail("expected 'pp', 'tg' and 'pl'"));
+        sheet.wrong(error.detail("expected 'pp', 'tg' and 'pl'"));
+        sheet.into(parsed);
         return;
     };
     for measure in MEASURES {
@@ -114,22 +115,22 @@ fn one(mut fill: Fill<'_, '_>, at: &At<'_>, parsed: &mut Parsed) {
         match measure.unit {
             None => {
                 // A row without generation has a rate of 0 over no time.
-                let measured = number_at(at, &[measure.key]).is_some_and(|value| value > 0.0);
-                measured.then(|| fill.metric(measure.name, &figure));
+                let measured = number_at(at, measure.key).is_some_and(|value| value > 0.0);
+                measured.then(|| sheet.metric(&figure, measure.name));
             }
-            Some(unit) => fill.extra(measure.name, unit, &figure, measure.why),
+            Some(unit) => sheet.extra(&figure, measure.name, unit, measure.why),
         }
     }
     let is_setting = |key: &str| !TAKEN.contains(&key) && MEASURES.iter().all(|measure| measure.key != key);
     for (key, value) in at.entries().into_iter().flatten().filter(|(key, _)| is_setting(key)) {
-        fill.settings(key, &value);
+        sheet.configuration(&value, key);
     }
-    let partial = &mut fill.partial;
+    let partial = &mut sheet.partial;
     let more = std::mem::take(&mut partial.setup.more);
     partial.setup = Setup { more, ..setup(prompt, generated, sequences) };
     partial.workload = Some(workload(prompt, generated, sequences));
     (partial.join_role, partial.status) = (JoinRole::Body, Some(Status::Done));
-    fill.finish(parsed);
+    sheet.finish(parsed);
 }
 
 /// The label of a row: `pp32-tg16-c2`.

@@ -13,10 +13,10 @@
 use std::borrow::Cow;
 
 use super::super::at::At;
-use super::super::fill::{Fill, model_id, number_at, text_at};
 use super::super::json::{self, Kind, Node};
 use super::super::look::JSON_LINE_LIMIT;
 use super::super::rows::Rows;
+use super::super::sheet::{Sheet, last_part, model_id, number_at, raw_at, text_at};
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::{COMBINED, PREFILL, Test, bench_mark, quantisation, sql, sweep};
 use crate::error::{Error, Place};
@@ -100,7 +100,7 @@ fn list(file: &SourceFile<'_>, text: &str, parsed: &mut Parsed) -> Result<(), Er
     }
     let root = At::root(&node);
     for test in root.items()? {
-        one(Fill::new(file, RULE, DERIVED), &test, parsed);
+        one(Sheet::new(file, RULE, DERIVED), &test, parsed);
     }
     Ok(())
 }
@@ -108,7 +108,7 @@ fn list(file: &SourceFile<'_>, text: &str, parsed: &mut Parsed) -> Result<(), Er
 fn lines(file: &SourceFile<'_>, text: &str, parsed: &mut Parsed) -> Result<(), Error> {
     // One test as an object over several lines is no JSON Lines.
     if let Ok(node) = json::parse(text) {
-        one(Fill::new(file, RULE, DERIVED), &At::root(&node), parsed);
+        one(Sheet::new(file, RULE, DERIVED), &At::root(&node), parsed);
         return Ok(());
     }
     for (number, line) in (1u64..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
@@ -117,7 +117,7 @@ fn lines(file: &SourceFile<'_>, text: &str, parsed: &mut Parsed) -> Result<(), E
             continue;
         }
         match json::parse(line) {
-            Ok(node) => one(Fill::new(file, RULE, DERIVED).on_line(number), &At::root(&node), parsed),
+            Ok(node) => one(Sheet::new(file, RULE, DERIVED).below(number - 1), &At::root(&node), parsed),
             Err(error) => parsed.left_out.push(error.at(Place::Line(number))),
         }
     }
@@ -153,12 +153,12 @@ fn by_name<'c>(file: &SourceFile<'_>, line: u64, cells: impl Iterator<Item = (&'
     let cells = cells.filter(|(_, cell)| !cell.is_empty());
     let map = cells.map(|(name, cell)| (Cow::Borrowed(name), node(cell))).collect();
     let root = Node { line: 0, kind: Kind::Map(map) };
-    one(Fill::new(file, RULE, DERIVED).on_line(line).by_column(), &At::root(&root), parsed);
+    one(Sheet::new(file, RULE, DERIVED).row(line), &At::root(&root), parsed);
 }
 
 /// One test.
-fn one(mut fill: Fill<'_, '_>, at: &At<'_>, parsed: &mut Parsed) {
-    let count = |key: &str| number_at(at, &[key]).map_or(0, |value| value.max(0.0) as u64);
+fn one(mut sheet: Sheet<'_, '_>, at: &At<'_>, parsed: &mut Parsed) {
+    let count = |key: &str| number_at(at, key).map_or(0, |value| value.max(0.0) as u64);
     let (prompt, generated) = (count("n_prompt"), count("n_gen"));
     let test = Test {
         prompt: Some(prompt).filter(|count| *count > 0),
@@ -166,101 +166,97 @@ fn one(mut fill: Fill<'_, '_>, at: &At<'_>, parsed: &mut Parsed) {
         depth: count("n_depth"),
         ..Test::default()
     };
-    let rate = number_at(at, &["avg_ts"]);
+    let rate = number_at(at, "avg_ts");
     if test.prompt.or(test.generated).is_none() || rate.is_none() {
         let detail = "expected 'n_prompt' or 'n_gen', and 'avg_ts'";
         let place = Place::LineField(at.node.line.into(), at.pointer());
-        parsed.left_out.push(Error::archive("a test is left out").at(place).detail(detail));
+        sheet.wrong(Error::archive("a test is left out").at(place).detail(detail));
+        sheet.into(parsed);
         return;
     }
-    figures(&mut fill, at, &test);
-    settings(&mut fill, at, &test);
-    let kind = text_at(at, &["model_type"]).unwrap_or_default();
-    let deviation = number_at(at, &["stddev_ts"]).unwrap_or(0.0);
-    fill.partial.fingerprint = rate.map(|rate| bench_mark(&kind, &test, rate, deviation));
-    fill.partial.join_role = JoinRole::Body;
-    fill.partial.status = Some(Status::Done);
-    fill.finish(parsed);
+    figures(&mut sheet, at, &test);
+    settings(&mut sheet, at, &test);
+    let kind = text_at(at, "model_type").unwrap_or_default();
+    let deviation = number_at(at, "stddev_ts").unwrap_or(0.0);
+    sheet.partial.fingerprint = rate.map(|rate| bench_mark(&kind, &test, rate, deviation));
+    sheet.partial.join_role = JoinRole::Body;
+    sheet.partial.status = Some(Status::Done);
+    sheet.finish(parsed);
 }
 
-fn figures(fill: &mut Fill<'_, '_>, at: &At<'_>, test: &Test) {
+fn figures(sheet: &mut Sheet<'_, '_>, at: &At<'_>, test: &Test) {
     let (rate, time) = (at.get("avg_ts"), at.get("avg_ns"));
     match (test.prompt, test.generated) {
         (Some(_), None) => {
             if let Some(rate) = &rate {
-                fill.extra("prefill_throughput", "tok/s", rate, Some(PREFILL));
+                sheet.extra(rate, "prefill_throughput", "tok/s", Some(PREFILL));
             }
-            if let Some((time, ns)) = time.as_ref().zip(number_at(at, &["avg_ns"])) {
-                fill.derive("ttft_ms", ns / 1e6, time);
+            if let Some((time, ns)) = time.as_ref().zip(number_at(at, "avg_ns")) {
+                sheet.derive(time, "ttft_ms", ns / 1e6);
             }
             if let Some(samples) = at.get("samples_ns") {
-                fill.series("ttft_ms", &samples, 1e-6, true);
+                sheet.series_at(&samples, "ttft_ms", 1e-6, true);
             }
             if let Some(samples) = at.get("samples_ts") {
-                fill.list("samples_ts", &samples);
+                sheet.list_at(&samples, "samples_ts");
             }
         }
         (None, Some(tokens)) => {
             if let Some(rate) = &rate {
-                fill.metric("output_throughput_tok_s", rate);
-                let value = fill.metric("decode_tok_s", rate).filter(|value| *value > 0.0);
+                sheet.metric(rate, "output_throughput_tok_s");
+                let value = sheet.metric(rate, "decode_tok_s").filter(|value| *value > 0.0);
                 // The mean of the times is not one over the mean of the rates: the tests that took longest weigh more.
-                if let Some((time, ns)) = time.as_ref().zip(number_at(at, &["avg_ns"]).filter(|ns| *ns > 0.0)) {
-                    fill.derive("tpot_ms", ns / 1e6 / tokens as f64, time);
+                if let Some((time, ns)) = time.as_ref().zip(number_at(at, "avg_ns").filter(|ns| *ns > 0.0)) {
+                    sheet.derive(time, "tpot_ms", ns / 1e6 / tokens as f64);
                 } else if let Some(value) = value {
-                    fill.derive("tpot_ms", 1000.0 / value, rate);
+                    sheet.derive(rate, "tpot_ms", 1000.0 / value);
                 }
             }
             if let Some(time) = &time {
-                fill.extra("avg_ns", "ns", time, None);
+                sheet.extra(time, "avg_ns", "ns", None);
             }
             if let Some(samples) = at.get("samples_ts") {
-                fill.series("output_throughput_tok_s", &samples, 1.0, false);
+                sheet.series_at(&samples, "output_throughput_tok_s", 1.0, false);
             }
             if let Some(samples) = at.get("samples_ns") {
-                fill.list("samples_ns", &samples);
+                sheet.list_at(&samples, "samples_ns");
             }
         }
         _ => {
             if let Some(rate) = &rate {
-                fill.extra("combined_throughput", "tok/s", rate, Some(COMBINED));
+                sheet.extra(rate, "combined_throughput", "tok/s", Some(COMBINED));
             }
             if let Some(time) = &time {
-                fill.extra("avg_ns", "ns", time, None);
+                sheet.extra(time, "avg_ns", "ns", None);
             }
             for key in ["samples_ts", "samples_ns"] {
                 if let Some(samples) = at.get(key) {
-                    fill.list(key, &samples);
+                    sheet.list_at(&samples, key);
                 }
             }
         }
     }
-    for (key, unit) in [("stddev_ts", "tok/s"), ("stddev_ns", "ns")] {
-        if let Some(deviation) = at.get(key) {
-            fill.extra(key, unit, &deviation, None);
-        }
-    }
-    if let Some((size, bytes)) =
-        at.get("model_size").zip(number_at(at, &["model_size"])).filter(|(_, bytes)| *bytes > 0.0)
+    sheet.extras(at, &[("stddev_ts", "tok/s", None), ("stddev_ns", "ns", None)]);
+    if let Some((size, bytes)) = at.get("model_size").zip(number_at(at, "model_size")).filter(|(_, bytes)| *bytes > 0.0)
     {
         let gib = bytes / f64::from(1u32 << 30);
-        fill.derive("model_memory_gib", gib, &size);
-        fill.partial.setup.model_memory_gib = Some(gib);
+        sheet.derive(&size, "model_memory_gib", gib);
+        sheet.partial.setup.model_memory_gib = Some(gib);
     }
 }
 
-fn settings(fill: &mut Fill<'_, '_>, at: &At<'_>, test: &Test) {
+fn settings(sheet: &mut Sheet<'_, '_>, at: &At<'_>, test: &Test) {
     for (key, value) in at.entries().into_iter().flatten().filter(|(key, _)| !TAKEN.contains(key)) {
-        fill.settings(key, &value);
+        sheet.configuration(&value, key);
     }
-    let text = |key: &str| text_at(at, &[key]);
-    let file = text("model_filename");
+    let text = |key: &str| text_at(at, key);
+    let file = raw_at(at, "model_filename");
     let (file_id, model) = file.as_deref().map_or((None, None), names);
-    let build = text("build_commit").map(|commit| match number_at(at, &["build_number"]) {
+    let build = text("build_commit").map(|commit| match number_at(at, "build_number") {
         Some(number) => format!("{commit} ({number})"),
         None => commit,
     });
-    let partial = &mut fill.partial;
+    let partial = &mut sheet.partial;
     partial.model = model.or_else(|| text("model_type"));
     partial.workload = Some(test.workload());
     partial.started = text("test_time").and_then(|time| Instant::parse(&time));
@@ -278,7 +274,7 @@ fn settings(fill: &mut Fill<'_, '_>, at: &At<'_>, test: &Test) {
     if let Some(kind) = text("model_type") {
         setup.more.insert("model_type".to_owned(), kind);
     }
-    setup.parameters = number_at(at, &["model_n_params"]).filter(|count| *count > 0.0);
+    setup.parameters = number_at(at, "model_n_params").filter(|count| *count > 0.0);
     setup.batch = Some(1.0);
     (setup.isl, setup.osl) = (Some(test.prompt.unwrap_or(0) as f64), Some(test.generated.unwrap_or(0) as f64));
     setup.requests = at.get("samples_ns").and_then(|samples| samples.items().ok().map(|items| items.count() as f64));
@@ -290,11 +286,9 @@ fn settings(fill: &mut Fill<'_, '_>, at: &At<'_>, test: &Test) {
 
 /// Id and label of a model file: a cache of Hugging Face names the repository in the path.
 fn names(path: &str) -> (Option<String>, Option<String>) {
-    let file = model_id(path.rsplit(['/', '\\']).next().unwrap_or(path));
-    let repository =
-        path.split(['/', '\\']).find_map(|part| part.strip_prefix("models--")).map(|name| name.replacen("--", "/", 1));
-    let label = file.strip_suffix(".gguf").unwrap_or(&file).to_owned();
-    (Some(repository.unwrap_or(file)).filter(|id| !id.is_empty()), Some(label).filter(|label| !label.is_empty()))
+    let file = last_part(path);
+    let id = if path.contains("models--") { model_id(path) } else { model_id(file) };
+    (id, Some(file.strip_suffix(".gguf").unwrap_or(file).to_owned()).filter(|label| !label.is_empty()))
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@
 //! chunks as tokens. Seen: 0.2.2 to 0.4.0.
 
 use super::super::at::At;
-use super::super::fill::{Fill, model_id, number_at, short_model, text_at};
 use super::super::json::{self, Kind};
+use super::super::sheet::{Sheet, bool_at, number_at, raw_at, text_at};
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::{FIRST_RESPONSE, PEAK, PREFILL, Part, Test, WITHOUT_LATENCY, benchy_mark};
 use crate::error::Error;
@@ -63,17 +63,17 @@ impl Format for LlamaBenchy {
         let root = At::root(&node);
         let mut parsed = Parsed::default();
         for benchmark in root.need("benchmarks")?.items()? {
-            let mut fill = Fill::new(file, RULE, DERIVED);
-            one(&mut fill, &root, &benchmark);
-            fill.finish(&mut parsed);
+            let mut sheet = Sheet::new(file, RULE, DERIVED);
+            one(&mut sheet, &root, &benchmark);
+            sheet.finish(&mut parsed);
         }
         Ok(parsed)
     }
 }
 
-fn one(fill: &mut Fill<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
-    let count = |key: &str| number_at(benchmark, &[key]).map(|value| value.max(0.0) as u64);
-    let context = matches!(benchmark.get("is_context_prefill_phase").map(|at| &at.node.kind), Some(Kind::Bool(true)));
+fn one(sheet: &mut Sheet<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
+    let count = |key: &str| number_at(benchmark, key).map(|value| value.max(0.0) as u64);
+    let context = bool_at(benchmark, "is_context_prefill_phase") == Some(true);
     let test = Test {
         prompt: count("prompt_size").filter(|_| !context),
         generated: count("response_size").filter(|_| !context),
@@ -81,79 +81,70 @@ fn one(fill: &mut Fill<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
         concurrency: count("concurrency"),
         context: context.then_some(Part::Prompt),
     };
-    fill.partial.workload = Some(test.workload());
+    sheet.partial.workload = Some(test.workload());
     for (key, metric, unit, why) in MEASURES {
         let Some(measure) = benchmark.get(key) else { continue };
         if let Some(mean) = measure.get("mean") {
             match metric {
                 Some(metric) => {
-                    let value = fill.metric(metric, &mean);
+                    let value = sheet.metric(&mean, metric);
                     if let Some(rate) = value.filter(|rate| *metric == "decode_tok_s" && *rate > 0.0) {
-                        fill.derive("tpot_ms", 1000.0 / rate, &mean);
+                        sheet.derive(&mean, "tpot_ms", 1000.0 / rate);
                     }
                 }
-                None => fill.extra(key, unit, &mean, *why),
+                None => sheet.extra(&mean, key, unit, *why),
             }
         }
         if let Some(std) = measure.get("std") {
-            fill.extra(&format!("{key}_std"), unit, &std, None);
+            sheet.extra(&std, &format!("{key}_std"), unit, None);
         }
         if let Some(values) = measure.get("values") {
             match metric {
-                Some(metric) => fill.series(metric, &values, 1.0, false),
-                None => fill.list(&format!("{}.{key}", test.workload()), &values),
+                Some(metric) => sheet.series_at(&values, metric, 1.0, false),
+                None => sheet.list_at(&values, &format!("{}.{key}", test.workload())),
             }
         }
     }
     for key in ["throughput_over_time", "requests_throughput_over_time"] {
         if let Some(runs) = benchmark.get(key) {
-            over_time(fill, &format!("{}.{key}", test.workload()), &runs);
+            over_time(sheet, &format!("{}.{key}", test.workload()), &runs);
         }
     }
     if let Some(latency) = root.get("latency_ms") {
-        fill.extra("latency_ms", "ms", &latency, Some("of the network, as measured before the run"));
+        sheet.extra(&latency, "latency_ms", "ms", Some("of the network, as measured before the run"));
     }
-    let number = |key: &str| number_at(benchmark, &[key, "mean"]);
-    let model = text_at(root, &["model"]).unwrap_or_default();
+    let number = |key: &str| number_at(benchmark, [key, "mean"]);
+    let model = raw_at(root, "model");
     let (rate, ttft) = (number("tg_throughput"), number("e2e_ttft"));
     let requests = ["e2e_ttft", "ttfr", "tg_req_throughput"].iter().find_map(|key| {
         let measure = benchmark.get(key)?;
         let values = measure.get("values")?;
         values.items().ok().map(|items| items.count() as f64)
     });
-    let version = text_at(root, &["version"]);
-    let partial = &mut fill.partial;
-    partial.fingerprint = Some(benchy_mark(&model, &test, rate, ttft));
-    partial.model = Some(short_model(&model)).filter(|model| !model.is_empty());
-    partial.started = text_at(root, &["timestamp"]).and_then(|time| Instant::parse(&time));
+    if let Some(model) = &model {
+        sheet.model(model);
+    }
+    let partial = &mut sheet.partial;
+    partial.fingerprint = Some(benchy_mark(model.as_deref().unwrap_or_default(), &test, rate, ttft));
+    partial.started = text_at(root, "timestamp").and_then(|time| Instant::parse(&time));
     partial.join_role = JoinRole::Body;
     let measured = MEASURES.iter().any(|(key, ..)| number(key).is_some());
     partial.status = Some(if measured { Status::Done } else { Status::Failed("no request gave a token".to_owned()) });
     let setup = &mut partial.setup;
-    setup.model_id = Some(model_id(&model)).filter(|model| !model.is_empty());
     setup.tool = Some("llama-benchy".to_owned());
-    setup.tool_version = version;
-    setup.batch = number_at(benchmark, &["concurrency"]);
-    setup.isl = number_at(benchmark, &["prompt_size"]);
-    setup.osl = number_at(benchmark, &["response_size"]);
+    setup.tool_version = text_at(root, "version");
+    setup.batch = number_at(benchmark, "concurrency");
+    setup.isl = number_at(benchmark, "prompt_size");
+    setup.osl = number_at(benchmark, "response_size");
     setup.requests = requests;
     // The flag means that a filled context is asked for again. Without it the server may cache all the same.
-    let cached = matches!(root.get("prefix_caching_enabled").map(|at| &at.node.kind), Some(Kind::Bool(true)));
-    setup.prefix_cache = cached.then_some(true);
-    for key in ["latency_mode", "prefix_caching_enabled", "max_concurrency"] {
-        if let Some(at) = root.get(key) {
-            fill.settings(key, &at);
-        }
-    }
-    for key in ["context_size", "is_context_prefill_phase"] {
-        if let Some(at) = benchmark.get(key) {
-            fill.settings(key, &at);
-        }
-    }
+    setup.prefix_cache = bool_at(root, "prefix_caching_enabled").filter(|cached| *cached);
+    sheet.settings_of(root, "", &["latency_mode", "prefix_caching_enabled", "max_concurrency"]);
+    sheet.settings_of(benchmark, "", &["context_size", "is_context_prefill_phase"]);
 }
 
 /// Pairs of time and rate, a list of each for every run, however deep they lie.
-fn over_time(fill: &mut Fill<'_, '_>, name: &str, at: &At<'_>) {
+fn over_time(sheet: &mut Sheet<'_, '_>, name: &str, at: &At<'_>) {
     let Kind::List(items) = &at.node.kind else { return };
     let is_pair = |kind: &Kind<'_>| matches!(kind, Kind::List(pair) if pair.len() == 2 && pair.iter().all(|n| matches!(n.kind, Kind::Number(_))));
     if !items.is_empty() && items.iter().all(|item| is_pair(&item.kind)) {
@@ -161,12 +152,12 @@ fn over_time(fill: &mut Fill<'_, '_>, name: &str, at: &At<'_>) {
             let pairs = at.items().into_iter().flatten();
             pairs.filter_map(|pair| pair.items().ok()?.nth(place)?.figure().ok().map(|figure| figure.value)).collect()
         };
-        fill.named_list(&format!("{name}.seconds"), part(0));
-        fill.named_list(&format!("{name}.tok_s"), part(1));
+        sheet.list(&format!("{name}.seconds"), part(0));
+        sheet.list(&format!("{name}.tok_s"), part(1));
         return;
     }
     for (place, inner) in at.items().into_iter().flatten().enumerate() {
-        over_time(fill, &format!("{name}.{place}"), &inner);
+        over_time(sheet, &format!("{name}.{place}"), &inner);
     }
 }
 

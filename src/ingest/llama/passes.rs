@@ -3,7 +3,7 @@
 //! In:  rows of a table or of a CSV, in their order.  Out: one partial run for each pass.
 //! Not here: how a row is found.
 
-use super::super::fill::{model_id, short_model};
+use super::super::sheet::{last_part, model_id};
 use super::super::{Figure, JoinRole, PartialRun, SourceFile};
 use super::benchy::MEASURES;
 use super::{Part, Test, benchy_mark};
@@ -113,14 +113,15 @@ fn pass(
     test.generated = test.generated.or(second.and_then(|row| row.test.generated));
     // Without other concurrencies beside it the tool prints none.
     test.concurrency = test.concurrency.or(Some(1));
+    let id = model_id(&first.model);
     let mut partial = PartialRun {
         join_role: JoinRole::Body,
-        model: Some(short_model(&first.model)),
+        model: id.as_deref().map(|id| last_part(id).to_owned()),
         workload: Some(test.workload()),
         started: around.date.as_deref().and_then(Instant::parse),
         status: Some(Status::Done),
         setup: Setup {
-            model_id: Some(model_id(&first.model)),
+            model_id: id,
             tool: Some("llama-benchy".to_owned()),
             tool_version: around.version.clone(),
             batch: test.concurrency.map(|count| count as f64),

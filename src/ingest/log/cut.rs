@@ -109,26 +109,6 @@ fn unquoted(text: &str) -> &str {
         .unwrap_or_else(|| text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(text))
 }
 
-/// A model as it may be named: `org/name`. Of a path only the last part is informative, and the rest is private. A folder
-/// of the model cache holds the name (`models--org--name`).
-pub fn model_id(text: &str) -> Option<String> {
-    let text = text.trim().trim_end_matches('/');
-    if let Some(cached) = text.split('/').find_map(|part| part.strip_prefix("models--")) {
-        return Some(cached.replacen("--", "/", 1));
-    }
-    let id = if text.starts_with(['/', '.', '~']) || text.contains('\\') || text.split('/').count() > 2 {
-        text.rsplit(['/', '\\']).next().unwrap_or(text)
-    } else {
-        text
-    };
-    (!id.is_empty() && id != "None").then(|| id.to_owned())
-}
-
-/// The short label of a model id.
-pub fn model_label(id: &str) -> String {
-    id.rsplit('/').next().unwrap_or(id).to_owned()
-}
-
 /// The message of an error as Python prints it, `ValueError: no kernel`, with control characters gone and its length bounded.
 pub fn error_message(line: &str) -> Option<String> {
     const LONGEST: usize = 160;
@@ -186,19 +166,6 @@ mod tests {
             (Some("8192"), Some("2"), None)
         );
         assert_eq!(setting("'gpu': {'a': 1}, 'b': 'x'", "'b':"), Some("x"));
-    }
-
-    #[test]
-    fn a_path_gives_only_the_name_of_the_model() {
-        for (text, id) in [
-            ("org/name", "org/name"),
-            ("/home/someone/models/name/", "name"),
-            ("/root/.cache/huggingface/hub/models--org--name-1/snapshots/abc", "org/name-1"),
-            ("C:\\models\\x.gguf", "x.gguf"),
-        ] {
-            assert_eq!(model_id(text).as_deref(), Some(id), "{text}");
-        }
-        assert_eq!(model_label("org/name"), "name");
     }
 
     #[test]

@@ -39,7 +39,6 @@ use crate::archive::LINE_LIMIT;
 use crate::error::Error;
 
 pub use super::look::without_escapes;
-pub(in crate::ingest) use cut::model_id;
 pub use trtllm::{TRTLLM, fingerprint, shape};
 
 use llama::LLAMA;

@@ -10,6 +10,7 @@
 use super::{Kind, Reader};
 use crate::ingest::figure::{Figure, excerpt};
 use crate::ingest::serving::{self, settings};
+use crate::ingest::sheet::{last_part, model_id};
 use crate::ingest::{About, JoinRole, Parsed, PartialRun, Record, SourceFile, vllm};
 use crate::model::{Extra, ExtraValue, Origin, Reading, Setup, Status};
 
@@ -231,8 +232,8 @@ fn partial(file: &SourceFile<'_>, parameters: Vec<(String, String)>, tables: Vec
     for (name, value) in parameters {
         match name.as_str() {
             "model" => {
-                partial.setup.model_id = serving::model_id(&value);
-                partial.model = partial.setup.model_id.as_deref().map(|id| serving::last_part(id).to_owned());
+                partial.setup.model_id = model_id(&value);
+                partial.model = partial.setup.model_id.as_deref().map(|id| last_part(id).to_owned());
             }
             "num_clients" => partial.setup.batch = Figure::parse(&value).and_then(Figure::finite),
             _ => {

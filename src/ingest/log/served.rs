@@ -3,9 +3,9 @@
 //! In:  what one start of a server printed.  Out: its partial run.
 //! Not here: what a line means.
 
-use super::cut::model_label;
 use super::faults::Faults;
 use super::found::Found;
+use crate::ingest::sheet::last_part;
 use crate::ingest::{JoinRole, Parsed, PartialRun, Record, ServerState, SourceFile};
 use crate::model::{Series, Setup, Status};
 
@@ -39,7 +39,7 @@ impl Served {
         let partial = PartialRun {
             join_role: JoinRole::WholeFolder,
             server: Some(if never { ServerState::NeverUp } else { ServerState::Served }),
-            model: setup.model_id.as_deref().map(model_label),
+            model: setup.model_id.as_deref().map(|id| last_part(id).to_owned()),
             status,
             readings,
             series: self.series,

@@ -1,7 +1,7 @@
 //! The result block of a serving benchmark, `============ Serving Benchmark Result ============`, as vLLM and SGLang print it.
 //!
 //! In:  a console, a log, a report with the block inside.  Out: one run for each block, in the order of appearance.
-//! Not here: what a figure means. A label is translated into the key that the JSON of the tool has, and read as that (`serving::sheet`).
+//! Not here: what a figure means. A label is translated into the key that the JSON of the tool has, and read as that (`serving::figures`).
 //!
 //! SGLang began as a copy of vLLM's script and prints the same frame. A `Backend:` line inside identifies it. Both kinds read every block and
 //! keep their own. Whatever a launcher puts in front of each line is as long as what is before the `=` of the first.

@@ -3,8 +3,8 @@
 //! In:  figures and texts that a format has found.  Out: the contents of a partial run.
 //! Not here: any file format.
 
+pub mod figures;
 pub mod settings;
-pub mod sheet;
 
 use crate::model::Setup;
 
@@ -79,24 +79,6 @@ fn rounded(value: f64, digits: i32) -> String {
     ((value / step).round() * step).to_string()
 }
 
-/// A model as a file names it: an id stays, and a local path is cut to the name of the model.
-pub fn model_id(text: &str) -> Option<String> {
-    let text = text.trim().trim_end_matches(['/', '\\']);
-    if let Some((_, cached)) = text.split_once("models--") {
-        let name = cached.split(['/', '\\']).next().unwrap_or(cached);
-        return Some(name.replacen("--", "/", 1));
-    }
-    let is_path =
-        text.starts_with(['/', '~', '.', '\\']) || text.get(1..3).is_some_and(|part| matches!(part, ":\\" | ":/"));
-    let name = if is_path || text.contains("://") { last_part(text) } else { text };
-    (!name.is_empty()).then(|| name.to_owned())
-}
-
-/// The part of a model id that serves as label.
-pub fn last_part(id: &str) -> &str {
-    id.rsplit(['/', '\\']).next().unwrap_or(id)
-}
-
 /// The engine behind a chosen backend. `None` for protocols that any server speaks.
 pub fn engine_of(backend: &str) -> Option<&'static str> {
     const ENGINES: &[(&str, &str)] = &[
@@ -144,19 +126,5 @@ mod tests {
             assert_eq!(load.workload(&setup).as_deref(), Some(name));
         }
         assert_eq!(Load::default().workload(&Setup::default()), None);
-    }
-
-    #[test]
-    fn a_path_on_a_disk_is_no_model_id() {
-        for (text, id) in [
-            ("Qwen/Qwen3-8B", "Qwen/Qwen3-8B"),
-            ("/home/somebody/models/Llama-3-8B/", "Llama-3-8B"),
-            ("C:\\models\\Llama", "Llama"),
-            ("/root/.cache/huggingface/hub/models--Qwen--Qwen3-8B/snapshots/0123abcd", "Qwen/Qwen3-8B"),
-            ("gpt-oss", "gpt-oss"),
-        ] {
-            assert_eq!(model_id(text).as_deref(), Some(id));
-        }
-        assert_eq!(model_id(" "), None);
     }
 }

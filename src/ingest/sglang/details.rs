@@ -10,7 +10,6 @@ use super::Stream;
 use crate::ingest::at::At;
 use crate::ingest::json::Kind;
 use crate::ingest::sheet::Sheet;
-use crate::ingest::{List, Parsed};
 
 /// Keys that are read here, or hold texts.
 pub(super) const KEYS: &[&str] = &[
@@ -32,14 +31,14 @@ pub(super) const KEYS: &[&str] = &[
 const MS: f64 = 1000.0;
 
 /// See the module.
-pub(super) fn read(root: &At<'_>, sheet: &mut Sheet<'_, '_>, came: Stream, parsed: &mut Parsed) {
+pub(super) fn read(root: &At<'_>, sheet: &mut Sheet<'_, '_>, came: Stream) {
     let numbers = |key: &str| -> Option<Vec<f64>> {
         let at = root.get(key)?;
         Some(at.items().ok()?.map(|item| item.figure().map_or(f64::NAN, |figure| figure.value)).collect())
     };
     for key in ["input_lens", "output_lens", "start_times", "cached_tokens"] {
         if let Some(values) = numbers(key) {
-            parsed.lists.push(List { part: None, name: key.to_owned(), values });
+            sheet.list(key, values);
         }
     }
     let (Some(ttfts), Some(at)) = (numbers("ttfts"), root.get("ttfts")) else { return };
@@ -73,8 +72,7 @@ pub(super) fn read(root: &At<'_>, sheet: &mut Sheet<'_, '_>, came: Stream, parse
     }
     if passed_over > 0 {
         sheet
-            .notes
-            .push(format!("{passed_over} requests without an answer are left out of the latencies of single requests"));
+            .note(format!("{passed_over} requests without an answer are left out of the latencies of single requests"));
     }
     if came != Stream::Whole {
         sheet.series(&at, "ttft_ms", ttft, false);

@@ -26,12 +26,11 @@ pub(super) fn read(root: &At<'_>, sheet: &mut Sheet<'_, '_>) {
     let output = count("total_output_tokens").or_else(|| count("total_generated_tokens"));
     setup.isl = count("random_input_len").filter(|_| exact).or_else(|| mean(count("total_input_tokens")));
     setup.osl = count("random_output_len").filter(|_| exact).or_else(|| mean(output));
-    if let Some(id) = ["model_id", "model"].iter().find_map(|key| sheet::text_at(root, key)) {
-        sheet.partial.model = Some(sheet::last_part(&id).to_owned());
-        setup.model_id = Some(id);
+    if let Some(id) = ["model_id", "model"].into_iter().find_map(|key| sheet::text_at(root, key)) {
+        sheet.model(&id);
     }
     let backend = sheet::text_at(root, "backend");
-    setup.engine = backend.as_deref().and_then(engine).map(str::to_owned);
+    sheet.partial.setup.engine = backend.as_deref().and_then(engine).map(str::to_owned);
     let dataset = sheet::text_at(root, "dataset_name");
     sheet.partial.workload = Some(workload(root, dataset.as_deref(), rate));
     for (name, value) in [("backend", backend), ("dataset_name", dataset)] {

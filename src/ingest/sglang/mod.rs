@@ -16,10 +16,9 @@ mod lines;
 mod server;
 
 use super::at::At;
-use super::sheet::{self, Sheet};
+use super::sheet::{self, ExtraOf, Sheet};
 use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json};
 use crate::error::Error;
-use crate::model::Status;
 
 /// See the module.
 pub struct BenchServing;
@@ -51,7 +50,7 @@ const RATES: &[(&str, &str)] = &[
 ];
 
 /// Figures that are not among our metrics: key, unit, why.
-const EXTRAS: &[(&str, &str, Option<&str>)] = &[
+const EXTRAS: &[ExtraOf<'_>] = &[
     ("duration", "s", None),
     ("completed", "requests", None),
     ("failed", "requests", None),
@@ -153,36 +152,20 @@ impl Format for BenchServing {
 
 /// One run.
 fn run(file: &SourceFile<'_>, root: &At<'_>, above: u64, parsed: &mut Parsed) -> PartialRun {
-    let mut sheet = Sheet::new(file, RULE, DERIVED);
-    sheet.above = above;
+    let mut sheet = Sheet::new(file, RULE, DERIVED).below(above);
     labels::read(root, &mut sheet);
     let count = |key: &str| sheet::number_at(root, key);
     let output = count("total_output_tokens").or_else(|| count("total_generated_tokens"));
     let (completed, input, seconds) = (count("completed"), count("total_input_tokens"), count("duration"));
-    let known: Vec<&str> = EXTRAS.iter().map(|(key, ..)| *key).chain(TAKEN.iter().copied()).collect();
-    let mut taken = known;
-    for (key, unit, why) in EXTRAS {
-        if let Some(at) = root.get(key) {
-            sheet.extra(&at, key, unit, *why);
-        }
-    }
-    taken.extend(details::KEYS);
+    sheet.extras(root, EXTRAS);
+    let mut taken: Vec<&str> = EXTRAS.iter().map(|(key, ..)| *key).collect();
+    taken.extend(TAKEN.iter().chain(details::KEYS));
+    taken.extend(root.entries().into_iter().flatten().map(|(key, _)| key).filter(|key| latency(key).is_some()));
+    sheet.partial.status = sheet::outcome(completed, None);
     if completed == Some(0.0) {
-        sheet.partial.status = Some(Status::Failed("no request was answered".to_owned()));
         taken.extend(RATES.iter().map(|(key, _)| *key));
-        let entries: Vec<&str> = root.entries().into_iter().flatten().map(|(key, _)| key).collect();
-        taken.extend(entries.iter().filter(|key| latency(key).is_some()));
     } else {
-        if completed.is_some() {
-            sheet.partial.status = Some(Status::Done);
-        }
-        for (key, metric) in RATES {
-            if let Some(at) = root.get(key)
-                && sheet.metric(&at, metric, 1.0)
-            {
-                taken.push(key);
-            }
-        }
+        taken.extend(sheet.rates(root, RATES));
         if let Some(seconds) = seconds.filter(|seconds| *seconds > 0.0) {
             let both = input.zip(output).map(|(input, output)| input + output);
             for (metric, amount) in [
@@ -196,12 +179,7 @@ fn run(file: &SourceFile<'_>, root: &At<'_>, above: u64, parsed: &mut Parsed) ->
             }
         }
         let streamed = latencies(root, &mut sheet);
-        details::read(root, &mut sheet, streamed, parsed);
-        for (key, _) in root.entries().into_iter().flatten() {
-            if latency(key).is_some() {
-                taken.push(key);
-            }
-        }
+        details::read(root, &mut sheet, streamed);
     }
     if let Some(info) = root.get("server_info") {
         server::read(&info, &mut sheet);
@@ -211,15 +189,13 @@ fn run(file: &SourceFile<'_>, root: &At<'_>, above: u64, parsed: &mut Parsed) ->
         && output > 0.0
         && (again - output).abs() > WIDELY * output
     {
-        sheet.notes.push(format!(
+        sheet.note(format!(
             "{again} output tokens when counted again from the text, {output} as reported: rates and times by token are unsure (the tool \
              takes the length that was asked for when the server reports none)"
         ));
     }
-    if let (Some(completed), Some(all)) = (completed, sheet.partial.setup.requests)
-        && completed < all
-    {
-        sheet.notes.push(format!("{} of {all} requests failed. They are excluded from latencies", all - completed));
+    if let (Some(completed), Some(all)) = (completed, sheet.partial.setup.requests) {
+        sheet.failures(all - completed, all);
     }
     sheet.partial.fingerprint = seconds.zip(completed).map(|(seconds, completed)| {
         let tokens = |tokens: Option<f64>| tokens.map(sheet::short).unwrap_or_default();
@@ -251,18 +227,16 @@ fn latencies(root: &At<'_>, sheet: &mut Sheet<'_, '_>) -> Stream {
             .zip(sheet::number_at(root, "completed"))
             .is_some_and(|(tokens, completed)| tokens > completed);
     if !streamed && whole {
-        sheet.notes.push("the answers came in one piece: TTFT, TPOT and ITL are no measurements".into());
+        sheet.note("the answers came in one piece: TTFT, TPOT and ITL are no measurements");
     } else if !streamed {
-        sheet
-            .notes
-            .push("the answers came in one piece or are one token long: TPOT and ITL are no measurements".into());
+        sheet.note("the answers came in one piece or are one token long: TPOT and ITL are no measurements");
     }
     for (key, at) in root.entries().into_iter().flatten() {
         let Some((statistic, metric)) = latency(key) else { continue };
         let useless = !streamed && (matches!(metric, "tpot_ms" | "itl_ms") || (metric == "ttft_ms" && whole));
         match sheet::suffix(statistic) {
             Some(suffix) if !useless => {
-                sheet.metric(&at, &format!("{metric}{suffix}"), 1.0);
+                sheet.metric(&at, &format!("{metric}{suffix}"));
             }
             _ => sheet.extra(&at, key.strip_suffix("_ms").unwrap_or(key), "ms", useless.then_some(UNSTREAMED)),
         }

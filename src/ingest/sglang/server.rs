@@ -93,10 +93,11 @@ const MEMORY: &[(&str, &str, &str)] = &[
     ("token_capacity", "kv_cache_tokens", "tokens"),
 ];
 
-/// Figures of the server itself: key, unit, why.
-const FIGURES: &[(&str, &str, Option<&str>)] =
-    &[("max_total_num_tokens", "tokens", None), ("max_req_input_len", "tokens", None)];
+/// Figures of the server itself, in tokens.
+const FIGURES: &[&str] = &["max_total_num_tokens", "max_req_input_len"];
 
+/// Longest id of a model, in characters.
+const LONGEST_ID: usize = 200;
 /// Limit for ranks that are read.
 const RANKS: usize = 1024;
 
@@ -115,10 +116,7 @@ pub(super) fn read(info: &At<'_>, sheet: &mut Sheet<'_, '_>) {
         typed(info, sheet);
         return;
     }
-    sheet.notes.push(
-        "prefill and decode run apart: memory is that of the decode side, the prefill side is kept beside it"
-            .to_owned(),
-    );
+    sheet.note("prefill and decode run apart: memory is that of the decode side, the prefill side is kept beside it");
     // Cached prefixes are the prefill side's, whatever the decode side says.
     for (role, list, why) in [("prefill", &prefill, Some(PREFILL)), ("decode", &decode, None)] {
         for (place, item) in
@@ -148,14 +146,10 @@ pub(super) fn read(info: &At<'_>, sheet: &mut Sheet<'_, '_>) {
 
 /// Launch arguments as settings. What is null was not given.
 fn arguments(item: &At<'_>, role: &str, sheet: &mut Sheet<'_, '_>) {
-    for key in ARGUMENTS {
+    sheet.settings_of(item, role, ARGUMENTS);
+    for key in FIGURES {
         if let Some(at) = item.get(key) {
-            sheet.setting_at(&at, &format!("{role}{key}"));
-        }
-    }
-    for (key, unit, why) in FIGURES {
-        if let Some(at) = item.get(key) {
-            sheet.extra(&at, &format!("{role}{key}"), unit, *why);
+            sheet.extra(&at, &format!("{role}{key}"), "tokens", None);
         }
     }
 }
@@ -165,16 +159,10 @@ fn typed(item: &At<'_>, sheet: &mut Sheet<'_, '_>) {
     let number = |key: &str| sheet::number_at(item, key);
     // `auto` does not state the result.
     let text = |key: &str| sheet::text_at(item, key).filter(|word| word != "auto");
-    let model = ["served_model_name", "model_path"].iter().find_map(|key| match &item.get(key)?.node.kind {
-        Kind::Text(id) => Some(id.trim().to_owned()).filter(|id| !id.is_empty() && id.chars().count() <= 200),
-        _ => None,
-    });
-    if let Some(id) = model {
-        // A model in a folder is named by the folder. Its path is private.
-        let local = id.starts_with(['/', '.', '~']) || id.contains('\\');
-        let name = sheet::last_part(&id).to_owned();
-        sheet.partial.setup.model_id.get_or_insert(if local { name.clone() } else { id });
-        sheet.partial.model.get_or_insert(name);
+    let model = ["served_model_name", "model_path"].into_iter().find_map(|key| sheet::raw_at(item, key));
+    if let Some(id) = model.filter(|id| id.chars().count() <= LONGEST_ID).and_then(|id| sheet::model_id(&id)) {
+        sheet.partial.model.get_or_insert_with(|| sheet::last_part(&id).to_owned());
+        sheet.partial.setup.model_id.get_or_insert(id);
     }
     let setup = &mut sheet.partial.setup;
     setup.engine_version = setup.engine_version.take().or_else(|| text("version"));
@@ -220,7 +208,7 @@ fn memory(item: &At<'_>, role: &str, why: Option<&'static str>, sheet: &mut Shee
         let largest = states
             .iter()
             .enumerate()
-            .filter_map(|(rank, state)| Some((rank, sheet::number_at(&state.get("memory_usage")?, key)?)))
+            .filter_map(|(rank, state)| Some((rank, sheet::number_at(state, ["memory_usage", key])?)))
             .reduce(|best, other| if other.1 > best.1 { other } else { best })
             .map(|(rank, _)| rank);
         found |= largest.is_some();
@@ -228,7 +216,7 @@ fn memory(item: &At<'_>, role: &str, why: Option<&'static str>, sheet: &mut Shee
             let Some(usage) = state.get("memory_usage") else { continue };
             let Some(at) = usage.get(key) else { continue };
             let headline = largest == Some(rank) && why.is_none() && sheet.reading(metric).is_none();
-            if !(headline && sheet.metric(&at, metric, 1.0)) {
+            if !(headline && sheet.metric(&at, metric).is_some()) {
                 let name = format!("{role}internal_states.{rank}.memory_usage.{key}");
                 sheet.extra(&at, &name, unit, why.or(Some(OTHER_RANK)));
             }
@@ -254,9 +242,7 @@ fn memory(item: &At<'_>, role: &str, why: Option<&'static str>, sheet: &mut Shee
         }
     }
     if states.len() > 1 {
-        sheet
-            .notes
-            .push(format!("memory of {} data-parallel ranks: the largest is read, nothing is summed", states.len()));
+        sheet.note(format!("memory of {} data-parallel ranks: the largest is read, nothing is summed", states.len()));
     }
     if !found {
         without_states(item, why, sheet);
@@ -268,6 +254,6 @@ fn without_states(item: &At<'_>, why: Option<&'static str>, sheet: &mut Sheet<'_
     if let (None, Some(at)) = (why, item.get("max_total_num_tokens"))
         && sheet.reading("kv_cache_tokens").is_none()
     {
-        sheet.metric(&at, "kv_cache_tokens", 1.0);
+        sheet.metric(&at, "kv_cache_tokens");
     }
 }

@@ -1,53 +1,104 @@
-//! One result object becomes a partial run. Each value is taken by name, and the rest is kept as an extra or a setting.
+//! One result object becomes a partial run. A format says what its keys mean, and the sheet takes the values.
 //!
-//! In:  places in a tree.  Out: [`Sheet`]: a partial run, and the faults of its parts.
-//! Not here: which key of which tool is which metric.
+//! In:  places of a document.  Out: [`Sheet`]: a partial run, the place of every figure, and the faults of its parts.
+//! Not here: which key of which tool is which metric (see the formats).
 
+mod labels;
+mod nested;
+#[cfg(test)]
+mod tests;
 mod words;
 
 use super::at::At;
-use super::json::Kind;
-use super::{JoinRole, Parsed, PartialRun, Record, SourceFile};
+use super::{JoinRole, List, Parsed, PartialRun, Record, SourceFile};
 use crate::error::{Error, Place};
-use crate::model::{Extra, ExtraValue, Origin, Reading, Series};
+use crate::model::{Extra, ExtraValue, Metric, Origin, Reading, Series};
 
-pub(super) use words::{bool_at, last_part, number_at, plain, scalar, short, suffix, text_at, unit_of};
-
-use words::private;
+pub(super) use labels::{cell, last_part, load, model_id, outcome, short};
+pub(super) use words::{STATISTICS, bool_at, find, number_at, plain, raw_at, scalar, suffix, text_at, unit_of, values};
 
 /// Why a time per token of zero is no measurement.
 const NO_FURTHER: &str = "an answer of one token, or in one piece, has no time per further token";
-/// Limit for unread leaves that are kept. A file with more is not a result.
-const LEAVES: usize = 4096;
+/// Why an infinite figure is no metric.
+const INFINITE: &str = "infinite is no measurement";
 /// Limit for the extras of one run.
 const EXTRAS: usize = 16_384;
 /// Most runs of one file: above every sweep, below what would fill the memory.
 pub(super) const RUNS: usize = 65_536;
 
+/// A figure that is not among our metrics: key or name, unit, why.
+pub(super) type ExtraOf<'k> = (&'k str, &'k str, Option<&'static str>);
+
+/// From the unit of a file to the unit of a metric.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Scale {
+    /// The same unit.
+    One,
+    /// From seconds to milliseconds. The digits behind the point move.
+    Seconds,
+    /// From a unit that another key or the file names. Such files hold computed values in full, so no digits are counted.
+    Times(f64),
+}
+
+/// Where the places of a document are in the file.
+#[derive(Debug, Clone, Copy)]
+enum Lines {
+    /// Below so many lines of the file.
+    Below(u64),
+    /// All in one row, on this line. The names at the top are columns.
+    Row(u64),
+}
+
 /// See the module.
 pub(super) struct Sheet<'a, 'f> {
-    /// The file, for origins.
-    pub file: &'a SourceFile<'f>,
+    file: &'a SourceFile<'f>,
     /// Rule of what is read.
-    pub rule: &'static str,
+    rule: &'static str,
     /// Rule of what is computed from other figures of the file.
-    pub derived: &'static str,
-    /// Lines of the file above the document.
-    pub above: u64,
+    derived: &'static str,
+    lines: Lines,
+    zero_tpot: bool,
     /// The result.
     pub partial: PartialRun,
-    /// Goes to [`Parsed::left_out`].
-    pub left_out: Vec<Error>,
-    /// Goes to [`Parsed::notes`].
-    pub notes: Vec<String>,
+    left_out: Vec<Error>,
+    notes: Vec<String>,
+    lists: Vec<List>,
     leaves: usize,
 }
 
 impl<'a, 'f> Sheet<'a, 'f> {
-    /// An empty sheet.
+    /// An empty sheet for a document that begins with the file.
     pub fn new(file: &'a SourceFile<'f>, rule: &'static str, derived: &'static str) -> Self {
-        let (left_out, notes) = (Vec::new(), Vec::new());
-        Self { file, rule, derived, above: 0, partial: PartialRun::default(), left_out, notes, leaves: 0 }
+        Self {
+            file,
+            rule,
+            derived,
+            lines: Lines::Below(0),
+            zero_tpot: false,
+            partial: PartialRun::default(),
+            left_out: Vec::new(),
+            notes: Vec::new(),
+            lists: Vec::new(),
+            leaves: 0,
+        }
+    }
+
+    /// For a document with so many lines of the file above it.
+    pub fn below(mut self, lines: u64) -> Self {
+        self.lines = Lines::Below(lines);
+        self
+    }
+
+    /// For a document that was a row of a table.
+    pub fn row(mut self, line: u64) -> Self {
+        self.lines = Lines::Row(line);
+        self
+    }
+
+    /// For a tool that leaves answers of one token out of its time per token. Its zeros are answers whose tokens came at once.
+    pub fn with_zero_tpot(mut self) -> Self {
+        self.zero_tpot = true;
+        self
     }
 
     /// Hands over what is wrong and worth knowing. Gives the partial run.
@@ -58,12 +109,21 @@ impl<'a, 'f> Sheet<'a, 'f> {
                 parsed.notes.push(note);
             }
         }
+        parsed.lists.extend(self.lists);
         self.partial
     }
 
-    /// Where a value is.
-    pub fn origin(&self, at: &At<'_>) -> Origin {
-        self.file.origin(Some(self.above + u64::from(at.node.line)), Some(at.pointer()), self.rule)
+    /// The same, where the partial run is a record as it is.
+    pub fn finish(self, parsed: &mut Parsed) {
+        let partial = self.into(parsed);
+        parsed.records.push(Record::Run(Box::new(partial)));
+    }
+
+    fn origin(&self, at: &At<'_>, rule: &'static str) -> Origin {
+        match self.lines {
+            Lines::Below(above) => self.file.origin(Some(above + u64::from(at.node.line)), Some(at.pointer()), rule),
+            Lines::Row(line) => self.file.origin(Some(line), Some(column(&at.pointer())), rule),
+        }
     }
 
     /// The number at a place: none for missing and infinite ones. What is no number is left out and named.
@@ -77,43 +137,83 @@ impl<'a, 'f> Sheet<'a, 'f> {
         }
     }
 
-    fn wrong(&mut self, error: Error) {
-        self.left_out.push(moved(error, self.above));
+    /// Leaves something out, with its line counted from the beginning of the file.
+    pub fn wrong(&mut self, error: Error) {
+        self.left_out.push(match self.lines {
+            Lines::Below(above) => moved(error, above),
+            Lines::Row(line) => in_row(error, line),
+        });
     }
 
-    /// Takes a metric, `scale` times what is written. False when nothing is there, or another key was first.
-    pub fn metric(&mut self, at: &At<'_>, metric: &str, scale: f64) -> bool {
+    /// Takes a metric in the unit of the file. Gives its value, and nothing when none is there or another key was first.
+    pub fn metric(&mut self, at: &At<'_>, metric: &str) -> Option<f64> {
+        self.scaled(at, metric, Scale::One)
+    }
+
+    /// Takes a metric that the file has in another unit.
+    pub fn scaled(&mut self, at: &At<'_>, metric: &str, scale: Scale) -> Option<f64> {
+        debug_assert!(Metric::of_catalogue(metric).is_some(), "{metric}");
         let figure = match at.figure() {
             Ok(figure) if figure.value.is_finite() => figure,
-            Ok(_) => return false,
+            // Of a missing one nothing is kept.
+            Ok(_) => {
+                self.extra(at, metric, "", Some(INFINITE));
+                return None;
+            }
             Err(error) => {
                 self.wrong(error);
-                return false;
+                return None;
             }
         };
-        // Tools write zero where an answer had no further token.
-        if metric.starts_with("tpot_ms") && figure.value <= 0.0 {
-            self.extra(at, metric, if scale == 1.0 { "ms" } else { "s" }, Some(NO_FURTHER));
-            return false;
+        let (value, decimals) = match scale {
+            Scale::One => (figure.value, figure.decimals),
+            Scale::Seconds => (figure.value * 1000.0, figure.decimals.map(|digits| digits.saturating_sub(3))),
+            Scale::Times(factor) if (factor - 1.0).abs() < f64::EPSILON => (figure.value, figure.decimals),
+            Scale::Times(factor) => (figure.value * factor, None),
+        };
+        // Most tools write zero where an answer had no further token.
+        if metric.starts_with("tpot_ms") && value <= 0.0 && !self.zero_tpot {
+            self.put_extra(at, metric, "ms", ExtraValue::Number(value), Some(NO_FURTHER));
+            return None;
         }
-        // Digits behind the point move with a power of ten.
-        let shift = if scale == 1.0 { 0 } else { 3 };
-        let decimals = figure.decimals.map(|digits| digits.saturating_sub(shift));
-        let origin = self.origin(at);
-        let reading = Reading { metric: metric.to_owned(), value: figure.value * scale, decimals, origin };
+        let reading = Reading { metric: metric.to_owned(), value, decimals, origin: self.origin(at, self.rule) };
         match self.partial.readings.iter_mut().find(|ours| ours.metric == metric) {
             // Of equal keys the last counts.
             Some(ours) if ours.origin.field == reading.origin.field => *ours = reading,
-            Some(_) => return false,
+            Some(_) => return None,
             None => self.partial.readings.push(reading),
         }
-        true
+        Some(value)
+    }
+
+    /// Takes the metrics of a table of keys. Gives the keys that were taken.
+    pub fn rates<'k>(&mut self, at: &At<'_>, table: &[(&'k str, &str)]) -> Vec<&'k str> {
+        let mut taken = Vec::new();
+        for (key, metric) in table {
+            if at.get(key).is_some_and(|at| self.metric(&at, metric).is_some()) {
+                taken.push(*key);
+            }
+        }
+        taken
+    }
+
+    /// Takes the statistics of one distribution. Those that a metric has are metrics, the others are extras such as `ttft_p75`. Without a
+    /// metric all are extras.
+    pub fn statistics(&mut self, at: &At<'_>, metric: Option<(&str, Scale)>, (name, unit, why): ExtraOf<'_>) {
+        for (statistic, value) in at.entries().into_iter().flatten() {
+            match metric.zip(suffix(statistic)) {
+                Some(((metric, scale), suffix)) => {
+                    self.scaled(&value, &format!("{metric}{suffix}"), scale);
+                }
+                None => self.extra(&value, &format!("{name}_{statistic}"), unit, why),
+            }
+        }
     }
 
     /// Takes a metric that is computed from other figures of the file. `at` is what it belongs to.
     pub fn derive(&mut self, at: &At<'_>, metric: &str, value: f64) {
         if value.is_finite() && self.reading(metric).is_none() {
-            let origin = Origin { rule: self.derived, ..self.origin(at) };
+            let origin = self.origin(at, self.derived);
             self.partial.readings.push(Reading { metric: metric.to_owned(), value, decimals: None, origin });
         }
     }
@@ -123,79 +223,86 @@ impl<'a, 'f> Sheet<'a, 'f> {
         self.partial.readings.iter().find(|reading| reading.metric == metric).map(|reading| reading.value)
     }
 
-    /// Takes a figure that is not one of our metrics.
+    /// Takes a figure that is not one of our metrics. Null is nothing, and infinite is a word.
     pub fn extra(&mut self, at: &At<'_>, name: &str, unit: &str, why: Option<&'static str>) {
-        if self.partial.extras.len() >= EXTRAS {
-            return;
+        match at.figure() {
+            Ok(figure) if figure.value.is_nan() => {}
+            Ok(figure) => {
+                let value = if figure.value.is_finite() {
+                    ExtraValue::Number(figure.value)
+                } else {
+                    ExtraValue::Text(if figure.value > 0.0 { "inf" } else { "-inf" }.to_owned())
+                };
+                self.put_extra(at, name, unit, value, why);
+            }
+            Err(error) => self.wrong(error),
         }
-        if let Some(value) = self.number(at) {
-            let origin = self.origin(at);
-            let (name, unit, value) = (name.to_owned(), unit.to_owned(), ExtraValue::Number(value));
-            self.partial.extras.push(Extra { name, unit, value, why, origin });
+    }
+
+    fn put_extra(&mut self, at: &At<'_>, name: &str, unit: &str, value: ExtraValue, why: Option<&'static str>) {
+        if self.partial.extras.len() < EXTRAS {
+            let origin = self.origin(at, self.rule);
+            self.partial.extras.push(Extra { name: name.to_owned(), unit: unit.to_owned(), value, why, origin });
+        }
+    }
+
+    /// Takes the figures of a table of keys.
+    pub fn extras(&mut self, at: &At<'_>, table: &[ExtraOf<'_>]) {
+        for (key, unit, why) in table {
+            if let Some(at) = at.get(key) {
+                self.extra(&at, key, unit, *why);
+            }
         }
     }
 
     /// Takes per-request values at a place, or computed from it.
     pub fn series(&mut self, at: &At<'_>, metric: &str, values: Vec<f64>, derived: bool) {
         if values.iter().any(|value| value.is_finite()) {
-            let origin = self.origin(at);
-            let origin = if derived { Origin { rule: self.derived, ..origin } } else { origin };
+            let origin = self.origin(at, if derived { self.derived } else { self.rule });
             self.partial.series.push(Series { metric: metric.to_owned(), values, origin });
         }
     }
 
-    /// Keeps a setting under a name of the source.
-    pub fn setting(&mut self, name: &str, value: impl Into<String>) {
-        self.partial.setup.more.entry(name.to_owned()).or_insert_with(|| value.into());
-    }
-
-    /// Keeps the scalar or the short list at a place as a setting. Nothing of `null`.
-    pub fn setting_at(&mut self, at: &At<'_>, name: &str) {
-        if let Some(value) = scalar(at) {
-            self.setting(name, value);
+    /// Takes the list at a place as values of a metric, each times `factor`.
+    pub fn series_at(&mut self, at: &At<'_>, metric: &str, factor: f64, derived: bool) {
+        match values(at) {
+            Ok(values) => self.series(at, metric, values.iter().map(|value| value * factor).collect(), derived),
+            Err(error) => self.wrong(error),
         }
     }
 
-    /// Keeps unread values: numbers as extras, words as settings, nested names joined by a point. `taken` are the keys that were
-    /// asked for, or that are skipped on purpose.
-    pub fn rest(&mut self, at: &At<'_>, taken: &[&str], why: Option<&'static str>) {
-        let Ok(entries) = at.entries() else { return };
-        for (key, place) in entries.filter(|(key, _)| !taken.contains(key)) {
-            self.leaf(&place, key, why);
+    /// Takes values that are none of our metrics.
+    pub fn list(&mut self, name: &str, values: Vec<f64>) {
+        if values.iter().any(|value| value.is_finite()) {
+            self.lists.push(List { part: self.partial.part.clone(), name: name.to_owned(), values });
         }
     }
 
-    /// The same for one place.
-    pub fn leaf(&mut self, at: &At<'_>, name: &str, why: Option<&'static str>) {
-        self.leaves += 1;
-        if self.leaves == LEAVES {
-            self.notes.push(format!("more than {LEAVES} values that are not metrics. The others are skipped"));
+    /// Takes the list at a place as values that are none of our metrics.
+    pub fn list_at(&mut self, at: &At<'_>, name: &str) {
+        match values(at) {
+            Ok(values) => self.list(name, values),
+            Err(error) => self.wrong(error),
         }
-        if self.leaves >= LEAVES {
-            return;
+    }
+
+    /// Something a reader should know.
+    pub fn note(&mut self, note: impl Into<String>) {
+        self.notes.push(note.into());
+    }
+
+    /// Says how many requests failed, if any did.
+    pub fn failures(&mut self, failed: f64, all: f64) {
+        if failed > 0.0 {
+            self.note(format!("{failed} of {all} requests failed. They are excluded from latencies"));
         }
-        match &at.node.kind {
-            Kind::Null | Kind::Packed(_) => {}
-            Kind::Number(_) => {
-                let (name, unit) = unit_of(name);
-                self.extra(at, name, unit, why);
-            }
-            Kind::Text(_) | Kind::Bool(_) if private(name) => {}
-            Kind::Text(_) | Kind::Bool(_) => self.setting_at(at, name),
-            Kind::Map(_) => {
-                for (key, place) in at.entries().into_iter().flatten() {
-                    self.leaf(&place, &format!("{name}.{key}"), why);
-                }
-            }
-            Kind::List(_) if private(name) => {}
-            Kind::List(_) => match scalar(at) {
-                Some(text) => self.setting(name, text),
-                None => {
-                    for (place, item) in at.items().into_iter().flatten().enumerate() {
-                        self.leaf(&item, &format!("{name}.{place}"), why);
-                    }
-                }
-            },
+    }
+
+    /// Takes the model by its id or its path.
+    pub fn model(&mut self, id: &str) {
+        if let Some(id) = model_id(id) {
+            self.partial.model = Some(last_part(&id).to_owned());
+            self.partial.setup.model_id = Some(id);
         }
     }
 }
@@ -221,36 +328,17 @@ pub(super) fn moved(mut error: Error, above: u64) -> Error {
     error
 }
 
-#[cfg(test)]
-mod tests {
-    use super::super::json;
-    use super::*;
+/// An error with the line and the column of the row it is in.
+fn in_row(mut error: Error, row: u64) -> Error {
+    error.place = match error.place {
+        Some(Place::Line(_)) => Some(Place::Line(row)),
+        Some(Place::LineField(_, field)) => Some(Place::LineField(row, column(&field))),
+        other => other,
+    };
+    error
+}
 
-    #[test]
-    fn what_nobody_asked_for_is_kept_and_secrets_are_not() {
-        let node = json::parse(
-            "{\"a_ms\": 1.5, \"b\": {\"c\": 2, \"api_key\": \"sk\", \"kind\": \"x\"}, \"base_url\": \"http://h\", \"l\": [1, 2],\n\
-             \"m\": [{\"q\": 3}], \"none\": null, \"home\": \"/root/x\", \"taken\": 9}",
-        )
-        .unwrap();
-        let mut input: &[u8] = b"";
-        let file = SourceFile::new("f.json", 0, &mut input);
-        let mut sheet = Sheet::new(&file, "r", "r.derived");
-        sheet.rest(&At::root(&node), &["taken"], None);
-        let extras: Vec<(&str, &str)> =
-            sheet.partial.extras.iter().map(|e| (e.name.as_str(), e.unit.as_str())).collect();
-        assert_eq!(extras, [("a", "ms"), ("b.c", ""), ("m.0.q", "")]);
-        let more: Vec<(&str, &str)> =
-            sheet.partial.setup.more.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        assert_eq!(more, [("b.kind", "x"), ("l", "1 2")]);
-        assert_eq!(sheet.partial.extras[2].origin.line, Some(2));
-    }
-
-    #[test]
-    fn endings_say_units_and_the_longest_wins() {
-        assert_eq!(unit_of("mean_input_throughput_tokens_per_s"), ("mean_input_throughput", "tok/s"));
-        assert_eq!(unit_of("std_ttft_ms"), ("std_ttft", "ms"));
-        assert_eq!(unit_of("completed"), ("completed", ""));
-        assert_eq!(last_part("/workspace/m/"), "m");
-    }
+/// The name of a column, unchanged, followed by the place in a list.
+fn column(pointer: &str) -> String {
+    pointer.trim_start_matches('/').replace("~1", "/").replace("~0", "~")
 }

@@ -1,51 +1,19 @@
-//! Names, units and texts of result files: names of statistics, units by ending, texts that may be kept.
+//! Keys and texts of result files: values behind keys, statistics, units by ending, texts that may be kept.
 //!
-//! In:  keys and places.  Out: suffixes, units, settings.
+//! In:  keys and places.  Out: numbers, texts, suffixes, units.
 //! Not here: partial runs (see the module above).
 
-use super::super::at::At;
-use super::super::json::Kind;
+use crate::error::Error;
+use crate::ingest::at::At;
+use crate::ingest::json::Kind;
 
 /// Longest text that is kept as a setting, in characters.
 const TEXT: usize = 200;
 /// Most items of a list that are kept as one setting.
 const ITEMS: usize = 256;
-/// Words of a key whose text is never kept: where a machine is, who may enter it, what was asked and answered.
-const PRIVATE: &[&str] = &[
-    "key",
-    "secret",
-    "password",
-    "credential",
-    "auth",
-    "header",
-    "cookie",
-    "url",
-    "uri",
-    "host",
-    "addr",
-    "endpoint",
-    "path",
-    "folder",
-    "directory",
-    "file",
-    "cmd",
-    "command",
-    "prompt",
-    "text",
-    "message",
-    "user",
-    "email",
-    "serial",
-    "uuid",
-    "ip",
-    "note",
-    "notes",
-    "error",
-    "errors",
-];
 
 /// Statistics by the names that tools use, and the suffix of the metric.
-const STATISTICS: &[(&str, &str)] = &[
+pub const STATISTICS: &[(&str, &str)] = &[
     ("mean", ""),
     ("avg", ""),
     ("median", "_p50"),
@@ -102,16 +70,6 @@ pub fn plain(text: &str) -> Option<String> {
         .then(|| text.to_owned())
 }
 
-/// The last part of a path or of a model id.
-pub fn last_part(id: &str) -> &str {
-    id.trim_end_matches('/').rsplit('/').next().unwrap_or(id)
-}
-
-/// Last words of compound keys that are private. `tokenizer_mode` is not, `api_key` is.
-pub fn private(name: &str) -> bool {
-    name.split(['_', '.', '-', ' ']).any(|part| PRIVATE.contains(&part.to_ascii_lowercase().as_str()))
-}
-
 /// A scalar as text, or a list of them with blanks between. None for `null`, an object, and what may not be kept.
 pub fn scalar(at: &At<'_>) -> Option<String> {
     match &at.node.kind {
@@ -133,28 +91,68 @@ pub fn scalar(at: &At<'_>) -> Option<String> {
     }
 }
 
-/// A finite number behind a key, where there is one.
-pub fn number_at(at: &At<'_>, key: &str) -> Option<f64> {
-    at.get(key)?.figure().ok()?.finite()
+/// The way from a place down to a value: a key, or one after the other.
+pub trait Way {
+    /// The keys in their order.
+    fn keys(&self) -> &[&str];
 }
 
-/// A text behind a key, where there is one that may be kept.
-pub fn text_at(at: &At<'_>, key: &str) -> Option<String> {
-    match &at.get(key)?.node.kind {
-        Kind::Text(text) => plain(text),
-        _ => None,
+impl Way for &str {
+    fn keys(&self) -> &[&str] {
+        std::slice::from_ref(self)
     }
 }
 
-/// `true` or `false` behind a key.
-pub fn bool_at(at: &At<'_>, key: &str) -> Option<bool> {
-    match at.get(key)?.node.kind {
+impl<const N: usize> Way for [&str; N] {
+    fn keys(&self) -> &[&str] {
+        self
+    }
+}
+
+impl Way for &[&str] {
+    fn keys(&self) -> &[&str] {
+        self
+    }
+}
+
+/// What `read` makes of the value at the end of a way.
+pub fn find<T>(at: &At<'_>, way: impl Way, read: impl FnOnce(&At<'_>) -> Option<T>) -> Option<T> {
+    // A place borrows the one above it, so it cannot be handed out.
+    fn down<T>(at: &At<'_>, keys: &[&str], read: impl FnOnce(&At<'_>) -> Option<T>) -> Option<T> {
+        match keys.split_first() {
+            None => read(at),
+            Some((key, rest)) => down(&at.get(key)?, rest, read),
+        }
+    }
+    down(at, way.keys(), read)
+}
+
+/// A finite number at the end of a way, where there is one.
+pub fn number_at(at: &At<'_>, way: impl Way) -> Option<f64> {
+    find(at, way, |at| at.figure().ok()?.finite())
+}
+
+/// A text at the end of a way, where there is one that may be kept. Of a list, the first.
+pub fn text_at(at: &At<'_>, way: impl Way) -> Option<String> {
+    plain(&raw_at(at, way)?)
+}
+
+/// A text at the end of a way as it is, to read from. It may hold what is private. Of a list, the first.
+pub fn raw_at(at: &At<'_>, way: impl Way) -> Option<String> {
+    let text = |at: &At<'_>| at.text().ok().flatten().map(str::to_owned);
+    let found = find(at, way, |at| text(at).or_else(|| text(&at.items().ok()?.next()?)));
+    found.filter(|text| !text.trim().is_empty())
+}
+
+/// `true` or `false` at the end of a way.
+pub fn bool_at(at: &At<'_>, way: impl Way) -> Option<bool> {
+    find(at, way, |at| match at.node.kind {
         Kind::Bool(value) => Some(value),
         _ => None,
-    }
+    })
 }
 
-/// A number as a slug shows it: without an empty fraction.
-pub fn short(value: f64) -> String {
-    if value.is_infinite() { "inf".to_owned() } else { format!("{value}") }
+/// The numbers of a list, missing as NaN.
+pub fn values(at: &At<'_>) -> Result<Vec<f64>, Error> {
+    at.items()?.map(|item| item.figure().map(|figure| figure.value)).collect()
 }

@@ -13,6 +13,7 @@ use crate::ingest::at::At;
 use crate::ingest::figure::Figure;
 use crate::ingest::json::{self, Kind};
 use crate::ingest::serving::{self, settings};
+use crate::ingest::sheet::{last_part, model_id};
 use crate::ingest::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::model::{Extra, ExtraValue, Reading, Series, Setup, Status};
 
@@ -211,8 +212,8 @@ fn other(
         }
         Kind::Number(_) => extra(file, key, "", at, rule, partial)?,
         Kind::Text(text) if matches!(key, "model" | "model_id") => {
-            partial.setup.model_id = serving::model_id(text);
-            partial.model = partial.setup.model_id.as_deref().map(|id| serving::last_part(id).to_owned());
+            partial.setup.model_id = model_id(text);
+            partial.model = partial.setup.model_id.as_deref().map(|id| last_part(id).to_owned());
         }
         Kind::Text(text) => {
             settings::take(&mut partial.setup, key, text);

@@ -15,8 +15,9 @@ use crate::error::Error;
 use crate::ingest::at::At;
 use crate::ingest::figure::Figure;
 use crate::ingest::json::{self, Kind};
-use crate::ingest::serving::sheet::Sheet;
+use crate::ingest::serving::figures::Figures;
 use crate::ingest::serving::{self, Load, settings};
+use crate::ingest::sheet::{last_part, model_id};
 use crate::ingest::{About, Format, Head, JoinRole, List, Outline, Parsed, PartialRun, Record, SourceFile};
 use crate::model::{Instant, Setup};
 
@@ -128,10 +129,10 @@ fn is_ours(outline: &Outline<'_>) -> bool {
 }
 
 /// The mark of a run by its times: they are in the files and the consoles of every version.
-pub fn mark_of(sheet: &Sheet) -> Option<String> {
+pub fn mark_of(figures: &Figures) -> Option<String> {
     serving::mark(
         TOOL,
-        &sheet.marks(&[
+        &figures.marks(&[
             "mean_ttft_ms",
             "median_ttft_ms",
             "mean_tpot_ms",
@@ -156,7 +157,7 @@ fn copies(partials: &mut Vec<PartialRun>, parsed: &mut Parsed) {
 /// Values from the keys of one result so far.
 struct Found {
     partial: PartialRun,
-    sheet: Sheet,
+    figures: Figures,
     load: Option<String>,
     date: Option<Instant>,
     private: usize,
@@ -175,7 +176,7 @@ fn partial(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Option<
     let setup = Setup { tool: Some(TOOL.to_owned()), ..Setup::default() };
     let mut found = Found {
         partial: PartialRun { setup, ..PartialRun::default() },
-        sheet: Sheet::default(),
+        figures: Figures::default(),
         load: None,
         date: None,
         private: 0,
@@ -191,37 +192,37 @@ fn partial(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Option<
             parsed.left_out.push(error);
         }
     }
-    let Found { mut partial, sheet, load, date, private, warm_up } = found;
+    let Found { mut partial, figures, load, date, private, warm_up } = found;
     if warm_up {
         parsed.notes.push("a warm-up of a sweep is not counted".to_owned());
         return None;
     }
-    conversations(&mut partial.setup, &sheet);
+    conversations(&mut partial.setup, &figures);
     steps(root, parsed);
     if private > 0 {
         parsed.notes.push(format!("{private} texts are not taken: they may hold an address, a path or a key"));
     }
     let lengths = Load {
         dataset: load.as_deref(),
-        completed: sheet.get("completed"),
-        input: sheet.get("total_input_tokens"),
-        output: sheet.get("total_output_tokens"),
+        completed: figures.get("completed"),
+        input: figures.get("total_input_tokens"),
+        output: figures.get("total_output_tokens"),
     };
     (partial.setup.isl, partial.setup.osl) = lengths.lengths();
     partial.workload = lengths.workload(&partial.setup);
     partial.ended = date;
-    let lasted = sheet.get("duration").filter(|seconds| (0.0..LONGEST_S).contains(seconds));
+    let lasted = figures.get("duration").filter(|seconds| (0.0..LONGEST_S).contains(seconds));
     partial.started = date.zip(lasted).map(|(end, seconds)| Instant(end.0 - (seconds * 1000.0).round() as i64));
     // Times that are all zero mark nothing. Of a run that failed its moment does.
-    partial.fingerprint = match (sheet.failure(), date) {
-        (None, _) => mark_of(&sheet),
-        (Some(_), Some(date)) => Some(format!("{TOOL}|failed|{}|{:?}", date.iso(), sheet.get("duration"))),
+    partial.fingerprint = match (figures.failure(), date) {
+        (None, _) => mark_of(&figures),
+        (Some(_), Some(date)) => Some(format!("{TOOL}|failed|{}|{:?}", date.iso(), figures.get("duration"))),
         (Some(_), None) => None,
     };
-    match sheet.failure() {
+    match figures.failure() {
         None => {
             let failed = detail::read(file, root, &mut partial, parsed);
-            let unfinished = partial.setup.requests.zip(sheet.get("completed")).filter(|(all, done)| done < all);
+            let unfinished = partial.setup.requests.zip(figures.get("completed")).filter(|(all, done)| done < all);
             if let Some((all, done)) = unfinished.filter(|_| failed == 0) {
                 let missing = all - done;
                 parsed.notes.push(format!(
@@ -231,7 +232,7 @@ fn partial(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Option<
         }
         Some(why) => parsed.notes.push(format!("{why}. Its zeros are no measurements")),
     }
-    sheet.give(&mut partial);
+    figures.give(&mut partial);
     Some(partial)
 }
 
@@ -241,13 +242,13 @@ impl Found {
         match key {
             "date" => self.date = at.text()?.and_then(moment),
             "model_id" | "model" => {
-                if let Some(id) = at.text()?.and_then(serving::model_id) {
-                    self.partial.model = Some(serving::last_part(&id).to_owned());
+                if let Some(id) = at.text()?.and_then(model_id) {
+                    self.partial.model = Some(last_part(&id).to_owned());
                     setup.model_id = Some(id);
                 }
             }
             "tokenizer_id" => {
-                let id = at.text()?.and_then(serving::model_id).filter(|id| Some(id) != setup.model_id.as_ref());
+                let id = at.text()?.and_then(model_id).filter(|id| Some(id) != setup.model_id.as_ref());
                 setup.more.extend(id.map(|id| (key.to_owned(), id)));
             }
             "num_prompts" => setup.requests = at.figure()?.finite(),
@@ -293,7 +294,7 @@ impl Found {
             Kind::Number(digits) if settings::is_setting(key) => self.setting(key, digits),
             Kind::Number(digits) => {
                 let figure = Figure::parse(digits).ok_or_else(|| at.unlike("a number"))?;
-                self.sheet.put(key, figure, file.origin(Some(at.node.line.into()), Some(at.pointer()), RULE));
+                self.figures.put(key, figure, file.origin(Some(at.node.line.into()), Some(at.pointer()), RULE));
             }
             Kind::List(items) if items.len() > NESTED => return Err(at.unlike("at most 64 values")),
             Kind::List(_) if family(key).is_some() => self.percentiles(file, key, at)?,
@@ -319,7 +320,7 @@ impl Found {
             let mut both = pair.items()?;
             let (Some(share), Some(time)) = (both.next(), both.next()) else { continue };
             let origin = file.origin(Some(time.node.line.into()), Some(time.pointer()), RULE);
-            self.sheet.put(format!("{before}p{}_{name}", share.figure()?.value), time.figure()?, origin);
+            self.figures.put(format!("{before}p{}_{name}", share.figure()?.value), time.figure()?, origin);
         }
         Ok(())
     }
@@ -347,9 +348,9 @@ fn steps(root: &At<'_>, parsed: &mut Parsed) {
 }
 
 /// Turns of conversations are requests, and no key says how many.
-fn conversations(setup: &mut Setup, sheet: &Sheet) {
-    if setup.requests.is_none() && sheet.get("conversations_completed").is_some() {
-        setup.requests = sheet.get("completed").map(|done| done + sheet.get("failed").unwrap_or(0.0));
+fn conversations(setup: &mut Setup, figures: &Figures) {
+    if setup.requests.is_none() && figures.get("conversations_completed").is_some() {
+        setup.requests = figures.get("completed").map(|done| done + figures.get("failed").unwrap_or(0.0));
     }
 }
 

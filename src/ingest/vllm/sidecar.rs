@@ -9,7 +9,8 @@
 use crate::error::Error;
 use crate::ingest::at::At;
 use crate::ingest::json::{self, Kind};
-use crate::ingest::serving::{self, settings};
+use crate::ingest::serving::settings;
+use crate::ingest::sheet::{last_part, model_id};
 use crate::ingest::{About, Format, Head, JoinRole, Outline, Parsed, PartialRun, Record, SourceFile};
 
 /// See the module.
@@ -62,8 +63,8 @@ impl Format for Sidecar {
         for (key, at) in root.entries()? {
             match (key, &at.node.kind) {
                 ("model" | "model_id", Kind::Text(text)) => {
-                    partial.setup.model_id = serving::model_id(text);
-                    partial.model = partial.setup.model_id.as_deref().map(|id| serving::last_part(id).to_owned());
+                    partial.setup.model_id = model_id(text);
+                    partial.model = partial.setup.model_id.as_deref().map(|id| last_part(id).to_owned());
                 }
                 ("environment", Kind::Text(text)) => partial.environment = Some(text.to_string()),
                 ("profile" | "quant" | "quantisation", Kind::Text(text)) => {

@@ -3,8 +3,9 @@
 //! In:  lines.  Out: the setup of a start, and the figures in it.
 //! Not here: memory.
 
-use super::super::cut::{after, model_id, number, number_after, place, with_unit};
+use super::super::cut::{after, number, number_after, place, with_unit};
 use super::boot::{Boot, build};
+use crate::ingest::sheet::{last_part, model_id};
 
 impl Boot {
     /// One line.
@@ -13,7 +14,7 @@ impl Boot {
         let loaded = after(line, "tensors from ").and_then(|rest| rest.split(" (version").next());
         let loading = || after(line, "load_model: loading model '").and_then(|rest| rest.split('\'').next());
         if let Some(path) = loaded.or_else(loading) {
-            let file = model_id(path).map(|id| id.rsplit('/').next().unwrap_or(&id).to_owned());
+            let file = model_id(path).map(|id| last_part(&id).to_owned());
             self.setup.model_id = self.setup.model_id.take().or(file);
         }
         if let Some(build) = build(line) {

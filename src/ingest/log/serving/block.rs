@@ -5,8 +5,9 @@
 
 use super::{Flavour, sglang};
 use crate::ingest::figure::{Figure, excerpt};
-use crate::ingest::serving::sheet::Sheet;
+use crate::ingest::serving::figures::Figures;
 use crate::ingest::serving::{self, Load, settings};
+use crate::ingest::sheet::{last_part, model_id};
 use crate::ingest::{JoinRole, Parsed, PartialRun, SourceFile, vllm};
 use crate::model::Setup;
 
@@ -219,49 +220,49 @@ impl Block {
         for (name, value) in &self.settings {
             setting(&mut partial, flavour, name.strip_prefix("before ").unwrap_or(name), value);
         }
-        let mut sheet = Sheet::default();
+        let mut figures = Figures::default();
         for (key, unit, figure, line) in self.figures {
-            sheet.put_with(key, unit, figure, file.origin(Some(line), None, rule));
+            figures.put_with(key, unit, figure, file.origin(Some(line), None, rule));
         }
-        if sheet.get("spec_decode_acceptance_rate").is_some() || sheet.get("accept_length").is_some() {
+        if figures.get("spec_decode_acceptance_rate").is_some() || figures.get("accept_length").is_some() {
             partial.setup.speculative = Some("on".to_owned());
         }
         if self.turns {
-            partial.setup.requests = sheet.get("completed").map(|done| done + sheet.get("failed").unwrap_or(0.0));
+            partial.setup.requests = figures.get("completed").map(|done| done + figures.get("failed").unwrap_or(0.0));
         }
         let load = Load {
             dataset: self.turns.then_some("multi-turn"),
-            completed: sheet.get("completed"),
-            input: sheet.get("total_input_tokens"),
-            output: sheet.get("total_output_tokens"),
+            completed: figures.get("completed"),
+            input: figures.get("total_input_tokens"),
+            output: figures.get("total_output_tokens"),
         };
         let (input, output) = load.lengths();
         partial.setup.isl = input.or(partial.setup.isl);
         // What was asked for is no length of answers that have none: embeddings, scores.
-        let wordless = sheet.get("total_input_tokens").is_some() && load.output.is_none();
+        let wordless = figures.get("total_input_tokens").is_some() && load.output.is_none();
         partial.setup.osl = output.or(partial.setup.osl).filter(|_| !wordless);
         let asked = (flavour == Flavour::Sglang).then(|| sglang::workload(&partial.setup)).flatten();
         partial.workload = asked.or_else(|| load.workload(&partial.setup));
-        partial.fingerprint = match (sheet.failure(), flavour) {
+        partial.fingerprint = match (figures.failure(), flavour) {
             (Some(_), _) => None,
-            (None, Flavour::Vllm) => vllm::mark_of(&sheet),
-            (None, Flavour::Sglang) => sglang::mark(&sheet),
+            (None, Flavour::Vllm) => vllm::mark_of(&figures),
+            (None, Flavour::Sglang) => sglang::mark(&figures),
         };
         parsed.not_understood.extend(self.odd);
         if !self.complete {
             parsed.notes.push(format!("the block of line {} has no end: the text was cut off", self.line));
         }
-        if let Some(why) = sheet.failure() {
+        if let Some(why) = figures.failure() {
             parsed.notes.push(format!("{why}. Its zeros are no measurements"));
         }
-        if let (Some(counted), Some(again)) = (load.output, sheet.get("total_output_tokens_retokenized"))
+        if let (Some(counted), Some(again)) = (load.output, figures.get("total_output_tokens_retokenized"))
             && (again - counted).abs() > RETOKENIZED * counted
         {
             parsed.notes.push(format!(
                 "{counted} tokens were counted and {again} are in the answers: rates and times by tokens are doubtful"
             ));
         }
-        sheet.give(&mut partial);
+        figures.give(&mut partial);
         partial
     }
 }
@@ -271,11 +272,11 @@ fn setting(partial: &mut PartialRun, flavour: Flavour, name: &str, value: &str) 
     let figure = || Figure::parse(value).map(|figure| figure.value).filter(|value| !value.is_nan());
     match name {
         "model" => {
-            setup.model_id = serving::model_id(value);
-            partial.model = setup.model_id.as_deref().map(|id| serving::last_part(id).to_owned());
+            setup.model_id = model_id(value);
+            partial.model = setup.model_id.as_deref().map(|id| last_part(id).to_owned());
         }
         "tokenizer" => {
-            let id = serving::model_id(value).filter(|id| Some(id) != setup.model_id.as_ref());
+            let id = model_id(value).filter(|id| Some(id) != setup.model_id.as_ref());
             setup.more.extend(id.map(|id| ("tokenizer".to_owned(), id)));
         }
         "num_prompts" => setup.requests = figure(),

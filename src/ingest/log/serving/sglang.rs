@@ -5,14 +5,14 @@
 //!
 //! The files of this tool name the data set and the lengths that were asked for. Its console does so in the arguments above the block.
 
-use crate::ingest::serving::sheet::Sheet;
+use crate::ingest::serving::figures::Figures;
 use crate::ingest::slug;
 use crate::model::Setup;
 
 /// Counts and wall time, which are in files and consoles of every version.
-pub(super) fn mark(sheet: &Sheet) -> Option<String> {
-    let tokens = |key| sheet.get(key).map(|count| count.to_string()).unwrap_or_default();
-    let (completed, seconds) = sheet.get("completed").zip(sheet.get("duration"))?;
+pub(super) fn mark(figures: &Figures) -> Option<String> {
+    let tokens = |key| figures.get(key).map(|count| count.to_string()).unwrap_or_default();
+    let (completed, seconds) = figures.get("completed").zip(figures.get("duration"))?;
     let (input, output) = (tokens("total_input_tokens"), tokens("total_output_tokens"));
     Some(format!("sglang-bench|{completed}|{input}|{output}|{seconds:.2}"))
 }

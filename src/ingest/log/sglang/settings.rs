@@ -3,8 +3,9 @@
 //! In:  the line.  Out: the setup of a start.
 //! Not here: figures.
 
-use super::super::cut::{model_id, number, set};
+use super::super::cut::{number, set};
 use super::boot::Boot;
+use crate::ingest::sheet::model_id;
 
 impl Boot {
     /// `ServerArgs(model_path='org/m', ...)`. Only the settings named here are taken, keys of clients are among the others.

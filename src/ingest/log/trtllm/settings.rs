@@ -3,8 +3,9 @@
 //! In:  lines.  Out: the setup of a start.
 //! Not here: memory, and the settings of a report (see `block`).
 
-use super::super::cut::{after, model_id, number, set, value_after};
+use super::super::cut::{after, number, set, value_after};
 use super::engine::Engine;
+use crate::ingest::sheet::model_id;
 
 /// Settings of one line, as `key=`.
 const SETTINGS: &[&str] =

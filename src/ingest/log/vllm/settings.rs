@@ -3,8 +3,9 @@
 //! In:  lines.  Out: the setup of a start.
 //! Not here: figures.
 
-use super::super::cut::{after, model_id, number, place, set, setting, value_after};
+use super::super::cut::{after, number, place, set, setting, value_after};
 use super::boot::{Boot, is_start};
+use crate::ingest::sheet::model_id;
 
 impl Boot {
     /// One line.

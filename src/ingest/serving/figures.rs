@@ -9,6 +9,7 @@
 
 use crate::ingest::PartialRun;
 use crate::ingest::figure::Figure;
+use crate::ingest::sheet::suffix;
 use crate::model::{Extra, ExtraValue, Origin, Reading, Status};
 
 /// Part of a key, metric.
@@ -18,17 +19,6 @@ const FAMILIES: &[(&str, &str)] = &[
     ("itl", "itl_ms"),
     ("e2el", "e2e_latency_ms"),
     ("e2e_latency", "e2e_latency_ms"),
-];
-
-/// Statistic of a key, suffix of the metric.
-const STATISTICS: &[(&str, &str)] = &[
-    ("mean", ""),
-    ("median", "_p50"),
-    ("p50", "_p50"),
-    ("p90", "_p90"),
-    ("p95", "_p95"),
-    ("p99", "_p99"),
-    ("max", "_max"),
 ];
 
 /// Key, metric.
@@ -99,9 +89,9 @@ struct Entry {
 
 /// See the module.
 #[derive(Default)]
-pub struct Sheet(Vec<Entry>);
+pub struct Figures(Vec<Entry>);
 
-impl Sheet {
+impl Figures {
     /// Adds a figure. A missing one is nothing.
     pub fn put(&mut self, key: impl Into<String>, figure: Figure, origin: Origin) {
         self.put_with(key.into(), None, figure, origin);
@@ -220,8 +210,7 @@ fn metric(key: &str) -> Option<String> {
     }
     let (statistic, family) = key.strip_suffix("_ms")?.split_once('_')?;
     let (_, metric) = FAMILIES.iter().find(|(name, _)| *name == family)?;
-    let (_, suffix) = STATISTICS.iter().find(|(name, _)| *name == statistic)?;
-    Some(format!("{metric}{suffix}"))
+    Some(format!("{metric}{}", suffix(statistic)?))
 }
 
 #[cfg(test)]
@@ -229,21 +218,21 @@ mod tests {
     use super::*;
     use crate::model::Metric;
 
-    fn sheet(figures: &[(&str, f64)]) -> PartialRun {
-        let mut sheet = Sheet::default();
+    fn given(figures: &[(&str, f64)]) -> PartialRun {
+        let mut all = Figures::default();
         for (key, value) in figures {
             let origin = Origin { file: "f".into(), line: None, field: None, rule: "r" };
-            sheet.put(*key, Figure { value: *value, decimals: None }, origin);
+            all.put(*key, Figure { value: *value, decimals: None }, origin);
         }
         let mut partial = PartialRun::default();
-        sheet.give(&mut partial);
+        all.give(&mut partial);
         partial
     }
 
     #[test]
     fn every_metric_is_one_of_the_contracts() {
         for (_, base) in FAMILIES {
-            for (_, suffix) in STATISTICS {
+            for suffix in ["mean", "median", "p90", "p95", "p99", "max"].map(|statistic| suffix(statistic).unwrap()) {
                 assert!(Metric::of_catalogue(&format!("{base}{suffix}")).is_some());
             }
         }
@@ -252,7 +241,7 @@ mod tests {
 
     #[test]
     fn statistics_that_the_contracts_do_not_name_are_kept_beside() {
-        let partial = sheet(&[
+        let partial = given(&[
             ("completed", 2.0),
             ("median_ttft_ms", 5.0),
             ("p50_ttft_ms", 5.0),
@@ -266,7 +255,7 @@ mod tests {
 
     #[test]
     fn zeros_of_a_run_without_success_are_no_measurements() {
-        let partial = sheet(&[
+        let partial = given(&[
             ("completed", 0.0),
             ("failed", 4.0),
             ("duration", 1.5),
@@ -275,14 +264,14 @@ mod tests {
         ]);
         assert_eq!(partial.status, Some(Status::Failed("all 4 requests failed".into())));
         assert_eq!((partial.readings.len(), partial.extras.len()), (0, 3));
-        let old = sheet(&[("mean_ttft_ms", 0.0), ("mean_itl_ms", 0.0)]);
+        let old = given(&[("mean_ttft_ms", 0.0), ("mean_itl_ms", 0.0)]);
         assert!(matches!(old.status, Some(Status::Failed(_))));
     }
 
     #[test]
     fn a_time_of_zero_was_not_measured() {
         let partial =
-            sheet(&[("completed", 3.0), ("mean_tpot_ms", 0.0), ("median_tpot_ms", -0.0), ("mean_ttft_ms", 7.0)]);
+            given(&[("completed", 3.0), ("mean_tpot_ms", 0.0), ("median_tpot_ms", -0.0), ("mean_ttft_ms", 7.0)]);
         assert_eq!((partial.readings.len(), partial.extras.len(), &partial.status), (1, 3, &Some(Status::Done)));
         assert_eq!(partial.extras[1].why, Some(ZERO));
     }
