@@ -2,6 +2,8 @@
 //!
 //! In: `sparkbench_core` and `sparkbench_read`. Out: the crate `sparkbench_collect`, empty on other systems, which `lib.rs` shows
 //! again under the names of its rooms. Not here: what is made of the measurements.
+// What no other crate, test or bench reaches is `pub(crate)`, so that the compiler sees when nobody uses it any more.
+#![warn(unreachable_pub)]
 #![cfg(target_os = "linux")]
 
 pub mod env;

@@ -34,7 +34,7 @@ pub const SETTINGS: &[Field] = &[
 ];
 
 /// Place of a name in a table.
-pub fn place(table: &[Field], name: &str) -> Option<usize> {
+pub(super) fn place(table: &[Field], name: &str) -> Option<usize> {
     table.iter().position(|field| field.0 == name || field.1.contains(&name))
 }
 
@@ -75,7 +75,7 @@ pub const AGGREGATES: &[(&str, &str)] = &[
 ];
 
 /// An aggregate by its name, without [`Aggregate::Quantile`] by `quantile`, which has an argument of its own.
-pub fn aggregate(name: &str) -> Option<Aggregate> {
+pub(super) fn aggregate(name: &str) -> Option<Aggregate> {
     Some(match name {
         "mean" | "avg" => Aggregate::Mean,
         "sum" => Aggregate::Sum,

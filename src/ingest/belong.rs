@@ -48,12 +48,12 @@ pub(super) struct Places {
 
 impl Places {
     /// Folder of the run to which a file belongs, where a `run.json` says so.
-    pub fn owner(&self, number: usize) -> Option<&str> {
+    pub(super) fn owner(&self, number: usize) -> Option<&str> {
         self.owners.get(number)?.as_deref()
     }
 
     /// Who reads the file.
-    pub fn reader(&self, number: usize) -> &Reader {
+    pub(super) fn reader(&self, number: usize) -> &Reader {
         self.readers.get(number).unwrap_or(&Reader::Sniffed)
     }
 }

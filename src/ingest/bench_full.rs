@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::model::Status;
 
 /// See the module.
-pub struct BenchFull;
+pub(super) struct BenchFull;
 
 const RULE: &str = "bench-full";
 const DERIVED: &str = "bench-full.derived";

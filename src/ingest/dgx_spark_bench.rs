@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::model::Status;
 
 /// See the module.
-pub struct DgxSparkBench;
+pub(super) struct DgxSparkBench;
 
 const RULE: &str = "dgx-spark-bench";
 const DERIVED: &str = "dgx-spark-bench.derived";

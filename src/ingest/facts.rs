@@ -13,7 +13,7 @@ use crate::error::{Error, Place};
 use crate::model::{Facts, LimitFacts, MachineFacts, ModelFacts, PriceFacts, ReferenceFacts};
 
 /// See the module.
-pub struct FactsFile;
+pub(super) struct FactsFile;
 
 const SCHEMA: &str = "sparkbench.facts/1";
 

@@ -73,12 +73,12 @@ impl Figure {
 }
 
 /// True for the words of [`MISSING`], case aside.
-pub fn is_missing(text: &str) -> bool {
+pub(super) fn is_missing(text: &str) -> bool {
     MISSING.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
 /// A cell as it may be quoted in a message: control characters shown, long text cut.
-pub fn excerpt(text: &str) -> String {
+pub(super) fn excerpt(text: &str) -> String {
     const LONGEST: usize = 60;
     let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
     let mut short: String = text.chars().take(LONGEST).map(printable).collect();
@@ -89,7 +89,7 @@ pub fn excerpt(text: &str) -> String {
 }
 
 /// True for `1,234` and `1,234,567.8`: groups of three behind each comma.
-pub fn thousands(text: &str) -> bool {
+pub(super) fn thousands(text: &str) -> bool {
     let whole = text.split('.').next().unwrap_or(text);
     let mut groups = whole.trim_start_matches(['-', '+']).split(',');
     let head = groups.next().unwrap_or_default();

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::model::{Instant, Setup, Status};
 
 /// See the module.
-pub struct Metadata;
+pub(super) struct Metadata;
 
 const RULE: &str = "flat.metadata";
 const ENDING: &str = "_metadata.json";

@@ -13,7 +13,7 @@ use crate::error::{Error, Place};
 use crate::model::{Instant, Series, Setup};
 
 /// See the module.
-pub struct H200Ab;
+pub(super) struct H200Ab;
 
 const SCHEMA: &str = "h200-ab/1";
 const RULE: &str = "h200-ab.test";

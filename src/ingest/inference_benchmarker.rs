@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::model::Status;
 
 /// See the module.
-pub struct InferenceBenchmarker;
+pub(super) struct InferenceBenchmarker;
 
 const RULE: &str = "inference-benchmarker";
 const DERIVED: &str = "inference-benchmarker.derived";

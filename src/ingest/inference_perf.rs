@@ -15,7 +15,7 @@ use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFil
 use crate::error::Error;
 
 /// See the module.
-pub struct InferencePerf;
+pub(super) struct InferencePerf;
 
 const RULE: &str = "inference-perf";
 const DERIVED: &str = "inference-perf.derived";

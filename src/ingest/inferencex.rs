@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::model::Instant;
 
 /// See the module.
-pub struct InferenceX;
+pub(super) struct InferenceX;
 
 const RULE: &str = "inferencex";
 const DERIVED: &str = "inferencex.derived";

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::model::course::{MissingReason, Outcome};
 
 /// See the module.
-pub struct Journal;
+pub(super) struct Journal;
 
 /// One line, as far as it is read here.
 #[derive(Deserialize)]

@@ -44,7 +44,7 @@ pub enum Kind<'a> {
 ///
 /// # Errors
 /// Names line and column of the first byte that does not fit.
-pub fn parse(text: &str) -> Result<Node<'_>, Error> {
+pub(super) fn parse(text: &str) -> Result<Node<'_>, Error> {
     let mut reader = Reader { text, at: 0, line: 1, line_start: 0, packing: &[] };
     if text.starts_with('\u{feff}') {
         reader.at = '\u{feff}'.len_utf8();
@@ -70,13 +70,13 @@ pub fn parse(text: &str) -> Result<Node<'_>, Error> {
 /// Lists under the keys of `packing`, of the outermost objects, are packed where they hold numbers and nothing else.
 ///
 /// After one that does not parse the next is looked for at the beginning of a line.
-pub fn documents<'a>(text: &'a str, packing: &'static [&'static str]) -> Documents<'a> {
+pub(super) fn documents<'a>(text: &'a str, packing: &'static [&'static str]) -> Documents<'a> {
     let skipped = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     Documents { reader: Reader { text, at: skipped, line: 1, line_start: skipped, packing } }
 }
 
 /// See [`documents`].
-pub struct Documents<'a> {
+pub(super) struct Documents<'a> {
     reader: Reader<'a>,
 }
 

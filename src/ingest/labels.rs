@@ -18,7 +18,7 @@ use crate::error::{Error, Kind, Place};
 use crate::model::{Campaign, Metric, ModelLabel, Stated};
 
 /// See the module.
-pub struct LabelsFile;
+pub(super) struct LabelsFile;
 
 pub(super) const SCHEMA: &str = "sparkbench.labels/1";
 
@@ -216,7 +216,7 @@ impl Format for LabelsFile {
 }
 
 /// Reads the file named on the command line.
-pub fn from_command_line(path: &Path) -> Result<Labels, Error> {
+pub(super) fn from_command_line(path: &Path) -> Result<Labels, Error> {
     named(path, "labels", parse)
 }
 

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::model::{Extra, ExtraValue, Instant, Setup, Status, known_extra};
 
 /// See the module.
-pub struct LoadSummary;
+pub(super) struct LoadSummary;
 
 const RULE: &str = "sparkbench.load";
 const SCHEMA: &str = "sparkbench.load/1";

@@ -182,7 +182,7 @@ impl<'a> SourceFile<'a> {
 }
 
 /// The error for a read that failed half way.
-pub fn unreadable(cause: io::Error) -> Error {
+pub(super) fn unreadable(cause: io::Error) -> Error {
     Error::archive("reading stopped").because(cause)
 }
 
@@ -436,10 +436,10 @@ fn keys(node: &json::Node<'_>) -> String {
 }
 
 /// Longest line of a JSON Lines file: one request with the arrival times of some 50,000 tokens.
-pub const JSON_LINE_LIMIT: usize = 1 << 20;
+pub(super) const JSON_LINE_LIMIT: usize = 1 << 20;
 
 /// Reads a log: lines of at most [`LINE_LIMIT`] bytes, as text without terminal escapes.
-pub fn each_log_line(file: &mut SourceFile<'_>, mut take: impl FnMut(u64, &str)) -> Result<(), Error> {
+pub(super) fn each_log_line(file: &mut SourceFile<'_>, mut take: impl FnMut(u64, &str)) -> Result<(), Error> {
     let mut lines = file.lines(LINE_LIMIT);
     while let Some(line) = lines.next_line().map_err(unreadable)? {
         let text = String::from_utf8_lossy(line.bytes);
@@ -453,7 +453,7 @@ pub fn each_log_line(file: &mut SourceFile<'_>, mut take: impl FnMut(u64, &str))
 }
 
 /// Drops `ESC [ ... letter`. Engines colour fragments in the middle of a line.
-pub fn without_escapes(text: &str) -> String {
+pub(super) fn without_escapes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('\u{1b}') {

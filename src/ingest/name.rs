@@ -9,10 +9,10 @@ use super::{PartialRun, slug};
 use crate::model::Campaign;
 
 /// Stands for an environment or a model that neither the file nor any label names.
-pub const UNLABELLED: &str = Campaign::UNLABELLED;
+pub(super) const UNLABELLED: &str = Campaign::UNLABELLED;
 
 /// Workload of archives that have only one and do not name it.
-pub const ONE_WORKLOAD: &str = "default";
+pub(super) const ONE_WORKLOAD: &str = "default";
 
 /// The ids given so far.
 #[derive(Default)]
@@ -22,7 +22,7 @@ pub(super) struct Ids {
 
 impl Ids {
     /// The id of a run, and a note when the source's own id was taken already.
-    pub fn give(&mut self, partial: &PartialRun) -> (String, Option<String>) {
+    pub(super) fn give(&mut self, partial: &PartialRun) -> (String, Option<String>) {
         let wanted = partial.id.as_deref().map_or_else(|| made(partial), slug);
         let id = self.unique(&wanted);
         let note = (partial.id.is_some() && id != wanted)

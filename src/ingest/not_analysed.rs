@@ -7,7 +7,7 @@ use super::{About, Format, Head, Parsed, SourceFile};
 use crate::error::Error;
 
 /// See the module.
-pub struct NotAnalysed;
+pub(super) struct NotAnalysed;
 
 const MACHINE: &str = "a description of the machine, kept and not analysed";
 

@@ -21,9 +21,9 @@ use crate::model::{
 };
 
 /// `campaign.json`.
-pub struct CampaignFile;
+pub(super) struct CampaignFile;
 /// `run.json`.
-pub struct RunFile;
+pub(super) struct RunFile;
 
 const RULE_RUN: &str = "sparkbench.run";
 

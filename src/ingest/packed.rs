@@ -31,7 +31,7 @@ impl Packed {
 }
 
 /// A list that was read, where it ends, and the lines that ended in it.
-pub struct Read {
+pub(super) struct Read {
     /// The numbers.
     pub list: Packed,
     /// Place behind the closing bracket.
@@ -43,7 +43,7 @@ pub struct Read {
 }
 
 /// Reads the list that opens at `start`. `None` when it holds anything but finite numbers, or lists of them, or is no valid JSON.
-pub fn read(text: &str, start: usize) -> Option<Read> {
+pub(super) fn read(text: &str, start: usize) -> Option<Read> {
     let mut scan = Scan { bytes: text.as_bytes(), text, at: start, lines: 0, line_start: None };
     let mut list = Packed::default();
     scan.take(b'[')?;

@@ -188,7 +188,7 @@ pub(super) fn spelled(engine: &str) -> String {
 
 impl PathLabels {
     /// The shape of the load, where the path says any of it: `isl-osl-cN`.
-    pub fn workload(&self) -> Option<String> {
+    pub(super) fn workload(&self) -> Option<String> {
         let lengths = match (self.isl, self.osl) {
             (Some(isl), Some(osl)) => Some(format!("{isl}-{osl}")),
             (Some(isl), None) => Some(format!("in{isl}")),

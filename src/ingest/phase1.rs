@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::model::Instant;
 
 /// See the module.
-pub struct Phase1;
+pub(super) struct Phase1;
 
 const RULE: &str = "phase1.run";
 

@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::model::{Extra, ExtraValue, Setup};
 
 /// See the module.
-pub struct Prometheus;
+pub(super) struct Prometheus;
 
 const RULE: &str = "prometheus";
 const DERIVED: &str = "prometheus.derived";

@@ -12,7 +12,7 @@ use crate::error::{Error, Place};
 use crate::model::{Metric, PublishedCell};
 
 /// See the module.
-pub struct Published;
+pub(super) struct Published;
 
 const STATISTICS: &[&str] = &["mean", "sd", "difference", "loss_pct"];
 

@@ -40,7 +40,7 @@ pub(super) struct Report {
 
 impl Report {
     /// One entry for each file, and a finished line for everything that the walk could not open.
-    pub fn new(found: &Discovery, looks: &[Look]) -> Self {
+    pub(super) fn new(found: &Discovery, looks: &[Look]) -> Self {
         let entries = found
             .files
             .iter()
@@ -77,7 +77,7 @@ impl Report {
     }
 
     /// Something of the file is left out.
-    pub fn leave_out(&mut self, number: usize, error: &Error) {
+    pub(super) fn leave_out(&mut self, number: usize, error: &Error) {
         if let Some(entry) = self.entries.get_mut(number) {
             if entry.left_out.len() < SHOWN {
                 entry.left_out.push(one_line(error));
@@ -88,12 +88,12 @@ impl Report {
     }
 
     /// Something that changes the meaning of the figures. It is shown before the verdicts.
-    pub fn warn(&mut self, line: String) {
+    pub(super) fn warn(&mut self, line: String) {
         self.warnings.push(line);
     }
 
     /// Everything of [`Report::warn`], in order, then what was joined to no run: a line for each reason.
-    pub fn warnings(&self) -> Vec<String> {
+    pub(super) fn warnings(&self) -> Vec<String> {
         let mut lines = self.warnings.clone();
         let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for entry in self.entries.iter().filter(|entry| !entry.look) {
@@ -115,7 +115,7 @@ impl Report {
     }
 
     /// The file was read, describes runs, and belongs to none of the known ones.
-    pub fn joined_to_none(&mut self, number: usize, why: &str) {
+    pub(super) fn joined_to_none(&mut self, number: usize, why: &str) {
         self.note(number, format!("joined to no run: {why}"));
         if let Some(entry) = self.entries.get_mut(number) {
             entry.not_joined = Some(why.to_owned());
@@ -123,7 +123,7 @@ impl Report {
     }
 
     /// Nothing is left out, and a reader should know.
-    pub fn note(&mut self, number: usize, note: String) {
+    pub(super) fn note(&mut self, number: usize, note: String) {
         if let Some(entry) = self.entries.get_mut(number)
             && entry.notes.len() < SHOWN
             && !entry.notes.contains(&note)
@@ -133,7 +133,7 @@ impl Report {
     }
 
     /// A detail that belongs to no run, for this reason.
-    pub fn orphan(&mut self, number: usize, partial: &PartialRun, why: &str) {
+    pub(super) fn orphan(&mut self, number: usize, partial: &PartialRun, why: &str) {
         match partial.telemetry.len() {
             0 if self.entries.get(number).is_some_and(|e| e.format.as_deref() == Some("log")) => {
                 self.leave_out(
@@ -158,7 +158,7 @@ impl Report {
     }
 
     /// A run came from these files.
-    pub fn count_run(&mut self, main: usize, others: impl Iterator<Item = usize>) {
+    pub(super) fn count_run(&mut self, main: usize, others: impl Iterator<Item = usize>) {
         for number in std::iter::once(main).chain(others) {
             if let Some(entry) = self.entries.get_mut(number) {
                 entry.runs += 1;
@@ -167,7 +167,7 @@ impl Report {
     }
 
     /// How a run names the file.
-    pub fn source(&self, number: usize) -> Source {
+    pub(super) fn source(&self, number: usize) -> Source {
         self.entries.get(number).map_or_else(Source::default, |entry| Source {
             path: entry.path.clone(),
             format: entry.format.clone().unwrap_or_default(),
@@ -177,7 +177,7 @@ impl Report {
     }
 
     /// The finished lines, by path.
-    pub fn into_inputs(self) -> Vec<Input> {
+    pub(super) fn into_inputs(self) -> Vec<Input> {
         let mut inputs = self.unread;
         inputs.extend(self.entries.into_iter().map(|entry| {
             let skipped = !entry.left_out.is_empty();

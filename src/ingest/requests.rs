@@ -16,7 +16,7 @@ use crate::error::{Error, Place};
 use crate::model::{Extra, ExtraValue, Reading, Series, Span, Status};
 
 /// See the module.
-pub struct Requests;
+pub(super) struct Requests;
 
 const RULE: &str = "sparkbench.requests";
 
@@ -101,7 +101,7 @@ pub(super) struct Latencies {
 
 impl Latencies {
     /// By the rules of this file.
-    pub fn of(request: &RequestWire) -> Self {
+    pub(super) fn of(request: &RequestWire) -> Self {
         let sent = request.intended_s.filter(|_| request.phase.is_some()).or(request.sent_s);
         let between = |to: Option<f64>| sent.zip(to).map(|(from, to)| (to - from) * 1000.0);
         let (ttft, e2e) = (between(request.first_token_s), between(request.last_token_s()));

@@ -11,7 +11,7 @@ use csv::{Reader, ReaderBuilder, StringRecord};
 use crate::error::{Error, Place};
 
 /// See the module. Lines that start with `#` are comments. Rows may differ in length.
-pub struct Rows<'t> {
+pub(super) struct Rows<'t> {
     text: &'t str,
     reader: Reader<&'t [u8]>,
     counted: usize,
@@ -20,7 +20,7 @@ pub struct Rows<'t> {
 
 impl<'t> Rows<'t> {
     /// From the first row, the header included.
-    pub fn new(text: &'t str) -> Self {
+    pub(super) fn new(text: &'t str) -> Self {
         let reader = ReaderBuilder::new()
             .flexible(true)
             .has_headers(false)

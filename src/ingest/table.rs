@@ -18,7 +18,7 @@ use crate::error::{Error, Place};
 use crate::model::{Extra, ExtraValue, Instant, Metric, Reading, Status};
 
 /// See the module.
-pub struct Table;
+pub(super) struct Table;
 
 const RULE: &str = "table.row";
 /// Why a figure in a column of another name is no metric.

@@ -227,12 +227,12 @@ pub(super) struct Campaigns {
 
 impl Campaigns {
     /// Slug of the campaign of a run, by its folder and the campaign that its row names.
-    pub fn slug_of(&self, home: &str, row: Option<&str>) -> &str {
+    pub(super) fn slug_of(&self, home: &str, row: Option<&str>) -> &str {
         self.slugs.get(&(home.to_owned(), row.map(str::to_owned))).map_or("", String::as_str)
     }
 
     /// All, by name.
-    pub fn into_list(mut self) -> Vec<Campaign> {
+    pub(super) fn into_list(mut self) -> Vec<Campaign> {
         self.list.sort_by(|a, b| a.name.cmp(&b.name));
         self.list
     }

@@ -224,7 +224,7 @@ pub(super) mod tests {
     use super::*;
 
     /// An archive of these parts, stored as they are.
-    pub fn packed(parts: &[(&str, &str)]) -> Vec<u8> {
+    pub(crate) fn packed(parts: &[(&str, &str)]) -> Vec<u8> {
         let (mut bytes, mut directory) = (Vec::new(), Vec::new());
         let short = |value: usize| u16::try_from(value).unwrap().to_le_bytes();
         let long = |value: usize| u32::try_from(value).unwrap().to_le_bytes();

@@ -24,7 +24,7 @@ use crate::archive::manifest::PlannedRun;
 use crate::stats::random::{Stream, job_base};
 
 /// Longest id of a run: names of files and containers allow more, and other words are added to it.
-pub const ID_MAX: usize = 100;
+pub(crate) const ID_MAX: usize = 100;
 
 /// Model and workload, and the environments under which they are run, in the order of the file.
 struct Group {

@@ -10,7 +10,7 @@ use super::{Cell, Plan};
 use crate::error::Error;
 
 /// Reason of a cell of which `--only` leaves nothing.
-pub const NOT_ASKED: &str = "not asked for (--only)";
+pub(crate) const NOT_ASKED: &str = "not asked for (--only)";
 
 /// Keeps the runs that match any of the globs: by id (`007-*`), or by `environment/model/workload` (`docker*/*/throughput`). `*` matches
 /// any letters, so `docker*` alone is every run under an environment of such a name. No glob keeps everything.

@@ -46,7 +46,7 @@ const NAME_MAX: usize = 80;
 /// Most repeats of a cell.
 const REPEATS_MAX: i64 = 10_000;
 /// Seed where the suite gives none, as everywhere in sparkbench.
-pub const SEED: u64 = 42;
+pub(crate) const SEED: u64 = 42;
 
 impl Suite {
     /// Reads the text of a suite file.

@@ -72,7 +72,7 @@ fn head(text: &mut String, suite: &Suite, plan: &Plan) {
 }
 
 /// `about 14 h 20 min, including pauses of at least 9 h 55 min between runs. ...`
-pub fn duration(estimate: &Estimate) -> String {
+pub(crate) fn duration(estimate: &Estimate) -> String {
     let mut text = about(estimate.total_s());
     if estimate.pauses_s > 0.0 {
         let _ = write!(text, ", including pauses of at least {} between runs", about(estimate.pauses_s));

@@ -14,7 +14,7 @@ use crate::workload::Outcome;
 
 /// Names of the checks, in the order in which they are made, shown and archived.
 #[cfg(test)]
-pub const CHECKS: &[&str] =
+pub(crate) const CHECKS: &[&str] =
     &[EXIT_STATUS, OUT_OF_MEMORY, ASKED_AND_RAN, ENVIRONMENT, RESULTS, ITERATIONS, LEFT_RUNNING, CLEAN_UP];
 
 const EXIT_STATUS: &str = "exit-status";

@@ -16,10 +16,10 @@ use crate::run::Watcher;
 use crate::run::gates::{self, Context};
 
 /// Readings of a GPU at a moment, seconds since the test began.
-pub type Says = Box<dyn FnMut(f64) -> Result<GpuSample, String> + Send>;
+pub(super) type Says = Box<dyn FnMut(f64) -> Result<GpuSample, String> + Send>;
 
 /// A GPU that follows the clock of a recording.
-pub struct Fake {
+pub(super) struct Fake {
     pub host: Replay,
     pub began: Duration,
     pub identity: GpuIdentity,
@@ -64,7 +64,7 @@ impl Gpu for Fake {
 }
 
 /// A machine before a run.
-pub struct Machine {
+pub(super) struct Machine {
     pub host: Replay,
     pub began: Duration,
     pub gpu: Option<Mutex<Box<dyn Gpu>>>,
@@ -76,7 +76,7 @@ pub struct Machine {
 }
 
 /// `/proc/meminfo` with these figures, GiB.
-pub fn meminfo(free: f64, available: f64, cached: f64) -> String {
+pub(super) fn meminfo(free: f64, available: f64, cached: f64) -> String {
     let kib = |gib: f64| format!("{:.0} kB", gib * 1_048_576.0);
     format!(
         "MemTotal: {}\nMemFree: {}\nMemAvailable: {}\nBuffers: {}\nCached: {}\nShmem: {}\nSReclaimable: {}\nSwapTotal: {}\nSwapFree: {}\n",
@@ -93,7 +93,7 @@ pub fn meminfo(free: f64, available: f64, cached: f64) -> String {
 }
 
 /// The idle GPU of a DGX Spark. Source: snowflakedb/ArcticTraining pull request 345. XuehaiPan/nvitop pull request 208.
-pub fn idle_spark() -> GpuSample {
+pub(super) fn idle_spark() -> GpuSample {
     GpuSample {
         util_pct: Some(0.0),
         power_w: Some(4.5),
@@ -106,13 +106,13 @@ pub fn idle_spark() -> GpuSample {
 }
 
 /// A GPU that always says the same.
-pub fn steady(sample: GpuSample) -> Says {
+pub(super) fn steady(sample: GpuSample) -> Says {
     Box::new(move |_| Ok(sample.clone()))
 }
 
 impl Machine {
     /// A DGX Spark at rest, ready for a run. Memory as measured on one (unslothai/unsloth pull request 10704).
-    pub fn spark() -> Self {
+    pub(super) fn spark() -> Self {
         let mut host = Replay::new()
             .file("/proc/meminfo", meminfo(103.25, 115.85, 5.0))
             .file("/proc/vmstat", "pswpin 100\npswpout 200\n")
@@ -155,7 +155,7 @@ impl Machine {
     }
 
     /// The H200 whose idle figures are in `nvidia-smi` output recorded on 2026-11-20.
-    pub fn h200() -> Self {
+    pub(super) fn h200() -> Self {
         let identity = GpuIdentity {
             name: Some("NVIDIA H200".to_owned()),
             memory_mib: Some(143_771.0),
@@ -178,7 +178,7 @@ impl Machine {
     }
 
     /// A machine without a GPU, as its two sources say it.
-    pub fn without_gpu() -> Self {
+    pub(super) fn without_gpu() -> Self {
         Self { gpu: None, no_gpu: "no nvidia-smi and no libnvidia-ml".to_owned(), ..Self::spark() }
     }
 
@@ -191,14 +191,14 @@ impl Machine {
 
     /// The GPU says this instead.
     #[must_use]
-    pub fn saying(self, says: Says) -> Self {
+    pub(super) fn saying(self, says: Says) -> Self {
         let identity = self.identity();
         self.with_gpu(identity, says)
     }
 
     /// The idle GPU of a Spark, with a change.
     #[must_use]
-    pub fn idling(self, change: impl FnOnce(&mut GpuSample)) -> Self {
+    pub(super) fn idling(self, change: impl FnOnce(&mut GpuSample)) -> Self {
         let mut sample = idle_spark();
         change(&mut sample);
         self.saying(steady(sample))
@@ -206,7 +206,7 @@ impl Machine {
 
     /// The GPU is another one.
     #[must_use]
-    pub fn being(self, change: impl FnOnce(&mut GpuIdentity)) -> Self {
+    pub(super) fn being(self, change: impl FnOnce(&mut GpuIdentity)) -> Self {
         let mut identity = self.identity();
         change(&mut identity);
         self.with_gpu(identity, steady(idle_spark()))
@@ -214,7 +214,7 @@ impl Machine {
 
     /// These processes use the GPU.
     #[must_use]
-    pub fn used_by(mut self, processes: Result<Vec<GpuProcess>, String>) -> Self {
+    pub(super) fn used_by(mut self, processes: Result<Vec<GpuProcess>, String>) -> Self {
         let (host, began, identity) = (self.host.clone(), self.began, self.identity());
         let fake = Fake { host, began, identity, says: steady(idle_spark()), processes, counters: Vec::new() };
         self.gpu = Some(Mutex::new(Box::new(fake)));
@@ -227,30 +227,30 @@ impl Machine {
 
     /// Other limits.
     #[must_use]
-    pub fn limits(mut self, change: impl FnOnce(&mut Gates)) -> Self {
+    pub(super) fn limits(mut self, change: impl FnOnce(&mut Gates)) -> Self {
         change(&mut self.gates);
         self
     }
 
     /// Another host.
     #[must_use]
-    pub fn on(mut self, change: impl FnOnce(Replay) -> Replay) -> Self {
+    pub(super) fn on(mut self, change: impl FnOnce(Replay) -> Replay) -> Self {
         self.host = change(self.host);
         self
     }
 
     /// Seconds since the test began.
-    pub fn passed(&self) -> f64 {
+    pub(super) fn passed(&self) -> f64 {
         (self.host.monotonic() - self.began).as_secs_f64()
     }
 
     /// A moment of the recording, seconds since the test began.
-    pub fn at(seconds: u64) -> Duration {
+    pub(super) fn at(seconds: u64) -> Duration {
         Replay::new().monotonic() + Duration::from_secs(seconds)
     }
 
     /// Input of the gates.
-    pub fn context(&self) -> Context<'_> {
+    pub(super) fn context(&self) -> Context<'_> {
         Context {
             host: &self.host,
             gpu: self.gpu.as_ref(),
@@ -265,14 +265,14 @@ impl Machine {
     }
 
     /// The finding of one gate at one look.
-    pub fn look(&self, gate: &str) -> Finding {
+    pub(super) fn look(&self, gate: &str) -> Finding {
         gates::look(&self.context()).into_iter().find(|finding| finding.gate == gate).unwrap()
     }
 }
 
 /// Hears what is waited for.
 #[derive(Default)]
-pub struct Ear {
+pub(super) struct Ear {
     /// Gate, seconds waited, limit, done.
     pub heard: Mutex<Vec<(String, f64, f64, bool)>>,
 }

@@ -6,7 +6,7 @@ use super::{CellValues, Settings, group, order};
 use crate::model::{Course, Metric, Origin, Reading, Run, Setup, Source, Status};
 
 /// A run without any figure.
-pub fn run(id: &str) -> Run {
+pub(crate) fn run(id: &str) -> Run {
     Run {
         id: id.to_owned(),
         campaign: "c".to_owned(),
@@ -33,19 +33,19 @@ pub fn run(id: &str) -> Run {
 }
 
 /// A figure of a file.
-pub fn reading(metric: &str, value: f64) -> Reading {
+pub(crate) fn reading(metric: &str, value: f64) -> Reading {
     let origin = Origin { file: "x.json".to_owned(), line: None, field: None, rule: "test" };
     Reading { metric: metric.to_owned(), value, decimals: None, origin }
 }
 
 /// A run with these figures and settings.
-pub fn measured(id: &str, setup: Setup, figures: &[(&str, f64)]) -> Run {
+pub(crate) fn measured(id: &str, setup: Setup, figures: &[(&str, f64)]) -> Run {
     let readings = figures.iter().map(|(metric, value)| reading(metric, *value)).collect();
     Run { readings, setup, ..run(id) }
 }
 
 /// A comparison of docker with native that holds no run.
-pub fn comparison(metric: &Metric) -> Comparison {
+pub(crate) fn comparison(metric: &Metric) -> Comparison {
     let settings =
         Settings { confidence: 0.95, resamples: 999, seed: 1, baseline: None, margins_pct: Default::default() };
     let arm = |environment: &str| {

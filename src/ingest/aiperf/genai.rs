@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::model::Status;
 
 /// See the module.
-pub struct GenaiPerf;
+pub(crate) struct GenaiPerf;
 
 impl Format for GenaiPerf {
     fn name(&self) -> &'static str {

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::model::{Instant, Status};
 
 /// See the module.
-pub struct GenaiPerfRaw;
+pub(crate) struct GenaiPerfRaw;
 
 const RULE: &str = "genai-perf-requests";
 const DERIVED: &str = "genai-perf-requests.derived";

@@ -19,7 +19,7 @@ pub(super) struct Gpus {
 
 impl Gpus {
     /// Registers a GPU by its identity. Gives the beginning of the names of its extras, and whether it is the first.
-    pub fn meet(&mut self, identity: &str) -> (String, bool) {
+    pub(super) fn meet(&mut self, identity: &str) -> (String, bool) {
         let first = self.met == 0;
         let prefix = format!("gpu{}.", self.met);
         self.met += 1;
@@ -30,7 +30,7 @@ impl Gpus {
     }
 
     /// Note for the reader on their number.
-    pub fn note(&self) -> Option<String> {
+    pub(super) fn note(&self) -> Option<String> {
         (self.seen.len() > 1).then(|| {
             format!("{} GPUs are reported. Power, utilisation and clock are those of the first", self.seen.len())
         })

@@ -19,13 +19,13 @@ use super::at::At;
 use super::json::Kind;
 use super::sheet::{Scale, Sheet, suffix, text_at};
 
-pub use genai::GenaiPerf;
-pub use genai_raw::GenaiPerfRaw;
-pub use records::Records;
-pub use server::Server;
-pub use summary::Summary;
-pub use tables::Csv;
-pub use timeslices::Timeslices;
+pub(super) use genai::GenaiPerf;
+pub(super) use genai_raw::GenaiPerfRaw;
+pub(super) use records::Records;
+pub(super) use server::Server;
+pub(super) use summary::Summary;
+pub(super) use tables::Csv;
+pub(super) use timeslices::Timeslices;
 
 /// Name of the rule for figures of AIPerf, in JSON and in CSV.
 const RULE: &str = "aiperf";

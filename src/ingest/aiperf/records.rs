@@ -18,7 +18,7 @@ use crate::error::{Error, Place};
 use crate::model::{Extra, ExtraValue, Instant, Origin, Reading, Series, Setup, Status};
 
 /// See the module.
-pub struct Records;
+pub(crate) struct Records;
 
 const RULE: &str = "aiperf-records";
 const DERIVED: &str = "aiperf-records.derived";

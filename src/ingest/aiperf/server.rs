@@ -24,7 +24,7 @@ use crate::ingest::figure::Figure;
 use crate::model::{Extra, ExtraValue, Setup};
 
 /// See the module.
-pub struct Server;
+pub(crate) struct Server;
 
 const RULE: &str = "aiperf-server-metrics";
 const CSV_RULE: &str = "aiperf-server-metrics-csv";

@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::model::{Instant, Status};
 
 /// See the module.
-pub struct Summary;
+pub(crate) struct Summary;
 
 /// Keys at the top that are no metric.
 const NO_METRIC: &[&str] = &[

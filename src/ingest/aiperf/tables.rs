@@ -17,7 +17,7 @@ use crate::error::{Error, Place};
 use crate::model::{Extra, ExtraValue, Instant, Reading, Status};
 
 /// See the module.
-pub struct Csv;
+pub(crate) struct Csv;
 
 /// The first cell of a table of metrics.
 const METRIC: &str = "Metric";

@@ -18,7 +18,7 @@ use crate::ingest::figure::{Figure, excerpt};
 use crate::model::{Extra, ExtraValue, Setup};
 
 /// See the module.
-pub struct Timeslices;
+pub(crate) struct Timeslices;
 
 const RULE: &str = "aiperf-timeslices";
 const CSV_RULE: &str = "aiperf-timeslices-csv";

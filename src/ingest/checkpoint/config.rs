@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::model::ModelFacts;
 
 /// See the module.
-pub struct Config;
+pub(crate) struct Config;
 
 /// Bits of a weight in a checkpoint that is not quantised.
 const PLAIN_BITS: f64 = 16.0;

@@ -11,7 +11,7 @@ use crate::error::{Error, Place};
 use crate::model::ModelFacts;
 
 /// See the module.
-pub struct Index;
+pub(crate) struct Index;
 
 impl Format for Index {
     fn name(&self) -> &'static str {

@@ -14,8 +14,8 @@ use super::Parsed;
 use super::Record;
 use crate::model::{Facts, ModelFacts};
 
-pub use config::Config;
-pub use index::Index;
+pub(super) use config::Config;
+pub(super) use index::Index;
 
 /// Ids under which the runs of a model may ask for it: that of the cache folder `models--ORG--NAME`, else the name of the folder.
 fn keys(path: &str) -> Vec<String> {

@@ -40,7 +40,7 @@ struct Family {
 
 /// Content of a configuration.
 #[derive(Debug, Default)]
-pub struct Shape {
+pub(super) struct Shape {
     /// `model_type`.
     pub family: String,
     pub layers: Option<f64>,
@@ -71,7 +71,7 @@ pub struct Shape {
 
 impl Shape {
     /// Reads what is there.
-    pub fn read(at: &At<'_>) -> Self {
+    pub(super) fn read(at: &At<'_>) -> Self {
         let get = |names: &[&str]| number(at, names);
         let truth = |name: &str| at.get(name).and_then(|found| truth(&found));
         let family = at.get("model_type").and_then(|found| found.text().ok().flatten().map(str::to_owned));
@@ -113,17 +113,17 @@ impl Shape {
     }
 
     /// Parameters of the input embedding.
-    pub fn embedding(&self) -> Option<f64> {
+    pub(super) fn embedding(&self) -> Option<f64> {
         Some(self.vocabulary? * self.hidden?)
     }
 
     /// Weights of all expert matrices.
-    pub fn expert_matrices(&self) -> Option<f64> {
+    pub(super) fn expert_matrices(&self) -> Option<f64> {
         Some(self.layers? * self.experts? * 3.0 * self.hidden? * self.expert_intermediate?)
     }
 
     /// Biases of all experts. 0 for families without.
-    pub fn expert_biases(&self) -> f64 {
+    pub(super) fn expert_biases(&self) -> f64 {
         let biases = || {
             self.known().filter(|family| family.bias == Bias::All)?;
             Some(self.layers? * self.experts? * (2.0 * self.expert_intermediate? + self.hidden?))
@@ -132,12 +132,12 @@ impl Shape {
     }
 
     /// All parameters of experts. Absent for dense models.
-    pub fn expert_parameters(&self) -> Option<f64> {
+    pub(super) fn expert_parameters(&self) -> Option<f64> {
         Some(self.expert_matrices()? + self.expert_biases())
     }
 
     /// Values of keys and values that a token leaves in the cache.
-    pub fn kv_values(&self) -> Option<f64> {
+    pub(super) fn kv_values(&self) -> Option<f64> {
         match self.latent {
             Some(latent) => Some(self.layers? * latent),
             None => Some(2.0 * self.layers? * self.kv_heads? * self.head_dim?),
@@ -145,7 +145,7 @@ impl Shape {
     }
 
     /// All parameters. Absent for families that are not counted.
-    pub fn parameters(&self) -> Option<f64> {
+    pub(super) fn parameters(&self) -> Option<f64> {
         let family = self.known()?;
         let (hidden, layers) = (self.hidden?, self.layers?);
         let (outward, inward) = (self.heads? * self.head_dim?, self.kv_heads? * self.head_dim?);

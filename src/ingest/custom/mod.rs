@@ -45,12 +45,12 @@ pub(super) struct Places {
 
 impl Places {
     /// Definitions that hold for a folder and what is below.
-    pub fn add(&mut self, folder: &str, definitions: Definitions) {
+    pub(super) fn add(&mut self, folder: &str, definitions: Definitions) {
         self.folders.entry(folder.to_owned()).or_default().extend(definitions);
     }
 
     /// Those that hold in a folder: its own, then those of the folders above it.
-    pub fn of(&self, folder: &str) -> Definitions {
+    pub(super) fn of(&self, folder: &str) -> Definitions {
         let mut all = Definitions::new();
         let mut at = Some(folder);
         while let Some(folder) = at {

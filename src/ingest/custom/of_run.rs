@@ -36,7 +36,7 @@ struct Load {
 }
 
 impl<'a> OfRun<'a> {
-    pub fn new(found: &'a Discovery, run: &'a Run) -> Self {
+    pub(super) fn new(found: &'a Discovery, run: &'a Run) -> Self {
         Self { found, run, requests: OnceCell::new(), snapshots: OnceCell::new() }
     }
 
@@ -45,7 +45,7 @@ impl<'a> OfRun<'a> {
     }
 
     /// The file with the run's requests, where it is one of ours.
-    pub fn requests_file(&self) -> Option<&'a str> {
+    pub(super) fn requests_file(&self) -> Option<&'a str> {
         self.paths().find(|path| is_named(path, REQUESTS_FILE))
     }
 
@@ -65,7 +65,7 @@ impl<'a> OfRun<'a> {
     ///
     /// # Errors
     /// When there is none, or more than one.
-    pub fn file_of(&self, name: &str, custom: &CustomMetric) -> Result<&'a Found, String> {
+    pub(super) fn file_of(&self, name: &str, custom: &CustomMetric) -> Result<&'a Found, String> {
         if !custom.command.is_empty() {
             return self.output_of(name);
         }

@@ -41,7 +41,7 @@ impl Snapshots {
     ///
     /// # Errors
     /// When there is none.
-    pub fn read(found: &Discovery, folder: &str) -> Result<Self, String> {
+    pub(super) fn read(found: &Discovery, folder: &str) -> Result<Self, String> {
         let file = |name: &str| {
             let path = if folder.is_empty() {
                 format!("{FOLDER}/{name}.txt")
@@ -60,7 +60,7 @@ impl Snapshots {
     }
 
     /// The figure that an expression asks for. `seconds` is how long the load took.
-    pub fn figure(&self, asked: &ServerFigure, seconds: impl Fn() -> Option<f64>) -> Result<f64, String> {
+    pub(super) fn figure(&self, asked: &ServerFigure, seconds: impl Fn() -> Option<f64>) -> Result<f64, String> {
         let name = &asked.name;
         match asked.what {
             ServerWhat::Delta => self.growth(asked, name),

@@ -10,7 +10,7 @@ use crate::ingest::sheet::{self, Sheet};
 use crate::ingest::{About, Format, Head, JoinRole, Parsed, SourceFile, json};
 
 /// See the module.
-pub struct Metadata;
+pub(crate) struct Metadata;
 
 const RULE: &str = "genai-bench-metadata";
 const DERIVED: &str = "genai-bench-metadata.derived";

@@ -16,10 +16,10 @@ use super::sheet::{self, ExtraOf, Scale, Sheet};
 use super::{About, Format, Head, Outline, Parsed, PartialRun, SourceFile, json, slug};
 use crate::error::Error;
 
-pub use metadata::Metadata;
+pub(super) use metadata::Metadata;
 
 /// See the module.
-pub struct GenaiBench;
+pub(super) struct GenaiBench;
 
 const RULE: &str = "genai-bench";
 const DERIVED: &str = "genai-bench.derived";

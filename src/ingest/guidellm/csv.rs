@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::model::{Instant, Status};
 
 /// See the module.
-pub struct GuideLlmCsv;
+pub(crate) struct GuideLlmCsv;
 
 const RULE: &str = "guidellm-csv";
 const DERIVED: &str = "guidellm-csv.derived";

@@ -23,10 +23,10 @@ use super::{json, yaml};
 use crate::error::{Error, Place};
 use crate::model::{Instant, Status};
 
-pub use csv::GuideLlmCsv;
+pub(super) use csv::GuideLlmCsv;
 
 /// See the module.
-pub struct GuideLlm;
+pub(super) struct GuideLlm;
 
 const RULE: &str = "guidellm";
 const DERIVED: &str = "guidellm.derived";

@@ -61,7 +61,7 @@ fn cell(text: &str) -> Cell {
 ///
 /// # Errors
 /// A row of another length, two columns of one name, no column of times, no column of numbers.
-pub fn read(text: &str, time: &str) -> Result<Found, Error> {
+pub(super) fn read(text: &str, time: &str) -> Result<Found, Error> {
     let wrong = || Error::archive("this is not a table with a column of times");
     let mut reader = reader(text.trim_start_matches('\u{feff}'));
     let header: Vec<String> =

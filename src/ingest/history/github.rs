@@ -48,7 +48,7 @@ struct WireBench {
 }
 
 /// Whether a file begins like this.
-pub fn is_ours(head: &str) -> bool {
+pub(super) fn is_ours(head: &str) -> bool {
     let head = head.trim_start_matches('\u{feff}').trim_start();
     head.starts_with(SCRIPT) || head.starts_with('{') && head.contains("\"entries\"") && head.contains("\"commit\"")
 }
@@ -57,7 +57,7 @@ pub fn is_ours(head: &str) -> bool {
 ///
 /// # Errors
 /// Text that is not JSON, or has no entries.
-pub fn read(text: &str) -> Result<Found, Error> {
+pub(super) fn read(text: &str) -> Result<Found, Error> {
     let wrong = |cause: serde_json::Error| {
         Error::archive("cannot read this as data of github-action-benchmark").detail(cause.to_string())
     };

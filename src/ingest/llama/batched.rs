@@ -19,7 +19,7 @@ use crate::error::{Error, Place};
 use crate::model::{Setup, Status};
 
 /// See the module.
-pub struct LlamaBatchedBench;
+pub(crate) struct LlamaBatchedBench;
 
 const RULE: &str = "llama-batched-bench";
 const DERIVED: &str = "llama-batched-bench.derived";
@@ -28,7 +28,7 @@ const DERIVED: &str = "llama-batched-bench.derived";
 const SIGNS: &[&str] = &["pl", "n_kv", "t_pp", "speed_pp", "speed_tg"];
 
 /// Treatment of a figure: its key, its column, its name here, its unit, whether it is a metric, why it is no metric.
-pub struct Measure {
+pub(crate) struct Measure {
     /// In the JSON.
     pub key: &'static str,
     /// In the table, in lower case.
@@ -45,7 +45,7 @@ pub struct Measure {
 const ALL_PROMPTS: &str = "of all prompts together";
 
 /// Every figure.
-pub const MEASURES: &[Measure] = &[
+pub(crate) const MEASURES: &[Measure] = &[
     Measure { key: "speed_tg", column: "s_tg t/s", name: "output_throughput_tok_s", unit: None, why: None },
     Measure { key: "speed", column: "s t/s", name: "total_throughput_tok_s", unit: None, why: None },
     Measure {
@@ -134,7 +134,7 @@ fn one(mut sheet: Sheet<'_, '_>, at: &At<'_>, parsed: &mut Parsed) {
 }
 
 /// The label of a row: `pp32-tg16-c2`.
-pub fn workload(prompt: u64, generated: u64, sequences: u64) -> String {
+pub(crate) fn workload(prompt: u64, generated: u64, sequences: u64) -> String {
     let test = Test {
         prompt: Some(prompt).filter(|count| *count > 0),
         generated: Some(generated).filter(|count| *count > 0),
@@ -145,7 +145,7 @@ pub fn workload(prompt: u64, generated: u64, sequences: u64) -> String {
 }
 
 /// Data of a row about its run.
-pub fn setup(prompt: u64, generated: u64, sequences: u64) -> Setup {
+pub(crate) fn setup(prompt: u64, generated: u64, sequences: u64) -> Setup {
     Setup {
         engine: Some("llama.cpp".to_owned()),
         tool: Some("llama-batched-bench".to_owned()),

@@ -23,7 +23,7 @@ use crate::error::{Error, Place};
 use crate::model::{Instant, Status};
 
 /// See the module.
-pub struct LlamaBench;
+pub(crate) struct LlamaBench;
 
 const RULE: &str = "llama-bench";
 const DERIVED: &str = "llama-bench.derived";

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::model::{Instant, Status};
 
 /// See the module.
-pub struct LlamaBenchy;
+pub(crate) struct LlamaBenchy;
 
 const RULE: &str = "llama-benchy";
 const DERIVED: &str = "llama-benchy.derived";

@@ -11,7 +11,7 @@ use super::passes::{Cell, Row, TableContext, key_of, partials};
 use crate::error::{Error, Place};
 
 /// See the module.
-pub struct LlamaBenchyCsv;
+pub(crate) struct LlamaBenchyCsv;
 
 const RULE: &str = "llama-benchy-csv";
 const DERIVED: &str = "llama-benchy-csv.derived";

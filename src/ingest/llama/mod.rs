@@ -3,33 +3,33 @@
 //! In:  names such as `pp512 @ d4096 (c2)`.  Out: [`Test`].
 //! Not here: the files (see the modules below, and `log` for tables of text).
 
-pub mod batched;
+pub(super) mod batched;
 mod bench;
 mod benchy;
 mod benchy_csv;
-pub mod passes;
+pub(super) mod passes;
 mod sql;
-pub mod sweep;
+pub(super) mod sweep;
 
-pub use batched::LlamaBatchedBench;
-pub use bench::LlamaBench;
-pub use benchy::LlamaBenchy;
-pub use benchy_csv::LlamaBenchyCsv;
+pub(super) use batched::LlamaBatchedBench;
+pub(super) use bench::LlamaBench;
+pub(super) use benchy::LlamaBenchy;
+pub(super) use benchy_csv::LlamaBenchyCsv;
 
 /// Why the rate of a prefill test is no metric.
-pub const PREFILL: &str = "prompt tokens a second: the speed of the prefill";
+pub(super) const PREFILL: &str = "prompt tokens a second: the speed of the prefill";
 /// Why the rate of a combined test is no metric.
-pub const COMBINED: &str = "prompt and output tokens of one request, one after the other, over the time of both";
+pub(super) const COMBINED: &str = "prompt and output tokens of one request, one after the other, over the time of both";
 /// Why the time to the first response is no TTFT.
-pub const FIRST_RESPONSE: &str = "to the first chunk, which may hold only a role";
+pub(super) const FIRST_RESPONSE: &str = "to the first chunk, which may hold only a role";
 /// Why the estimate of the prefill time is no TTFT either.
-pub const WITHOUT_LATENCY: &str = "the time to the first chunk less a network latency that was measured before";
+pub(super) const WITHOUT_LATENCY: &str = "the time to the first chunk less a network latency that was measured before";
 /// Why a peak is no throughput.
-pub const PEAK: &str = "the most tokens in any one second";
+pub(super) const PEAK: &str = "the most tokens in any one second";
 
 /// Measurement of one row.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Test {
+pub(super) struct Test {
     /// Prompt tokens, when they are processed.
     pub prompt: Option<u64>,
     /// Tokens that are generated.
@@ -44,7 +44,7 @@ pub struct Test {
 
 /// The two parts of a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub(super) enum Part {
     /// Prompt processing.
     Prompt,
     /// Token generation.
@@ -53,7 +53,7 @@ pub enum Part {
 
 impl Test {
     /// Reads `pp512`, `pp 512`, `tg128 @ d4096 (c10)`, `pp512+tg128`, `ctx_pp @ d4096`. Nothing when it is no test.
-    pub fn parse(name: &str) -> Option<Self> {
+    pub(super) fn parse(name: &str) -> Option<Self> {
         let name = name.trim().trim_matches(['*', '`']).trim();
         let mut test = Self::default();
         let (name, concurrency) = match name.strip_suffix(')').and_then(|rest| rest.rsplit_once("(c")) {
@@ -87,7 +87,7 @@ impl Test {
     }
 
     /// Name of a test in the files of the tool, without the concurrency: `pp512 @ d4096`.
-    pub fn label(&self) -> String {
+    pub(super) fn label(&self) -> String {
         let part = |name: &str, count: Option<u64>| count.map(|count| format!("{name}{count}"));
         let parts: Vec<String> = part("pp", self.prompt).into_iter().chain(part("tg", self.generated)).collect();
         let depth = if self.depth > 0 { format!(" @ d{}", self.depth) } else { String::new() };
@@ -95,7 +95,7 @@ impl Test {
     }
 
     /// The label of a cell: `pp512-tg128-d4096-c2`.
-    pub fn workload(&self) -> String {
+    pub(super) fn workload(&self) -> String {
         let part = |name: &str, count: Option<u64>| count.map(|count| format!("{name}{count}"));
         let mut parts: Vec<String> = Vec::new();
         if self.context.is_some() {
@@ -110,7 +110,7 @@ impl Test {
 }
 
 /// The quantisation at the end of a model's type: `Q4_K - Medium` of `qwen2 1.5B Q4_K - Medium`.
-pub fn quantisation(kind: &str) -> Option<String> {
+pub(super) fn quantisation(kind: &str) -> Option<String> {
     let is_size = |word: &str| {
         let digits = word.strip_suffix(['B', 'M', 'K']).unwrap_or("");
         word == "?B" || digits.starts_with(|c: char| c.is_ascii_digit())
@@ -123,12 +123,12 @@ pub fn quantisation(kind: &str) -> Option<String> {
 }
 
 /// Mark that is the same in every copy of a test of llama-bench.
-pub fn bench_mark(kind: &str, test: &Test, rate: f64, deviation: f64) -> String {
+pub(super) fn bench_mark(kind: &str, test: &Test, rate: f64, deviation: f64) -> String {
     format!("llama-bench|{kind}|{}|{rate:.2}|{deviation:.2}", test.label())
 }
 
 /// Mark that is the same in every copy of a run of llama-benchy.
-pub fn benchy_mark(model: &str, test: &Test, rate: Option<f64>, ttft: Option<f64>) -> String {
+pub(super) fn benchy_mark(model: &str, test: &Test, rate: Option<f64>, ttft: Option<f64>) -> String {
     let shown = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.2}"));
     format!("llama-benchy|{model}|{}|{}|{}", test.workload(), shown(rate), shown(ttft))
 }

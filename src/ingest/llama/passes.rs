@@ -11,7 +11,7 @@ use crate::model::{Extra, ExtraValue, Instant, Reading, Setup, Status};
 
 /// A figure of a row: which measure, its mean, its deviation, the column of each.
 #[derive(Debug, Clone)]
-pub struct Cell {
+pub(crate) struct Cell {
     /// As the JSON names it: `tg_throughput`.
     pub key: &'static str,
     pub mean: Figure,
@@ -23,7 +23,7 @@ pub struct Cell {
 
 /// One row.
 #[derive(Debug, Clone)]
-pub struct Row {
+pub(crate) struct Row {
     /// Line in the file.
     pub line: u64,
     /// As printed.
@@ -36,7 +36,7 @@ pub struct Row {
 
 /// Settings from the lines around the rows.
 #[derive(Debug, Clone, Default)]
-pub struct TableContext {
+pub(crate) struct TableContext {
     /// Version of the tool.
     pub version: Option<String>,
     /// Start, in the zone of the client, which is not named.
@@ -67,7 +67,7 @@ const COLUMNS: &[(&str, &str, &str)] = &[
 ];
 
 /// The measure of a column in a row of this test.
-pub fn key_of(column: &str, test: &Test) -> Option<&'static str> {
+pub(crate) fn key_of(column: &str, test: &Test) -> Option<&'static str> {
     let column = column.trim().to_ascii_lowercase();
     let (_, prompt, generation) = COLUMNS.iter().find(|(name, ..)| *name == column)?;
     Some(if part_of(test) == Part::Prompt { prompt } else { generation })
@@ -78,7 +78,7 @@ fn part_of(test: &Test) -> Part {
 }
 
 /// One partial run for each pass. `rules` are the name of the rule and of what is computed.
-pub fn partials(
+pub(crate) fn partials(
     rows: Vec<Row>,
     around: &TableContext,
     file: &SourceFile<'_>,

@@ -44,7 +44,7 @@ const SETTINGS: &[(&str, &[&str])] = &[
 
 /// Value of a setting that is absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Absent {
+pub(crate) enum Absent {
     /// At its default: a table shows a column only when a parameter is not.
     Default,
     /// Not known: an older version wrote it not.
@@ -52,7 +52,7 @@ pub enum Absent {
 }
 
 /// Puts the settings that differ into the labels.
-pub fn tell(records: &mut [Record], absent: Absent) {
+pub(crate) fn tell(records: &mut [Record], absent: Absent) {
     let mut differ: BTreeSet<usize> = BTreeSet::new();
     for (place, (_, names)) in SETTINGS.iter().enumerate() {
         let mut first: BTreeMap<(Option<&str>, Option<&str>), Option<String>> = BTreeMap::new();

@@ -48,7 +48,7 @@ const LENGTHS: &[&str] = &["_len", "_ratio", "_groups", "_prefixes", "_turns"];
 const MOST: usize = 512;
 
 /// Pairs of a line that shows arguments. Empty for any other.
-pub fn of_line(line: &str) -> Vec<(String, String)> {
+pub(super) fn of_line(line: &str) -> Vec<(String, String)> {
     let mut pairs = match line.split_once("Namespace(") {
         Some((_, dump)) => of_dump(dump),
         None if is_command(line) => of_command(line),

@@ -7,7 +7,7 @@
 
 /// The starts of one log. Only two are held.
 #[derive(Debug, Default)]
-pub struct Boots<T> {
+pub(super) struct Boots<T> {
     now: T,
     /// Line where the present one began.
     began: u64,
@@ -18,7 +18,7 @@ pub struct Boots<T> {
 
 impl<T: Default> Boots<T> {
     /// A start begins at this line.
-    pub fn start(&mut self, line: u64, is_up: impl Fn(&T) -> bool) {
+    pub(super) fn start(&mut self, line: u64, is_up: impl Fn(&T) -> bool) {
         if self.started > 0 {
             let before = std::mem::take(&mut self.now);
             if is_up(&before) {
@@ -32,17 +32,17 @@ impl<T: Default> Boots<T> {
     }
 
     /// The present one.
-    pub fn now(&mut self) -> &mut T {
+    pub(super) fn now(&mut self) -> &mut T {
         &mut self.now
     }
 
     /// True when it holds for any that is held.
-    pub fn any(&self, holds: impl Fn(&T) -> bool) -> bool {
+    pub(super) fn any(&self, holds: impl Fn(&T) -> bool) -> bool {
         holds(&self.now) || self.up.as_ref().is_some_and(|(before, _)| holds(before))
     }
 
     /// The one to report, and what to say of the others.
-    pub fn finish(self, is_up: impl Fn(&T) -> bool) -> (T, Vec<String>) {
+    pub(super) fn finish(self, is_up: impl Fn(&T) -> bool) -> (T, Vec<String>) {
         let mut notes = Vec::new();
         let last_is_up = is_up(&self.now);
         if self.started > 1 {

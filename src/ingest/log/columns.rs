@@ -10,14 +10,18 @@ const CELLS: usize = 64;
 
 /// The header that is in force.
 #[derive(Debug, Default)]
-pub struct Columns {
+pub(super) struct Columns {
     header: Vec<String>,
 }
 
 impl Columns {
     /// Takes in a line. A line with all of `needed` among its cells (lower case) is a header. Another of as many cells is a row of it,
     /// which is given back.
-    pub fn line<'l>(&mut self, line: &'l str, is_header: impl Fn(&[String]) -> bool) -> Option<Vec<(String, &'l str)>> {
+    pub(super) fn line<'l>(
+        &mut self,
+        line: &'l str,
+        is_header: impl Fn(&[String]) -> bool,
+    ) -> Option<Vec<(String, &'l str)>> {
         let cells: Vec<&str> = line.split('|').take(CELLS).map(plain).collect();
         if cells.len() < 4 {
             return None;
@@ -31,7 +35,7 @@ impl Columns {
     }
 
     /// Forgets the header: a table of another kind began.
-    pub fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.header.clear();
     }
 }
@@ -42,12 +46,12 @@ fn plain(cell: &str) -> &str {
 }
 
 /// The cell of a column.
-pub fn cell<'l>(row: &[(String, &'l str)], name: &str) -> Option<&'l str> {
+pub(super) fn cell<'l>(row: &[(String, &'l str)], name: &str) -> Option<&'l str> {
     row.iter().find(|(known, _)| known == name).map(|(_, cell)| *cell).filter(|cell| !cell.is_empty())
 }
 
 /// `12505.79 ± 615.87`: mean and deviation, whatever became of the sign on its way.
-pub fn pair(cell: &str) -> Option<(Figure, Option<Figure>)> {
+pub(super) fn pair(cell: &str) -> Option<(Figure, Option<Figure>)> {
     let split = ["±", "+/-", "+-", "\u{fffd}", "�"].iter().find_map(|sign| cell.split_once(sign));
     let (mean, deviation) = split.map_or((cell, None), |(mean, deviation)| (mean, Some(deviation)));
     // A sign that was decoded twice leaves a letter before itself.

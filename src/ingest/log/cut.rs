@@ -7,17 +7,17 @@ use crate::ingest::figure::Figure;
 
 /// Position at which a phrase begins. A line contains hardly any of the phrases. `contains` finds that out by vector instructions, while
 /// `find` first prepares tables for the phrase. That took half the time of reading the log of a busy server.
-pub fn place(line: &str, phrase: &str) -> Option<usize> {
+pub(super) fn place(line: &str, phrase: &str) -> Option<usize> {
     if line.contains(phrase) { line.find(phrase) } else { None }
 }
 
 /// The text behind a phrase.
-pub fn after<'a>(line: &'a str, phrase: &str) -> Option<&'a str> {
+pub(super) fn after<'a>(line: &'a str, phrase: &str) -> Option<&'a str> {
     line.get(place(line, phrase)? + phrase.len()..)
 }
 
 /// The first word as a finite number: thousands separators, and a unit, a sign of percent or a stop behind the digits go.
-pub fn number(text: &str) -> Option<Figure> {
+pub(super) fn number(text: &str) -> Option<Figure> {
     let word = text.trim_start().split([' ', '\t', ')', ']', '}', ';', '/']).next()?;
     let digits = word
         .find(|c: char| !matches!(c, '0'..='9' | '.' | ',' | '-' | '+' | 'e' | 'E'))
@@ -38,22 +38,22 @@ pub fn number(text: &str) -> Option<Figure> {
 }
 
 /// The figure behind a phrase.
-pub fn number_after(line: &str, phrase: &str) -> Option<Figure> {
+pub(super) fn number_after(line: &str, phrase: &str) -> Option<Figure> {
     number(after(line, phrase)?)
 }
 
 /// The figure behind a phrase, as a plain value.
-pub fn value_after(line: &str, phrase: &str) -> Option<f64> {
+pub(super) fn value_after(line: &str, phrase: &str) -> Option<f64> {
     number_after(line, phrase).map(|figure| figure.value)
 }
 
 /// A figure followed by `GiB`, apart or stuck to it. One in any other unit is another kind of line.
-pub fn gib(text: &str) -> Option<Figure> {
+pub(super) fn gib(text: &str) -> Option<Figure> {
     with_unit(text, "GiB")
 }
 
 /// A figure followed by this unit.
-pub fn with_unit(text: &str, unit: &str) -> Option<Figure> {
+pub(super) fn with_unit(text: &str, unit: &str) -> Option<Figure> {
     let text = text.trim_start();
     let end = text.find(|c: char| !matches!(c, '0'..='9' | '.' | ',' | '-' | '+'))?;
     let rest = text.get(end..)?.trim_start().strip_prefix(unit)?;
@@ -65,7 +65,7 @@ pub fn with_unit(text: &str, unit: &str) -> Option<Figure> {
 }
 
 /// The value of `key=` in a line of settings: up to the comma or blank that ends it, with brackets and quotes closed. Quotes around it go.
-pub fn setting<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+pub(super) fn setting<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     let mut rest = line;
     loop {
         let at = place(rest, key)?;
@@ -79,7 +79,7 @@ pub fn setting<'a>(line: &'a str, key: &str) -> Option<&'a str> {
 }
 
 /// A setting with a value. Python's `None` means no value.
-pub fn set<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+pub(super) fn set<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     setting(line, key).filter(|value| *value != "None")
 }
 
@@ -110,7 +110,7 @@ fn unquoted(text: &str) -> &str {
 }
 
 /// The message of an error as Python prints it, `ValueError: no kernel`, with control characters gone and its length bounded.
-pub fn error_message(line: &str) -> Option<String> {
+pub(super) fn error_message(line: &str) -> Option<String> {
     const LONGEST: usize = 160;
     let at = place(line, "Error: ").or_else(|| line.strip_suffix("Error:").map(str::len))?;
     let start =

@@ -35,7 +35,7 @@ const KINDS: &[(&str, &str, bool)] = &[
 ];
 
 /// Marks of the lines that [`Faults::read`] wants.
-pub const MARKS: &[&str] = &[
+pub(super) const MARKS: &[&str] = &[
     "Engine core initialization failed",
     "EngineCore failed to start",
     "EngineCore encountered a fatal error",
@@ -60,13 +60,13 @@ pub const MARKS: &[&str] = &[
 ];
 
 /// True for a line on an answer: most of a busy server's log, and it holds nothing else.
-pub fn is_answer(line: &str) -> bool {
+pub(super) fn is_answer(line: &str) -> bool {
     line.contains("HTTP/1.1\" ")
 }
 
 /// Trouble of one start of an engine.
 #[derive(Debug, Clone, Default)]
-pub struct Faults {
+pub(super) struct Faults {
     /// Kind, how many, line of the first.
     counts: Vec<(&'static str, u64, u64)>,
     /// Cause of the end of the engine: kind and line.
@@ -81,7 +81,7 @@ pub struct Faults {
 
 impl Faults {
     /// One line.
-    pub fn read(&mut self, number: u64, line: &str) {
+    pub(super) fn read(&mut self, number: u64, line: &str) {
         if let Some(rest) = after(line, "HTTP/1.1\" ") {
             self.answer(line, rest);
             return;
@@ -130,7 +130,7 @@ impl Faults {
 
     /// Why the engine is gone, where the log shows that it is. Scripts kill a server when they are done with it, so for one that was `up`
     /// that alone is no failure.
-    pub fn reason(&self, up: bool) -> Option<String> {
+    pub(super) fn reason(&self, up: bool) -> Option<String> {
         let (kind, line) = self.ended.or_else(|| self.killed.filter(|_| !up).map(|line| ("killed", line)))?;
         let first = self.first.as_ref().filter(|(_, at)| *at <= line + FOLLOWS);
         Some(
@@ -142,7 +142,7 @@ impl Faults {
     }
 
     /// The last trouble that a log without a result shows, ended or not.
-    pub fn trouble(&self) -> Option<String> {
+    pub(super) fn trouble(&self) -> Option<String> {
         self.reason(false).or_else(|| {
             let memory = self.counts.iter().find(|(kind, ..)| *kind == "out of memory");
             match (&self.first, memory.or(self.counts.iter().find(|(kind, ..)| *kind != "error"))) {
@@ -155,7 +155,7 @@ impl Faults {
     }
 
     /// Counts, as extras.
-    pub fn into(self, found: &mut Found) {
+    pub(super) fn into(self, found: &mut Found) {
         for (kind, count, line) in &self.counts {
             found.extra(&format!("lines of trouble: {kind}"), "", *count as f64, *line);
         }

@@ -17,7 +17,7 @@ const NAMES: usize = 1024;
 
 /// Figures of one log, or of one start of a server within it.
 #[derive(Debug, Clone, Default)]
-pub struct Found {
+pub(super) struct Found {
     metrics: Vec<Taken<Figure>>,
     extras: Vec<Taken<ExtraValue>>,
     ranked: BTreeMap<(&'static str, String), (Figure, u64)>,
@@ -35,12 +35,12 @@ struct Taken<T> {
 
 impl Found {
     /// A metric of the whole run.
-    pub fn metric(&mut self, name: &str, figure: Figure, line: u64) {
+    pub(super) fn metric(&mut self, name: &str, figure: Figure, line: u64) {
         self.metric_of(name, figure, Some(line), false);
     }
 
     /// A metric that was computed from figures of the log.
-    pub fn derived(&mut self, name: &str, value: f64, line: u64) {
+    pub(super) fn derived(&mut self, name: &str, value: f64, line: u64) {
         self.metric_of(name, Figure { value, decimals: None }, Some(line), true);
     }
 
@@ -50,19 +50,19 @@ impl Found {
     }
 
     /// A metric of one rank. The rank as the log names it.
-    pub fn of_rank(&mut self, name: &'static str, rank: &str, figure: Figure, line: u64) {
+    pub(super) fn of_rank(&mut self, name: &'static str, rank: &str, figure: Figure, line: u64) {
         if self.ranked.len() < NAMES {
             self.ranked.insert((name, rank.to_owned()), (figure, line));
         }
     }
 
     /// A figure that is no metric.
-    pub fn extra(&mut self, name: &str, unit: &'static str, value: f64, line: u64) {
+    pub(super) fn extra(&mut self, name: &str, unit: &'static str, value: f64, line: u64) {
         self.extra_because(name, unit, value, line, None);
     }
 
     /// A figure that one could take for a metric.
-    pub fn extra_because(
+    pub(super) fn extra_because(
         &mut self,
         name: &str,
         unit: &'static str,
@@ -78,7 +78,13 @@ impl Found {
     }
 
     /// A figure made of many lines of the log. It has no line of its own.
-    pub fn over_all(&mut self, name: &str, unit: &'static str, value: f64, why: impl Into<Option<&'static str>>) {
+    pub(super) fn over_all(
+        &mut self,
+        name: &str,
+        unit: &'static str,
+        value: f64,
+        why: impl Into<Option<&'static str>>,
+    ) {
         if value.is_finite() {
             let (value, why) = (ExtraValue::Number(value), why.into());
             put(&mut self.extras, Taken { name: name.to_owned(), unit, value, line: None, why, derived: true });
@@ -86,17 +92,21 @@ impl Found {
     }
 
     /// True when a metric was found, on whatever rank.
-    pub fn has(&self, metric: &str) -> bool {
+    pub(super) fn has(&self, metric: &str) -> bool {
         self.metrics.iter().any(|taken| taken.name == metric) || self.ranked.keys().any(|(name, _)| *name == metric)
     }
 
     /// True when there is an extra of this name.
-    pub fn has_extra(&self, name: &str) -> bool {
+    pub(super) fn has_extra(&self, name: &str) -> bool {
         self.extras.iter().any(|taken| taken.name == name)
     }
 
     /// The finished lists. `rules`: of figures in the log, and of figures computed from it.
-    pub fn finish(mut self, file: &SourceFile<'_>, rules: (&'static str, &'static str)) -> (Vec<Reading>, Vec<Extra>) {
+    pub(super) fn finish(
+        mut self,
+        file: &SourceFile<'_>,
+        rules: (&'static str, &'static str),
+    ) -> (Vec<Reading>, Vec<Extra>) {
         self.join_ranks();
         let rule = |derived: bool| if derived { rules.1 } else { rules.0 };
         let readings = self.metrics.into_iter().map(|taken| Reading {
@@ -152,7 +162,7 @@ fn put<T>(list: &mut Vec<Taken<T>>, taken: Taken<T>) {
 
 /// Sum, count and maximum of figures that come in any number.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Spread {
+pub(super) struct Spread {
     /// How many.
     pub count: u64,
     pub sum: f64,
@@ -162,7 +172,7 @@ pub struct Spread {
 
 impl Spread {
     /// One more value. A value that is not finite is ignored.
-    pub fn add(&mut self, value: f64) {
+    pub(super) fn add(&mut self, value: f64) {
         if value.is_finite() {
             self.max = if self.count == 0 { value } else { self.max.max(value) };
             self.count += 1;
@@ -171,7 +181,7 @@ impl Spread {
     }
 
     /// Their mean. Nothing without any.
-    pub fn mean(&self) -> Option<f64> {
+    pub(super) fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }
 }

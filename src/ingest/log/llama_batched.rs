@@ -22,7 +22,7 @@ const ROWS: usize = 20_000;
 const SETTINGS: usize = 40;
 
 /// The table of llama-batched-bench.
-pub static LLAMA_BATCHED: Kind = Kind {
+pub(super) static LLAMA_BATCHED: Kind = Kind {
     name: RULE,
     about: About {
         tool: "llama-batched-bench of llama.cpp",

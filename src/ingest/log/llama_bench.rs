@@ -21,7 +21,7 @@ const DERIVED: &str = "llama-bench-markdown.derived";
 const ROWS: usize = 20_000;
 
 /// The table of llama-bench.
-pub static LLAMA_BENCH: Kind = Kind {
+pub(super) static LLAMA_BENCH: Kind = Kind {
     name: "llama-bench-markdown",
     about: About {
         tool: "llama-bench of llama.cpp, -o md",

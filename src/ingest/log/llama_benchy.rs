@@ -21,7 +21,7 @@ const DERIVED: &str = "llama-benchy-markdown.derived";
 const ROWS: usize = 20_000;
 
 /// The table of llama-benchy.
-pub static LLAMA_BENCHY: Kind = Kind {
+pub(super) static LLAMA_BENCHY: Kind = Kind {
     name: "llama-benchy-markdown",
     about: About {
         tool: "llama-benchy, its table",

@@ -2,7 +2,7 @@
 #![expect(clippy::indexing_slicing, reason = "constants alone are made here: what is out of bounds does not compile")]
 
 /// Number of all marks.
-pub const fn count(parts: &[&[&'static str]]) -> usize {
+pub(super) const fn count(parts: &[&[&'static str]]) -> usize {
     let (mut part, mut all) = (0, 0);
     while part < parts.len() {
         all += parts[part].len();
@@ -12,7 +12,7 @@ pub const fn count(parts: &[&[&'static str]]) -> usize {
 }
 
 /// All marks, in their order. `N` is their [`count`].
-pub const fn joined<const N: usize>(parts: &[&[&'static str]]) -> [&'static str; N] {
+pub(super) const fn joined<const N: usize>(parts: &[&[&'static str]]) -> [&'static str; N] {
     let mut all = [""; N];
     let (mut part, mut at) = (0, 0);
     while part < parts.len() {

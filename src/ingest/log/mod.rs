@@ -38,8 +38,8 @@ use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFil
 use crate::archive::LINE_LIMIT;
 use crate::error::Error;
 
-pub use super::look::without_escapes;
-pub use trtllm::{TRTLLM, fingerprint, shape};
+pub(super) use super::look::without_escapes;
+pub(super) use trtllm::{TRTLLM, fingerprint, shape};
 
 use llama::LLAMA;
 use llama_batched::LLAMA_BATCHED;
@@ -93,7 +93,7 @@ pub trait Reader: Send {
 }
 
 /// Any text. See the module.
-pub struct Text;
+pub(super) struct Text;
 
 /// Endings of files that are text a program printed, whatever its first lines say.
 const PRINTED: &[&str] = &[".log", ".out", ".txt", ".stdout", ".stderr"];
@@ -165,7 +165,7 @@ impl Format for Text {
 ///
 /// # Errors
 /// When reading stops.
-pub fn parse_kind(file: &mut SourceFile<'_>, kind: &Kind) -> Result<Parsed, Error> {
+pub(super) fn parse_kind(file: &mut SourceFile<'_>, kind: &Kind) -> Result<Parsed, Error> {
     parse_as(file, &[kind], &Marks::of(&[kind], |kind| kind.marks))
 }
 

@@ -37,7 +37,7 @@ const CELLS: usize = 512;
 const MOST: usize = 1000;
 
 /// See the module.
-pub static MULTI_TURN: Kind = Kind {
+pub(super) static MULTI_TURN: Kind = Kind {
     name: "vllm-multi-turn-console",
     about: About {
         tool: "vLLM benchmark_serving_multi_turn.py",

@@ -17,7 +17,7 @@ const RULE: &str = "script-results";
 const MOST: usize = 10_000;
 
 /// See the module.
-pub static SCRIPT: Kind = Kind {
+pub(super) static SCRIPT: Kind = Kind {
     name: "script-results",
     about: About {
         tool: "scripts around ollama and llama.cpp",

@@ -30,7 +30,7 @@ pub(super) struct Served {
 
 impl Served {
     /// A server that did not come up is a failed run with its first error.
-    pub fn finish(mut self, file: &SourceFile<'_>) -> Parsed {
+    pub(super) fn finish(mut self, file: &SourceFile<'_>) -> Parsed {
         let status = self.faults.reason(self.up).map(Status::Failed);
         self.faults.into(&mut self.found);
         let (readings, extras) = self.found.finish(file, self.rules);

@@ -46,7 +46,7 @@ const MARKS: &[&str] = &[
 ];
 
 /// The console of `vllm bench serve`.
-pub static VLLM: Kind = Kind {
+pub(super) static VLLM: Kind = Kind {
     name: "vllm-bench-serve-console",
     about: About {
         tool: "vllm bench serve, benchmark_serving.py",
@@ -60,7 +60,7 @@ pub static VLLM: Kind = Kind {
 };
 
 /// The console of SGLang's `bench_serving`.
-pub static SGLANG: Kind = Kind {
+pub(super) static SGLANG: Kind = Kind {
     name: "sglang-bench-serving-console",
     about: About {
         tool: "sglang.bench_serving",

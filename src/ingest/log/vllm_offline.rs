@@ -16,7 +16,7 @@ const THROUGHPUT_RULE: &str = "vllm-bench-throughput-console";
 const LATENCY_RULE: &str = "vllm-bench-latency-console";
 
 /// The line of `vllm bench throughput`.
-pub static THROUGHPUT: Kind = Kind {
+pub(super) static THROUGHPUT: Kind = Kind {
     name: "vllm-bench-throughput-console",
     about: About {
         tool: "vllm bench throughput, benchmark_throughput.py",
@@ -30,7 +30,7 @@ pub static THROUGHPUT: Kind = Kind {
 };
 
 /// The lines of `vllm bench latency`.
-pub static LATENCY: Kind = Kind {
+pub(super) static LATENCY: Kind = Kind {
     name: "vllm-bench-latency-console",
     about: About {
         tool: "vllm bench latency, benchmark_latency.py",

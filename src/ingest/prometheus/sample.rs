@@ -27,14 +27,14 @@ const PARTS: &[&str] = &["engine", "tp_rank", "pp_rank", "dp_rank", "rank"];
 
 /// One line of a snapshot.
 #[derive(Debug, PartialEq)]
-pub struct Sample<'a> {
+pub(crate) struct Sample<'a> {
     pub name: &'a str,
     pub labels: &'a str,
     pub value: f64,
 }
 
 /// `name{labels} value [time]`. Nothing when the line is no sample.
-pub fn sample(line: &str) -> Option<Sample<'_>> {
+pub(crate) fn sample(line: &str) -> Option<Sample<'_>> {
     let end = line.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | ':'))).filter(|end| *end > 0)?;
     let name = line.get(..end)?;
     if name.starts_with(|c: char| c.is_ascii_digit()) || name.ends_with(':') {
@@ -96,12 +96,12 @@ fn each_label(labels: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-pub fn label(labels: &str, name: &str) -> Option<String> {
+pub(crate) fn label(labels: &str, name: &str) -> Option<String> {
     each_label(labels).find(|(key, _)| *key == name).map(|(_, value)| value.to_owned())
 }
 
 /// Labels that stay in the name of a figure.
-pub fn folded(labels: &str) -> String {
+pub(crate) fn folded(labels: &str) -> String {
     const LONGEST: usize = 60;
     let mut words = String::new();
     for (name, value) in each_label(labels) {

@@ -4,7 +4,7 @@
 ///
 /// Bytes that are no text become U+FFFD. Control characters become the pictures that Unicode has for them, so that a terminal escape is
 /// visible and harmless. Characters without a shape are written as their number.
-pub fn text(bytes: &[u8], most: usize) -> (String, u64) {
+pub(super) fn text(bytes: &[u8], most: usize) -> (String, u64) {
     let shown = bytes.get(..most).unwrap_or(bytes);
     // A character that the cut goes through would look like damage of the file.
     let whole = match std::str::from_utf8(shown) {

@@ -21,7 +21,7 @@ const NAMED_BYTES: usize = 8_000;
 const BESIDE: usize = 80;
 
 /// Takes rows in their order and forgets most of them.
-pub struct Keep<'a> {
+pub(super) struct Keep<'a> {
     named: &'a BTreeSet<u64>,
     around: u64,
     head: usize,
@@ -34,7 +34,7 @@ pub struct Keep<'a> {
 
 impl<'a> Keep<'a> {
     /// Keeps `room` bytes beside the named rows: half from the beginning, half from the end.
-    pub fn new(named: &'a BTreeSet<u64>, room: usize) -> Self {
+    pub(super) fn new(named: &'a BTreeSet<u64>, room: usize) -> Self {
         let around = if named.len() > MANY { 0 } else { AROUND };
         Self {
             named,
@@ -49,7 +49,7 @@ impl<'a> Keep<'a> {
     }
 
     /// The next line of a file. `cut` when its end was skipped unread.
-    pub fn line(&mut self, number: u64, bytes: &[u8], cut: bool) {
+    pub(super) fn line(&mut self, number: u64, bytes: &[u8], cut: bool) {
         let most = if self.named.contains(&number) { NAMED_BYTES } else { ROW_BYTES };
         let (text, left) = clean::text(&values::without_texts(bytes), most);
         // The full length of an overlong line was not counted. It has at least one byte more.
@@ -57,7 +57,7 @@ impl<'a> Keep<'a> {
     }
 
     /// The next row of a document that is written out.
-    pub fn take(&mut self, row: RawRow) {
+    pub(super) fn take(&mut self, row: RawRow) {
         let most = if self.named.contains(&row.number) { NAMED_BYTES } else { ROW_BYTES };
         let (text, cut) = clean::text(row.text.as_bytes(), most);
         let cut = cut + row.cut;
@@ -86,7 +86,7 @@ impl<'a> Keep<'a> {
     }
 
     /// Number of all rows, and those that are kept, in their order.
-    pub fn finish(mut self) -> (u64, Vec<RawRow>) {
+    pub(super) fn finish(mut self) -> (u64, Vec<RawRow>) {
         self.kept.extend(self.last);
         self.kept.sort_by_key(|row| row.number);
         (self.total, self.kept)

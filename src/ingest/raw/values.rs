@@ -23,7 +23,7 @@ const TEXTS: &[&str] = &[
 ];
 
 /// Whether texts of requests are in the document, in which lines cannot leave them out.
-pub fn has_texts(tree: &Node<'_>) -> bool {
+pub(super) fn has_texts(tree: &Node<'_>) -> bool {
     match &tree.kind {
         Kind::Map(entries) => entries.iter().any(|(key, value)| hidden(key, value).is_some() || has_texts(value)),
         Kind::List(items) => items.iter().any(has_texts),
@@ -47,7 +47,7 @@ fn hidden(key: &str, node: &Node<'_>) -> Option<String> {
 /// One line of JSON without the texts of requests. A line that is not JSON stays unchanged.
 ///
 /// A line may be cut off anywhere: what it began is left out to its end.
-pub fn without_texts(line: &[u8]) -> Cow<'_, [u8]> {
+pub(super) fn without_texts(line: &[u8]) -> Cow<'_, [u8]> {
     let mut out: Vec<u8> = Vec::new();
     let mut from = 0;
     for quote in memchr::memchr_iter(b'"', line) {
@@ -104,7 +104,7 @@ fn end_of(line: &[u8], start: usize) -> usize {
 }
 
 /// The line on which the value at a pointer begins.
-pub fn line(tree: &Node<'_>, pointer: &str) -> Option<u64> {
+pub(super) fn line(tree: &Node<'_>, pointer: &str) -> Option<u64> {
     find(tree, pointer).map(|node| u64::from(node.line))
 }
 
@@ -123,14 +123,14 @@ fn find<'t, 'a>(tree: &'t Node<'a>, pointer: &str) -> Option<&'t Node<'a>> {
 }
 
 /// The document from top to bottom.
-pub fn rows(tree: &Node<'_>) -> Vec<RawRow> {
+pub(super) fn rows(tree: &Node<'_>) -> Vec<RawRow> {
     let mut out = Vec::new();
     write(tree, 0, "", String::new(), "", &mut out);
     out
 }
 
 /// The row of each pointer: its own, or that of the nearest list or object around it that has one.
-pub fn places(rows: &[RawRow], pointers: &BTreeSet<String>) -> BTreeMap<String, u64> {
+pub(super) fn places(rows: &[RawRow], pointers: &BTreeSet<String>) -> BTreeMap<String, u64> {
     let known: BTreeMap<&str, u64> =
         rows.iter().rev().filter_map(|row| Some((row.pointer.as_deref()?, row.number))).collect();
     let place = |pointer: &str| {

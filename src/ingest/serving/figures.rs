@@ -89,33 +89,33 @@ struct Entry {
 
 /// See the module.
 #[derive(Default)]
-pub struct Figures(Vec<Entry>);
+pub(crate) struct Figures(Vec<Entry>);
 
 impl Figures {
     /// Adds a figure. A missing one is nothing.
-    pub fn put(&mut self, key: impl Into<String>, figure: Figure, origin: Origin) {
+    pub(crate) fn put(&mut self, key: impl Into<String>, figure: Figure, origin: Origin) {
         self.put_with(key.into(), None, figure, origin);
     }
 
     /// Adds a figure in a unit of the source's own.
-    pub fn put_with(&mut self, key: String, unit: Option<String>, figure: Figure, origin: Origin) {
+    pub(crate) fn put_with(&mut self, key: String, unit: Option<String>, figure: Figure, origin: Origin) {
         if figure.value.is_finite() {
             self.0.push(Entry { key, unit, figure, origin });
         }
     }
 
     /// The first figure under a key.
-    pub fn get(&self, key: &str) -> Option<f64> {
+    pub(crate) fn get(&self, key: &str) -> Option<f64> {
         self.0.iter().find(|entry| entry.key == key).map(|entry| entry.figure.value)
     }
 
     /// The figures that JSON and console of one run share in every version, for its mark.
-    pub fn marks(&self, keys: &[&str]) -> Vec<Option<f64>> {
+    pub(crate) fn marks(&self, keys: &[&str]) -> Vec<Option<f64>> {
         keys.iter().map(|key| self.get(key)).collect()
     }
 
     /// Why the run measured nothing, if it did not.
-    pub fn failure(&self) -> Option<String> {
+    pub(crate) fn failure(&self) -> Option<String> {
         match self.get("completed") {
             Some(completed) if completed > 0.0 => None,
             Some(_) => Some(match self.get("failed") {
@@ -133,7 +133,7 @@ impl Figures {
     }
 
     /// Gives everything to the partial run.
-    pub fn give(self, partial: &mut PartialRun) {
+    pub(crate) fn give(self, partial: &mut PartialRun) {
         let failure = self.failure();
         let times_of_failure = failure.is_some();
         partial.status = Some(failure.map_or(Status::Done, Status::Failed));

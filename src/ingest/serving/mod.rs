@@ -3,8 +3,8 @@
 //! In:  figures and texts that a format has found.  Out: the contents of a partial run.
 //! Not here: any file format.
 
-pub mod figures;
-pub mod settings;
+pub(super) mod figures;
+pub(super) mod settings;
 
 use crate::model::Setup;
 
@@ -14,7 +14,7 @@ const NO_LIMIT: f64 = 1.0e6;
 /// The same text for the same run, whether its figures are in a file with all digits or in a console with two.
 ///
 /// Nothing when no figure is there, or when all are zero: then no request succeeded, and such runs are alike without being one.
-pub fn mark(tool: &str, figures: &[Option<f64>]) -> Option<String> {
+pub(super) fn mark(tool: &str, figures: &[Option<f64>]) -> Option<String> {
     let known = |figure: &&Option<f64>| figure.is_some_and(|value| value != 0.0);
     figures.iter().find(known)?;
     let shown = figures.iter().map(|figure| match figure {
@@ -28,7 +28,7 @@ pub fn mark(tool: &str, figures: &[Option<f64>]) -> Option<String> {
 
 /// Known facts of the load of a run.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Load<'a> {
+pub(super) struct Load<'a> {
     /// Name of the data set, where the same file says it.
     pub dataset: Option<&'a str>,
     /// Requests that the token counts are of.
@@ -41,7 +41,7 @@ pub struct Load<'a> {
 
 impl Load<'_> {
     /// Mean lengths, as far as known: input, output.
-    pub fn lengths(&self) -> (Option<f64>, Option<f64>) {
+    pub(super) fn lengths(&self) -> (Option<f64>, Option<f64>) {
         let mean = |total: Option<f64>| {
             let mean = total? / self.completed.filter(|count| *count > 0.0)?;
             // Two digits are more than two runs of one workload agree on.
@@ -54,7 +54,7 @@ impl Load<'_> {
     ///
     /// Whole lengths are unchanged. Others are means that vary between repeats. Of the input two digits are kept. Of the output one is kept,
     /// because the model decides its end.
-    pub fn workload(&self, setup: &Setup) -> Option<String> {
+    pub(super) fn workload(&self, setup: &Setup) -> Option<String> {
         let (input, output) = self.lengths();
         let mut parts: Vec<String> = self.dataset.map(str::to_owned).into_iter().collect();
         parts.extend(input.map(|length| rounded(length, 2)));
@@ -80,7 +80,7 @@ fn rounded(value: f64, digits: i32) -> String {
 }
 
 /// The engine behind a chosen backend. `None` for protocols that any server speaks.
-pub fn engine_of(backend: &str) -> Option<&'static str> {
+pub(super) fn engine_of(backend: &str) -> Option<&'static str> {
     const ENGINES: &[(&str, &str)] = &[
         ("sglang", "SGLang"),
         ("tensorrt", "TensorRT-LLM"),

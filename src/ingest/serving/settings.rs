@@ -98,14 +98,14 @@ const SET: &[&str] = &[
 ];
 
 /// True when a number under this name is a setting and not a measurement.
-pub fn is_setting(name: &str) -> bool {
+pub(crate) fn is_setting(name: &str) -> bool {
     let key = plain(name);
     // `tp` is a setting and `tpot` is not, so short names must match completely.
     SET.iter().any(|set| if set.len() < 4 { key == *set } else { key.starts_with(set) })
 }
 
 /// Takes a setting. False when it is not taken because it may hold something private.
-pub fn take(setup: &mut Setup, name: &str, value: &str) -> bool {
+pub(crate) fn take(setup: &mut Setup, name: &str, value: &str) -> bool {
     let (key, value) = (plain(name), value.trim());
     if is_private(&key, value) {
         return false;

@@ -34,13 +34,13 @@ pub(super) struct Objects<'f> {
 
 impl<'f> Objects<'f> {
     /// Over the lines of a file.
-    pub fn new(file: &'f mut SourceFile<'_>) -> Self {
+    pub(super) fn new(file: &'f mut SourceFile<'_>) -> Self {
         let lines = file.lines(LONGEST);
         Self { lines, text: String::new(), above: 0, waiting: None, depth: 0, quoted: false, escaped: false }
     }
 
     /// The next object. None at the end of the file.
-    pub fn next(&mut self) -> Result<Option<Object<'_>>, Error> {
+    pub(super) fn next(&mut self) -> Result<Option<Object<'_>>, Error> {
         self.text.clear();
         (self.depth, self.quoted, self.escaped) = (0, false, false);
         if let Some((text, above)) = self.waiting.take() {

@@ -21,7 +21,7 @@ use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json};
 use crate::error::Error;
 
 /// See the module.
-pub struct BenchServing;
+pub(super) struct BenchServing;
 
 const RULE: &str = "sglang-bench-serving";
 const DERIVED: &str = "sglang-bench-serving.derived";

@@ -7,14 +7,14 @@ use crate::ingest::slug;
 use crate::model::Status;
 
 /// The last part of a path or of a model id.
-pub fn last_part(id: &str) -> &str {
+pub(crate) fn last_part(id: &str) -> &str {
     let id = id.trim().trim_end_matches(['/', '\\']);
     id.rsplit(['/', '\\']).next().unwrap_or(id)
 }
 
 /// A model as it may be named: its id where it is one. Of a path on some machine only the last part is informative, and the rest is private.
 /// A folder of the model cache holds the id (`models--org--name`).
-pub fn model_id(text: &str) -> Option<String> {
+pub(crate) fn model_id(text: &str) -> Option<String> {
     let text = text.trim().trim_end_matches(['/', '\\']);
     if let Some(cached) = text.split(['/', '\\']).find_map(|part| part.strip_prefix("models--")) {
         return Some(cached.replacen("--", "/", 1));
@@ -25,7 +25,7 @@ pub fn model_id(text: &str) -> Option<String> {
 }
 
 /// `random-1024-128-c32`: the known settings that distinguish cells. `None` without any.
-pub fn cell(data: Option<&str>, isl: Option<f64>, osl: Option<f64>, load: Option<String>) -> Option<String> {
+pub(crate) fn cell(data: Option<&str>, isl: Option<f64>, osl: Option<f64>, load: Option<String>) -> Option<String> {
     let mut parts: Vec<String> = Vec::new();
     parts.extend(data.map(str::to_owned));
     match (isl, osl) {
@@ -41,7 +41,7 @@ pub fn cell(data: Option<&str>, isl: Option<f64>, osl: Option<f64>, load: Option
 /// `c32` of a limit of concurrency, `r4` or `r1.55` of a rate.
 ///
 /// The client of a sweep chooses its rates by measuring, and their further digits differ from sweep to sweep. Two digits name the cell.
-pub fn load(concurrency: Option<f64>, rate: Option<f64>) -> Option<String> {
+pub(crate) fn load(concurrency: Option<f64>, rate: Option<f64>) -> Option<String> {
     let rate = rate.filter(|rate| rate.is_finite() && *rate > 0.0).map(|rate| {
         let text = format!("{rate:.2}");
         format!("r{}", text.trim_end_matches('0').trim_end_matches('.'))
@@ -54,12 +54,12 @@ pub fn load(concurrency: Option<f64>, rate: Option<f64>) -> Option<String> {
 }
 
 /// A number as a label shows it: without an empty fraction.
-pub fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     if value.is_infinite() { "inf".to_owned() } else { format!("{value}") }
 }
 
 /// How a run ended by its counts of requests: without an answer it has failed. `None` where the file does not count.
-pub fn outcome(answered: Option<f64>, failed: Option<f64>) -> Option<Status> {
+pub(crate) fn outcome(answered: Option<f64>, failed: Option<f64>) -> Option<Status> {
     Some(match answered? {
         0.0 => Status::Failed(match failed.filter(|failed| *failed > 0.0) {
             Some(failed) => format!("all {} requests failed", short(failed)),

@@ -68,7 +68,7 @@ pub(super) struct Sheet<'a, 'f> {
 
 impl<'a, 'f> Sheet<'a, 'f> {
     /// An empty sheet for a document that begins with the file.
-    pub fn new(file: &'a SourceFile<'f>, rule: &'static str, derived: &'static str) -> Self {
+    pub(super) fn new(file: &'a SourceFile<'f>, rule: &'static str, derived: &'static str) -> Self {
         Self {
             file,
             rule,
@@ -84,25 +84,25 @@ impl<'a, 'f> Sheet<'a, 'f> {
     }
 
     /// For a document with so many lines of the file above it.
-    pub fn below(mut self, lines: u64) -> Self {
+    pub(super) fn below(mut self, lines: u64) -> Self {
         self.lines = Lines::Below(lines);
         self
     }
 
     /// For a document that was a row of a table.
-    pub fn row(mut self, line: u64) -> Self {
+    pub(super) fn row(mut self, line: u64) -> Self {
         self.lines = Lines::Row(line);
         self
     }
 
     /// For a tool that leaves answers of one token out of its time per token. Its zeros are answers whose tokens came at once.
-    pub fn with_zero_tpot(mut self) -> Self {
+    pub(super) fn with_zero_tpot(mut self) -> Self {
         self.zero_tpot = true;
         self
     }
 
     /// Hands over what is wrong and worth knowing. Gives the partial run.
-    pub fn into(self, parsed: &mut Parsed) -> PartialRun {
+    pub(super) fn into(self, parsed: &mut Parsed) -> PartialRun {
         parsed.left_out.extend(self.left_out);
         for note in self.notes {
             if !parsed.notes.contains(&note) {
@@ -114,7 +114,7 @@ impl<'a, 'f> Sheet<'a, 'f> {
     }
 
     /// The same, where the partial run is a record as it is.
-    pub fn finish(self, parsed: &mut Parsed) {
+    pub(super) fn finish(self, parsed: &mut Parsed) {
         let partial = self.into(parsed);
         parsed.records.push(Record::Run(Box::new(partial)));
     }
@@ -127,7 +127,7 @@ impl<'a, 'f> Sheet<'a, 'f> {
     }
 
     /// The number at a place: none for missing and infinite ones. What is no number is left out and named.
-    pub fn number(&mut self, at: &At<'_>) -> Option<f64> {
+    pub(super) fn number(&mut self, at: &At<'_>) -> Option<f64> {
         match at.figure() {
             Ok(figure) => figure.finite(),
             Err(error) => {
@@ -138,7 +138,7 @@ impl<'a, 'f> Sheet<'a, 'f> {
     }
 
     /// Leaves something out, with its line counted from the beginning of the file.
-    pub fn wrong(&mut self, error: Error) {
+    pub(super) fn wrong(&mut self, error: Error) {
         self.left_out.push(match self.lines {
             Lines::Below(above) => moved(error, above),
             Lines::Row(line) => in_row(error, line),
@@ -146,12 +146,12 @@ impl<'a, 'f> Sheet<'a, 'f> {
     }
 
     /// Takes a metric in the unit of the file. Gives its value, and nothing when none is there or another key was first.
-    pub fn metric(&mut self, at: &At<'_>, metric: &str) -> Option<f64> {
+    pub(super) fn metric(&mut self, at: &At<'_>, metric: &str) -> Option<f64> {
         self.scaled(at, metric, Scale::One)
     }
 
     /// Takes a metric that the file has in another unit.
-    pub fn scaled(&mut self, at: &At<'_>, metric: &str, scale: Scale) -> Option<f64> {
+    pub(super) fn scaled(&mut self, at: &At<'_>, metric: &str, scale: Scale) -> Option<f64> {
         debug_assert!(Metric::of_catalogue(metric).is_some(), "{metric}");
         let figure = match at.figure() {
             Ok(figure) if figure.value.is_finite() => figure,
@@ -187,7 +187,7 @@ impl<'a, 'f> Sheet<'a, 'f> {
     }
 
     /// Takes the metrics of a table of keys. Gives the keys that were taken.
-    pub fn rates<'k>(&mut self, at: &At<'_>, table: &[(&'k str, &str)]) -> Vec<&'k str> {
+    pub(super) fn rates<'k>(&mut self, at: &At<'_>, table: &[(&'k str, &str)]) -> Vec<&'k str> {
         let mut taken = Vec::new();
         for (key, metric) in table {
             if at.get(key).is_some_and(|at| self.metric(&at, metric).is_some()) {
@@ -199,7 +199,7 @@ impl<'a, 'f> Sheet<'a, 'f> {
 
     /// Takes the statistics of one distribution. Those that a metric has are metrics, the others are extras such as `ttft_p75`. Without a
     /// metric all are extras.
-    pub fn statistics(&mut self, at: &At<'_>, metric: Option<(&str, Scale)>, (name, unit, why): ExtraOf<'_>) {
+    pub(super) fn statistics(&mut self, at: &At<'_>, metric: Option<(&str, Scale)>, (name, unit, why): ExtraOf<'_>) {
         for (statistic, value) in at.entries().into_iter().flatten() {
             match metric.zip(suffix(statistic)) {
                 Some(((metric, scale), suffix)) => {
@@ -211,7 +211,7 @@ impl<'a, 'f> Sheet<'a, 'f> {
     }
 
     /// Takes a metric that is computed from other figures of the file. `at` is what it belongs to.
-    pub fn derive(&mut self, at: &At<'_>, metric: &str, value: f64) {
+    pub(super) fn derive(&mut self, at: &At<'_>, metric: &str, value: f64) {
         if value.is_finite() && self.reading(metric).is_none() {
             let origin = self.origin(at, self.derived);
             self.partial.readings.push(Reading { metric: metric.to_owned(), value, decimals: None, origin });
@@ -219,12 +219,12 @@ impl<'a, 'f> Sheet<'a, 'f> {
     }
 
     /// A metric that was taken.
-    pub fn reading(&self, metric: &str) -> Option<f64> {
+    pub(super) fn reading(&self, metric: &str) -> Option<f64> {
         self.partial.readings.iter().find(|reading| reading.metric == metric).map(|reading| reading.value)
     }
 
     /// Takes a figure that is not one of our metrics. Null is nothing, and infinite is a word.
-    pub fn extra(&mut self, at: &At<'_>, name: &str, unit: &str, why: Option<&'static str>) {
+    pub(super) fn extra(&mut self, at: &At<'_>, name: &str, unit: &str, why: Option<&'static str>) {
         match at.figure() {
             Ok(figure) if figure.value.is_nan() => {}
             Ok(figure) => {
@@ -247,7 +247,7 @@ impl<'a, 'f> Sheet<'a, 'f> {
     }
 
     /// Takes the figures of a table of keys.
-    pub fn extras(&mut self, at: &At<'_>, table: &[ExtraOf<'_>]) {
+    pub(super) fn extras(&mut self, at: &At<'_>, table: &[ExtraOf<'_>]) {
         for (key, unit, why) in table {
             if let Some(at) = at.get(key) {
                 self.extra(&at, key, unit, *why);
@@ -256,7 +256,7 @@ impl<'a, 'f> Sheet<'a, 'f> {
     }
 
     /// Takes per-request values at a place, or computed from it.
-    pub fn series(&mut self, at: &At<'_>, metric: &str, values: Vec<f64>, derived: bool) {
+    pub(super) fn series(&mut self, at: &At<'_>, metric: &str, values: Vec<f64>, derived: bool) {
         if values.iter().any(|value| value.is_finite()) {
             let origin = self.origin(at, if derived { self.derived } else { self.rule });
             self.partial.series.push(Series { metric: metric.to_owned(), values, origin });
@@ -264,7 +264,7 @@ impl<'a, 'f> Sheet<'a, 'f> {
     }
 
     /// Takes the list at a place as values of a metric, each times `factor`.
-    pub fn series_at(&mut self, at: &At<'_>, metric: &str, factor: f64, derived: bool) {
+    pub(super) fn series_at(&mut self, at: &At<'_>, metric: &str, factor: f64, derived: bool) {
         match values(at) {
             Ok(values) => self.series(at, metric, values.iter().map(|value| value * factor).collect(), derived),
             Err(error) => self.wrong(error),
@@ -272,14 +272,14 @@ impl<'a, 'f> Sheet<'a, 'f> {
     }
 
     /// Takes values that are none of our metrics.
-    pub fn list(&mut self, name: &str, values: Vec<f64>) {
+    pub(super) fn list(&mut self, name: &str, values: Vec<f64>) {
         if values.iter().any(|value| value.is_finite()) {
             self.lists.push(List { part: self.partial.part.clone(), name: name.to_owned(), values });
         }
     }
 
     /// Takes the list at a place as values that are none of our metrics.
-    pub fn list_at(&mut self, at: &At<'_>, name: &str) {
+    pub(super) fn list_at(&mut self, at: &At<'_>, name: &str) {
         match values(at) {
             Ok(values) => self.list(name, values),
             Err(error) => self.wrong(error),
@@ -287,19 +287,19 @@ impl<'a, 'f> Sheet<'a, 'f> {
     }
 
     /// Something a reader should know.
-    pub fn note(&mut self, note: impl Into<String>) {
+    pub(super) fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
 
     /// Says how many requests failed, if any did.
-    pub fn failures(&mut self, failed: f64, all: f64) {
+    pub(super) fn failures(&mut self, failed: f64, all: f64) {
         if failed > 0.0 {
             self.note(format!("{failed} of {all} requests failed. They are excluded from latencies"));
         }
     }
 
     /// Takes the model by its id or its path.
-    pub fn model(&mut self, id: &str) {
+    pub(super) fn model(&mut self, id: &str) {
         if let Some(id) = model_id(id) {
             self.partial.model = Some(last_part(&id).to_owned());
             self.partial.setup.model_id = Some(id);

@@ -72,19 +72,19 @@ const PRIVATE: &[&str] = &[
 
 impl Sheet<'_, '_> {
     /// Keeps a setting under a name of the source.
-    pub fn setting(&mut self, name: &str, value: impl Into<String>) {
+    pub(crate) fn setting(&mut self, name: &str, value: impl Into<String>) {
         self.partial.setup.more.entry(name.to_owned()).or_insert_with(|| value.into());
     }
 
     /// Keeps the scalar or the short list at a place as a setting. Nothing of `null`.
-    pub fn setting_at(&mut self, at: &At<'_>, name: &str) {
+    pub(crate) fn setting_at(&mut self, at: &At<'_>, name: &str) {
         if let Some(value) = scalar(at) {
             self.setting(name, value);
         }
     }
 
     /// Keeps the settings behind these keys, whose names begin with `prefix`.
-    pub fn settings_of(&mut self, at: &At<'_>, prefix: &str, keys: &[&str]) {
+    pub(crate) fn settings_of(&mut self, at: &At<'_>, prefix: &str, keys: &[&str]) {
         for key in keys {
             if let Some(at) = at.get(key) {
                 self.setting_at(&at, &format!("{prefix}{key}"));
@@ -93,14 +93,14 @@ impl Sheet<'_, '_> {
     }
 
     /// Keeps every member of an object as a setting, but those with the keys in `taken`.
-    pub fn settings_but(&mut self, at: &At<'_>, prefix: &str, taken: &[&str]) {
+    pub(crate) fn settings_but(&mut self, at: &At<'_>, prefix: &str, taken: &[&str]) {
         for (key, at) in at.entries().into_iter().flatten().filter(|(key, _)| !taken.contains(key)) {
             self.setting_at(&at, &format!("{prefix}{key}"));
         }
     }
 
     /// Keeps a whole configuration, at or below a place, as settings. See the module for what is taken.
-    pub fn configuration(&mut self, at: &At<'_>, name: &str) {
+    pub(crate) fn configuration(&mut self, at: &At<'_>, name: &str) {
         if secret(name) || self.partial.setup.more.len() >= SETTINGS {
             return;
         }
@@ -132,7 +132,7 @@ impl Sheet<'_, '_> {
 
     /// Takes every number at or below a place as an extra under its way from there. Without a unit it has that of its name, which keeps
     /// its ending. Words and truth values are skipped.
-    pub fn numbers(&mut self, at: &At<'_>, name: &str, unit: &str, why: Option<&'static str>) {
+    pub(crate) fn numbers(&mut self, at: &At<'_>, name: &str, unit: &str, why: Option<&'static str>) {
         let is_number = |kind: &Kind<'_>| matches!(kind, Kind::Number(_) | Kind::Null);
         match &at.node.kind {
             Kind::Number(_) => self.extra(at, name, if unit.is_empty() { unit_of(name).1 } else { unit }, why),
@@ -148,14 +148,14 @@ impl Sheet<'_, '_> {
 
     /// Keeps unread values: numbers as extras without the ending that says their unit, words as settings, nested names joined by a point.
     /// `taken` are the keys that were asked for, or that are skipped on purpose.
-    pub fn rest(&mut self, at: &At<'_>, taken: &[&str], why: Option<&'static str>) {
+    pub(crate) fn rest(&mut self, at: &At<'_>, taken: &[&str], why: Option<&'static str>) {
         for (key, place) in at.entries().into_iter().flatten().filter(|(key, _)| !taken.contains(key)) {
             self.leaf(&place, &join("", key), why);
         }
     }
 
     /// The same for one place.
-    pub fn leaf(&mut self, at: &At<'_>, name: &str, why: Option<&'static str>) {
+    pub(crate) fn leaf(&mut self, at: &At<'_>, name: &str, why: Option<&'static str>) {
         self.leaves += 1;
         if self.leaves == LEAVES {
             self.note(format!("more than {LEAVES} values that are not metrics. The others are skipped"));

@@ -13,7 +13,7 @@ const TEXT: usize = 200;
 const ITEMS: usize = 256;
 
 /// Statistics by the names that tools use, and the suffix of the metric.
-pub const STATISTICS: &[(&str, &str)] = &[
+pub(crate) const STATISTICS: &[(&str, &str)] = &[
     ("mean", ""),
     ("avg", ""),
     ("median", "_p50"),
@@ -25,12 +25,12 @@ pub const STATISTICS: &[(&str, &str)] = &[
 ];
 
 /// The suffix of the metric that a statistic makes. None for one that is not one of our metrics (`std`, `p75`).
-pub fn suffix(statistic: &str) -> Option<&'static str> {
+pub(crate) fn suffix(statistic: &str) -> Option<&'static str> {
     STATISTICS.iter().find(|(name, _)| *name == statistic).map(|(_, suffix)| *suffix)
 }
 
 /// A name and the unit that its ending says. The name stays whole where the ending says none.
-pub fn unit_of(name: &str) -> (&str, &'static str) {
+pub(crate) fn unit_of(name: &str) -> (&str, &'static str) {
     const ENDINGS: &[(&str, &str)] = &[
         ("_ms", "ms"),
         ("_ns", "ns"),
@@ -63,7 +63,7 @@ pub fn unit_of(name: &str) -> (&str, &'static str) {
 }
 
 /// A text that may be kept: short, without control characters, no address.
-pub fn plain(text: &str) -> Option<String> {
+pub(crate) fn plain(text: &str) -> Option<String> {
     let text = text.trim();
     let fits = !text.is_empty() && text.chars().nth(TEXT).is_none();
     (fits && !text.contains("://") && !text.starts_with('/') && !text.chars().any(char::is_control))
@@ -71,7 +71,7 @@ pub fn plain(text: &str) -> Option<String> {
 }
 
 /// A scalar as text, or a list of them with blanks between. None for `null`, an object, and what may not be kept.
-pub fn scalar(at: &At<'_>) -> Option<String> {
+pub(crate) fn scalar(at: &At<'_>) -> Option<String> {
     match &at.node.kind {
         Kind::Text(text) => plain(text),
         Kind::Bool(value) => Some(value.to_string()),
@@ -92,7 +92,7 @@ pub fn scalar(at: &At<'_>) -> Option<String> {
 }
 
 /// The way from a place down to a value: a key, or one after the other.
-pub trait Way {
+pub(crate) trait Way {
     /// The keys in their order.
     fn keys(&self) -> &[&str];
 }
@@ -116,7 +116,7 @@ impl Way for &[&str] {
 }
 
 /// What `read` makes of the value at the end of a way.
-pub fn find<T>(at: &At<'_>, way: impl Way, read: impl FnOnce(&At<'_>) -> Option<T>) -> Option<T> {
+pub(crate) fn find<T>(at: &At<'_>, way: impl Way, read: impl FnOnce(&At<'_>) -> Option<T>) -> Option<T> {
     // A place borrows the one above it, so it cannot be handed out.
     fn down<T>(at: &At<'_>, keys: &[&str], read: impl FnOnce(&At<'_>) -> Option<T>) -> Option<T> {
         match keys.split_first() {
@@ -128,24 +128,24 @@ pub fn find<T>(at: &At<'_>, way: impl Way, read: impl FnOnce(&At<'_>) -> Option<
 }
 
 /// A finite number at the end of a way, where there is one.
-pub fn number_at(at: &At<'_>, way: impl Way) -> Option<f64> {
+pub(crate) fn number_at(at: &At<'_>, way: impl Way) -> Option<f64> {
     find(at, way, |at| at.figure().ok()?.finite())
 }
 
 /// A text at the end of a way, where there is one that may be kept. Of a list, the first.
-pub fn text_at(at: &At<'_>, way: impl Way) -> Option<String> {
+pub(crate) fn text_at(at: &At<'_>, way: impl Way) -> Option<String> {
     plain(&raw_at(at, way)?)
 }
 
 /// A text at the end of a way as it is, to read from. It may hold what is private. Of a list, the first.
-pub fn raw_at(at: &At<'_>, way: impl Way) -> Option<String> {
+pub(crate) fn raw_at(at: &At<'_>, way: impl Way) -> Option<String> {
     let text = |at: &At<'_>| at.text().ok().flatten().map(str::to_owned);
     let found = find(at, way, |at| text(at).or_else(|| text(&at.items().ok()?.next()?)));
     found.filter(|text| !text.trim().is_empty())
 }
 
 /// `true` or `false` at the end of a way.
-pub fn bool_at(at: &At<'_>, way: impl Way) -> Option<bool> {
+pub(crate) fn bool_at(at: &At<'_>, way: impl Way) -> Option<bool> {
     find(at, way, |at| match at.node.kind {
         Kind::Bool(value) => Some(value),
         _ => None,
@@ -153,6 +153,6 @@ pub fn bool_at(at: &At<'_>, way: impl Way) -> Option<bool> {
 }
 
 /// The numbers of a list, missing as NaN.
-pub fn values(at: &At<'_>) -> Result<Vec<f64>, Error> {
+pub(crate) fn values(at: &At<'_>) -> Result<Vec<f64>, Error> {
     at.items()?.map(|item| item.figure().map(|figure| figure.value)).collect()
 }

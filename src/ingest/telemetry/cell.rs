@@ -10,7 +10,7 @@ use crate::ingest::figure::{Figure, is_missing};
 use crate::model::Instant;
 
 /// Earliest number that is taken for seconds since 1970 (2001-09-09): smaller ones count from the start of something.
-pub const EPOCH_FROM: f64 = 1.0e9;
+pub(super) const EPOCH_FROM: f64 = 1.0e9;
 /// From here on a number counts milliseconds since 1970, and further on microseconds and nanoseconds: 3e11 s is the year 11,500.
 const EPOCH_MS_FROM: f64 = 3.0e11;
 
@@ -32,7 +32,7 @@ const REFUSALS: &[&str] = &[
 ];
 
 /// True for every placeholder word in the place of a value.
-pub fn is_absent(cell: &str) -> bool {
+pub(super) fn is_absent(cell: &str) -> bool {
     let cell = cell.trim();
     is_missing(cell)
         || (cell.starts_with('[') && cell.ends_with(']'))
@@ -40,7 +40,7 @@ pub fn is_absent(cell: &str) -> bool {
 }
 
 /// A figure and the unit behind it, `405.68 W`, `95 %`, `75C`. [`Figure::MISSING`] for a refusal.
-pub fn figure(cell: &str) -> Option<(Figure, &'static str)> {
+pub(super) fn figure(cell: &str) -> Option<(Figure, &'static str)> {
     let cell = cell.trim();
     if is_absent(cell) {
         return Some((Figure::MISSING, ""));
@@ -57,7 +57,7 @@ pub fn figure(cell: &str) -> Option<(Figure, &'static str)> {
 }
 
 /// Bits, as `0x0000000000000004` or in decimal. The outer nothing is nonsense, the inner one a refusal.
-pub fn bits(cell: &str) -> Option<Option<u64>> {
+pub(super) fn bits(cell: &str) -> Option<Option<u64>> {
     let cell = cell.trim();
     if is_absent(cell) {
         return Some(None);
@@ -67,7 +67,7 @@ pub fn bits(cell: &str) -> Option<Option<u64>> {
 }
 
 /// `P0` to `P15`, or the number alone.
-pub fn state(cell: &str) -> Option<Option<u8>> {
+pub(super) fn state(cell: &str) -> Option<Option<u8>> {
     let cell = cell.trim();
     if is_absent(cell) {
         return Some(None);
@@ -76,7 +76,7 @@ pub fn state(cell: &str) -> Option<Option<u8>> {
 }
 
 /// `Active` or `Not Active`.
-pub fn switch(cell: &str) -> Option<Option<bool>> {
+pub(super) fn switch(cell: &str) -> Option<Option<bool>> {
     let cell = cell.trim();
     match cell.to_ascii_lowercase().as_str() {
         "active" | "1" | "true" | "yes" => Some(Some(true)),
@@ -86,7 +86,7 @@ pub fn switch(cell: &str) -> Option<Option<bool>> {
 }
 
 /// A moment of any spelling, or seconds since 1970.
-pub fn moment(cell: &str) -> Option<Instant> {
+pub(super) fn moment(cell: &str) -> Option<Instant> {
     if let Some(moment) = Instant::parse(cell) {
         return Some(moment);
     }
@@ -98,7 +98,7 @@ pub fn moment(cell: &str) -> Option<Instant> {
 }
 
 /// `20261120 23:43:31` in two cells, as `nvidia-smi dmon -o DT` prints, or with dashes or slashes.
-pub fn date_and_time(date: &str, time: &str) -> Option<Instant> {
+pub(super) fn date_and_time(date: &str, time: &str) -> Option<Instant> {
     let plain = match (date.get(..4), date.get(4..6), date.get(6..8)) {
         (Some(year), Some(month), Some(day)) if date.len() == 8 && date.bytes().all(|b| b.is_ascii_digit()) => {
             format!("{year}-{month}-{day}")
@@ -109,7 +109,7 @@ pub fn date_and_time(date: &str, time: &str) -> Option<Instant> {
 }
 
 /// Seconds since midnight of `HH:MM:SS`, with or without a fraction.
-pub fn clock(cell: &str) -> Option<f64> {
+pub(super) fn clock(cell: &str) -> Option<f64> {
     let mut parts = cell.trim().split(':');
     let (hours, minutes, seconds) = (parts.next()?, parts.next()?, parts.next()?);
     let whole = |text: &str, below: u32| {
@@ -124,7 +124,7 @@ pub fn clock(cell: &str) -> Option<f64> {
 }
 
 /// Cells of a line, trimmed, quotes taken off.
-pub fn split(line: &str, sign: char) -> Vec<&str> {
+pub(super) fn split(line: &str, sign: char) -> Vec<&str> {
     if !line.contains('"') {
         return line.split(sign).map(str::trim).collect();
     }

@@ -10,7 +10,7 @@ use crate::ingest::SourceFile;
 use crate::model::{Extra, Sample};
 
 /// Most samples that are kept of one file: two days at one a second, in some 50 MB.
-pub const MOST_SAMPLES: usize = 200_000;
+pub(super) const MOST_SAMPLES: usize = 200_000;
 /// Most GPUs of one file.
 const MOST_GPUS: usize = 64;
 /// Most figures of one GPU beyond those of a sample. `nvidia-smi` knows some two hundred fields.
@@ -61,7 +61,7 @@ struct Gpu {
 
 /// All rows of one file. GPUs are known by what the rows call them.
 #[derive(Debug, Default)]
-pub struct Collect {
+pub(super) struct Collect {
     gpus: Vec<(String, Gpu)>,
     kept: usize,
     /// Rows of GPUs beyond the most.
@@ -85,7 +85,7 @@ impl Collect {
     }
 
     /// A row with its moment.
-    pub fn sample(&mut self, name: &str, sample: Sample) {
+    pub(super) fn sample(&mut self, name: &str, sample: Sample) {
         self.rows += 1;
         let Some(gpu) = self.gpu(name) else {
             self.passed += 1;
@@ -118,7 +118,7 @@ impl Collect {
     }
 
     /// A figure that no sample holds.
-    pub fn figure(&mut self, gpu: &str, name: &str, value: f64, unit: &'static str) {
+    pub(super) fn figure(&mut self, gpu: &str, name: &str, value: f64, unit: &'static str) {
         let name = cut(name);
         let Some(gpu) = self.gpu(gpu) else { return };
         if let Some(sum) = gpu.others.get_mut(name) {
@@ -133,7 +133,7 @@ impl Collect {
     }
 
     /// Words.
-    pub fn text(&mut self, gpu: &str, name: &str, text: &str) {
+    pub(super) fn text(&mut self, gpu: &str, name: &str, text: &str) {
         let (name, text) = (cut(name), cut(text));
         let Some(gpu) = self.gpu(gpu) else { return };
         if let Some((first, changed)) = gpu.texts.get_mut(name) {
@@ -146,12 +146,12 @@ impl Collect {
     }
 
     /// Rows with a moment.
-    pub const fn rows(&self) -> u64 {
+    pub(super) const fn rows(&self) -> u64 {
         self.rows
     }
 
     /// The samples of the GPU that worked, in order of time. Every other figure. What a reader should know.
-    pub fn finish(self, file: &SourceFile<'_>, rule: &'static str) -> (Vec<Sample>, Vec<Extra>, Vec<String>) {
+    pub(super) fn finish(self, file: &SourceFile<'_>, rule: &'static str) -> (Vec<Sample>, Vec<Extra>, Vec<String>) {
         let (mut notes, mut extras) = (Vec::new(), Vec::new());
         let several = self.gpus.len() > 1;
         let busiest = busiest(&self.gpus);

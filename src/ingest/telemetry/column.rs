@@ -8,7 +8,7 @@
 
 /// Content of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Column {
+pub(super) enum Column {
     /// A moment, or seconds since 1970.
     Time,
     /// A date whose time is in another column.
@@ -246,7 +246,7 @@ const NAMES: &[(Column, &[&str])] = &[
 
 impl Column {
     /// The meaning of a header's cell, and how far down its name is in its list.
-    pub fn of(cell: &str) -> Option<(Self, usize)> {
+    pub(super) fn of(cell: &str) -> Option<(Self, usize)> {
         let name = base(cell).to_ascii_lowercase();
         NAMES
             .iter()
@@ -254,12 +254,12 @@ impl Column {
     }
 
     /// True for what was measured: a table with a time and one of these is telemetry.
-    pub const fn is_measured(self) -> bool {
+    pub(super) const fn is_measured(self) -> bool {
         !matches!(self, Time | Date | Clock | Elapsed | Gpu | Name | Driver | Secret)
     }
 
     /// Unit of its figures where no other unit is beside them.
-    pub const fn unit(self) -> &'static str {
+    pub(super) const fn unit(self) -> &'static str {
         match self {
             Util | MemoryUtil => "%",
             Power | PowerLimit => "W",
@@ -273,23 +273,23 @@ impl Column {
     }
 
     /// True for moments.
-    pub const fn is_time(self) -> bool {
+    pub(super) const fn is_time(self) -> bool {
         matches!(self, Time | Date | Clock | Elapsed)
     }
 
     /// Quantities that cannot be negative. Scripts write -1 where they got nothing.
-    pub const fn is_never_negative(self) -> bool {
+    pub(super) const fn is_never_negative(self) -> bool {
         self.is_measured() && !matches!(self, Temperature)
     }
 }
 
 /// The name without the unit in brackets: `power.draw [W]` is `power.draw`.
-pub fn base(cell: &str) -> &str {
+pub(super) fn base(cell: &str) -> &str {
     cell.split('[').next().unwrap_or(cell).trim()
 }
 
 /// The unit in brackets, or that at the end of a script's name.
-pub fn unit(cell: &str) -> &'static str {
+pub(super) fn unit(cell: &str) -> &'static str {
     const BRACKETS: &[(&str, &str)] = &[
         ("[%]", "%"),
         ("[W]", "W"),
@@ -326,7 +326,7 @@ pub fn unit(cell: &str) -> &'static str {
 }
 
 /// True for a name that only `nvidia-smi` has: with a point inside, or with a unit in brackets.
-pub fn is_smi(cell: &str) -> bool {
+pub(super) fn is_smi(cell: &str) -> bool {
     let name = base(cell);
     (cell.contains(" [") && cell.ends_with(']')) || (Column::of(cell).is_some() && name.contains('.'))
 }

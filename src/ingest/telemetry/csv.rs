@@ -27,12 +27,12 @@ use crate::model::{Instant, Sample};
 use bare::{inferred, is_bare};
 use timing::{Timing, when};
 
-pub use timing::after_midnight;
+pub(super) use timing::after_midnight;
 
 /// What `nvidia-smi --query-gpu` prints.
-pub struct SmiCsv;
+pub(crate) struct SmiCsv;
 /// Tables of scripts, and `telemetry.csv` of our own archive.
-pub struct Script;
+pub(crate) struct Script;
 
 const RULE_SMI: &str = "nvidia-smi-csv";
 const RULE_SCRIPT: &str = "telemetry-csv";

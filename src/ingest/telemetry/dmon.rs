@@ -19,7 +19,7 @@ use crate::ingest::{About, Format, Head, Parsed, Record, SourceFile};
 use crate::model::{Instant, Sample};
 
 /// See the module.
-pub struct Dmon;
+pub(crate) struct Dmon;
 
 const RULE: &str = "nvidia-smi-dmon";
 const TOLD: usize = 20;

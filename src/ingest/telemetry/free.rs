@@ -17,7 +17,7 @@ use crate::model::{Instant, Sample};
 use super::collect::Collect;
 
 /// See the module.
-pub struct FreeLog;
+pub(crate) struct FreeLog;
 
 const RULE: &str = "free-log";
 /// MiB by which rounding may part the total from its two parts.

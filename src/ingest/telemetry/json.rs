@@ -20,7 +20,7 @@ use crate::ingest::{About, Format, Head, Parsed, Record, SourceFile};
 use crate::model::Sample;
 
 /// See the module.
-pub struct Report;
+pub(crate) struct Report;
 
 const RULE: &str = "telemetry-json";
 /// Figures of telemetry that must occur together.

@@ -14,13 +14,13 @@ mod per_watt;
 mod query;
 mod table;
 
-pub use csv::{Script, SmiCsv};
-pub use dmon::Dmon;
-pub use free::FreeLog;
-pub use json::Report;
-pub use per_watt::PerWatt;
-pub use query::Query;
-pub use table::BoxTable;
+pub(super) use csv::{Script, SmiCsv};
+pub(super) use dmon::Dmon;
+pub(super) use free::FreeLog;
+pub(super) use json::Report;
+pub(super) use per_watt::PerWatt;
+pub(super) use query::Query;
+pub(super) use table::BoxTable;
 
 use super::figure::Figure;
 use super::{JoinRole, PartialRun, SourceFile};

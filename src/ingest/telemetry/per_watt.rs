@@ -13,7 +13,7 @@ use crate::ingest::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, S
 use crate::model::{Extra, ExtraValue, Reading};
 
 /// See the module.
-pub struct PerWatt;
+pub(crate) struct PerWatt;
 
 const RULE: &str = "token-per-watt";
 const SIGNS: &[&str] = &["tg_tok_sec", "avg_power_w", "joules_per_token"];

@@ -18,7 +18,7 @@ use crate::ingest::{About, Format, Head, Parsed, Record, SourceFile};
 use crate::model::{Instant, Sample};
 
 /// See the module.
-pub struct Query;
+pub(crate) struct Query;
 
 const RULE: &str = "nvidia-smi-q";
 const SIGN: &str = "==============NVSMI LOG";

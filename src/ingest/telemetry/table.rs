@@ -20,7 +20,7 @@ use crate::ingest::{About, Format, Head, Parsed, Record, SourceFile};
 use crate::model::{Instant, Sample};
 
 /// See the module.
-pub struct BoxTable;
+pub(crate) struct BoxTable;
 
 const RULE: &str = "nvidia-smi-table";
 const SIGN: &str = "NVIDIA-SMI ";

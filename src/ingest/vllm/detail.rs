@@ -18,7 +18,7 @@ const RULE: &str = "vllm-bench-serve";
 const DERIVED: &str = "vllm-bench-serve.derived";
 
 /// Keys of the lists that hold numbers, or lists of numbers, and are read without a tree.
-pub const TIMES: &[&str] = &[
+pub(super) const TIMES: &[&str] = &[
     "input_lens",
     "output_lens",
     "ttfts",
@@ -34,7 +34,7 @@ pub const TIMES: &[&str] = &[
 const TEXTS: &[&str] = &["generated_texts", "errors"];
 
 /// Keys of all lists.
-pub fn lists() -> impl Iterator<Item = &'static str> {
+pub(super) fn lists() -> impl Iterator<Item = &'static str> {
     TIMES.iter().chain(TEXTS).copied()
 }
 
@@ -43,7 +43,7 @@ const KEPT: &[&str] =
     &["input_lens", "output_lens", "start_times", "queue_times", "server_ttfts", "server_queue_times"];
 
 /// Reads the lists that are there. Gives the number of requests that failed.
-pub fn read(file: &SourceFile<'_>, root: &At<'_>, partial: &mut PartialRun, parsed: &mut Parsed) -> usize {
+pub(super) fn read(file: &SourceFile<'_>, root: &At<'_>, partial: &mut PartialRun, parsed: &mut Parsed) -> usize {
     let lists = |key| root.get(key).and_then(|at| List::of(at.node));
     let (ttfts, itls, ends) = (lists("ttfts"), lists("itls"), lists("latencies"));
     let Some(count) = ttfts.or(ends).map(List::len) else { return 0 };

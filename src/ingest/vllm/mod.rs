@@ -11,8 +11,8 @@ mod sidecar;
 mod table;
 mod workbook;
 
-pub use multi_turn::{MultiTurn, TOOL as MULTI_TURN, workload as multi_turn_workload};
-pub use offline::{LATENCY_TOOL, Latency, THROUGHPUT_TOOL, Throughput, throughput_mark};
-pub use serve::{Serve, TOOL as SERVE, mark_of};
-pub use sidecar::Sidecar;
-pub use workbook::Workbook;
+pub(super) use multi_turn::{MultiTurn, TOOL as MULTI_TURN, workload as multi_turn_workload};
+pub(super) use offline::{LATENCY_TOOL, Latency, THROUGHPUT_TOOL, Throughput, throughput_mark};
+pub(super) use serve::{Serve, TOOL as SERVE, mark_of};
+pub(super) use sidecar::Sidecar;
+pub(super) use workbook::Workbook;

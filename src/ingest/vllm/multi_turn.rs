@@ -20,10 +20,10 @@ use crate::ingest::{About, Format, Head, JoinRole, List, Parsed, PartialRun, Rec
 use crate::model::{Extra, ExtraValue, Reading, Series, Setup, Status};
 
 /// See the module.
-pub struct MultiTurn;
+pub(crate) struct MultiTurn;
 
 /// Slug of the tool.
-pub const TOOL: &str = "vllm-multi-turn";
+pub(crate) const TOOL: &str = "vllm-multi-turn";
 const RULE: &str = "vllm-multi-turn";
 const DERIVED: &str = "vllm-multi-turn.derived";
 const BY_COUNTS: &str = "computed by the client from token counts, so not a rate of cache hits";
@@ -250,7 +250,7 @@ impl Turns {
 }
 
 /// Label of a load of conversations.
-pub fn workload(clients: Option<f64>) -> String {
+pub(crate) fn workload(clients: Option<f64>) -> String {
     clients.map_or_else(|| "multi-turn".to_owned(), |clients| format!("multi-turn-c{clients}"))
 }
 

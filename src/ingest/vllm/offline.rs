@@ -18,14 +18,14 @@ use crate::ingest::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, S
 use crate::model::{Extra, ExtraValue, Reading, Series, Setup, Status};
 
 /// `vllm bench throughput`.
-pub struct Throughput;
+pub(crate) struct Throughput;
 /// `vllm bench latency`.
-pub struct Latency;
+pub(crate) struct Latency;
 
 /// Slug of the tool.
-pub const THROUGHPUT_TOOL: &str = "vllm-bench-throughput";
+pub(crate) const THROUGHPUT_TOOL: &str = "vllm-bench-throughput";
 /// Slug of the tool.
-pub const LATENCY_TOOL: &str = "vllm-bench-latency";
+pub(crate) const LATENCY_TOOL: &str = "vllm-bench-latency";
 
 const ELAPSED: &str = "vllm-bench-throughput";
 const BATCH: &str = "vllm-bench-latency";
@@ -33,7 +33,7 @@ const DERIVED: &str = "vllm-bench-throughput.derived";
 const OF_A_BATCH: &str = "a sample is the time of a whole batch, not of a request";
 
 /// The mark of a throughput run: what its file and its console share.
-pub fn throughput_mark(requests_per_second: Option<f64>, tokens_per_second: Option<f64>) -> Option<String> {
+pub(crate) fn throughput_mark(requests_per_second: Option<f64>, tokens_per_second: Option<f64>) -> Option<String> {
     serving::mark(THROUGHPUT_TOOL, &[requests_per_second, tokens_per_second])
 }
 

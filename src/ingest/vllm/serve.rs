@@ -22,10 +22,10 @@ use crate::ingest::{About, Format, Head, JoinRole, List, Outline, Parsed, Partia
 use crate::model::{Instant, Setup};
 
 /// See the module.
-pub struct Serve;
+pub(crate) struct Serve;
 
 /// Slug of the tool.
-pub const TOOL: &str = "vllm-bench-serve";
+pub(crate) const TOOL: &str = "vllm-bench-serve";
 const RULE: &str = "vllm-bench-serve";
 
 /// Nested figures that are followed of one key: acceptance by position, changes of the rate.
@@ -129,7 +129,7 @@ fn is_ours(outline: &Outline<'_>) -> bool {
 }
 
 /// The mark of a run by its times: they are in the files and the consoles of every version.
-pub fn mark_of(figures: &Figures) -> Option<String> {
+pub(crate) fn mark_of(figures: &Figures) -> Option<String> {
     serving::mark(
         TOOL,
         &figures.marks(&[

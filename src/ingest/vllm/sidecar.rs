@@ -14,7 +14,7 @@ use crate::ingest::sheet::{last_part, model_id};
 use crate::ingest::{About, Format, Head, JoinRole, Outline, Parsed, PartialRun, Record, SourceFile};
 
 /// See the module.
-pub struct Sidecar;
+pub(crate) struct Sidecar;
 
 /// Profiles that are the name of a data type of weights, and nothing else.
 const TYPES: &[&str] = &[

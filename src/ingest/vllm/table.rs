@@ -11,13 +11,13 @@ use crate::ingest::json::{Kind, Node};
 use crate::ingest::rows::Rows;
 
 /// True for the header of such a table.
-pub fn is_ours(header: &[&str]) -> bool {
+pub(super) fn is_ours(header: &[&str]) -> bool {
     let has = |name: &str| header.contains(&name);
     has("model_id") && has("num_prompts") && has("request_rate") && !has("mean_e2e_latency_ms")
 }
 
 /// Hands over each row. A row that cannot be read is left out.
-pub fn each(text: &str, parsed: &mut Parsed, mut take: impl FnMut(&Node<'_>, &mut Parsed)) {
+pub(super) fn each(text: &str, parsed: &mut Parsed, mut take: impl FnMut(&Node<'_>, &mut Parsed)) {
     let mut header: Vec<String> = Vec::new();
     for row in Rows::new(text) {
         let (line, row) = match row {

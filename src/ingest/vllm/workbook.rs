@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::ingest::{About, Format, Head, Parsed, SourceFile, workbook};
 
 /// See the module.
-pub struct Workbook;
+pub(crate) struct Workbook;
 
 impl Format for Workbook {
     fn name(&self) -> &'static str {

@@ -27,7 +27,7 @@ macro_rules! definitions {
     ($($name:ident: $figure:literal, $id:literal, $meaning:literal, $formula:literal, $peers:literal;)*) => {
         $(
             #[doc = $meaning]
-            pub const $name: Definition =
+            pub(crate) const $name: Definition =
                 Definition { id: $id, figure: $figure, meaning: $meaning, formula: $formula, peers: $peers };
         )*
         /// Every definition, in the order in which a summary shows the figures.
@@ -125,7 +125,7 @@ definitions! {
 
 /// The table of the manual, as Markdown.
 #[cfg(test)]
-pub fn markdown() -> String {
+pub(crate) fn markdown() -> String {
     let mut text = String::from("| figure | definition | meaning | formula | others |\n|---|---|---|---|---|\n");
     for Definition { id, figure, meaning, formula, peers } in DEFINITIONS {
         text.push_str(&format!("| `{figure}` | `{id}` | {meaning} | {formula} | {peers} |\n"));

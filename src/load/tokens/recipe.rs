@@ -34,7 +34,7 @@ pub(crate) struct Recipe {
 impl Recipe {
     /// A word is a token, nothing is known of a template.
     #[cfg(test)]
-    pub fn unknown() -> Self {
+    pub(crate) fn unknown() -> Self {
         Self { counter: Arc::new(super::Words), overhead: None, tokens_per_word: 1.0, exact: false }
     }
 

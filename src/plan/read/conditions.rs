@@ -14,7 +14,7 @@ const WEEK_S: f64 = 7.0 * DAY_S;
 const WORD_MIN: usize = 3;
 
 /// `[gates]`.
-pub fn gates(table: Option<&Settings>, faults: &mut Faults) -> Gates {
+pub(super) fn gates(table: Option<&Settings>, faults: &mut Faults) -> Gates {
     let default = Gates::default();
     let Some(table) = table else { return default };
     let mut reader = table.reader(faults);
@@ -55,7 +55,7 @@ pub fn gates(table: Option<&Settings>, faults: &mut Faults) -> Gates {
 }
 
 /// `[watchdogs]`. `gates` are those of the same suite: a floor above the gate would end each run at its start.
-pub fn watchdogs(table: Option<&Settings>, gates: &Gates, faults: &mut Faults) -> Watchdogs {
+pub(super) fn watchdogs(table: Option<&Settings>, gates: &Gates, faults: &mut Faults) -> Watchdogs {
     let default = Watchdogs::default();
     let empty = Settings { path: "watchdogs".to_owned(), line: 1, ..Settings::default() };
     let mut reader = table.unwrap_or(&empty).reader(faults);
@@ -81,7 +81,7 @@ pub fn watchdogs(table: Option<&Settings>, gates: &Gates, faults: &mut Faults) -
 }
 
 /// `[telemetry]`.
-pub fn telemetry(table: Option<&Settings>, faults: &mut Faults) -> TelemetrySettings {
+pub(super) fn telemetry(table: Option<&Settings>, faults: &mut Faults) -> TelemetrySettings {
     let default = TelemetrySettings::default();
     let Some(table) = table else { return default };
     let mut reader = table.reader(faults);
@@ -98,7 +98,7 @@ pub fn telemetry(table: Option<&Settings>, faults: &mut Faults) -> TelemetrySett
 }
 
 /// `[retention]`.
-pub fn retention(table: Option<&Settings>, faults: &mut Faults) -> Retention {
+pub(super) fn retention(table: Option<&Settings>, faults: &mut Faults) -> Retention {
     let default = Retention::default();
     let Some(table) = table else { return default };
     let mut reader = table.reader(faults);
@@ -115,7 +115,7 @@ pub fn retention(table: Option<&Settings>, faults: &mut Faults) -> Retention {
 }
 
 /// `[privacy]`.
-pub fn privacy(table: Option<&Settings>, faults: &mut Faults) -> Privacy {
+pub(super) fn privacy(table: Option<&Settings>, faults: &mut Faults) -> Privacy {
     let default = Privacy::default();
     let Some(table) = table else { return default };
     let mut reader = table.reader(faults);

@@ -13,10 +13,11 @@ use crate::plan::{Faults, Hypothesis, Reader, Settings};
 use super::parts::listed;
 
 /// Verdict kinds that a hypothesis may expect, as the analysis spells them. A test holds them to it.
-pub const VERDICTS: &[&str] = &["slower", "faster", "more", "less", "equivalent", "inconclusive", "not_comparable"];
+pub(super) const VERDICTS: &[&str] =
+    &["slower", "faster", "more", "less", "equivalent", "inconclusive", "not_comparable"];
 
 /// A list of metrics: each known, none twice.
-pub fn metrics(reader: &mut Reader<'_>, key: &'static str) -> Vec<String> {
+pub(super) fn metrics(reader: &mut Reader<'_>, key: &'static str) -> Vec<String> {
     let names = reader.texts(key);
     for (at, name) in names.iter().enumerate() {
         if let Some(remedy) = unknown(name) {
@@ -29,12 +30,12 @@ pub fn metrics(reader: &mut Reader<'_>, key: &'static str) -> Vec<String> {
 }
 
 /// Margins by metric, per cent.
-pub fn margins(table: &Settings, faults: &mut Faults) -> BTreeMap<String, f64> {
+pub(super) fn margins(table: &Settings, faults: &mut Faults) -> BTreeMap<String, f64> {
     by_metric(table, is_margin, MARGIN_REMEDY, faults)
 }
 
 /// Figures by metric that are true by construction.
-pub fn truth(table: &Settings, faults: &mut Faults) -> BTreeMap<String, f64> {
+pub(super) fn truth(table: &Settings, faults: &mut Faults) -> BTreeMap<String, f64> {
     by_metric(table, |value| value > 0.0, "give the figure in the unit of the metric, above 0", faults)
 }
 
@@ -65,7 +66,7 @@ fn is_margin(margin: f64) -> bool {
 }
 
 /// One `[[hypotheses]]`.
-pub fn hypothesis(
+pub(super) fn hypothesis(
     table: &Settings,
     labels: &[String],
     baseline: Option<&str>,

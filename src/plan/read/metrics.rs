@@ -18,7 +18,7 @@ const DIRECTIONS: [(&str, Direction); 3] = [
 ];
 
 /// Every definition without a fault. Each becomes a metric, so that the rest of the suite may name it.
-pub fn metrics(table: &Settings, faults: &mut Faults) -> BTreeMap<String, CustomMetric> {
+pub(super) fn metrics(table: &Settings, faults: &mut Faults) -> BTreeMap<String, CustomMetric> {
     let mut found = BTreeMap::new();
     for (name, entry) in &table.entries {
         let key = format!("{}.{name}", table.path);

@@ -7,14 +7,14 @@ use crate::plan::suite::{Launcher, NodeSource, Nodes};
 use crate::plan::{Faults, Settings};
 
 /// How `ssh` is called unless the suite says otherwise: without questions, and without waiting for a machine that is off.
-pub const SSH: &str = "ssh -o BatchMode=yes -o ConnectTimeout=5";
+pub(super) const SSH: &str = "ssh -o BatchMode=yes -o ConnectTimeout=5";
 /// Seconds for each way and number of streams.
 const LINK_PROBE_S: f64 = 2.0;
 /// A link is not measured better for longer than that.
 const LINK_PROBE_MAX_S: f64 = 60.0;
 
 /// Reads it.
-pub fn nodes(table: &Settings, faults: &mut Faults) -> Nodes {
+pub(super) fn nodes(table: &Settings, faults: &mut Faults) -> Nodes {
     let mut reader = table.reader(faults);
     let hosts = reader.texts("hosts");
     let hostfile = reader.text("hostfile");

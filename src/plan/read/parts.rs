@@ -13,15 +13,15 @@ use crate::plan::suite::NO_MODEL;
 use crate::plan::{Faults, Model, PageCache, Part, Settings, Skip, Suite};
 
 /// Longest label: three of them, a position and a repeat make the name of a run.
-pub const LABEL_MAX: usize = 60;
+pub(super) const LABEL_MAX: usize = 60;
 
 /// Keys of an environment that the plan takes itself.
-pub const ENVIRONMENT_KEYS: &[&str] = &["kind", "page_cache"];
+pub(super) const ENVIRONMENT_KEYS: &[&str] = &["kind", "page_cache"];
 /// Keys of a workload that the plan takes itself. `environments` and `models` are examined here and read with the kind.
-pub const WORKLOAD_KEYS: &[&str] = &["kind"];
+pub(super) const WORKLOAD_KEYS: &[&str] = &["kind"];
 
 /// Keys of a table of the file, in their order there.
-pub fn in_order(document: &DeTable<'_>, name: &str) -> Vec<String> {
+pub(super) fn in_order(document: &DeTable<'_>, name: &str) -> Vec<String> {
     let found = document.iter().find(|(key, _)| key.get_ref() == name).map(|(_, value)| value.get_ref());
     let Some(DeValue::Table(table)) = found else { return Vec::new() };
     let mut labels: Vec<(usize, String)> =
@@ -31,12 +31,17 @@ pub fn in_order(document: &DeTable<'_>, name: &str) -> Vec<String> {
 }
 
 /// `a, b, c`, or that there is none.
-pub fn listed(labels: &[String]) -> String {
+pub(super) fn listed(labels: &[String]) -> String {
     if labels.is_empty() { "none yet".to_owned() } else { labels.join(", ") }
 }
 
 /// `[environments.LABEL]`.
-pub fn environments(table: Option<&Settings>, labels: &[String], kinds: &[&str], faults: &mut Faults) -> Vec<Part> {
+pub(super) fn environments(
+    table: Option<&Settings>,
+    labels: &[String],
+    kinds: &[&str],
+    faults: &mut Faults,
+) -> Vec<Part> {
     if labels.is_empty() {
         faults.add(
             table.map(|table| table.line),
@@ -57,7 +62,7 @@ pub fn environments(table: Option<&Settings>, labels: &[String], kinds: &[&str],
 }
 
 /// `[workloads.LABEL]`.
-pub fn workloads(table: Option<&Settings>, labels: &[String], kinds: &[&str], faults: &mut Faults) -> Vec<Part> {
+pub(super) fn workloads(table: Option<&Settings>, labels: &[String], kinds: &[&str], faults: &mut Faults) -> Vec<Part> {
     if labels.is_empty() {
         faults.add(
             table.map(|table| table.line),
@@ -132,7 +137,7 @@ fn labelled<'a>(table: &'a Settings, label: &str, faults: &mut Faults) -> Option
 }
 
 /// `[models.LABEL]`. One without a name where the suite has none.
-pub fn models(table: Option<&Settings>, labels: &[String], faults: &mut Faults) -> Vec<Model> {
+pub(super) fn models(table: Option<&Settings>, labels: &[String], faults: &mut Faults) -> Vec<Model> {
     let mut models = Vec::new();
     for label in labels {
         let Some((entry, settings)) = table.and_then(|table| labelled(table, label, faults)) else { continue };
@@ -158,7 +163,7 @@ pub fn models(table: Option<&Settings>, labels: &[String], faults: &mut Faults) 
 }
 
 /// `[[skip]]`, and the globs of the workloads: each must match something, or it is a slip of the pen.
-pub fn skips(tables: &[&Settings], suite: &Suite, faults: &mut Faults) -> Vec<Skip> {
+pub(super) fn skips(tables: &[&Settings], suite: &Suite, faults: &mut Faults) -> Vec<Skip> {
     let environments: Vec<&str> = suite.environments.iter().map(|part| part.label.as_str()).collect();
     let models: Vec<&str> = suite.models.iter().map(|model| model.label.as_str()).collect();
     let workloads: Vec<&str> = suite.workloads.iter().map(|part| part.label.as_str()).collect();

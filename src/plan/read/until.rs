@@ -18,7 +18,7 @@ const ALPHA: f64 = 0.05;
 const EXAMPLE: &str = "repeats = { min = 5, max = 30, until = \"decided\" }";
 
 /// Reads the table. Where it has a fault a plan with what could be read stands in for it.
-pub fn repeats(table: &Settings, faults: &mut Faults) -> (u32, SequentialDesign) {
+pub(super) fn repeats(table: &Settings, faults: &mut Faults) -> (u32, SequentialDesign) {
     let mut reader = table.reader(faults);
     if reader.required_text("until", EXAMPLE).is_some_and(|until| until != DECIDED) {
         reader.fault("until", "is not \"decided\"", format!("write {EXAMPLE}, or a number for fixed repeats"));
@@ -101,6 +101,6 @@ fn looks(reader: &mut Reader<'_>) -> Vec<u32> {
 }
 
 /// Whether a value is a table.
-pub fn is_table(settings: &Settings, key: &str) -> bool {
+pub(super) fn is_table(settings: &Settings, key: &str) -> bool {
     settings.entries.get(key).is_some_and(|entry| matches!(entry.value, Value::Table(_)))
 }

@@ -10,7 +10,7 @@ use crate::ingest::figure::Figure;
 use crate::model::Setup;
 
 /// Marks of the lines of a log of llama.cpp.
-pub const MARKS: &[&str] = &[
+pub(super) const MARKS: &[&str] = &[
     "model buffer size =",
     "KV buffer size =",
     "compute buffer size =",
@@ -56,7 +56,7 @@ const LIFE: &str = "over the life of the server, warm-up and other clients inclu
 
 /// Output of one start.
 #[derive(Debug, Default)]
-pub struct Boot {
+pub(super) struct Boot {
     pub found: Found,
     pub faults: Faults,
     pub setup: Setup,
@@ -102,7 +102,7 @@ struct Buffer {
 }
 
 /// Build line of a starting process. The line below a table of llama-bench does not count: `build: 308f61c31 (9536)`.
-pub fn build(line: &str) -> Option<&str> {
+pub(super) fn build(line: &str) -> Option<&str> {
     // A commit of digits alone is longer than the number of any build.
     let numbered = |word: &str| word.len() < 7 && word.bytes().all(|b| b.is_ascii_digit());
     let is_process = |rest: &&str| {
@@ -115,12 +115,12 @@ pub fn build(line: &str) -> Option<&str> {
 
 impl Boot {
     /// Something of the model is loaded.
-    pub fn is_up(&self) -> bool {
+    pub(super) fn is_up(&self) -> bool {
         self.loaded || !self.cache.is_empty() || !self.caches.is_empty() || self.requests > 0
     }
 
     /// The tests of llama-bench had caches of several sizes.
-    pub fn has_varied(&self) -> bool {
+    pub(super) fn has_varied(&self) -> bool {
         self.varied
     }
 
@@ -130,7 +130,7 @@ impl Boot {
     }
 
     /// One line.
-    pub fn read(&mut self, line_number: u64, line: &str) {
+    pub(super) fn read(&mut self, line_number: u64, line: &str) {
         // Each test of llama-bench has a context of its own, whose times are printed at its end.
         self.gone = self.gone || line.contains(PERF) || (line.contains("llama-bench: ") && line.contains(": starting"));
         if line.contains(" time =") {
@@ -301,7 +301,7 @@ impl Boot {
     }
 
     /// Devices become the figures of the model, requests become sums.
-    pub fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         self.compare();
         if self.varied {
             self.setup.max_model_len = None;

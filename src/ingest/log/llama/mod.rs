@@ -28,7 +28,7 @@ use crate::model::Series;
 const RULES: (&str, &str) = ("llama-server-log", "llama-server-log.derived");
 
 /// The log of `llama-server`.
-pub static LLAMA: Kind = Kind {
+pub(super) static LLAMA: Kind = Kind {
     name: "llama-server-log",
     about: About {
         tool: "llama-server",

@@ -55,7 +55,7 @@ const MARKS: &[&str] = &[
 ];
 
 /// MLPerf LoadGen's summary and detailed log.
-pub static MLPERF: Kind = Kind {
+pub(super) static MLPERF: Kind = Kind {
     name: "mlperf-loadgen",
     about: About {
         tool: "MLPerf LoadGen (`mlperf_log_summary.txt`, `mlperf_log_detail.txt`)",

@@ -89,7 +89,7 @@ pub(super) fn scenario(word: &str) -> String {
 
 impl Run {
     /// A line of the results and of the additional statistics.
-    pub fn result(&mut self, number: u64, label: &str, value: &str) {
+    pub(super) fn result(&mut self, number: u64, label: &str, value: &str) {
         match label {
             "Scenario" => {
                 let scenario = scenario(value);
@@ -121,12 +121,12 @@ impl Run {
     }
 
     /// Whether the result is `VALID`.
-    pub fn verdict(&mut self, number: u64, word: &str) {
+    pub(super) fn verdict(&mut self, number: u64, word: &str) {
         self.invalid = Some((word != "VALID", number));
     }
 
     /// A condition of the detailed log, such as `result_min_duration_met`.
-    pub fn condition(&mut self, key: &str, met: bool) {
+    pub(super) fn condition(&mut self, key: &str, met: bool) {
         if !met && let Some(name) = key.strip_suffix("_met") {
             self.unmet(&name.trim_start_matches("result_").replace('_', " "));
         }
@@ -169,7 +169,7 @@ impl Run {
     }
 
     /// A figure of the detailed log.
-    pub fn detail(&mut self, number: u64, key: &str, figure: Figure) {
+    pub(super) fn detail(&mut self, number: u64, key: &str, figure: Figure) {
         if !figure.value.is_finite() {
             return;
         }
@@ -220,7 +220,7 @@ impl Run {
     }
 
     /// Keeps a setting.
-    pub fn setting(&mut self, name: &str, value: &str) {
+    pub(super) fn setting(&mut self, name: &str, value: &str) {
         if self.setup.more.len() < KEPT {
             self.setup.more.insert(name.to_owned(), value.to_owned());
         }
@@ -239,7 +239,7 @@ impl Run {
         }
     }
 
-    pub fn partial(self, file: &SourceFile<'_>, join_role: JoinRole, parsed: &mut Parsed) -> PartialRun {
+    pub(super) fn partial(self, file: &SourceFile<'_>, join_role: JoinRole, parsed: &mut Parsed) -> PartialRun {
         let reading = |(metric, figure, divisor, line, field): Taken| Reading {
             metric,
             value: figure.value / divisor,

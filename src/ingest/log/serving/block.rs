@@ -115,7 +115,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    pub fn new(line: u64, start: usize, turns: bool, settings: Vec<(String, String)>) -> Self {
+    pub(super) fn new(line: u64, start: usize, turns: bool, settings: Vec<(String, String)>) -> Self {
         // Of the lines before, those of the block win: they are taken later.
         let settings = settings
             .into_iter()
@@ -135,7 +135,7 @@ impl Block {
     }
 
     /// Takes one line. True when the block is at its end.
-    pub fn line(&mut self, number: u64, line: &str) -> bool {
+    pub(super) fn line(&mut self, number: u64, line: &str) -> bool {
         self.lines += 1;
         let body = line.get(self.start..).unwrap_or(line).trim_matches([' ', '\t', '|', '>', '`', '"', '\'']);
         let rule = !body.is_empty() && body.bytes().all(|byte| byte == b'=');
@@ -201,15 +201,15 @@ impl Block {
         self.figures.push((excerpt(name), Some(unit), figure, number));
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.figures.is_empty()
     }
 
-    pub fn flavour(&self) -> Flavour {
+    pub(super) fn flavour(&self) -> Flavour {
         if self.settings.iter().any(|(name, _)| name == "backend") { Flavour::Sglang } else { Flavour::Vllm }
     }
 
-    pub fn partial(self, file: &SourceFile<'_>, parsed: &mut Parsed) -> PartialRun {
+    pub(super) fn partial(self, file: &SourceFile<'_>, parsed: &mut Parsed) -> PartialRun {
         let flavour = self.flavour();
         let (tool, rule) = match flavour {
             Flavour::Vllm => (vllm::SERVE, VLLM_RULE),

@@ -15,7 +15,7 @@ use crate::ingest::figure::Figure;
 use crate::model::Setup;
 
 /// Marks of these lines.
-pub const MARKS: &[&str] = &[
+pub(super) const MARKS: &[&str] = &[
     "SGLang Version",
     "server_args=",
     "Load weight begin",
@@ -37,7 +37,7 @@ type Parts = BTreeMap<String, (Vec<Figure>, u64)>;
 
 /// Output of one start.
 #[derive(Debug, Default)]
-pub struct Boot {
+pub(super) struct Boot {
     pub found: Found,
     pub faults: Faults,
     pub traffic: Traffic,
@@ -64,12 +64,12 @@ fn gb(text: &str) -> Option<Figure> {
 
 impl Boot {
     /// The pool of tokens exists.
-    pub fn is_up(&self) -> bool {
+    pub(super) fn is_up(&self) -> bool {
         self.up
     }
 
     /// One line.
-    pub fn read(&mut self, line_number: u64, line: &str) {
+    pub(super) fn read(&mut self, line_number: u64, line: &str) {
         self.faults.read(line_number, line);
         self.weights(line_number, line);
         self.pools(line_number, line);
@@ -197,7 +197,7 @@ impl Boot {
     }
 
     /// Parts of each rank become its figure.
-    pub fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         let lists = [
             ("model_memory_gib", "GiB", std::mem::take(&mut self.weights)),
             ("model_load_s", "s", std::mem::take(&mut self.load)),

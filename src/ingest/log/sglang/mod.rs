@@ -26,7 +26,7 @@ use crate::model::Setup;
 const RULES: (&str, &str) = ("sglang-server-log", "sglang-server-log.derived");
 
 /// The log of `sglang.launch_server`.
-pub static SGLANG: Kind = Kind {
+pub(super) static SGLANG: Kind = Kind {
     name: "sglang-server-log",
     about: About {
         tool: "SGLang",

@@ -7,14 +7,14 @@ use super::super::cut::{after, value_after};
 use super::super::found::{Found, Spread};
 
 /// Marks of these lines.
-pub const MARKS: &[&str] = &["Prefill batch", "Decode batch", "Retract requests", "#retracted_reqs"];
+pub(super) const MARKS: &[&str] = &["Prefill batch", "Decode batch", "Retract requests", "#retracted_reqs"];
 
 const BATCHES: &str = "of the lines that the server prints for some batches, not a benchmark";
 const LIFE: &str = "over the life of the server, warm-up and other clients included";
 
 /// Traffic of one start.
 #[derive(Debug, Default)]
-pub struct Traffic {
+pub(super) struct Traffic {
     prefills: u64,
     new_tokens: f64,
     cached_tokens: f64,
@@ -31,7 +31,7 @@ pub struct Traffic {
 
 impl Traffic {
     /// True when the line was one of these.
-    pub fn read(&mut self, line: &str) -> bool {
+    pub(super) fn read(&mut self, line: &str) -> bool {
         if let Some(rest) = after(line, "Prefill batch") {
             self.prefills += 1;
             self.new_tokens += value_after(rest, "#new-token:").unwrap_or(0.0);
@@ -58,7 +58,7 @@ impl Traffic {
     }
 
     /// The finished sums.
-    pub fn into(self, found: &mut Found) {
+    pub(super) fn into(self, found: &mut Found) {
         if self.prefills > 0 {
             found.over_all("prefill_batches", "", self.prefills as f64, None);
             found.over_all("prefill_new_tokens", "tokens", self.new_tokens, LIFE);

@@ -22,7 +22,7 @@ const RUNS: usize = 1000;
 const TOOL: &str = "trtllm-bench";
 
 /// The console of `trtllm-bench` and the memory lines of its engine.
-pub static TRTLLM: Kind = Kind {
+pub(crate) static TRTLLM: Kind = Kind {
     name: "trtllm-bench-console",
     about: About {
         tool: "trtllm-bench",
@@ -157,13 +157,13 @@ impl Run {
 }
 
 /// `128-2048`: mean lengths, in whole tokens.
-pub fn shape(setup: &Setup) -> Option<String> {
+pub(crate) fn shape(setup: &Setup) -> Option<String> {
     let whole = |length: Option<f64>| length.filter(|length| *length >= 0.0).map(|length| format!("{length:.0}"));
     Some(format!("{}-{}", whole(setup.isl)?, whole(setup.osl)?))
 }
 
 /// The same for the console and for the file of one run: both print the wall time, the console to four digits.
-pub fn fingerprint(setup: &Setup, wall_ms: Option<f64>) -> Option<String> {
+pub(crate) fn fingerprint(setup: &Setup, wall_ms: Option<f64>) -> Option<String> {
     let model = setup.model_served.as_deref().unwrap_or_default();
     Some(format!("{TOOL}|{model}|{}|{:.4}", setup.requests?, wall_ms?))
 }

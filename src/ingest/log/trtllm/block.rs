@@ -15,12 +15,12 @@ use super::labels::{BREAKDOWNS, EXTRAS, GENERATION, METRICS, SECTIONS, SETTINGS,
 use crate::ingest::figure::Figure;
 
 /// Which section a heading opens.
-pub fn heading(line: &str) -> Option<Section> {
+pub(super) fn heading(line: &str) -> Option<Section> {
     SECTIONS.iter().find(|(words, _)| line.contains(words)).map(|(_, section)| *section)
 }
 
 /// One line of a section.
-pub fn read(section: Section, number: u64, line: &str, engine: &mut Engine) {
+pub(super) fn read(section: Section, number: u64, line: &str, engine: &mut Engine) {
     breakdown(number, line, engine);
     if section == Section::Machine
         && let Some((name, rest)) = line.split_once(", memory ")

@@ -20,12 +20,12 @@ use crate::model::{Metric, Setup};
 const RANKS: usize = 256;
 
 /// Rule, and rule of what was computed.
-pub const RULES: (&str, &str) = ("trtllm-bench.log", "trtllm-bench.log.derived");
+pub(super) const RULES: (&str, &str) = ("trtllm-bench.log", "trtllm-bench.log.derived");
 /// Likewise, of a server.
-pub const SERVER_RULES: (&str, &str) = ("trtllm-server-log", "trtllm-server-log.derived");
+pub(super) const SERVER_RULES: (&str, &str) = ("trtllm-server-log", "trtllm-server-log.derived");
 
 /// Phrases of which a line must hold one to be read.
-pub const MARKS: &[&str] = &[
+pub(super) const MARKS: &[&str] = &[
     "[TRT-LLM]",
     "[TensorRT-LLM]",
     "[MemUsageChange]",
@@ -74,7 +74,7 @@ const BARE: &[(&str, &str, &str)] = &[
 
 /// What the engine printed.
 #[derive(Debug, Default)]
-pub struct Engine {
+pub(super) struct Engine {
     /// True when a word of [`super::SIGNS`] was seen.
     pub ours: bool,
     pub found: Found,
@@ -89,12 +89,12 @@ pub struct Engine {
 
 impl Engine {
     /// True once the KV pool exists.
-    pub fn is_up(&self) -> bool {
+    pub(super) fn is_up(&self) -> bool {
         self.last.iter().any(|(metric, _)| *metric == "kv_cache_gib")
     }
 
     /// One line.
-    pub fn read(&mut self, number: u64, line: &str) {
+    pub(super) fn read(&mut self, number: u64, line: &str) {
         self.ours |= super::SIGNS.iter().any(|sign| line.contains(sign));
         self.faults.read(number, line);
         self.pools(number, line);
@@ -197,7 +197,7 @@ impl Engine {
     }
 
     /// The last line of each rank becomes a figure.
-    pub fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         let world = self.world.unwrap_or(1).clamp(1, RANKS);
         for (metric, values) in std::mem::take(&mut self.last) {
             let ranks = world.min(values.len());

@@ -24,7 +24,7 @@ pub(super) const SECTIONS: &[(&str, Section)] = &[
 ];
 
 /// Marks of the lines of a report.
-pub const MARKS: &[&str] = &[
+pub(super) const MARKS: &[&str] = &[
     "= DATASET DETAILS",
     "= PYTORCH BACKEND",
     "= ENGINE DETAILS",
@@ -180,7 +180,7 @@ pub(super) const SETTINGS: &[&str] = &[
 
 /// Position of a line in the report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Section {
+pub(super) enum Section {
     /// Before the first heading.
     #[default]
     None,

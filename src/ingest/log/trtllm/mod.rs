@@ -13,8 +13,8 @@ mod labels;
 mod serve;
 mod settings;
 
-pub use bench::{TRTLLM, fingerprint, shape};
-pub use serve::TRTLLM_SERVER;
+pub(crate) use bench::{TRTLLM, fingerprint, shape};
+pub(super) use serve::TRTLLM_SERVER;
 
 /// Words that only this engine prints.
 const SIGNS: &[&str] = &[

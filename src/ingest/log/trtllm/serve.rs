@@ -16,7 +16,7 @@ use super::engine::{self, Engine, SERVER_RULES};
 use crate::ingest::{About, Parsed, SourceFile};
 
 /// The log of a server around TensorRT-LLM.
-pub static TRTLLM_SERVER: Kind = Kind {
+pub(crate) static TRTLLM_SERVER: Kind = Kind {
     name: "trtllm-server-log",
     about: About {
         tool: "trtllm-serve",

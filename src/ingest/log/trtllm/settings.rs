@@ -74,7 +74,7 @@ impl Engine {
         }
     }
 
-    pub fn more(&mut self, key: &str, value: &str) {
+    pub(super) fn more(&mut self, key: &str, value: &str) {
         if self.setup.more.len() < 200 && !value.is_empty() {
             self.setup.more.insert(key.to_owned(), value.chars().take(200).collect());
         }

@@ -15,7 +15,7 @@ use super::traffic::Traffic;
 use crate::model::Setup;
 
 /// Marks of these lines.
-pub const MARKS: &[&str] = &[
+pub(super) const MARKS: &[&str] = &[
     "LLM engine (v",
     "█  version ",
     "█  model ",
@@ -53,7 +53,7 @@ const BOTH: &str = "one part of the loading, while model_load_s is all of it";
 
 /// Output of one start.
 #[derive(Debug, Default)]
-pub struct Boot {
+pub(super) struct Boot {
     pub found: Found,
     pub faults: Faults,
     pub traffic: Traffic,
@@ -67,12 +67,12 @@ pub struct Boot {
 }
 
 /// True for the line by which an engine begins.
-pub fn is_start(line: &str) -> bool {
+pub(super) fn is_start(line: &str) -> bool {
     line.contains("LLM engine (v") && line.contains("Initializing a")
 }
 
 /// True for lines that the server prints before its engine begins.
-pub fn is_early(line: &str) -> bool {
+pub(super) fn is_early(line: &str) -> bool {
     [
         "█  version ",
         "█  model ",
@@ -86,7 +86,7 @@ pub fn is_early(line: &str) -> bool {
 }
 
 /// The process in brackets in front of a line: without its number.
-pub fn rank(line: &str) -> &str {
+pub(super) fn rank(line: &str) -> &str {
     let Some(rest) =
         line.trim_start().split_once('(').filter(|(before, _)| !before.contains(['[', ':'])).map(|(_, rest)| rest)
     else {
@@ -97,28 +97,28 @@ pub fn rank(line: &str) -> &str {
 
 impl Boot {
     /// An engine of this process began.
-    pub fn begin(&mut self, rank: &str) {
+    pub(super) fn begin(&mut self, rank: &str) {
         if self.engines.len() < 1024 {
             self.engines.push(rank.to_owned());
         }
     }
 
-    pub fn knows(&self, rank: &str) -> bool {
+    pub(super) fn knows(&self, rank: &str) -> bool {
         self.engines.iter().any(|engine| engine == rank)
     }
 
     /// No engine began yet.
-    pub fn is_fresh(&self) -> bool {
+    pub(super) fn is_fresh(&self) -> bool {
         self.engines.is_empty()
     }
 
     /// The KV cache exists.
-    pub fn is_up(&self) -> bool {
+    pub(super) fn is_up(&self) -> bool {
         self.found.has("kv_cache_tokens") || self.found.has("kv_cache_gib") || self.found.has_extra("gpu_blocks")
     }
 
     /// One line.
-    pub fn read(&mut self, number: u64, line: &str) {
+    pub(super) fn read(&mut self, number: u64, line: &str) {
         self.faults.read(number, line);
         self.memory(number, line);
         self.times(number, line);
@@ -241,7 +241,7 @@ impl Boot {
     }
 
     /// The whole of the loading from its parts, where no line said it: builds for a processor print none.
-    pub fn add_parts(&mut self) {
+    pub(super) fn add_parts(&mut self) {
         if let [Some((set_up, _)), Some((weights, line_number))] = self.parts
             && !self.found.has("model_load_s")
         {

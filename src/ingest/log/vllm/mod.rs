@@ -26,7 +26,7 @@ use crate::ingest::{About, Parsed, SourceFile};
 const RULES: (&str, &str) = ("vllm-server-log", "vllm-server-log.derived");
 
 /// The log of `vllm serve`.
-pub static VLLM: Kind = Kind {
+pub(super) static VLLM: Kind = Kind {
     name: "vllm-server-log",
     about: About {
         tool: "vLLM",

@@ -9,7 +9,7 @@ use super::super::cut::{after, number_after, value_after};
 use super::super::found::{Found, Spread};
 
 /// Marks of these lines.
-pub const MARKS: &[&str] =
+pub(super) const MARKS: &[&str] =
     &["SpecDecoding metrics:", "Speculative metrics:", "is preempted by", "num_cumulative_preemption="];
 
 const WINDOWS: &str = "windows of the server that are not idle, not a benchmark";
@@ -20,7 +20,7 @@ const POSITIONS: usize = 64;
 
 /// Traffic of one start.
 #[derive(Debug, Default)]
-pub struct Traffic {
+pub(super) struct Traffic {
     windows: u64,
     prompt: Spread,
     generation: Spread,
@@ -40,7 +40,7 @@ pub struct Traffic {
 
 impl Traffic {
     /// True when the line was one of these.
-    pub fn read(&mut self, line_number: u64, line: &str) -> bool {
+    pub(super) fn read(&mut self, line_number: u64, line: &str) -> bool {
         if let Some(rest) = after(line, "Avg prompt throughput:") {
             self.window(line_number, rest);
             return true;
@@ -125,7 +125,7 @@ impl Traffic {
     }
 
     /// The finished sums.
-    pub fn into(self, found: &mut Found) {
+    pub(super) fn into(self, found: &mut Found) {
         if self.windows > 0 {
             found.over_all("windows", "", self.windows as f64, None);
             found.over_all("windows_with_output", "", self.generation.count as f64, None);

@@ -52,7 +52,7 @@ pub(super) fn when(
 }
 
 /// Seconds since the first midnight: a step back by more than half a day is the next one.
-pub fn after_midnight(clock: &mut (f64, f64), seconds: f64) -> f64 {
+pub(crate) fn after_midnight(clock: &mut (f64, f64), seconds: f64) -> f64 {
     if seconds + DAY_S / 2.0 < clock.0 {
         clock.1 += DAY_S;
     }

@@ -4,7 +4,7 @@ use super::*;
 use crate::load::order::ChunkKind;
 
 /// A stream with the jitter of a real one: tokens every 10 ms, give or take 60 us, lag around 30 us.
-pub fn stream(count: u32, seed: u64) -> Vec<Chunk> {
+pub(super) fn stream(count: u32, seed: u64) -> Vec<Chunk> {
     let mut state = seed.wrapping_mul(2).wrapping_add(1);
     let mut draw = |below: u64| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
