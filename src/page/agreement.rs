@@ -162,11 +162,14 @@ fn short(found: &AgreementTable, against: &str, page: &str, title: &str) -> Opti
         })
         .collect();
     let whom = if against == TRUTH { "the truth" } else { against };
-    let columns = std::iter::once(sheet::words("Client"))
-        .chain(shown.iter().map(|metric| figures(metric.label.as_str(), "%")))
-        .collect();
+    let columns =
+        std::iter::once(sheet::words("Client"))
+            .chain(shown.iter().map(|metric| {
+                figures(metric.label.as_str(), format!("%, margin {}", number::plain(metric.margin_pct)))
+            }))
+            .collect();
     let caption = format!("Mean difference from {whom}: {title}");
-    let lead = format!("Mean difference from {whom}, per cent:");
+    let lead = format!("Mean difference from {whom}, and whether it lies within the margin:");
     (!shown.is_empty()).then(|| Sheet::new("", "", &caption, columns, rows).lead(lead))
 }
 

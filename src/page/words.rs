@@ -75,8 +75,8 @@ pub(super) const fn hypothesis(outcome: Outcome) -> Badge {
 pub(super) const fn agreeing(kind: Agreeing) -> Badge {
     match kind {
         Agreeing::Interchangeable => badge("v-equivalent", "≈", "interchangeable"),
-        Agreeing::OnAverage => badge("o-none", "◐", "on average"),
-        Agreeing::Apart => badge("v-not", "×", "apart"),
+        Agreeing::OnAverage => badge("o-none", "◐", "same on average"),
+        Agreeing::Apart => badge("v-not", "×", "differs"),
         Agreeing::Undecided => badge("v-inconclusive", "?", "undecided"),
     }
 }

@@ -120,13 +120,20 @@ fn forest_finding(campaign: &CampaignReport, comparisons: &[(&str, &Comparison)]
     let same = drawn.iter().filter(|c| c.verdict.kind == VerdictKind::Equivalent).count();
     let once = drawn.iter().filter(|c| c.verdict.is_once()).count();
     let incomparable = drawn.iter().filter(|c| c.verdict.kind == VerdictKind::NotComparable).count();
+    let others = match drawn.len() - same {
+        1 if incomparable == 1 => "The other is not comparable.",
+        1 => "The other is undecided.",
+        n if incomparable == n => "The others are not comparable.",
+        _ if incomparable > 0 => "The others are undecided or not comparable.",
+        _ => "The others are undecided.",
+    };
     match drawn.len() {
         1 if same == 1 => "The difference lies within its margin.".into(),
         n if same == n => format!("All {n} differences lie within their margins."),
         n if once == n => "Single runs: a ratio each, and no interval.".into(),
         n if incomparable == n => "None of these comparisons has a verdict.".into(),
-        n if same == 1 => format!("1 of {n} lies within its margin. No difference is shown in the others."),
-        n if same > 0 => format!("{same} of {n} lie within their margins. No difference is shown in the others."),
+        n if same == 1 => format!("1 of {n} lies within its margin. {others}"),
+        n if same > 0 => format!("{same} of {n} lie within their margins. {others}"),
         _ => "Nothing is decided: none is shown to differ, and none to lie within its margin.".into(),
     }
 }

@@ -6,6 +6,7 @@
 use std::cmp::Ordering;
 
 use super::headline::{capital_unless_name, change, comparable, mislabelled, tells};
+use super::seen;
 use crate::model::within;
 use crate::verdict::number::{count, fixed, significant};
 use crate::verdict::report::{Analysis, CampaignReport, Comparison, VerdictKind};
@@ -33,12 +34,15 @@ fn answer(analysis: &Analysis, campaign: &CampaignReport) -> Option<String> {
         return first();
     }
     let labels = || comparable(&own).map(|sentence| sentence.text);
-    of_the_only_model(&own, campaign).or_else(labels).or_else(|| of_comparisons(&own, campaign)).or_else(first)
+    of_the_only_model(analysis, &own, campaign)
+        .or_else(labels)
+        .or_else(|| of_comparisons(&own, campaign))
+        .or_else(first)
 }
 
 /// What came out for the one model that was really measured, where another ran under the names of all others. Nothing where several
 /// comparisons of one metric, or of single runs, would need more than a sentence.
-fn of_the_only_model(own: &[&Comparison], campaign: &CampaignReport) -> Option<String> {
+fn of_the_only_model(analysis: &Analysis, own: &[&Comparison], campaign: &CampaignReport) -> Option<String> {
     let others = mislabelled(own);
     let told: Vec<&Comparison> = own.iter().filter(|c| c.primary && tells(c)).copied().collect();
     let model = &told.first()?.model;
@@ -55,10 +59,15 @@ fn of_the_only_model(own: &[&Comparison], campaign: &CampaignReport) -> Option<S
     let first = told.iter().filter(apart).min_by_key(|c| rank(c)).copied();
     let same = told.iter().find(|c| c.verdict.kind == VerdictKind::Equivalent).copied();
     let found = match (first, same) {
-        (Some(c), Some(same)) => {
-            format!("{}, and {} agrees within {} %", change(&[c]), within(&same.label), margins(&[same]))
+        (Some(c), same) => {
+            let than = format!(" than {}", c.baseline);
+            let change = change(&[c]);
+            let cause = if seen::causes_open(c, &analysis.traps).is_empty() { "" } else { " (cause not shown)" };
+            let also = same.map_or_else(String::new, |same| {
+                format!(", and {} agrees within {} %", within(&same.label), margins(&[same]))
+            });
+            format!("{}{cause}{also}", change.strip_suffix(&than).unwrap_or(&change))
         }
-        (Some(c), None) => change(&[c]),
         (None, Some(same)) => {
             let (a, b) = (&same.baseline, &same.candidate);
             format!("{} agrees within {} % between {a} and {b}", within(&same.label), margins(&[same]))

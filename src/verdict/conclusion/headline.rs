@@ -226,7 +226,8 @@ fn open_to(own: &[&Comparison]) -> String {
     );
     let more = own.iter().map(|c| said::more_runs(c)).collect::<Option<Vec<_>>>().unwrap_or_default();
     let worst = own.iter().filter(|_| !more.is_empty()).max_by_key(|c| more_of(c)).and_then(|c| said::more_runs(c));
-    let settle = worst.map_or_else(String::new, |runs| format!(", and {runs} would settle it"));
+    let what = if own.len() > 1 { "all of them" } else { "it" };
+    let settle = worst.map_or_else(String::new, |runs| format!(", and {runs} would settle {what}"));
     format!("{most}{settle}")
 }
 

@@ -41,7 +41,7 @@ pub(super) fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Senten
     let unjudged = usable.iter().any(|c| c.verdict.kind == VerdictKind::NotComparable);
     let mut caveats = Vec::new();
     if unjudged {
-        caveats.push("a reading of all rows, whatever the labels are worth".to_owned());
+        caveats.push("read over all rows, also those that have no verdict".to_owned());
     }
     let several = |n: usize| match usable.len() {
         1 => String::new(),
@@ -103,7 +103,7 @@ pub(super) fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Senten
 }
 
 /// Traps that leave the cause of a difference open: what was measured, and when.
-fn causes_open(c: &Comparison, traps: &[TrapReport]) -> Vec<String> {
+pub(super) fn causes_open(c: &Comparison, traps: &[TrapReport]) -> Vec<String> {
     let fired = |id: &str| {
         traps.iter().any(|t| t.id == id && t.status == TrapStatus::Fired && t.subject.campaign == c.campaign)
     };
