@@ -8,12 +8,12 @@
 //!             net           http       JSON   words   due times    JSON lines
 //! ```
 //!
-//! One thread does it all: it waits for sockets and for the next due moment at once (see [`server`]). Token k of an answer is due at
+//! One thread does it all: it waits for sockets and for the next due moment at once (see `server`). Token k of an answer is due at
 //! `received + ttft + k × itl`. Here `received` is the kernel's stamp of the request's last byte. So the due times do not depend on the
 //! scheduling of this process. The recorded time is not the due time. It is the clock just before the write that took the last byte of the
 //! event. So the truth stays true whatever the machine does to the mock. The mock's own delay is reported separately ([`Totals`]).
 //!
-//! The mock's tokenizer: a token is a word between white space, and the chat template adds [`text::TEMPLATE_TOKENS`] tokens to each
+//! The mock's tokenizer: a token is a word between white space, and the chat template adds `TEMPLATE_TOKENS` tokens to each
 //! message. So every token count of a prompt or an answer is known exactly, from the text alone.
 
 pub mod ask;

@@ -68,7 +68,7 @@ impl Memory {
         Round { memory: self, settings }
     }
 
-    /// Adds to every run what its requests and its telemetry say, as [`summary::of_requests`] and [`telemetry::of_samples`] do.
+    /// Adds to every run what its requests and its telemetry say, as [`summary::of_requests`] and `telemetry::of_samples` do.
     pub fn derive(&mut self, runs: &mut [Run]) {
         let shared = telemetry::shared(runs);
         runs.par_iter_mut().zip(shared).for_each(|(run, runs)| {

@@ -5,7 +5,7 @@
 //!
 //! A workload is one file below this folder and one line in [`WORKLOADS`]. A run makes exactly one measured invocation. Prerequisites
 //! (options of a program's version, a dataset) are probed or prepared once for the campaign. So every arm gets the same bytes and no arm
-//! pays for it. Where the program is a server, the load against it works beside it (see [`beside`]).
+//! pays for it. Where the program is a server, the load against it works beside it (see `beside`).
 
 pub(crate) mod assets;
 pub(crate) mod beside;

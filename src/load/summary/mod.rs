@@ -3,7 +3,7 @@
 //! In:  [`Stored`], what the session knows ([`Facts`]), the client's certificate.  Out: [`Summary`].
 //! Not here: whether one server is faster than another (see `verdict`), running anything.
 //!
-//! Every figure carries the id of its definition ([`definitions`]). An unknown figure is null with the reason beside it. Examples are a
+//! Every figure carries the id of its definition (see `definitions`). An unknown figure is null with the reason beside it. Examples are a
 //! percentile of too few requests, and a rate without a count of tokens. Another is a gap between tokens where a chunk holds several.
 //! Latencies are those of answered requests (`ok` and `short`). Failed requests are in the counts. Nothing is subtracted and nothing is made
 //! up.

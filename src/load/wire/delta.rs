@@ -49,7 +49,7 @@ pub struct Delta<'a> {
     pub finish: Option<Cow<'a, str>>,
     /// The model that the event names.
     pub model: Option<Cow<'a, str>>,
-    /// The server's error: one line, at most [`ERROR_LIMIT`] characters. Secrets are not removed here.
+    /// The server's error: one line, at most `ERROR_LIMIT` characters. Secrets are not removed here.
     pub error: Option<String>,
     /// The event is `[DONE]`.
     pub done: bool,

@@ -1,6 +1,6 @@
 //! A further machine of a campaign: it carries out orders of the head and sends back the results.
 //!
-//! In:  [`Order`]s.  Out: [`Word`]s, the files of its part of each run.
+//! In:  orders.  Out: words, the files of its part of each run.
 //! Not here: which runs there are, the archive.
 //!
 //! It lives no longer than its connection to the head. When that ends for any reason, the worker is ended, the folder removed, and the

@@ -51,7 +51,7 @@ impl Statistic {
 pub enum Draws {
     /// Every index of every resample was drawn.
     Index,
-    /// The order statistics were generated directly (see [`rank`](crate::stats::rank)).
+    /// The order statistics were generated directly (see `rank`).
     Rank,
 }
 

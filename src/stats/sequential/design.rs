@@ -26,7 +26,7 @@ pub enum InvalidDesign {
     NoLook,
     /// More looks than [`LOOKS_MAX`].
     TooMany,
-    /// The first look comes before [`FIRST_LOOK_MIN`] blocks.
+    /// The first look comes before `FIRST_LOOK_MIN` blocks.
     TooEarly,
     /// A look is not later than the one before it.
     NotRising,

@@ -54,9 +54,7 @@ fn of_the_only_model(analysis: &Analysis, own: &[&Comparison], campaign: &Campai
     if others.is_empty() || !told.iter().all(is_simple) || !own.iter().filter(|c| c.primary).all(judged) {
         return None;
     }
-    let apart = |c: &&&Comparison| !matches!(c.verdict.kind, VerdictKind::Equivalent | VerdictKind::Inconclusive);
-    let rank = |c: &Comparison| campaign.primary.iter().position(|name| *name == c.metric).unwrap_or(usize::MAX);
-    let first = told.iter().filter(apart).min_by_key(|c| rank(c)).copied();
+    let first = told.iter().filter(|c| is_apart(c)).min_by_key(|c| rank(c, campaign)).copied();
     let same = told.iter().find(|c| c.verdict.kind == VerdictKind::Equivalent).copied();
     let found = match (first, same) {
         (Some(c), same) => {
@@ -123,18 +121,26 @@ fn of_comparisons(own: &[&Comparison], campaign: &CampaignReport) -> Option<Stri
     })
 }
 
+/// Whether a verdict shows a difference.
+fn is_apart(c: &Comparison) -> bool {
+    !matches!(c.verdict.kind, VerdictKind::Equivalent | VerdictKind::Inconclusive)
+}
+
+/// Place of the metric of a comparison among the primary metrics of its campaign.
+fn rank(c: &Comparison, campaign: &CampaignReport) -> usize {
+    campaign.primary.iter().position(|name| *name == c.metric).unwrap_or(usize::MAX)
+}
+
 /// The difference in the first of the primary metrics that has one: of the candidate that differs most, over its cells.
 fn difference(told: &[&Comparison], campaign: &CampaignReport) -> Option<String> {
-    let is_apart = |c: &&&Comparison| !matches!(c.verdict.kind, VerdictKind::Equivalent | VerdictKind::Inconclusive);
-    let rank = |c: &Comparison| campaign.primary.iter().position(|name| *name == c.metric).unwrap_or(usize::MAX);
-    let metric = &told.iter().filter(is_apart).min_by_key(|c| rank(c))?.metric;
+    let metric = &told.iter().filter(|c| is_apart(c)).min_by_key(|c| rank(c, campaign))?.metric;
     let size = |c: &Comparison| c.change_pct.map_or(0.0, f64::abs);
     let of_metric: Vec<&Comparison> = told.iter().filter(|c| c.metric == *metric).copied().collect();
-    let most = of_metric.iter().filter(is_apart).max_by(|a, b| size(a).total_cmp(&size(b)))?;
+    let most = of_metric.iter().filter(|c| is_apart(c)).max_by(|a, b| size(a).total_cmp(&size(b)))?;
     let cells: Vec<&Comparison> = of_metric.iter().filter(|c| c.candidate == most.candidate).copied().collect();
-    let own: Vec<&Comparison> = cells.iter().filter(is_apart).copied().collect();
+    let own: Vec<&Comparison> = cells.iter().filter(|c| is_apart(c)).copied().collect();
     // Other candidates of which the same metric differs are named, so that nobody takes one for all.
-    let mut others = names(of_metric.iter().filter(is_apart).copied());
+    let mut others = names(of_metric.iter().filter(|c| is_apart(c)).copied());
     others.retain(|name| *name != most.candidate);
     let also = match others.as_slice() {
         [] => String::new(),

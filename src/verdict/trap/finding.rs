@@ -48,7 +48,7 @@ impl Finding {
         Self::new(TrapStatus::NotEvaluated, subject, message)
     }
 
-    /// Adds evidence, at most [`MAX_EVIDENCE`] rows and a count of the rest.
+    /// Adds evidence, at most `MAX_EVIDENCE` rows and a count of the rest.
     #[must_use]
     pub fn evidence(mut self, rows: impl IntoIterator<Item = Evidence>) -> Self {
         let mut more = 0;

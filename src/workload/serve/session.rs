@@ -1,6 +1,6 @@
-//! The client of this program as a [`Loader`].
+//! The client of this program as a `Loader`.
 //!
-//! In:  [`Job`].  Out: the files of each load in its folder, and remarks from its summary on the run.
+//! In:  a job.  Out: the files of each load in its folder, and remarks from its summary on the run.
 //! Not here: the client (see `load::session`).
 
 use std::fs;
