@@ -237,6 +237,9 @@ fn summarise(judged: &Judged, args: &Analyse, pages: usize, left_out: usize, tal
                 talk.detail(&format!("    {caveat}"));
             }
         }
+        for step in &campaign.next {
+            talk.detail(&format!("  next: {}", step.text));
+        }
         let caveats: usize = campaign.headline.iter().map(|sentence| sentence.caveats.len()).sum();
         let parts: Vec<String> = [(if brief { further.len() } else { 0 }, "further sentence"), (caveats, "caveat")]
             .into_iter()

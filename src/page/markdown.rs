@@ -61,6 +61,9 @@ fn section(out: &mut String, site: &Site<'_>, campaign: &CampaignReport) {
     }
     sentences(out, "What the rows support", &campaign.supported);
     sentences(out, "What they do not support", &campaign.unsupported);
+    let names = site.names();
+    let steps = campaign.next.iter().map(|step| Sentence { text: words::sentence(&step.text, &names), ..step.clone() });
+    sentences(out, "What to do next", &steps.collect::<Vec<_>>());
     comparisons(out, site, campaign);
     traps(out, site, campaign);
     published(out, campaign);

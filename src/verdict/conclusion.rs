@@ -213,7 +213,7 @@ fn begun(report: &TrapReport) -> String {
     if named { report.message.clone() } else { capital(&report.message) }
 }
 
-fn capital(text: &str) -> String {
+pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

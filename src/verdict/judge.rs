@@ -158,6 +158,7 @@ fn round(study: &Study, cells: &[CellValues], round: &Round<'_>, step: &(dyn Fn(
         report.headline.extend(measured::sentences(&report.measured));
     }
     conclusion::answer::give(&mut analysis);
+    next::give(&mut analysis);
     analysis.best_batches = cost::best_batches(&analysis.costs, &study.facts.limits);
     analysis.machines = cost::machine_against_machine(&analysis.costs, settings);
     analysis.references = reference::beside(&study.facts, &analysis.costs);
@@ -339,6 +340,7 @@ fn report_campaign(
         headline: said.headline,
         supported: said.supported,
         unsupported: said.unsupported,
+        next: Vec::new(),
         pooled,
         published_summary: published::summary(&checks),
         published: checks,

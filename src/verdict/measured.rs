@@ -153,28 +153,42 @@ fn shown(figure: &EssentialCell) -> String {
 
 /// Lengths and load, or the name of the workload where neither is known.
 fn at(row: &MeasuredRow) -> String {
-    // A length of zero is a part of the work that was left out.
-    let length = |tokens: Option<f64>| tokens.filter(|n| *n > 0.0).map(|n| significant(n.round(), 9));
-    let lengths = match (length(row.isl), length(row.osl)) {
-        (Some(isl), Some(osl)) => format!(" with {isl} tokens in and {osl} out"),
-        (Some(isl), None) => format!(" with {isl} tokens in"),
-        (None, Some(osl)) => format!(" with {osl} tokens out"),
-        (None, None) => String::new(),
-    };
-    let several =
-        |n: f64, digits| format!("{} {}", significant(n, digits), if n == 1.0 { "request" } else { "requests" });
-    let load = match (row.request_rate, row.batch) {
-        (Some(rate), Some(batch)) => {
-            format!(" at {} a second, at most {} at a time", several(rate, 4), significant(batch, 6))
-        }
-        (Some(rate), None) => format!(" at {} a second", several(rate, 4)),
-        (None, Some(batch)) => format!(", {} at a time", several(batch, 6)),
-        (None, None) => String::new(),
-    };
-    match lengths + &load {
+    let lengths = lengths(row.isl.and_then(tokens), row.osl.and_then(tokens)).map(|said| format!(" with {said}"));
+    let before = if row.request_rate.is_some() { " at " } else { ", " };
+    let load = load(row.request_rate, row.batch).map(|said| format!("{before}{said}"));
+    match lengths.unwrap_or_default() + &load.unwrap_or_default() {
         nothing if nothing.is_empty() && !["", row.model.as_str()].contains(&row.workload.as_str()) => {
             format!(" in {}", row.workload)
         }
         at => at,
+    }
+}
+
+/// A number of tokens as sentences have it. A length of zero is a part of the work that was left out.
+pub fn tokens(mean: f64) -> Option<String> {
+    (mean > 0.0).then(|| significant(mean.round(), 9))
+}
+
+/// "64 tokens in and 32 out", of a request.
+pub fn lengths(input: Option<String>, output: Option<String>) -> Option<String> {
+    match (input, output) {
+        (Some(input), Some(output)) => Some(format!("{input} tokens in and {output} out")),
+        (Some(input), None) => Some(format!("{input} tokens in")),
+        (None, Some(output)) => Some(format!("{output} tokens out")),
+        (None, None) => None,
+    }
+}
+
+/// "2 requests a second, at most 8 at a time".
+pub fn load(request_rate: Option<f64>, batch: Option<f64>) -> Option<String> {
+    let several =
+        |n: f64, digits| format!("{} {}", significant(n, digits), if n == 1.0 { "request" } else { "requests" });
+    match (request_rate, batch) {
+        (Some(rate), Some(batch)) => {
+            Some(format!("{} a second, at most {} at a time", several(rate, 4), significant(batch, 6)))
+        }
+        (Some(rate), None) => Some(format!("{} a second", several(rate, 4))),
+        (None, Some(batch)) => Some(format!("{} at a time", several(batch, 6))),
+        (None, None) => None,
     }
 }

@@ -26,7 +26,7 @@ pub(crate) mod group;
 pub mod history;
 pub mod judge;
 pub mod mark;
-pub(crate) mod measured;
+pub mod measured;
 mod memory;
 pub(crate) mod next;
 pub mod number;

@@ -1,16 +1,97 @@
-//! The next step where nothing is compared: one sentence with the option for it.
+//! What to do next: the option where nothing is compared, and the steps that would make a campaign's answer surer.
 //!
-//! In:  runs and campaigns.  Out: the sentence, or nothing where a comparison was made.
-//! Not here: advice on a comparison that was made (see `grammar::said`).
+//! In:  runs and campaigns, comparisons and traps.  Out: sentences.
+//! Not here: advice on one comparison (see `grammar::said`), the remedy of a finding (see `trap`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Study;
-use super::number::list;
+use super::conclusion::capital;
+use super::grammar::said;
+use super::number::{count, list};
+use super::report::{Analysis, CampaignReport, Comparison, Sentence, Severity, TrapReport, TrapStatus, VerdictKind};
+use super::trap;
 use crate::model::{Campaign, Direction, Metric, Run, without_quantisation};
 
 /// Names in the sentence. More are counted.
 const MOST: usize = 3;
+
+/// Steps that one campaign names. Nobody follows a longer list.
+const MOST_STEPS: usize = 4;
+
+/// The trap says how to count what was measured, and nothing that could be done.
+const NO_STEP: &str = "derived-column";
+
+/// Gives every campaign its next steps.
+pub(crate) fn give(analysis: &mut Analysis) {
+    let steps: Vec<Vec<Sentence>> = analysis.campaigns.iter().map(|campaign| steps(analysis, campaign)).collect();
+    for (campaign, steps) in analysis.campaigns.iter_mut().zip(steps) {
+        campaign.next = steps;
+    }
+}
+
+/// What spoils the answer comes first, then the runs that would decide it, then what makes it less sure. A finding that few runs or machines
+/// cause by themselves is a step only where nothing else is.
+fn steps(analysis: &Analysis, campaign: &CampaignReport) -> Vec<Sentence> {
+    let fired: Vec<&TrapReport> = analysis
+        .traps
+        .iter()
+        .filter(|t| {
+            t.status == TrapStatus::Fired
+                && t.subject.campaign == campaign.name
+                && !t.remedy.is_empty()
+                && t.id != NO_STEP
+        })
+        .collect();
+    let (errors, rest): (Vec<&TrapReport>, Vec<&TrapReport>) =
+        fired.into_iter().partition(|t| t.severity == Severity::Error);
+    let (mut general, mut special): (Vec<&TrapReport>, Vec<&TrapReport>) =
+        rest.into_iter().partition(|t| trap::is_general(t.id));
+    special.sort_by_key(|t| t.severity);
+    general.sort_by_key(|t| t.severity);
+    let own = analysis.comparisons.iter().filter(|c| c.campaign == campaign.name && c.primary);
+    let mut steps: Vec<Sentence> = Vec::new();
+    remedies(&mut steps, &errors, MOST_STEPS / 2);
+    steps.extend(more_runs(&own.collect::<Vec<_>>()));
+    remedies(&mut steps, &special, MOST_STEPS);
+    if steps.is_empty() {
+        remedies(&mut steps, &general, 1);
+    }
+    steps
+}
+
+/// The remedy of the gravest finding of each trap, until there are as many steps as asked for.
+fn remedies(steps: &mut Vec<Sentence>, findings: &[&TrapReport], most: usize) {
+    for finding in findings {
+        if steps.len() >= most {
+            return;
+        }
+        let text = format!("{}.", capital(finding.remedy.trim_end_matches('.')));
+        if !steps.iter().any(|s| s.text == text || s.because.iter().any(|id| id == finding.id)) {
+            steps.push(Sentence { text, caveats: Vec::new(), because: vec![finding.id.to_owned()] });
+        }
+    }
+}
+
+/// "Measure 311 more runs per arm, taking turns: they should decide all 35 undecided comparisons, and 77 should decide half of them."
+fn more_runs(own: &[&Comparison]) -> Option<Sentence> {
+    let open: Vec<&Comparison> = own.iter().filter(|c| c.verdict.kind == VerdictKind::Inconclusive).copied().collect();
+    let mut named: Vec<(u64, String)> = open.iter().filter_map(|c| said::more_of(c).zip(said::more_runs(c))).collect();
+    named.sort_unstable();
+    let (most, runs) = named.last()?;
+    let half = named.get((named.len() - 1) / 2).map(|(half, _)| *half).filter(|half| half < most && named.len() > 3);
+    let half = half.map_or_else(String::new, |half| format!(", and {half} should decide half of them"));
+    let what = match (named.len(), open.len()) {
+        (1, 1) => "the undecided comparison".to_owned(),
+        (some, all) if some == all => format!("all {all} undecided comparisons"),
+        (some, all) => format!("{some} of {}", count(all, "undecided comparison")),
+    };
+    Some(Sentence {
+        text: format!("Measure {runs}, taking turns. They should decide {what}{half}."),
+        caveats: Vec::new(),
+        because: Vec::new(),
+    })
+}
 
 /// The sentence, where no two arms of one model and workload met.
 pub(crate) fn to_compare(study: &Study, compared: bool) -> Option<String> {
@@ -76,4 +157,71 @@ fn option(values: &[String], label: &str) -> String {
 
 fn named<S: AsRef<str>>(names: &[S], noun: &str) -> String {
     if names.len() > MOST { format!("{} {noun}", names.len()) } else { list(names) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::report::Subject;
+    use crate::verdict::testing;
+
+    /// Of ten runs an arm, where this many would decide.
+    fn undecided(runs_to_decide: u64) -> Comparison {
+        let mut c = testing::comparison(&Metric::find("ttft_ms").unwrap());
+        (c.n_baseline, c.n_candidate, c.runs_to_decide) = (10, 10, Some(runs_to_decide));
+        c.verdict.kind = VerdictKind::Inconclusive;
+        c
+    }
+
+    fn finding(id: &'static str, remedy: &str) -> TrapReport {
+        TrapReport {
+            id,
+            code: None,
+            title: id,
+            severity: Severity::Warning,
+            status: TrapStatus::Fired,
+            subject: Subject::default(),
+            message: String::new(),
+            evidence: Vec::new(),
+            remedy: remedy.to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_runs_that_decide_half_are_named_where_there_are_many() {
+        let open: Vec<Comparison> = [12, 20, 40, 90].into_iter().map(undecided).collect();
+        let own: Vec<&Comparison> = open.iter().collect();
+        let text = |own: &[&Comparison]| more_runs(own).map(|step| step.text);
+        assert_eq!(
+            text(&own).as_deref(),
+            Some(
+                "Measure 80 more runs per arm, taking turns. They should decide all 4 undecided comparisons, and 10 should decide half of them."
+            )
+        );
+        assert_eq!(
+            text(&own[..1]).as_deref(),
+            Some("Measure 2 more runs per arm, taking turns. They should decide the undecided comparison.")
+        );
+        let hopeless = undecided(1_000_000);
+        assert_eq!(
+            text(&[own[0], &hopeless]).as_deref(),
+            Some("Measure 2 more runs per arm, taking turns. They should decide 1 of 2 undecided comparisons.")
+        );
+        assert_eq!(text(&[&hopeless]), None);
+    }
+
+    #[test]
+    fn each_trap_gives_one_step_until_there_are_enough() {
+        let findings = [
+            finding("drift", "find the cause"),
+            finding("drift", "find it"),
+            finding("host-load", "wait"),
+            finding("p", "stop"),
+        ];
+        let all: Vec<&TrapReport> = findings.iter().collect();
+        let mut steps = Vec::new();
+        remedies(&mut steps, &all, 2);
+        let texts: Vec<&str> = steps.iter().map(|step| step.text.as_str()).collect();
+        assert_eq!(texts, ["Find the cause.", "Wait."]);
+    }
 }

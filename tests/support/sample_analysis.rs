@@ -515,6 +515,7 @@ fn campaign(name: &str, later: i64) -> CampaignReport {
             sentence("Anything about a 72B model: its weights do not fit this machine.", &["weights-exceed-memory", "decode-above-roofline"]),
             sentence("That containers need more memory: the reading was taken before the cache was allocated.", &["derived-column"]),
         ],
+        next: vec![sentence("Run in blocks, with one run of each environment per block.", &["order-not-interleaved"])],
         published: (0..4)
             .map(|k| PublishedCheck {
                 model: MODELS[k % 3].0.into(),

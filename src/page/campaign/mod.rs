@@ -4,6 +4,7 @@
 //! Not here: its questions (see `question`), the order of its arms (see `order`), the rows of its groups (see `group`).
 
 mod group;
+mod label;
 mod order;
 mod question;
 
@@ -56,6 +57,8 @@ struct Page {
     /// The headline has everything that is supported.
     all_above: bool,
     unsupported: Vec<Doubt>,
+    /// What would make the answer surer.
+    next: Vec<SentenceView>,
     strip: TrapStrip,
     forest: Option<FigureView>,
     /// Load clients beside each other, where the campaign is about these.
@@ -94,6 +97,8 @@ struct Page {
     cite_bibtex: String,
     facts: Vec<Fact>,
     models: Vec<(String, String)>,
+    /// Labels of workloads and what they stand for.
+    workloads: Vec<(String, String)>,
     embed: Option<Embed>,
     confidence: String,
 }
@@ -221,6 +226,7 @@ pub(super) fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String,
         supported,
         all_above: !campaign.supported.is_empty() && below(campaign).is_empty(),
         unsupported: doubts(site, campaign),
+        next: front::sentences(site, ROOT, campaign, &campaign.next),
         strip: front::strip(ROOT, &site.traps(&campaign.name)),
         // Clients are no environments of which one is faster. How far apart they are is their overview.
         forest: (!site.analysis.is_about_clients(campaign))
@@ -286,6 +292,7 @@ pub(super) fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String,
             .iter()
             .filter_map(|label| Some((label.clone(), site.model_title(label)?.to_owned())))
             .collect(),
+        workloads: label::workloads(site, campaign),
         embed: badge::embed(site, campaign),
         confidence: format!("{} %", plain(100.0 * site.analysis.settings.confidence)),
     }

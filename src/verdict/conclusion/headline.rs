@@ -225,7 +225,8 @@ fn open_to(own: &[&Comparison]) -> String {
         |(most, places)| format!("the difference could be up to {} %", fixed(most, places)),
     );
     let more = own.iter().map(|c| said::more_runs(c)).collect::<Option<Vec<_>>>().unwrap_or_default();
-    let worst = own.iter().filter(|_| !more.is_empty()).max_by_key(|c| more_of(c)).and_then(|c| said::more_runs(c));
+    let worst =
+        own.iter().filter(|_| !more.is_empty()).max_by_key(|c| said::more_of(c)).and_then(|c| said::more_runs(c));
     let what = if own.len() > 1 { "all of them" } else { "it" };
     let settle = worst.map_or_else(String::new, |runs| format!(", and {runs} would settle {what}"));
     format!("{most}{settle}")
@@ -272,10 +273,6 @@ pub(super) fn open_for_all(pairs: &[(&[&Comparison], &Sentence)]) -> Option<Sent
         }
     }
     Some(Sentence { text, caveats, because })
-}
-
-fn more_of(c: &Comparison) -> u64 {
-    c.runs_to_decide.unwrap_or(0).saturating_sub(c.n_baseline.min(c.n_candidate) as u64)
 }
 
 /// "container has 28.5 to 43.7 % more peak memory than native": the changes of several cells of one metric.

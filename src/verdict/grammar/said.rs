@@ -99,12 +99,13 @@ pub(crate) fn is_once(c: &Comparison, obstacles: &[Incomparability]) -> bool {
 
 /// "57 more runs per arm". Absent where no number of runs can be named, or where it is impractical.
 pub(crate) fn more_runs(c: &Comparison) -> Option<String> {
+    Some(format!("{} per arm", count(usize::try_from(more_of(c)?).ok()?, "more run")))
+}
+
+/// Runs per arm that are missing for a decision.
+pub(crate) fn more_of(c: &Comparison) -> Option<u64> {
     let there = c.n_baseline.min(c.n_candidate) as u64;
-    let more = c.runs_to_decide?.checked_sub(there).filter(|more| *more > 0)?;
-    if more > MOST_RUNS {
-        return None;
-    }
-    Some(format!("{} per arm", count(usize::try_from(more).ok()?, "more run")))
+    c.runs_to_decide?.checked_sub(there).filter(|more| (1..=MOST_RUNS).contains(more))
 }
 
 /// The largest difference that the interval allows, drift included: `5.6 %`, or in the unit where there is no per cent.

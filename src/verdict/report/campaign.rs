@@ -64,6 +64,9 @@ pub struct CampaignReport {
     pub supported: Vec<Sentence>,
     /// Conclusions that they do not support.
     pub unsupported: Vec<Sentence>,
+    /// What would make the answer surer, the most important first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub next: Vec<Sentence>,
     /// The same rows read again as one workload, where the launch path shows that several labels ran one model.
     pub pooled: Vec<Comparison>,
     /// The published figures, recomputed.

@@ -5,9 +5,11 @@
 
 use super::finding::{ALPHA, CellCheck, by_question, cooldown, named, place, read, unit};
 use super::{Finding, Theme, Trap};
+use crate::model::Run;
 use crate::stats;
 use crate::verdict::case::{Case, Cell};
 use crate::verdict::number::{p_value, significant};
+use crate::verdict::order;
 use crate::verdict::report::{Evidence, Severity, Subject};
 
 pub(super) struct DriftWithinArm;
@@ -85,6 +87,17 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> CellCheck {
                 .into_iter()
                 .chain(values.iter().map(|(run, v)| read(run, metric, format!("{}{unit}", significant(*v, 6))))),
             )
-            .remedy(format!("alternate environments and find what changes with time; {}", cooldown(case))),
+            .remedy(format!(
+                "{}find what changes with time; {}",
+                if takes_turns(case, cell) { "" } else { "alternate environments and " },
+                cooldown(case)
+            )),
     )
+}
+
+/// Whether nothing is gained by alternating: the environments do already, or there is but one.
+fn takes_turns(case: &Case<'_>, cell: &Cell<'_>) -> bool {
+    let of_question = |run: &&Run| run.model == cell.model && run.workload == cell.workload;
+    let runs: Vec<&Run> = case.runs.iter().copied().filter(of_question).collect();
+    case.arms(cell.model, cell.workload).len() < 2 || order::of(cell.model, cell.workload, &runs).kind == "interleaved"
 }

@@ -49,7 +49,7 @@ impl Trap for MemoryInconsistent {
         )
     }
     fn undermines(&self) -> &'static str {
-        "any statement about the memory of these runs"
+        "that the memory figures of these runs are those of the model on the label"
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         // A pool that was sized from the figure did not exist yet when the figure was read.
