@@ -73,7 +73,7 @@ fn remedies(steps: &mut Vec<Sentence>, findings: &[&TrapReport], most: usize) {
     }
 }
 
-/// "Measure 311 more runs per arm, taking turns: they should decide all 35 undecided comparisons, and 77 should decide half of them."
+/// "Measure 311 more runs per arm, taking turns. They should decide all 35 undecided comparisons, and 38 should decide half of them."
 fn more_runs(own: &[&Comparison]) -> Option<Sentence> {
     let open: Vec<&Comparison> = own.iter().filter(|c| c.verdict.kind == VerdictKind::Inconclusive).copied().collect();
     let mut named: Vec<(u64, String)> = open.iter().filter_map(|c| said::more_of(c).zip(said::more_runs(c))).collect();
