@@ -37,7 +37,7 @@ pub(crate) struct Analyse {
     #[arg(value_name = "PATH", default_values_os_t = usual(), hide_default_value = true)]
     paths: Vec<PathBuf>,
     /// Folder for the pages
-    #[arg(long, value_name = "DIR", default_value = "site")]
+    #[arg(long, aliases = ["out", "output"], short_alias = 'o', value_name = "DIR", default_value = "site")]
     site: PathBuf,
     #[command(flatten)]
     judging: Judging,

@@ -6,6 +6,8 @@
 //! Missing is NaN and infinite is infinite, as `statistics.md` 1.2 wants them kept apart. Locale commas and thousands separators are
 //! refused: `1,234` is one number in one country and another in the next.
 
+use crate::model::{Origin, Reading};
+
 /// A value as printed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figure {
@@ -13,6 +15,17 @@ pub struct Figure {
     pub value: f64,
     /// Digits after the point. Absent for missing, infinite and scientific notation.
     pub decimals: Option<u8>,
+}
+
+/// From the unit of a file to the unit of a metric.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Scale {
+    /// The same unit.
+    One,
+    /// From seconds to milliseconds. The digits behind the point move.
+    Seconds,
+    /// From a unit that another key or the file names. Such files hold computed values in full, so no digits are counted.
+    Times(f64),
 }
 
 /// Words that stand for a missing value, lower case: those of nvidia-smi, of the tools read here, and of spreadsheets.
@@ -64,6 +77,29 @@ impl Figure {
         };
         // A number too large for f64 is no infinity that the source reported.
         value.is_finite().then_some(Self { value, decimals })
+    }
+
+    /// What was computed has no digits of its own.
+    pub(crate) fn computed(value: f64) -> Self {
+        Self { value, decimals: None }
+    }
+
+    /// As a metric of a run.
+    pub(crate) fn reading(self, metric: impl Into<String>, origin: Origin) -> Reading {
+        Reading { metric: metric.into(), value: self.value, decimals: self.decimals, origin }
+    }
+
+    /// In the unit of the metric.
+    pub(crate) fn scaled(self, scale: Scale) -> Self {
+        match scale {
+            Scale::One => self,
+            Scale::Seconds => {
+                let decimals = self.decimals.map(|digits| digits.saturating_sub(3));
+                Self { value: self.value * 1000.0, decimals }
+            }
+            Scale::Times(factor) if (factor - 1.0).abs() < f64::EPSILON => self,
+            Scale::Times(factor) => Self::computed(self.value * factor),
+        }
     }
 
     /// The value where there is a finite one.

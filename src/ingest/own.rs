@@ -3,6 +3,7 @@
 //! In:  the files of [`manifest`](crate::archive::manifest).  Out: a campaign, one partial run for each run.
 //! Not here: `requests.jsonl` (see `requests`), `telemetry.csv` (see `telemetry`), raw reports of other tools.
 
+use super::figure::Figure;
 use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
@@ -16,8 +17,8 @@ use crate::archive::manifest::{
 };
 use crate::error::{Error, Place};
 use crate::model::{
-    Campaign, Course, Extra, ExtraValue, Hypothesis, Instant, Metric, MissingRun, Node, Reading, SequentialDesign,
-    Setup, Status, known_extra,
+    Campaign, Course, Extra, Hypothesis, Instant, Metric, MissingRun, Node, SequentialDesign, Setup, Status,
+    known_extra,
 };
 
 /// `campaign.json`.
@@ -185,11 +186,8 @@ fn run(file: &SourceFile<'_>, wire: RunWire) -> Result<PartialRun, Error> {
     let temperature =
         |state: &Option<crate::archive::manifest::StateWire>| state.as_ref().and_then(|state| state.gpu_c);
     let (before, after) = (temperature(&wire.before), temperature(&wire.after));
-    let reading = |metric: &str, value: f64, field: &str| Reading {
-        metric: metric.to_owned(),
-        value,
-        decimals: None,
-        origin: file.origin(None, Some(field.to_owned()), RULE_RUN),
+    let reading = |metric: &str, value: f64, field: &str| {
+        Figure::computed(value).reading(metric, file.origin(None, Some(field.to_owned()), RULE_RUN))
     };
     let mut readings = Vec::new();
     readings.extend(before.map(|value| reading("gpu_temp_start_c", value, "/before/gpu_c")));
@@ -199,20 +197,14 @@ fn run(file: &SourceFile<'_>, wire: RunWire) -> Result<PartialRun, Error> {
         figures.filter_map(|(when, name, value)| Some((when, name, value?)))
     });
     let mut extras: Vec<Extra> = extras
-        .map(|(when, (name, unit), value)| Extra {
-            name: format!("{name}_{when}"),
-            unit: (*unit).to_owned(),
-            value: ExtraValue::Number(value),
-            why: None,
-            origin: file.origin(None, Some(format!("/{when}/{name}")), RULE_RUN),
+        .map(|(when, (name, unit), value)| {
+            let origin = file.origin(None, Some(format!("/{when}/{name}")), RULE_RUN);
+            Extra::number(format!("{name}_{when}"), unit, value, None, origin)
         })
         .collect();
-    extras.extend(wire.process.and_then(|process| process.user_s.zip(process.system_s)).map(|(user, system)| Extra {
-        name: known_extra::PROCESSOR_S.to_owned(),
-        unit: "s".to_owned(),
-        value: ExtraValue::Number(user + system),
-        why: None,
-        origin: file.origin(None, Some("/process".to_owned()), RULE_RUN),
+    extras.extend(wire.process.and_then(|process| process.user_s.zip(process.system_s)).map(|(user, system)| {
+        let origin = file.origin(None, Some("/process".to_owned()), RULE_RUN);
+        Extra::number(known_extra::PROCESSOR_S, "s", user + system, None, origin)
     }));
     let either = |seen: Option<String>, asked: Option<String>| seen.or(asked);
     let (asked, seen) = (wire.asked, wire.seen);

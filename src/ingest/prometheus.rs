@@ -18,7 +18,7 @@ use super::look::unreadable;
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::archive::LINE_LIMIT;
 use crate::error::Error;
-use crate::model::{Extra, ExtraValue, Setup};
+use crate::model::{Extra, Setup};
 
 /// See the module.
 pub(super) struct Prometheus;
@@ -197,8 +197,7 @@ fn extra(
     why: Option<&'static str>,
     (line, rule): (Option<u64>, &'static str),
 ) -> Extra {
-    let origin = file.origin(line, None, rule);
-    Extra { name: name.to_owned(), unit: unit.to_owned(), value: ExtraValue::Number(value), why, origin }
+    Extra::number(name, unit, value, why, file.origin(line, None, rule))
 }
 
 /// The unit that the name of a family says.

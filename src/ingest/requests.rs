@@ -9,11 +9,12 @@
 //! intended time, as in its summary. TPOT leaves out the tokens of the first chunk where they are known. Each request has its decode rate.
 //! The times of its chunks are in `chunks.sbc` and are not read here.
 
+use super::figure::Figure;
 use super::look::{JSON_LINE_LIMIT, unreadable};
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::archive::manifest::{REQUESTS_FILE, RequestWire};
 use crate::error::{Error, Place};
-use crate::model::{Extra, ExtraValue, Reading, Series, Span, Status};
+use crate::model::{Extra, Series, Span, Status};
 
 /// See the module.
 pub(super) struct Requests;
@@ -183,13 +184,7 @@ impl Window {
         partial.course.requests = self.spans;
         partial.setup.requests = Some((self.answered + self.failed) as f64);
         for (name, requests) in [("completed_requests", self.answered), ("failed_requests", self.failed)] {
-            partial.extras.push(Extra {
-                name: name.to_owned(),
-                unit: String::new(),
-                value: ExtraValue::Number(requests as f64),
-                why: None,
-                origin: file.origin(None, None, RULE),
-            });
+            partial.extras.push(Extra::number(name, "", requests as f64, None, file.origin(None, None, RULE)));
         }
         if self.answered == 0 {
             partial.status = Some(Status::Failed(format!("all {} requests failed", self.failed)));
@@ -216,12 +211,8 @@ impl Window {
             ("total_throughput_tok_s", total),
         ] {
             if let (Some(amount), Some(seconds)) = (amount, seconds) {
-                partial.readings.push(Reading {
-                    metric: metric.into(),
-                    value: amount / seconds,
-                    decimals: None,
-                    origin: file.origin(None, None, RULE),
-                });
+                let origin = file.origin(None, None, RULE);
+                partial.readings.push(Figure::computed(amount / seconds).reading(metric, origin));
             }
         }
         partial

@@ -15,7 +15,7 @@ use super::rows::Rows;
 use super::sheet::unit_of;
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::error::{Error, Place};
-use crate::model::{Extra, ExtraValue, Instant, Metric, Reading, Status};
+use crate::model::{Extra, Instant, Metric, Status};
 
 /// See the module.
 pub(super) struct Table;
@@ -214,22 +214,17 @@ fn run(
         let label = match column {
             Column::Label(label) => *label,
             Column::Metric(metric) => {
-                let Figure { value, decimals } = Figure::parse(cell).ok_or_else(|| unlike("a number"))?;
+                let figure = Figure::parse(cell).ok_or_else(|| unlike("a number"))?;
                 let origin = file.origin(Some(line), Some(name.to_owned()), RULE);
-                partial.readings.push(Reading { metric: metric.clone(), value, decimals, origin });
+                partial.readings.push(figure.reading(metric.as_str(), origin));
                 continue;
             }
             Column::Unknown => {
                 if let Some(value) = Figure::parse(cell).and_then(Figure::finite)
                     && partial.extras.len() < STRANGERS
                 {
-                    partial.extras.push(Extra {
-                        name: name.to_owned(),
-                        unit: unit_of(name).1.to_owned(),
-                        value: ExtraValue::Number(value),
-                        why: Some(STRANGER),
-                        origin: file.origin(Some(line), Some(name.to_owned()), RULE),
-                    });
+                    let origin = file.origin(Some(line), Some(name.to_owned()), RULE);
+                    partial.extras.push(Extra::number(name, unit_of(name).1, value, Some(STRANGER), origin));
                 }
                 continue;
             }
@@ -304,6 +299,7 @@ fn word(cell: &str) -> Option<Status> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::ExtraValue;
 
     fn read(text: &str) -> Parsed {
         let mut input = text.as_bytes();

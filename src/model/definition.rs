@@ -105,7 +105,7 @@ const CLASSES: &[Class] = &[
         "ttft_ms",
         "time from sending to the first chunk with choices, which on a chat endpoint holds a role and no token",
     ),
-    Class("ttft-first-content", "ttft_ms", "time from sending to the first piece of content; reasoning does not count"),
+    Class("ttft-first-content", "ttft_ms", "time from sending to the first piece of content. Reasoning does not count"),
     Class(
         "ttft-in-process",
         "ttft_ms",
@@ -170,7 +170,7 @@ const CLASSES: &[Class] = &[
     Class(
         "output-chunks",
         "output_throughput_tok_s",
-        "pieces or tokens over wall time; older versions count each chunk as a token",
+        "pieces or tokens over wall time. Older versions count each chunk as a token",
     ),
     Class(
         "output-tokenised-chunks",
@@ -216,13 +216,13 @@ struct Entry(&'static [&'static str], &'static str, DefinitionMatch, &'static st
 use DefinitionMatch::{Like, Other, Same};
 
 const OURS: &str = "docs/load-figures.md";
-const VLLM: &str = "vLLM, bench/serve, as of 2026-09; vllm-project/vllm#15106";
+const VLLM: &str = "vLLM, bench/serve, as of 2026-09, vllm-project/vllm#15106";
 const SGLANG: &str = "SGLang, bench_serving, as of 2026-09";
 const GUIDELLM: &str = "GuideLLM as of 2026-08-07";
 const AIPERF: &str = "AIPerf 0.11 to 0.13, its documentation of metrics";
 const GENAI_BENCH: &str = "genai-bench as of 2026-07-22";
 const GENAI_PERF: &str = "GenAI-Perf as of 2025-12";
-const INF_PERF: &str = "inference-perf as of 2026-08-19; kubernetes-sigs/inference-perf#559";
+const INF_PERF: &str = "inference-perf as of 2026-08-19, kubernetes-sigs/inference-perf#559";
 const BENCHMARKER: &str = "inference-benchmarker as of 2026-04-24";
 const BENCHY: &str = "llama-benchy 0.2 to 0.4";
 const LLAMA_BENCH: &str = "llama.cpp, tools/llama-bench";
@@ -256,7 +256,7 @@ const ENTRIES: &[Entry] = &[
     Entry(
         &["llama-benchy"],
         "ttft-first-generated",
-        Like("end to end; the time to the first chunk is kept apart as ttfr"),
+        Like("end to end. The time to the first chunk is kept apart as ttfr"),
         BENCHY,
     ),
     Entry(&["vllm-bench-serve"], "ttft-first-chunk", Other, VLLM),
@@ -276,20 +276,20 @@ const ENTRIES: &[Entry] = &[
     Entry(
         &["aiperf"],
         "tpot-after-first",
-        Like("printed as inter_token_latency; tokens are counted again by a local tokenizer"),
+        Like("printed as inter_token_latency. Tokens are counted again by a local tokenizer"),
         AIPERF,
     ),
     Entry(
         &["genai-perf"],
         "tpot-after-first",
-        Like("printed as inter_token_latency; tokens are counted again by a local tokenizer"),
+        Like("printed as inter_token_latency. Tokens are counted again by a local tokenizer"),
         GENAI_PERF,
     ),
     Entry(
         &["guidellm"],
         "tpot-after-first",
         Like(
-            "printed as inter_token_latency; its own time_per_output_token holds the first token too and is not read as ours",
+            "printed as inter_token_latency. Its own time_per_output_token holds the first token too and is not read as ours",
         ),
         GUIDELLM,
     ),
@@ -297,7 +297,7 @@ const ENTRIES: &[Entry] = &[
         &["vllm-bench-serve"],
         "tpot-after-first",
         Like(
-            "counted from the first chunk, which on a chat endpoint may hold no token; a token count of 1 gives 0 for goodput",
+            "counted from the first chunk, which on a chat endpoint may hold no token. A token count of 1 gives 0 for goodput",
         ),
         VLLM,
     ),
@@ -320,7 +320,7 @@ const ENTRIES: &[Entry] = &[
         &["inference-perf"],
         "tpot-after-first",
         Like(
-            "the first token is the first of the content; normalised_time_per_output_token holds it too and is not read as ours",
+            "the first token is the first of the content. normalised_time_per_output_token holds it too and is not read as ours",
         ),
         INF_PERF,
     ),
@@ -338,7 +338,7 @@ const ENTRIES: &[Entry] = &[
         &["vllm-bench-serve"],
         "itl-chunk-gaps",
         Like(
-            "printed as inter-token latency; with speculative decoding a gap holds several tokens (vllm-project/vllm#27485)",
+            "printed as inter-token latency. With speculative decoding a gap holds several tokens (vllm-project/vllm#27485)",
         ),
         VLLM,
     ),
@@ -381,7 +381,7 @@ const ENTRIES: &[Entry] = &[
     Entry(
         &["vllm-bench-serve"],
         "output-served",
-        Like("over the time of the event loop; one token a chunk where the server counts none"),
+        Like("over the time of the event loop. One token a chunk where the server counts none"),
         VLLM,
     ),
     Entry(&["inferencex"], "output-served", Like("over the time of the event loop"), INFERENCEX),
@@ -401,7 +401,7 @@ const ENTRIES: &[Entry] = &[
     Entry(
         &["guidellm"],
         "output-served",
-        Like("its own mean is weighted by time; one token a chunk where the server counts none"),
+        Like("its own mean is weighted by time. One token a chunk where the server counts none"),
         GUIDELLM,
     ),
     Entry(
@@ -483,7 +483,7 @@ const ENTRIES: &[Entry] = &[
     Entry(
         &["vllm-server", "sglang-server", "sglang-bench-serving", "trtllm-bench", "trtllm-server", "llama-server"],
         "kv-pool",
-        Like("as the engine prints it; SGLang says GB and means GiB"),
+        Like("as the engine prints it. SGLang says GB and means GiB"),
         "the engines' logs",
     ),
     Entry(

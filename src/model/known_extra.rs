@@ -3,7 +3,7 @@
 //! In:  a run.  Out: the figure of the first name that is there.
 //! Not here: its use.
 
-use super::{ExtraValue, Run};
+use super::{Extra, ExtraValue, Run};
 
 /// Requests that failed, as the tools name their count.
 pub const FAILED_REQUESTS: &[&str] = &[
@@ -59,12 +59,7 @@ pub const STATE: &[(&str, &str)] = &[
 
 /// The figure of the first of these names: case, and what joins the words, do not matter.
 pub fn number(run: &Run, names: &[&str]) -> Option<f64> {
-    names.iter().find_map(|name| {
-        run.extras.iter().find(|extra| alike(&extra.name, name)).and_then(|extra| match &extra.value {
-            ExtraValue::Number(value) => Some(*value),
-            ExtraValue::Text(_) => None,
-        })
-    })
+    names.iter().find_map(|name| run.extras.iter().find(|extra| alike(&extra.name, name)).and_then(Extra::as_number))
 }
 
 /// The words of this name.

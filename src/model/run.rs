@@ -75,6 +75,21 @@ pub struct Extra {
     pub origin: Origin,
 }
 
+impl Extra {
+    /// A number.
+    pub fn number(name: impl Into<String>, unit: &str, value: f64, why: Option<&'static str>, origin: Origin) -> Self {
+        Self { name: name.into(), unit: unit.to_owned(), value: ExtraValue::Number(value), why, origin }
+    }
+
+    /// Its value, unless it is a text.
+    pub fn as_number(&self) -> Option<f64> {
+        match self.value {
+            ExtraValue::Number(value) => Some(value),
+            ExtraValue::Text(_) => None,
+        }
+    }
+}
+
 /// What an [`Extra`] says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]

@@ -22,6 +22,8 @@ use crate::verdict::report::across::{Agreeing, AgreementMetric, AgreementPair, A
 use crate::verdict::report::{CampaignReport, Interval};
 
 const ROOT: &str = "../";
+/// The load client of this program.
+const OURS: &str = "sparkbench-load";
 
 #[derive(Template)]
 #[template(path = "agreement.html")]
@@ -154,6 +156,7 @@ fn short(found: &AgreementTable, against: &str, page: &str, title: &str) -> Opti
                         let to = format!("{page}#{}", metric_id(found, metric));
                         let interval = pair.bias.map(|found| Interval { low: found.low, high: found.high });
                         let shown = number::estimate(pair.bias_pct, interval).0;
+                        let shown = if pair.bias_pct > 0.0 { format!("+{shown}") } else { shown };
                         Cell::number(shown).under(standing(pair)).to(Some(to))
                     },
                 )
@@ -169,7 +172,15 @@ fn short(found: &AgreementTable, against: &str, page: &str, title: &str) -> Opti
             }))
             .collect();
     let caption = format!("Mean difference from {whom}: {title}");
-    let lead = format!("Mean difference from {whom}, and whether it lies within the margin:");
+    let known = if against == TRUTH { " The truth is what the server was told to do." } else { "" };
+    let ours = if found.clients.iter().any(|client| client.label == OURS) {
+        " sparkbench-load is part of this tool."
+    } else {
+        ""
+    };
+    let lead = format!(
+        "Geometric mean of the difference from {whom} over all loads, and whether it lies within the margin.{known}{ours}"
+    );
     (!shown.is_empty()).then(|| Sheet::new("", "", &caption, columns, rows).lead(lead))
 }
 

@@ -22,7 +22,7 @@ use super::words::{self, counted};
 use crate::model::within;
 use crate::verdict::report::{CampaignReport, Comparison, VerdictKind};
 
-pub(super) use answer::{CampaignAnswer, HypothesisView, SentenceView, hypotheses, said, sentences};
+pub(super) use answer::{CampaignAnswer, HypothesisView, SentenceView, hypotheses, said, said_once, sentences};
 pub(super) use checks::{TrapStrip, strip};
 pub(super) use provenance::{Fact, provenance};
 
@@ -136,7 +136,7 @@ pub(super) fn page(site: &Site<'_>) -> Result<String, askama::Error> {
     let heading = heading(site);
     let intro = (!single).then(|| {
         format!(
-            "{} with {}, the newest first{}. What could change an answer stands beside it.",
+            "{} with {}, the newest first{}. What could change an answer is listed with it.",
             counted(campaigns.len(), "campaign", "campaigns"),
             counted(site.analysis.runs.len(), "run", "runs"),
             if campaigns.iter().any(|campaign| site.analysis.is_about_clients(campaign)) {

@@ -195,7 +195,8 @@ fn undermined(traps: &[TrapReport]) -> Vec<Sentence> {
         // The gravest finding speaks for all of them, and of several the one that says most.
         let gravest = fired.iter().min_by_key(|t| (t.severity, std::cmp::Reverse(t.message.len())));
         let (Some(first), false) = (gravest, claim.is_empty()) else { continue };
-        let more = if fired.len() > 1 { format!(" (and {} more)", fired.len() - 1) } else { String::new() };
+        let more =
+            if fired.len() > 1 { format!(" (and {})", count(fired.len() - 1, "more case")) } else { String::new() };
         sentences.push(Sentence {
             text: format!("{}. {}{more}.", capital(claim), begun(first).trim_end_matches('.')),
             caveats: Vec::new(),

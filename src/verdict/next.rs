@@ -10,7 +10,7 @@ use super::conclusion::capital;
 use super::grammar::said;
 use super::number::{count, list};
 use super::report::{Analysis, CampaignReport, Comparison, Sentence, Severity, TrapReport, TrapStatus, VerdictKind};
-use super::trap;
+use super::trap::{self, Theme};
 use crate::model::{Campaign, Direction, Metric, Run, without_quantisation};
 
 /// Names in the sentence. More are counted.
@@ -43,10 +43,12 @@ fn steps(analysis: &Analysis, campaign: &CampaignReport) -> Vec<Sentence> {
                 && t.id != NO_STEP
         })
         .collect();
-    let (errors, rest): (Vec<&TrapReport>, Vec<&TrapReport>) =
+    let (mut errors, rest): (Vec<&TrapReport>, Vec<&TrapReport>) =
         fired.into_iter().partition(|t| t.severity == Severity::Error);
     let (mut general, mut special): (Vec<&TrapReport>, Vec<&TrapReport>) =
         rest.into_iter().partition(|t| trap::is_general(t.id));
+    // It says which model ran. The others only doubt the label.
+    errors.sort_by_key(|t| t.id != "model-mismatch");
     special.sort_by_key(|t| t.severity);
     general.sort_by_key(|t| t.severity);
     let own = analysis.comparisons.iter().filter(|c| c.campaign == campaign.name && c.primary);
@@ -60,14 +62,16 @@ fn steps(analysis: &Analysis, campaign: &CampaignReport) -> Vec<Sentence> {
     steps
 }
 
-/// The remedy of the gravest finding of each trap, until there are as many steps as asked for.
+/// The remedy of the gravest finding on each subject, until there are as many steps as asked for.
 fn remedies(steps: &mut Vec<Sentence>, findings: &[&TrapReport], most: usize) {
     for finding in findings {
         if steps.len() >= most {
             return;
         }
         let text = format!("{}.", capital(finding.remedy.trim_end_matches('.')));
-        if !steps.iter().any(|s| s.text == text || s.because.iter().any(|id| id == finding.id)) {
+        let theme = |id: &str| Theme::of(id);
+        let told = |step: &Sentence| step.because.iter().any(|id| id == finding.id || theme(id) == theme(finding.id));
+        if !steps.iter().any(told) {
             steps.push(Sentence { text, caveats: Vec::new(), because: vec![finding.id.to_owned()] });
         }
     }

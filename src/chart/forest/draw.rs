@@ -11,6 +11,9 @@ use super::super::ink::{Hue, Ink, Pen};
 use super::super::number;
 use super::{Comparison, Forest, Panel};
 
+/// Room for sans-serif fonts that are wider than Helvetica, such as DejaVu Sans: its digits are 1.14 times as wide.
+const WIDER: f64 = 1.1;
+
 /// Columns of a layout, in pixels from the left.
 struct Columns {
     /// Left edge of the plot.
@@ -40,8 +43,9 @@ impl Columns {
         // Headings of groups are in the column of the labels: behind them there is the plot.
         let heading = widest(&|r| r.group.clone().unwrap_or_default());
         let label = widest(&|r| r.label.clone()).max(heading).clamp(60.0, 190.0);
-        let value = widest(&|r| r.value(&forest.unit)).clamp(60.0, 190.0);
-        let verdict = rows().map(|r| canvas.width_of_strong(&r.verdict)).fold(0.0, f64::max).clamp(60.0, 180.0);
+        let value = (WIDER * widest(&|r| r.value(&forest.unit))).clamp(60.0, 190.0);
+        let verdict = WIDER * rows().map(|r| canvas.width_of_strong(&r.verdict)).fold(0.0, f64::max);
+        let verdict = verdict.clamp(60.0, 180.0);
         let plot = label + 20.0;
         let width = full - plot - value - verdict - 36.0;
         Self {
@@ -152,7 +156,7 @@ impl Forest {
             let linked = if row.href.is_some() { "linked" } else { "" };
             let value = row.value(&self.unit);
             if canvas.layout.narrow {
-                let used = canvas.width_of(&value).min(canvas.layout.width * 0.62);
+                let used = (WIDER * canvas.width_of(&value)).min(canvas.layout.width * 0.62);
                 let base = top + canvas.layout.size + 2.0;
                 canvas.label((0.0, base), &row.label, &labels, linked, canvas.layout.width);
                 canvas.text(0.0, base + step, &row.verdict, Anchor::Start, "strong", canvas.layout.width - used - 10.0);
@@ -203,7 +207,7 @@ impl Forest {
             (self.panels.iter().any(Panel::goes_on), "Arrow at the edge: the interval goes on. "),
         ];
         text.extend(marks.iter().filter(|(drawn, _)| *drawn).map(|(_, word)| *word));
-        canvas.paragraph(0.0, top, text.trim(), "muted", canvas.layout.width) + 4.0
+        canvas.paragraph(0.0, top, text.trim(), "muted", canvas.layout.width / WIDER) + 4.0
     }
 }
 

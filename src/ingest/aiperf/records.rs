@@ -6,6 +6,7 @@
 //! Only requests of the measured phase count, and only those that succeeded. Time stamps are nanoseconds since 1970. No float holds them, so
 //! they are read as whole numbers. Seen: August 2025 to 0.13, which adds `credit_issued_ns` and the name of the phase.
 
+use super::super::figure::Figure;
 use std::collections::BTreeMap;
 
 use super::super::at::At;
@@ -15,7 +16,7 @@ use super::super::sheet::{bool_at, find, number_at, text_at};
 use super::super::{About, Format, Head, JoinRole, List, Parsed, PartialRun, Record, SourceFile, slug};
 use super::{Meaning, meaning, to_ms};
 use crate::error::{Error, Place};
-use crate::model::{Extra, ExtraValue, Instant, Origin, Reading, Series, Setup, Status};
+use crate::model::{Extra, Instant, Origin, Series, Setup, Status};
 
 /// See the module.
 pub(crate) struct Records;
@@ -204,12 +205,8 @@ impl Requests {
                 ("total_throughput_tok_s", both, "input_sequence_length"),
             ] {
                 if let Some(amount) = amount {
-                    partial.readings.push(Reading {
-                        metric: metric.to_owned(),
-                        value: amount / seconds,
-                        decimals: None,
-                        origin: origin(None, tag, DERIVED),
-                    });
+                    let origin = origin(None, tag, DERIVED);
+                    partial.readings.push(Figure::computed(amount / seconds).reading(metric, origin));
                 }
             }
         }
@@ -245,13 +242,7 @@ impl Requests {
 }
 
 fn counted(file: &SourceFile<'_>, name: &str, count: f64) -> Extra {
-    Extra {
-        name: name.to_owned(),
-        unit: String::new(),
-        value: ExtraValue::Number(count),
-        why: None,
-        origin: file.origin(None, None, DERIVED),
-    }
+    Extra::number(name, "", count, None, file.origin(None, None, DERIVED))
 }
 
 #[cfg(test)]

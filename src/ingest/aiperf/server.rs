@@ -21,7 +21,7 @@ use super::super::sheet::{raw_at, text_at};
 use super::super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::error::{Error, Place};
 use crate::ingest::figure::Figure;
-use crate::model::{Extra, ExtraValue, Setup};
+use crate::model::{Extra, Setup};
 
 /// See the module.
 pub(crate) struct Server;
@@ -187,12 +187,8 @@ impl Figures {
             parsed.notes.push(format!("{} figures beyond the first {FIGURES} are not taken", self.beyond));
         }
         let (rule, why) = (self.rule, self.why);
-        let extras = self.rows.into_iter().map(|(name, unit, value, (line, field))| Extra {
-            name,
-            unit,
-            value: ExtraValue::Number(value),
-            why,
-            origin: file.origin(line, field, rule),
+        let extras = self.rows.into_iter().map(|(name, unit, value, (line, field))| {
+            Extra::number(name, &unit, value, why, file.origin(line, field, rule))
         });
         let partial = PartialRun {
             join_role: JoinRole::WholeFolder,

@@ -8,13 +8,13 @@
 
 use csv::StringRecord;
 
-use super::super::figure::{Figure, excerpt};
+use super::super::figure::{Figure, Scale, excerpt};
 use super::super::rows::Rows;
 use super::super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use super::gpus::Gpus;
 use super::{RULE, STAT_KEYS, extra_name, mark, place, summary, tag_and_unit, why_extra};
 use crate::error::{Error, Place};
-use crate::model::{Extra, ExtraValue, Instant, Reading, Status};
+use crate::model::{Extra, ExtraValue, Instant, Status};
 
 /// See the module.
 pub(crate) struct Csv;
@@ -188,13 +188,7 @@ impl Table<'_, '_> {
                 .filter(|(metric, _)| metrics && self.partial.readings.iter().all(|reading| reading.metric != *metric));
             match known {
                 Some((metric, factor)) => {
-                    let exact = (factor - 1.0).abs() < f64::EPSILON;
-                    self.partial.readings.push(Reading {
-                        metric,
-                        value: if exact { figure.value } else { figure.value * factor },
-                        decimals: if exact { figure.decimals } else { None },
-                        origin,
-                    });
+                    self.partial.readings.push(figure.scaled(Scale::Times(factor)).reading(metric, origin));
                 }
                 None => self.partial.extras.push(Extra {
                     name: extra_name(prefix, tag, stat),
@@ -213,12 +207,7 @@ impl Table<'_, '_> {
 
     fn finish(self, tool: &str) -> PartialRun {
         let mut partial = self.partial;
-        let extra = |name: &str| {
-            partial.extras.iter().find(|extra| extra.name == name).and_then(|extra| match extra.value {
-                ExtraValue::Number(value) => Some(value),
-                ExtraValue::Text(_) => None,
-            })
-        };
+        let extra = |name: &str| partial.extras.iter().find(|extra| extra.name == name).and_then(Extra::as_number);
         let reading = |name: &str| partial.readings.iter().find(|reading| reading.metric == name).map(|r| r.value);
         let (good, bad) = (extra("request_count"), extra("error_request_count").unwrap_or(0.0));
         let stamp = |name: &str| extra(name).and_then(|ns| Instant::from_unix_seconds(ns / 1e9));

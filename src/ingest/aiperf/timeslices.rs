@@ -15,7 +15,7 @@ use super::super::{About, Format, Head, JoinRole, List, Parsed, PartialRun, Reco
 use super::{STAT_KEYS, extra_name, is_metric, tag_of};
 use crate::error::{Error, Place};
 use crate::ingest::figure::{Figure, excerpt};
-use crate::model::{Extra, ExtraValue, Setup};
+use crate::model::{Extra, Setup};
 
 /// See the module.
 pub(crate) struct Timeslices;
@@ -116,12 +116,8 @@ impl Slices {
         if self.beyond {
             parsed.notes.push(format!("lists beyond the first {LISTS} are not taken"));
         }
-        let extra = |name: &str, unit: &str, value: f64| Extra {
-            name: name.to_owned(),
-            unit: unit.to_owned(),
-            value: ExtraValue::Number(value),
-            why: None,
-            origin: file.origin(self.line, None, rule),
+        let extra = |name: &str, unit: &str, value: f64| {
+            Extra::number(name, unit, value, None, file.origin(self.line, None, rule))
         };
         let mut extras = vec![extra("timeslices", "", count as f64)];
         extras.extend(self.seconds.map(|seconds| extra("timeslice_duration", "s", seconds)));
@@ -192,6 +188,7 @@ fn of_csv(text: &str, slices: &mut Slices, parsed: &mut Parsed) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::ExtraValue;
 
     fn read(name: &str, text: &str) -> (PartialRun, Parsed) {
         assert!(Timeslices.sniff(&Head::new(name, text, 1)));

@@ -93,10 +93,7 @@ fn together(shares: Vec<Draft>, report: &mut report::Report) -> Vec<Draft> {
     let rates: Vec<(&str, f64)> =
         RATES.iter().filter_map(|metric| Some((*metric, amount(metric)? / (to - from)))).collect();
     let count = |name: &str| -> f64 {
-        let of = |extra: &Extra| match extra.value {
-            ExtraValue::Number(number) if extra.name == name => Some(number),
-            _ => None,
-        };
+        let of = |extra: &Extra| extra.as_number().filter(|_| extra.name == name);
         shares.iter().filter_map(|draft| draft.partial.extras.iter().find_map(of)).sum()
     };
     let counts = COUNTS.map(|name| (name, count(name)));

@@ -15,7 +15,7 @@ use crate::ingest::labels::glob;
 use crate::ingest::look::{self, JSON_LINE_LIMIT, unreadable};
 use crate::ingest::report::one_line;
 use crate::ingest::requests::Latencies;
-use crate::model::{CustomMetric, ExtraValue, Run, known_extra};
+use crate::model::{CustomMetric, Extra, Run, known_extra};
 
 /// Ending of a packed file.
 const PACKED: &str = ".gz";
@@ -237,10 +237,7 @@ impl Source for OfRun<'_> {
 
     fn reported(&self, name: &str) -> Result<f64, String> {
         let extras = || self.run.extras.iter().filter(|extra| extra.name == name);
-        let number = extras().find_map(|extra| match extra.value {
-            ExtraValue::Number(value) => Some(value),
-            ExtraValue::Text(_) => None,
-        });
+        let number = extras().find_map(Extra::as_number);
         number.ok_or_else(|| match extras().next() {
             Some(_) => format!("'{name}' is reported as words"),
             None => format!("nothing is reported as '{name}'"),

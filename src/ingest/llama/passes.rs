@@ -7,7 +7,7 @@ use super::super::sheet::{last_part, model_id};
 use super::super::{Figure, JoinRole, PartialRun, SourceFile};
 use super::benchy::MEASURES;
 use super::{Part, Test, benchy_mark};
-use crate::model::{Extra, ExtraValue, Instant, Reading, Setup, Status};
+use crate::model::{Extra, Instant, Setup, Status};
 
 /// A figure of a row: which measure, its mean, its deviation, the column of each.
 #[derive(Debug, Clone)]
@@ -151,28 +151,16 @@ fn pass(
         let origin = file.origin(Some(line), Some(cell.column.clone()), rule);
         if partial.readings.iter().all(|reading| reading.metric != "decode_tok_s") {
             // At concurrency 1 all requests together are the one request, and older versions print one column.
-            let Figure { value, decimals } = cell.mean;
-            partial.readings.push(Reading {
-                metric: "decode_tok_s".to_owned(),
-                value,
-                decimals,
-                origin: origin.clone(),
-            });
+            partial.readings.push(cell.mean.reading("decode_tok_s", origin.clone()));
         }
         if cell.mean.value > 0.0 {
-            let value = 1000.0 / cell.mean.value;
             let origin = crate::model::Origin { rule: derived, ..origin };
-            partial.readings.push(Reading { metric: "tpot_ms".to_owned(), value, decimals: None, origin });
+            partial.readings.push(Figure::computed(1000.0 / cell.mean.value).reading("tpot_ms", origin));
         }
     }
     if let Some((figure, line)) = around.latency_ms {
-        partial.extras.push(Extra {
-            name: "latency_ms".to_owned(),
-            unit: "ms".to_owned(),
-            value: ExtraValue::Number(figure.value),
-            why: Some("of the network, as measured before the run"),
-            origin: file.origin(Some(line), None, rule),
-        });
+        let why = Some("of the network, as measured before the run");
+        partial.extras.push(Extra::number("latency_ms", "ms", figure.value, why, file.origin(Some(line), None, rule)));
     }
     let mean = |key: &str| {
         let cells = first.cells.iter().chain(second.into_iter().flat_map(|row| &row.cells));
@@ -185,23 +173,11 @@ fn pass(
 fn take(partial: &mut PartialRun, row: &Row, cell: &Cell, file: &SourceFile<'_>, rule: &'static str) {
     let Some((key, metric, unit, why)) = MEASURES.iter().find(|(key, ..)| *key == cell.key) else { return };
     let origin = file.origin(Some(row.line), Some(cell.column.clone()), rule);
-    let extra = |name: String, value: f64, why| Extra {
-        name,
-        unit: (*unit).to_owned(),
-        value: ExtraValue::Number(value),
-        why,
-        origin: origin.clone(),
-    };
     match metric {
-        Some(metric) => partial.readings.push(Reading {
-            metric: (*metric).to_owned(),
-            value: cell.mean.value,
-            decimals: cell.mean.decimals,
-            origin: origin.clone(),
-        }),
-        None => partial.extras.push(extra((*key).to_owned(), cell.mean.value, *why)),
+        Some(metric) => partial.readings.push(cell.mean.reading(*metric, origin.clone())),
+        None => partial.extras.push(Extra::number(*key, unit, cell.mean.value, *why, origin.clone())),
     }
     if let Some(deviation) = cell.deviation.and_then(Figure::finite) {
-        partial.extras.push(extra(format!("{key}_std"), deviation, None));
+        partial.extras.push(Extra::number(format!("{key}_std"), unit, deviation, None, origin));
     }
 }

@@ -41,7 +41,7 @@ impl Found {
 
     /// A metric that was computed from figures of the log.
     pub(super) fn derived(&mut self, name: &str, value: f64, line: u64) {
-        self.metric_of(name, Figure { value, decimals: None }, Some(line), true);
+        self.metric_of(name, Figure::computed(value), Some(line), true);
     }
 
     fn metric_of(&mut self, name: &str, value: Figure, line: Option<u64>, derived: bool) {
@@ -109,12 +109,10 @@ impl Found {
     ) -> (Vec<Reading>, Vec<Extra>) {
         self.join_ranks();
         let rule = |derived: bool| if derived { rules.1 } else { rules.0 };
-        let readings = self.metrics.into_iter().map(|taken| Reading {
-            metric: taken.name,
-            value: taken.value.value,
-            decimals: taken.value.decimals,
-            origin: file.origin(taken.line, None, rule(taken.derived)),
-        });
+        let readings = self
+            .metrics
+            .into_iter()
+            .map(|taken| taken.value.reading(taken.name, file.origin(taken.line, None, rule(taken.derived))));
         let extras = self.extras.into_iter().map(|taken| Extra {
             name: taken.name,
             unit: taken.unit.to_owned(),

@@ -12,7 +12,7 @@ use super::{Kind, Reader};
 use crate::ingest::figure::Figure;
 use crate::ingest::llama::batched::{MEASURES, setup, workload};
 use crate::ingest::{About, JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::model::{Extra, ExtraValue, Reading, Setup, Status};
+use crate::model::{Extra, Setup, Status};
 
 const RULE: &str = "llama-batched-bench-markdown";
 
@@ -116,17 +116,15 @@ impl Row {
             setup: Setup { more: self.settings, ..setup(self.prompt, self.generated, self.sequences) },
             ..PartialRun::default()
         };
-        for (place, Figure { value, decimals }) in self.figures {
+        for (place, figure) in self.figures {
             let Some(measure) = MEASURES.get(place) else { continue };
             let origin = file.origin(Some(self.line), Some(measure.column.to_owned()), RULE);
-            let name = measure.name.to_owned();
             match measure.unit {
                 // A row without generation has a rate of 0 over no time.
-                None if value > 0.0 => partial.readings.push(Reading { metric: name, value, decimals, origin }),
+                None if figure.value > 0.0 => partial.readings.push(figure.reading(measure.name, origin)),
                 None => {}
                 Some(unit) => {
-                    let (unit, value) = (unit.to_owned(), ExtraValue::Number(value));
-                    partial.extras.push(Extra { name, unit, value, why: measure.why, origin });
+                    partial.extras.push(Extra::number(measure.name, unit, figure.value, measure.why, origin));
                 }
             }
         }

@@ -12,7 +12,7 @@ use crate::ingest::figure::{Figure, excerpt};
 use crate::ingest::llama::sweep::{self, Absent};
 use crate::ingest::llama::{COMBINED, PREFILL, Test, bench_mark, quantisation};
 use crate::ingest::{About, JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::model::{Extra, ExtraValue, Reading, Setup, Status};
+use crate::model::{Extra, Setup, Status};
 
 const RULE: &str = "llama-bench-markdown";
 const DERIVED: &str = "llama-bench-markdown.derived";
@@ -208,10 +208,9 @@ impl Table {
             ..PartialRun::default()
         };
         let mut metric = |name: &str, figure: Figure, origin| {
-            let Figure { value, decimals } = figure;
-            partial.readings.push(Reading { metric: name.to_owned(), value, decimals, origin });
+            partial.readings.push(figure.reading(name, origin));
         };
-        let made = |value: f64| Figure { value, decimals: None };
+        let made = Figure::computed;
         let rate = row.rate.value;
         let extra = match (row.test.prompt, row.test.generated) {
             (None, Some(_)) => {
@@ -236,8 +235,7 @@ impl Table {
         let deviation = row.deviation.map(|figure| ("stddev_ts", figure.value, None));
         let extra = extra.map(|(name, why)| (name, rate, Some(why)));
         for (name, value, why) in extra.into_iter().chain(deviation) {
-            let (name, unit, value) = (name.to_owned(), "tok/s".to_owned(), ExtraValue::Number(value));
-            partial.extras.push(Extra { name, unit, value, why, origin: field("t/s") });
+            partial.extras.push(Extra::number(name, "tok/s", value, why, field("t/s")));
         }
         let deviation = row.deviation.map_or(0.0, |figure| figure.value);
         partial.fingerprint = Some(bench_mark(&row.model, &row.test, rate, deviation));
@@ -251,7 +249,7 @@ fn gib(text: &str) -> Option<Figure> {
     let figure = Figure::parse(number).filter(|figure| figure.value.is_finite())?;
     match unit.trim() {
         "GiB" => Some(figure),
-        "MiB" => Some(Figure { value: figure.value / 1024.0, decimals: None }),
+        "MiB" => Some(Figure::computed(figure.value / 1024.0)),
         _ => None,
     }
 }

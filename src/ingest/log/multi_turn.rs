@@ -12,7 +12,7 @@ use crate::ingest::figure::{Figure, excerpt};
 use crate::ingest::serving::{self, settings};
 use crate::ingest::sheet::{last_part, model_id};
 use crate::ingest::{About, JoinRole, Parsed, PartialRun, Record, SourceFile, vllm};
-use crate::model::{Extra, ExtraValue, Origin, Reading, Setup, Status};
+use crate::model::{Extra, Origin, Setup, Status};
 
 const RULE: &str = "vllm-multi-turn-console";
 const DERIVED: &str = "vllm-multi-turn-console.derived";
@@ -263,8 +263,8 @@ fn partial(file: &SourceFile<'_>, parameters: Vec<(String, String)>, tables: Vec
         && seconds > 0.0
     {
         let origin = file.origin(Some(first.line), None, DERIVED);
-        let value = count * tokens / seconds;
-        partial.readings.push(Reading { metric: "output_throughput_tok_s".to_owned(), value, decimals: None, origin });
+        let rate = Figure::computed(count * tokens / seconds);
+        partial.readings.push(rate.reading("output_throughput_tok_s", origin));
     }
     partial.fingerprint =
         serving::mark(vllm::MULTI_TURN, &[count, first.cell("ttft_ms", "mean"), first.cell("latency_ms", "mean")]);
@@ -276,8 +276,7 @@ fn give(file: &SourceFile<'_>, table: &Table, suffix: &str, partial: &mut Partia
     for (name, figure, line) in &table.values {
         let origin = file.origin(Some(*line), None, RULE);
         if name == "requests_per_sec" && suffix.is_empty() {
-            let metric = "request_throughput_req_s".to_owned();
-            partial.readings.push(Reading { metric, value: figure.value, decimals: figure.decimals, origin });
+            partial.readings.push(figure.reading("request_throughput_req_s", origin));
             continue;
         }
         let (stem, unit) = match name.strip_suffix("_per_sec") {
@@ -298,8 +297,7 @@ fn give(file: &SourceFile<'_>, table: &Table, suffix: &str, partial: &mut Partia
         };
         match metric.zip(statistic) {
             Some((metric, statistic)) if suffix.is_empty() && figure.value > 0.0 && doubt.is_none() => {
-                let metric = format!("{metric}{statistic}");
-                partial.readings.push(Reading { metric, value: figure.value, decimals: figure.decimals, origin });
+                partial.readings.push(figure.reading(format!("{metric}{statistic}"), origin));
             }
             _ => {
                 let (stem, unit) = match row.strip_suffix("_ms") {
@@ -318,7 +316,7 @@ fn give(file: &SourceFile<'_>, table: &Table, suffix: &str, partial: &mut Partia
 }
 
 fn extra(name: String, unit: &str, value: f64, origin: Origin) -> Extra {
-    Extra { name, unit: unit.to_owned(), value: ExtraValue::Number(value), why: None, origin }
+    Extra::number(name, unit, value, None, origin)
 }
 
 #[cfg(test)]

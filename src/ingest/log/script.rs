@@ -8,9 +8,9 @@
 
 use super::cut::{after, place};
 use super::{Kind, Reader};
-use crate::ingest::figure::Figure;
+use crate::ingest::figure::{Figure, Scale};
 use crate::ingest::{About, JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::model::{Extra, ExtraValue, Reading, Setup, Status};
+use crate::model::{Extra, Setup, Status};
 
 const RULE: &str = "script-results";
 /// Results kept of one text. A sweep has some dozens.
@@ -89,26 +89,16 @@ impl Reader for Log {
                     _ => None,
                 };
                 if let Some((metric, factor)) = metric {
-                    let decimals = decimals.filter(|_| factor == 1.0);
-                    partial.readings.push(Reading {
-                        metric: metric.to_owned(),
-                        value: value * factor,
-                        decimals,
-                        origin,
-                    });
+                    let figure = Figure { value, decimals }.scaled(Scale::Times(factor));
+                    partial.readings.push(figure.reading(metric, origin));
                     continue;
                 }
                 if name == "tokens" {
                     partial.setup.osl = Some(value);
                 }
                 let (name, unit) = name.rsplit_once(' ').map_or((name.as_str(), ""), |(name, unit)| (name, unit));
-                partial.extras.push(Extra {
-                    name: name.to_owned(),
-                    unit: unit.to_owned(),
-                    value: ExtraValue::Number(value),
-                    why: (unit == "tok/s").then_some("the script does not say what the rate counts"),
-                    origin,
-                });
+                let why = (unit == "tok/s").then_some("the script does not say what the rate counts");
+                partial.extras.push(Extra::number(name, unit, value, why, origin));
             }
             parsed.records.push(Record::Run(Box::new(partial)));
         }

@@ -7,10 +7,10 @@
 //! Until 2024 the line ended in plain `tokens/s`: input and output together. The last line of each kind counts.
 
 use super::{Kind, Reader};
-use crate::ingest::figure::Figure;
+use crate::ingest::figure::{Figure, Scale};
 use crate::ingest::serving;
 use crate::ingest::{About, JoinRole, Parsed, PartialRun, Record, SourceFile, vllm};
-use crate::model::{Extra, ExtraValue, Reading, Setup, Status};
+use crate::model::{Extra, Setup, Status};
 
 const THROUGHPUT_RULE: &str = "vllm-bench-throughput-console";
 const LATENCY_RULE: &str = "vllm-bench-latency-console";
@@ -97,7 +97,7 @@ impl Reader for Throughput {
         for (name, figure, line) in self.tokens {
             partial.extras.push(extra(file, &name, "tokens", figure, line, THROUGHPUT_RULE));
         }
-        readings(file, self.rates, THROUGHPUT_RULE, 1.0, &mut partial);
+        readings(file, self.rates, THROUGHPUT_RULE, Scale::One, &mut partial);
         Some(done(partial))
     }
 }
@@ -140,7 +140,7 @@ impl Reader for Latency {
         if let Some((figure, line)) = self.spread {
             partial.extras.push(extra(file, "std_latency", "s", figure, line, LATENCY_RULE));
         }
-        readings(file, readings_of, LATENCY_RULE, 1000.0, &mut partial);
+        readings(file, readings_of, LATENCY_RULE, Scale::Seconds, &mut partial);
         let value = |metric: &str| {
             partial.readings.iter().find(|reading| reading.metric == metric).map(|reading| reading.value)
         };
@@ -168,25 +168,17 @@ fn done(partial: PartialRun) -> Parsed {
     Parsed { records: vec![Record::Run(Box::new(partial))], ..Parsed::default() }
 }
 
-fn readings(file: &SourceFile<'_>, found: Vec<Found>, rule: &'static str, scale: f64, partial: &mut PartialRun) {
+fn readings(file: &SourceFile<'_>, found: Vec<Found>, rule: &'static str, scale: Scale, partial: &mut PartialRun) {
     for (metric, figure, line) in found {
         if figure.value > 0.0 {
-            let decimals =
-                if scale == 1.0 { figure.decimals } else { figure.decimals.map(|digits| digits.saturating_sub(3)) };
             let origin = file.origin(Some(line), None, rule);
-            partial.readings.push(Reading { metric, value: figure.value * scale, decimals, origin });
+            partial.readings.push(figure.scaled(scale).reading(metric, origin));
         }
     }
 }
 
 fn extra(file: &SourceFile<'_>, name: &str, unit: &str, figure: Figure, line: u64, rule: &'static str) -> Extra {
-    Extra {
-        name: name.to_owned(),
-        unit: unit.to_owned(),
-        value: ExtraValue::Number(figure.value),
-        why: None,
-        origin: file.origin(Some(line), None, rule),
-    }
+    Extra::number(name, unit, figure.value, None, file.origin(Some(line), None, rule))
 }
 
 #[cfg(test)]

@@ -10,10 +10,7 @@ fn read(text: &str) -> PartialRun {
 }
 
 fn value(partial: &PartialRun, name: &str) -> Option<f64> {
-    partial.extras.iter().find(|extra| extra.name == name).and_then(|extra| match extra.value {
-        ExtraValue::Number(value) => Some(value),
-        ExtraValue::Text(_) => None,
-    })
+    partial.extras.iter().find(|extra| extra.name == name).and_then(Extra::as_number)
 }
 
 #[test]

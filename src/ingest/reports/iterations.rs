@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::Parser;
 use crate::archive::manifest::{ReportWire, SeenWire};
 use crate::error::{Error, Place};
-use crate::ingest::figure::excerpt;
+use crate::ingest::figure::{Figure, excerpt};
 use crate::ingest::h200_ab::unknown_schema;
 use crate::ingest::look::{JSON_LINE_LIMIT, unreadable};
 use crate::ingest::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
@@ -208,8 +208,7 @@ impl Test {
                 }
                 // Measured again, the last counts.
                 self.readings.retain(|reading| reading.metric != name);
-                let value = line.value.unwrap_or(f64::NAN);
-                self.readings.push(Reading { metric: name, value, decimals: None, origin });
+                self.readings.push(Figure::computed(line.value.unwrap_or(f64::NAN)).reading(name, origin));
             }
             "out_of_memory" => self.out_of_memory = true,
             "no_room" => {
@@ -301,8 +300,7 @@ fn partials(file: &SourceFile<'_>, tests: Vec<Test>, seen: &Setup, parsed: &mut 
             if let Some(amount) = amount.filter(|_| test.seconds > 0.0)
                 && readings.iter().all(|reading| reading.metric != metric)
             {
-                let value = amount / test.seconds;
-                readings.push(Reading { metric: metric.to_owned(), value, decimals: None, origin: origin() });
+                readings.push(Figure::computed(amount / test.seconds).reading(metric, origin()));
             }
         }
         let series = [("e2e_latency_ms", test.e2e), ("ttft_ms", test.ttft), ("tpot_ms", test.tpot)]

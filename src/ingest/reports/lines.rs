@@ -11,7 +11,7 @@ use crate::error::{Error, Place};
 use crate::ingest::figure::{Figure, excerpt};
 use crate::ingest::look::each_log_line;
 use crate::ingest::{JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::model::{Metric, Reading};
+use crate::model::Metric;
 
 /// See the module.
 pub(super) struct Lines;
@@ -49,12 +49,12 @@ impl Parser for Lines {
                 .hint("print the names of the method page, or use the parser \"pattern\""));
         }
         let mut partial = PartialRun { join_role: JoinRole::Trace, ..PartialRun::default() };
-        for (metric, Figure { value, decimals }, line, times) in found {
+        for (metric, figure, line, times) in found {
             if times > 1 {
                 parsed.notes.push(format!("{metric} is printed {times} times. The last one is read"));
             }
             let origin = file.origin(Some(line), None, RULE);
-            partial.readings.push(Reading { metric, value, decimals, origin });
+            partial.readings.push(figure.reading(metric, origin));
         }
         parsed.records.push(Record::Run(Box::new(partial)));
         Ok(parsed)

@@ -16,7 +16,7 @@ use crate::error::{Error, Place};
 use crate::ingest::figure::{Figure, excerpt, thousands};
 use crate::ingest::look::each_log_line;
 use crate::ingest::{JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::model::{Metric, Reading, Setup};
+use crate::model::{Metric, Setup};
 
 /// See the module.
 pub(super) struct Pattern;
@@ -78,7 +78,7 @@ impl Parser for Pattern {
             }
             // Many logs have thousands separators. A comma that parts decimals does not fit here and is named below.
             let digits = if thousands(&text) { text.replace(',', "") } else { text.clone() };
-            let Some(Figure { value, decimals }) = Figure::parse(&digits) else {
+            let Some(figure) = Figure::parse(&digits) else {
                 let found = excerpt(&text);
                 let error = Error::archive(format!("the pattern of {key} caught no number"))
                     .at(Place::Line(line))
@@ -87,10 +87,10 @@ impl Parser for Pattern {
                 continue;
             };
             match key.strip_prefix("seen.") {
-                Some(field) => set_number(&mut partial.setup, field, value),
+                Some(field) => set_number(&mut partial.setup, field, figure.value),
                 None => {
                     let origin = file.origin(Some(line), None, RULE);
-                    partial.readings.push(Reading { metric: key.to_owned(), value, decimals, origin });
+                    partial.readings.push(figure.reading(key, origin));
                 }
             }
         }

@@ -17,7 +17,7 @@ use crate::ingest::at::At;
 use crate::ingest::json::Kind;
 use crate::ingest::log::{fingerprint, shape};
 use crate::ingest::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile, json};
-use crate::model::{Extra, ExtraValue, Setup, Status};
+use crate::model::{Extra, Setup, Status};
 
 /// See the module. The user of the program names it.
 pub(super) struct TrtllmJson;
@@ -207,8 +207,7 @@ fn walk(file: &SourceFile<'_>, at: &At<'_>, path: &str, taken: &[String], partia
             let Some(value) = at.figure().ok().and_then(|figure| figure.finite()) else { return };
             let (_, unit, why) = WORDS.iter().find(|(start, ..)| path.starts_with(start)).unwrap_or(&("", "", None));
             let origin = file.origin(Some(at.node.line.into()), Some(at.pointer()), RULE);
-            let value = ExtraValue::Number(value);
-            partial.extras.push(Extra { name: path.to_owned(), unit: (*unit).to_owned(), value, why: *why, origin });
+            partial.extras.push(Extra::number(path, unit, value, *why, origin));
         }
         Kind::Text(text) if !text.is_empty() && text != "None" => {
             // Only the last part of a path is informative. The rest is private.

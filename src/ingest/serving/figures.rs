@@ -10,7 +10,7 @@
 use crate::ingest::PartialRun;
 use crate::ingest::figure::Figure;
 use crate::ingest::sheet::suffix;
-use crate::model::{Extra, ExtraValue, Origin, Reading, Status};
+use crate::model::{Extra, ExtraValue, Origin, Status};
 
 /// Part of a key, metric.
 const FAMILIES: &[(&str, &str)] = &[
@@ -150,12 +150,7 @@ impl Figures {
                         // `median` and `p50` are one figure.
                         Some(same) if same.value == entry.figure.value => {}
                         Some(_) => partial.extras.push(entry.into_extra(None)),
-                        None => partial.readings.push(Reading {
-                            metric,
-                            value: entry.figure.value,
-                            decimals: entry.figure.decimals,
-                            origin: entry.origin,
-                        }),
+                        None => partial.readings.push(entry.figure.reading(metric, entry.origin)),
                     }
                 }
                 Some(_) => partial.extras.push(entry.into_extra(Some(ZERO))),
@@ -222,7 +217,7 @@ mod tests {
         let mut all = Figures::default();
         for (key, value) in figures {
             let origin = Origin { file: "f".into(), line: None, field: None, rule: "r" };
-            all.put(*key, Figure { value: *value, decimals: None }, origin);
+            all.put(*key, Figure::computed(*value), origin);
         }
         let mut partial = PartialRun::default();
         all.give(&mut partial);

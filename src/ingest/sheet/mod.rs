@@ -10,10 +10,12 @@ mod tests;
 mod words;
 
 use super::at::At;
+use super::figure::Figure;
 use super::{JoinRole, List, Parsed, PartialRun, Record, SourceFile};
 use crate::error::{Error, Place};
-use crate::model::{Extra, ExtraValue, Metric, Origin, Reading, Series};
+use crate::model::{Extra, ExtraValue, Metric, Origin, Series};
 
+pub(super) use super::figure::Scale;
 pub(super) use labels::{cell, last_part, load, model_id, outcome, short};
 pub(super) use words::{STATISTICS, bool_at, find, number_at, plain, raw_at, scalar, suffix, text_at, unit_of, values};
 
@@ -28,17 +30,6 @@ pub(super) const RUNS: usize = 65_536;
 
 /// A figure that is not among our metrics: key or name, unit, why.
 pub(super) type ExtraOf<'k> = (&'k str, &'k str, Option<&'static str>);
-
-/// From the unit of a file to the unit of a metric.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Scale {
-    /// The same unit.
-    One,
-    /// From seconds to milliseconds. The digits behind the point move.
-    Seconds,
-    /// From a unit that another key or the file names. Such files hold computed values in full, so no digits are counted.
-    Times(f64),
-}
 
 /// Where the places of a document are in the file.
 #[derive(Debug, Clone, Copy)]
@@ -165,18 +156,14 @@ impl<'a, 'f> Sheet<'a, 'f> {
                 return None;
             }
         };
-        let (value, decimals) = match scale {
-            Scale::One => (figure.value, figure.decimals),
-            Scale::Seconds => (figure.value * 1000.0, figure.decimals.map(|digits| digits.saturating_sub(3))),
-            Scale::Times(factor) if (factor - 1.0).abs() < f64::EPSILON => (figure.value, figure.decimals),
-            Scale::Times(factor) => (figure.value * factor, None),
-        };
+        let figure = figure.scaled(scale);
+        let value = figure.value;
         // Most tools write zero where an answer had no further token.
         if metric.starts_with("tpot_ms") && value <= 0.0 && !self.zero_tpot {
             self.put_extra(at, metric, "ms", ExtraValue::Number(value), Some(NO_FURTHER));
             return None;
         }
-        let reading = Reading { metric: metric.to_owned(), value, decimals, origin: self.origin(at, self.rule) };
+        let reading = figure.reading(metric, self.origin(at, self.rule));
         match self.partial.readings.iter_mut().find(|ours| ours.metric == metric) {
             // Of equal keys the last counts.
             Some(ours) if ours.origin.field == reading.origin.field => *ours = reading,
@@ -214,7 +201,7 @@ impl<'a, 'f> Sheet<'a, 'f> {
     pub(super) fn derive(&mut self, at: &At<'_>, metric: &str, value: f64) {
         if value.is_finite() && self.reading(metric).is_none() {
             let origin = self.origin(at, self.derived);
-            self.partial.readings.push(Reading { metric: metric.to_owned(), value, decimals: None, origin });
+            self.partial.readings.push(Figure::computed(value).reading(metric, origin));
         }
     }
 

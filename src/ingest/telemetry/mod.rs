@@ -35,13 +35,7 @@ fn extra(
     at: (Option<u64>, Option<String>),
     rule: &'static str,
 ) -> Option<Extra> {
-    value.is_finite().then(|| Extra {
-        name,
-        unit: unit.to_owned(),
-        value: ExtraValue::Number(value),
-        why: None,
-        origin: file.origin(at.0, at.1, rule),
-    })
+    value.is_finite().then(|| Extra::number(name, unit, value, None, file.origin(at.0, at.1, rule)))
 }
 
 /// Words of a snapshot of the machine.

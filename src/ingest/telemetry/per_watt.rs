@@ -10,7 +10,7 @@ use crate::error::{Error, Place};
 use crate::ingest::figure::{Figure, excerpt};
 use crate::ingest::rows::Rows;
 use crate::ingest::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::model::{Extra, ExtraValue, Reading};
+use crate::model::Extra;
 
 /// See the module.
 pub(crate) struct PerWatt;
@@ -97,20 +97,12 @@ fn run(file: &SourceFile<'_>, line: u64, cells: &[(&str, &str)]) -> PartialRun {
     for (name, cell) in cells {
         let origin = file.origin(Some(line), Some((*name).to_owned()), RULE);
         if let Some((_, metric)) = METRICS.iter().find(|(known, _)| known == name) {
-            if let Some(Figure { value, decimals }) = Figure::parse(cell) {
-                partial.readings.push(Reading { metric: (*metric).to_owned(), value, decimals, origin });
-            }
+            partial.readings.extend(Figure::parse(cell).map(|figure| figure.reading(*metric, origin)));
         } else if matches!(*name, "model_file" | "model_size" | "quant") {
             partial.setup.more.insert((*name).to_owned(), excerpt(cell));
         } else if let Some((value, _)) = plain(cell) {
             let unit = UNITS.iter().find(|(end, _)| name.ends_with(end)).map_or("", |(_, unit)| unit);
-            partial.extras.push(Extra {
-                name: (*name).to_owned(),
-                unit: unit.to_owned(),
-                value: ExtraValue::Number(value),
-                why: None,
-                origin,
-            });
+            partial.extras.push(Extra::number(*name, unit, value, None, origin));
         }
     }
     partial.model = text("model_file")

@@ -191,7 +191,7 @@ fn first(left: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
     use crate::ingest::PartialRun;
-    use crate::model::ExtraValue;
+    use crate::model::Extra;
 
     fn read(text: &str) -> (PartialRun, Parsed) {
         assert!(BoxTable.sniff(&Head::new("x", text, 1)));
@@ -204,10 +204,7 @@ mod tests {
     }
 
     fn value(partial: &PartialRun, name: &str) -> Option<f64> {
-        partial.extras.iter().find(|extra| extra.name == name).and_then(|extra| match extra.value {
-            ExtraValue::Number(value) => Some(value),
-            ExtraValue::Text(_) => None,
-        })
+        partial.extras.iter().find(|extra| extra.name == name).and_then(Extra::as_number)
     }
 
     const GB10: &str = "Mon Jun  8 05:33:53 2026\n\

@@ -17,7 +17,7 @@ use crate::ingest::json::{self, Kind};
 use crate::ingest::rows::Rows;
 use crate::ingest::serving;
 use crate::ingest::{About, Format, Head, JoinRole, List, Parsed, PartialRun, Record, SourceFile};
-use crate::model::{Extra, ExtraValue, Reading, Series, Setup, Status};
+use crate::model::{Extra, Series, Setup, Status};
 
 /// See the module.
 pub(crate) struct MultiTurn;
@@ -209,13 +209,7 @@ impl Turns {
         ];
         for (column, name, unit, why) in means {
             if let Some(mean) = self.mean(column) {
-                partial.extras.push(Extra {
-                    name: name.to_owned(),
-                    unit: unit.to_owned(),
-                    value: ExtraValue::Number(mean),
-                    why,
-                    origin: origin(column, DERIVED),
-                });
+                partial.extras.push(Extra::number(name, unit, mean, why, origin(column, DERIVED)));
             }
         }
         self.rates(file, &mut partial);
@@ -238,12 +232,7 @@ impl Turns {
         for (metric, amount) in [("request_throughput_req_s", self.count as f64), ("output_throughput_tok_s", tokens)] {
             if amount > 0.0 {
                 let origin = file.origin(self.line, Some("start_time_ms".to_owned()), DERIVED);
-                partial.readings.push(Reading {
-                    metric: metric.to_owned(),
-                    value: amount / seconds,
-                    decimals: None,
-                    origin,
-                });
+                partial.readings.push(Figure::computed(amount / seconds).reading(metric, origin));
             }
         }
     }

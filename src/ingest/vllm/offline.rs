@@ -15,7 +15,7 @@ use crate::ingest::json::{self, Kind};
 use crate::ingest::serving::{self, settings};
 use crate::ingest::sheet::{last_part, model_id};
 use crate::ingest::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::model::{Extra, ExtraValue, Reading, Series, Setup, Status};
+use crate::model::{Extra, Series, Setup, Status};
 
 /// `vllm bench throughput`.
 pub(crate) struct Throughput;
@@ -83,12 +83,8 @@ impl Format for Throughput {
             root.get("elapsed_time").and_then(|at| at.figure().ok()?.finite()).filter(|seconds| *seconds > 0.0);
         let known = partial.readings.iter().any(|reading| reading.metric == "output_throughput_tok_s");
         if let (Some(tokens), Some(seconds), false) = (output.filter(|tokens| *tokens > 0.0), elapsed, known) {
-            partial.readings.push(Reading {
-                metric: "output_throughput_tok_s".to_owned(),
-                value: tokens / seconds,
-                decimals: None,
-                origin: file.origin(None, None, DERIVED),
-            });
+            let rate = Figure::computed(tokens / seconds);
+            partial.readings.push(rate.reading("output_throughput_tok_s", file.origin(None, None, DERIVED)));
         }
         let value = |metric: &str| {
             partial.readings.iter().find(|reading| reading.metric == metric).map(|reading| reading.value)
@@ -187,13 +183,8 @@ fn extra(
     partial: &mut PartialRun,
 ) -> Result<(), Error> {
     if let Some(value) = at.figure()?.finite() {
-        partial.extras.push(Extra {
-            name: name.to_owned(),
-            unit: unit.to_owned(),
-            value: ExtraValue::Number(value),
-            why: None,
-            origin: file.origin(Some(at.node.line.into()), Some(at.pointer()), rule),
-        });
+        let origin = file.origin(Some(at.node.line.into()), Some(at.pointer()), rule);
+        partial.extras.push(Extra::number(name, unit, value, None, origin));
     }
     Ok(())
 }

@@ -38,13 +38,13 @@ macro_rules! definitions {
 
 definitions! {
     TTFT_SENT: "ttft_ms", "ttft.first-generated.from-sent",
-        "from sending to the first generated piece, be it reasoning, content or part of a call; role-only and empty events do not count, unless the server's count shows that they hold tokens",
+        "from sending to the first generated piece, be it reasoning, content or part of a call. Role-only and empty events do not count, unless the server's count shows that they hold tokens",
         "first_token_s - sent_s",
-        "AIPerf, GuideLLM, SGLang and genai-bench TTFT; vLLM and TensorRT-LLM take the first event (see ttft_first_chunk_ms)";
+        "AIPerf, GuideLLM, SGLang and genai-bench TTFT. vLLM and TensorRT-LLM take the first event (see ttft_first_chunk_ms)";
     TTFT_INTENDED: "ttft_ms", "ttft.first-generated.from-intended",
         "from the time at which the schedule wanted the request sent to the first generated piece: a wait in the client is counted",
         "first_token_s - intended_s",
-        "MLPerf and wrk2 count from the planned time; the other tools from sending (see ttft_from_sent_ms)";
+        "MLPerf and wrk2 count from the planned time. The other tools from sending (see ttft_from_sent_ms)";
     TTFT_FROM_SENT: "ttft_from_sent_ms", "ttft.first-generated.from-sent",
         "in an open loop, beside ttft_ms: from sending, whatever the schedule wanted",
         "first_token_s - sent_s",
@@ -52,27 +52,27 @@ definitions! {
     TTFT_FIRST_CHUNK: "ttft_first_chunk_ms", "ttft.first-event.from-start",
         "to the first event with `choices`, even one that holds a role alone",
         "first_event_s - start",
-        "vLLM chat, TensorRT-LLM and InferenceX TTFT; llama-benchy TTFR";
+        "vLLM chat, TensorRT-LLM and InferenceX TTFT. llama-benchy TTFR";
     TTFO: "ttfo_ms", "ttfo.first-visible.from-start",
         "to the first piece that a user sees, reasoning not counted",
         "first_content_s - start",
-        "AIPerf TTFO, GuideLLM TTFOT; inference-perf, vLLM multi-turn and llmperf TTFT";
+        "AIPerf TTFO, GuideLLM TTFOT. inference-perf, vLLM multi-turn and llmperf TTFT";
     TPOT: "tpot_ms", "tpot.generated-span",
-        "time for each further output token of a request, from the first generated piece to the last; absent when there is no further token, when all tokens came at one moment, or when fewer than 4 chunks bring more than 4 times as many tokens and nobody counted those of the first",
+        "time for each further output token of a request, from the first generated piece to the last. Absent when there is no further token, when all tokens came at one moment, or when fewer than 4 chunks bring more than 4 times as many tokens and nobody counted those of the first",
         "(last_token_s - first_token_s) / (output_tokens - tokens of the first piece, or 1 where that is not known)",
-        "vLLM, SGLang, genai-bench and trtllm-bench TPOT, AIPerf ITL; GuideLLM's includes TTFT";
+        "vLLM, SGLang, genai-bench and trtllm-bench TPOT, AIPerf ITL. GuideLLM's includes TTFT";
     ITL: "itl_ms", "itl.one-token-chunks",
         "each gap between successive tokens, over answers in which every generated chunk is known to hold one token",
         "gaps between generated chunks, where pieces = output_tokens",
-        "vLLM and SGLang ITL where their chunks hold one token; AIPerf prints TPOT under this name";
+        "vLLM and SGLang ITL where their chunks hold one token. AIPerf prints TPOT under this name";
     CHUNK_GAP: "chunk_gap_ms", "chunk-gap.generated",
         "each gap between successive generated chunks as they arrived, however many tokens they hold",
         "gaps between generated chunks",
-        "AIPerf ICL; vLLM and SGLang ITL";
+        "AIPerf ICL. vLLM and SGLang ITL";
     E2E: "e2e_latency_ms", "e2e.last-generated",
-        "to the last generated piece; the usage and the end of the stream do not count",
+        "to the last generated piece. The usage and the end of the stream do not count",
         "last_token_s - start",
-        "AIPerf, and vLLM since 2026; SGLang, genai-bench and GuideLLM wait for the end of the stream (see e2e_stream_end_ms)";
+        "AIPerf, and vLLM since 2026. SGLang, genai-bench and GuideLLM wait for the end of the stream (see e2e_stream_end_ms)";
     E2E_STREAM_END: "e2e_stream_end_ms", "e2e.stream-end",
         "to the end of the response as the socket sees it",
         "end_s - start",
@@ -88,7 +88,7 @@ definitions! {
     PREFILL_RATE: "prefill_tok_s", "prefill-rate.uncached",
         "input tokens that the cache did not have, per second from sending to the first generated piece, less the round trip where it was measured",
         "(input_tokens - cached_tokens) / (first_token_s - sent_s - round trip)",
-        "llama-benchy pp; AIPerf and genai-bench divide all input tokens by TTFT";
+        "llama-benchy pp. AIPerf and genai-bench divide all input tokens by TTFT";
     TOKENS_PER_CHUNK: "tokens_per_chunk", "tokens-per-chunk",
         "output tokens of a request for each generated chunk",
         "output_tokens / pieces",
@@ -96,11 +96,11 @@ definitions! {
     REQUEST_RATE: "request_throughput_req_s", "request-rate.whole-run",
         "requests answered, over the time from the first send to the last generated piece",
         "completed / duration_s",
-        "AIPerf and vLLM; GenAI-Perf counts failures too";
+        "AIPerf and vLLM. GenAI-Perf counts failures too";
     OUTPUT_RATE: "output_throughput_tok_s", "output-rate.whole-run",
         "output tokens of answered requests, over the time from the first send to the last generated piece",
         "output_tokens / duration_s",
-        "AIPerf; vLLM and llmperf divide by a slightly longer time";
+        "AIPerf. vLLM and llmperf divide by a slightly longer time";
     TOTAL_RATE: "total_throughput_tok_s", "total-rate.whole-run",
         "input and output tokens of answered requests, over the same time",
         "(input_tokens + output_tokens) / duration_s",
@@ -108,17 +108,17 @@ definitions! {
     STEADY_RATE: "steady.output_throughput_tok_s", "output-rate.steady-window",
         "output tokens that arrived while at least 95 % of the concurrency asked for was in flight, by the time of each chunk, over that time",
         "tokens of generated chunks in [from_s, to_s] / (to_s - from_s)",
-        "vllm-bench steady state; GuideLLM and genai-bench cut the ends instead";
+        "vllm-bench steady state. GuideLLM and genai-bench cut the ends instead";
     GOODPUT: "goodput", "goodput.all-slos",
-        "requests that met every stated objective; the share is of all that were planned, failures included",
-        "good / duration_s; good / planned",
-        "MLPerf and AIPerf count failures in the share; inference-perf does not";
+        "requests that met every stated objective. The share is of all that were planned, failures included",
+        "good / duration_s and good / planned",
+        "MLPerf and AIPerf count failures in the share. inference-perf does not";
     SCHEDULE_LAG: "client.schedule_lag_ms", "schedule-lag",
         "how much later than intended a request was sent",
         "sent_s - intended_s",
         "inference-perf schedule_delay";
     READ_LAG: "client.read_lag_ms", "read-lag",
-        "how long what arrived lay in the kernel before this program read it; it is in none of the times above",
+        "how long what arrived lay in the kernel before this program read it. It is in none of the times above",
         "lag of generated chunks in chunks.sbc",
         "none";
 }

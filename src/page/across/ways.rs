@@ -81,7 +81,11 @@ pub(crate) fn abouts<'a>(site: &Site<'_>, root: &str, places: impl Iterator<Item
         [(&["Model", "Models"], models.collect()), (&["Machine", "Machines"], machines.collect())];
     let about = |([one, several], found): (&[&'static str; 2], Vec<Link>)| {
         let mut links: Vec<Link> = Vec::new();
-        for link in found.into_iter().filter(|link| link.href.is_some()) {
+        for mut link in found.into_iter().filter(|link| link.href.is_some()) {
+            // The word before it says of what.
+            if link.text == NOT_NAMED {
+                link.text = "not named".to_owned();
+            }
             if !links.contains(&link) {
                 links.push(link);
             }

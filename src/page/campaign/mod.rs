@@ -53,6 +53,8 @@ struct Page {
     hypotheses: Vec<HypothesisView>,
     /// The first points that support the answer, and the others.
     supported: Vec<SentenceView>,
+    /// Caveat that several points have and no other, said once below them.
+    shared_caveat: Option<String>,
     further: Vec<SentenceView>,
     /// The headline has everything that is supported.
     all_above: bool,
@@ -214,6 +216,7 @@ pub(super) fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String,
         .with_dataset(dataset::block(site, campaign));
     let citation = cite::of_campaign(site, campaign);
     let mut supported = front::sentences(site, ROOT, campaign, &below(campaign));
+    let shared_caveat = front::said_once(&mut supported);
     Page {
         shell,
         card: badge::card_address(site, campaign),
@@ -224,6 +227,7 @@ pub(super) fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String,
         hypotheses: front::hypotheses(site, ROOT, campaign),
         further: if supported.len() > MOST_POINTS { supported.split_off(MOST_POINTS) } else { Vec::new() },
         supported,
+        shared_caveat: shared_caveat.map(|caveat| words::sentence(&caveat, &site.names())),
         all_above: !campaign.supported.is_empty() && below(campaign).is_empty(),
         unsupported: doubts(site, campaign),
         next: front::sentences(site, ROOT, campaign, &campaign.next),

@@ -3,6 +3,8 @@
 //! In:  a finished report of a campaign.  Out: plain values for templates.
 //! Not here: how a sentence is worded (see `verdict`).
 
+use std::collections::BTreeMap;
+
 use super::super::index::{Site, SourceLink};
 use super::super::words::{self, Badge};
 use crate::verdict::number::list;
@@ -58,6 +60,8 @@ pub(crate) struct SentenceView {
     pub caveats: Vec<String>,
     /// Address of its reasons.
     pub because: Vec<SourceLink>,
+    /// Whether its one caveat stands below the list, because others have the same.
+    pub starred: bool,
 }
 
 impl SentenceView {
@@ -89,7 +93,7 @@ pub(super) fn expected(campaign: &CampaignReport) -> Option<String> {
 fn counted_outcome(outcome: Outcome, n: usize) -> String {
     let (one, more) = match outcome {
         Outcome::Holds => ("holds", "hold"),
-        Outcome::HoldsInPart => ("holds in some comparisons only", "hold in some comparisons only"),
+        Outcome::HoldsInPart => ("holds in some comparisons, not in all", "hold in some comparisons, not in all"),
         Outcome::DoesNotHold => ("does not hold", "do not hold"),
         Outcome::Undecided => ("is undecided", "are undecided"),
         Outcome::NotMeasured => ("was not measured", "were not measured"),
@@ -132,8 +136,28 @@ pub(crate) fn sentences(
             text: words::typeset(&words::sentence(&under_heading(&sentence.text), &site.names())),
             caveats: sentence.caveats.iter().map(|caveat| words::typeset(caveat)).collect(),
             because: site.grounds(root, &campaign.name, &sentence.because),
+            starred: false,
         })
         .collect()
+}
+
+/// Takes a caveat off the sentences that have no other, where there are many of these. It is given back to be said once.
+pub(crate) fn said_once(sentences: &mut [SentenceView]) -> Option<String> {
+    const MANY: usize = 3;
+    let lone = |sentence: &SentenceView| match sentence.caveats.as_slice() {
+        [only] => Some(only.clone()),
+        _ => None,
+    };
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for caveat in sentences.iter().filter_map(lone) {
+        *counts.entry(caveat).or_default() += 1;
+    }
+    let (caveat, _) = counts.into_iter().filter(|(_, n)| *n >= MANY).max_by_key(|(_, n)| *n)?;
+    for sentence in sentences.iter_mut().filter(|sentence| lone(sentence).as_ref() == Some(&caveat)) {
+        sentence.caveats.clear();
+        sentence.starred = true;
+    }
+    Some(caveat)
 }
 
 /// The list of what is not supported says so above. Its sentences need not say it again.

@@ -76,7 +76,7 @@ pub(super) fn kind(product: Option<&str>, gpu: Option<&str>) -> Result<&'static 
     match (spark, gb10, product, gpu) {
         (true, true, ..) => Ok("DGX Spark"),
         (false, true, ..) => Ok("GB10 machine, not named DGX Spark by its firmware"),
-        (true, false, _, None) => Ok("DGX Spark by its firmware; its GPU could not be read"),
+        (true, false, _, None) => Ok("DGX Spark by its firmware. Its GPU could not be read"),
         (true, false, ..) => Ok("DGX Spark by its firmware, with another GPU"),
         (false, false, None, None) => Err("neither firmware nor driver names the machine".to_owned()),
         (false, false, ..) => Ok("other"),

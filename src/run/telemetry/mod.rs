@@ -170,7 +170,7 @@ impl Sampler {
                 (end, failure)
             }
             Err(_) => (thread::End::default(), Some(Error::archive("the sampler does not come to its end").hint(
-                "a read of the kernel has not come back; the samples up to then are in the file, look for its cause in the kernel log",
+                "a read of the kernel has not come back. The samples up to then are in the file, look for its cause in the kernel log",
             ))),
         };
         let absent = tally::absent(&mut buffer.tally, self.host.as_ref(), self.gpu.as_deref(), &self.table);

@@ -69,12 +69,19 @@ pub(in crate::verdict) fn lead(campaigns: &mut [CampaignReport], tables: &[Agree
             .collect();
         let first = campaign.hypotheses.len().min(campaign.headline.len());
         if !sentences.is_empty() && own.iter().all(|table| arms_are_clients(campaign, table)) {
-            let moved = campaign.headline.split_off(first);
-            let new = moved.into_iter().filter(|sentence| !campaign.supported.contains(sentence)).collect::<Vec<_>>();
+            // What rests on checks alone takes a verdict away.
+            let (given, taken): (Vec<_>, Vec<_>) = campaign.headline.split_off(first).into_iter().partition(is_of_rows);
+            let new = given.into_iter().filter(|sentence| !campaign.supported.contains(sentence)).collect::<Vec<_>>();
             campaign.supported.extend(new);
+            campaign.unsupported.splice(0..0, taken);
         }
         campaign.headline.splice(first..first, sentences);
     }
+}
+
+/// Whether a sentence rests on comparisons, and not on checks.
+fn is_of_rows(sentence: &Sentence) -> bool {
+    sentence.because.iter().any(|id| id.contains('|'))
 }
 
 /// Each environment is one client, and no client has two environments.

@@ -135,7 +135,7 @@ fn finding(roof: &Roofline) -> String {
         ));
     }
     if roof.ceilings.iter().all(|c| c.source == "facts") {
-        text.push_str(" No probe measured this machine; the ceilings are those of its data sheet.");
+        text.push_str(" No probe measured this machine. The ceilings are those of its data sheet.");
     }
     text
 }

@@ -3,11 +3,9 @@
 //! In:  a campaign with its headline, its comparisons.  Out: a sentence of about 25 words at most.
 //! Not here: the sentence of each metric (see `headline`), expectations (see `hypothesis`).
 
-use std::cmp::Ordering;
-
 use super::headline::{capital_unless_name, change, comparable, mislabelled, tells};
 use super::seen;
-use crate::model::within;
+use crate::model::{Direction, within};
 use crate::verdict::number::{count, fixed, significant};
 use crate::verdict::report::{Analysis, CampaignReport, Comparison, VerdictKind};
 
@@ -106,19 +104,38 @@ fn of_comparisons(own: &[&Comparison], campaign: &CampaignReport) -> Option<Stri
             within(&first.label),
             bound(&open)
         ),
-        (0, _, all) => format!("All {all} comparisons between {baseline} and {others} are undecided{}.", bound(&open)),
-        (same_n, open_n, all) => format!(
-            "{}: {same_n} of {all} comparisons between {baseline} and {others} {} within {} %, and {open_n} {} undecided.",
-            match same_n.cmp(&open_n) {
-                Ordering::Greater => "Mostly the same",
-                Ordering::Equal => "Half decided",
-                Ordering::Less => "Mostly undecided",
-            },
-            if same_n == 1 { "agrees" } else { "agree" },
-            margins(&same),
+        (0, _, all) => {
+            format!("{}: all {all} comparisons between {baseline} and {others} are undecided.", nothing_shown(&told))
+        }
+        (_, open_n, all) => format!(
+            "{}: {open_n} of {all} comparisons between {baseline} and {others} {} undecided.",
+            nothing_shown(&told),
             if open_n == 1 { "is" } else { "are" }
         ),
     })
+}
+
+/// "No slowdown is shown, but up to 4.2 % is possible": what people ask first, where no comparison shows a difference.
+fn nothing_shown(told: &[&Comparison]) -> String {
+    let of_speed = |c: &&Comparison| match c.direction {
+        Direction::LowerIsBetter => matches!(c.unit, "ms" | "s"),
+        Direction::HigherIsBetter => c.unit.ends_with("/s"),
+        Direction::Neutral => false,
+    };
+    let speed = told.iter().all(of_speed);
+    let what = if speed { "slowdown" } else { "difference" };
+    let most = told.iter().filter_map(|c| if speed { slowest(c) } else { super::headline::bound(c) });
+    let most = most.filter(|(most, _)| *most > 0.0).max_by(|a, b| a.0.total_cmp(&b.0));
+    let most =
+        most.map_or_else(String::new, |(most, places)| format!(", but up to {} % is possible", fixed(most, places)));
+    format!("No {what} is shown{most}")
+}
+
+/// How much worse the candidate could be, drift included, and the places to print it with.
+fn slowest(c: &Comparison) -> Option<(f64, usize)> {
+    let (interval, (_, places)) = (c.change_ci?, super::headline::bound(c)?);
+    let worse = if c.direction == Direction::HigherIsBetter { -interval.low } else { interval.high };
+    Some((worse + c.drift_allowance_pct, places))
 }
 
 /// Whether a verdict shows a difference.

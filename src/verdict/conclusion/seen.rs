@@ -56,16 +56,16 @@ pub(super) fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Senten
         let than = if drift > 0.0 {
             format!(", less than the machine drifted by itself ({} %)", fixed(drift, 1))
         } else if usable.iter().any(|c| beside_zero(c)) {
-            format!(", no more than chance gives among {}", count(first.p_adjusted.family_size, "comparison"))
+            format!(", and none is shown after adjusting for {}", count(first.p_adjusted.family_size, "comparison"))
         } else {
             ", and every interval includes zero".to_owned()
         };
         // A difference that may be there and was not found is no measured sameness.
         let same = drift > 0.0 || usable.iter().all(|c| c.verdict.kind == VerdictKind::Equivalent);
         let text = format!(
-            "No {} difference in {label} between {a} and {b}: {} {reads} %{}{than}.",
+            "No {} difference in {label}: {b} {} {reads} % against {a}{}{than}.",
             if same { "measurable" } else { "clear" },
-            if usable.len() == 1 { "an estimate of" } else { "estimates of" },
+            if drift > 0.0 { "reads" } else { "is estimated at" },
             several(usable.len())
         );
         return Some(Sentence { text, caveats, because });

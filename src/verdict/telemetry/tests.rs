@@ -54,10 +54,7 @@ fn seconds(at: i64) -> Option<Instant> {
 }
 
 fn extra(run: &Run, name: &str) -> Option<f64> {
-    run.extras.iter().find(|extra| extra.name == name).and_then(|extra| match extra.value {
-        ExtraValue::Number(value) => Some(value),
-        ExtraValue::Text(_) => None,
-    })
+    run.extras.iter().find(|extra| extra.name == name).and_then(Extra::as_number)
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn nothing(case: &Case<'_>) -> Finding {
     let varying = case.metrics().into_iter().filter(|name| distinct(name) >= MIN_ROWS).count();
     let subject = Subject::of(case);
     if varying < 2 {
-        let message = format!("needs two columns with at least {MIN_ROWS} distinct values; there is {varying}");
+        let message = format!("needs two columns with at least {MIN_ROWS} distinct values. There is {varying}");
         return Finding::not_evaluated(subject, message);
     }
     Finding::passed(
@@ -92,7 +92,7 @@ fn say(case: &Case<'_>, derived: &Derived) -> Option<Finding> {
         evidence.push(Evidence::run(pair.join(", "), run.id.clone()));
     }
     Some(Finding::fired(Subject::of(case).with_metric(&derived.column), message).evidence(evidence).remedy(format!(
-        "read {} and {} as one measurement; fix the size of the first by hand to make them two",
+        "read {} and {} as one measurement. Fix the size of the first by hand to make them two",
         named(&derived.column),
         named(from)
     )))

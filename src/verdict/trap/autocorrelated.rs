@@ -67,7 +67,7 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> CellCheck {
     }
     let bound = BOUND / (numbers.len() as f64).sqrt();
     let message = format!(
-        "{} of {} in {}: each run resembles the one before (lag-1 correlation {}, bound {}); {} runs are worth about {}",
+        "{} of {} in {}: each run resembles the one before (lag-1 correlation {}, bound {}). {} runs are worth about {}",
         named(metric),
         place(case, cell.model, cell.workload),
         cell.environment,
@@ -96,6 +96,6 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> CellCheck {
     CellCheck::There(
         Finding::fired(Subject::cell(case, cell).with_metric(metric), message)
             .evidence([values, corrected])
-            .remedy(format!("reset caches and temperature before each run; {}", cooldown(case))),
+            .remedy(format!("reset caches and temperature before each run. {}", cooldown(case))),
     )
 }

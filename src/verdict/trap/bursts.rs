@@ -98,12 +98,12 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         return Finding::passed(subject, format!("{place}: tokens arrive one by one in {}", count(told, "run")));
     }
     let message = format!(
-        "{place}: in {} of {} answers arrive in bursts, so TTFT and TPOT are those of the handing over",
+        "{place}: in {} of {} answers arrive in bursts, so TTFT and TPOT are those of the delivery and not of the engine",
         found.len(),
         count(told, "run")
     );
     Finding::fired(subject, message).evidence(found).remedy(
-        "look at E2E latency and throughput; give the server a core more than its engine keeps busy, or move the client to another machine",
+        "look at E2E latency and throughput. Give the server one core more than its engine uses, or move the client to another machine",
     )
 }
 

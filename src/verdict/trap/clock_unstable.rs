@@ -115,7 +115,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     }
     Finding::fired(subject, format!("{place}: {}", list(&said)))
         .evidence(clean.into_iter().chain(rows))
-        .remedy("lock the clock ('nvidia-smi -lgc'), look at it under load before each run, and repeat these runs; a clock stuck low ends only with the machine unplugged")
+        .remedy("lock the clock ('nvidia-smi -lgc'), look at it under load before each run, and repeat these runs. A clock stuck low ends only with the machine unplugged")
 }
 
 /// Mean clock at work: as the run reports it, else by its telemetry.

@@ -82,7 +82,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         return Finding::passed(
             subject,
             format!(
-                "{place}: {} of further machines agree with the head; their times are right to {} ms",
+                "{place}: {} of further machines agree with the head. Their times are right to {} ms",
                 count(known.len(), "clock"),
                 significant(worst, 2)
             ),

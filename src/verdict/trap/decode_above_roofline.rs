@@ -79,7 +79,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         let share = significant(100.0 * mean / line.limit, 2);
         return Finding::passed(
             subject,
-            format!("{place}: {limit}; {} tok/s are reported on average, {share} % of that", significant(mean, 4)),
+            format!("{place}: {limit}. {} tok/s are reported on average, {share} % of that", significant(mean, 4)),
         );
     }
     let needed = (mean / line.limit * line.batch).ceil();
@@ -96,7 +96,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     Finding::fired(subject, message)
         .severity(severity)
         .evidence(over.into_iter().map(|(run, metric, rate)| read(run, metric, format!("{} tok/s", significant(rate, 6)))))
-        .remedy("check in the engine's log which model, precision and batch ran; if tokens were speculated, state the mean accepted length")
+        .remedy("check in the engine's log which model, precision and batch ran. If tokens were speculated, state the mean accepted length")
 }
 
 fn missing(case: &Case<'_>, model: &str, workload: &str) -> String {

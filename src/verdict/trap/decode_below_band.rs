@@ -129,7 +129,7 @@ fn look(case: &Case<'_>, grounds: &PhysicsFacts<'_, '_>, model: &str, workload: 
                 .unwrap_or("output_throughput_tok_s");
             read(run, metric, format!("{} % of the roofline", significant(pct, 3)))
         }))
-        .remedy("run 'sparkbench gpu-probe' on the idle machine; a probe far below its nominal figures is a sick device; a healthy one points at eager mode, a fallback kernel or the size of the model")
+        .remedy("run 'sparkbench gpu-probe' on the idle machine. Where the probe is far below the data sheet, the device is faulty. Otherwise look for eager mode, a fallback kernel or a larger model")
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ fn nothing(case: &Case<'_>) -> Finding {
     let columns = case.metrics().len();
     if columns < 2 || case.runs.len() < MIN_ROWS {
         let message =
-            format!("needs at least two metrics and {MIN_ROWS} runs; there are {columns} and {}", case.runs.len());
+            format!("needs at least two metrics and {MIN_ROWS} runs. There are {columns} and {}", case.runs.len());
         return Finding::not_evaluated(Subject::of(case), message);
     }
     Finding::passed(
@@ -86,7 +86,7 @@ fn say(case: &Case<'_>, derived: &Derived) -> Finding {
     Finding::fired(Subject::of(case).with_metric(&derived.column), message)
         .evidence(example.into_iter().chain(exceptions))
         .remedy(format!(
-            "count {} and {} as one measurement; the family of tests leaves the first out",
+            "count {} and {} as one measurement. The family of tests leaves the first out",
             named(&derived.column),
             list(&from)
         ))

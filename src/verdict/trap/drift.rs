@@ -88,7 +88,7 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> CellCheck {
                 .chain(values.iter().map(|(run, v)| read(run, metric, format!("{}{unit}", significant(*v, 6))))),
             )
             .remedy(format!(
-                "{}find what changes with time; {}",
+                "{}find what changes with time. {}",
                 if takes_turns(case, cell) { "" } else { "alternate environments and " },
                 cooldown(case)
             )),

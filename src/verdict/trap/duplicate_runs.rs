@@ -167,7 +167,7 @@ fn labels(case: &Case<'_>, cell: &Cell<'_>) -> Option<Finding> {
     });
     Some(
         Finding::fired(Subject::cell(case, cell), message).evidence(evidence).remedy(
-            "say which attempts were meant to count and why the others were made; results here use all of them",
+            "say which attempts were meant to count and why the others were made. Results here use all of them",
         ),
     )
 }

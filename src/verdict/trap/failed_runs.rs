@@ -63,7 +63,7 @@ impl Trap for FailedRuns {
                 format!(" ({} of a kind of file without one beside them)", count(silent, "run"))
             };
             let message = format!(
-                "all {} ended with exit status 0{rest}; a failed run would have to be in the archive to be seen",
+                "all {} ended with exit status 0{rest}. A failed run would have to be in the archive to be seen",
                 count(known, "run")
             );
             return vec![Finding::passed(subject, message)];
@@ -109,7 +109,7 @@ fn look(case: &Case<'_>, cell: &crate::verdict::case::Cell<'_>, telling: &BTreeS
     how.sort_unstable();
     how.dedup();
     let message = format!(
-        "{} of {} of {} in {} did not end well ({}); {counted} of them report figures",
+        "{} of {} of {} in {} did not end well ({}). {counted} of them report figures",
         bad.len(),
         count(cell.runs.len(), "run"),
         cell.model,
@@ -118,7 +118,7 @@ fn look(case: &Case<'_>, cell: &crate::verdict::case::Cell<'_>, telling: &BTreeS
     );
     let finding = Finding::fired(Subject::cell(case, cell), message)
         .evidence(bad.iter().map(|(run, how)| seen(run, how.clone())))
-        .remedy("read the logs of these runs, mend the cause and collect the cell again; do not replace single runs");
+        .remedy("read the logs of these runs, mend the cause and collect the cell again. Do not replace single runs");
     Some(if counted == 0 { finding.severity(Severity::Warning) } else { finding })
 }
 

@@ -219,11 +219,11 @@ pub(crate) fn cooldown(case: &Case<'_>) -> String {
     match case.campaign.cooldown_s {
         Some(pause) if pause > 0.0 => {
             format!(
-                "the stated pause of {} s between runs did not prevent it",
+                "The stated pause of {} s between runs did not prevent it",
                 crate::verdict::number::significant(pause, 4)
             )
         }
-        Some(_) => "there is no pause between runs; add one".to_owned(),
-        None => "no pause between runs is stated; state one and keep it".to_owned(),
+        Some(_) => "There is no pause between runs. Add one".to_owned(),
+        None => "No pause between runs is stated. State one and keep it".to_owned(),
     }
 }

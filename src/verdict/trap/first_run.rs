@@ -123,7 +123,7 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> CellCheck {
             }),
         )
         .remedy(
-            "plan a warm-up run after each change and say that it does not count; here the run stays in all results",
+            "plan a warm-up run after each change of the environment and leave it out by plan. These results still hold the first runs",
         );
     CellCheck::There(if slight { finding.severity(Severity::Note) } else { finding })
 }

@@ -82,13 +82,13 @@ impl Trap for MemoryScope {
             ""
         };
         let message = format!(
-            "peak memory was read when the KV cache was sized, before the cache existed ({}, {} rows); it is memory in use on the machine and not the engine's peak{scope}",
+            "peak memory was read when the KV cache was sized, before the cache existed ({}, {} rows). It is memory in use on the machine and not the engine's peak{scope}",
             line.rule, line.rows
         );
         let evidence = fraction(&line)
             .map(|f| Evidence::text(format!("each GiB in use takes {} GiB from the KV cache", significant(f, 3))));
         let remedy = if unified {
-            "read the memory of the process after the measured window; drop the page cache before each run, or record it, so that file reads do not count"
+            "read the memory of the process after the measured window. Drop the page cache before each run, or record it, so that file reads do not count"
         } else {
             "read the memory of the process after the measured window"
         };
@@ -110,7 +110,7 @@ fn without(case: &Case<'_>, subject: Subject) -> Finding {
     }
     if peaks < MIN_ROWS {
         let message = format!(
-            "peak memory takes {peaks} distinct values; {MIN_ROWS} are needed to see whether the KV cache follows it"
+            "peak memory takes {peaks} distinct values. {MIN_ROWS} are needed to see whether the KV cache follows it"
         );
         return Finding::not_evaluated(subject, message);
     }

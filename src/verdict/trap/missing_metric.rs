@@ -92,7 +92,7 @@ fn look(case: &Case<'_>, metric: &str, promised: bool) -> Option<Finding> {
     let advice = if without.len() == runs.len() {
         "no run has it: check that the collector reads it from the log, or take it off the plan and out of the conclusions"
     } else {
-        "collect the missing runs again, or compare only cells that have it"
+        "collect these runs again, or compare only cells that report the metric"
     };
     Some(Finding::fired(Subject::of(case).with_metric(metric), message).evidence(rows).remedy(advice))
 }

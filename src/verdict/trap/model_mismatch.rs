@@ -109,7 +109,7 @@ fn say(case: &Case<'_>, look: Look<'_>, mislabelled: usize) -> Finding {
     served.sort_unstable();
     served.dedup();
     let message = format!(
-        "{}: {} asked for {asked} and ran {}; {mislabelled} of the campaign's {} are mislabelled",
+        "{}: {} asked for {asked} and ran {}. Of the campaign's {}, {mislabelled} are mislabelled",
         look.model,
         share(look.other.len(), look.runs),
         list(&served),
@@ -123,5 +123,5 @@ fn say(case: &Case<'_>, look: Look<'_>, mislabelled: usize) -> Finding {
         .map(|s| Evidence::text(format!("seen in {s}")));
     Finding::fired(subject, message)
         .evidence(source.into_iter().chain(look.other.iter().map(|(run, id)| seen(run, format!("labelled {}, ran {id}", look.model)))))
-        .remedy("read these runs under the model that ran; pass the model argument through the launch script and check the id that the engine prints")
+        .remedy("read these runs under the model that ran. Pass the model argument through the launch script and check the id that the engine prints")
 }

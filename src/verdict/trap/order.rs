@@ -84,10 +84,10 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         "neither in blocks nor at random".to_owned()
     };
     let chance = found.p_too_few.map_or_else(String::new, |p| {
-        format!("; a random order has so few changes with p {}", crate::verdict::number::p_value(p))
+        format!(". A random order has so few changes with p {}", crate::verdict::number::p_value(p))
     });
     let message = format!(
-        "{place}: the environments ran {how}; {} unbroken series in {}; {share} contain every environment{chance}",
+        "{place}: the environments ran {how}. {} unbroken series in {}. {share} contain every environment{chance}",
         found.runs,
         count(runs.len(), "run")
     );

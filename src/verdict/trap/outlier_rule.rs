@@ -72,7 +72,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         );
     };
     let message = format!(
-        "{place}: the {SIGMA} sigma rule cannot fire at n = {smallest}, where no value lies beyond {} standard deviations; \"0 outliers\" would say nothing",
+        "{place}: the {SIGMA} sigma rule cannot fire at n = {smallest}, where no value lies beyond {} standard deviations. \"0 outliers\" would say nothing",
         significant(bound(smallest), 4)
     );
     let rows = mute.iter().map(|cell| {

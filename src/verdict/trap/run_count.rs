@@ -67,9 +67,9 @@ impl Trap for RunCount {
             .filter(|cell| cell.runs.len() != planned)
             .map(|cell| {
                 let n = cell.runs.len();
-                let kind = if n > planned { "the means use all of them" } else { "the rest is not in the archive" };
+                let kind = if n > planned { "The means use all of them" } else { "The rest is not in the archive" };
                 let message = format!(
-                    "{} in {} has {} where {planned} were planned; {kind}",
+                    "{} in {} has {} where {planned} were planned. {kind}",
                     place(case, cell.model, cell.workload),
                     cell.environment,
                     count(n, "run")

@@ -63,7 +63,7 @@ impl Trap for RunsOverlap {
         let launches = launches(case);
         if launches.len() < 2 {
             let message = format!(
-                "needs start times of at least two launches; there {} {}",
+                "needs start times of at least two launches. There {} {}",
                 if launches.len() == 1 { "is" } else { "are" },
                 launches.len()
             );
@@ -181,25 +181,25 @@ fn calm(case: &Case<'_>, launches: &[Launch<'_>], ends: bool) -> Finding {
     let most = launches.iter().map(|l| needed(case, l)).fold(0.0, f64::max);
     let held = match (ends, most > 0.0) {
         (true, true) => format!(
-            "no launch starts before the one before it ended, and none needs more than {} s",
+            "No launch starts before the one before it ended, and none needs more than {} s",
             significant(most, 4)
         ),
-        (true, false) => "no launch starts before the one before it ended".to_owned(),
-        _ => format!("no launch needs more than {} s; ends are not recorded", significant(most, 4)),
+        (true, false) => "No launch starts before the one before it ended".to_owned(),
+        _ => format!("No launch needs more than {} s. Ends are not recorded", significant(most, 4)),
     };
     let uncounted = launches.iter().filter(|l| work(l) == 0.0).count();
     let held = match uncounted {
         0 => held,
         n if n == launches.len() && !ends => format!(
-            "only the stated pause of {} s could be held against that: neither ends nor requests and lengths are recorded in the runs",
+            "Only the stated pause of {} s could be held against that: neither ends nor requests and lengths are recorded in the runs",
             significant(most, 4)
         ),
         n => format!(
-            "{held}; the work of {n} of {} launches is not counted, because requests or lengths are not recorded",
+            "{held}. The work of {n} of {} launches is not counted, because requests or lengths are not recorded",
             launches.len()
         ),
     };
-    let message = format!("starts are {} s and more apart; {held}", significant(least, 5));
+    let message = format!("starts are {} s and more apart. {held}", significant(least, 5));
     Finding::passed(Subject::of(case), message).evidence(cycles(case, launches))
 }
 

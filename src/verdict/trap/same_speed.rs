@@ -139,7 +139,7 @@ fn look(case: &Case<'_>, cell: &Cell<'_>) -> Finding {
     let message = message + &footprint(cell, &hits);
     let finding = Finding::fired(subject, message)
         .evidence(evidence)
-        .remedy("find out from the engine's log which model ran; if it was one model, read these cells as repeats of one workload");
+        .remedy("find out from the engine's log which model ran. If it was one model, read these cells as repeats of one workload");
     if acquitted { finding.severity(Severity::Warning) } else { finding }
 }
 

@@ -66,9 +66,9 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     }
     let message = format!("{place}: {} in the smallest arm, below {ENOUGH}", count(least, "run"));
     let remedy = match case.planned_repeats() {
-        Some(planned) if planned as usize > least => format!("{planned} were planned; finish the plan before judging"),
-        Some(planned) => format!("plan more than {planned} repeats; each comparison says how many would decide it"),
-        None => "plan the number of runs beforehand; each comparison says how many would decide it".to_owned(),
+        Some(planned) if planned as usize > least => format!("{planned} were planned. Finish the plan before judging"),
+        Some(planned) => format!("plan more than {planned} repeats. Each comparison says how many would decide it"),
+        None => "plan the number of runs beforehand. Each comparison says how many would decide it".to_owned(),
     };
     let finding = Finding::fired(subject, message).evidence(rows).remedy(remedy);
     if least < BARELY { finding.severity(Severity::Warning) } else { finding }

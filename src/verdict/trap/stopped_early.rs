@@ -63,7 +63,7 @@ impl Trap for StoppedEarly {
                 return vec![Finding::passed(subject, format!("none of {all} is left over"))];
             }
             let message = format!(
-                "{} of {} were made; the campaign ended before its plan did",
+                "{} of {} were made. The campaign ended before its plan did",
                 count(made, "run"),
                 count(campaign.planned_runs, "planned run")
             );
@@ -86,4 +86,4 @@ impl Trap for StoppedEarly {
     }
 }
 
-const REMEDY: &str = "finish the plan with 'sparkbench collect SUITE --resume'; next time fix the looks in the suite and let it stop by itself";
+const REMEDY: &str = "finish the plan with 'sparkbench collect SUITE --resume'. Next time fix the looks in the suite and let it stop by itself";

@@ -81,10 +81,10 @@ fn look(case: &Case<'_>) -> Finding {
     let odd: Vec<Evidence> = case.runs.iter().filter_map(|run| Some(seen(run, wrong(run, limit, highest)?))).collect();
     let known = case.runs.iter().filter(|run| start(run).is_some()).count();
     let gate = limit.map_or_else(
-        || "no start limit is stated".to_owned(),
-        |l| format!("the stated limit is {}", significant(l, 3)),
+        || "No start limit is stated".to_owned(),
+        |l| format!("The stated limit is {}", significant(l, 3)),
     );
-    let seen = format!("starts {starts}, ends {} degrees Celsius; {gate}", ends.as_deref().unwrap_or("not recorded"));
+    let seen = format!("starts {starts}, ends {} degrees Celsius. {gate}", ends.as_deref().unwrap_or("not recorded"));
     if odd.is_empty() {
         return Finding::passed(subject, format!("{}: {seen}", count(known, "run")));
     }

@@ -77,7 +77,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     if slow.is_empty() {
         let capped = runs.iter().filter(|run| capped(run)).count();
         let cap = if capped > 0 {
-            format!("; {} drew all that the power limit allows for a while", count(capped, "run"))
+            format!(". {} drew all that the power limit allows for a while", count(capped, "run"))
         } else {
             String::new()
         };

@@ -106,7 +106,7 @@ fn say(case: &Case<'_>, metric: &str, base: &Cell<'_>, other: &Cell<'_>, p: f64)
                 .map(|cell| Evidence::text(format!("{}: {}{unit}", cell.environment, values(&cell.numbers(metric))))),
         )
         .remedy(format!(
-            "look at the runs of {unsteady} one by one and in order of time; report spread beside the mean"
+            "look at the runs of {unsteady} one by one and in order of time. Report spread beside the mean"
         ))
 }
 

@@ -60,7 +60,7 @@ fn look(case: &Case<'_>, model: &str) -> Finding {
         return Finding::not_evaluated(subject, missing_machine(case, "memory size"));
     };
     let figures = format!(
-        "{} ({}); usable memory {} GiB ({})",
+        "{} ({}). Usable memory {} GiB ({})",
         gigabytes(weights.value),
         weights.source,
         significant(memory.value / GIB, 4),

@@ -77,7 +77,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     if shown.is_empty() {
         return Finding::not_evaluated(
             subject,
-            format!("{place}: no run has all that is needed; missing {}", list(&missing(case, &runs))),
+            format!("{place}: no run has all that is needed. Missing {}", list(&missing(case, &runs))),
         );
     }
     let pick = |test: fn(&Shown) -> Option<f64>| -> Vec<(&Run, f64)> {
@@ -89,10 +89,10 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     let remedy = "archive the request count, the tokens of each request, and start and end of the measured window beside the rate";
     if let Some((_, worst)) = much.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1)) {
         let message = format!(
-            "{place}: the stated work would need {} times the reported rate to fit into {} of {} runs",
-            significant(worst, 3),
+            "{place}: in {} of {} runs the stated work is too much for the reported rate, up to {} times",
             much.len(),
-            shown.len()
+            shown.len(),
+            significant(worst, 3)
         );
         return Finding::fired(subject, message)
             .evidence(much.iter().map(|(run, x)| {

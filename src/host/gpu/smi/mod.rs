@@ -182,7 +182,7 @@ impl Smi {
                 Ok(Some(line)) => line,
                 Ok(None) => return Ok(()),
                 Err(cause) => {
-                    let said = self.words.take().map(|words| format!("it said '{words}'; ")).unwrap_or_default();
+                    let said = self.words.take().map(|words| format!("it said '{words}', ")).unwrap_or_default();
                     return Err(format!("{said}{cause}"));
                 }
             };
@@ -245,10 +245,10 @@ impl Smi {
         let (at, cause) = self.ended.clone().unwrap_or((now, "it is not running".to_owned()));
         self.starts.retain(|start| now.saturating_sub(*start) < WINDOW);
         let Some(pause) = PAUSES.get(self.starts.len()) else {
-            return Err(self.gone(&format!("{cause}; started again {} times in vain", PAUSES.len())));
+            return Err(self.gone(&format!("{cause}. Started again {} times in vain", PAUSES.len())));
         };
         if now < at + *pause {
-            return Err(self.gone(&format!("{cause}; it will be started again")));
+            return Err(self.gone(&format!("{cause}. It will be started again")));
         }
         self.starts.push(now);
         self.start()?;
@@ -265,7 +265,7 @@ impl Smi {
     fn gone(&self, cause: &str) -> Error {
         Error::new(Kind::Preflight, "nvidia-smi gives no readings")
             .detail(cause)
-            .hint("run 'nvidia-smi' by hand; look for Xid or NVRM in the kernel log")
+            .hint("run 'nvidia-smi' by hand. Look for Xid or NVRM in the kernel log")
     }
 }
 

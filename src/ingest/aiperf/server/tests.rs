@@ -9,7 +9,7 @@ fn read(name: &str, text: &str) -> Vec<(String, f64, Option<u64>)> {
     assert!(parsed.left_out.is_empty(), "{:?}", parsed.left_out);
     let Record::Run(partial) = parsed.records.remove(0) else { panic!() };
     assert!(!format!("{partial:?}").contains("box"), "no address is taken");
-    let number = |extra: &Extra| if let ExtraValue::Number(value) = extra.value { value } else { f64::NAN };
+    let number = |extra: &Extra| extra.as_number().unwrap_or(f64::NAN);
     partial.extras.iter().map(|extra| (extra.name.clone(), number(extra), extra.origin.line)).collect()
 }
 

@@ -291,7 +291,7 @@ impl Boot {
         match self.caches.as_slice() {
             [] => {}
             [(size, line)] => {
-                self.found.metric("kv_cache_gib", Figure { value: size / MIB_PER_GIB, decimals: None }, *line);
+                self.found.metric("kv_cache_gib", Figure::computed(size / MIB_PER_GIB), *line);
             }
             [.., (_, line)] => {
                 let sum: f64 = self.caches.iter().map(|(size, _)| size).sum();
@@ -320,7 +320,7 @@ impl Boot {
                 && !self.found.has(metric)
             {
                 let value = mib / MIB_PER_GIB;
-                self.found.metric(metric, Figure { value, decimals: None }, *line);
+                self.found.metric(metric, Figure::computed(value), *line);
                 if metric == "model_memory_gib" {
                     self.setup.model_memory_gib = Some(value);
                 }

@@ -246,12 +246,8 @@ impl Run {
             decimals: if divisor == 1.0 { figure.decimals } else { figure.decimals.map(|_| 6) },
             origin: file.origin(Some(line), field, RULE),
         };
-        let extra = |(name, unit, value, why, line): Other| Extra {
-            name,
-            unit: unit.to_owned(),
-            value: ExtraValue::Number(value),
-            why,
-            origin: file.origin(Some(line), None, RULE),
+        let extra = |(name, unit, value, why, line): Other| {
+            Extra::number(name, unit, value, why, file.origin(Some(line), None, RULE))
         };
         let readings: Vec<Reading> = self.readings.into_iter().map(reading).collect();
         let mut extras: Vec<Extra> = self.extras.into_iter().map(extra).collect();

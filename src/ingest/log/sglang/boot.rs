@@ -128,7 +128,7 @@ impl Boot {
                     for (name, figure) in [("kv_cache_keys", keys), ("kv_cache_values", values)] {
                         self.found.extra(name, "GiB", figure.value, line_number);
                     }
-                    Some(Figure { value: keys.value + values.value, decimals: None })
+                    Some(Figure::computed(keys.value + values.value))
                 }
                 // Models with one latent per token print one size.
                 _ => sized("KV size:"),
@@ -211,7 +211,7 @@ impl Boot {
                         let of = if who.is_empty() { String::new() } else { format!(" on {who}") };
                         self.found.extra(&format!("{metric} of part {}{of}", place + 1), unit, figure.value, line);
                     }
-                    self.keep(metric, &who, Figure { value: sum, decimals: None }, line);
+                    self.keep(metric, &who, Figure::computed(sum), line);
                     continue;
                 };
                 self.keep(metric, &who, *only, line);

@@ -15,7 +15,7 @@ use super::block;
 use super::engine::{self, Engine, RULES};
 use super::labels::{self, Section};
 use crate::ingest::{About, JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::model::{ExtraValue, Setup, Status};
+use crate::model::{Extra, Setup, Status};
 
 /// Most runs that are kept of one log.
 const RUNS: usize = 1000;
@@ -133,10 +133,7 @@ impl Run {
         };
         faults.into(&mut found);
         let (readings, extras) = found.finish(file, RULES);
-        let wall = extras.iter().find_map(|extra| match extra.value {
-            ExtraValue::Number(value) if extra.name == "total_latency_ms" => Some(value),
-            _ => None,
-        });
+        let wall = extras.iter().find(|extra| extra.name == "total_latency_ms").and_then(Extra::as_number);
         let setup = Setup {
             engine: Some("TensorRT-LLM".to_owned()),
             tool: Some(TOOL.to_owned()),

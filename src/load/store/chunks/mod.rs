@@ -40,11 +40,11 @@ pub const KINDS: [&str; 8] = ["empty", "content", "reasoning", "tool", "usage", 
 
 /// Columns of a block in order: name, unit, meaning.
 pub const COLUMNS: [(&str, &str, &str); 6] = [
-    ("gap", "ns", "since the chunk before; one value less than chunks: the first came at the block's `at`"),
-    ("lag", "100 ns", "from the kernel's time to ours; 0 where there is no time of the kernel"),
+    ("gap", "ns", "since the chunk before. One value less than chunks: the first came at the block's `at`"),
+    ("lag", "100 ns", "from the kernel's time to ours. 0 where there is no time of the kernel"),
     ("envelope", "bytes", "of the event in the stream, its line ends included, less those of its text"),
     ("text", "bytes", "of generated text"),
-    ("tokens", "tokens", "where the server counts along; 0 is not known"),
+    ("tokens", "tokens", "where the server counts along. 0 is not known"),
     ("kind", "number", "place in `kinds`"),
 ];
 

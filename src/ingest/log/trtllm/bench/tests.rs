@@ -18,10 +18,7 @@ fn value(partial: &PartialRun, metric: &str) -> Option<f64> {
 }
 
 fn extra(partial: &PartialRun, name: &str) -> Option<f64> {
-    partial.extras.iter().find(|extra| extra.name == name).and_then(|extra| match extra.value {
-        ExtraValue::Number(value) => Some(value),
-        ExtraValue::Text(_) => None,
-    })
+    partial.extras.iter().find(|extra| extra.name == name).and_then(Extra::as_number)
 }
 
 const BLOCK: &str = "= PERFORMANCE OVERVIEW \nRequest Throughput (req/sec):  3.25\nTotal Latency (ms):  1000.0\n";
