@@ -23,6 +23,9 @@ const ROOT: &str = "../../";
 /// Rows of what is no metric: a box of eight GPUs has 40.
 const SAID_MOST: usize = 200;
 
+/// Flags that the top of the page tells one by one.
+const OPEN_FLAGS: usize = 4;
+
 #[derive(Template)]
 #[template(path = "run.html")]
 struct Page {
@@ -168,7 +171,7 @@ pub(super) fn page(
             _ => None,
         },
         // That it failed, and why, is above them.
-        flags: run.flags.iter().filter(|f| !f.starts_with("failed:")).map(|f| words::flag(f)).collect(),
+        flags: words::flags(run.flags.iter().filter(|f| !f.starts_with("failed:"))),
         beware: front::strip(ROOT, &site.errors(&run.campaign, &run.model)),
         not_joined: site.input(&run.source.path).and_then(|input| input.not_joined.clone()),
         heads: columns(run).into_iter().map(|(_, head)| head).collect(),

@@ -38,6 +38,9 @@ const HEADS: [&str; 3] = ["Why it matters", "How it is checked", "How to avoid i
 /// Subjects that could not be evaluated and are still told one by one.
 const FEW_UNKNOWN: usize = 2;
 
+/// Findings of one campaign that a page shows open.
+const OPEN_FINDINGS: usize = 3;
+
 #[derive(Template)]
 #[template(path = "trap.html")]
 struct OwnPage {
@@ -70,6 +73,22 @@ struct TrapView {
     /// One per campaign, in the order of the columns.
     columns: Vec<Badge>,
     said: Vec<CampaignFindings>,
+}
+
+impl TrapView {
+    /// "fired in 2 campaigns, passed in 3".
+    fn results(&self) -> String {
+        let mut counts: Vec<(&str, usize)> = Vec::new();
+        for told in &self.said {
+            match counts.iter_mut().find(|(word, _)| *word == told.badge.word) {
+                Some((_, n)) => *n += 1,
+                None => counts.push((told.badge.word, 1)),
+            }
+        }
+        let mut parts = counts.into_iter();
+        let first = parts.next().map(|(word, n)| format!("{word} in {}", counted(n, "campaign", "campaigns")));
+        first.into_iter().chain(parts.map(|(word, n)| format!("{word} in {n}"))).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// Result of a trap for one campaign.

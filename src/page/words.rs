@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::model::{Direction, Instant, Metric, within};
+use crate::verdict::number::list;
 use crate::verdict::report::across::Agreeing;
 use crate::verdict::report::{Comparison, Outcome, Severity, TrapStatus, VerdictKind};
 
@@ -135,20 +136,48 @@ pub(super) fn method(code: &str) -> String {
 
 /// A flag of a run, a group or a bootstrap as a phrase.
 pub(super) fn flag(code: &str) -> String {
+    match outlier(code) {
+        Some((rule, metric)) => format!("outlier in {metric} ({rule})"),
+        None => other_flag(code),
+    }
+}
+
+/// Flags of one run: an outlier by several rules is one.
+pub(super) fn flags<'f>(codes: impl Iterator<Item = &'f String>) -> Vec<String> {
+    let mut outliers: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut others = Vec::new();
+    for code in codes {
+        let Some((rule, metric)) = outlier(code) else {
+            others.push(other_flag(code));
+            continue;
+        };
+        match outliers.iter_mut().find(|(name, _)| *name == metric) {
+            Some((_, rules)) => rules.push(rule),
+            None => outliers.push((metric, vec![rule])),
+        }
+    }
+    let told = outliers.into_iter().map(|(metric, rules)| format!("outlier in {metric} ({})", list(&rules)));
+    told.chain(others).collect()
+}
+
+/// Rule and metric of `outlier:modified_z:ttft_ms`, in words.
+fn outlier(code: &str) -> Option<(&str, String)> {
+    let (rule, name) = code.strip_prefix("outlier:")?.split_once(':')?;
+    let rule = match rule {
+        "modified_z" | "mad" => "modified z",
+        "three_sigma" => "three sigma",
+        "tukey" => "Tukey fences",
+        other => other,
+    };
+    Some((rule, within(&metric(name))))
+}
+
+fn other_flag(code: &str) -> String {
     if let Some(why) = code.strip_prefix("invalid:") {
         return format!("the tool calls this result invalid ({why})");
     }
     let mut parts = code.split(':');
     match (parts.next(), parts.next(), parts.next()) {
-        (Some("outlier"), Some(rule), Some(name)) => {
-            let rule = match rule {
-                "modified_z" | "mad" => "modified z",
-                "three_sigma" => "three sigma",
-                "tukey" => "Tukey fences",
-                other => other,
-            };
-            format!("outlier in {} ({rule})", within(&metric(name)))
-        }
         (Some("first_run"), Some(name), None) => format!("first run after a change, {}", within(&metric(name))),
         (Some("small_n"), None, None) => "too few runs for a bootstrap".into(),
         (Some("bca_fallback"), None, None) => "BCa does not exist here, percentile shown".into(),
@@ -237,6 +266,9 @@ fn one_sentence(text: &str, names: &BTreeSet<&str>) -> String {
     }
     out
 }
+
+/// Verdicts that the top of a page tells one by one.
+pub(super) const OPEN_VERDICTS: usize = 6;
 
 /// Units that stay on the line of their number.
 const UNITS: &[&str] = &[
@@ -333,6 +365,11 @@ mod tests {
     #[test]
     fn flags_read_as_phrases() {
         assert_eq!(flag("outlier:modified_z:ttft_ms"), "outlier in time to first token (modified z)");
+        let twice = ["outlier:modified_z:ttft_ms", "one_run", "outlier:tukey:ttft_ms"].map(str::to_owned);
+        assert_eq!(
+            flags(twice.iter()),
+            ["outlier in time to first token (modified z and Tukey fences)", "one run only"]
+        );
         assert_eq!(flag("first_run:peak_memory_gib"), "first run after a change, peak memory");
         assert_eq!(flag("invalid:not met: Min duration"), "the tool calls this result invalid (not met: Min duration)");
         assert_eq!(flag("made:of:far:more"), "made:of:far:more");

@@ -44,8 +44,12 @@ pub(crate) fn forest_to(
         };
         let pair = if several_pairs { format!(", {} against {}", c.candidate, c.baseline) } else { String::new() };
         let heading = format!("{}{pair} ({way})", c.label);
-        let label =
-            if campaign.workloads.len() > 1 { format!("{} · {}", c.model, c.workload) } else { c.model.clone() };
+        let label = match (campaign.models.len() > 1, campaign.workloads.len() > 1) {
+            (true, true) => format!("{} · {}", c.model, c.workload),
+            // The one model is named above. Of a long label the end is cut, which is what tells the rows apart.
+            (false, true) => c.workload.clone(),
+            (_, false) => c.model.clone(),
+        };
         let row = forest::Comparison {
             label,
             group: None,

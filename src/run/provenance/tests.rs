@@ -37,7 +37,7 @@ fn spark() -> Replay {
 #[test]
 fn a_spark_is_described_without_what_names_a_single_one() {
     let tree = inventory(&spark(), None);
-    assert_eq!(tree["machine"]["kind"], "DGX Spark by its firmware; its GPU could not be read");
+    assert_eq!(tree["machine"]["kind"], "DGX Spark by its firmware. Its GPU could not be read");
     assert_eq!(tree["system"]["dgx_release"]["DGX_OTA_VERSION"], "7.3.1");
     assert_eq!(
         tree["system"]["cmdline"],

@@ -6,7 +6,7 @@
 use super::{capital, ident};
 use crate::model::{Direction, within};
 use crate::verdict::grammar::said;
-use crate::verdict::number::{count, fixed, list, significant};
+use crate::verdict::number::{count, list, significant};
 use crate::verdict::report::{Comparison, Sentence, VerdictKind};
 use crate::verdict::trap;
 
@@ -201,7 +201,7 @@ fn part(kind: VerdictKind, own: &[&Comparison], cells: &[&Comparison], all: usiz
     }
 }
 
-/// "T1 is undecided: the difference could be up to 5.6 % shorter or 3.5 % longer, and 57 more runs per arm would settle it".
+/// "T1 is undecided: the difference could be up to 5.6 % shorter or 3.5 % longer. 57 more runs per arm would settle it".
 fn undecided(own: &[&Comparison], places: &[String], all: usize) -> String {
     let who = match places {
         [one] => format!("{one} is"),
@@ -217,10 +217,10 @@ fn undecided(own: &[&Comparison], places: &[String], all: usize) -> String {
     format!("{who} undecided{between}: {}", open_to(own))
 }
 
-/// "the difference could be up to 5.6 % shorter or 3.5 % longer, and 57 more runs per arm would settle it": the widest of these, and the
+/// "the difference could be up to 5.6 % shorter or 3.5 % longer. 57 more runs per arm would settle it": the widest of these, and the
 /// most runs.
 fn open_to(own: &[&Comparison]) -> String {
-    let most = sides(own).map_or_else(
+    let most = said::sides(own).map_or_else(
         || "the runs set no bound on the difference".to_owned(),
         |sides| format!("the difference could be up to {sides}"),
     );
@@ -228,7 +228,7 @@ fn open_to(own: &[&Comparison]) -> String {
     let worst =
         own.iter().filter(|_| !more.is_empty()).max_by_key(|c| said::more_of(c)).and_then(|c| said::more_runs(c));
     let what = if own.len() > 1 { "all of them" } else { "it" };
-    let settle = worst.map_or_else(String::new, |runs| format!(", and {runs} would settle {what}"));
+    let settle = worst.map_or_else(String::new, |runs| format!(". {runs} would settle {what}"));
     format!("{most}{settle}")
 }
 
@@ -320,20 +320,4 @@ pub(super) fn bound(c: &Comparison) -> Option<(f64, usize)> {
     let interval = c.change_ci?;
     let most = interval.low.abs().max(interval.high.abs()) + c.drift_allowance_pct;
     Some((most, crate::verdict::number::decimals(interval.low, interval.high)))
-}
-
-/// "5.6 % shorter or 3.5 % longer": the largest differences that the intervals of one metric allow on each side, the larger first.
-fn sides(own: &[&Comparison]) -> Option<String> {
-    let first = own.first()?;
-    let (_, places) = own.iter().filter_map(|c| bound(c)).max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let furthest = |reach: fn(&Comparison) -> Option<f64>| own.iter().filter_map(|c| reach(c)).fold(0.0, f64::max);
-    let down = furthest(|c| c.change_ci.map(|interval| c.drift_allowance_pct - interval.low));
-    let up = furthest(|c| c.change_ci.map(|interval| c.drift_allowance_pct + interval.high));
-    let long = first.direction == Direction::LowerIsBetter && matches!(first.unit, "ms" | "s");
-    let (less, more) = if long { ("shorter", "longer") } else { ("less", "more") };
-    let mut sides = [(down, less), (up, more)];
-    sides.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let shown = sides.iter().filter(|(most, _)| *most >= 0.5 * 10f64.powi(-i32::try_from(places).unwrap_or(0)));
-    let shown: Vec<String> = shown.map(|(most, word)| format!("{} % {word}", fixed(*most, places))).collect();
-    (!shown.is_empty()).then(|| shown.join(" or "))
 }

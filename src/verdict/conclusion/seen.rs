@@ -63,9 +63,8 @@ pub(super) fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Senten
         // A difference that may be there and was not found is no measured sameness.
         let same = drift > 0.0 || usable.iter().all(|c| c.verdict.kind == VerdictKind::Equivalent);
         let text = format!(
-            "No {} difference in {label}: {b} {} {reads} % against {a}{}{than}.",
+            "No {} difference in {label}: {b} reads {reads} % against {a}{}{than}.",
             if same { "measurable" } else { "clear" },
-            if drift > 0.0 { "reads" } else { "is estimated at" },
             several(usable.len())
         );
         return Some(Sentence { text, caveats, because });

@@ -108,17 +108,50 @@ pub(crate) fn more_of(c: &Comparison) -> Option<u64> {
     c.runs_to_decide?.checked_sub(there).filter(|more| (1..=MOST_RUNS).contains(more))
 }
 
-/// The largest difference that the interval allows, drift included: `5.6 %`, or in the unit where there is no per cent.
+/// The largest differences that the interval allows, drift included: `5.6 % less or 3.5 % more`, or in the unit where there is no per cent.
 pub(crate) fn largest(c: &Comparison) -> Option<String> {
-    let (ci, unit, drift) = match (c.change_ci, c.difference_ci) {
-        (Some(ci), _) => (ci, " %".to_owned(), c.drift_allowance_pct),
-        (None, Some(ci)) if c.overhead_pct.is_none() => (ci, format!(" {}", c.unit), 0.0),
-        _ => return None,
+    match (c.change_ci, c.difference_ci) {
+        (Some(_), _) => sides(&[c]),
+        (None, Some(ci)) if c.overhead_pct.is_none() => between(c, -ci.low, ci.high, decimals(ci.low, ci.high), c.unit),
+        _ => None,
+    }
+}
+
+/// The same over several comparisons of one metric: the furthest on each side.
+pub(crate) fn sides(own: &[&Comparison]) -> Option<String> {
+    let reach = |c: &&Comparison| {
+        let (ci, drift) = (c.change_ci?, c.drift_allowance_pct);
+        Some((drift - ci.low, drift + ci.high, decimals(ci.low, ci.high)))
     };
-    let most = ci.low.abs().max(ci.high.abs()) + drift;
-    let places = decimals(ci.low, ci.high);
-    let hidden = most < 0.5 * 10f64.powi(-i32::try_from(places).unwrap_or(0));
-    most.is_finite().then(|| format!("{}{unit}", if hidden { significant(most, 2) } else { fixed(most, places) }))
+    let far = |(down, up, _): &(f64, f64, usize)| down.max(*up);
+    let reaches: Vec<(f64, f64, usize)> = own.iter().filter_map(reach).collect();
+    let places = reaches.iter().max_by(|a, b| far(a).total_cmp(&far(b)))?.2;
+    let down = reaches.iter().map(|(down, ..)| *down).fold(0.0, f64::max);
+    let up = reaches.iter().map(|(_, up, _)| *up).fold(0.0, f64::max);
+    between(own.first()?, down, up, places, "%")
+}
+
+/// `5.6 % shorter or 3.5 % longer`, the larger first. A side that rounds to nothing is not named, unless both do.
+fn between(c: &Comparison, down: f64, up: f64, places: usize, unit: &str) -> Option<String> {
+    let long = c.direction == Direction::LowerIsBetter && matches!(c.unit, "ms" | "s");
+    let (less, more) = if long { ("shorter", "longer") } else { ("less", "more") };
+    let mut sides = [(down, less), (up, more)];
+    sides.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let hidden = |most: f64| most < 0.5 * 10f64.powi(-i32::try_from(places).unwrap_or(0));
+    let [(most, _), _] = sides;
+    if !most.is_finite() {
+        return None;
+    }
+    let shown = sides.iter().filter(|(side, _)| if hidden(most) { *side > 0.0 } else { !hidden(*side) });
+    let print = |side: f64| if hidden(side) { significant(side, 2) } else { fixed(side, places) };
+    let shown: Vec<(String, &str)> = shown.map(|(side, word)| (print(*side), *word)).collect();
+    if let [(one, less), (other, more)] = shown.as_slice()
+        && one == other
+    {
+        return Some(format!("{one} {unit} {less} or {more}"));
+    }
+    let shown: Vec<String> = shown.into_iter().map(|(side, word)| format!("{side} {unit} {word}")).collect();
+    Some(if shown.is_empty() { format!("{} {unit}", fixed(0.0, places)) } else { shown.join(" or ") })
 }
 
 /// How the two arms differ, in the words of the metric, with the interval where there is one.
@@ -300,11 +333,22 @@ mod tests {
         c.change_ci = Some(Interval::new(-5.6, 3.0));
         (c.n_baseline, c.n_candidate, c.runs_to_decide) = (7, 7, Some(16));
         let line = |c: &Comparison| said(c, &metric, VerdictKind::Inconclusive, false, &[]);
-        assert_eq!(line(&c), "undecided: 9 more runs per arm would settle it (the difference could be up to 5.6 %)");
+        assert_eq!(
+            line(&c),
+            "undecided: 9 more runs per arm would settle it (the difference could be up to 5.6 % shorter or 3.0 % longer)"
+        );
         c.runs_to_decide = Some(7);
-        assert_eq!(line(&c), "undecided: the difference could be up to 5.6 %", "0 more runs are no advice");
+        assert_eq!(
+            line(&c),
+            "undecided: the difference could be up to 5.6 % shorter or 3.0 % longer",
+            "0 more runs are no advice"
+        );
         c.runs_to_decide = Some(70_000);
-        assert_eq!(line(&c), "undecided: the difference could be up to 5.6 %", "nobody makes as many");
+        assert_eq!(
+            line(&c),
+            "undecided: the difference could be up to 5.6 % shorter or 3.0 % longer",
+            "nobody makes as many"
+        );
         (c.n_candidate, c.runs_to_decide) = (6, Some(8));
         assert!(line(&c).starts_with("undecided: 2 more runs per arm"), "{}", line(&c));
     }

@@ -109,7 +109,7 @@ fn say(case: &Case<'_>, look: Look<'_>, mislabelled: usize) -> Finding {
     served.sort_unstable();
     served.dedup();
     let message = format!(
-        "{}: {} asked for {asked} and ran {}. Of the campaign's {}, {mislabelled} are mislabelled",
+        "{}: {} asked for {asked} and ran {}. {mislabelled} of the campaign's {} are mislabelled",
         look.model,
         share(look.other.len(), look.runs),
         list(&served),

@@ -120,11 +120,11 @@ fn look(case: &Case<'_>, cell: &Cell<'_>) -> Finding {
     let acquitted = excluded(cell) == Some(false) && hits.iter().all(|p| excluded(p.cell) == Some(true));
     let culprit = match (acquitted, excluded(cell)) {
         (true, _) => format!(
-            "; bandwidth allows that speed for {} and excludes it for {}",
+            ". Bandwidth allows that speed for {} and excludes it for {}",
             cell.model,
             list(&hits.iter().map(|p| p.cell.model).collect::<Vec<_>>())
         ),
-        (false, Some(true)) => format!("; bandwidth excludes that speed for {}", cell.model),
+        (false, Some(true)) => format!(". Bandwidth excludes that speed for {}", cell.model),
         _ => String::new(),
     };
     let message = format!(
@@ -154,7 +154,7 @@ fn footprint(cell: &Cell<'_>, hits: &[&Peer<'_>]) -> String {
     means.sort_by(f64::total_cmp);
     match (means.first(), means.last()) {
         (Some(least), Some(most)) if means.len() == hits.len() + 1 && most / least - 1.0 < SAME_PCT / 100.0 => {
-            format!("; they have one footprint too, {} to {} GiB in use", significant(*least, 4), significant(*most, 4))
+            format!(". They have one footprint too, {} to {} GiB in use", significant(*least, 4), significant(*most, 4))
         }
         _ => String::new(),
     }

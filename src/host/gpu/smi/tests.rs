@@ -110,7 +110,7 @@ fn new_starts_are_paced_and_come_to_an_end() {
     }
     assert_eq!(follows(&machine), 1 + PAUSES.len());
     let error = smi.sample().unwrap_err().to_string();
-    assert!(error.contains("started again 3 times in vain") && error.contains("status 9"), "{error}");
+    assert!(error.contains("Started again 3 times in vain") && error.contains("status 9"), "{error}");
     machine.advance(WINDOW);
     let _ = smi.sample();
     assert_eq!(follows(&machine), 2 + PAUSES.len(), "after the window it is tried once more");
