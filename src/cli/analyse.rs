@@ -192,6 +192,9 @@ fn command(args: &Analyse) -> String {
             .into_owned()
     }));
     words.extend(judging.baseline.iter().map(|b| format!("--baseline {b}")));
+    let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    words.extend(judging.labels.iter().map(|path| format!("--labels {}", name(path))));
+    words.extend(judging.metrics.iter().map(|path| format!("--metrics {}", name(path))));
     words.extend(judging.margins.iter().map(|m| format!("--margin {m}")));
     if judging.confidence != 0.95 {
         words.push(format!("--confidence {}", judging.confidence));
@@ -219,7 +222,10 @@ fn command(args: &Analyse) -> String {
 fn summarise(judged: &Judged, args: &Analyse, pages: usize, left_out: usize, talk: &Talk) {
     let analysis = &judged.analysis;
     for campaign in analysis.newest_first() {
-        talk.say(&format!("{} ({})", campaign.title, count(campaign.runs, "run")));
+        let failed =
+            analysis.runs.iter().filter(|run| run.campaign == campaign.name && run.status.word() == "failed").count();
+        let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
+        talk.say(&format!("{} ({}{failed})", campaign.title, count(campaign.runs, "run")));
         if let Some(answer) = &campaign.answer {
             talk.say(&format!("  {answer}"));
         }

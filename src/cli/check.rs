@@ -122,6 +122,10 @@ fn look(
         sections.push(("suite".to_owned(), suite));
         for (label, made) in &found.environments {
             let mut ready = made.ready(host);
+            // What another environment sees under a path is not known here.
+            if made.kind() == "native" {
+                ready.extend(missing_models(found, host));
+            }
             if ready.is_empty() {
                 ready.push(Finding::passed(made.kind(), "this environment has no requirements"));
             }
@@ -129,6 +133,18 @@ fn look(
         }
     }
     sections
+}
+
+/// Models of the suite whose files are not on this machine.
+fn missing_models(found: &Experiment, host: &dyn Host) -> Vec<Finding> {
+    let absolute = |path: &&str| path.starts_with('/') && !host.exists(Path::new(path));
+    let missing = found.suite.models.iter().filter_map(|model| Some((model, model.path.as_deref().filter(absolute)?)));
+    missing
+        .map(|(model, path)| {
+            let remedy = format!("set 'path' in [models.{}] to the folder or file of the weights", model.label);
+            Finding::warned("model", format!("{}: '{path}' does not exist here", model.label), &remedy)
+        })
+        .collect()
 }
 
 /// What the other machines of the suite find. They are sent home again.

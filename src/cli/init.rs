@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Init, talk: &Talk) -> Result<Outcome, Error> {
     }
     if args.source.is_empty() {
         talk.say(&format!(
-            "next: in {WORKFLOW}, set SPARKBENCH to the source to install from (or run init again with --source)"
+            "next: in {WORKFLOW}, set SPARKBENCH to the source to install from (or run init again with --force --source ADDRESS, while the suite is not filled in)"
         ));
     }
     talk.say("next: fill in the path of a model in suite.toml, then: sparkbench collect suite.toml --dry-run");

@@ -70,11 +70,19 @@ pub(crate) fn run(args: &Verify, talk: &Talk) -> Result<(), Error> {
         talk.say(&summary(&format!("{shown}/{}", archive.path), &archive.verified));
     }
     talk.say(&summary(&shown, &verified));
+    if verified.flaws.is_empty() && verified.files == 0 && verified.archives.is_empty() {
+        return Err(Error::archive(format!("'{shown}' holds nothing to verify"))
+            .hint("give an archive (campaign.json and runs/), a folder of archives, or a site"));
+    }
     if verified.flaws.is_empty() {
         return Ok(());
     }
-    Err(Error::archive(format!("'{shown}' does not verify: {}", kinds(&verified)))
-        .hint("restore the changed files from a copy. Runs whose files match can still be trusted"))
+    let remedy = if verified.flaws.iter().all(|flaw| flaw.kind == Kind::Differs) {
+        "give verify the labels, the metrics and the program that the site was made with"
+    } else {
+        "restore the changed files from a copy. Runs whose files match can still be trusted"
+    };
+    Err(Error::archive(format!("'{shown}' does not verify: {}", kinds(&verified))).hint(remedy))
 }
 
 /// The analysis made again, where it was asked for and this build can.

@@ -412,7 +412,9 @@ fn unknown(file: &mut SourceFile<'_>, head: &Head<'_>) -> Error {
     }
     if head.name.ends_with(".json") || head.is_object() {
         return match file.text().and_then(|text| json::parse(&text).map(|node| keys(&node))) {
-            Ok(keys) => Error::archive(format!("no known format has the keys of '{path}'")).detail(keys),
+            Ok(keys) => Error::archive(format!("no known format has the keys of '{path}'")).detail(keys).hint(
+                "'sparkbench formats' lists what is read. Results of your own go into a table, as docs/archive.md says",
+            ),
             Err(error) => named(error, path, None),
         };
     }

@@ -132,6 +132,18 @@ pub fn bounded(settings: &mut Settings) {
     }
 }
 
+/// Raises a count that could not fill every place of a closed loop for long enough to judge its throughput. Whether it did.
+pub fn filled(settings: &mut Settings) -> bool {
+    let Shape::Closed { concurrency } = settings.shape else { return false };
+    let least = REQUESTS_PER_PLACE * u64::from(concurrency);
+    let endless = matches!(settings.work, Work::Synthetic { .. }) && settings.duration_s.is_none();
+    let Some(requests) = settings.requests.as_mut().filter(|requests| endless && **requests < least) else {
+        return false;
+    };
+    *requests = least;
+    true
+}
+
 /// `4`, `1,2,4`, `1..128`: points of a sweep over the concurrency. A range goes by powers of two.
 ///
 /// # Errors

@@ -70,7 +70,10 @@ impl Limit {
             Self::Failed { share } => format!("{:.1} % of the requests fail", share * 100.0),
             Self::Slo => "an SLO is not met".to_owned(),
             Self::Oversaturated => "requests pile up until the load ends".to_owned(),
-            Self::Flat { growth } => format!("twice the load gives {:.1} % more", growth * 100.0),
+            Self::Flat { growth } if growth < 0.0 => "throughput falls".to_owned(),
+            Self::Flat { growth } => {
+                format!("throughput grows too little: by {:.1} % for twice the load", growth * 100.0)
+            }
         }
     }
 }
@@ -241,7 +244,7 @@ mod tests {
         assert!((50.0..=70.0).contains(&best), "{asked:?}");
         let (value, limit) = found.limit.unwrap();
         assert!(value - best <= 0.1 * best && matches!(limit, Limit::Flat { .. }), "{found:?}");
-        assert!(limit.words().contains("twice the load gives"));
+        assert!(limit.words().starts_with("throughput "), "{}", limit.words());
     }
 
     #[test]

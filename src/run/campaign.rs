@@ -298,6 +298,11 @@ impl Collector<'_> {
         }
         self.watcher.say(&format!("continuing: {} of {} runs are complete", self.done(), wire.plan.len()));
         if self.writer.progress().closed {
+            if !self.writer.progress().failed.is_empty() {
+                self.watcher.say(
+                    "a campaign that came to its end keeps its failed runs: collect anew with --archive ANOTHER-FOLDER",
+                );
+            }
             return Ok(());
         }
         if !what.is_empty() {

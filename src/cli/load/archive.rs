@@ -76,11 +76,13 @@ pub(super) fn collect(
         }
     };
     let loads = report(args, summaries(&archive)?, talk)?;
-    talk.say(&format!("archived in {}, next: sparkbench analyse {}", archive.display(), archive.display()));
     if summary.interrupted {
+        let kept = archive.join("interrupted");
         return Err(Error::new(Kind::Workload, "stopped before the end")
-            .hint("what was measured up to then is in 'interrupted/'"));
+            .detail(format!("the requests up to then are in '{}', without figures", kept.display()))
+            .hint("load again with --archive ANOTHER-FOLDER"));
     }
+    talk.say(&format!("archived in {}, next: sparkbench analyse {}", archive.display(), archive.display()));
     match summary.failed.first() {
         Some((id, why)) => Err(Error::new(Kind::Workload, format!("run '{id}' failed: {why}"))),
         None => invalid(&loads, false).map_or(Ok(Outcome::Done), Err),

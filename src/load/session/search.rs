@@ -9,8 +9,8 @@ use super::passes::{Cell, point};
 use super::{Loaded, Session};
 use crate::error::Error;
 use crate::load::settings::{Settings, Shape};
-use crate::load::suite::bounded;
-use crate::load::summary::Summary;
+use crate::load::suite::{bounded, filled};
+use crate::load::summary::{Summary, figure};
 use crate::load::sweep::{Point, Search};
 
 /// State of a search.
@@ -29,6 +29,7 @@ impl Session<'_> {
     /// Like [`Session::load`].
     pub fn search(&self, search: &Search, settings: &Settings, folder: &Path) -> Result<Searched, Error> {
         let (mut loaded, mut points) = (Vec::new(), Vec::new());
+        let mut raised = false;
         while let Some(value) = search.next(&points) {
             let mut settings = settings.clone();
             match &mut settings.shape {
@@ -37,6 +38,7 @@ impl Session<'_> {
                 Shape::Trace { speed, .. } => *speed = value,
             }
             bounded(&mut settings);
+            raised |= filled(&mut settings);
             let name = point(&settings.shape);
             let done = self.all(&[Cell::once(name.clone(), settings)], &folder.join(&name), &|_| true)?;
             let Some(done) = done.into_iter().next() else { break };
@@ -50,17 +52,26 @@ impl Session<'_> {
         let outcome = search.outcome(&points);
         let best = outcome.best.map(|best| {
             let rate = match best.output_tok_s {
-                Some(tokens) => format!("{tokens:.1} output tok/s"),
-                None => format!("{:.2} requests/s", best.request_s),
+                Some(tokens) => format!("{} output tok/s", figure(tokens)),
+                None => format!("{} requests/s", figure(best.request_s)),
             };
+            // The table has the whole load, its beginning and its end among it.
             match outcome.limit {
-                Some(_) => format!("saturation at {}: {rate}", best.value),
-                None => format!("no saturation up to {}: {rate} there, search further", best.value),
+                Some(_) => format!("saturation at {}: {rate} while all places are taken.", best.value),
+                None => format!(
+                    "no saturation up to {}: {rate} while all places are taken.\nA greater end of the range searches further.",
+                    best.value
+                ),
             }
         });
-        let limit = outcome.limit.map(|(value, limit)| format!("at {value} {}", limit.words()));
-        let words: Vec<String> = best.into_iter().chain(limit).collect();
-        let found = if words.is_empty() { "the search found no point that pays".to_owned() } else { words.join("; ") };
+        let limit = outcome.limit.map(|(value, limit)| format!("At {value} {}.", limit.words()));
+        let name = outcome.best.and_then(|best| points.iter().position(|point| point.value == best.value));
+        let limited = name.and_then(|at| loaded.get(at)).is_some_and(|load: &Loaded| load.summary.client.limited);
+        let limited = limited.then(|| "The client may have been the limit there, and not the server.".to_owned());
+        let raised =
+            raised.then(|| "More requests were sent than asked for, so that each place had its share.".to_owned());
+        let words: Vec<String> = best.into_iter().chain(limit).chain(limited).chain(raised).collect();
+        let found = if words.is_empty() { "the search found no point that pays".to_owned() } else { words.join("\n") };
         Ok(Searched { loaded, found: Some(found) })
     }
 }

@@ -116,11 +116,15 @@ pub fn facts(loads: &[(String, Value)]) -> Vec<(&'static str, String)> {
         (!value.is_empty() && loads.iter().all(|(_, other)| cell(other, path) == value)).then_some(value)
     };
     let pair = |one: &str, other: &str, between: &str| Some(format!("{}{between}{}", same(one)?, same(other)?));
+    let total =
+        |path: &str| loads.iter().map(|(_, load)| load.pointer(path).and_then(Value::as_u64).unwrap_or(0)).sum::<u64>();
+    let short = Some(total("/short")).filter(|short| *short > 0);
     [
         ("Model", same("model")),
         ("Server", pair("settings.engine", "settings.engine_version", " ").or_else(|| same("settings.engine"))),
         ("Address", same("url")),
         ("Input / output tokens", pair("settings.isl", "settings.osl", " / ")),
+        ("Shorter than asked", short.map(|short| format!("{short} of {} answers", total("/completed")))),
         ("Measured with", pair("tool.name", "tool.version", " ")),
         ("Started", Some(cell(first, "started_utc"))),
     ]

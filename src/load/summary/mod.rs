@@ -27,6 +27,7 @@ use serde::Serialize;
 pub use self::definitions::DEFINITIONS;
 pub use self::definitions::Definition;
 pub use self::samples::{EXACT, Metric, RESOLUTION_PCT, Samples};
+pub(crate) use self::text::figure;
 pub use self::text::{brief, text};
 pub use self::window::{REACHED, Window};
 use super::certificate::{Client, Lags};

@@ -344,7 +344,7 @@ fn percent(share: f64) -> String {
 }
 
 /// Three to five digits of what matters.
-pub(super) fn figure(value: f64) -> String {
+pub(crate) fn figure(value: f64) -> String {
     match value.abs() {
         size if size < 10.0 => format!("{value:.3}"),
         size if size < 100.0 => format!("{value:.2}"),
