@@ -70,10 +70,6 @@ pub(crate) fn run(args: &Verify, talk: &Talk) -> Result<(), Error> {
         talk.say(&summary(&format!("{shown}/{}", archive.path), &archive.verified));
     }
     talk.say(&summary(&shown, &verified));
-    if verified.flaws.is_empty() && verified.files == 0 && verified.archives.is_empty() {
-        return Err(Error::archive(format!("'{shown}' holds nothing to verify"))
-            .hint("give an archive (campaign.json and runs/), a folder of archives, or a site"));
-    }
     if verified.flaws.is_empty() {
         return Ok(());
     }
