@@ -108,7 +108,7 @@ fn of_comparisons(own: &[&Comparison], campaign: &CampaignReport) -> Option<Stri
             format!("{}: all {all} comparisons between {baseline} and {others} are undecided.", nothing_shown(&told))
         }
         (same_n, open_n, all) if same_n > open_n => format!(
-            "{}: {same_n} of {all} comparisons between {baseline} and {others} agree within their margins, and {open_n} {} undecided.",
+            "{}: {same_n} of {all} comparisons between {baseline} and {others} agree, and {open_n} {} undecided.",
             nothing_shown(&told),
             if open_n == 1 { "is" } else { "are" }
         ),

@@ -40,15 +40,12 @@ pub(crate) fn said(
             let margin = c.tost.as_ref().map_or(0.0, |t| t.margin_pct);
             format!("no difference larger than {} between {a} and {b}", percent(margin))
         }
-        VerdictKind::Inconclusive => {
-            let most = largest(c).map(|most| format!("the difference could be up to {most}"));
-            match (more_runs(c), most) {
-                (Some(runs), Some(most)) => format!("undecided: {runs} would settle it ({most})"),
-                (Some(runs), None) => format!("undecided: {runs} would settle it"),
-                (None, Some(most)) => format!("undecided: {most}"),
-                (None, None) => "undecided: the runs set no bound on the difference".to_owned(),
-            }
-        }
+        VerdictKind::Inconclusive => match (more_runs(c), largest(c)) {
+            (Some(runs), Some(most)) => format!("undecided: {runs} would settle it (could be up to {most})"),
+            (Some(runs), None) => format!("undecided: {runs} would settle it"),
+            (None, Some(most)) => format!("undecided: the difference could be up to {most}"),
+            (None, None) => "undecided: the runs set no bound on the difference".to_owned(),
+        },
         VerdictKind::NotComparable if is_once(c, obstacles) => {
             let runs = match (c.n_baseline, c.n_candidate) {
                 (1, 1) => "in one run each".to_owned(),
@@ -335,7 +332,7 @@ mod tests {
         let line = |c: &Comparison| said(c, &metric, VerdictKind::Inconclusive, false, &[]);
         assert_eq!(
             line(&c),
-            "undecided: 9 more runs per arm would settle it (the difference could be up to 5.6 % shorter or 3.0 % longer)"
+            "undecided: 9 more runs per arm would settle it (could be up to 5.6 % shorter or 3.0 % longer)"
         );
         c.runs_to_decide = Some(7);
         assert_eq!(
