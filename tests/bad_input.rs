@@ -52,7 +52,8 @@ fn each_bad_file_is_named_with_the_field_and_the_rest_is_analysed() {
             "b/other.json",
             b"{\"speed\": 1, \"mood\": 2}",
             0,
-            "no known format has the keys of 'b/other.json': it starts with 'speed', 'mood'",
+            "no known format has the keys of 'b/other.json': it starts with 'speed', 'mood'. Try: 'sparkbench formats' lists what is read. \
+             Results of your own go into a table, as docs/archive.md says",
         ),
         (
             "b/results.json",
