@@ -186,15 +186,15 @@ fn command(args: &Analyse) -> String {
     let judging = &args.judging;
     let mut words = vec!["sparkbench".to_owned(), "analyse".to_owned()];
     // Names only: an absolute path would publish the layout of this machine.
-    words.extend(args.paths.iter().map(|p| {
+    let shown = |p: &Path| {
         if p.is_absolute() { p.file_name().unwrap_or(p.as_os_str()) } else { p.as_os_str() }
             .to_string_lossy()
             .into_owned()
-    }));
+    };
+    words.extend(args.paths.iter().map(|path| shown(path)));
     words.extend(judging.baseline.iter().map(|b| format!("--baseline {b}")));
-    let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    words.extend(judging.labels.iter().map(|path| format!("--labels {}", name(path))));
-    words.extend(judging.metrics.iter().map(|path| format!("--metrics {}", name(path))));
+    words.extend(judging.labels.iter().map(|path| format!("--labels {}", shown(path))));
+    words.extend(judging.metrics.iter().map(|path| format!("--metrics {}", shown(path))));
     words.extend(judging.margins.iter().map(|m| format!("--margin {m}")));
     if judging.confidence != 0.95 {
         words.push(format!("--confidence {}", judging.confidence));

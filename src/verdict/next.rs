@@ -22,6 +22,9 @@ const MOST_STEPS: usize = 4;
 /// The trap says how to count what was measured, and nothing that could be done.
 const NO_STEP: &str = "derived-column";
 
+/// The trap that says which model ran. The others only doubt the label, so its remedy comes first.
+const NAMES_THE_MODEL: &str = "model-mismatch";
+
 /// Gives every campaign its next steps.
 pub(crate) fn give(analysis: &mut Analysis) {
     let steps: Vec<Vec<Sentence>> = analysis.campaigns.iter().map(|campaign| steps(analysis, campaign)).collect();
@@ -47,8 +50,7 @@ fn steps(analysis: &Analysis, campaign: &CampaignReport) -> Vec<Sentence> {
         fired.into_iter().partition(|t| t.severity == Severity::Error);
     let (mut general, mut special): (Vec<&TrapReport>, Vec<&TrapReport>) =
         rest.into_iter().partition(|t| trap::is_general(t.id));
-    // It says which model ran. The others only doubt the label.
-    errors.sort_by_key(|t| t.id != "model-mismatch");
+    errors.sort_by_key(|t| t.id != NAMES_THE_MODEL);
     special.sort_by_key(|t| t.severity);
     general.sort_by_key(|t| t.severity);
     let own = analysis.comparisons.iter().filter(|c| c.campaign == campaign.name && c.primary);

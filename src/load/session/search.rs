@@ -10,8 +10,8 @@ use super::{Loaded, Session};
 use crate::error::Error;
 use crate::load::settings::{Settings, Shape};
 use crate::load::suite::{bounded, filled};
-use crate::load::summary::{Summary, figure};
-use crate::load::sweep::{Point, Search};
+use crate::load::summary::{IN_FLIGHT, Summary, figure};
+use crate::load::sweep::{Outcome, Point, Search};
 
 /// State of a search.
 #[derive(Debug)]
@@ -50,30 +50,46 @@ impl Session<'_> {
             }
         }
         let outcome = search.outcome(&points);
-        let best = outcome.best.map(|best| {
-            let rate = match best.output_tok_s {
-                Some(tokens) => format!("{} output tok/s", figure(tokens)),
-                None => format!("{} requests/s", figure(best.request_s)),
-            };
-            // The table has the whole load, its beginning and its end among it.
-            match outcome.limit {
-                Some(_) => format!("saturation at {}: {rate} while all places are taken.", best.value),
-                None => format!(
-                    "no saturation up to {}: {rate} while all places are taken.\nA greater end of the range searches further.",
-                    best.value
-                ),
-            }
-        });
-        let limit = outcome.limit.map(|(value, limit)| format!("At {value} {}.", limit.words()));
-        let name = outcome.best.and_then(|best| points.iter().position(|point| point.value == best.value));
-        let limited = name.and_then(|at| loaded.get(at)).is_some_and(|load: &Loaded| load.summary.client.limited);
-        let limited = limited.then(|| "The client may have been the limit there, and not the server.".to_owned());
-        let raised =
-            raised.then(|| "More requests were sent than asked for, so that each place had its share.".to_owned());
-        let words: Vec<String> = best.into_iter().chain(limit).chain(limited).chain(raised).collect();
-        let found = if words.is_empty() { "the search found no point that pays".to_owned() } else { words.join("\n") };
+        let at = outcome.best.and_then(|best| points.iter().position(|point| point.value == best.value));
+        let summary = at.and_then(|at| loaded.get(at)).map(|load: &Loaded| &load.summary);
+        let found = told(&outcome, summary, raised);
         Ok(Searched { loaded, found: Some(found) })
     }
+}
+
+/// The result, a sentence a line. The summary is that of the best point.
+fn told(outcome: &Outcome, summary: Option<&Summary>, raised: bool) -> String {
+    let Some(best) = outcome.best else {
+        let limit = outcome.limit.map(|(value, limit)| format!(": at {value} {}", limit.words()));
+        return format!("the search found no point that pays{}", limit.unwrap_or_default());
+    };
+    let rate = match best.output_tok_s {
+        Some(tokens) => format!("{} output tok/s", figure(tokens)),
+        None => format!("{} requests/s", figure(best.request_s)),
+    };
+    // The table has the whole load, its beginning and its end among it.
+    let steady = summary.and_then(|summary| summary.steady.as_ref());
+    let part = match steady.filter(|steady| steady.output_throughput_tok_s.is_some()).map(|steady| steady.basis) {
+        Some(IN_FLIGHT) => " while all places are taken",
+        Some(_) => " while requests arrive",
+        None => "",
+    };
+    let mut lines = match outcome.limit {
+        Some((value, limit)) => {
+            vec![format!("saturation at {}: {rate}{part}.", best.value), format!("At {value} {}.", limit.words())]
+        }
+        None => vec![
+            format!("no saturation up to {}: {rate}{part}.", best.value),
+            "A greater end of the range searches further.".to_owned(),
+        ],
+    };
+    if summary.is_some_and(|summary| summary.client.limited) {
+        lines.push("The client may have been the limit there, and not the server.".to_owned());
+    }
+    if raised {
+        lines.push("More requests were sent than asked for, so that each place had its share.".to_owned());
+    }
+    lines.join("\n")
 }
 
 fn seen(value: f64, summary: &Summary) -> Point {

@@ -223,3 +223,16 @@ fn sets_that_contradict_other_keys_are_faults() {
         assert!(faults.iter().any(|fault| fault.contains(key)), "{text}: {faults:?} {planned:?}");
     }
 }
+
+#[test]
+fn a_search_fills_every_place_and_leaves_a_duration_alone() {
+    let closed = |concurrency, requests, duration_s| {
+        let shape = Shape::Closed { concurrency };
+        let mut settings = Settings { shape, requests, duration_s, ..Settings::default() };
+        (filled(&mut settings), settings.requests)
+    };
+    assert_eq!(closed(32, Some(20), None), (true, Some(128)));
+    assert_eq!(closed(4, Some(20), None), (false, Some(20)));
+    assert_eq!(closed(32, Some(20), Some(10.0)), (false, Some(20)));
+    assert_eq!(closed(32, None, None), (false, None));
+}

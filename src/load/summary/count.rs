@@ -291,7 +291,7 @@ fn steady(
     })?;
     let seconds = window.seconds();
     let (basis, target) = match facts.goal {
-        Goal::Closed(target) => ("in-flight", Some(target)),
+        Goal::Closed(target) => (super::IN_FLIGHT, Some(target)),
         Goal::Open(..) => ("arrivals", None),
     };
     window.mean = inside as f64 / 1e9 / seconds;

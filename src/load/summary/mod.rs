@@ -40,6 +40,9 @@ use super::until::UntilReport;
 use crate::error::Error;
 use crate::host::net::Ns;
 
+/// Basis of the steady part of a closed loop: every place is taken.
+pub(crate) const IN_FLIGHT: &str = "in-flight";
+
 /// Schema of [`Summary`].
 pub const SCHEMA: &str = "sparkbench.load/1";
 /// Share of failed requests beyond which a run is invalid.

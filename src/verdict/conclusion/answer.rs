@@ -6,6 +6,7 @@
 use super::headline::{capital_unless_name, change, comparable, mislabelled, tells};
 use super::seen;
 use crate::model::{Direction, within};
+use crate::verdict::grammar::said::is_time;
 use crate::verdict::number::{count, fixed, significant};
 use crate::verdict::report::{Analysis, CampaignReport, Comparison, VerdictKind};
 
@@ -122,15 +123,11 @@ fn of_comparisons(own: &[&Comparison], campaign: &CampaignReport) -> Option<Stri
 
 /// "No slowdown is shown, but up to 4.2 % is possible": what people ask first, where no comparison shows a difference.
 fn nothing_shown(told: &[&Comparison]) -> String {
-    let of_speed = |c: &&Comparison| match c.direction {
-        Direction::LowerIsBetter => matches!(c.unit, "ms" | "s"),
-        Direction::HigherIsBetter => c.unit.ends_with("/s"),
-        Direction::Neutral => false,
-    };
+    let of_speed = |c: &&Comparison| is_time(c) || (c.direction == Direction::HigherIsBetter && c.unit.ends_with("/s"));
     let speed = told.iter().all(of_speed);
     let what = if speed { "slowdown" } else { "difference" };
     let most = told.iter().filter_map(|c| if speed { slowest(c) } else { super::headline::bound(c) });
-    let most = most.filter(|(most, _)| *most > 0.0).max_by(|a, b| a.0.total_cmp(&b.0));
+    let most = most.filter(|(most, _)| *most > 0.0 && most.is_finite()).max_by(|a, b| a.0.total_cmp(&b.0));
     let most =
         most.map_or_else(String::new, |(most, places)| format!(", but up to {} % is possible", fixed(most, places)));
     format!("No {what} is shown{most}")

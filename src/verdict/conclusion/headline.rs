@@ -4,7 +4,7 @@
 //! Not here: one comparison (see `grammar::said`), conclusions from rows with doubtful labels (see `seen`).
 
 use super::{capital, ident};
-use crate::model::{Direction, within};
+use crate::model::within;
 use crate::verdict::grammar::said;
 use crate::verdict::number::{count, list, significant};
 use crate::verdict::report::{Comparison, Sentence, VerdictKind};
@@ -288,8 +288,7 @@ pub(super) fn change(own: &[&Comparison]) -> String {
     } else {
         return format!("{b} has {} % of {label} against {a}", super::seen::between(&changes, 1));
     };
-    let long = first.direction == Direction::LowerIsBetter && matches!(first.unit, "ms" | "s");
-    match (long, more) {
+    match (said::is_time(first), more) {
         (true, "more") => format!("{label} is {} % longer in {b} than in {a}", super::seen::range(&changes, 1)),
         (true, _) => format!("{label} is {} % shorter in {b} than in {a}", super::seen::range(&changes, 1)),
         (false, more) => format!("{b} has {} % {more} {label} than {a}", super::seen::range(&changes, 1)),

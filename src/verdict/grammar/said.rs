@@ -128,10 +128,14 @@ pub(crate) fn sides(own: &[&Comparison]) -> Option<String> {
     between(own.first()?, down, up, places, "%")
 }
 
+/// Whether more of it is longer, and not more.
+pub(crate) fn is_time(c: &Comparison) -> bool {
+    c.direction == Direction::LowerIsBetter && matches!(c.unit, "ms" | "s")
+}
+
 /// `5.6 % shorter or 3.5 % longer`, the larger first. A side that rounds to nothing is not named, unless both do.
 fn between(c: &Comparison, down: f64, up: f64, places: usize, unit: &str) -> Option<String> {
-    let long = c.direction == Direction::LowerIsBetter && matches!(c.unit, "ms" | "s");
-    let (less, more) = if long { ("shorter", "longer") } else { ("less", "more") };
+    let (less, more) = if is_time(c) { ("shorter", "longer") } else { ("less", "more") };
     let mut sides = [(down, less), (up, more)];
     sides.sort_by(|a, b| b.0.total_cmp(&a.0));
     let hidden = |most: f64| most < 0.5 * 10f64.powi(-i32::try_from(places).unwrap_or(0));
