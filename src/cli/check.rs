@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::talk::Talk;
 use super::{Outcome, findings, print, suite};
+use crate::env::Environment;
 use crate::error::{Error, Kind};
 use crate::host::Host;
 use crate::host::gpu::Gpu;
@@ -126,6 +127,7 @@ fn look(
             if made.kind() == "native" {
                 ready.extend(missing_models(found, host));
             }
+            ready.extend(missing_programs(found, label, made.as_ref(), host));
             if ready.is_empty() {
                 ready.push(Finding::passed(made.kind(), "this environment has no requirements"));
             }
@@ -143,6 +145,26 @@ fn missing_models(found: &Experiment, host: &dyn Host) -> Vec<Finding> {
         .map(|(model, path)| {
             let remedy = format!("set 'path' in [models.{}] to the folder or file of the weights", model.label);
             Finding::warned("model", format!("{}: '{path}' does not exist here", model.label), &remedy)
+        })
+        .collect()
+}
+
+/// Programs of the suite that are not where the environment looks for them. A setup step may still install one.
+fn missing_programs(found: &Experiment, label: &str, environment: &dyn Environment, host: &dyn Host) -> Vec<Finding> {
+    let Some(path) = environment.search_path(host) else { return Vec::new() };
+    let there = |program: &str| match program.contains('/') {
+        true => !program.starts_with('/') || host.exists(Path::new(program)),
+        false => path.split(':').any(|folder| host.exists(&Path::new(folder).join(program))),
+    };
+    let run_here = |name: &str| found.plan.runs.iter().any(|run| run.environment == label && run.workload == name);
+    let programs = found.workloads.iter().filter(|(name, ..)| run_here(name));
+    let programs = programs.filter_map(|(name, _, workload)| Some((name, workload.program()?)));
+    programs
+        .filter(|(_, program)| !there(program))
+        .map(|(name, program)| {
+            let remedy = format!("install '{program}', or name it by its whole path in [workloads.{name}]");
+            let place = if program.contains('/') { "does not exist here" } else { "is not in the PATH of its runs" };
+            Finding::warned("program", format!("{name}: '{program}' {place}"), &remedy)
         })
         .collect()
 }

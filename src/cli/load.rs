@@ -84,6 +84,9 @@ pub(crate) fn run(args: &Load, talk: &Talk) -> Result<Outcome, Error> {
         // The plan is the same for all.
         return if place.is_some_and(|place| place.share.rank > 0) { Ok(Outcome::Done) } else { plan.print(talk) };
     }
+    for path in args.outputs.files().into_iter().filter(|path| path.exists()) {
+        talk.say(&format!("'{}' exists and will be replaced", path.display()));
+    }
     let Some(place) = place else { return load(args, &plan, &host, talk) };
     let ranks = ranks::meet(&place, &args.load, &host, talk)?;
     if !ranks.is_head() {

@@ -155,7 +155,10 @@ impl Mock {
             Error::usage(format!("--honours '{word}' is not known"))
                 .hint("give ignore_eos, min_tokens and min_new_tokens, separated by commas, or none")
         })?;
-        let unknown = || Error::usage(format!("--host '{}' is not an address of this machine", self.host));
+        let unknown = || {
+            Error::usage(format!("--host '{}' is not an address of this machine", self.host))
+                .hint("use 127.0.0.1 for this machine alone, or 0.0.0.0 for other machines too")
+        };
         let addresses = resolve(&self.host, self.port).map_err(|cause| unknown().because(cause))?;
         let address = addresses.first().copied().ok_or_else(unknown)?;
         Ok(Settings {

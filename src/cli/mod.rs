@@ -162,7 +162,7 @@ impl Outcome {
 
 /// Runs the program: the whole of `main`.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = parse();
     let talk = talk::Talk::new(cli.quiet, cli.verbose, cli.color);
     let result = match &cli.verb {
         #[cfg(feature = "analyse")]
@@ -210,6 +210,22 @@ pub fn main() -> ExitCode {
             ExitCode::from(error.kind.exit_code())
         }
     }
+}
+
+/// The command line. A person who forgets `--url` before the address of a server is told so.
+fn parse() -> Cli {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    Cli::try_parse().unwrap_or_else(|mut error| {
+        if error.kind() == ErrorKind::UnknownArgument
+            && std::env::args().nth(1).is_some_and(|verb| verb == "load")
+            && let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg)
+            && !given.starts_with('-')
+        {
+            let tip = format!("the address of a server comes after --url: 'load --url {given}'");
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        }
+        error.exit()
+    })
 }
 
 /// Rows as lines, each column as wide as its longest cell. A row of fewer cells ends as it likes: its last cell is a sentence and takes no

@@ -148,7 +148,7 @@ fn samples(args: &Stats, talk: &Talk) -> Result<Report, Error> {
     let format = args.column.as_deref().map_or(Format::Plain, Format::Column);
     let path = args.baseline()?;
     if args.b.as_deref() == Some(Path::new("-")) && path == Path::new("-") {
-        return Err(Error::usage("standard input cannot be both A and B"));
+        return Err(Error::usage("standard input cannot be both A and B").hint("write one of them to a file"));
     }
     let a = input::numbers(path, format)?;
     let b = args.b.as_deref().map(|path| input::numbers(path, format)).transpose()?;

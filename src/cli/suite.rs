@@ -28,9 +28,9 @@ pub(crate) fn load(path: &Path) -> Result<Experiment, Error> {
     // Bounded while reading and not by the size told: a pipe or a device tells none, and may never end.
     File::open(path).map_err(failed)?.take(SUITE_LIMIT + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > SUITE_LIMIT {
-        return Err(
-            Error::usage(format!("'{name}' is too large for a suite")).detail(format!("over {SUITE_LIMIT} bytes"))
-        );
+        return Err(Error::usage(format!("'{name}' is too large for a suite"))
+            .detail(format!("over {SUITE_LIMIT} bytes"))
+            .hint("give the TOML file of a suite. 'sparkbench init' writes one"));
     }
     let text = String::from_utf8(bytes).map_err(|cause| failed(io::Error::new(io::ErrorKind::InvalidData, cause)))?;
     let whole = std::path::absolute(path).map_err(failed)?;

@@ -61,6 +61,11 @@ pub trait Environment: Send + Sync {
     fn needs_model_path(&self) -> bool {
         false
     }
+    /// Where programs are looked for, where that is known before anything is started.
+    fn search_path(&self, host: &dyn Host) -> Option<String> {
+        let _ = host;
+        None
+    }
     /// Where the run's own folder lies, as the program inside sees it.
     fn work(&self, place: &Place) -> PathBuf;
     /// Makes ready what the run needs (a created container, files copied into it) and wraps the command line.

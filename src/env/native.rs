@@ -65,6 +65,10 @@ impl Environment for Machine {
         }))
     }
 
+    fn search_path(&self, host: &dyn Host) -> Option<String> {
+        variables::merged(&[&self.inherit.of(host.variables()), &self.env]).remove("PATH")
+    }
+
     fn work(&self, place: &Place) -> PathBuf {
         place.work.clone()
     }

@@ -356,7 +356,9 @@ fn trust(tls: &Tls) -> Result<TlsConfig, Error> {
         Some(path) => {
             let name = path.display();
             let bytes = fs::read(path).map_err(|error| {
-                Error::usage(format!("cannot read the certificate authorities in '{name}'")).because(error)
+                Error::usage(format!("cannot read the certificate authorities in '{name}'"))
+                    .because(error)
+                    .hint("give a file in PEM format, with read access")
             })?;
             parse_pem(&bytes)
                 .filter_map(|item| match item {

@@ -6,15 +6,16 @@
 //! Latencies follow the house definitions. TTFT is sent to first token. End-to-end is sent to last token. TPOT is (end-to-end - TTFT) /
 //! (output tokens - 1) and absent below two tokens. A failed request is in none of them. One that is shorter than asked for is in all. Lines
 //! that name their phase come from `sparkbench load`. Their measured phase is the measured one. Latencies of an open loop count from the
-//! intended time, as in its summary. TPOT leaves out the tokens of the first chunk where they are known. Each request has its decode rate.
+//! intended time, as in its summary. TPOT leaves out the tokens of the first chunk where they are known, and answers that came at one moment.
+//! Each request has its decode rate.
 //! The times of its chunks are in `chunks.sbc` and are not read here.
 
 use super::figure::Figure;
 use super::look::{JSON_LINE_LIMIT, unreadable};
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::archive::manifest::{REQUESTS_FILE, RequestWire};
+use crate::archive::manifest::{Delivery, REQUESTS_FILE, RequestWire};
 use crate::error::{Error, Place};
-use crate::model::{Extra, Series, Span, Status};
+use crate::model::{Extra, Series, Span, Status, known_extra};
 
 /// See the module.
 pub(super) struct Requests;
@@ -93,7 +94,7 @@ impl Format for Requests {
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Latencies {
     pub ttft: Option<f64>,
-    /// NaN where the count of tokens is known and a time is not.
+    /// NaN where the count of tokens is known and a time is not, or where the times tell nothing of single tokens.
     pub tpot: Option<f64>,
     pub e2e: Option<f64>,
     /// Tokens a second.
@@ -107,9 +108,20 @@ impl Latencies {
         let between = |to: Option<f64>| sent.zip(to).map(|(from, to)| (to - from) * 1000.0);
         let (ttft, e2e) = (between(request.first_token_s), between(request.last_token_s()));
         let further = request.output_tokens.and_then(|tokens| tokens.checked_sub(request.first_tokens.unwrap_or(1)));
-        let spent = || ttft.zip(e2e).map_or(f64::NAN, |(ttft, e2e)| e2e - ttft);
+        let unknown = request.phase.is_some() && delivery(request).spans_nothing();
+        let spent = || ttft.zip(e2e).filter(|_| !unknown).map_or(f64::NAN, |(ttft, e2e)| e2e - ttft);
         let tpot = further.filter(|further| *further > 0).map(|further| spent() / f64::from(further));
         Self { ttft, tpot, e2e, decode: tpot.filter(|tpot| *tpot > 0.0).map(|tpot| 1000.0 / tpot) }
+    }
+}
+
+/// How its tokens came.
+fn delivery(request: &RequestWire) -> Delivery {
+    Delivery {
+        chunks: request.pieces,
+        tokens: request.output_tokens,
+        first_tokens: request.first_tokens,
+        one_moment: request.first_token_s.is_some() && request.first_token_s == request.last_token_s(),
     }
 }
 
@@ -128,6 +140,8 @@ struct Window {
     e2e: Vec<f64>,
     decode: Vec<f64>,
     short: usize,
+    /// Answers of several tokens that came at one moment.
+    whole: usize,
     /// Lines of a load of ours, which says by itself when a run failed.
     ours: bool,
     spans: Vec<Span>,
@@ -154,6 +168,7 @@ impl Window {
         self.short += usize::from(request.status == RequestWire::SHORT);
         let ours = request.phase.is_some();
         self.ours |= ours;
+        self.whole += usize::from(ours && delivery(request).whole());
         self.last_token = match (self.last_token, request.last_token_s()) {
             (Some(one), Some(other)) => Some(one.max(other)),
             (one, other) => one.or(other),
@@ -183,7 +198,9 @@ impl Window {
         }
         partial.course.requests = self.spans;
         partial.setup.requests = Some((self.answered + self.failed) as f64);
-        for (name, requests) in [("completed_requests", self.answered), ("failed_requests", self.failed)] {
+        let whole = (self.whole > 0).then_some((known_extra::WHOLE_ANSWERS, self.whole));
+        let counts = [("completed_requests", self.answered), ("failed_requests", self.failed)];
+        for (name, requests) in counts.into_iter().chain(whole) {
             partial.extras.push(Extra::number(name, "", requests as f64, None, file.origin(None, None, RULE)));
         }
         if self.answered == 0 {
@@ -293,6 +310,22 @@ mod tests {
                 "1 answers are shorter than was asked for. They are in the latencies"
             ]
         );
+    }
+
+    #[test]
+    fn an_answer_that_came_at_one_moment_is_counted_and_has_no_time_per_token() {
+        let line = |last: u32, tokens: u32| {
+            format!(
+                "{{\"index\":0,\"phase\":\"measured\",\"sent_s\":0,\"first_token_s\":1,\"last_token_s\":{last},\"output_tokens\":{tokens},\
+                 \"pieces\":{tokens},\"status\":\"ok\"}}\n"
+            )
+        };
+        let (partial, _) = requests(&[line(1, 8), line(2, 5), line(1, 1)].concat());
+        let of = |metric: &str| &partial.series.iter().find(|series| series.metric == metric).unwrap().values;
+        assert!(of("tpot_ms")[0].is_nan() && of("decode_tok_s")[0].is_nan());
+        assert_eq!(of("tpot_ms")[1..], [250.0], "one token has no time per further token");
+        let whole = partial.extras.iter().find(|extra| extra.name == known_extra::WHOLE_ANSWERS);
+        assert_eq!(whole.and_then(Extra::as_number), Some(1.0));
     }
 
     #[test]

@@ -41,6 +41,8 @@ pub const ANSWERED_REQUESTS: &[&str] = &[
 ];
 /// Share of the requests that failed, 0 to 1.
 pub const ERROR_RATE: &[&str] = &["error_rate"];
+/// Answers of several tokens that came at one moment. They have no TPOT.
+pub const WHOLE_ANSWERS: &str = "answers_at_one_moment";
 /// Why the load generator may have been the limit: text. Empty where it was not.
 pub const CLIENT_LIMITED: &str = "client_limited";
 /// Why the tool itself calls the result invalid: text.

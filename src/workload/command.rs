@@ -111,6 +111,11 @@ pub(crate) fn name_own_program<'a>(mut templates: impl Iterator<Item = &'a Templ
     templates.any(|template| template.names("program"))
 }
 
+/// A program's fixed name, where its variables leave the place to look for it to the environment.
+pub(crate) fn fixed_program<'a>(program: &'a Template, env: &BTreeMap<String, Template>) -> Option<&'a str> {
+    program.fixed().filter(|_| !env.contains_key("PATH"))
+}
+
 impl Workload for Command {
     fn needs_gpu(&self) -> bool {
         self.needs_gpu
@@ -118,6 +123,10 @@ impl Workload for Command {
 
     fn needs_own_program(&self) -> bool {
         name_own_program(self.argv.iter().chain(self.env.values()))
+    }
+
+    fn program(&self) -> Option<&str> {
+        self.argv.first().and_then(|program| fixed_program(program, &self.env))
     }
 
     fn expected_s(&self) -> Option<f64> {

@@ -57,6 +57,10 @@ pub trait Workload: Send + Sync {
     fn needs_own_program(&self) -> bool {
         false
     }
+    /// The program that is started inside, where it is the same in every run and looked for as the environment says.
+    fn program(&self) -> Option<&str> {
+        None
+    }
     /// Seconds that one run is expected to take, where the settings tell.
     fn expected_s(&self) -> Option<f64>;
     /// Missing fields of a model that this workload needs, in words. A fault of the suite, reported before anything runs.

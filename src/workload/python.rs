@@ -272,6 +272,10 @@ impl Workload for Python {
         command::name_own_program(self.program.iter().chain(self.env.values()))
     }
 
+    fn program(&self) -> Option<&str> {
+        self.program.first().and_then(|program| command::fixed_program(program, &self.env))
+    }
+
     fn expected_s(&self) -> Option<f64> {
         self.expected_s
     }

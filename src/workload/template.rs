@@ -122,6 +122,14 @@ impl Template {
             .collect()
     }
 
+    /// The text, where it holds no place.
+    pub(crate) fn fixed(&self) -> Option<&str> {
+        match self.0.as_slice() {
+            [Part::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
     /// True when it holds a place.
     pub(crate) fn names(&self, place: &str) -> bool {
         self.0.iter().any(|part| matches!(part, Part::Place(name) if *name == place))

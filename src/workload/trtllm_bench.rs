@@ -173,6 +173,10 @@ impl Workload for TrtllmBench {
         true
     }
 
+    fn program(&self) -> Option<&str> {
+        command::fixed_program(&self.wanted.program, &self.env)
+    }
+
     fn expected_s(&self) -> Option<f64> {
         self.expected_s
     }

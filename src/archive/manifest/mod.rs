@@ -13,7 +13,7 @@ mod run;
 
 pub use self::campaign::{CampaignWire, HypothesisWire, PlannedRun, SealWire};
 pub use self::node::NodeWire;
-pub use self::request::RequestWire;
+pub use self::request::{Delivery, RequestWire};
 pub use self::run::{
     CheckWire, DroppedWire, FileHash, ProcessWire, ReportWire, RunWire, SamplerWire, SeenWire, StateWire, WindowWire,
 };

@@ -1,6 +1,6 @@
 //! One line of `requests.jsonl`: when a request was sent, when each part of its answer came, and how it ended.
 //!
-//! In:  nothing.  Out: [`RequestWire`].
+//! In:  nothing.  Out: [`RequestWire`], [`Delivery`].
 //! Not here: what latencies are made of these times (see `docs/definitions.md`).
 
 use serde::{Deserialize, Serialize};
@@ -169,6 +169,40 @@ impl RequestWire {
     /// When the last piece of output came.
     pub fn last_token_s(&self) -> Option<f64> {
         self.last_token_s.or_else(|| self.further_tokens_s.last().copied()).or(self.first_token_s)
+    }
+}
+
+/// Chunks from which on a span holds the tokens of its answer, whatever the first of them held.
+const SPAN_CHUNKS: u32 = 4;
+/// Tokens a chunk beyond which fewer chunks hold no span.
+const SPAN_TOKENS: u32 = 4;
+
+/// Chunks and tokens of one answer.
+#[derive(Debug, Clone, Copy)]
+pub struct Delivery {
+    pub chunks: Option<u32>,
+    pub tokens: Option<u32>,
+    /// Tokens of the first chunk, where the server counts along.
+    pub first_tokens: Option<u32>,
+    /// Whether the first and the last token came at the same moment.
+    pub one_moment: bool,
+}
+
+impl Delivery {
+    /// Whether all of several tokens came at one moment.
+    pub fn whole(&self) -> bool {
+        self.one_moment && self.tokens.is_some_and(|tokens| tokens > self.first_tokens.unwrap_or(1))
+    }
+
+    /// Whether the time from the first to the last token says nothing about the time of each: a few chunks bring many uncounted tokens, most
+    /// of which may have come before the first chunk or with it, or all tokens came at one moment.
+    pub fn spans_nothing(&self) -> bool {
+        let few = self.first_tokens.is_none()
+            && self
+                .chunks
+                .zip(self.tokens)
+                .is_some_and(|(chunks, tokens)| chunks < SPAN_CHUNKS && tokens > chunks.saturating_mul(SPAN_TOKENS));
+        few || self.whole()
     }
 }
 

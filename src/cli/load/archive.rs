@@ -14,7 +14,7 @@ use toml::{Table, Value as Toml};
 
 use super::live::ProgressReporter;
 use super::plan::Loads;
-use super::points::invalid;
+use super::points::{invalid, limits};
 use super::{Load, about};
 use crate::cli::talk::Talk;
 use crate::cli::{Outcome, print};
@@ -229,6 +229,7 @@ fn report(args: &Load, found: Vec<Found>, talk: &Talk) -> Result<Vec<(String, Va
         rows if args.outputs.for_scripts() => points::table(rows).lines().for_each(|line| talk.say(line)),
         rows => print(&points::table(rows))?,
     }
+    limits(talk, &rows);
     Ok(rows)
 }
 

@@ -22,6 +22,9 @@ use crate::load::summary::{brief, cells};
 /// Width of the names of points: `isl1024-osl128 pass 3` fits.
 const NAMES: usize = 22;
 
+/// Loads whose client was the limit that are told why.
+const LIMITS_SHOWN: usize = 3;
+
 /// See the module.
 pub(super) struct Points<'a> {
     talk: &'a Talk,
@@ -104,6 +107,9 @@ impl<'a> Points<'a> {
             self.show(&mut seen);
         }
         let Ok(seen) = self.seen.into_inner() else { return broken.map_or(Ok(()), Err) };
+        if self.several {
+            limits(self.talk, &seen.loads);
+        }
         self.outputs.stream(&seen.loads, &seen.texts)?;
         if let Some(mut error) = broken {
             if !seen.loads.is_empty() {
@@ -124,6 +130,19 @@ impl<'a> Points<'a> {
             return Err(error);
         }
         invalid(&seen.loads, seeks_limits).map_or(Ok(()), Err)
+    }
+}
+
+/// Why the table says of some loads that the client limited them.
+pub(super) fn limits(talk: &Talk, loads: &[(String, Value)]) {
+    let limits: Vec<String> = loads.iter().filter_map(points::limit).collect();
+    limits.iter().take(LIMITS_SHOWN).for_each(|limit| talk.warn(limit));
+    match limits.len().saturating_sub(LIMITS_SHOWN) {
+        0 => {}
+        more => talk.warn(&format!("the client may be the limit of {more} more loads")),
+    }
+    if !limits.is_empty() {
+        talk.say("give the client processors of its own, or send fewer requests at a time, and measure again");
     }
 }
 

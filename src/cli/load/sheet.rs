@@ -31,15 +31,8 @@ pub(super) fn html(loads: &[(String, Value)]) -> Result<String, Error> {
         let (heads, rows) = export::figures(only);
         tables.push(LoadTable { heading: "Figures of requests".to_owned(), heads, rows });
         notes.extend(only["notes"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned));
-        notes.extend(
-            only["client"]["because"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .map(|why| format!("The client may be the limit: {why}.")),
-        );
     }
+    notes.extend(loads.iter().filter_map(points::limit));
     notes.extend(loads.iter().filter_map(points::fault));
     loads::loads(&Loads {
         title,

@@ -84,7 +84,7 @@ pub(super) fn boundaries(args: &Stats) -> Result<String, Error> {
 pub(super) fn samples(args: &Stats, talk: &Talk) -> Result<String, Error> {
     let typed = &args.design;
     let (Some(path_a), Some(path_b)) = (&args.a, &args.b) else {
-        return Err(Error::usage("--sequential needs two samples"));
+        return Err(Error::usage("--sequential needs two samples").hint("give two files, such as a.txt b.txt"));
     };
     let margin_pct = match args.margins.as_slice() {
         [] => None,
@@ -124,6 +124,7 @@ pub(super) fn samples(args: &Stats, talk: &Talk) -> Result<String, Error> {
     let report = courses.first().and_then(|course| verdict::report(course, &design, 1, &pair)).ok_or_else(|| {
         Error::usage("no look has two complete blocks")
             .detail(format!("the first look is at {first} blocks, but too many of them lack a value"))
+            .hint("give more values, or begin the looks later")
     })?;
     if args.json { json(&report) } else { Ok(told(&report, args)) }
 }

@@ -45,6 +45,15 @@ pub(super) struct Parts {
     pub unread: Vec<String>,
 }
 
+/// Archives that lie in a folder, by name.
+fn archives_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| path.join(CAMPAIGN_FILE).is_file()).collect();
+    found.sort_unstable();
+    found
+}
+
 /// Looks at one archive again and again. Runs are read anew only when one was added.
 pub(super) struct Gatherer {
     folder: PathBuf,
@@ -62,9 +71,14 @@ impl Gatherer {
                 .hint("give the folder that `sparkbench collect` writes, such as archive/smoke"));
         }
         if !folder.join(CAMPAIGN_FILE).is_file() {
-            return Err(Error::archive(format!("'{}' is not the archive of a campaign", folder.display()))
-                .detail(format!("it has no {CAMPAIGN_FILE}"))
-                .hint("give a folder that `sparkbench collect` writes. For folders of other tools, use `sparkbench analyse`"));
+            let error = Error::archive(format!("'{}' is not the archive of a campaign", folder.display()))
+                .detail(format!("it has no {CAMPAIGN_FILE}"));
+            return Err(match archives_in(folder).first() {
+                Some(first) => error.hint(format!("give one of the archives in it, such as {}", first.display())),
+                None => error.hint(
+                    "give a folder that `sparkbench collect` writes. For folders of other tools, use `sparkbench analyse`",
+                ),
+            });
         }
         Ok(Self { folder: folder.to_owned(), known: None })
     }

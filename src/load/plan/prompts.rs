@@ -67,7 +67,7 @@ impl Prompts {
             })
             .collect::<Result<Vec<_>, _>>()?;
         if prompts.is_empty() {
-            return Err(Error::usage(format!("'{name}' has no prompts")));
+            return Err(Error::usage(format!("'{name}' has no prompts")).hint("write one prompt on each line"));
         }
         Ok(Self(prompts))
     }

@@ -88,7 +88,8 @@ impl Trace {
         }
         trace.lines.sort_by_key(|line| line.at_ns);
         if trace.lines.is_empty() {
-            return Err(Error::usage(format!("the trace '{name}' has no lines")));
+            return Err(Error::usage(format!("the trace '{name}' has no lines"))
+                .hint("a line is {\"timestamp\": 0, \"input_length\": 512, \"output_length\": 128}, times in ms"));
         }
         Ok(trace)
     }

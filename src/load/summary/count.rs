@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::definitions::{self as define, Definition};
 use super::open;
-use super::pass::{self, FromChunks, Totals, Weights, ms, tpot};
+use super::pass::{self, FromChunks, Totals, Weights, delivery, ms, tpot};
 use super::samples::Samples;
 use super::window::{Flight, Window};
 use super::{
@@ -229,7 +229,8 @@ fn itl_of(gaps: &Metric, itl: Samples, totals: &Totals, nothing: &str, notes: &m
 
 /// Whether an answer of many chunks was handed over at once, at its end.
 fn came_whole(row: &Row) -> bool {
-    row.status.answered() && row.pieces >= WHOLE_CHUNKS && tpot(row).is_some_and(|tpot| tpot < FASTEST_TOKEN_MS)
+    let at_once = || delivery(row).whole() || tpot(row).is_some_and(|tpot| tpot < FASTEST_TOKEN_MS);
+    row.status.answered() && row.pieces >= WHOLE_CHUNKS && at_once()
 }
 
 /// Chunks that were made one by one and handed over together: seen where a server on a processor has no core of its own.

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::samples::Samples;
 use super::window::Window;
+use crate::archive::manifest::Delivery;
 use crate::error::Error;
 use crate::host::net::Ns;
 use crate::load::order::{Hidden, Status};
@@ -17,26 +18,19 @@ pub(super) fn ms(later: Option<Ns>, earlier: Option<Ns>) -> Option<f64> {
     Some(later?.wrapping_sub(earlier?).cast_signed() as f64 / 1e6)
 }
 
-/// Chunks from which on a span holds the tokens of its answer, whatever the first of them held.
-const SPAN_CHUNKS: u32 = 4;
-/// Tokens a chunk beyond which fewer chunks hold no span.
-const SPAN_TOKENS: u32 = 4;
-
-/// Whether the time from the first to the last token says nothing about the time of each: a few chunks bring many uncounted tokens, most of
-/// which may have come before the first chunk or with it, or all tokens came at one moment.
-pub(super) fn spans_nothing(row: &Row) -> bool {
-    let few = row.first_tokens.is_none()
-        && row.pieces < SPAN_CHUNKS
-        && row.output.is_some_and(|output| output > row.pieces.saturating_mul(SPAN_TOKENS));
-    let at_once = row.first_token.is_some()
-        && row.last_token == row.first_token
-        && row.output.is_some_and(|output| output > row.first_tokens.unwrap_or(1));
-    few || at_once
+/// How its tokens came.
+pub(super) fn delivery(row: &Row) -> Delivery {
+    Delivery {
+        chunks: Some(row.pieces),
+        tokens: row.output,
+        first_tokens: row.first_tokens,
+        one_moment: row.first_token.is_some() && row.last_token == row.first_token,
+    }
 }
 
 /// `tpot.generated-span`.
 pub(super) fn tpot(row: &Row) -> Option<f64> {
-    if spans_nothing(row) {
+    if delivery(row).spans_nothing() {
         return None;
     }
     let further = row.output?.checked_sub(row.first_tokens.unwrap_or(1)).filter(|further| *further > 0)?;
@@ -68,7 +62,7 @@ pub(super) struct Totals {
     pub stamped: u64,
     pub first_tokens: u64,
     pub one_token: u64,
-    /// Answers with [`spans_nothing`].
+    /// Answers with [`Delivery::spans_nothing`].
     pub unspanned: u64,
     /// Answers with tokens that showed nothing.
     pub silent: u64,
@@ -110,7 +104,7 @@ impl Totals {
         self.first_tokens += u64::from(row.first_token.is_some());
         self.stamped += u64::from(row.kernel);
         self.one_token += u64::from(row.output == Some(row.pieces));
-        self.unspanned += u64::from(spans_nothing(row));
+        self.unspanned += u64::from(delivery(row).spans_nothing());
         // That an answer ends with a token of its own is how answers end.
         self.silent += u64::from(matches!(row.hidden, Hidden::Between | Hidden::All));
     }

@@ -147,6 +147,17 @@ pub fn fault((name, summary): &(String, Value)) -> Option<String> {
     Some(format!("{what} is not valid: {}", why.join("; ")))
 }
 
+/// Why the figures of a load may be the client's own, in a sentence. Absent where they are not.
+pub fn limit((name, summary): &(String, Value)) -> Option<String> {
+    if summary["client"]["limited"] != Value::Bool(true) {
+        return None;
+    }
+    let why: Vec<&str> =
+        summary["client"]["because"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let what = if name.is_empty() { String::new() } else { format!(" of {name}") };
+    Some(format!("the client may be the limit{what}: {}", why.join(". Also: ")))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

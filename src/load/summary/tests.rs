@@ -262,6 +262,11 @@ fn answers_that_came_whole_at_their_end_are_counted() {
     assert_eq!(noted(1), None, "one in forty");
     assert!(noted(2).unwrap().starts_with("2 of 40 answers arrived in one piece, at their end"));
     assert!(noted(40).is_some());
+
+    // All at one moment: there is no TPOT at all, and it is seen all the same.
+    let moment = (0..4).map(|k| answer(k, 0.0, &[120.0; 8], Some(8))).collect();
+    let notes = count("moment", closed(1), moment).summary.notes;
+    assert!(notes.iter().any(|note| note.starts_with("4 of 4 answers arrived in one piece")), "{notes:?}");
 }
 
 #[test]

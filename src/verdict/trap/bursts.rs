@@ -5,7 +5,7 @@
 
 use super::finding::{or_missing, place, read, seen};
 use super::{Finding, Theme, Trap};
-use crate::model::Run;
+use crate::model::{Run, known_extra};
 use crate::verdict::case::Case;
 use crate::verdict::number::{count, significant};
 use crate::verdict::report::{Evidence, Severity, Subject};
@@ -61,9 +61,12 @@ fn bursts(run: &Run) -> Option<Option<Evidence>> {
     let times = run.series.iter().find(|series| series.metric == "tpot_ms");
     let times: Vec<f64> =
         times.into_iter().flat_map(|series| &series.values).copied().filter(|v| v.is_finite()).collect();
-    let whole = times.iter().filter(|tpot| **tpot < FASTEST_TOKEN_MS).count();
-    if whole > 0 && whole as f64 >= WHOLE_SHARE * times.len() as f64 {
-        let text = format!("{whole} of {} came whole, at their end", count(times.len(), "answer"));
+    // Those that came at one moment have no TPOT.
+    let at_one_moment = known_extra::number(run, &[known_extra::WHOLE_ANSWERS]).map_or(0, |answers| answers as usize);
+    let whole = times.iter().filter(|tpot| **tpot < FASTEST_TOKEN_MS).count() + at_one_moment;
+    let answers = times.len() + at_one_moment;
+    if whole > 0 && whole as f64 >= WHOLE_SHARE * answers as f64 {
+        let text = format!("{whole} of {} came whole, at their end", count(answers, "answer"));
         return Some(Some(seen(run, text)));
     }
     let gaps = run.value("itl_ms").zip(run.value("itl_ms_p50"));
@@ -110,7 +113,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Series, Setup};
+    use crate::model::{Extra, Series, Setup};
     use crate::verdict::testing::{measured, reading};
 
     fn with(values: &[f64]) -> Run {
@@ -126,6 +129,14 @@ mod tests {
         assert!(matches!(bursts(&with(&even)), Some(None)));
         even.push(0.01);
         assert!(bursts(&with(&even)).unwrap().is_some(), "one in twenty");
+        // Those that came at one moment have no TPOT, but count.
+        let at_one_moment = |answers: f64| {
+            let mut run = with(&[4.0; 19]);
+            let origin = reading("tpot_ms", 1.0).origin;
+            run.extras.push(Extra::number(known_extra::WHOLE_ANSWERS, "", answers, None, origin));
+            bursts(&run).unwrap().map(|evidence| evidence.text)
+        };
+        assert!(at_one_moment(1.0).unwrap().contains("1 of 20 answers"));
         let gaps = |half: f64| bursts(&measured("a", Setup::default(), &[("itl_ms", 4.0), ("itl_ms_p50", half)]));
         assert!(matches!(gaps(3.0), Some(None)));
         assert!(gaps(0.1).unwrap().is_some());

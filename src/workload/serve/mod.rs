@@ -212,6 +212,11 @@ impl Workload for Serve {
         command::name_own_program(self.argv.iter().chain(&self.worker).chain(self.env.values()))
     }
 
+    fn program(&self) -> Option<&str> {
+        let started = self.argv.first().filter(|_| !self.attached())?;
+        command::fixed_program(started, &self.env)
+    }
+
     fn expected_s(&self) -> Option<f64> {
         self.expected_s
     }

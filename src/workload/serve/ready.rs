@@ -67,11 +67,11 @@ impl Ready {
         Self { path, limit_s, log }
     }
 
-    /// Waits. Gives the seconds that it took.
+    /// Waits. Gives the seconds that it took. `attached`: the server is not one that we started.
     ///
     /// # Errors
     /// Why not, with the last lines of the log. Nothing when we were told to stop.
-    pub(super) fn wait(&self, web: &Web, at: &At<'_>) -> Result<f64, Option<String>> {
+    pub(super) fn wait(&self, web: &Web, at: &At<'_>, attached: bool) -> Result<f64, Option<String>> {
         let began = at.host.monotonic();
         let mut said = 0.0;
         let mut logs = [Place::STDOUT, Place::STDERR].map(|name| Log::of(&at.folder.join(name)));
@@ -92,7 +92,11 @@ impl Ready {
             let Err(why) = state else { return Ok(waited) };
             if waited > self.limit_s {
                 let tail = log_tail(at.folder);
-                let network = if why.contains("refused") { NETWORK } else { "" };
+                let network = match attached {
+                    _ if !why.contains("refused") => "",
+                    true => NOT_STARTED,
+                    false => NETWORK,
+                };
                 return Err(Some(format!("the server was not ready within {} s: {why}{network}{tail}", self.limit_s)));
             }
             if waited - said > SAY_S {
@@ -107,6 +111,8 @@ impl Ready {
     }
 }
 
+/// The commonest reason why nobody listens where the server should be running already.
+const NOT_STARTED: &str = ". Start the server first, or correct its address";
 /// The commonest reason why nobody listens although the server runs.
 const NETWORK: &str = ". A container with its own network cannot be reached from here: give the environment --network=host, or give the \
                        workload host and url";

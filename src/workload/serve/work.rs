@@ -48,7 +48,7 @@ impl Beside for Work {
 
 impl Work {
     fn load(&self, at: &At<'_>) -> Done {
-        let ready_s = match self.ready.wait(&self.web, at) {
+        let ready_s = match self.ready.wait(&self.web, at, self.attach.is_some()) {
             Ok(seconds) => seconds,
             Err(Some(why)) => return Done::failed(why),
             Err(None) => return Done::failed("stopped before the server was ready"),
