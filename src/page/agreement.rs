@@ -172,7 +172,11 @@ fn short(found: &AgreementTable, against: &str, page: &str, title: &str) -> Opti
             }))
             .collect();
     let caption = format!("Mean difference from {whom}: {title}");
-    let known = if against == TRUTH { " The truth is what the server was told to do." } else { "" };
+    let known = if against == TRUTH {
+        " The truth is what the server was told to do.".to_owned()
+    } else {
+        format!(" {against} is what the others are held against, and may be wrong itself.")
+    };
     let ours = if found.clients.iter().any(|client| client.label == OURS) {
         " sparkbench-load is part of this tool."
     } else {
@@ -187,7 +191,7 @@ fn short(found: &AgreementTable, against: &str, page: &str, title: &str) -> Opti
 /// Relation of a client to the other, or to the truth, in a word or two.
 fn standing(pair: &AgreementPair) -> &'static str {
     match pair.kind {
-        Agreeing::Interchangeable if pair.against == TRUTH => "right",
+        Agreeing::Interchangeable if pair.against == TRUTH => "right in each run",
         Agreeing::OnAverage if pair.against == TRUTH => "right on average",
         Agreeing::Apart if pair.against == TRUTH => "off",
         kind => words::agreeing(kind).word,

@@ -33,8 +33,8 @@ pub(crate) fn give(analysis: &mut Analysis) {
     }
 }
 
-/// What spoils the answer comes first, then the runs that would decide it, then what makes it less sure. A finding that few runs or machines
-/// cause by themselves is a step only where nothing else is.
+/// What spoils the answer comes first, then what makes it less sure, then the runs that would decide it: more runs of the same kind would
+/// repeat the fault. A finding that few runs or machines cause by themselves is a step only where nothing else is.
 fn steps(analysis: &Analysis, campaign: &CampaignReport) -> Vec<Sentence> {
     let fired: Vec<&TrapReport> = analysis
         .traps
@@ -56,8 +56,8 @@ fn steps(analysis: &Analysis, campaign: &CampaignReport) -> Vec<Sentence> {
     let own = analysis.comparisons.iter().filter(|c| c.campaign == campaign.name && c.primary);
     let mut steps: Vec<Sentence> = Vec::new();
     remedies(&mut steps, &errors, MOST_STEPS / 2);
+    remedies(&mut steps, &special, MOST_STEPS - 1);
     steps.extend(more_runs(&own.collect::<Vec<_>>()));
-    remedies(&mut steps, &special, MOST_STEPS);
     if steps.is_empty() {
         remedies(&mut steps, &general, 1);
     }
@@ -79,21 +79,21 @@ fn remedies(steps: &mut Vec<Sentence>, findings: &[&TrapReport], most: usize) {
     }
 }
 
-/// "Measure 311 more runs per arm, taking turns. They should decide all 35 undecided comparisons, and 38 should decide half of them."
+/// "Measure 311 more runs per arm, taking turns. They should decide all 35 undecided comparisons. 38 runs would be enough for half of them."
 fn more_runs(own: &[&Comparison]) -> Option<Sentence> {
     let open: Vec<&Comparison> = own.iter().filter(|c| c.verdict.kind == VerdictKind::Inconclusive).copied().collect();
     let mut named: Vec<(u64, String)> = open.iter().filter_map(|c| said::more_of(c).zip(said::more_runs(c))).collect();
     named.sort_unstable();
     let (most, runs) = named.last()?;
     let half = named.get((named.len() - 1) / 2).map(|(half, _)| *half).filter(|half| half < most && named.len() > 3);
-    let half = half.map_or_else(String::new, |half| format!(", and {half} should decide half of them"));
+    let half = half.map_or_else(String::new, |half| format!(" {half} runs would be enough for half of them."));
     let what = match (named.len(), open.len()) {
         (1, 1) => "the undecided comparison".to_owned(),
         (some, all) if some == all => format!("all {all} undecided comparisons"),
         (some, all) => format!("{some} of {}", count(all, "undecided comparison")),
     };
     Some(Sentence {
-        text: format!("Measure {runs}, taking turns. They should decide {what}{half}."),
+        text: format!("Measure {runs}, taking turns. They should decide {what}.{half}"),
         caveats: Vec::new(),
         because: Vec::new(),
     })
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(
             text(&own).as_deref(),
             Some(
-                "Measure 80 more runs per arm, taking turns. They should decide all 4 undecided comparisons, and 10 should decide half of them."
+                "Measure 80 more runs per arm, taking turns. They should decide all 4 undecided comparisons. 10 runs would be enough for half of them."
             )
         );
         assert_eq!(

@@ -194,7 +194,10 @@ impl Forest {
             text.push_str("Thick line: 90\u{a0}% interval. ");
         }
         if rows().any(|r| r.margin.is_some()) {
-            text.push_str("Shaded: margin within which both count as the same. ");
+            text.push_str(match rows().any(|r| r.inner.is_some()) {
+                true => "Shaded: the margin. Where the thick line lies within it, both count as the same. ",
+                false => "Shaded: margin within which both count as the same. ",
+            });
         }
         if rows().any(|r| r.interval.is_none()) {
             text.push_str("Hollow without a line: no interval. ");

@@ -76,30 +76,37 @@ impl SentenceView {
     }
 }
 
-/// "Of 3 expectations, 2 hold in some comparisons only and 1 is undecided."
+/// "Of 3 expectations, 2 hold in some comparisons with the others undecided and 1 is undecided."
 pub(super) fn expected(campaign: &CampaignReport) -> Option<String> {
-    let mut counts: Vec<(Outcome, usize)> = Vec::new();
-    for hypothesis in &campaign.hypotheses {
-        match counts.iter_mut().find(|(outcome, _)| *outcome == hypothesis.outcome) {
+    let mut counts: Vec<([&str; 2], usize)> = Vec::new();
+    for verbs in campaign.hypotheses.iter().map(outcome) {
+        match counts.iter_mut().find(|(known, _)| *known == verbs) {
             Some((_, n)) => *n += 1,
-            None => counts.push((hypothesis.outcome, 1)),
+            None => counts.push((verbs, 1)),
         }
     }
-    let parts: Vec<String> = counts.iter().map(|(outcome, n)| counted_outcome(*outcome, *n)).collect();
+    let parts: Vec<String> =
+        counts.iter().map(|([one, more], n)| format!("{n} {}", if *n == 1 { one } else { more })).collect();
     let what = if campaign.hypotheses.len() == 1 { "expectation" } else { "expectations" };
     (!parts.is_empty()).then(|| format!("Of {} {what}, {}.", campaign.hypotheses.len(), list(&parts)))
 }
 
-fn counted_outcome(outcome: Outcome, n: usize) -> String {
-    let (one, more) = match outcome {
-        Outcome::Holds => ("holds", "hold"),
-        Outcome::HoldsInPart => ("holds in some comparisons, not in all", "hold in some comparisons, not in all"),
-        Outcome::DoesNotHold => ("does not hold", "do not hold"),
-        Outcome::Undecided => ("is undecided", "are undecided"),
-        Outcome::NotMeasured => ("was not measured", "were not measured"),
-        Outcome::NoExpectation => ("names no outcome", "name no outcome"),
-    };
-    format!("{n} {}", if n == 1 { one } else { more })
+/// What became of an expectation, said of one and of several.
+fn outcome(report: &HypothesisReport) -> [&'static str; 2] {
+    match report.outcome {
+        Outcome::Holds => ["holds", "hold"],
+        Outcome::HoldsInPart if report.is_open_elsewhere() => [
+            "holds in some comparisons, with the others undecided",
+            "hold in some comparisons, with the others undecided",
+        ],
+        Outcome::HoldsInPart => {
+            ["holds in some comparisons and not in others", "hold in some comparisons and not in others"]
+        }
+        Outcome::DoesNotHold => ["does not hold", "do not hold"],
+        Outcome::Undecided => ["is undecided", "are undecided"],
+        Outcome::NotMeasured => ["was not measured", "were not measured"],
+        Outcome::NoExpectation => ["names no outcome", "name no outcome"],
+    }
 }
 
 /// The headline of a campaign with its grounds.

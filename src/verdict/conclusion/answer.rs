@@ -106,27 +106,27 @@ fn of_comparisons(own: &[&Comparison], campaign: &CampaignReport) -> Option<Stri
             bound(&open)
         ),
         (0, _, all) => {
-            format!("{}: all {all} comparisons between {baseline} and {others} are undecided.", nothing_shown(&told))
+            format!("{}: all {all} comparisons between {baseline} and {others} are undecided.", nothing_shown(&open))
         }
         (same_n, open_n, all) if same_n > open_n => format!(
             "{}: {same_n} of {all} comparisons between {baseline} and {others} agree, and {open_n} {} undecided.",
-            nothing_shown(&told),
+            nothing_shown(&open),
             if open_n == 1 { "is" } else { "are" }
         ),
         (_, open_n, all) => format!(
             "{}: {open_n} of {all} comparisons between {baseline} and {others} {} undecided.",
-            nothing_shown(&told),
+            nothing_shown(&open),
             if open_n == 1 { "is" } else { "are" }
         ),
     })
 }
 
-/// "No slowdown is shown, but up to 4.2 % is possible": what people ask first, where no comparison shows a difference.
-fn nothing_shown(told: &[&Comparison]) -> String {
+/// "No slowdown is shown, but up to 4.2 % is possible": what people ask first, where no comparison shows a difference. Of the undecided ones.
+fn nothing_shown(open: &[&Comparison]) -> String {
     let of_speed = |c: &&Comparison| is_time(c) || (c.direction == Direction::HigherIsBetter && c.unit.ends_with("/s"));
-    let speed = told.iter().all(of_speed);
+    let speed = open.iter().all(of_speed);
     let what = if speed { "slowdown" } else { "difference" };
-    let most = told.iter().filter_map(|c| if speed { slowest(c) } else { super::headline::bound(c) });
+    let most = open.iter().filter_map(|c| if speed { slowest(c) } else { super::headline::bound(c) });
     let most = most.filter(|(most, _)| *most > 0.0 && most.is_finite()).max_by(|a, b| a.0.total_cmp(&b.0));
     let most =
         most.map_or_else(String::new, |(most, places)| format!(", but up to {} % is possible", fixed(most, places)));

@@ -23,8 +23,11 @@ fn one(case: &Case<'_>, h: &Hypothesis, comparisons: &[&Comparison]) -> (Hypothe
         .filter(|c| h.candidate.as_ref().is_none_or(|name| *name == c.candidate))
         .copied()
         .collect();
-    let confirmed = own.iter().filter(|c| h.expect.as_deref().is_some_and(|kind| confirms(c, kind))).count();
-    let outcome = outcome(h, &own, confirmed);
+    let is_open = |c: &&&Comparison| matches!(c.verdict.kind, VerdictKind::Inconclusive | VerdictKind::NotComparable);
+    let confirming = |c: &Comparison| h.expect.as_deref().is_some_and(|kind| confirms(c, kind));
+    let confirmed = own.iter().filter(|c| confirming(c)).count();
+    let undecided = own.iter().filter(is_open).filter(|c| !confirming(c)).count();
+    let outcome = outcome(h, own.len(), confirmed, undecided);
     let (found, caveats) = found(&own);
     let report = HypothesisReport {
         claim: h.claim.trim().to_owned(),
@@ -36,6 +39,7 @@ fn one(case: &Case<'_>, h: &Hypothesis, comparisons: &[&Comparison]) -> (Hypothe
         outcome,
         found,
         confirmed,
+        undecided,
         comparisons: own.len(),
         because: own.iter().map(|c| ident(c)).collect(),
     };
@@ -57,16 +61,14 @@ fn confirms(c: &Comparison, expect: &str) -> bool {
     c.verdict.kind.word() == expect.replace('_', " ") || (expect == "equivalent" && small())
 }
 
-fn outcome(h: &Hypothesis, own: &[&Comparison], confirmed: usize) -> Outcome {
-    let undecided = |c: &&&Comparison| matches!(c.verdict.kind, VerdictKind::Inconclusive | VerdictKind::NotComparable);
-    let open = own.iter().filter(undecided).count();
-    match own.len() {
+fn outcome(h: &Hypothesis, comparisons: usize, confirmed: usize, undecided: usize) -> Outcome {
+    match comparisons {
         0 => Outcome::NotMeasured,
         _ if h.expect.is_none() => Outcome::NoExpectation,
         all if confirmed == all => Outcome::Holds,
         _ if confirmed > 0 => Outcome::HoldsInPart,
         // A claim about all cells falls with the first that shows something else.
-        all if open < all => Outcome::DoesNotHold,
+        all if undecided < all => Outcome::DoesNotHold,
         _ => Outcome::Undecided,
     }
 }

@@ -3,7 +3,7 @@
 //! In:  the comparisons of one metric, the traps.  Out: one sentence.
 //! Not here: verdicts (see `headline`).
 
-use super::headline::change;
+use super::headline::{change, mislabelled};
 use super::{capital, ident};
 use crate::model::within;
 use crate::verdict::number::{count, fixed, list, signed};
@@ -43,10 +43,12 @@ pub(super) fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Senten
     if unjudged {
         caveats.push("read over all rows, also those that have no verdict".to_owned());
     }
+    // Some of these rows are then of another model than their label says.
+    let whichever = if mislabelled(&usable).is_empty() { "" } else { ", whichever model ran" };
     let several = |n: usize| match usable.len() {
-        1 => String::new(),
-        all if n == all => format!(" in {}", count(all, "comparison")),
-        all => format!(" in {n} of {}", count(all, "comparison")),
+        1 => whichever.to_owned(),
+        all if n == all => format!(" in {}{whichever}", count(all, "comparison")),
+        all => format!(" in {n} of {}{whichever}", count(all, "comparison")),
     };
     if apart.is_empty() {
         let changes: Vec<f64> = usable.iter().filter_map(|c| c.change_pct).collect();

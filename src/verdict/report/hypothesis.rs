@@ -44,8 +44,17 @@ pub struct HypothesisReport {
     pub found: String,
     /// Comparisons that found what was expected.
     pub confirmed: usize,
+    /// Comparisons that are undecided, or cannot be compared, and did not find it.
+    pub undecided: usize,
     /// Comparisons that speak about it.
     pub comparisons: usize,
     /// Ids of these comparisons: `model|workload|metric`.
     pub because: Vec<String>,
+}
+
+impl HypothesisReport {
+    /// Whether no comparison found anything else than what was expected.
+    pub fn is_open_elsewhere(&self) -> bool {
+        self.confirmed + self.undecided == self.comparisons
+    }
 }
