@@ -129,7 +129,21 @@ fn publication(args: &Analyse) -> Result<Publication, Error> {
             })
         })
         .transpose()?;
+    if let Some(file) = args.write_labels.as_ref().filter(|file| is_filled(file)) {
+        return Err(Error::usage(format!("'{}' holds labels, which --write-labels would replace", file.display()))
+            .hint("give it with --labels, or name another file"));
+    }
     Ok(Publication { base_url, earlier: page::earlier(&args.site)? })
+}
+
+/// Whether somebody wrote into a file of labels: it holds more than names of files and empty values.
+fn is_filled(file: &Path) -> bool {
+    let unfilled = |line: &str| {
+        line.is_empty()
+            || line.ends_with("= \"\"")
+            || ["#", "[", "schema", "glob"].iter().any(|begin| line.starts_with(begin))
+    };
+    std::fs::read_to_string(file).is_ok_and(|text| !text.lines().map(str::trim).all(unfilled))
 }
 
 /// What the pages show beyond the analysis itself. Downloads that hold every request take longest. Those that were `kept` are taken as they are. Lists are

@@ -59,6 +59,7 @@ pub(crate) fn run(args: &Collect, talk: &Talk) -> Result<Outcome, Error> {
     experiment.warnings.iter().for_each(|warning| talk.warn(&warning.to_string()));
     if args.dry_run {
         print(&campaign::dry_run(&experiment, &args.only)?)?;
+        talk.say(&format!("next: sparkbench check {}", args.suite.display()));
         return Ok(Outcome::Done);
     }
     let archive = folder(args, &experiment)?;

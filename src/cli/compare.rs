@@ -108,6 +108,10 @@ fn apart(one: &mut Intake, other: &mut Intake, talk: &Talk) {
 /// Reads both sides, judges, prints, decides.
 pub(crate) fn run(args: &Compare, talk: &Talk) -> Result<Outcome, Error> {
     let Some(candidate) = &args.candidate else { return against_history(args, talk) };
+    if args.judging.arms_by_folder {
+        return Err(Error::usage("--arms-by-folder is for analyse: here BASE and CANDIDATE are the arms")
+            .hint("leave it out, or give the folder above both to 'sparkbench analyse --arms-by-folder'"));
+    }
     let (base, candidate) = (Side::parse(&args.base), Side::parse(candidate));
     let mut runs = intake::runs_of(std::slice::from_ref(&base.path), &args.judging, talk)?;
     let names = if base.path == candidate.path {
@@ -157,7 +161,7 @@ pub(crate) fn run(args: &Compare, talk: &Talk) -> Result<Outcome, Error> {
             .hint(match label {
                 Some(label) => format!("add --compare-by {label} to compare them anyway"),
                 None => {
-                    "compare runs of the same model and workload, or give them the same labels with --labels".to_owned()
+                    "compare runs of the same model and workload, or name both alike in a file for --labels: set = { workload = \"NAME\" }".to_owned()
                 }
             }));
     }

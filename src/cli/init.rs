@@ -74,7 +74,9 @@ pub(crate) fn run(args: &Init, talk: &Talk) -> Result<Outcome, Error> {
             "next: in {WORKFLOW}, set SPARKBENCH to the source to install from (or run init again with --force --source ADDRESS, while the suite is not filled in)"
         ));
     }
-    talk.say("next: fill in the path of a model in suite.toml, then: sparkbench collect suite.toml --dry-run");
+    let suite = args.folder.join(SUITE);
+    let suite = suite.strip_prefix(".").unwrap_or(&suite).display();
+    talk.say(&format!("next: fill in the path of a model in {suite}, then: sparkbench collect {suite} --dry-run"));
     Ok(Outcome::Done)
 }
 

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 
 use super::privacy::{self, Scrubbed};
 use super::talk::Talk;
+use crate::archive::manifest::INTERRUPTED_FOLDER;
 use crate::archive::{self, Discovery};
 use crate::error::Error;
 use crate::frame;
@@ -139,7 +140,7 @@ fn parse_margin(text: &str) -> Result<(String, f64), Error> {
     if Metric::find(metric).is_none() {
         return wrong(format!("'{metric}' is not a metric"));
     }
-    match pct.parse::<f64>() {
+    match pct.trim_end_matches('%').parse::<f64>() {
         Ok(value) if value.is_finite() && value > 0.0 => Ok((metric.to_owned(), value)),
         _ => wrong(format!("'{pct}' is not a number above 0")),
     }
@@ -316,14 +317,20 @@ fn hash_of(campaign: &str, runs: &[Run]) -> String {
 }
 
 fn nothing_to_judge(paths: &[PathBuf], files: usize) -> Error {
+    let stopped = paths.iter().find(|path| path.join(INTERRUPTED_FOLDER).is_dir());
     let names: Vec<String> = paths.iter().map(|p| format!("'{}'", p.display())).collect();
     Error::archive(format!("no run found in {}", names.join(", ")))
         .detail(match files {
             1 => "1 file was read, and it holds no run".to_owned(),
             _ => format!("{files} files were read, and none of them holds a run"),
         })
-        .hint(
-            "give a folder with campaigns of sparkbench (campaign.json and runs/), a table with one row per run \
-             (runs.csv), or results of another tool",
-        )
+        .hint(match stopped {
+            Some(path) => format!(
+                "'{}' holds only a run that was stopped. Measure again, into another folder, or continue a suite with --resume",
+                path.display()
+            ),
+            None => "give a folder with campaigns of sparkbench (campaign.json and runs/), a table with one row per run \
+                     (runs.csv), or results of another tool"
+                .to_owned(),
+        })
 }

@@ -73,6 +73,15 @@ pub(crate) struct Load {
 /// As the exit codes say.
 pub(crate) fn run(args: &Load, talk: &Talk) -> Result<Outcome, Error> {
     args.outputs.check()?;
+    if let Some(folder) = &args.archive
+        && let Some(inside) = args.outputs.files().into_iter().find(|path| path.starts_with(folder))
+    {
+        return Err(Error::usage(format!(
+            "'{}' lies in the archive, which holds only its own files",
+            inside.display()
+        ))
+        .hint("write it beside the archive"));
+    }
     let plan = plan::Loads::read(&args.load)?;
     let host: Arc<dyn Host> = Arc::new(Machine::new()?);
     let place = ranks::place(&args.load, host.as_ref())?;

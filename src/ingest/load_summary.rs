@@ -1,6 +1,6 @@
 //! The summary of a streaming load, `sparkbench.load/1`: what `sparkbench load --json FILE` writes.
 //!
-//! In:  one object.  Out: one partial run with every figure in the file. Null means not measured.
+//! In:  one object, or a list of them: a sweep.  Out: one partial run for each, with every figure in it. Null means not measured.
 //! Not here: the requests behind it (see `requests`). Where both are in the folder of one run, the requests are read.
 //!
 //! Latencies of such a file are those of its definitions (`definition` beside each figure), which are those of `requests.jsonl`.
@@ -18,6 +18,8 @@ pub(super) struct LoadSummary;
 const RULE: &str = "sparkbench.load";
 const SCHEMA: &str = "sparkbench.load/1";
 const WORKLOAD: &str = "load";
+/// How the CSV of the same loads begins.
+const CSV: &str = "load,url,model,started_utc,";
 
 /// Figures that are one number.
 const PLAIN: &[&str] = &["request_throughput_req_s", "output_throughput_tok_s", "total_throughput_tok_s"];
@@ -33,28 +35,64 @@ impl Format for LoadSummary {
         About {
             tool: "sparkbench load",
             versions: "sparkbench.load/1",
-            sign: "an object with that schema",
+            sign: "an object with that schema, or a list of them",
             reads: "throughput, TTFT, TPOT, ITL, E2E latency, lengths, the certificate of the client",
         }
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        head.is_object() && head.text.contains("\"sparkbench.load/")
+        let is_json = head.is_object() || head.text.trim_start().starts_with('[');
+        (is_json && head.text.contains("\"sparkbench.load/")) || head.text.starts_with(CSV)
     }
 
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
         let text = file.text()?;
+        if text.starts_with(CSV) {
+            return Err(Error::archive("the CSV of 'sparkbench load' is for spreadsheets and lacks most of a load")
+                .hint("give the file of --json, or the archive"));
+        }
         let node = json::parse(&text)?;
         let root = At::root(&node);
-        let schema = root.need("schema")?.text()?.unwrap_or_default();
-        if schema != SCHEMA {
-            return Err(unknown_schema(schema, &[SCHEMA]));
-        }
         let mut parsed = Parsed::default();
-        let partial = partial(file, &root, &mut parsed)?;
-        parsed.records.push(Record::Run(Box::new(partial)));
+        if matches!(node.kind, json::Kind::List(_)) {
+            for load in root.items()? {
+                // Each load is a run of its own: nothing beside the file can tell which of them it belongs to.
+                let run = PartialRun { join_role: JoinRole::Alone, ..one(file, &load, &mut parsed)? };
+                parsed.records.push(Record::Run(Box::new(run)));
+            }
+        } else {
+            let run = one(file, &root, &mut parsed)?;
+            parsed.records.push(Record::Run(Box::new(run)));
+        }
         Ok(parsed)
     }
+}
+
+/// Reads one summary.
+fn one(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Result<PartialRun, Error> {
+    let schema = root.need("schema")?.text()?.unwrap_or_default();
+    if schema != SCHEMA {
+        return Err(unknown_schema(schema, &[SCHEMA]));
+    }
+    partial(file, root, parsed)
+}
+
+/// `load-128-32-c4`: loads that ask for different work are never repeats of each other. Lengths as they were asked for.
+fn workload(root: &At<'_>) -> String {
+    let shown = |name: &str| -> Option<String> {
+        let settings = root.get("settings")?;
+        let at = settings.get(name)?;
+        at.text()
+            .ok()
+            .flatten()
+            .map(str::to_owned)
+            .or_else(|| at.figure().ok()?.finite().map(|found| found.to_string()))
+    };
+    let lengths = shown("isl").zip(shown("osl")).map(|(isl, osl)| format!("-{isl}-{osl}"));
+    let amount = [("num_clients", "clients"), ("rate_req_s", "r"), ("concurrency", "c")]
+        .into_iter()
+        .find_map(|(name, short)| Some(format!("-{short}{}", shown(name)?)));
+    format!("{WORKLOAD}{}{}", lengths.unwrap_or_default(), amount.unwrap_or_default())
 }
 
 fn partial(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Result<PartialRun, Error> {
@@ -75,7 +113,7 @@ fn partial(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Result<
     let mut partial = PartialRun {
         join_role: JoinRole::Trace,
         model: model.clone(),
-        workload: Some(WORKLOAD.to_owned()),
+        workload: Some(workload(root)),
         started,
         setup: Setup {
             tool: Some(Setup::OWN_CLIENT.to_owned()),
@@ -116,8 +154,9 @@ fn partial(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Result<
         let all = failed + completed.unwrap_or(0);
         parsed.notes.push(format!("{failed} of {all} requests failed. They are excluded from latencies"));
     }
+    let place = root.pointer();
     let mut extra = |name: &str, value: ExtraValue, field: &str| {
-        let origin = file.origin(None, Some(field.to_owned()), RULE);
+        let origin = file.origin(None, Some(format!("{place}{field}")), RULE);
         partial.extras.push(Extra { name: name.to_owned(), unit: String::new(), value, why: None, origin });
     };
     if let Some((answered, failed)) = completed.zip(failed) {
@@ -212,6 +251,41 @@ mod tests {
         assert_eq!((&partial.status, partial.started.is_some()), (&Some(Status::Done), true));
         assert_eq!(parsed.notes.len(), 2);
         assert!(parsed.left_out[0].to_string().contains("/itl_ms/mean"), "{}", parsed.left_out[0]);
+    }
+
+    #[test]
+    fn a_sweep_is_a_run_for_each_load_and_none_is_a_repeat_of_another() {
+        let load = |settings: &str| {
+            format!(
+                "{{\"schema\": \"sparkbench.load/1\", \"settings\": {{{settings}}}, \"completed\": 3, \"failed\": 0, \"ttft_ms\": {{\"mean\": 12}}}}"
+            )
+        };
+        let loads = [
+            load("\"concurrency\": 1, \"isl\": \"128\", \"osl\": \"32\""),
+            load("\"concurrency\": 4, \"isl\": \"128\", \"osl\": \"32\""),
+            load("\"rate_req_s\": 2.5"),
+            load("\"num_clients\": 3, \"concurrency\": 1"),
+        ];
+        let parsed = read(&format!("[{}]", loads.join(", "))).unwrap();
+        let runs: Vec<&PartialRun> = parsed
+            .records
+            .iter()
+            .filter_map(|record| match record {
+                Record::Run(run) => Some(run.as_ref()),
+                _ => None,
+            })
+            .collect();
+        let names: Vec<&str> = runs.iter().filter_map(|run| run.workload.as_deref()).collect();
+        assert_eq!(names, ["load-128-32-c1", "load-128-32-c4", "load-r2.5", "load-clients3"]);
+        assert!(runs.iter().all(|run| run.join_role == JoinRole::Alone));
+        assert_eq!(runs[1].readings[0].origin.field.as_deref(), Some("/1/ttft_ms/mean"));
+        assert_eq!(runs[1].extras[0].origin.field.as_deref(), Some("/1/completed"));
+    }
+
+    #[test]
+    fn the_csv_is_refused_with_what_to_give_instead() {
+        let error = read("load,url,model,started_utc,settings.engine\nc1,u,m,,\n").unwrap_err().to_string();
+        assert!(error.contains("--json"), "{error}");
     }
 
     #[test]

@@ -16,12 +16,13 @@ use super::live::ProgressReporter;
 use super::plan::Loads;
 use super::points::{invalid, limits};
 use super::{Load, about};
+use crate::archive::manifest::INTERRUPTED_FOLDER;
 use crate::cli::talk::Talk;
 use crate::cli::{Outcome, print};
 use crate::error::{Error, Kind};
 use crate::host::Host;
 use crate::ingest::slug;
-use crate::load::session::SUMMARY_FILE;
+use crate::load::session::{Live, SUMMARY_FILE, Session};
 use crate::load::summary::points;
 use crate::load::target::Target;
 use crate::model::Finding;
@@ -59,6 +60,8 @@ pub(super) fn collect(
     if about.machine.is_none() {
         talk.say("the server runs on another machine, and the archive does not know its name. Give it as 'machine' in a labels.toml beside the archive");
     }
+    // A wrong address or model would leave an archive with one failed run, and its folder could not be used again.
+    drop(Session::open(host, &args.load.url, &loads.settings, &Silent, Arc::default())?);
     let text = written(args, loads, &archive, &about)?;
     let experiment = Experiment::read(&text, "what was typed", &here)?;
     let speaker = ProgressReporter::new(talk);
@@ -77,9 +80,9 @@ pub(super) fn collect(
     };
     let loads = report(args, summaries(&archive)?, talk)?;
     if summary.interrupted {
-        let kept = archive.join("interrupted");
+        let kept = archive.join(INTERRUPTED_FOLDER);
         return Err(Error::new(Kind::Workload, "stopped before the end")
-            .detail(format!("the requests up to then are in '{}', without figures", kept.display()))
+            .detail(format!("the requests up to then, and the loads that were done, are in '{}'", kept.display()))
             .hint("load again with --archive ANOTHER-FOLDER"));
     }
     talk.say(&format!("archived in {}, next: sparkbench analyse {}", archive.display(), archive.display()));
@@ -191,10 +194,11 @@ fn summaries(archive: &Path) -> Result<Vec<Found>, Error> {
     let excluded = |part: &std::ffi::OsStr| {
         part == CALIBRATION_FOLDER || part.to_str().is_some_and(|part| part.starts_with(WARMUP_FOLDER))
     };
-    let runs = archive.join("runs");
-    let mut found: Vec<_> = walkdir::WalkDir::new(&runs)
-        .into_iter()
-        .filter_entry(|entry| !(entry.depth() > 1 && excluded(entry.file_name())))
+    let folders = ["runs", INTERRUPTED_FOLDER].map(|name| archive.join(name));
+    let below = |folder| walkdir::WalkDir::new(folder).into_iter();
+    let mut found: Vec<_> = folders
+        .iter()
+        .flat_map(|folder| below(folder).filter_entry(|entry| !(entry.depth() > 1 && excluded(entry.file_name()))))
         .filter_map(Result::ok)
         .filter(|entry| entry.file_name() == SUMMARY_FILE)
         .map(walkdir::DirEntry::into_path)
@@ -205,7 +209,8 @@ fn summaries(archive: &Path) -> Result<Vec<Found>, Error> {
             .map_err(|cause| Error::archive(format!("cannot read '{}'", path.display())).because(cause))?;
         // A disk that filled leaves a summary that is cut off or empty: it says nothing.
         let Ok(value) = serde_json::from_str(&text) else { return Ok(None) };
-        let folder = path.parent().filter(|folder| folder.parent() != Some(&runs));
+        let folder =
+            path.parent().filter(|folder| folder.parent().is_some_and(|above| folders.iter().all(|own| own != above)));
         let name = folder.and_then(Path::file_name);
         // The only load of a run lies in the folder of the run and has no name. Repeats of it are passes of one cell.
         let name = name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -222,7 +227,9 @@ fn summaries(archive: &Path) -> Result<Vec<Found>, Error> {
 fn report(args: &Load, found: Vec<Found>, talk: &Talk) -> Result<Vec<(String, Value)>, Error> {
     let (rows, texts): (Vec<(String, Value)>, Vec<String>) =
         found.into_iter().map(|one| ((one.name, one.value), one.text)).unzip();
-    args.outputs.write(&rows, &texts)?;
+    if !rows.is_empty() {
+        args.outputs.write(&rows, &texts)?;
+    }
     args.outputs.stream(&rows, &texts)?;
     match rows.as_slice() {
         [] => {}
@@ -231,6 +238,15 @@ fn report(args: &Load, found: Vec<Found>, talk: &Talk) -> Result<Vec<(String, Va
     }
     limits(talk, &rows);
     Ok(rows)
+}
+
+/// The run says all of it again.
+struct Silent;
+
+impl crate::load::session::Watcher for Silent {
+    fn say(&self, _: &str) {}
+    fn warn(&self, _: &str) {}
+    fn live(&self, _: &Live) {}
 }
 
 /// What a campaign says, told by whoever shows a load.

@@ -43,6 +43,15 @@ impl Outputs {
             return Err(Error::usage("only one of --json, --csv and --markdown can go to standard output")
                 .hint("write the others to files"));
         }
+        let files = self.files();
+        if let Some(folder) = files.iter().find(|path| path.is_dir()) {
+            return Err(Error::usage(format!("cannot write '{}': it is a folder", folder.display()))
+                .hint("name a file in it, such as load.json"));
+        }
+        if let Some(twice) = files.iter().enumerate().find(|(at, path)| files.iter().skip(at + 1).any(|p| p == *path)) {
+            return Err(Error::usage(format!("two outputs would be written to '{}'", twice.1.display()))
+                .hint("name a file for each"));
+        }
         match &self.html {
             Some(path) if is_stdout(path) => {
                 Err(Error::usage("--html writes a file, not standard output").hint("e.g. --html load.html"))

@@ -58,7 +58,9 @@ pub(crate) fn said(
             format!("{}, {runs}{figures}", difference(c, metric))
         }
         VerdictKind::NotComparable => {
-            let mut reasons = obstacles.iter().map(|o| plain(&o.because));
+            // Few runs alone would not forbid it, so that reason is the last.
+            let (few, grave): (Vec<_>, Vec<_>) = obstacles.iter().partition(|o| o.code == FEW_RUNS);
+            let mut reasons = grave.into_iter().chain(few).map(|o| plain(&o.because));
             let first = reasons.next().unwrap_or_else(|| "no reason is recorded".to_owned());
             let rest = match reasons.count() {
                 0 => String::new(),
@@ -90,9 +92,12 @@ pub(crate) fn advice(c: &Comparison, kind: VerdictKind, obstacles: &[Incomparabi
 
 /// Whether the number of runs is the only thing that forbids a verdict, and both arms have a figure.
 pub(crate) fn is_once(c: &Comparison, obstacles: &[Incomparability]) -> bool {
-    let by_number = |o: &Incomparability| o.code == "N1";
+    let by_number = |o: &Incomparability| o.code == FEW_RUNS;
     !obstacles.is_empty() && obstacles.iter().all(by_number) && (c.change_pct.is_some() || c.difference.is_some())
 }
+
+/// Code of too few runs.
+const FEW_RUNS: &str = "N1";
 
 /// "57 more runs per arm". Absent where no number of runs can be named, or where it is impractical.
 pub(crate) fn more_runs(c: &Comparison) -> Option<String> {
