@@ -7,23 +7,25 @@ mod folder;
 #[path = "support/program.rs"]
 mod program;
 
+use std::sync::LazyLock;
+
 use folder::Folder;
 use program::run_in;
 
-/// Verbs that the help lists.
-fn verbs() -> Vec<String> {
+/// Verbs that the help lists, read once: the folder has one name, and tests run beside each other.
+static VERBS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let folder = Folder::new("shell-verbs");
     let help = run_in(folder.path(), &["--help"], &[]).expect(0).out;
     let list = help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).expect("a list of verbs");
     let first = |line: &str| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')).map(str::to_owned);
     let names = list.lines().filter_map(first).filter_map(|line| line.split(' ').next().map(str::to_owned));
     names.filter(|name| name != "help").collect()
-}
+});
 
 #[test]
 fn every_verb_is_listed_and_its_help_has_an_example_and_one_place_for_global_options() {
     let folder = Folder::new("shell-help");
-    let verbs = verbs();
+    let verbs = &*VERBS;
     if cfg!(all(feature = "analyse", feature = "collect", target_os = "linux")) {
         assert!(verbs.len() >= 16 && ["mock", "completions", "man"].iter().all(|name| verbs.iter().any(|v| v == name)));
     }
@@ -43,8 +45,8 @@ fn each_shell_gets_a_script_that_knows_every_verb() {
     let folder = Folder::new("shell-completions");
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = run_in(folder.path(), &["completions", shell], &[]).expect(0).out;
-        for verb in verbs() {
-            assert!(script.contains(&verb), "{shell} does not know {verb}");
+        for verb in VERBS.iter() {
+            assert!(script.contains(verb.as_str()), "{shell} does not know {verb}");
         }
     }
     // Bash reads its script without a fault.
@@ -61,7 +63,7 @@ fn there_is_a_manual_page_for_the_program_and_for_each_verb() {
     run_in(folder.path(), &["man", "pages"], &[]).expect(0).complains(&["manual pages"]);
     let page = |name: &str| std::fs::read_to_string(folder.path().join(format!("pages/{name}.1"))).expect(name);
     assert!(page("sparkbench").contains(".TH sparkbench 1"), "{}", page("sparkbench"));
-    for verb in verbs() {
+    for verb in &*VERBS {
         let page = page(&format!("sparkbench-{verb}"));
         assert!(page.contains(&format!(".TH sparkbench-{verb} 1")), "{page}");
         assert!(page.contains("Examples"), "{verb}");
@@ -103,9 +105,9 @@ fn every_command_and_option_that_the_program_recommends_is_in_the_help() {
         return;
     }
     let mut helps = std::collections::BTreeMap::new();
-    for verb in verbs() {
+    for verb in &*VERBS {
         let help = run_in(folder.path(), &[verb.as_str(), "--help"], &[]).expect(0).out;
-        helps.insert(verb, help);
+        helps.insert(verb.clone(), help);
     }
     let has = |verb: &str, option: &str| {
         helps.get(verb).is_some_and(|help| {
