@@ -77,6 +77,8 @@ fn what_nobody_says_is_asked_once_and_the_filled_file_answers() {
 fn the_file_that_write_labels_writes_is_read_again_and_one_value_filled_in_is_used() {
     let folder = folder("whole-way", &["one/x.log", "two/y.log"]);
     let file = folder.with_extension("written.toml");
+    // What an earlier run of the test filled in would not be replaced.
+    let _ = std::fs::remove_file(&file);
     let site = folder.with_extension("site");
     let analyse = |more: &[&str]| {
         let out = std::process::Command::new(env!("CARGO_BIN_EXE_sparkbench"))

@@ -403,6 +403,63 @@ fn a_drawn_rate_far_from_the_one_asked_for_is_the_first_note() {
     running.stop().unwrap();
 }
 
+#[test]
+fn what_cannot_be_written_or_measured_is_said_before_anything_is() {
+    let folder = Folder::new("load-before");
+    let running = mock::start(Settings::default()).unwrap();
+    let address = url(&running);
+    let run = |more: &str| {
+        let arguments: Vec<&str> = ["load", "--url", &address].into_iter().chain(more.split(' ')).collect();
+        run_in(folder.path(), &arguments, &[])
+    };
+    std::fs::create_dir(folder.path().join("results")).unwrap();
+    run("--json results").expect(2).complains(&["'results'", "a folder"]);
+    run("--json a.json --csv a.json").expect(2).complains(&["two outputs", "'a.json'"]);
+    run("--archive kept --json kept/a.json").expect(2).complains(&["lies in the archive"]);
+    // A wrong model or address leaves no archive behind.
+    run("--archive kept --model nobody").expect(2).complains(&["'nobody'", "mock"]);
+    run_in(folder.path(), &["load", "--url", "127.0.0.1:1", "--archive", "kept"], &[]).complains(&["start the server"]);
+    assert!(!folder.path().join("kept").exists());
+    run_in(folder.path(), &["load", "localhost:8000"], &[]).expect(2).complains(&["--url localhost:8000"]);
+}
+
+/// A stopped load shows what it has, also where it is archived.
+#[test]
+fn an_archived_sweep_that_is_stopped_prints_and_writes_the_loads_that_were_done() {
+    let folder = Folder::new("load-archive-stopped");
+    let running = mock::start(Settings { ttft_ns: 1_000_000, itl_ns: 1_000_000, ..Settings::default() }).unwrap();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_sparkbench"))
+        .args(["load", "--url", &url(&running), "--concurrency", "8,1", "--requests", "1000", "--osl", "20"])
+        .args(["--archive", "kept", "--json", "cut.json"])
+        .current_dir(folder.path())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The second load takes 20 s and more.
+    let done = || {
+        walkdir::WalkDir::new(folder.path().join("kept"))
+            .into_iter()
+            .filter_map(Result::ok)
+            .any(|entry| entry.path().ends_with("loads/c8/summary.json"))
+    };
+    for _ in 0..600 {
+        if done() || child.try_wait().unwrap().is_some() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let ending = Ending::of(child).expect(4);
+    assert!(ending.out.lines().any(|line| line.starts_with("c8 ")), "{}", ending.out);
+    ending.complains(&["stopped before the end", "kept/interrupted"]);
+    let written: Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.path().join("cut.json")).unwrap()).unwrap();
+    let first = if written.is_array() { &written[0] } else { &written };
+    assert_eq!((&first["settings"]["concurrency"], &first["completed"]), (&8.into(), &1000.into()));
+}
+
 /// Issue 15: a load or a sweep as a table, for an issue, and as a page, without an archive.
 #[test]
 fn loads_are_written_as_csv_markdown_and_one_page_that_needs_no_other_file() {

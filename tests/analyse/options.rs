@@ -229,6 +229,9 @@ fn what_no_file_says_is_asked_once_and_written_as_a_file_to_fill_in() {
     folder.put("filled.toml", blank.replace("environment = \"\"", "environment = \"native\""));
     let said = analyse(&folder, &["--labels", "filled.toml"]).expect(0).err;
     assert!(!said.contains("says no environment"), "{said}");
+    // The same line again, by the arrow key, does not take away what was filled in.
+    analyse(&folder, &["--write-labels", "filled.toml"]).expect(2).complains(&["filled.toml", "--labels"]);
+    analyse(&folder, &["--write-labels", "blank.toml"]).expect(0);
 }
 
 #[test]
