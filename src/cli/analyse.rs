@@ -139,9 +139,11 @@ fn publication(args: &Analyse) -> Result<Publication, Error> {
 /// Whether somebody wrote into a file of labels: it holds more than names of files and empty values.
 fn is_filled(file: &Path) -> bool {
     let unfilled = |line: &str| {
-        line.is_empty()
-            || line.ends_with("= \"\"")
-            || ["#", "[", "schema", "glob"].iter().any(|begin| line.starts_with(begin))
+        // What values there are stands behind an empty one as a comment.
+        let said = line.split('#').next().unwrap_or_default().trim();
+        said.is_empty()
+            || said.ends_with("= \"\"")
+            || ["[", "schema", "glob"].iter().any(|begin| said.starts_with(begin))
     };
     std::fs::read_to_string(file).is_ok_and(|text| !text.lines().map(str::trim).all(unfilled))
 }
