@@ -149,7 +149,7 @@ fn missing_models(found: &Experiment, host: &dyn Host) -> Vec<Finding> {
         .collect()
 }
 
-/// Programs of the suite that are not where the environment looks for them. A setup step may still install one.
+/// Programs of the suite that are not where the environment looks for them now. They may be there when a run starts.
 fn missing_programs(found: &Experiment, label: &str, environment: &dyn Environment, host: &dyn Host) -> Vec<Finding> {
     let Some(path) = environment.search_path(host) else { return Vec::new() };
     let there = |program: &str| match program.contains('/') {
