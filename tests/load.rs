@@ -568,6 +568,8 @@ fn an_archived_load_is_a_campaign_that_verifies_and_says_what_the_summary_says()
         ["load", "--url", &address, "--concurrency", "2,4", "--osl", "8", "--requests", "8", "--json", "s.json"];
     let ending = run_in(folder.path(), &[&arguments[..], &["--archive", "kept"]].concat(), &[]).expect(0);
     run_in(folder.path(), &["verify", "kept"], &[]).expect(0);
+    // The folder above is no archive. The one in it is named.
+    run_in(folder.path(), &["status", "."], &[]).expect(5).complains(&["./kept"]);
     let text = std::fs::read_to_string(folder.path().join("s.json")).unwrap();
     let summaries: Vec<Value> = serde_json::from_str(&text).unwrap();
     assert_eq!(

@@ -303,4 +303,27 @@ mod tests {
         assert_eq!((disk["level"].as_str(), disk["place"].as_str()), (Some("refused"), Some("machine")));
         assert!(disk["remedy"].is_string());
     }
+
+    #[test]
+    fn a_program_that_is_not_in_the_path_of_its_runs_is_named() {
+        let suite = |program: &str| {
+            let text = format!(
+                "schema = \"sparkbench.suite/1\"\nname = \"x\"\nrepeats = 1\n[environments.native]\n[models.m]\nid = \"org/m\"\n\
+                 [workloads.w]\nkind = \"command\"\ncommand = [\"{program}\"]\nreports = [{{ path = \"r.json\", parser = \"result-json\" }}]\n"
+            );
+            Experiment::read(&text, "suite.toml", Path::new("/")).unwrap()
+        };
+        let host = machine(1 << 40).with_variable("PATH", "/usr/bin:/opt/bin").file("/opt/bin/there", "");
+        let missing = |program: &str| {
+            let found = suite(program);
+            let (label, native) = &found.environments[0];
+            missing_programs(&found, label, native.as_ref(), &host)
+                .into_iter()
+                .map(|one| one.reading)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(missing("absent"), ["w: 'absent' is not in the PATH of its runs"]);
+        assert_eq!(missing("/opt/bin/absent"), ["w: '/opt/bin/absent' does not exist here"]);
+        assert!(missing("there").is_empty() && missing("/opt/bin/there").is_empty());
+    }
 }

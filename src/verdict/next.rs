@@ -79,14 +79,14 @@ fn remedies(steps: &mut Vec<Sentence>, findings: &[&TrapReport], most: usize) {
     }
 }
 
-/// "Measure 311 more runs per arm, taking turns. They should decide all 35 undecided comparisons. 38 runs would be enough for half of them."
+/// "Measure 311 more runs per arm, taking turns. They should decide all 35 undecided comparisons. 38 more would be enough for half of them."
 fn more_runs(own: &[&Comparison]) -> Option<Sentence> {
     let open: Vec<&Comparison> = own.iter().filter(|c| c.verdict.kind == VerdictKind::Inconclusive).copied().collect();
     let mut named: Vec<(u64, String)> = open.iter().filter_map(|c| said::more_of(c).zip(said::more_runs(c))).collect();
     named.sort_unstable();
     let (most, runs) = named.last()?;
     let half = named.get((named.len() - 1) / 2).map(|(half, _)| *half).filter(|half| half < most && named.len() > 3);
-    let half = half.map_or_else(String::new, |half| format!(" {half} runs would be enough for half of them."));
+    let half = half.map_or_else(String::new, |half| format!(" {half} more would be enough for half of them."));
     let what = match (named.len(), open.len()) {
         (1, 1) => "the undecided comparison".to_owned(),
         (some, all) if some == all => format!("all {all} undecided comparisons"),
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(
             text(&own).as_deref(),
             Some(
-                "Measure 80 more runs per arm, taking turns. They should decide all 4 undecided comparisons. 10 runs would be enough for half of them."
+                "Measure 80 more runs per arm, taking turns. They should decide all 4 undecided comparisons. 10 more would be enough for half of them."
             )
         );
         assert_eq!(

@@ -16,7 +16,7 @@ use super::live::ProgressReporter;
 use super::plan::Loads;
 use super::points::{invalid, limits};
 use super::{Load, about};
-use crate::archive::manifest::INTERRUPTED_FOLDER;
+use crate::archive::manifest::{INTERRUPTED_FOLDER, RUNS_FOLDER};
 use crate::cli::talk::Talk;
 use crate::cli::{Outcome, print};
 use crate::error::{Error, Kind};
@@ -194,7 +194,7 @@ fn summaries(archive: &Path) -> Result<Vec<Found>, Error> {
     let excluded = |part: &std::ffi::OsStr| {
         part == CALIBRATION_FOLDER || part.to_str().is_some_and(|part| part.starts_with(WARMUP_FOLDER))
     };
-    let folders = ["runs", INTERRUPTED_FOLDER].map(|name| archive.join(name));
+    let folders = [RUNS_FOLDER, INTERRUPTED_FOLDER].map(|name| archive.join(name));
     let below = |folder| walkdir::WalkDir::new(folder).into_iter();
     let mut found: Vec<_> = folders
         .iter()
