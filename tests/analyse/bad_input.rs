@@ -3,11 +3,11 @@
 use std::fs;
 
 use crate::analyse;
-use crate::files::files_below;
-use crate::folder::Folder;
-use crate::program::{FEW, run_in};
-use crate::report::{Report, kind, list, text, texts};
-use crate::site_check;
+use crate::support::files::files_below;
+use crate::support::folder::Folder;
+use crate::support::program::{FEW, run_in};
+use crate::support::report::{Report, kind, list, text, texts};
+use crate::support::site_check;
 
 /// A table that can be judged: two environments in turn, four runs each.
 const GOOD: &str = "environment,model,workload,started_utc,ttft_ms\n\

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::files::files_below;
-use crate::report::{kind, list, number, text};
+use crate::support::files::files_below;
+use crate::support::report::{kind, list, number, text};
 use crate::{published, published_site};
 
 #[test]

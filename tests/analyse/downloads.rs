@@ -5,10 +5,10 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::files::files_below;
-use crate::folder::Folder;
-use crate::program::run_in;
-use crate::unzip::unzip;
+use crate::support::files::files_below;
+use crate::support::folder::Folder;
+use crate::support::program::run_in;
+use crate::support::unzip::unzip;
 use crate::{analyse, published_site, studies};
 
 fn read(path: &str) -> Vec<u8> {

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use crate::analyse;
-use crate::files::files_below;
-use crate::folder::Folder;
-use crate::report::{Report, list, text};
-use crate::site_check;
+use crate::support::files::files_below;
+use crate::support::folder::Folder;
+use crate::support::report::{Report, list, text};
+use crate::support::site_check;
 
 const MARKUP: &str = "<script>alert(1)</script>";
 const QUOTED: &str = "\"><img src=x onerror=alert(1)>";

@@ -5,37 +5,32 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-#[path = "../support/files.rs"]
-mod files;
-#[path = "../support/folder.rs"]
-mod folder;
-#[path = "../support/program.rs"]
-mod program;
-#[path = "../support/prose.rs"]
-mod prose;
-#[path = "../support/report.rs"]
-mod report;
-#[path = "../support/site_check.rs"]
-mod site_check;
-#[path = "../support/unzip.rs"]
-mod unzip;
+#[path = "../support/mod.rs"]
+mod support;
 
 mod bad_input;
 mod cells;
+mod compare;
 mod downloads;
+mod history;
 mod hostile_names;
+mod metrics;
 mod options;
 mod own_measurement;
 mod places;
 mod privacy;
 mod publish;
 mod published_study;
+mod questions;
 mod renamed;
 mod site;
+mod watch;
 mod words;
+mod workflow;
 
-use program::{repository, run_in};
-use report::Report;
+use support::program::{repository, run_in};
+use support::report::Report;
+use support::{files, folder, program};
 
 /// A folder with the two studies of `data/` that are tables of other programs. The third is a hundred times as large. The test of the
 /// README makes the site of all.

@@ -1,9 +1,9 @@
 //! The options that scripts use: each changes what it says it changes, is printed, and is refused when it makes no sense.
 
 use crate::analyse;
-use crate::folder::Folder;
-use crate::program::{FEW, repository, run_in};
-use crate::report::{Report, kind, list, number, text, texts};
+use crate::support::folder::Folder;
+use crate::support::program::{FEW, repository, run_in};
+use crate::support::report::{Report, kind, list, number, text, texts};
 
 /// Two environments, twelve runs each in turn. The candidate takes about 1 % longer.
 fn one_per_cent_apart() -> String {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::report::{kind, list, number, row, text, texts};
+use crate::support::report::{kind, list, number, row, text, texts};
 use crate::{published, published_site};
 
 const OWN: &str = "h200-chroot";

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::files::files_below;
-use crate::folder::Folder;
-use crate::report::{list, text};
+use crate::support::files::files_below;
+use crate::support::folder::Folder;
+use crate::support::report::{list, text};
 use crate::{analyse, published, published_site};
 
 type Files = BTreeMap<String, Vec<u8>>;
@@ -124,6 +124,6 @@ fn a_hostile_file_is_shown_as_text_and_its_page_stays_small() {
     assert!(bytes.len() < 200_000, "{}", bytes.len());
     assert!(!html.contains("<script>alert") && !html.contains('\u{1b}') && !html.contains('\u{202e}'));
     assert!(html.contains("␛[31m") && html.contains("more are left out"));
-    let faults = crate::site_check::faults(&files);
+    let faults = crate::support::site_check::faults(&files);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use polars_io::{SerReader as _, prelude::ParquetReader};
 
 use crate::analyse;
-use crate::files::files_below;
-use crate::folder::Folder;
-use crate::unzip::unzip;
+use crate::support::files::files_below;
+use crate::support::folder::Folder;
+use crate::support::unzip::unzip;
 
 /// What is planted. None of it may be published.
 const SECRETS: &[&str] = &[
@@ -132,7 +132,8 @@ fn without_the_scrub_all_of_it_is_published_and_the_site_says_so() {
 fn the_same_archive_gives_the_same_pseudonyms_and_verifies() {
     let folder = put("analyse-privacy-verify");
     analyse(&folder, &[]).expect(0);
-    let verify = |code| crate::program::run_in(folder.path(), &["verify", "site", "--archive", "in"], &[]).expect(code);
+    let verify =
+        |code| crate::support::program::run_in(folder.path(), &["verify", "site", "--archive", "in"], &[]).expect(code);
     verify(0).complains(&["recomputed with the settings of the site: all"]);
     let path = folder.path().join("in/study/home/annika/bigbox7.csv");
     let text = std::fs::read_to_string(&path).expect("a file");

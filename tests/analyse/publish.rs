@@ -6,10 +6,10 @@ use std::fs;
 use serde_json::Value;
 
 use crate::analyse;
-use crate::files::files_below;
-use crate::folder::Folder;
-use crate::program::run_in;
-use crate::site_check;
+use crate::support::files::files_below;
+use crate::support::folder::Folder;
+use crate::support::program::run_in;
+use crate::support::site_check;
 
 /// Runs of two environments, of which the candidate gives this share of the baseline.
 fn table(share: f64, day: &str) -> String {

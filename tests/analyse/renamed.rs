@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::folder::Folder;
-use crate::program::repository;
-use crate::report::{Report, kind, list, number, text, texts};
+use crate::support::folder::Folder;
+use crate::support::program::repository;
+use crate::support::report::{Report, kind, list, number, text, texts};
 use crate::{analyse, published};
 
 /// Old and new names, the longer ones first. The new ones sort the other way round.

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::files::files_below;
-use crate::folder::Folder;
-use crate::program::{FEW, run_in};
-use crate::report::{list, text};
-use crate::{PUBLISHED, published, published_site, site_check, studies};
+use crate::support::files::files_below;
+use crate::support::folder::Folder;
+use crate::support::program::{FEW, run_in};
+use crate::support::report::{list, text};
+use crate::{PUBLISHED, published, published_site, studies, support::site_check};
 
 fn text_of<'f>(files: &'f BTreeMap<String, Vec<u8>>, path: &str) -> &'f str {
     std::str::from_utf8(files.get(path).unwrap_or_else(|| panic!("no {path}"))).expect("UTF-8")

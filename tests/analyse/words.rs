@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::prose::{LONGEST, MEDIAN, NINETIETH, SENTENCES_LEAST, sentences, words};
 use super::published_site;
+use crate::support::prose::{LONGEST, MEDIAN, NINETIETH, SENTENCES_LEAST, sentences, words};
 
 /// How hard the prose of one page is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,26 +10,16 @@ use std::time::{Duration, Instant};
 
 use sparkbench::env::{ENVIRONMENTS, Environment, Examined, Invocation, Place};
 use sparkbench::host::machine::Machine;
-use sparkbench::host::{Closed, Ended, Host as _, Launched, process};
+use sparkbench::host::{Closed, Ended, Host as _, Launched};
 use sparkbench::plan::{Faults, Settings};
 
 use super::folder::Folder;
+use super::machine::machine;
+use super::needs::skip;
+use super::tree::with_argument;
 
 /// Programs of busybox that the tests use inside.
 const APPLETS: &[&str] = &["sh", "env", "cat", "sleep", "printf", "tail", "id", "ls", "touch", "true", "mkdir"];
-
-/// Says that a test is passed over, and why. Where everything is required, that is a failure.
-#[track_caller]
-pub fn skip(why: &str) {
-    let required = std::env::var_os("SPARKBENCH_REQUIRE_ALL").is_some_and(|value| value == "1");
-    assert!(!required, "required, and missing: {why}");
-    eprintln!("skipped: {why}");
-}
-
-/// The machine, with this build of the program for its guards.
-pub fn machine() -> Machine {
-    Machine::new().unwrap().with_program(env!("CARGO_BIN_EXE_sparkbench"))
-}
 
 /// A program of the machine, run to its end.
 pub fn ask(argv: &[&str]) -> Output {
@@ -265,7 +255,7 @@ impl Stage {
 
     /// What a run of this stage could have left: processes that carry `word`, containers, mounts, locks, control groups.
     pub fn left(&self, word: &str) -> Vec<String> {
-        let mut left: Vec<String> = with_word(word).into_iter().map(|pid| format!("process {pid}")).collect();
+        let mut left: Vec<String> = with_argument(word).into_iter().map(|pid| format!("process {pid}")).collect();
         if self.image.is_some() {
             let filter = format!("label=sparkbench.archive={}", self.archive_id);
             let names = say(&[self.kind, "ps", "--all", "--filter", &filter, "--format", "{{.Names}}"]);
@@ -311,25 +301,6 @@ pub fn invocation(argv: &[&str], env: &[(&str, &str)]) -> Invocation {
         argv: argv.iter().map(|word| (*word).to_owned()).collect(),
         env: env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect::<BTreeMap<_, _>>(),
         ..Invocation::default()
-    }
-}
-
-/// Living processes that carry a word among their arguments, those of this test left out.
-pub fn with_word(word: &str) -> Vec<u32> {
-    let own = std::process::id();
-    let all = process::all().unwrap().into_iter().filter(process::Process::lives).map(|process| process.pid);
-    all.filter(|pid| *pid != own)
-        .filter(|pid| process::arguments(*pid).is_some_and(|words| words.iter().any(|one| one == word)))
-        .collect()
-}
-
-/// Waits for something that must come.
-#[track_caller]
-pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !holds() {
-        assert!(Instant::now() < deadline, "in vain: {what}");
-        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

@@ -1,15 +1,18 @@
 //! A folder of a test's own, gone when the test ends.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// See the module.
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// An empty folder. `name` must be unique within its test program. The process is part of the path: one runner puts all
-    /// tests of a program into one process, another gives each its own, where a count that makes names unique starts again.
+    /// An empty folder of nobody else's. `name` is for people. The process and a count make the path unique: tests of one program
+    /// run beside each other, in one process or in one each, and the same program may run several times at once.
     pub fn new(name: &str) -> Self {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}-{count}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
         Self(path)

@@ -1,5 +1,4 @@
 //! No test waits for ever, and no child of a test inherits ignored signals.
-#![allow(dead_code, reason = "each file of tests uses its part")]
 
 use std::process::{Child, Command, Output};
 use std::sync::{Once, mpsc};
@@ -9,11 +8,8 @@ use std::time::Duration;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 const SIGPIPE: i32 = 13;
 
-/// Longest life of one program under test. The longest takes a minute on a quiet machine.
+/// Longest life of one program under test: it has hung then. The longest takes a minute on a quiet machine.
 const PROGRAM: Duration = Duration::from_secs(600);
-
-/// Longest life of one file of tests. All of its tests together take minutes.
-const TESTS: Duration = Duration::from_secs(1800);
 
 /// What a program printed and how it ended. One that does not end is killed, and the test fails.
 #[track_caller]
@@ -31,16 +27,10 @@ pub fn finished(child: Child) -> Output {
 }
 
 /// To be called before a child is started: `sh` starts tests in the background with SIGINT ignored, and a child would inherit it.
-/// Also ends these tests if they hang.
 pub fn fair_start() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
         #[cfg(all(feature = "collect", target_os = "linux"))]
         sparkbench::host::signals::restore(&[SIGPIPE]);
-        std::thread::spawn(|| {
-            std::thread::sleep(TESTS);
-            eprintln!("these tests have not ended within {TESTS:?}");
-            std::process::abort();
-        });
     });
 }

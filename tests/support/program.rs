@@ -3,14 +3,9 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-#[path = "limit.rs"]
-mod limit;
-
-#[allow(unused_imports, reason = "not every file of tests starts programs by itself")]
-pub use limit::{fair_start, finished};
+pub use super::limit::{fair_start, finished};
 
 /// Draws that are enough where no limit of a bootstrap is looked at: the least that the program takes.
-#[allow(dead_code, reason = "not every file of tests analyses")]
 pub const FEW: [&str; 2] = ["--resamples", "999"];
 
 /// How a run of the program ended.
@@ -54,7 +49,6 @@ impl Ending {
 }
 
 /// The root of this repository.
-#[allow(dead_code, reason = "not every file of tests reads the repository")]
 pub fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }

@@ -1,7 +1,6 @@
 //! Trees of processes for tests, and a look at what is left of them.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use sparkbench::host::{Job, process};
 
@@ -28,14 +27,10 @@ pub fn with_word(word: &str) -> Vec<u32> {
         .collect()
 }
 
-/// Waits for something that must come.
-#[track_caller]
-pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !holds() {
-        assert!(Instant::now() < deadline, "in vain: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+/// Living processes one of whose arguments is a word.
+pub fn with_argument(word: &str) -> Vec<u32> {
+    let is_argument = |pid: &u32| process::arguments(*pid).is_some_and(|words| words.iter().any(|one| one == word));
+    with_word(word).into_iter().filter(is_argument).collect()
 }
 
 /// What a file holds, nothing while it is not there.

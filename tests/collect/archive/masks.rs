@@ -1,0 +1,347 @@
+//! What is masked, and what stays byte for byte.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use sparkbench::archive::mask::Masked;
+use sparkbench::archive::{Identity, Mask, MaskRules, Tally};
+
+use super::maker::{SECRET, mask};
+use crate::support::folder::Folder;
+
+fn masked(text: &str) -> String {
+    mask().text(text, &mut Tally::new())
+}
+
+/// Pseudonyms of the names that [`mask`] knows.
+fn names() -> (String, String) {
+    (masked("lab-spark-7"), masked("jane"))
+}
+
+#[test]
+fn secrets_are_masked_wherever_they_show() {
+    let jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U";
+    let cases: Vec<(String, &str)> = vec![
+        // By shape.
+        (format!("login {SECRET}."), "login <masked:token>."),
+        ("nvapi-abcdefghijklmnopqrstuvwx_1".into(), "<masked:token>"),
+        ("\"sk-proj-AbCdEf1234567890abcdef\"".into(), "\"<masked:token>\""),
+        ("sk-ant-api03-AAAAAAAAAAAAAAAA1234".into(), "<masked:token>"),
+        ("ghp_abcdefghijklmnopqrstuvwxyz0123456789".into(), "<masked:token>"),
+        ("github_pat_11ABCDEFG0abcdefghijkl_mnop".into(), "<masked:token>"),
+        ("id AKIAIOSFODNN7EXAMPLE end".into(), "id <masked:token> end"),
+        (format!("jwt={jwt};"), "jwt=<masked:token>;"),
+        ("Authorization: Bearer abc123def456".into(), "Authorization: Bearer <masked:credential>"),
+        ("authorization: Basic dXNlcjpwYXNz".into(), "authorization: Basic <masked:credential>"),
+        ("{\"Authorization\": \"token s3cr3tvalue\"}".into(), "{\"Authorization\": \"token <masked:credential>\"}"),
+        ("https://bob:hunter2@example.com/x".into(), "https://<masked:url>@example.com/x"),
+        ("http://bob:p@ss@proxy:3128".into(), "http://<masked:url>@proxy:3128"),
+        ("https://x0auth9token8value7@example.com".into(), "https://<masked:url>@example.com"),
+        (
+            "http://0.0.0.0:8888/?token=0123456789abcdef0123456789abcdef".into(),
+            "http://0.0.0.0:8888/?token=<masked:token>",
+        ),
+        (
+            "a\n-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAK=\n-----END RSA PRIVATE KEY-----\nb".into(),
+            "a\n<masked:key>\nb",
+        ),
+        (
+            "{\"k\":\"-----BEGIN PRIVATE KEY-----\\nMIIE\\n-----END PRIVATE KEY-----\\n\"}".into(),
+            "{\"k\":\"<masked:key>\\n\"}",
+        ),
+        ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3Blbn\nNzaC1r".into(), "<masked:key>"),
+        // By name.
+        ("HF_TOKEN=abcd1234".into(), "HF_TOKEN=<masked:token>"),
+        ("export NGC_API_KEY='with blanks in it' x".into(), "export NGC_API_KEY='<masked:key>' x"),
+        ("{\"api_key\": \"abcd\", \"n\": 1}".into(), "{\"api_key\": \"<masked:key>\", \"n\": 1}"),
+        ("api_key='abcd1234', model='m'".into(), "api_key='<masked:key>', model='m'"),
+        ("password: hunter2".into(), "password: <masked:password>"),
+        ("db_password=12345678".into(), "db_password=<masked:password>"),
+        (
+            "Env\": [\"PATH=/bin\", \"WANDB_API_KEY=0123abcd\"]".into(),
+            "Env\": [\"PATH=/bin\", \"WANDB_API_KEY=<masked:key>\"]",
+        ),
+        ("line\\nHF_TOKEN=abcd1234\\nnext".into(), "line\\nHF_TOKEN=<masked:token>\\nnext"),
+        (
+            "{\"log\": \"{\\\"api_key\\\": \\\"abcd1234\\\"}\"}".into(),
+            "{\"log\": \"{\\\"api_key\\\": \\\"<masked:key>\\\"}\"}",
+        ),
+        ("serve --api-key abcd1234 --port 8000".into(), "serve --api-key <masked:key> --port 8000"),
+        ("serve --api-key=abcd1234 --port 8000".into(), "serve --api-key=<masked:key> --port 8000"),
+        (
+            "[\"serve\", \"--api-key\", \"abcd 1234\", \"-v\"]".into(),
+            "[\"serve\", \"--api-key\", \"<masked:key>\", \"-v\"]",
+        ),
+        ("--password \"a\\\"b c\" x".into(), "--password \"<masked:password>\" x"),
+        // By value.
+        ("it said open-sesame-please to me".into(), "it said <masked:password> to me"),
+        ("xopen-sesame-pleasex".into(), "x<masked:password>x"),
+        ("0123456789abcdef0123456789abcdef".into(), "<masked:machine-id>"),
+    ];
+    for (text, expected) in &cases {
+        assert_eq!(masked(text), *expected, "of {text}");
+        assert_eq!(masked(expected), *expected, "a second time");
+    }
+}
+
+#[test]
+fn what_is_no_secret_stays_byte_for_byte() {
+    for text in [
+        "eos_token='</s>', pad_token_id=0, max_tokens=4096",
+        "\"eos_token\": \"<|endoftext|>\", \"bos_token\": \"<s>\"",
+        "{\"key\": \"throughput\", \"cache_key\": \"abc123\", \"tokens\": 12}",
+        "energy_j_per_token: 0.1234, first_token_s=1.25",
+        "TOKENIZERS_PARALLELISM=false KEYBOARD=us MAX_TOKENS=128000",
+        "api_key=None, hf_token=null, token=True, password=",
+        "HF_TOKEN=$HF_TOKEN HF_TOKEN=${TOKEN} --api-key $KEY",
+        "scikit-learn sk-learn-is-not-a-key hf_transfer hf_hub_download",
+        "bearer of news; Bearer token missing; the bearer shall",
+        "https://example.com/a@b http://example.com:8000/v1 ssh://git@example.com",
+        "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+        "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----",
+        "eyJ is not a token, neither is eyJhbGciOiJIUzI1NiJ9 alone",
+        "AKIA is short and XAKIAIOSFODNN7EXAMPLE is a word",
+        "user=bob author=alice monkey=banana keyboard=us",
+        "lab-spark-70 xlab-spark-7 janet jane5 marijane",
+        "\u{1f600} naïve café 日本 \u{0}",
+        "--tokenizer x --max-tokens 12 --trust-remote-code --key-value",
+        "--api-key",
+        "--api-key --verbose",
+        "",
+    ] {
+        assert_eq!(masked(text), text);
+    }
+}
+
+#[test]
+fn names_become_pseudonyms_as_whole_words() {
+    let (host, user) = names();
+    assert!(host.starts_with("host-") && host.len() == 11, "{host}");
+    assert!(user.starts_with("user-") && user.len() == 11, "{user}");
+    for (text, expected) in [
+        ("Linux lab-spark-7 6.17".to_owned(), format!("Linux {host} 6.17")),
+        ("LAB-SPARK-7.example.org".to_owned(), format!("{host}.example.org")),
+        ("events.1763.lab-spark-7.42".to_owned(), format!("events.1763.{host}.42")),
+        ("/home/jane/.cache".to_owned(), format!("/home/{user}/.cache")),
+        ("/tmp/torchinductor_jane/x".to_owned(), format!("/tmp/torchinductor_{user}/x")),
+        ("jane@lab-spark-7:~$".to_owned(), format!("{user}@{host}:~$")),
+        ("\\njane\\tjane".to_owned(), format!("\\n{user}\\t{user}")),
+        ("\u{1b}[32mjane\u{1b}[0m".to_owned(), format!("\u{1b}[32m{user}\u{1b}[0m")),
+    ] {
+        assert_eq!(masked(&text), expected);
+        assert_eq!(masked(&expected), expected, "a second time");
+    }
+}
+
+#[test]
+fn common_names_stay_and_the_report_says_so() {
+    let rules = MaskRules { pseudonyms: true, keep: vec!["Turing".into()], ..MaskRules::default() };
+    let named = |host: &str, user: &str| Identity {
+        hosts: vec![host.into()],
+        users: vec![user.into()],
+        archive_id: "a".into(),
+        ..Identity::default()
+    };
+    for (host, user) in
+        [("native", "root"), ("vm", "ubuntu"), ("localhost", "al"), ("turing", "1000"), ("spark", "user")]
+    {
+        let mask = Mask::new(&rules, &named(host, user)).unwrap();
+        let text = format!("{host} runs as {user} on {host}");
+        assert_eq!(mask.text(&text, &mut Tally::new()), text);
+        let report = mask.report();
+        assert_eq!(report.iter().filter(|line| line.contains(" is kept: ")).count(), 2, "{report:?}");
+    }
+    let off = Mask::new(&MaskRules::default(), &named("lab-spark-7", "jane")).unwrap();
+    assert_eq!(off.text("jane on lab-spark-7", &mut Tally::new()), "jane on lab-spark-7");
+    assert!(off.report().is_empty());
+}
+
+#[test]
+fn a_pseudonym_is_the_machines_own_and_hides_the_name_behind_the_machine_id() {
+    let of = |machine: Option<&str>, archive: &str| {
+        let identity = Identity {
+            hosts: vec!["lab-spark-7".into()],
+            machine_id: machine.map(str::to_owned),
+            archive_id: archive.into(),
+            ..Identity::default()
+        };
+        let rules = MaskRules { pseudonyms: true, ..MaskRules::default() };
+        Mask::new(&rules, &identity).unwrap().text("lab-spark-7", &mut Tally::new())
+    };
+    assert_eq!(of(Some("machine-one-1"), "a"), of(Some("machine-one-1"), "b"));
+    assert_ne!(of(Some("machine-one-1"), "a"), of(Some("machine-two-2"), "a"));
+    assert_ne!(of(None, "a"), of(None, "b"));
+}
+
+#[test]
+fn variables_and_command_lines_lose_their_secrets() {
+    let mut tally = Tally::new();
+    let rules =
+        MaskRules { secret_variables: vec!["acme_*".into()], words: vec!["Project-X".into()], ..MaskRules::default() };
+    let mask = Mask::new(&rules, &Identity::default()).unwrap();
+    let variables: BTreeMap<String, String> = [
+        ("HF_TOKEN", "short"),
+        ("KEY", "k3y"),
+        ("ACME_LICENCE", "42"),
+        ("HTTP_PROXY", "http://bob:hunter2@proxy:80"),
+        ("PATH", "/bin"),
+        ("MAX_TOKENS", "4096"),
+        ("SSH_AUTH_SOCK", "/tmp/agent"),
+        ("NOTE", SECRET),
+        ("TITLE", "about Project-X"),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .into();
+    let masked = mask.variables(&variables, &mut tally);
+    let values: Vec<&str> = masked.values().map(String::as_str).collect();
+    assert_eq!(
+        values,
+        [
+            "<masked:secret>",
+            "<masked:token>",
+            "http://<masked:url>@proxy:80",
+            "<masked:key>",
+            "4096",
+            "<masked:token>",
+            "/bin",
+            "/tmp/agent",
+            "about <masked:word>",
+        ]
+    );
+    let expected = [("key", 1), ("secret", 1), ("token", 2), ("url", 1), ("word", 1)];
+    assert_eq!(tally, expected.map(|(kind, times)| (kind.to_owned(), times)).into());
+    let line =
+        "run -e HF_TOKEN=abc --env ACME_LICENCE=42 -e A=b --token t0k --port 80 --api-key=x9 PASSWORD=p --verbose file";
+    let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+    assert_eq!(
+        mask.arguments(&arguments, &mut Tally::new()).join(" "),
+        "run -e HF_TOKEN=<masked:token> --env ACME_LICENCE=<masked:secret> -e A=b --token <masked:token> --port 80 \
+         --api-key=<masked:key> PASSWORD=<masked:password> --verbose file"
+    );
+    assert!(
+        Mask::new(&MaskRules { secret_variables: vec!["a[".into()], ..MaskRules::default() }, &Identity::default())
+            .is_err()
+    );
+}
+
+#[test]
+fn values_learned_from_variables_are_found_in_later_logs() {
+    let mut mask = Mask::new(&MaskRules::default(), &Identity::default()).unwrap();
+    let variables =
+        [("A_TOKEN", "quite \"odd\"\nvalue"), ("B_TOKEN", "sesame"), ("C_TOKEN", "abc"), ("N_TOKEN", "none")];
+    mask.learn(&variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+    for (text, expected) in [
+        ("got quite \"odd\"\nvalue here", "got <masked:token> here"),
+        ("{\"x\": \"quite \\\"odd\\\"\\nvalue\"}", "{\"x\": \"<masked:token>\"}"),
+        ("open sesame now", "open <masked:token> now"),
+        ("sesameoil and abc and none", "sesameoil and abc and none"),
+    ] {
+        assert_eq!(mask.text(text, &mut Tally::new()), expected);
+    }
+    assert!(mask.report().iter().any(|line| line.contains("C_TOKEN") && line.contains("too short")));
+    assert!(!mask.report().concat().contains("sesame"));
+}
+
+#[test]
+fn secrets_of_a_command_line_are_found_in_every_form_and_words_of_the_field_stay() {
+    let mut mask = Mask::new(&MaskRules::default(), &Identity::default()).unwrap();
+    let line = [
+        "bench",
+        "--api-key",
+        "Comm4ndLine",
+        "--token=equ4lsValue1",
+        "-e",
+        "HF_TOKEN=c0ntainer99",
+        "--sort-key",
+        "ttft_ms",
+    ];
+    mask.learn_arguments(&line.map(str::to_owned));
+    let text = "Namespace(a='Comm4ndLine', b=[\n  \"equ4lsValue1\"\n], c=c0ntainer99) sorted by ttft_ms";
+    let masked = mask.text(text, &mut BTreeMap::new());
+    assert_eq!(masked, "Namespace(a='<masked:key>', b=[\n  \"<masked:token>\"\n], c=<masked:token>) sorted by ttft_ms");
+}
+
+#[test]
+fn a_file_of_any_size_loses_secrets_at_every_border() {
+    let folder = Folder::new("archive-mask-large");
+    let mask = mask();
+    // Windows are 1 MiB and a quarter ahead: a secret at every offset around those borders, in one endless line.
+    for border in [768 << 10, 1 << 20, (1 << 20) + (256 << 10), 2 << 20] {
+        for before in [0usize, 1, 20, 36, 37, 60] {
+            let at = border - before;
+            let text = [&vec![b' '; at][..], SECRET.as_bytes(), b" HF_TOKEN=xyzzy123 ", &vec![b'z'; 1 << 20]].concat();
+            let path = folder.put("a.log", &text);
+            let mut tally = Tally::new();
+            assert_eq!(mask.file(&path, &mut tally).unwrap(), Masked::Rewritten);
+            let expected =
+                [&vec![b' '; at][..], b"<masked:token> HF_TOKEN=<masked:token> ", &vec![b'z'; 1 << 20]].concat();
+            assert!(fs::read(&path).unwrap() == expected, "{before} bytes before {border}");
+            assert_eq!(tally.get("token"), Some(&2));
+        }
+    }
+    // A secret longer than any window.
+    let path = folder.put("b.log", ["a hf_".as_bytes(), &vec![b'q'; 5 << 20], b" end"].concat());
+    mask.file(&path, &mut Tally::new()).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "a <masked:token> end");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left beside");
+}
+
+#[test]
+fn what_has_nothing_to_mask_is_not_rewritten() {
+    let folder = Folder::new("archive-mask-as-is");
+    let bytes: Vec<u8> = (0..3 << 20).map(|n: u32| (n.wrapping_mul(2_654_435_761) >> 24) as u8 | 1).collect();
+    let path = folder.put("odd.txt", &bytes);
+    assert_eq!(mask().file(&path, &mut Tally::new()).unwrap(), Masked::Untouched);
+    assert!(fs::read(&path).unwrap() == bytes);
+}
+
+#[test]
+fn a_binary_file_keeps_its_length_and_loses_its_secrets() {
+    let folder = Folder::new("archive-mask-binary");
+    let bytes = [b"\0\x01HF_TOKEN=", SECRET.as_bytes(), b"\0/home/jane\0", &[0xff; 64]].concat();
+    let path = folder.put("report.sqlite", &bytes);
+    let mut tally = Tally::new();
+    assert_eq!(mask().file(&path, &mut tally).unwrap(), Masked::Blotted);
+    let stars = "*".repeat(SECRET.len());
+    let expected = [b"\0\x01HF_TOKEN=", stars.as_bytes(), b"\0/home/jane\0", &[0xff; 64]].concat();
+    assert_eq!(fs::read(&path).unwrap(), expected);
+    assert_eq!(tally, [("token".to_owned(), 1)].into());
+    let names = folder.put("names.bin", b"\0/home/jane\0");
+    assert_eq!(mask().file(&names, &mut Tally::new()).unwrap(), Masked::Untouched);
+}
+
+#[test]
+fn names_of_files_and_folders_are_masked_too() {
+    let folder = Folder::new("archive-mask-names");
+    let (host, user) = names();
+    folder.put("jane/events.lab-spark-7.0", "x");
+    folder.put("jane/plain.txt", "x");
+    let mut tally = Tally::new();
+    mask().folder(folder.path(), &mut tally).unwrap();
+    assert!(folder.path().join(format!("{user}/events.{host}.0")).exists());
+    assert!(folder.path().join(format!("{user}/plain.txt")).exists());
+    assert_eq!(tally, [("host".to_owned(), 1), ("user".to_owned(), 1)].into());
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::ffi::OsStrExt as _;
+        let odd = folder.path().join(std::ffi::OsStr::from_bytes(b"bad\xff.log"));
+        fs::write(&odd, "x").unwrap();
+        mask().folder(folder.path(), &mut tally).unwrap();
+        assert!(folder.path().join("bad%FF.log").exists());
+    }
+}
+
+#[test]
+fn json_keeps_its_shape() {
+    let mut value = serde_json::json!({
+        "password": "hunter2", "token": "abc", "n": 1, "on": "lab-spark-7",
+        "deep": [{"api_key": null}, {"api_key": "y"}, ["--token", "t0k"]],
+    });
+    let (host, _) = names();
+    mask().json(&mut value, &mut Tally::new());
+    let expected = serde_json::json!({
+        "password": "<masked:password>", "token": "abc", "n": 1, "on": host,
+        "deep": [{"api_key": null}, {"api_key": "<masked:key>"}, ["--token", "<masked:token>"]],
+    });
+    assert_eq!(value, expected);
+}

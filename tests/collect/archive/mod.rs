@@ -1,0 +1,9 @@
+//! Archives as they are written, broken, taken up again and verified.
+
+mod damage;
+mod maker;
+mod masks;
+// Its other half is for verbs that judge data.
+mod steps;
+mod trouble;
+mod verb;

@@ -1,0 +1,184 @@
+//! Disks that are full, folders that cannot be written, two collectors.
+
+use std::fs;
+
+use sparkbench::archive::Writer;
+use sparkbench::archive::lock::held;
+
+use super::maker::*;
+use crate::support::folder::Folder;
+
+/// A test that cannot be made here says so. Where everything is required, that is a failure.
+fn skipped(why: &str) {
+    assert!(std::env::var_os("SPARKBENCH_REQUIRE_ALL").is_none_or(|value| value != "1"), "skipped: {why}");
+    eprintln!("skipped: {why}");
+}
+
+#[test]
+fn a_second_collector_is_told_who_holds_the_archive() {
+    let folder = Folder::new("archive-two");
+    let path = folder.path().join("a");
+    let writer = Writer::create(&path, campaign(1), session()).unwrap();
+    assert_eq!(held(&path), Some(true));
+    let error = Writer::resume(&path, session()).err().unwrap();
+    assert!(error.what.starts_with("another collector is writing"), "{error}");
+    assert!(error.detail.as_deref().unwrap().contains(&format!("process {}", std::process::id())), "{error}");
+    assert_eq!(error.kind.exit_code(), 5);
+    drop(writer);
+    assert_eq!(held(&path), Some(false));
+    drop(Writer::resume(&path, session()).unwrap());
+    let names: Vec<_> = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 2, "the lock leaves nothing behind: {names:?}");
+}
+
+#[test]
+fn a_folder_that_holds_something_is_not_written_to() {
+    let folder = Folder::new("archive-foreign");
+    folder.put("notes.txt", "mine");
+    let error = Writer::create(folder.path(), campaign(1), session()).err().unwrap();
+    assert_eq!(error.kind.exit_code(), 2);
+    assert!(error.to_string().contains("notes.txt"), "{error}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_campaign_or_a_journal_that_was_changed_is_not_gone_on_with() {
+    let folder = Folder::new("archive-changed");
+    let path = folder.path().join("a");
+    let mut writer = Writer::create(&path, campaign(2), session()).unwrap();
+    leave_files(&writer.begin("r1").unwrap());
+    writer.finish("r1", run_wire()).unwrap();
+    drop(writer);
+    let (campaign, journal) =
+        (fs::read(path.join("campaign.json")).unwrap(), fs::read(path.join("journal.jsonl")).unwrap());
+    fs::write(path.join("campaign.json"), [&campaign[..], b"\n"].concat()).unwrap();
+    assert!(Writer::resume(&path, session()).err().unwrap().to_string().contains("was changed"));
+    fs::write(path.join("campaign.json"), &campaign).unwrap();
+    let mut changed = journal.clone();
+    changed[20] ^= 1;
+    fs::write(path.join("journal.jsonl"), &changed).unwrap();
+    assert!(Writer::resume(&path, session()).err().unwrap().to_string().contains("line 1"));
+    fs::remove_file(path.join("journal.jsonl")).unwrap();
+    assert!(Writer::resume(&path, session()).err().unwrap().to_string().contains("has lost its journal.jsonl"));
+    fs::write(path.join("journal.jsonl"), &journal).unwrap();
+    resume_and_end(&path).unwrap();
+    expect_sealed(&path);
+}
+
+#[cfg(target_os = "linux")]
+mod mounted {
+    use std::path::PathBuf;
+    use std::process::Command;
+
+    use super::*;
+
+    /// A file system of its own in memory, gone when the test ends.
+    struct Small(PathBuf);
+
+    impl Small {
+        fn new(folder: &Folder, kib: u32) -> Option<Self> {
+            let path = folder.path().join("small");
+            fs::create_dir_all(&path).unwrap();
+            let mounted =
+                Command::new("mount").args(["-t", "tmpfs", "-o", &format!("size={kib}k"), "tmpfs"]).arg(&path).output();
+            match mounted {
+                Ok(output) if output.status.success() => Some(Self(path)),
+                Ok(output) => {
+                    skipped(&format!("no file system can be mounted: {}", String::from_utf8_lossy(&output.stderr)));
+                    None
+                }
+                Err(cause) => {
+                    skipped(&format!("no file system can be mounted: {cause}"));
+                    None
+                }
+            }
+        }
+
+        fn remount(&self, options: &str) {
+            let done = Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(&self.0).status().unwrap();
+            assert!(done.success());
+        }
+    }
+
+    impl Drop for Small {
+        fn drop(&mut self) {
+            let _ = Command::new("umount").arg(&self.0).status();
+        }
+    }
+
+    #[test]
+    fn a_disk_that_fills_up_anywhere_stops_the_campaign_and_loses_nothing() {
+        let folder = Folder::new("archive-full");
+        let Some(small) = Small::new(&folder, 4096) else { return };
+        let filler = small.0.join("filler");
+        let mut stopped = 0;
+        // Less and less room, so that every step meets the end of the disk once.
+        for room_kib in (0..200).step_by(4) {
+            let path = small.0.join("a");
+            let filling = |kib: u64| {
+                let free = 4096 - kib - used(&path);
+                fs::write(&filler, vec![b'x'; (free * 1024) as usize]).ok();
+            };
+            let made = Writer::create(&path, campaign(2), session()).and_then(|mut writer| {
+                leave_files(&writer.begin("r1")?);
+                writer.finish("r1", run_wire())?;
+                filling(room_kib);
+                go_on(&mut writer, &campaign(2), &[])
+            });
+            match made {
+                Ok(()) => {}
+                Err(error) => {
+                    stopped += 1;
+                    assert!(error.to_string().contains("the disk is full"), "{error}");
+                    assert!(error.to_string().contains("complete and safe"), "{error}");
+                    // Taking it up again on a full disk stops again, or fits into what there is.
+                    if let Err(error) = resume_and_end(&path) {
+                        assert!(error.to_string().contains("the disk is full"), "{error}");
+                    }
+                }
+            }
+            let r1 = fs::read(path.join("runs/r1/run.json")).unwrap();
+            fs::remove_file(&filler).unwrap();
+            resume_and_end(&path).unwrap_or_else(|error| panic!("with {room_kib} KiB: {error}"));
+            assert_eq!(fs::read(path.join("runs/r1/run.json")).unwrap(), r1);
+            expect_sealed(&path);
+            fs::remove_dir_all(&path).unwrap();
+        }
+        assert!(stopped > 3, "only {stopped} campaigns met the end of the disk");
+    }
+
+    fn used(path: &std::path::Path) -> u64 {
+        let files =
+            walkdir::WalkDir::new(path).into_iter().filter_map(Result::ok).filter(|entry| entry.file_type().is_file());
+        files.map(|entry| entry.metadata().unwrap().len().div_ceil(4096) * 4).sum()
+    }
+
+    #[test]
+    fn a_file_system_that_turns_read_only_is_said_and_gone_on_with_later() {
+        let folder = Folder::new("archive-readonly");
+        let Some(small) = Small::new(&folder, 4096) else { return };
+        let path = small.0.join("a");
+        let mut writer = Writer::create(&path, campaign(2), session()).unwrap();
+        leave_files(&writer.begin("r1").unwrap());
+        writer.finish("r1", run_wire()).unwrap();
+        drop(writer);
+        small.remount("ro");
+        let error = Writer::resume(&path, session()).err().unwrap();
+        assert!(error.to_string().contains("the file system is read-only"), "{error}");
+        assert_eq!(look(&path).flaws, [], "verifying writes nothing");
+        small.remount("rw");
+        resume_and_end(&path).unwrap();
+        expect_sealed(&path);
+    }
+
+    #[test]
+    fn an_archive_that_vanishes_under_the_collector_is_said() {
+        let folder = Folder::new("archive-vanished");
+        let path = folder.path().join("a");
+        let mut writer = Writer::create(&path, campaign(1), session()).unwrap();
+        writer.begin("r1").unwrap();
+        fs::remove_dir_all(&path).unwrap();
+        let error = writer.finish("r1", run_wire()).unwrap_err();
+        assert!(error.to_string().contains("it is no longer there"), "{error}");
+    }
+}

@@ -1,0 +1,24 @@
+//! The verb `collect` from end to end: the program itself runs suites on this machine, and its archives are read as a stranger would.
+
+#![cfg(all(feature = "collect", target_os = "linux"))]
+
+mod asked;
+#[cfg(feature = "analyse")]
+mod decided;
+mod full_disk;
+mod gpu;
+mod keep;
+mod kill;
+mod left;
+mod look;
+#[cfg(feature = "analyse")]
+mod metrics;
+mod once;
+mod scene;
+mod secrets;
+mod serve;
+mod short;
+#[cfg(feature = "analyse")]
+mod site;
+mod stop;
+mod suites;

@@ -1,0 +1,10 @@
+//! The house itself: its walls, its words, and what the program says of itself.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod prose;
+mod readme;
+mod shell;
+mod terminal;
+mod walls;

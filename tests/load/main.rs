@@ -1,0 +1,12 @@
+//! Loading a server: the verb, the wire, several clients, machines of a cluster.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod calibrate;
+mod chunks;
+mod cluster;
+mod ranks;
+mod verb;
+mod wire_corpus;
+mod wire_property;

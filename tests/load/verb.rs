@@ -1,0 +1,698 @@
+//! `sparkbench load` as a person or a script meets it, against the built-in server: every stream shape, and what can go wrong.
+//!
+//! In:  the server in this process, in each of its shapes.  Out: nothing.
+//! Not here: how exact the times are (see `benches/README.md`), a real engine (see `real_server.rs`).
+
+#![cfg(all(feature = "collect", target_os = "linux"))]
+
+use std::net::TcpListener;
+
+use crate::support::folder::Folder;
+use crate::support::program;
+use crate::support::program::{Ending, fair_start, finished, run_in};
+use serde_json::Value;
+use sparkbench::mock::shape::{Portion, SHAPES};
+use sparkbench::mock::{self, Settings};
+
+/// Output tokens of each answer.
+const OSL: u64 = 8;
+/// Requests of a load.
+const REQUESTS: u64 = 4;
+
+fn load(folder: &Folder, url: &str, more: &[&str]) -> Ending {
+    let shared =
+        ["load", "--url", url, "--json", "-", "--isl", "16", "--osl", "8", "--requests", "4", "--concurrency", "4"];
+    run_in(folder.path(), &[&shared[..], more].concat(), &[])
+}
+
+fn url(running: &mock::Running) -> String {
+    format!("http://{}", running.address())
+}
+
+fn summary(ending: &Ending) -> Value {
+    serde_json::from_str(&ending.out).unwrap_or_else(|cause| panic!("{cause}\n{}\n{}", ending.out, ending.err))
+}
+
+#[test]
+fn every_shape_of_stream_is_reported_as_what_it_is() {
+    let folder = Folder::new("load-shapes");
+    for shape in SHAPES {
+        let settings = Settings { shape, ttft_ns: 2_000_000, itl_ns: 200_000, tokens: 8, ..Settings::default() };
+        let running = mock::start(settings).unwrap();
+        // Questions before the load would meet the shape as well: what is asked for is said instead.
+        // Only what never answers is to run into the limit, however busy the machine.
+        let limit = if shape.expect.status == "timeout" { "1" } else { "30" };
+        let more = ["--model", "mock", "--exact", "min-tokens", "--timeout", limit];
+        let ending = load(&folder, &url(&running), &more);
+        let found = summary(&ending);
+        let at = |pointer: &str| found.pointer(pointer).cloned().unwrap_or(Value::Null);
+        let number = |pointer: &str| at(pointer).as_u64();
+        let (name, expect) = (shape.name, shape.expect);
+        let answered = matches!(expect.status, "ok" | "short");
+        let counts = (number("/completed"), number("/failed"));
+        let wanted = if answered { (Some(REQUESTS), Some(0)) } else { (Some(0), Some(REQUESTS)) };
+        assert_eq!(counts, wanted, "{name}: {found:#}\n{}", ending.err);
+        if answered {
+            assert_eq!(number("/ttft_ms/n"), Some(REQUESTS), "{name}");
+            let first = at("/ttft_ms/min").as_f64().unwrap_or_default();
+            // Whatever comes first in the stream, a token never comes before its time.
+            assert!(first >= 1.9 || shape.form.reply != mock::shape::Reply::Answer, "{name}: TTFT {first} ms");
+            let tokens = (expect.usage && expect.tokens == Portion::All).then_some(REQUESTS * OSL);
+            if tokens.is_some() {
+                assert_eq!(number("/output_tokens"), tokens, "{name}: {found:#}");
+            } else if !expect.usage {
+                assert_eq!(at("/output_tokens"), Value::Null, "{name}: nobody counted");
+                assert_eq!(at("/tpot_ms/mean"), Value::Null, "{name}");
+            }
+            ending.expect(0);
+        } else {
+            let kind = format!("/errors/{}", expect.status);
+            assert_eq!(number(&kind), Some(REQUESTS), "{name}: {found:#}");
+            assert_eq!(at("/ttft_ms/mean"), Value::Null, "{name}: a failure enters no latency");
+            if let Some(http) = expect.http.filter(|http| *http != 200) {
+                assert_eq!(number(&format!("/http/{http}")), Some(REQUESTS), "{name}");
+            }
+            ending.expect(4).complains(&["no request was answered"]);
+        }
+        running.stop().unwrap();
+    }
+}
+
+#[test]
+fn nobody_there_no_such_model_and_what_makes_no_sense_are_said() {
+    let folder = Folder::new("load-wrong");
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nobody = load(&folder, &format!("http://{free}"), &[]);
+    assert!(matches!(nobody.code, Some(3..=5)), "{nobody:?}");
+    nobody.complains(&["127.0.0.1"]);
+    let running = mock::start(Settings::default()).unwrap();
+    let url = url(&running);
+    let other = load(&folder, &url, &["--model", "another"]);
+    assert_ne!(other.code, Some(0));
+    other.complains(&["another", "mock"]);
+    let usage: [(&[&str], &str); 9] = [
+        (&["--concurrency", "0"], "concurrency"),
+        (&["--rate", "0"], "rate"),
+        (&["--isl", "many"], "many"),
+        (&["--slo", "speed=1"], "speed=1"),
+        (&["--osl", "9000000"], "tokens"),
+        (&["--header", "no colon"], "header"),
+        (&["--extra-body", "[1]"], "extra-body"),
+        (&["--api-key-env", "NO_SUCH_VARIABLE_HERE"], "NO_SUCH_VARIABLE_HERE"),
+        (&["--prompts", "/nonexistent.jsonl"], "/nonexistent.jsonl"),
+    ];
+    for (options, word) in usage {
+        let mut arguments = vec!["load", "--url", url.as_str()];
+        arguments.extend(options);
+        let ending = run_in(folder.path(), &arguments, &[]);
+        assert!(matches!(ending.code, Some(2 | 5)), "{options:?}: {ending:?}");
+        ending.complains(&[word]);
+    }
+    for wrong in ["ftp://localhost", "localhost:8000/#x", "http://", "http://local host"] {
+        run_in(folder.path(), &["load", "--url", wrong], &[]).expect(2);
+    }
+    running.stop().unwrap();
+}
+
+#[test]
+fn a_key_and_credentials_are_used_and_shown_nowhere() {
+    let folder = Folder::new("load-key");
+    let running = mock::start(Settings { api_key: Some("hidden-key-7391".into()), ..Settings::default() }).unwrap();
+    let refused = load(&folder, &url(&running), &[]);
+    assert_ne!(refused.code, Some(0));
+    refused.complains(&["key", "--api-key-env"]);
+    let arguments = [
+        "load",
+        "--url",
+        &url(&running),
+        "--requests",
+        "2",
+        "--osl",
+        "4",
+        "--json",
+        "-",
+        "--api-key-env",
+        "SERVER_KEY",
+    ];
+    let ending = run_in(folder.path(), &arguments, &[("SERVER_KEY", "hidden-key-7391")]).expect(0);
+    assert!(!ending.out.contains("hidden-key") && !ending.err.contains("hidden-key"));
+    running.stop().unwrap();
+    let open = mock::start(Settings::default()).unwrap();
+    let with = format!("http://someone:hidden-word-5520@{}", open.address());
+    let ending = load(&folder, &with, &[]).expect(0);
+    assert!(!ending.out.contains("hidden-word") && !ending.err.contains("hidden-word"), "{}", ending.err);
+    open.stop().unwrap();
+}
+
+#[test]
+fn more_streams_than_descriptors_are_refused_before_the_first_request() {
+    let folder = Folder::new("load-descriptors");
+    let running = mock::start(Settings::default()).unwrap();
+    let script = format!(
+        "ulimit -Sn 64; ulimit -Hn 256; exec {} load --url {} --concurrency 100000 --requests 100000 --exact min-tokens",
+        env!("CARGO_BIN_EXE_sparkbench"),
+        url(&running)
+    );
+    let mut command = std::process::Command::new("sh");
+    // Whoever is root may raise any limit: the test takes that right away.
+    let out = command.args(["-c", &script]).current_dir(folder.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr);
+    if !said.contains("descriptor") {
+        eprintln!("skipped: this user may raise the limit of descriptors to any number");
+        return;
+    }
+    assert!(matches!(out.status.code(), Some(2 | 3)), "{said}");
+    assert!(said.contains("ulimit") || said.contains("limit"), "{said}");
+}
+
+#[test]
+fn the_same_options_and_seed_print_the_same_plan_and_each_rank_a_part_of_it() {
+    let folder = Folder::new("load-plan");
+    let plan = |more: &[&str]| {
+        let shared =
+            ["load", "--url", "http://localhost:1", "--dry-run", "--rate", "50", "--requests", "40", "--isl", "10-90"];
+        run_in(folder.path(), &[&shared[..], more].concat(), &[]).expect(0).out
+    };
+    let whole = plan(&[]);
+    assert_eq!(whole, plan(&[]));
+    assert_ne!(whole, plan(&["--seed", "43"]));
+    assert!(whole.lines().count() >= 40, "{whole}");
+}
+
+#[test]
+fn a_sweep_gives_a_list_and_an_interrupt_what_was_measured_so_far() {
+    let folder = Folder::new("load-sweep");
+    let running = mock::start(Settings { ttft_ns: 1_000_000, ..Settings::default() }).unwrap();
+    let arguments =
+        ["load", "--url", &url(&running), "--concurrency", "1..4", "--osl", "4", "--requests", "8", "--json", "-"];
+    let ending = run_in(folder.path(), &arguments, &[]).expect(0);
+    let found = summary(&ending);
+    let concurrencies: Vec<u64> =
+        found.as_array().unwrap().iter().filter_map(|one| one.pointer("/settings/concurrency")?.as_u64()).collect();
+    assert_eq!(concurrencies, [1, 2, 4]);
+    running.stop().unwrap();
+
+    let slow = mock::start(Settings { ttft_ns: 5_000_000, itl_ns: 5_000_000, ..Settings::default() }).unwrap();
+    fair_start();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_sparkbench"))
+        .args(["load", "--url", &url(&slow), "--requests", "100000", "--osl", "4", "--json", "cut.json"])
+        .current_dir(folder.path())
+        .stderr(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    // Questions before the load are over when it says what the server is. Then many requests' time.
+    let mut said = std::io::BufReader::new(child.stderr.take().unwrap());
+    std::io::BufRead::read_line(&mut said, &mut String::new()).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(5000));
+    std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert_eq!(finished(child).status.code(), Some(4));
+    let cut: Value = serde_json::from_slice(&std::fs::read(folder.path().join("cut.json")).unwrap()).unwrap();
+    assert!(cut["completed"].as_u64().unwrap() > 0, "{cut:#}");
+    assert_eq!((cut["valid"].as_bool(), cut["errors"]["cancelled"].as_u64()), (Some(false), Some(1)), "{cut:#}");
+    // Nothing failed: whoever stopped the load ended that request.
+    assert_eq!((cut["cancelled"].as_u64(), cut["failed"].as_u64()), (Some(1), Some(0)), "{cut:#}");
+    slow.stop().unwrap();
+}
+
+/// Issue 15: what was measured before a server died was lost.
+#[test]
+fn a_sweep_whose_server_dies_keeps_each_finished_point_and_ends_with_4() {
+    let folder = Folder::new("load-sweep-dies");
+    let running = mock::start(Settings { ttft_ns: 1_000_000, itl_ns: 1_000_000, ..Settings::default() }).unwrap();
+    fair_start();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_sparkbench"))
+        .args(["load", "--url", &url(&running), "--concurrency", "1,2,3,4,5,6,7,8", "--osl", "20", "--requests", "200"])
+        .args(["--json", "points.json"])
+        .current_dir(folder.path())
+        .stderr(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let file = folder.path().join("points.json");
+    let begun = std::time::Instant::now();
+    while !file.exists() {
+        assert!(
+            begun.elapsed().as_secs() < 60 && child.try_wait().unwrap().is_none(),
+            "no point was written while it ran"
+        );
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    running.stop().unwrap();
+    let output = finished(child);
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(4), "{out}{err}");
+    assert!(out.contains("output tok/s") && out.lines().any(|line| line.starts_with("c1 ")), "{out}");
+    let written: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let first = if written.is_array() { &written[0] } else { &written };
+    assert_eq!((first["completed"].as_u64(), first["valid"].as_bool()), (Some(200), Some(true)));
+    assert!(
+        err.contains("error:") && err.contains("measured before the error") && err.contains("points.json"),
+        "{err}"
+    );
+}
+
+/// Issue 15: a load that nobody can use ended with 0.
+#[test]
+fn a_load_that_is_not_valid_ends_with_4_with_and_without_an_archive() {
+    let folder = Folder::new("load-invalid");
+    // One at a time and 0.4 s each: of eight that come together the last ones wait longer than their limit of one second.
+    let running = mock::start(Settings { ttft_ns: 400_000_000, max_running: Some(1), ..Settings::default() }).unwrap();
+    for more in [&[][..], &["--archive", "kept"]] {
+        let shared =
+            ["load", "--url", &url(&running), "--requests", "8", "--concurrency", "8", "--osl", "4", "--timeout", "1"];
+        let ending = run_in(folder.path(), &[&shared[..], more].concat(), &[]).expect(4);
+        ending.complains(&["requests failed, more than 1 %"]);
+    }
+    running.stop().unwrap();
+}
+
+/// Issue 15: the summary of one load was longer than a screen.
+#[test]
+fn a_summary_has_at_most_twenty_lines_and_all_of_them_with_v() {
+    let folder = Folder::new("load-brief");
+    let running = mock::start(Settings { ttft_ns: 1_000_000, itl_ns: 200_000, ..Settings::default() }).unwrap();
+    let arguments = ["load", "--url", &url(&running), "--requests", "8", "--osl", "8", "--slo", "ttft=500"];
+    let brief = run_in(folder.path(), &arguments, &[]).expect(0).out;
+    assert!(brief.trim_end().lines().count() <= 20, "{brief}");
+    for word in ["ttft_ms", "tpot_ms", "e2e_latency_ms", "output tok/s", "goodput", "client limited"] {
+        assert!(brief.contains(word), "{word} is not in\n{brief}");
+    }
+    let whole = run_in(folder.path(), &[&arguments[..], &["-v"]].concat(), &[]).expect(0).out;
+    assert!(whole.contains("tokens_per_chunk") && !brief.contains("tokens_per_chunk"), "{whole}");
+    running.stop().unwrap();
+}
+
+/// What a user of `vllm bench serve` types by habit.
+#[test]
+fn options_of_other_clients_mean_what_they_mean_there() {
+    let folder = Folder::new("load-aliases");
+    let running = mock::start(Settings { ttft_ns: 1_000_000, itl_ns: 200_000, ..Settings::default() }).unwrap();
+    let run = |words: &str| {
+        let address = url(&running);
+        let shared = ["load", "--url", &address, "--json", "-", "--random-input-len", "16", "--random-output-len", "4"];
+        let arguments: Vec<&str> = shared.into_iter().chain(words.split(' ')).collect();
+        summary(&run_in(folder.path(), &arguments, &[]).expect(0))
+    };
+    let closed = run("--num-prompts 8 --max-concurrency 4");
+    assert_eq!((closed["completed"].as_u64(), closed["settings"]["concurrency"].as_u64()), (Some(8), Some(4)));
+    assert_eq!(closed["output_tokens"].as_u64(), Some(32));
+    let at_once = run("--num-prompts 6 --request-rate inf");
+    assert_eq!(at_once["settings"]["concurrency"].as_u64(), Some(6), "{:#}", at_once["settings"]);
+    let open = run("--num-prompts 6 --request-rate 50 --goodput ttft:500 tpot:50");
+    assert_eq!(open["settings"]["rate_req_s"].as_f64(), Some(50.0), "{:#}", open["settings"]);
+    assert_eq!(open["goodput"]["slos"].as_object().map(serde_json::Map::len), Some(2), "{:#}", open["goodput"]);
+    running.stop().unwrap();
+    // What is typed is never dropped: a cap beside something that sets the concurrency itself is refused.
+    for (beside, words) in [("--matrix concurrencies", "--concurrency"), ("--num-clients 2", "--concurrency")] {
+        let arguments = ["load", "--url", "localhost:1", "--max-concurrency", "4"];
+        let all: Vec<&str> = arguments.into_iter().chain(beside.split(' ')).collect();
+        run_in(folder.path(), &all, &[]).expect(2).complains(&[words]);
+    }
+    let both = ["load", "--url", "localhost:1", "--request-rate", "5", "--rate", "5"];
+    run_in(folder.path(), &both, &[]).expect(2).complains(&["--request-rate cannot be combined with --rate"]);
+}
+
+/// `--dataset-name` and `--dataset-path` of vLLM's and SGLang's clients.
+#[test]
+fn a_file_of_conversations_gives_first_questions_and_the_lengths_of_their_answers() {
+    let folder = Folder::new("load-dataset");
+    let talk = |n: usize| {
+        let turns = [
+            ("human", format!("what is the number {n} good for")),
+            ("gpt", "well ".repeat(4 + n)),
+            ("human", "so".into()),
+        ];
+        let turns: Vec<Value> =
+            turns.iter().map(|(from, value)| serde_json::json!({ "from": from, "value": value })).collect();
+        serde_json::json!({ "id": "not unique", "conversations": turns })
+    };
+    std::fs::write(folder.path().join("talks.json"), Value::from((0..40).map(talk).collect::<Vec<_>>()).to_string())
+        .unwrap();
+    let running = mock::start(Settings { ttft_ns: 1_000_000, itl_ns: 100_000, ..Settings::default() }).unwrap();
+    let address = url(&running);
+    let run = |words: &str| {
+        let shared = ["load", "--url", &address, "--json", "-", "--max-concurrency", "4"];
+        let arguments: Vec<&str> = shared.into_iter().chain(words.split(' ')).collect();
+        run_in(folder.path(), &arguments, &[])
+    };
+    let drawn = summary(&run("--dataset-name sharegpt --dataset-path talks.json --num-prompts 12").expect(0));
+    assert_eq!((drawn["completed"].as_u64(), drawn["short"].as_u64()), (Some(12), Some(0)), "{drawn:#}");
+    // Answers of 20 to 215 bytes: five tokens at least, by the estimate that a note names.
+    let asked = drawn["lengths"]["osl_asked_p50"].as_f64().unwrap();
+    assert!((5.0..=54.0).contains(&asked) && drawn["lengths"]["osl_reported_p50"].as_f64() == Some(asked), "{drawn:#}");
+    let notes = drawn["notes"].to_string();
+    assert!(notes.contains("first turns of 12 of 40 conversations") && notes.contains("estimated"), "{notes}");
+    let fixed = summary(&run("--dataset-path talks.json --num-prompts 4 --sharegpt-output-len 9").expect(0));
+    assert_eq!(fixed["output_tokens"].as_u64(), Some(36));
+    let random =
+        summary(&run("--dataset-name random --num-prompts 4 --random-input-len 16 --random-output-len 5").expect(0));
+    assert_eq!(random["output_tokens"].as_u64(), Some(20));
+    run("--dataset-path talks.json --num-prompts 400").expect(2).complains(&["the file has 40 to measure"]);
+    // In an archive the file and the draw are the same.
+    run("--dataset-name sharegpt --dataset-path talks.json --num-prompts 4 --archive kept").expect(0);
+    running.stop().unwrap();
+    std::fs::write(folder.path().join("plain.txt"), "a line\n").unwrap();
+    for (words, remedy) in [
+        ("--dataset-name sharegpt", "--dataset-path"),
+        ("--dataset-name random --dataset-path talks.json", "--dataset-name sharegpt"),
+        ("--dataset-path plain.txt", "--prompts"),
+    ] {
+        run(words).expect(2).complains(&[remedy]);
+    }
+}
+
+/// Issue 15: the plan of a load bound by time had ten thousand lines, whatever the time.
+#[test]
+fn a_dry_run_ends_where_the_duration_does() {
+    let folder = Folder::new("load-dry-duration");
+    let plan = |more: &[&str]| {
+        let shared = ["load", "--url", "http://localhost:1", "--dry-run"];
+        run_in(folder.path(), &[&shared[..], more].concat(), &[]).expect(0)
+    };
+    let entries = plan(&["--rate", "10", "--arrival", "constant", "--duration", "2"]).out.lines().count() - 1;
+    assert!((19..=21).contains(&entries), "{entries}");
+    let counted = plan(&["--rate", "10", "--arrival", "constant", "--duration", "2", "--requests", "5"]);
+    assert_eq!(counted.out.lines().count() - 1, 5);
+    // A closed loop has no times: its plan says so.
+    plan(&["--concurrency", "2", "--duration", "2"]).complains(&["the speed of the server decides how many"]);
+}
+
+/// Issue 15: twenty gaps of a Poisson process often give quite another rate.
+#[test]
+fn a_drawn_rate_far_from_the_one_asked_for_is_the_first_note() {
+    let folder = Folder::new("load-rate-off");
+    let running = mock::start(Settings { ttft_ns: 1_000_000, itl_ns: 100_000, ..Settings::default() }).unwrap();
+    let address = url(&running);
+    let run = |arrival: &str| {
+        let shared = ["load", "--url", &address, "--rate", "20", "--requests", "20", "--osl", "4", "--json", "-"];
+        summary(&run_in(folder.path(), &[&shared[..], &["--arrival", arrival]].concat(), &[]).expect(0))
+    };
+    let drawn = run("poisson");
+    let off = (drawn["offered_rate_req_s"].as_f64().unwrap() / 20.0 - 1.0) * 100.0;
+    assert!(off.abs() > 5.0, "the seed draws a rate far off: {off}");
+    let first = drawn["notes"][0].as_str().unwrap();
+    assert!(first.contains("than the 20 asked for") && first.contains("20 arrivals"), "{first}");
+    assert!(!run("constant")["notes"].to_string().contains("random gaps"));
+    running.stop().unwrap();
+}
+
+#[test]
+fn what_cannot_be_written_or_measured_is_said_before_anything_is() {
+    let folder = Folder::new("load-before");
+    let running = mock::start(Settings::default()).unwrap();
+    let address = url(&running);
+    let run = |more: &str| {
+        let arguments: Vec<&str> = ["load", "--url", &address].into_iter().chain(more.split(' ')).collect();
+        run_in(folder.path(), &arguments, &[])
+    };
+    std::fs::create_dir(folder.path().join("results")).unwrap();
+    run("--json results").expect(2).complains(&["'results'", "a folder"]);
+    run("--json a.json --csv a.json").expect(2).complains(&["two outputs", "'a.json'"]);
+    run("--archive kept --json kept/a.json").expect(2).complains(&["lies in the archive"]);
+    // A wrong model or address leaves no archive behind.
+    run("--archive kept --model nobody").expect(2).complains(&["'nobody'", "mock"]);
+    run_in(folder.path(), &["load", "--url", "127.0.0.1:1", "--archive", "kept"], &[]).complains(&["start the server"]);
+    assert!(!folder.path().join("kept").exists());
+    run_in(folder.path(), &["load", "localhost:8000"], &[]).expect(2).complains(&["--url localhost:8000"]);
+}
+
+/// A stopped load shows what it has, also where it is archived.
+#[test]
+fn an_archived_sweep_that_is_stopped_prints_and_writes_the_loads_that_were_done() {
+    let folder = Folder::new("load-archive-stopped");
+    let running = mock::start(Settings { ttft_ns: 1_000_000, itl_ns: 1_000_000, ..Settings::default() }).unwrap();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_sparkbench"))
+        .args(["load", "--url", &url(&running), "--concurrency", "8,1", "--requests", "1000", "--osl", "20"])
+        .args(["--archive", "kept", "--json", "cut.json"])
+        .current_dir(folder.path())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The second load takes 20 s and more.
+    let done = || {
+        walkdir::WalkDir::new(folder.path().join("kept"))
+            .into_iter()
+            .filter_map(Result::ok)
+            .any(|entry| entry.path().ends_with("loads/c8/summary.json"))
+    };
+    for _ in 0..600 {
+        if done() || child.try_wait().unwrap().is_some() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let ending = Ending::of(child).expect(4);
+    assert!(ending.out.lines().any(|line| line.starts_with("c8 ")), "{}", ending.out);
+    ending.complains(&["stopped before the end", "kept/interrupted"]);
+    let written: Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.path().join("cut.json")).unwrap()).unwrap();
+    let first = if written.is_array() { &written[0] } else { &written };
+    assert_eq!((&first["settings"]["concurrency"], &first["completed"]), (&8.into(), &1000.into()));
+}
+
+/// Issue 15: a load or a sweep as a table, for an issue, and as a page, without an archive.
+#[test]
+fn loads_are_written_as_csv_markdown_and_one_page_that_needs_no_other_file() {
+    let folder = Folder::new("load-outputs");
+    let running = mock::start(Settings { ttft_ns: 1_000_000, itl_ns: 200_000, ..Settings::default() }).unwrap();
+    let address = url(&running);
+    let shared = ["load", "--url", &address, "--osl", "4", "--requests", "8", "--json", "s.json"];
+    let run = |more: &str| {
+        let arguments: Vec<&str> = shared.into_iter().chain(more.split(' ')).collect();
+        run_in(folder.path(), &arguments, &[])
+    };
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let pages = cfg!(feature = "page");
+    let html = if pages { " --html s.html" } else { "" };
+    run(&format!("--concurrency 1,2,4 --csv s.csv --markdown s.md{html}")).expect(0);
+    let summaries: Vec<Value> = serde_json::from_str(&read("s.json")).unwrap();
+    let csv = read("s.csv");
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows.len(), 4, "{csv}");
+    for (row, summary) in rows[1..].iter().zip(&summaries) {
+        for path in ["settings.concurrency", "output_throughput_tok_s", "ttft_ms.p50", "tpot_ms.mean", "client.limited"]
+        {
+            let at = rows[0].iter().position(|head| *head == path).unwrap();
+            let value = summary.pointer(&format!("/{}", path.replace('.', "/"))).unwrap();
+            assert_eq!(row[at], value.to_string(), "{path}");
+        }
+        assert_eq!(row[rows[0].iter().position(|head| *head == "ttft_ms.p99").unwrap()], "", "8 requests have no p99");
+    }
+    let markdown = read("s.md");
+    assert!(markdown.contains("Model: mock") && markdown.contains("| c4 | 8 | 0 |"), "{markdown}");
+    if pages {
+        let page = read("s.html");
+        for word in ["<h1>Loads of mock</h1>", "<svg", "Output throughput by concurrency", "<th scope=\"row\">c4</th>"]
+        {
+            assert!(page.contains(word), "{word}");
+        }
+        for outside in ["src=\"http", "href=\"http", "url(http", "<link rel=\"stylesheet"] {
+            assert!(!page.contains(outside), "{outside}: the page needs the network");
+        }
+        run("--concurrency 2 --html one.html").expect(0);
+        let one = read("one.html");
+        assert!(
+            one.contains("Figures of requests") && one.contains("e2e_latency_ms") && !one.contains("<svg"),
+            "{one}"
+        );
+        // The same beside an archive.
+        run("--concurrency 1,2 --archive kept --html kept.html --csv kept.csv").expect(0);
+        assert!(read("kept.html").contains("<svg") && read("kept.csv").lines().count() == 3);
+    } else {
+        run("--concurrency 2 --html s.html").expect(2).complains(&["this build has no pages", "--markdown"]);
+    }
+    let arguments = ["load", "--url", &address, "--osl", "4", "--requests", "4", "--csv", "-"];
+    let streamed = run_in(folder.path(), &arguments, &[]).expect(0).out;
+    assert!(streamed.starts_with("load,url,model") && streamed.lines().count() == 2, "{streamed}");
+    run("--csv - --markdown -").expect(2).complains(&["one of --json, --csv and --markdown"]);
+    run("--html -").expect(2);
+    running.stop().unwrap();
+}
+
+/// Issue 15: `--matrix` printed every pass, those that warm up among them.
+#[test]
+fn a_matrix_is_one_row_a_cell_with_its_spread_and_no_warm_up_in_any_figure() {
+    let folder = Folder::new("load-matrix");
+    let running = mock::start(Settings { ttft_ns: 1_000_000, itl_ns: 20_000, ..Settings::default() }).unwrap();
+    let address = url(&running);
+    let shared = ["load", "--url", &address, "--matrix", "t1-t6", "--json", "m.json"];
+    for more in [&[][..], &["--archive", "kept"]] {
+        let ending = run_in(folder.path(), &[&shared[..], more].concat(), &[]).expect(0);
+        let lines: Vec<&str> = ending.out.lines().filter(|line| !line.is_empty()).collect();
+        assert_eq!(lines.len(), 7, "{}", ending.out);
+        assert!(lines[0].contains("passes") && !ending.out.contains("warm"), "{}", ending.out);
+        for (line, (test, requests)) in
+            lines[1..].iter().zip([("t1", 3), ("t2", 3), ("t3", 3), ("t4", 12), ("t5", 48), ("t6", 96)])
+        {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            assert_eq!(
+                (words[0].to_lowercase().as_str(), words[1], words[2]),
+                (test, "3", requests.to_string().as_str()),
+                "{line}"
+            );
+            assert!(line.contains('±'), "{line}");
+        }
+        let text = std::fs::read_to_string(folder.path().join("m.json")).unwrap();
+        let summaries: Vec<Value> = serde_json::from_str(&text).unwrap();
+        assert_eq!(summaries.len(), 18, "six cells of three passes, and none to warm up");
+    }
+    running.stop().unwrap();
+}
+
+#[test]
+fn host_and_port_are_address_enough() {
+    let folder = Folder::new("load-bare");
+    let running = mock::start(Settings::default()).unwrap();
+    load(&folder, &running.address().to_string(), &[]).expect(0);
+    load(&folder, &running.address().to_string(), &["--archive", "kept"]).expect(0);
+    running.stop().unwrap();
+    load(&folder, "localhost", &[]).expect(2).complains(&["neither a scheme nor a port", "--url http://localhost"]);
+}
+
+#[test]
+fn an_archived_load_is_a_campaign_that_verifies_and_says_what_the_summary_says() {
+    let folder = Folder::new("load-archive");
+    let running = mock::start(Settings { ttft_ns: 2_000_000, itl_ns: 500_000, ..Settings::default() }).unwrap();
+    let address = format!("http://someone:hidden-word-8841@{}", running.address());
+    let arguments =
+        ["load", "--url", &address, "--concurrency", "2,4", "--osl", "8", "--requests", "8", "--json", "s.json"];
+    let ending = run_in(folder.path(), &[&arguments[..], &["--archive", "kept"]].concat(), &[]).expect(0);
+    run_in(folder.path(), &["verify", "kept"], &[]).expect(0);
+    // The folder above is no archive. The one in it is named.
+    run_in(folder.path(), &["status", "."], &[]).expect(5).complains(&["./kept"]);
+    let text = std::fs::read_to_string(folder.path().join("s.json")).unwrap();
+    let summaries: Vec<Value> = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        summaries.iter().map(|one| one["completed"].as_u64()).collect::<Vec<_>>(),
+        [Some(8), Some(8)],
+        "{}",
+        ending.err
+    );
+    // A line for each load, below the heads.
+    let shown: Vec<&str> = ending.out.lines().collect();
+    assert!(shown.len() == 3 && shown[0].contains("output tok/s"), "{}", ending.out);
+    let mut lines = 0;
+    for entry in walk(&folder.path().join("kept")) {
+        let bytes = std::fs::read(&entry).unwrap();
+        let hidden = bytes.windows(11).any(|part| part == b"hidden-word");
+        assert!(!hidden, "{} holds the password", entry.display());
+        if entry.ends_with("requests.jsonl") {
+            lines += String::from_utf8(bytes).unwrap().lines().filter(|line| line.contains(r#""status":"ok""#)).count();
+        }
+    }
+    assert!(lines >= 16, "{lines} requests");
+    running.stop().unwrap();
+}
+
+/// Issue 15: pages of an archived load were called `none`, and lengths and machine were lost.
+#[cfg(feature = "analyse")]
+#[test]
+fn an_archived_load_keeps_model_lengths_and_machine_for_its_pages() {
+    let folder = Folder::new("load-archive-labels");
+    let running = mock::start(Settings { ttft_ns: 1_000_000, itl_ns: 100_000, ..Settings::default() }).unwrap();
+    let address = url(&running);
+    let shared = ["load", "--url", &address, "--isl", "48", "--osl", "8", "--requests", "8", "--archive", "kept"];
+    run_in(folder.path(), &[&shared[..], &["--concurrency", "2,4"]].concat(), &[]).expect(0);
+    running.stop().unwrap();
+    run_in(folder.path(), &["analyse", "kept", "--site", "site"], &[]).expect(0);
+    let text = std::fs::read_to_string(folder.path().join("site/data/analysis.json")).unwrap();
+    let analysis: Value = serde_json::from_str(&text).unwrap();
+    let runs = analysis["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 2);
+    for (run, batch) in runs.iter().zip([2.0, 4.0]) {
+        let setup = &run["setup"];
+        let found = (run["model"].as_str(), setup["model_id"].as_str(), setup["isl"].as_f64(), setup["osl"].as_f64());
+        assert_eq!(found, (Some("mock"), Some("mock"), Some(48.0), Some(8.0)), "{run:#}");
+        assert_eq!(setup["batch"].as_f64(), Some(batch));
+    }
+    let pages: Vec<String> = walk(&folder.path().join("site")).iter().map(|page| page.display().to_string()).collect();
+    assert!(pages.iter().any(|page| page.ends_with("m/mock/index.html")), "{pages:#?}");
+    assert!(!pages.iter().any(|page| page.contains("/none/")), "{pages:#?}");
+    // The mock runs here, so its machine is this one. A processor that says no name is a machine without one.
+    let campaign = std::fs::read_to_string(folder.path().join("kept/campaign.json")).unwrap();
+    let campaign: Value = serde_json::from_str(&campaign).unwrap();
+    let named = std::fs::read_to_string("/proc/cpuinfo").unwrap().contains("model name");
+    assert!(campaign["machine"].is_string() || !named, "{:#}", campaign["machine"]);
+}
+
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        if entry.path().is_dir() { found.extend(walk(&entry.path())) } else { found.push(entry.path()) }
+    }
+    found
+}
+
+/// What became of an option of the script.
+enum Here {
+    /// It exists under this name.
+    Same,
+    /// This option does it.
+    As(&'static str),
+    /// There is nothing to ask for: why.
+    Not(&'static str),
+}
+
+/// Every option of `benchmark_serving_multi_turn.py` (vLLM, `benchmarks/multi_turn`, read in 2026), and the two that forks of it add.
+const SCRIPT_OPTIONS: &[(&str, Here)] = &[
+    ("input-file", Here::Same),
+    ("num-clients", Here::Same),
+    ("max-active-conversations", Here::Same),
+    ("request-rate", Here::Same),
+    ("max-num-requests", Here::Same),
+    ("max-turns", Here::Same),
+    ("max-time-sec", Here::Same),
+    ("warmup-step", Here::Same),
+    ("limit-min-tokens", Here::Same),
+    ("limit-max-tokens", Here::Same),
+    ("conversation-sampling", Here::Same),
+    ("request-timeout-sec", Here::Same),
+    ("print-content", Here::Same),
+    ("no-early-stop", Here::Same),
+    ("seed", Here::Same),
+    ("model", Here::Same),
+    ("url", Here::Same),
+    ("header", Here::Same),
+    ("served-model-name", Here::As("model")),
+    ("api-key", Here::As("api-key-env")),
+    ("max-retries", Here::As("retries")),
+    ("output-file", Here::As("archive")),
+    ("stats-json-output", Here::As("json")),
+    ("excel-output", Here::Not("sparkbench analyse writes a workbook")),
+    ("verify-output", Here::Not("conversations.jsonl holds every answer to compare")),
+    ("warmup-percentages", Here::Not("the archive holds every request, so any share can be left out afterwards")),
+    ("no-stream", Here::Not("without a stream there is no time to the first token")),
+    ("send-conversation-id", Here::Not("the x-request-id of each turn names its conversation")),
+    ("trust-remote-code", Here::Not("no code of a model is ever run")),
+    ("verbose", Here::Not("conversations.jsonl says what each client did")),
+];
+
+#[test]
+fn every_option_of_the_known_multi_turn_script_is_there_or_says_why_not() {
+    let folder = Folder::new("load-script-options");
+    let help = run_in(folder.path(), &["load", "--help"], &[]).expect(0).out;
+    let there = |name: &str| help.contains(&format!("--{name} ")) || help.contains(&format!("--{name}\n"));
+    for (name, here) in SCRIPT_OPTIONS {
+        match here {
+            Here::Same => assert!(there(name), "--{name}"),
+            Here::As(other) => assert!(there(other), "--{name} is to be --{other}"),
+            Here::Not(why) => assert!(!why.is_empty(), "--{name}"),
+        }
+    }
+}
+
+#[test]
+fn answers_are_recounted_where_a_tokenizer_is_given() {
+    let folder = Folder::new("load-audit");
+    let running = mock::start(Settings { ttft_ns: 1_000_000, ..Settings::default() }).unwrap();
+    let tokenizer = program::repository().join("tests/fixtures/load/llama-server/tokenizer.json");
+    let ending = load(&folder, &url(&running), &["--tokenizer", &tokenizer.display().to_string()]).expect(0);
+    let notes = summary(&ending)["notes"].to_string();
+    assert!(notes.contains("check by the given tokenizer: of 4 answers"), "{notes}");
+    assert!(notes.contains("tokens more in a prompt than were sent as text"), "{notes}");
+    running.stop().unwrap();
+}
