@@ -13,6 +13,9 @@ pub mod mock;
 pub mod run;
 pub mod workload;
 
+#[cfg(test)]
+mod testing;
+
 use sparkbench_core::{archive, error, model, stats};
 use sparkbench_read::{ingest, plan};
 

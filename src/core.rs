@@ -10,3 +10,6 @@ pub mod error;
 pub mod model;
 pub mod stats;
 pub mod verdict;
+
+#[cfg(test)]
+mod testing;

@@ -30,13 +30,15 @@
 //!
 //! The rooms are compiled as five crates (`core.rs`, `read.rs`, `collect.rs`, `pages.rs` and this one) and shown here under their names.
 //!
-//! The walls between the rooms are tested in `tests/walls.rs`.
+//! The walls between the rooms are tested in `tests/house/walls.rs`.
 // What no other crate, test or bench reaches is `pub(crate)`, so that the compiler sees when nobody uses it any more.
 #![warn(unreachable_pub)]
 
 pub mod cli;
 #[cfg(feature = "analyse")]
 pub mod frame;
+#[cfg(test)]
+mod testing;
 
 #[cfg(all(feature = "collect", target_os = "linux"))]
 pub use sparkbench_collect::{env, host, load, mock, run, workload};

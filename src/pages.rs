@@ -8,5 +8,8 @@
 pub mod chart;
 pub mod page;
 
+#[cfg(test)]
+mod testing;
+
 use sparkbench_core::{error, model, verdict};
 use sparkbench_read::plan;

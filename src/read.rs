@@ -9,4 +9,7 @@ pub mod formula;
 pub mod ingest;
 pub mod plan;
 
+#[cfg(test)]
+mod testing;
+
 use sparkbench_core::{archive, error, model, stats, verdict};

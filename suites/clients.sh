@@ -30,9 +30,9 @@ mock)
 esac
 server=$!
 trap 'kill $server 2>/dev/null || true; wait $server 2>/dev/null || true; rm -f "$log" "$log.server"' EXIT
-for _ in $(seq 300); do
+# It says its address when it answers. Where it cannot start it ends, and says why.
+while kill -0 $server 2>/dev/null; do
     SERVER=$(grep -o 'http://[0-9.:]*' "$log" | head -n 1) && [ -n "$SERVER" ] && break
-    kill -0 $server 2>/dev/null || break
     sleep 1
 done
 if [ -z "${SERVER:-}" ]; then

@@ -2,6 +2,7 @@
 # Builds sparkbench for aarch64, the processor of a DGX Spark, and runs it under emulation: the site that it makes must be the same, bit
 # for bit, as the one that the build of this machine made.
 #
+#   sh tests/aarch64.sh --prepare          fetches the compiler and the dependencies, and no more
 #   sh tests/aarch64.sh SITE [PATH...]     SITE is what `sparkbench analyse PATH...` of this machine made, of data/ where no path is given
 #
 # Emulation takes many times as long, so a landing gives it the campaigns with few files.
@@ -9,14 +10,19 @@
 # Debian testing, since it comes with a standard library for arm64. It lies in a tree of its own, SPARKBENCH_AARCH64_TREE, and is kept.
 set -eu
 
-site=$(realpath -- "${1:?give the site that this machine made}")
+site=${1:?give the site that this machine made, or --prepare}
 shift
+if [ "$site" != --prepare ]; then site=$(realpath -- "$site"); fi
 here=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 tree=${SPARKBENCH_AARCH64_TREE:-${TMPDIR:-/tmp}/sparkbench-aarch64}
 mirror=${SPARKBENCH_SMOKE_MIRROR:-http://deb.debian.org/debian}
 target=aarch64-unknown-linux-gnu
 say() { printf 'aarch64: %s\n' "$*" >&2; }
 quietly() { "$@" >"$tree.log" 2>&1 || { tail -n 20 "$tree.log" >&2; say "failed: $*"; exit 1; }; }
+
+# One at a time: the tree is shared, and each run puts its own sources into it.
+exec 9>"$tree.lock"
+flock 9
 
 if [ ! -e "$tree/usr/bin/cargo" ] || [ ! -e "$tree/usr/lib/rustlib/$target" ]; then
     say "making $tree: Debian testing with a compiler for arm64"
@@ -38,6 +44,7 @@ git -C "$here" ls-files -z | (cd "$here" && xargs -0 cp --parents -t "$tree/sour
 quietly env -C "$tree/source" cargo vendor --locked --quiet vendor
 mkdir -p "$tree/source/.cargo"
 printf '[source.crates-io]\nreplace-with = "beside"\n[source.beside]\ndirectory = "vendor"\n' >"$tree/source/.cargo/config.toml"
+if [ "$site" = --prepare ]; then exit 0; fi
 
 # Our own code at level 1, which takes two thirds of the time: the figures must not depend on it.
 say "building"

@@ -4,16 +4,19 @@
 #
 #   sh tests/wheel.sh SITE     SITE is what `sparkbench analyse` of this machine made of data/
 #
-# Needs python3 with venv, and maturin from PyPI, which it installs into a folder of its own.
+# Needs python3 with venv, and maturin from PyPI, which it installs into a folder of its own where there is none.
 set -eu
 
 site=$(realpath -- "${1:?give the site that this machine made of data/}")
 here=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-python3 -m venv "$folder/maker"
-"$folder/maker/bin/pip" install --quiet 'maturin>=1.9,<2'
-"$folder/maker/bin/maturin" build --release --locked --quiet --manifest-path "$here/Cargo.toml" --out "$folder/dist"
+if ! command -v maturin >/dev/null; then
+    python3 -m venv "$folder/maker"
+    "$folder/maker/bin/pip" install --quiet 'maturin>=1.9,<2'
+    PATH=$folder/maker/bin:$PATH
+fi
+maturin build --release --locked --quiet --manifest-path "$here/Cargo.toml" --out "$folder/dist"
 python3 -m venv "$folder/user"
 "$folder/user/bin/pip" install --quiet --no-index "$folder"/dist/*.whl
 cd "$here"

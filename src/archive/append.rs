@@ -82,8 +82,7 @@ mod tests {
 
     #[test]
     fn lines_are_there_at_once_and_a_file_is_never_begun_twice() {
-        let folder = std::env::temp_dir().join(format!("sparkbench-append-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+        let folder = crate::testing::Folder::new("append");
         let path = folder.join("a.csv");
         let mut file = Appender::create(&path).unwrap();
         file.line("one").unwrap();
@@ -93,7 +92,6 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\ntwo\n");
         let error = Appender::create(&path).unwrap_err();
         assert!(error.what.starts_with("cannot write"), "{error}");
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -13,8 +13,9 @@ use std::time::Duration;
 use super::journal::{self, Event};
 use crate::error::Error;
 
-/// How often the lock is tried: one who only looks ([`held`]) holds it for a moment too.
-const TRIES: u32 = 5;
+/// How often the lock is tried: one who only looks ([`held`]) holds it for a moment too, and so does a program that a collector which was
+/// killed was just starting.
+const TRIES: u32 = 100;
 /// Between tries.
 const BETWEEN: Duration = Duration::from_millis(20);
 

@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn a_file_is_there_whole_or_not_at_all_and_nothing_else_is_left() {
-        let folder = std::env::temp_dir().join(format!("sparkbench-write-{}", std::process::id()));
+        let folder = crate::testing::Folder::new("write");
         let path = folder.join("deep").join("a.txt");
         write_atomic(&path, b"one").unwrap();
         write_atomic(&path, b"two").unwrap();
@@ -60,14 +60,13 @@ mod tests {
         assert!(error.what.starts_with("cannot write"), "{error}");
         let names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["deep"]);
-        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[cfg(unix)]
     #[test]
     fn a_link_stays_a_link_and_a_device_a_device() {
         use std::os::unix::fs::{FileTypeExt as _, symlink};
-        let folder = std::env::temp_dir().join(format!("sparkbench-write-link-{}", std::process::id()));
+        let folder = crate::testing::Folder::new("write-link");
         let (file, link, nowhere) = (folder.join("a.txt"), folder.join("link"), folder.join("nowhere"));
         write_atomic(&file, b"one").unwrap();
         symlink(&file, &link).unwrap();
@@ -78,6 +77,5 @@ mod tests {
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert!(fs::symlink_metadata(&nowhere).unwrap().is_symlink());
         assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

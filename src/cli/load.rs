@@ -134,7 +134,8 @@ struct Scratch(PathBuf);
 
 impl Scratch {
     fn new() -> Result<Self, Error> {
-        let path = std::env::temp_dir().join(format!("sparkbench-load-{:x}", crate::host::net::now()));
+        let path =
+            std::env::temp_dir().join(format!("sparkbench-load-{}-{:x}", std::process::id(), crate::host::net::now()));
         let failed = |cause| {
             Error::archive(format!("cannot create '{}'", path.display()))
                 .hint("set TMPDIR to a folder with free space, or archive the load with --archive DIR")

@@ -53,10 +53,10 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_text_are_said_to_be_none() {
-        let file = std::env::temp_dir().join(format!("sparkbench-no-text-{}.toml", std::process::id()));
+        let folder = crate::testing::Folder::new("no-text");
+        let file = folder.join("suite.toml");
         std::fs::write(&file, [0x66, 0xff, 0xfe]).unwrap();
         let said = refusal(&file.display().to_string());
-        std::fs::remove_file(&file).unwrap();
         assert!(said.contains("cannot read the suite"), "{said}");
     }
 }

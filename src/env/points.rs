@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn what_a_root_lacks_is_listed_and_only_that_is_taken_away() {
-        let folder = std::env::temp_dir().join(format!("sparkbench-points-{}", std::process::id()));
+        let folder = crate::testing::Folder::new("points");
         let root = folder.join("root");
         for name in ["proc", "sys", "dev", "tmp", "run", "data/theirs", "usr/lib"] {
             std::fs::create_dir_all(root.join(name)).unwrap();
@@ -162,7 +162,6 @@ mod tests {
         assert_eq!(points.sweep(&host).unwrap().len(), 4);
         assert!(!root.join("sparkbench").exists() && !root.join("usr/lib/driver").exists());
         assert!(root.join("data/ours/result").exists() && root.join("data/theirs").exists());
-        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

@@ -67,16 +67,11 @@ pub(super) fn write(path: &Path, text: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn folder(name: &str) -> std::path::PathBuf {
-        let path = std::env::temp_dir().join(format!("sparkbench-files-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        path
-    }
+    use crate::testing::Folder;
 
     #[test]
     fn a_file_is_read_whole_up_to_a_bound_and_a_pipe_holds_nobody() {
-        let folder = folder("read");
+        let folder = Folder::new("files");
         fs::write(folder.join("bytes"), b"a\xffb").unwrap();
         assert_eq!(read(&folder.join("bytes")).unwrap(), "a\u{fffd}b");
         assert_eq!(read(Path::new("/dev/zero")).unwrap().len() as u64, LIMIT);
@@ -90,16 +85,14 @@ mod tests {
             let whole = read(&folder.join("long")).unwrap();
             assert!(whole == text[..length.min(LIMIT as usize)], "{length} bytes");
         }
-        fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
     fn writing_makes_no_file() {
-        let folder = folder("write");
+        let folder = Folder::new("files");
         assert_eq!(write(&folder.join("new"), "1").unwrap_err().kind(), io::ErrorKind::NotFound);
         fs::write(folder.join("old"), "....").unwrap();
         write(&folder.join("old"), "1").unwrap();
         assert_eq!(read(&folder.join("old")).unwrap(), "1...");
-        fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -19,8 +19,9 @@ const WAITING: usize = 4096;
 /// A longer line is cut.
 const LINE: u64 = 1 << 20;
 
-/// Longest wait for what a program that has ended wrote to standard error.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+/// Longest wait for what a program that has ended wrote to standard error. It is there already. The thread that reads it may wait for a
+/// processor, and only a child that left its group could hold the stream for longer.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// Last lines of standard error that are kept, for the cause of its end.
 const COMPLAINTS: usize = 5;
@@ -118,14 +119,15 @@ impl Drop for Following {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{LIMIT, until};
 
     #[test]
     fn lines_come_as_they_are_printed_and_the_end_has_a_cause() {
-        let script = "echo one; sleep 0.2; printf 'two\\r\\nthree'; echo broken >&2; exit 7";
+        let script = "echo one; printf 'two\\r\\nthree'; echo broken >&2; exit 7";
         let mut follow = follow(&Question::new(["/bin/sh", "-c", script])).unwrap();
         let mut lines = Vec::new();
         let end = loop {
-            match follow.next_line(Duration::from_secs(20)) {
+            match follow.next_line(LIMIT) {
                 Ok(line) => lines.extend(line),
                 Err(end) => break end,
             }
@@ -138,22 +140,19 @@ mod tests {
     #[test]
     fn silence_is_no_end_and_a_drop_ends_the_program() {
         let mut follow = follow(&Question::new(["/bin/sh", "-c", "sleep 1000 & echo $!; wait"])).unwrap();
-        let sleeper: u32 = follow.next_line(Duration::from_secs(20)).unwrap().unwrap().parse().unwrap();
+        let sleeper: u32 = follow.next_line(LIMIT).unwrap().unwrap().parse().unwrap();
         assert_eq!(follow.next_line(Duration::from_millis(20)).unwrap(), None);
         assert!(follow.cpu().is_some());
         drop(follow);
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while process::Process::read(sleeper).is_some_and(|process| process.lives()) {
-            assert!(Instant::now() < deadline, "its child is ended too");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let lives = || process::Process::read(sleeper).is_some_and(|process| process.lives());
+        until("its child is ended too", || !lives());
     }
 
     #[test]
     fn a_program_that_never_stops_talking_waits_for_us() {
         let mut follow = follow(&Question::new(["/usr/bin/yes"])).unwrap();
         for _ in 0..3 * WAITING {
-            assert_eq!(follow.next_line(Duration::from_secs(20)).unwrap().as_deref(), Some("y"));
+            assert_eq!(follow.next_line(LIMIT).unwrap().as_deref(), Some("y"));
         }
     }
 }

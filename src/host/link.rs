@@ -203,22 +203,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_loopback_has_a_short_way_and_carries_much() {
+    fn the_loopback_is_measured_in_every_figure() {
         let there = Listening::start("127.0.0.1".parse().unwrap()).unwrap();
         let found = measure(there.address, &[1, 3], 0.2).unwrap();
-        assert!(found.trips >= 100 && found.rtt_min_us > 0.0, "{found:?}");
-        assert!(found.rtt_min_us <= found.rtt_p50_us && found.rtt_p50_us <= found.rtt_p99_us.unwrap(), "{found:?}");
+        assert!(found.trips >= 1 && found.rtt_min_us > 0.0, "{found:?}");
+        assert_eq!(found.rtt_p99_us.is_some(), found.trips >= 100, "{found:?}");
+        assert!(found.rtt_min_us <= found.rtt_p50_us, "{found:?}");
+        assert!(found.rtt_p99_us.is_none_or(|p99| found.rtt_p50_us <= p99), "{found:?}");
         assert_eq!(found.bandwidth.iter().map(|one| one.streams).collect::<Vec<_>>(), [1, 3]);
-        // A tenth of what the slowest machine carries to itself.
-        assert!(found.bandwidth.iter().all(|one| one.gbit_s > 0.1 && one.seconds >= 0.2), "{found:?}");
+        // How much that is follows from the machine.
+        assert!(found.bandwidth.iter().all(|one| one.gbit_s >= 0.0 && one.seconds >= 0.2), "{found:?}");
         let text = serde_json::to_string(&found).unwrap();
         assert_eq!(serde_json::from_str::<Measured>(&text).unwrap(), found);
     }
 
     #[test]
+    fn the_other_side_counts_what_it_has_received() {
+        let there = Listening::start("127.0.0.1".parse().unwrap()).unwrap();
+        let mut stream = connect(there.address, SWALLOW).unwrap();
+        stream.write_all(&vec![1; 3 * BLOCK + 7]).unwrap();
+        // Nothing more is sent from now on.
+        assert_eq!(fill(stream, 0).unwrap(), (3 * BLOCK + 7) as u64);
+    }
+
+    #[test]
     fn nobody_there_is_an_error() {
-        let gone = Listening::start("127.0.0.1".parse().unwrap()).unwrap().address;
-        std::thread::sleep(Duration::from_millis(50));
-        assert!(measure(gone, &[1], 0.1).is_err());
+        assert!(measure("127.0.0.1:1".parse().unwrap(), &[1], 0.1).is_err());
     }
 }

@@ -14,6 +14,9 @@ use super::net::{Ns, now};
 const LINE: u64 = 4 << 20;
 const COMPLAINT: u64 = 64 << 10;
 
+/// Longest wait for the complaint of a program that has ended. The thread that reads it may wait for a processor.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
 /// See the module. Dropping it ends the program.
 #[derive(Debug)]
 pub(crate) struct Remote {
@@ -102,7 +105,7 @@ impl Remote {
                 Err(io::Error::new(io::ErrorKind::TimedOut, "no answer within the time limit"))
             }
             Err(RecvTimeoutError::Disconnected) => {
-                let said = self.complaint.recv_timeout(Duration::from_secs(1)).unwrap_or_default();
+                let said = self.complaint.recv_timeout(LAST_WORDS).unwrap_or_default();
                 Err(io::Error::new(io::ErrorKind::BrokenPipe, last_words(&said)))
             }
         }
@@ -134,6 +137,8 @@ impl Drop for Remote {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::process::Process;
+    use crate::testing::LIMIT;
 
     fn shell(script: &str) -> Remote {
         Remote::start(&["sh".to_owned(), "-c".to_owned(), script.to_owned()]).unwrap()
@@ -145,7 +150,7 @@ mod tests {
         for word in ["one", "two"] {
             let before = now();
             cat.say(word).unwrap();
-            let (line, at) = cat.hear(Duration::from_secs(10)).unwrap();
+            let (line, at) = cat.hear(LIMIT).unwrap();
             assert_eq!(line, format!("heard {word}"));
             assert!(at >= before && at <= now());
         }
@@ -154,14 +159,16 @@ mod tests {
     #[test]
     fn one_that_ends_leaves_its_last_words_and_one_that_is_silent_is_not_waited_for() {
         let mut ended = shell("echo 'Permission denied (publickey).' >&2; exit 255");
-        let why = ended.hear(Duration::from_secs(10)).unwrap_err();
+        let why = ended.hear(LIMIT).unwrap_err();
         assert_eq!(why.to_string(), "Permission denied (publickey).");
         assert_eq!(last_words("warning: a\nerror: b is gone\n  try: c\n"), "b is gone");
         assert_eq!(last_words("\n"), "it ended without a word");
-        let mut silent = shell("sleep 60");
+        let mut silent = shell("exec sleep 3600");
         assert_eq!(silent.hear(Duration::from_millis(50)).unwrap_err().kind(), io::ErrorKind::TimedOut);
-        let began = now();
+        let pid = silent.child.id();
+        let ours = || Process::read(pid).is_some_and(|process| process.parent == std::process::id());
+        assert!(ours());
         drop(silent);
-        assert!(now() - began < 5_000_000_000, "dropping it ends it");
+        assert!(!ours(), "dropping it ends it");
     }
 }

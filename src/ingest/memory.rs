@@ -94,12 +94,10 @@ impl Memory {
 mod tests {
     use super::*;
     use crate::archive::discover;
+    use crate::testing::Folder;
 
-    fn folder(name: &str) -> PathBuf {
-        let path = std::env::temp_dir().join(format!("sparkbench-memory-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        path
+    fn folder(name: &str) -> Folder {
+        Folder::new(&format!("memory-{name}"))
     }
 
     fn write(path: &std::path::Path, text: &str, modified: SystemTime) {

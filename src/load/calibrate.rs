@@ -391,9 +391,7 @@ mod tests {
 
     #[test]
     fn an_error_is_what_the_client_says_less_what_the_server_did() {
-        let folder = std::env::temp_dir().join(format!("sparkbench-calibrate-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
+        let folder = crate::testing::Folder::new("calibrate");
         let (mut sink, handle) = Store::begin(&folder, ORIGIN).unwrap();
         let ms = |at: f64| ORIGIN + (at * 1e6) as u64;
         let stamp = |at: f64, lag: f64| Some(Stamp { kernel: Some(ms(at)), user: ms(at + lag) });
@@ -443,6 +441,5 @@ mod tests {
             (1, 1, 1, 1, 2)
         );
         assert!(found.sentence().contains("at 1 streams, 1 tokens missed, 1 faults missed"), "{}", found.sentence());
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -11,9 +11,9 @@ use super::text::{plain_word, word};
 use super::*;
 
 /// Nothing here takes longer, whatever the machine does beside it.
-const PATIENCE_NS: Ns = 20_000_000_000;
-/// How long to wait for shapes that go silent.
-const SILENCE_NS: Ns = 1_000_000_000;
+const PATIENCE_NS: Ns = 3_600_000_000_000;
+/// Nothing may come in this time from shapes that have gone silent.
+const SILENCE_NS: Ns = 100_000_000;
 /// Tokens of an answer in the walk over all shapes.
 const TOKENS: u32 = 6;
 
@@ -311,10 +311,33 @@ fn once(address: SocketAddr, shape: &Shape) -> (Last, Vec<u8>) {
     let mut client = Client::open(address);
     client.send(&chat(shape.name, shape.name, TOKENS));
     let Form { reply, framing, end, .. } = shape.form;
-    let silent = reply == Reply::Never || end == super::shape::Ending::Stall;
-    let silence = if silent { SILENCE_NS } else { PATIENCE_NS };
-    let last = client.read_for(silence, |got| framing != Framing::Close && Response::length(got).is_some());
+    if reply == Reply::Never || end == super::shape::Ending::Stall {
+        // First what comes before the silence, however late.
+        let events = if reply == Reply::Never { 0 } else { TOKENS as usize / 2 };
+        let before = |got: &[u8]| {
+            let ends = got.windows(2).filter(|two| *two == b"\n\n").count();
+            ends == events && (events == 0 || got.ends_with(b"\n\n\r\n"))
+        };
+        assert_eq!(client.read_for(PATIENCE_NS, before), Last::Enough);
+        // A mock that answers others has nothing left to do for this one.
+        let mut other = Client::open(address);
+        other.send(b"GET /health HTTP/1.1\r\n\r\n");
+        assert_eq!(other.response().code, 200);
+        return (client.read_for(SILENCE_NS, |_| false), client.got);
+    }
+    let last = client.read_for(PATIENCE_NS, |got| framing != Framing::Close && Response::length(got).is_some());
     (last, client.got)
+}
+
+/// Waits until so many requests run and so many wait for a place.
+fn counted(client: &mut Client, running: u32, waiting: u32) {
+    crate::testing::until("requests run and wait", || {
+        client.send(b"GET /metrics HTTP/1.1\r\n\r\n");
+        let page = client.response().body;
+        [("running", running), ("waiting", waiting)].iter().all(|(what, count)| {
+            page.contains(&format!("vllm:num_requests_{what}{{engine=\"0\",model_name=\"mock\"}} {count}.0"))
+        })
+    });
 }
 
 #[test]
@@ -432,7 +455,8 @@ fn no_token_is_written_before_it_is_due_and_times_never_go_back() {
     assert_eq!((ended.totals.tokens, ended.totals.timed_writes, ended.totals.asks), (160, 160, 8));
     assert!(
         ended.totals.late_p50_us <= ended.totals.late_p99_us
-            && ended.totals.late_p99_us <= ended.totals.late_max_us.map(f64::ceil)
+            // Counted in whole microseconds, each from its begin to that of the next.
+            && ended.totals.late_p99_us <= ended.totals.late_max_us.map(|us| us.floor() + 1.0)
     );
     assert_eq!(ended.truths.len(), 8);
     for truth in &ended.truths {
@@ -501,11 +525,19 @@ fn the_server_closes_without_a_word_where_the_shape_does() {
         assert!(!client.response().lines.contains_key("connection"));
         assert_eq!(client.read_for(PATIENCE_NS, |_| false), Last::Closed, "{name}");
     }
-    let idle = start(Settings { close_idle_ns: Some(500_000_000), ..fast() }).unwrap();
-    let mut client = Client::open(idle.address());
+    // The request is there before the server is, so that its connection is never idle before.
+    let server = server::Server::new(Settings { close_idle_ns: Some(500_000_000), ..fast() }).unwrap();
+    let (address, stop, waker) = (server.address(), server.stop_flag(), server.waker());
+    let mut client = Client::open(address);
     client.send(&chat("r", "plain", 2));
+    let thread = std::thread::spawn(move || server.run());
     client.response();
     assert_eq!(client.read_for(PATIENCE_NS, |_| false), Last::Closed);
+    // So is one that never asks.
+    assert_eq!(Client::open(address).read_for(PATIENCE_NS, |_| false), Last::Closed);
+    stop.store(true, Ordering::Release);
+    waker.wake();
+    assert_eq!(thread.join().unwrap().unwrap().totals.asks, 1);
 }
 
 #[test]
@@ -532,18 +564,31 @@ fn a_client_that_does_not_read_holds_up_nobody_and_still_gets_everything() {
 #[test]
 fn requests_beyond_the_places_wait_in_order() {
     let running = start(Settings { ttft_ns: 2_000_000, max_running: Some(1), ..fast() }).unwrap();
-    let mut clients: Vec<Client> = (0..3).map(|_| Client::open(running.address())).collect();
-    for (number, client) in clients.iter().enumerate() {
+    let mut counts = Client::open(running.address());
+    // One that does not end has the place until the others wait.
+    let holder = Client::open(running.address());
+    holder.send(&chat("holder", "stall", 4));
+    counted(&mut counts, 1, 0);
+    let mut clients = Vec::new();
+    for number in 0..3 {
+        let client = Client::open(running.address());
         client.send(&chat(&format!("r-{number}"), "plain", 2));
+        clients.push(client);
+        counted(&mut counts, 1, number + 1);
     }
+    drop(holder);
     for client in &mut clients {
         client.response();
     }
     let ended = running.finish().unwrap();
     assert_eq!(ended.totals.most_running, 1);
-    for pair in ended.truths.windows(2) {
+    let ids: Vec<&str> = ended.truths.iter().map(|truth| truth.id.as_str()).collect();
+    assert_eq!(ids, ["holder", "r-0", "r-1", "r-2"], "in the order in which they came");
+    for pair in ended.truths[1..].windows(2) {
         assert!(pair[1].started_ns >= pair[0].end_ns.unwrap(), "one at a time");
-        assert!(pair[1].first_ns.unwrap() >= pair[1].started_ns + 2_000_000);
+    }
+    for truth in &ended.truths[1..] {
+        assert!(truth.first_ns.unwrap() >= truth.started_ns + 2_000_000);
     }
 }
 
@@ -558,15 +603,9 @@ fn a_client_that_leaves_gives_its_place_to_the_next() {
     let leaves = Client::open(running.address());
     leaves.send(&chat("leaves", "plain", 4));
     let mut counts = Client::open(running.address());
-    loop {
-        counts.send(b"GET /metrics HTTP/1.1\r\n\r\n");
-        let page = counts.response().body;
-        assert!(page.contains("vllm:num_requests_running{engine=\"0\",model_name=\"mock\"} 1.0"));
-        if page.contains("vllm:num_requests_waiting{engine=\"0\",model_name=\"mock\"} 2.0") {
-            break;
-        }
-    }
+    counted(&mut counts, 1, 2);
     drop(leaves);
+    counted(&mut counts, 1, 1);
     drop(first);
     waits.response();
     let outcomes: BTreeMap<String, Outcome> =
@@ -677,7 +716,8 @@ fn cut_events_come_in_pieces_and_count_with_the_last_of_them() {
 
 #[test]
 fn a_truth_file_holds_a_line_for_each_request() {
-    let path = std::env::temp_dir().join(format!("sparkbench-mock-{}-{}.jsonl", std::process::id(), now()));
+    let folder = crate::testing::Folder::new("mock");
+    let path = folder.join("truth.jsonl");
     let running = start(Settings { truth_file: Some(path.clone()), keep_truth: false, ..fast() }).unwrap();
     let mut client = Client::open(running.address());
     for id in ["a", "b"] {
@@ -686,7 +726,6 @@ fn a_truth_file_holds_a_line_for_each_request() {
     }
     assert!(running.stop().unwrap().is_empty());
     let text = std::fs::read_to_string(&path).unwrap();
-    std::fs::remove_file(&path).unwrap();
     let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((lines.len(), &lines[0]["id"], &lines[1]["outcome"]), (2, &"a".into(), &"complete".into()));
     assert_eq!(lines[1]["emitted_ns"].as_array().unwrap().len(), 2);

@@ -134,16 +134,13 @@ fn take_away(dir: &Path, path: &str) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
 
     use super::super::write::MARK;
     use super::*;
+    use crate::testing::Folder;
 
-    fn scratch(name: &str) -> PathBuf {
-        let dir = std::env::temp_dir().join(format!("sparkbench-update-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&dir);
-        fs::create_dir_all(&dir).unwrap();
-        dir
+    fn scratch(name: &str) -> Folder {
+        Folder::new(&format!("update-{name}"))
     }
 
     fn site(files: &[(&str, &str)]) -> Vec<Arc<Sheet>> {

@@ -122,12 +122,10 @@ pub(super) fn fault(doing: &str, path: &Path, cause: io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::Folder;
 
-    fn scratch(name: &str) -> PathBuf {
-        let dir = std::env::temp_dir().join(format!("sparkbench-write-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&dir);
-        fs::create_dir_all(&dir).unwrap();
-        dir
+    fn scratch(name: &str) -> Folder {
+        Folder::new(&format!("write-{name}"))
     }
 
     fn site(word: &str) -> Vec<Page> {

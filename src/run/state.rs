@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_kernel_s_own_words_are_kept_whole_and_in_part() {
-        let folder = std::env::temp_dir().join(format!("sparkbench-state-{}", std::process::id()));
+        let folder = crate::testing::Folder::new("state");
         let host = Replay::new()
             .file("/proc/meminfo", SPARK)
             .file("/proc/vmstat", "nr_zone_inactive 5\npswpin 7\noom_kill 0\npswpout_other 9\n");
@@ -117,6 +117,5 @@ mod tests {
         assert_eq!(std::fs::read_to_string(folder.join("meminfo-before.txt")).unwrap(), SPARK);
         assert_eq!(std::fs::read_to_string(folder.join("vmstat-before.txt")).unwrap(), "pswpin 7\noom_kill 0\n");
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2, "no pressure here");
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

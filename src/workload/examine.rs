@@ -320,8 +320,7 @@ mod tests {
 
     #[test]
     fn every_request_of_a_long_load_counts_however_large_its_file_is() {
-        let folder = std::env::temp_dir().join(format!("sparkbench-examine-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let folder = crate::testing::Folder::new("examine");
         let mut file = std::io::BufWriter::new(fs::File::create(folder.join("requests.jsonl")).unwrap());
         // Long lines, so that few of them make more than what is ever held whole.
         let (lines, filler) = (300, "x".repeat(500_000));
@@ -335,7 +334,6 @@ mod tests {
         let setting = ReportSetting { path: "requests.jsonl".to_owned(), ..setting };
         let mut outcome = Outcome::default();
         let read = outcome.read(&folder, &[setting]);
-        fs::remove_dir_all(&folder).unwrap();
         assert_eq!((outcome.faults, outcome.seen.requests), (Vec::<String>::new(), Some(f64::from(lines))));
         assert_eq!(read.len(), 1);
     }

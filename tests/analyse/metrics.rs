@@ -2,9 +2,10 @@
 
 #![cfg(feature = "analyse")]
 
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::path::Path;
+use std::sync::LazyLock;
 
+use crate::shared_folder;
 use crate::support::files::files_below;
 use crate::support::folder::Folder;
 use crate::support::program::{Ending, FEW, repository, run_in};
@@ -12,21 +13,17 @@ use serde_json::{Value, json};
 
 /// Part of this repository's own archive: vLLM on a processor, two blocks of four environments, six loads a run.
 fn vllm() -> String {
-    static COPIED: OnceLock<PathBuf> = OnceLock::new();
-    let copied = COPIED.get_or_init(|| {
-        let (from, to) =
-            (repository().join("data/vllm-cpu"), Path::new(env!("CARGO_TARGET_TMPDIR")).join("metrics/vllm-cpu"));
-        let _ = std::fs::remove_dir_all(&to);
-        for (path, bytes) in files_below(&from) {
+    static COPIED: LazyLock<Folder> = LazyLock::new(|| {
+        let folder = shared_folder("metrics");
+        for (path, bytes) in files_below(&repository().join("data/vllm-cpu")) {
             let block = path.strip_prefix("runs/").and_then(|run| run.split('-').next());
             if block.is_none_or(|position| position.parse::<u32>().unwrap() <= 8) && !path.ends_with("seal.json") {
-                std::fs::create_dir_all(to.join(&path).parent().unwrap()).unwrap();
-                std::fs::write(to.join(&path), bytes).unwrap();
+                folder.put(&format!("vllm-cpu/{path}"), bytes);
             }
         }
-        to
+        folder
     });
-    copied.to_str().unwrap().to_owned()
+    COPIED.path().join("vllm-cpu").to_str().unwrap().to_owned()
 }
 
 fn metrics(folder: &Folder, definitions: &str, more: &[&str]) -> Ending {

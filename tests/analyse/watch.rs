@@ -6,15 +6,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use crate::support::folder::Folder;
 use crate::support::program::{FEW, fair_start, repository, run_in};
+use crate::support::wait;
 
-/// However busy the machine is, the site has followed by then.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-/// The program while it watches. Ended when the test ends.
+/// The program while it watches. Ended when the test ends. A test that fails tells what it said.
 struct Watching {
     child: Child,
     folder: PathBuf,
@@ -36,17 +33,8 @@ impl Watching {
     }
 
     fn said(&self) -> String {
-        std::fs::read_to_string(self.folder.join("err.txt")).unwrap()
-    }
-
-    /// Waits until something holds.
-    #[track_caller]
-    fn until(&self, what: &str, mut holds: impl FnMut() -> bool) {
-        let begun = Instant::now();
-        while !holds() {
-            assert!(begun.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}; it said:\n{}", self.said());
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        // It may be in the middle of a letter.
+        String::from_utf8_lossy(&std::fs::read(self.folder.join("err.txt")).unwrap_or_default()).into_owned()
     }
 
     /// Waits until the site is the one that a fresh analysis writes.
@@ -58,33 +46,29 @@ impl Watching {
         run_in(&self.folder, &[&["analyse", "in", "--site", "fresh", "--quiet"], &FEW[..]].concat(), &[]).expect(0);
         let wanted = files_below(&fresh);
         let site = self.folder.join("site");
-        let begun = Instant::now();
-        loop {
+        let mut last = Vec::new();
+        wait::until(&format!("a site as of a fresh analysis: {what}"), || {
             let unlike = unlike(&files_below(&site), &wanted);
-            if unlike.is_empty() {
-                return;
+            if unlike != last {
+                eprintln!("{what}: unlike a fresh analysis: {unlike:?}");
+                last = unlike;
             }
-            assert!(begun.elapsed() < PATIENCE, "{what}: unlike a fresh analysis: {unlike:?}\n{}", self.said());
-            std::thread::sleep(Duration::from_millis(100));
-        }
+            last.is_empty()
+        });
     }
 
     /// Interrupts it as Ctrl-C does, and gives its exit code.
     fn interrupt(mut self) -> Option<i32> {
         Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap();
-        let begun = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status.code();
-            }
-            assert!(begun.elapsed() < PATIENCE, "an interrupt does not end it; it said:\n{}", self.said());
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait::until_some("the end after an interrupt", || self.child.try_wait().unwrap()).code()
     }
 }
 
 impl Drop for Watching {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the program said:\n{}", self.said());
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -215,7 +199,7 @@ fn what_cannot_be_read_is_told_and_the_site_stays() {
     watching.follows("the first site");
     let before = files_below(&folder.path().join("site"));
     std::fs::remove_file(folder.path().join("in/runs.csv")).unwrap();
-    watching.until("nothing to read is told", || watching.said().contains("the site is kept as it was"));
+    wait::until("nothing to read is told", || watching.said().contains("the site is kept as it was"));
     assert!(unlike(&files_below(&folder.path().join("site")), &before).is_empty(), "the site of before is gone");
     folder.put("in/runs.csv", table(10));
     watching.follows("files again");

@@ -1,10 +1,11 @@
 //! Containers for real: which image ran, which flags, what the archive gets of them.
 #![cfg(all(feature = "collect", target_os = "linux"))]
 
-use crate::support::environment::{Stage, ask, build_root, import, invocation, read, say, stage, unique};
-use crate::support::tree::with_argument;
+use crate::support::environment::{Stage, ask, build_root, import, invocation, read, say, stage};
+use crate::support::tree::{HELD, unique, with_argument};
 use crate::support::wait::until;
 use sparkbench::error::Kind;
+use sparkbench::host::process;
 use sparkbench::model::finding::Level;
 
 /// Reads settings that must be lawful.
@@ -104,7 +105,23 @@ fn a_container_that_someone_removes_is_a_fault_and_not_an_answer() {
 fn the_engines_own_word_and_the_control_groups_figures_are_kept() {
     let more = "flags = ['--cpuset-cpus=0', '--memory=64m', '--init', '--network=none']";
     let Some(stage) = stage("docker", "kept", more) else { return };
-    let run = stage.run("r1", &["sh", "-c", "sleep 1; exit 5"], &[]);
+    let place = stage.place("r1");
+    let script = format!("{HELD}exit 5");
+    let invocation = invocation(&["sh", "-c", &script], &[]);
+    let mut launched = stage.start(&place, &invocation);
+    // Seen while it runs, and only then let go on. Behind `--init` the program is the second process.
+    until("the program is looked at", || {
+        let pid = stage.environment.main_pid(&stage.machine, &place, launched.as_ref());
+        let is_it = |pid| process::arguments(pid).is_some_and(|words| words.contains(&script));
+        let there = pid.is_some_and(is_it);
+        stage.environment.while_running(&stage.machine, &place, launched.as_ref());
+        there
+    });
+    let go = stage.folder.put("go", "");
+    let inside = stage.environment.work(&place).join("go");
+    say(&["docker", "cp", go.to_str().unwrap(), &format!("{}:{}", place.container(), inside.display())]);
+    let ended = stage.watch(&place, launched.as_mut());
+    let run = stage.finish(place, launched, &invocation, ended);
     assert_eq!(run.code(), Some(5));
     let inspect: serde_json::Value = serde_json::from_slice(&run.examined.files["inspect.json"]).unwrap();
     let host = &inspect[0]["HostConfig"];
@@ -133,7 +150,7 @@ fn the_engines_own_word_and_the_control_groups_figures_are_kept() {
 #[test]
 fn a_container_that_needs_more_memory_than_it_has_is_named_so() {
     let Some(stage) = stage("docker", "memory", "flags = ['--memory=16m', '--memory-swap=16m']") else { return };
-    // Long enough for the engine to listen for the kernel's word.
+    // Time for the engine to listen for the kernel's word. Where it is not enough, the kernel's own log has it.
     let run = stage.run("r1", &["sh", "-c", "sleep 1; exec tail /dev/zero"], &[]);
     assert_ne!(run.code(), Some(0));
     assert!(run.examined.out_of_memory, "{:?}", run.examined.state);
@@ -190,6 +207,7 @@ fn what_was_attached_is_completed_from_the_engines_log_when_the_client_was_kille
     let invocation = invocation(&["sh", "-c", &format!("echo first; sleep {time}; echo never")], &[]);
     let mut launched = stage.start(&place, &invocation);
     until("it runs", || !with_argument(&time).is_empty());
+    until("the engine has its words", || say(&["docker", "logs", &place.container()]) == "first");
     ask(&["kill", "-9", &launched.pid().to_string()]);
     let ended = stage.watch(&place, launched.as_mut());
     assert_eq!(ended.signal, Some(9));

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use crate::support::environment;
-use crate::support::environment::{Stage, invocation, say, stage, unique};
-use crate::support::tree::with_argument;
+use crate::support::environment::{Stage, invocation, say, stage};
+use crate::support::tree::{HELD, unique, with_argument};
 use crate::support::wait::until;
 use sparkbench::host::{Host as _, process};
 
@@ -50,7 +50,8 @@ fn assert_asked(run: &environment::Run) {
 
 fn a_program_writes_a_file_and_its_status_comes_through(kind: &'static str) {
     let Some(stage) = stage(kind, "status", "") else { return };
-    let run = stage.run("r1", &["sh", "-c", "echo out; echo err >&2; echo kept > left.txt; sleep 0.3; exit 7"], &[]);
+    let script = format!("{HELD}echo out; echo err >&2; echo kept > left.txt; exit 7");
+    let run = stage.run("r1", &["sh", "-c", &script], &[]);
     assert_eq!(run.code(), Some(7));
     assert_eq!(run.stdout, "out\n");
     assert!(run.stderr.starts_with("err\n"), "{}", run.stderr);
@@ -67,7 +68,7 @@ fn a_program_sees_the_variables_that_were_declared_and_no_others(kind: &'static 
     let Some(stage) = stage(kind, "variables", &more) else { return };
     let variables =
         [("OVER", "workload"), ("HF_TOKEN", "hf_secret"), ("LINES", "two\nlines"), ("HTTP_PROXY", "http://p")];
-    let run = stage.run("r1", &["sh", "-c", "env -0 > seen; sleep 0.3"], &variables);
+    let run = stage.run("r1", &["sh", "-c", &format!("{HELD}env -0 > seen; exit 0")], &variables);
     let text = run.file("seen");
     let seen: Vec<(&str, &str)> = text.split('\0').filter_map(|pair| pair.split_once('=')).collect();
     let value = |name: &str| seen.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
@@ -115,7 +116,7 @@ fn a_program_sees_the_variables_that_were_declared_and_no_others(kind: &'static 
 
 fn arguments_arrive_one_for_one(kind: &'static str) {
     let Some(stage) = stage(kind, "arguments", "") else { return };
-    let script = "for word; do printf '%s\\0' \"$word\"; done > seen; sleep 0.3; exit 0";
+    let script = format!("{HELD}for word; do printf '%s\\0' \"$word\"; done > seen; exit 0");
     let odd = [
         "a b",
         "",
@@ -132,7 +133,7 @@ fn arguments_arrive_one_for_one(kind: &'static str) {
         "%h",
         "{{.ID}}",
     ];
-    let mut argv = vec!["sh", "-c", script, "name"];
+    let mut argv = vec!["sh", "-c", script.as_str(), "name"];
     argv.extend(odd);
     let run = stage.run("r1", &argv, &[]);
     assert_eq!(run.code(), Some(0), "{}", run.stderr);
@@ -144,7 +145,7 @@ fn arguments_arrive_one_for_one(kind: &'static str) {
 fn a_script_is_what_was_asked_for(kind: &'static str) {
     let Some(stage) = stage(kind, "script", "") else { return };
     let place = stage.place("r1");
-    Stage::program(&place, "bench.sh", "#!/bin/sh\necho \"$@\" > seen\nsleep 0.3\n");
+    Stage::program(&place, "bench.sh", &format!("#!/bin/sh\n{HELD}echo \"$@\" > seen\n"));
     let inside = stage.environment.work(&place).join("bench.sh");
     let run = stage.run_in(place, &[inside.to_str().unwrap(), "--model", "m"], &[]);
     assert_eq!(run.file("seen"), "--model m\n");
@@ -215,28 +216,31 @@ fn a_guard_that_is_killed_leaves_nothing_after_a_sweep(kind: &'static str) {
 
 fn two_runs_do_not_see_each_other(kind: &'static str) {
     let Some(stage) = stage(kind, "two", "") else { return };
+    let shared = format!("/dev/shm/sparkbench-two-{}", stage.archive_id);
     for run_id in ["r1", "r2"] {
-        let script = "[ ! -e mine ] || exit 9; touch mine; [ ! -e /dev/shm/sparkbench-two-$KIND ] || exit 8; \
-            [ $KIND = native ] || touch /dev/shm/sparkbench-two-$KIND";
-        let run = stage.run(run_id, &["sh", "-c", script], &[("KIND", kind)]);
+        let script = "[ ! -e mine ] || exit 9; touch mine; [ ! -e $SHARED ] || exit 8; \
+            [ $KIND = native ] || touch $SHARED";
+        let run = stage.run(run_id, &["sh", "-c", script], &[("KIND", kind), ("SHARED", &shared)]);
         assert_eq!(run.code(), Some(0), "{run_id}: {}", run.stderr);
     }
-    assert!(!std::path::Path::new(&format!("/dev/shm/sparkbench-two-{kind}")).exists());
+    assert!(!std::path::Path::new(&shared).exists());
 }
 
 fn a_program_that_cannot_be_started_is_a_failure(kind: &'static str) {
     let Some(stage) = stage(kind, "missing", "") else { return };
     let place = stage.place("r1");
-    let invocation = invocation(&["no-such-program", "x"], &[]);
+    // No other test has it among its arguments meanwhile.
+    let name = format!("no-such-program-{}", unique());
+    let invocation = invocation(&[name.as_str(), "x"], &[]);
     let job = stage.environment.wrap(&stage.machine, &invocation, &place).unwrap();
     match stage.machine.launch(&job) {
-        Err(error) => assert!(error.to_string().contains("no-such-program"), "{error}"),
+        Err(error) => assert!(error.to_string().contains(&name), "{error}"),
         Ok(mut launched) => {
             let ended = stage.watch(&place, launched.as_mut());
             let run = stage.finish(place, launched, &invocation, ended);
             assert_ne!(run.code(), Some(0));
-            assert!(run.stderr.contains("no-such-program"), "{}", run.stderr);
+            assert!(run.stderr.contains(&name), "{}", run.stderr);
         }
     }
-    assert_eq!(stage.left("no-such-program"), Vec::<String>::new());
+    assert_eq!(stage.left(&name), Vec::<String>::new());
 }

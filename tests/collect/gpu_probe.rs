@@ -4,22 +4,24 @@
 //! without CUDA, without a GPU or with an old driver gets an answer. They show nothing about the speed of any GPU.
 #![cfg(all(feature = "collect", target_os = "linux"))]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
 use sparkbench::archive::manifest::ReportWire;
 
+use crate::support::folder::Folder;
+use crate::support::needs::skip;
+
 /// Libraries in a folder of the test's own.
 struct Cuda {
-    folder: PathBuf,
+    folder: Folder,
 }
 
 impl Cuda {
     /// Builds what is named: `driver`, `old` (a driver of before CUDA 12.8), `blas`. Nothing without a C compiler.
     fn build(test: &str, parts: &[&str]) -> Option<Self> {
-        let folder = std::env::temp_dir().join(format!("sparkbench-cuda-{test}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+        let folder = Folder::new(&format!("cuda-{test}"));
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/cuda");
         for part in parts {
             let (source, library, define) = match *part {
@@ -30,7 +32,7 @@ impl Cuda {
             };
             let built = Command::new("cc")
                 .args(["-O2", "-shared", "-fPIC", define, "-o"])
-                .arg(folder.join(library))
+                .arg(folder.path().join(library))
                 .arg(sources.join(source))
                 .arg("-lm")
                 .output();
@@ -41,8 +43,7 @@ impl Cuda {
                         Ok(built) => String::from_utf8_lossy(&built.stderr).into_owned(),
                         Err(error) => format!("no C compiler: {error}"),
                     };
-                    assert!(std::env::var_os("SPARKBENCH_REQUIRE_ALL").is_none(), "{why}");
-                    eprintln!("skipped: {why}");
+                    skip(&why);
                     return None;
                 }
             }
@@ -54,16 +55,10 @@ impl Cuda {
         Command::new(env!("CARGO_BIN_EXE_sparkbench"))
             .arg("gpu-probe")
             .args(arguments.split_whitespace())
-            .env("LD_LIBRARY_PATH", &self.folder)
+            .env("LD_LIBRARY_PATH", self.folder.path())
             .envs(variables.iter().copied())
             .output()
             .unwrap()
-    }
-}
-
-impl Drop for Cuda {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 

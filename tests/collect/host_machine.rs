@@ -5,10 +5,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::support::again;
+use crate::support::folder::Folder;
 use crate::support::limit::fair_start;
 use crate::support::machine::machine;
 use crate::support::needs::skip;
-use crate::support::wait::until;
+use crate::support::tree::unique;
+use crate::support::wait::{let_pass, until};
 use sparkbench::host::Host as _;
 
 #[test]
@@ -56,7 +58,8 @@ fn an_interrupt_cuts_a_wait_short() {
     }
     let host = machine();
     let killer = std::thread::spawn(|| {
-        std::thread::sleep(Duration::from_millis(100));
+        // Most likely into the wait. What is asserted holds before it too.
+        let_pass(Duration::from_millis(100));
         let own = std::process::id().to_string();
         assert!(std::process::Command::new("kill").args(["-HUP", &own]).status().unwrap().success());
     });
@@ -102,29 +105,32 @@ fn a_machine_under_nohup() {
 #[test]
 fn the_kernel_is_heard_from_now_on() {
     let host = machine();
-    let mut log = match host.kernel_log() {
-        Ok(log) => log,
-        Err(cause) => return skip(&format!("the kernel's log may not be read: {cause}")),
-    };
-    assert_eq!(log.next_line(Duration::ZERO).unwrap(), None, "nothing from before");
+    if let Err(cause) = host.kernel_log() {
+        return skip(&format!("the kernel's log may not be read: {cause}"));
+    }
     if !host.is_root() {
         return skip("only root can make the kernel say something");
     }
+    // The kernel says why it refuses a mount with an option that does not exist, and mounts nothing.
+    let folder = Folder::new("kernel-log");
+    let refused = |option: &str| {
+        let flags = nix::mount::MsFlags::empty();
+        let mounted = nix::mount::mount(Some("none"), folder.path(), Some("tmpfs"), flags, Some(option));
+        assert_eq!(mounted, Err(nix::errno::Errno::EINVAL));
+    };
+    let (before, after) = (format!("sparkbench_{}_before", unique()), format!("sparkbench_{}_after", unique()));
+    refused(&before);
+    let mut log = host.kernel_log().unwrap();
     // What a program writes is not the kernel's word.
     if std::fs::write("/dev/kmsg", "<3>sparkbench test: not the kernel").is_err() {
         return skip("the kernel's log may not be written");
     }
-    // The kernel says why it refuses a mount with an option that does not exist, and mounts nothing.
-    let option = format!("sparkbench_{}", std::process::id());
-    let target = std::env::temp_dir().join(&option);
-    std::fs::create_dir(&target).unwrap();
-    let refused =
-        nix::mount::mount(Some("none"), &target, Some("tmpfs"), nix::mount::MsFlags::empty(), Some(option.as_str()));
-    assert_eq!(refused, Err(nix::errno::Errno::EINVAL));
-    std::fs::remove_dir(&target).unwrap();
+    refused(&after);
+    // Others make the kernel speak meanwhile. It is heard in the order in which it spoke.
     until("the kernel says that it refused the mount", || {
         let line = log.next_line(Duration::from_millis(200)).unwrap().unwrap_or_default();
+        assert!(!line.contains(&before), "nothing from before: {line}");
         assert!(!line.contains("not the kernel"), "{line}");
-        line.contains(&option)
+        line.contains(&after)
     });
 }

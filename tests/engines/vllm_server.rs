@@ -4,27 +4,34 @@
 //! Not here: what a GPU would make of it; how exact the times are (that needs a server whose truth is known, the mock).
 //!
 //! ```text
-//! SPARKBENCH_VLLM=1 cargo test --test vllm_server -- --nocapture
+//! SPARKBENCH_VLLM=1 cargo test --test engines vllm_server:: -- --nocapture
 //! ```
 //!
 //! What the client says is held against what the server counts about the same work. A server takes half a minute to start and both
-//! processors, so the tests share three of them and run one after the other.
+//! processors, so the tests share three of them and run one after the other. How long anything takes is said by `benches/engine.py`.
 
 #![cfg(all(feature = "collect", feature = "analyse", target_os = "linux"))]
 
+use std::fs::File;
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::adds_up;
 use crate::support::folder::Folder;
 use crate::support::program::{Ending, FEW, run_in};
 use crate::support::real_server::{RealServer, VLLM};
+use crate::support::wait;
 use serde_json::Value;
 
-/// One server at a time.
-fn alone() -> MutexGuard<'static, ()> {
+/// One server at a time, of this process and of others that run the same tests: each takes some gigabytes of memory.
+fn alone() -> (MutexGuard<'static, ()>, File) {
     static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+    let here = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    std::fs::create_dir_all(VLLM.home()).unwrap();
+    let everywhere = File::create(VLLM.home().join("one-server")).unwrap();
+    everywhere.lock().unwrap();
+    (here, everywhere)
 }
 
 /// A load's end and its summary.
@@ -38,19 +45,6 @@ fn load(server: &RealServer, folder: &Folder, options: &[&str], variables: &[(&s
 #[track_caller]
 fn number(value: &Value, pointer: &str) -> f64 {
     value.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("no {pointer} in {value:#}"))
-}
-
-/// The mean answer lasts as long as its first token and its further ones. Where the processors are busy with the model, a server may send all
-/// chunks of an answer at one moment: those have no TPOT, and no time after their first token.
-#[track_caller]
-fn adds_up(summary: &Value, further: f64, within: f64) {
-    let mean = |metric: &str| number(summary, &format!("/{metric}/mean"));
-    let (ttft, e2e, timed) = (mean("ttft_ms"), mean("e2e_latency_ms"), number(summary, "/tpot_ms/n"));
-    let whole = number(summary, "/completed") - timed;
-    let generation = if timed > 0.0 { further * mean("tpot_ms") * timed / (timed + whole) } else { 0.0 };
-    assert!((e2e / (ttft + generation) - 1.0).abs() < within, "{whole} answers came whole: {summary:#}");
-    let noted = summary["notes"].to_string().contains("tpot_ms leaves out");
-    assert_eq!(noted, whole > 0.0, "{:#}", summary["notes"]);
 }
 
 /// How much a counter grew. Counters of this server are there from its start.
@@ -114,10 +108,10 @@ fn one_server_from_its_first_question_to_its_death() {
     assert!((1.0..=8.0).contains(&probes), "{probes} requests beside the load");
     assert!(made >= probes && made <= 64.0 * probes, "{made} tokens of {probes} probes");
     assert!(read >= 0.0 && read <= 1_000.0 * probes, "{read} tokens of the prompts of {probes} probes");
-    // One stream takes a step of the engine for each token: the time between them is the server's own.
+    // One stream takes a step of the engine for each token. The parts of the time are the whole, however they were sent.
     let (_, one) =
         load(&server, &folder, &["--concurrency", "1", "--requests", "8", "--isl", "60", "--osl", "64"], &[]);
-    adds_up(&one, 63.0, 0.01);
+    adds_up(&one, 63.0, false);
 
     // The cache contract is held against the server's own counters of hits.
     let before = server.metrics();
@@ -184,21 +178,24 @@ fn one_server_from_its_first_question_to_its_death() {
     assert!(values(&theirs, "ttft_ms")[0] > 0.0 && values(&theirs, "output_throughput_tok_s")[0] > 0.0);
 
     // Killed in the middle of a load: counted, not waited for.
-    let options = ["--concurrency", "4", "--requests", "60", "--isl", "40", "--osl", "2000", "--timeout", "60"];
+    // Whoever waited for any of these answers would wait until the program is ended by force.
+    let options = ["--concurrency", "4", "--requests", "200", "--isl", "40", "--osl", "2000", "--timeout", "3600"];
+    let before = server.metrics();
     let (ending, killed) = std::thread::scope(|scope| {
         let running = scope.spawn(|| load_of(&url, &options));
-        let began = std::time::Instant::now();
-        // A server without a core of its own may say that requests run only after they have ended.
-        while server.metrics()["num_requests_running"] < 4.0 && began.elapsed().as_secs() < 5 {
-            assert!(!running.is_finished(), "{:?}", running.join());
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
+        // A server without a core of its own may say that requests run only after they have ended. What it has made it says at once, and the
+        // questions before a load do not come to as much, see above.
+        wait::until("answers are under way", || {
+            assert!(!running.is_finished(), "the load is over before its server is");
+            grown(&server, &before, "generation_tokens_total") > 8.0 * 64.0
+        });
         server.kill();
         running.join().unwrap()
     });
     assert_eq!(ending.code, Some(4), "{}", ending.err);
     let (completed, failed) = (number(&killed, "/completed"), number(&killed, "/failed"));
-    assert!(completed + failed == 60.0 && failed >= 4.0, "{killed:#}");
+    assert!(completed + failed == 200.0 && failed > 0.0, "{killed:#}");
+    assert_eq!(killed["valid"], false, "{killed:#}");
 }
 
 fn load_of(url: &str, options: &[&str]) -> (Ending, Value) {
@@ -262,20 +259,20 @@ fn tokens_without_text_a_key_two_names_and_a_cache_that_is_too_small() {
     ending.expect(0);
     let (ending, counted) = load(&server, &folder, &[&common[..], &["--continuous-usage"]].concat(), &key);
     ending.expect(0);
-    for summary in [&plain, &counted] {
+    for (summary, counted_along) in [(&plain, false), (&counted, true)] {
         assert_eq!((&summary["completed"], &summary["short"]), (&12.into(), &0.into()), "{summary:#}");
         assert_eq!(number(summary, "/output_tokens"), 12.0 * 64.0);
-        assert!(summary["notes"].to_string().contains("without visible text"), "{:#}", summary["notes"]);
+        // A busy server may send several tokens in one chunk, and one of them has text. Where each token came alone, many came without.
+        let alone = number(summary, "/tokens_per_chunk/max") <= 1.0;
+        let noted = summary["notes"].to_string().contains("without visible text");
+        assert!(noted || !alone, "{:#}", summary["notes"]);
         // The first token is one of any kind. What a user sees comes no earlier.
         assert!(number(summary, "/ttft_ms/mean") <= number(summary, "/ttfo_ms/mean") + 1e-9, "{summary:#}");
-        // Where the server counts along, the first chunk may hold several tokens.
-        adds_up(summary, 63.0, 0.05);
+        adds_up(summary, 63.0, counted_along);
     }
-    // Not TPOT: where the processors are busy with the model, a server may send the chunks of an answer all at once.
-    let ratio = number(&plain, "/e2e_latency_ms/p50") / number(&counted, "/e2e_latency_ms/p50");
-    assert!((0.4..2.5).contains(&ratio), "counted along or not, an answer takes as long: {ratio}");
 
-    // More tokens in flight than the cache holds: the server preempts, and its counter says so.
+    // More tokens in flight than the cache holds: the server preempts, and its counter says so. Three answers are enough for that, and until
+    // the last ones are sent there are eight.
     let before = server.metrics();
     let crowd = [
         "--api-key-env",
@@ -283,7 +280,7 @@ fn tokens_without_text_a_key_two_names_and_a_cache_that_is_too_small() {
         "--model",
         "second",
         "--requests",
-        "8",
+        "16",
         "--concurrency",
         "8",
         "--isl",
@@ -293,24 +290,23 @@ fn tokens_without_text_a_key_two_names_and_a_cache_that_is_too_small() {
     ];
     let (ending, crowded) = load(&server, &folder, &crowd, &key);
     ending.expect(0);
-    assert_eq!(crowded["completed"], 8, "{crowded:#}");
+    assert_eq!(crowded["completed"], 16, "{crowded:#}");
     let preempted = grown(&server, &before, "num_preemptions_total");
     assert!(preempted > 0.0, "{preempted} preemptions");
     assert!(crowded.to_string().contains("preempt"), "the summary says it: {:#}", crowded["notes"]);
 
-    // Points stand alone: those who wait for one of four places give up at 32 streams, and one stream is none the worse.
+    // Each point of a sweep is a run of its own, with fewer streams than the server has places and with more.
     let archive = folder.path().join("points").display().to_string();
-    // One stream ends within a third of this time, and 32 in eight rounds of four take more than twice as long as it.
-    let one_stream_s = number(&plain, "/e2e_latency_ms/p50") / 1000.0 * 400.0 / 64.0;
-    let patience = format!("{:.0}", (3.0 * one_stream_s).ceil());
-    let points = ["--requests", "32", "--concurrency", "1,32", "--isl", "60", "--osl", "400", "--timeout", &patience];
+    let points = ["--requests", "8", "--concurrency", "1,8", "--isl", "60", "--osl", "64"];
     let with = ["--api-key-env", "VLLM_KEY", "--model", "first", "--archive", &archive];
     let (ending, _) = load(&server, &folder, &[&points[..], &with].concat(), &key);
-    assert_eq!(ending.code, Some(4), "{}", ending.err);
+    ending.expect(0);
     let states = states(&analysis(Path::new(&archive)));
-    let of = |load: &str| states.iter().find(|(name, _)| name.ends_with(load)).map(|(_, state)| state.as_str());
-    assert_eq!(of("c1"), Some("\"done\""), "{states:?}");
-    assert!(of("c32").is_some_and(|state| state.contains("failed")), "{states:?}");
+    assert_eq!(states.len(), 2, "{states:?}");
+    for load in ["c1", "c8"] {
+        let state = states.iter().find(|(name, _)| name.ends_with(load)).map(|(_, state)| state.as_str());
+        assert_eq!(state, Some("\"done\""), "{states:?}");
+    }
 }
 
 /// The states of the runs of an analysis, by workload.
@@ -328,17 +324,12 @@ fn reasoning_and_calls_of_tools_are_streams_of_tokens_too() {
     let common = ["--requests", "6", "--concurrency", "2", "--isl", "60", "--osl", "48"];
 
     // Nothing ends the thoughts of this model: all of its answer is reasoning, and none of it is seen by a user.
-    // Its words are random: a load whose answers hold none, or all of them at once, is made again.
-    let timed = |thoughts: &Value| number(thoughts, "/ttft_ms/mean") > 0.0 && number(thoughts, "/tpot_ms/mean") > 0.0;
-    let mut loads = (0..3).map(|_| {
-        let (ending, thoughts) = load(&server, &folder, &common, &[]);
-        ending.expect(0);
-        thoughts
-    });
-    let thoughts = loads.find(timed).expect("one load of three has times of its tokens");
+    let (ending, thoughts) = load(&server, &folder, &common, &[]);
+    ending.expect(0);
     assert_eq!(thoughts["completed"], 6, "{thoughts:#}");
     assert_eq!(number(&thoughts, "/output_tokens"), 6.0 * 48.0);
     assert!(thoughts["ttfo_ms"]["mean"].is_null(), "{:#}", thoughts["ttfo_ms"]);
+    adds_up(&thoughts, 47.0, false);
 
     // A call of a tool, forced by a grammar: its parts are tokens like any other.
     let call = r#"{"tools": [{"type": "function", "function": {"name": "look", "parameters": {"type": "object",
@@ -352,6 +343,9 @@ fn reasoning_and_calls_of_tools_are_streams_of_tokens_too() {
 
 /// Where the engine and its models lie, prepared where that is asked for.
 fn prepared() -> Option<std::path::PathBuf> {
+    if !VLLM.is_asked_for() {
+        return None;
+    }
     let home = VLLM.home();
     if !home.join("prepared").exists() {
         // Says why, and prepares where that is asked for.
@@ -376,8 +370,8 @@ fn the_driver_measures_all_six_tests_and_a_sweep_until_memory_is_short() {
          iterations = 2\nwarmup = 1\neager = true\nmax_model_len = 4096\n\
          engine_options = {{ num_gpu_blocks_override = 200, block_size = 128 }}\n\
          [gates]\ngpu_required = false\ngpu_temp_max_c = false\ncooldown_min_s = 0\nhost_load_max_per_core = false\n\
-         memory_available_min_gib = 3\npage_cache = \"keep\"\n\
-         [watchdogs]\nmemory_floor_gib = 1\n[telemetry]\ngpu = \"off\"\n",
+         memory_available_min_gib = false\ndisk_free_min_gib = 0\npage_cache = \"keep\"\n\
+         [watchdogs]\nmemory_floor_gib = false\nkernel_log = false\n[telemetry]\ngpu = \"off\"\n",
         home = home.display()
     );
     folder.put("offline.toml", suite);

@@ -7,6 +7,8 @@ use sparkbench::archive::{self, manifest};
 use sparkbench::ingest::{self, FORMATS, Intake, KINDS, Options, PartialRun, Record};
 use sparkbench::model::{ExtraValue, Instant, Run, Status};
 
+use crate::support::folder::Folder;
+
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/ingest")
 }
@@ -132,10 +134,7 @@ fn a_result_that_lies_anywhere_is_a_run_of_its_own() {
 
 #[test]
 fn a_report_that_is_gone_or_broken_is_named_and_the_run_stays() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report-gone");
-    let work = folder.join("runs/r1/work");
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&work).unwrap();
+    let folder = Folder::new("report-gone");
     let run = manifest::RunWire {
         schema: manifest::RUN_SCHEMA.into(),
         environment: "native".into(),
@@ -153,10 +152,11 @@ fn a_report_that_is_gone_or_broken_is_named_and_the_run_stays() {
             .collect(),
         ..manifest::RunWire::default()
     };
-    std::fs::write(folder.join("runs/r1/run.json"), serde_json::to_string(&run).unwrap()).unwrap();
-    std::fs::write(work.join("broken.json"), "{\"schema\": \"sparkbench.result/1\", ").unwrap();
-    std::fs::write(work.join("strange.txt"), "x").unwrap();
-    let intake = ingest::all(&archive::discover(&[folder]).unwrap(), &Options::default()).unwrap();
+    folder.put("runs/r1/run.json", serde_json::to_string(&run).unwrap());
+    folder.put("runs/r1/work/broken.json", "{\"schema\": \"sparkbench.result/1\", ");
+    folder.put("runs/r1/work/strange.txt", "x");
+    let found = archive::discover(&[folder.path().to_owned()]).unwrap();
+    let intake = ingest::all(&found, &Options::default()).unwrap();
     assert_eq!((intake.runs.len(), intake.skipped()), (1, 3));
     let reasons: Vec<&str> = intake.inputs.iter().filter_map(|input| input.reason.as_deref()).collect();
     for words in [
@@ -259,13 +259,12 @@ fn a_table_of_every_column_is_read_cell_by_cell() {
 
 #[test]
 fn labels_from_the_command_line_fill_what_files_lack() {
-    let labels = Path::new(env!("CARGO_TARGET_TMPDIR")).join("given-labels.toml");
-    std::fs::write(
-        &labels,
+    let folder = Folder::new("given-labels");
+    let labels = folder.put(
+        "given.toml",
         "schema = \"sparkbench.labels/1\"\nname = \"given\"\n[[files]]\nglob = \"*.txt\"\nenvironment = \"docker\"\nstarted_utc = \"20260602_030944\"\n\
          [models.llama]\nid = \"nvidia/Llama-3.1-8B-Instruct-FP8\"\n",
-    )
-    .unwrap();
+    );
     let found = archive::discover(&[fixtures().join("trtllm-bench")]).unwrap();
     let intake = ingest::all(&found, &Options { labels: Some(labels), ..Options::default() }).unwrap();
     let run = &intake.runs[0];

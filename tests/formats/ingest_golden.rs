@@ -1,6 +1,6 @@
 //! What is taken from each fixture of a foreign format, written down in full: every figure with its line or pointer and its rule.
 //!
-//! `SPARKBENCH_GOLDEN=write cargo test --test ingest_golden` writes the files anew. The difference is read as prose.
+//! `SPARKBENCH_GOLDEN=write cargo test --test formats ingest_golden::` writes the files anew. The difference is read as prose.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -5,16 +5,19 @@ use std::path::{Path, PathBuf};
 use sparkbench::archive;
 use sparkbench::ingest::{self, Intake, Options};
 
+use crate::support::folder::Folder;
+
 /// A console log of trtllm-bench that names no environment.
 const LOG: &str = "fixtures/ingest/trtllm-bench/W0a_kv090.txt";
 
 /// Its wall time, ms.
 const TOTAL_MS: &str = "138204.2020";
 
-/// A folder of the test with the log under each of these names.
-fn folder(name: &str, paths: &[&str]) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("labels-{name}"));
-    let _ = std::fs::remove_dir_all(&folder);
+/// A folder of the test, and in it another that is read, with the log under each of these names.
+fn folder(name: &str, paths: &[&str]) -> (Folder, PathBuf) {
+    let place = Folder::new(&format!("labels-{name}"));
+    let folder = place.path().join("read");
+    std::fs::create_dir(&folder).expect("a folder can be made");
     let log = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(LOG);
     let log = std::fs::read_to_string(log).expect("the fixture is there");
     assert!(log.contains(TOTAL_MS));
@@ -24,7 +27,7 @@ fn folder(name: &str, paths: &[&str]) -> PathBuf {
         // Each with a wall time of its own: copies of one run would be one run.
         std::fs::write(path, log.replace(TOTAL_MS, &format!("{}.5", 40_000 + number))).expect("a file can be written");
     }
-    folder
+    (place, folder)
 }
 
 fn read(folder: &Path, labels: Option<PathBuf>) -> Intake {
@@ -34,7 +37,7 @@ fn read(folder: &Path, labels: Option<PathBuf>) -> Intake {
 
 #[test]
 fn the_path_says_what_the_file_does_not_and_never_overrides_it() {
-    let folder = folder("path", &["docker/fp4/run1.log", "native/run2.log"]);
+    let (_place, folder) = folder("path", &["docker/fp4/run1.log", "native/run2.log"]);
     let intake = read(&folder, None);
     let said: Vec<(&str, Option<u32>, Option<&str>)> = intake
         .runs
@@ -49,7 +52,7 @@ fn the_path_says_what_the_file_does_not_and_never_overrides_it() {
 
 #[test]
 fn what_nobody_says_is_asked_once_and_the_filled_file_answers() {
-    let folder = folder("ask", &["a/x.log", "a/y.log", "b [1]/z.log"]);
+    let (place, folder) = folder("ask", &["a/x.log", "a/y.log", "b [1]/z.log"]);
     let ask = read(&folder, None).ask.expect("no environment is known");
     assert_eq!(ask.message, "3 files (a/x.log, a/y.log, b [1]/z.log) say no environment");
     assert_eq!(ask.labels.matches("[[files]]").count(), 3, "one entry a file: {}", ask.labels);
@@ -58,8 +61,7 @@ fn what_nobody_says_is_asked_once_and_the_filled_file_answers() {
         "{}",
         ask.labels
     );
-    let file = folder.with_extension("toml");
-    std::fs::write(&file, &ask.labels).expect("a file can be written");
+    let file = place.put("filled.toml", &ask.labels);
     assert!(read(&folder, Some(file.clone())).ask.is_some(), "an empty value is not a label");
     let filled = ask.labels.replacen("environment = \"\"", "environment = \"docker\"", 2);
     let filled = filled.replacen("environment = \"\"", "environment = \"native\"", 1);
@@ -75,11 +77,9 @@ fn what_nobody_says_is_asked_once_and_the_filled_file_answers() {
 /// Issue 15: the file asked for was a pattern a folder, and what its files say did not stand in it.
 #[test]
 fn the_file_that_write_labels_writes_is_read_again_and_one_value_filled_in_is_used() {
-    let folder = folder("whole-way", &["one/x.log", "two/y.log"]);
-    let file = folder.with_extension("written.toml");
-    // What an earlier run of the test filled in would not be replaced.
-    let _ = std::fs::remove_file(&file);
-    let site = folder.with_extension("site");
+    let (place, folder) = folder("whole-way", &["one/x.log", "two/y.log"]);
+    let file = place.path().join("written.toml");
+    let site = place.path().join("site");
     let analyse = |more: &[&str]| {
         let out = std::process::Command::new(env!("CARGO_BIN_EXE_sparkbench"))
             .args(["analyse", "--resamples", "999", "--site"])
@@ -115,7 +115,7 @@ fn the_file_that_write_labels_writes_is_read_again_and_one_value_filled_in_is_us
 
 #[test]
 fn a_campaign_can_compare_another_label_in_place_of_the_environment() {
-    let folder = folder("arms", &["x/vllm.log", "x/sglang.log"]);
+    let (_place, folder) = folder("arms", &["x/vllm.log", "x/sglang.log"]);
     let labels = |text: &str| {
         let text = format!("schema = \"sparkbench.labels/1\"\n{text}\n");
         std::fs::write(folder.join("labels.toml"), text).expect("a file can be written");
@@ -133,14 +133,13 @@ fn a_campaign_can_compare_another_label_in_place_of_the_environment() {
 /// Issue 15: labels that could not be read were passed over, and every judgement was of other arms than the person named.
 #[test]
 fn labels_that_cannot_be_read_are_an_error_and_unused_ones_are_reported() {
-    let folder = folder("unreadable", &[]);
-    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let (_place, folder) = folder("unreadable", &[]);
     let table =
         "environment,model,workload,quantization,output_throughput_tok_s\nnative,m,w,fp8,100\ndocker,m,w,fp8,99\n";
     std::fs::write(folder.join("runs.csv"), table).expect("a file can be written");
     let analyse = || {
         let out = std::process::Command::new(env!("CARGO_BIN_EXE_sparkbench"))
-            .args(["analyse", ".", "--site", "../labels-unreadable-site", "--resamples", "999"])
+            .args(["analyse", ".", "--site", "../site", "--resamples", "999"])
             .current_dir(&folder)
             .output()
             .expect("the program starts");

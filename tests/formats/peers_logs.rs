@@ -7,6 +7,8 @@ use sparkbench::archive;
 use sparkbench::ingest::{self, Options, Parsed, PartialRun, Record};
 use sparkbench::model::{ExtraValue, Status};
 
+use crate::support::folder::Folder;
+
 fn peers() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("shared/data/peers");
     if !folder.is_dir() {
@@ -293,21 +295,19 @@ fn a_report_and_its_console_are_one_run_and_a_server_log_speaks_of_its_folder() 
         assert_eq!(throughput.origin.rule, "trtllm-bench.report");
         assert!(run.value("kv_cache_gib").is_some() && run.files.len() == 1, "{:?}", run.files);
     }
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("peers-logs-beside");
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(folder.join("runs")).unwrap();
+    let folder = Folder::new("peers-logs-beside");
     let log = peers
         .join("server_logs/jethac__dgx-spark-hijinks/results__vllm_gemma4_26b_a4b_bf16_20260607T131917Z_server.log");
-    std::fs::copy(log, folder.join("server.log")).unwrap();
+    std::fs::copy(log, folder.path().join("server.log")).unwrap();
     for place in 1..=2 {
         let report =
             peers.join("trtllm_bench/waynehacking8__trtllm-triton-serving/results__waterfall__W0a_kv090.report.json");
         let text = std::fs::read_to_string(report).unwrap().replace("138204.201992", &format!("13820{place}.5"));
         // Of the model that the server served: of another one the log would say nothing (issue 15).
         let text = text.replace("Llama-3.1-8B-Instruct-FP8", "gemma-4-26B-A4B-it");
-        std::fs::write(folder.join(format!("runs/r{place}.json")), text).unwrap();
+        folder.put(&format!("runs/r{place}.json"), text);
     }
-    let beside = intake(folder);
+    let beside = intake(folder.path().to_owned());
     assert_eq!(beside.runs.len(), 2);
     for run in &beside.runs {
         assert_eq!((run.value("kv_cache_tokens"), run.setup.max_model_len), (Some(177_440.0), Some(8192.0)));
@@ -319,7 +319,6 @@ fn a_report_and_its_console_are_one_run_and_a_server_log_speaks_of_its_folder() 
 #[test]
 fn the_log_of_a_server_is_joined_to_no_run_of_another_model_and_to_none_where_it_never_served() {
     let Some(peers) = peers() else { return };
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("peers-logs-other-model");
     let result = peers.join("vllm_bench_serve/PalatineVision__dgx-spark-benchmark/qwen-0_6B__results__Qwen_Qwen3-0.6B-FP8_conc1_in32000_out1024_low_context_chat_20260210_005805.json");
     let logs = peers.join("server_logs");
     for (log, why, failed) in [
@@ -334,12 +333,11 @@ fn the_log_of_a_server_is_joined_to_no_run_of_another_model_and_to_none_where_it
             true,
         ),
     ] {
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::copy(&result, folder.join("result.json")).unwrap();
-        std::fs::copy(logs.join(log), folder.join("server.log")).unwrap();
-        let intake =
-            ingest::all(&archive::discover(std::slice::from_ref(&folder)).unwrap(), &Options::default()).unwrap();
+        let folder = Folder::new("peers-logs-other-model");
+        std::fs::copy(&result, folder.path().join("result.json")).unwrap();
+        std::fs::copy(logs.join(log), folder.path().join("server.log")).unwrap();
+        let found = archive::discover(&[folder.path().to_owned()]).unwrap();
+        let intake = ingest::all(&found, &Options::default()).unwrap();
         let of = |name: &str| intake.runs.iter().find(|run| run.source.path == name).unwrap();
         let run = of("result.json");
         assert!(run.value("model_memory_gib").is_none() && run.value("kv_cache_gib").is_none(), "{log}");

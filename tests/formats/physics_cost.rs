@@ -9,6 +9,8 @@ use sparkbench::model::Run;
 use sparkbench::verdict::report::Analysis;
 use sparkbench::verdict::{self, CellValues, Settings, Study, derive, summary};
 
+use crate::support::folder::Folder;
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
@@ -116,29 +118,23 @@ fn a_steps_worth_of_a_small_model_on_a_large_device_is_measured_by_time_per_toke
 
 #[test]
 fn a_file_of_a_user_replaces_prices_limits_and_models() {
-    let folder = std::env::temp_dir().join(format!("sparkbench-physics-{}", std::process::id()));
-    let put = |name: &str, text: &str| {
-        let path = folder.join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    };
-    put(
+    let folder = Folder::new("physics");
+    folder.put(
         "results/runs.csv",
         "environment,model,workload,ttft_ms,output_throughput_tok_s\nnative,m,chat,10,100\nnative,m,chat,10,101\n",
     );
-    put(
+    folder.put(
         "results/labels.toml",
         "schema = \"sparkbench.labels/1\"\nmachine = \"kiln\"\n[models.m]\nid = \"Mine-8B\"\nbatch = 8.0\n",
     );
-    put(
+    folder.put(
         "results/facts.toml",
         "schema = \"sparkbench.facts/1\"\n[machines.kiln]\ntitle = \"Kiln\"\nbandwidth_gb_s = 500.0\nsources = [\"s\"]\n\
          [prices.kiln]\ntitle = \"Kiln, rented\"\nmachine = \"kiln\"\ndate = \"2026-01-01\"\nusd_per_hour = 3.6\nsources = [\"s\"]\n",
     );
     let config = root().join("tests/fixtures/ingest/formats/model-config/Sample-8B/config.json");
-    put("Mine-8B/config.json", &std::fs::read_to_string(config).unwrap());
-    let (analysis, intake) = judged(std::slice::from_ref(&folder));
-    std::fs::remove_dir_all(&folder).unwrap();
+    folder.put("Mine-8B/config.json", std::fs::read(config).unwrap());
+    let (analysis, intake) = judged(&[folder.path().to_owned()]);
     assert!(intake.inputs.iter().all(|input| !input.skipped), "{:?}", intake.inputs);
     let cost = analysis.costs.first().unwrap();
     near(cost.usd_per_million_output.map(|usd| usd.mean), 1e3 / 100.5, 1e-9);

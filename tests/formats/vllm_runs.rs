@@ -6,24 +6,23 @@ use sparkbench::archive;
 use sparkbench::ingest::{self, Intake, Options};
 use sparkbench::model::Run;
 
+use crate::support::folder::Folder;
+
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/ingest/formats")
 }
 
 /// A fresh folder with copies of fixtures: name in the folder, fixture.
-fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("vllm-runs").join(name);
-    let _ = std::fs::remove_dir_all(&folder);
+fn folder(name: &str, files: &[(&str, &str)]) -> Folder {
+    let folder = Folder::new(&format!("vllm-runs-{name}"));
     for (to, from) in files {
-        let to = folder.join(to);
-        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
-        std::fs::copy(fixtures().join(from), to).unwrap();
+        folder.put(to, std::fs::read(fixtures().join(from)).unwrap());
     }
     folder
 }
 
-fn read(folder: &Path) -> Intake {
-    let intake = ingest::all(&archive::discover(&[folder.to_owned()]).unwrap(), &Options::default()).unwrap();
+fn read(folder: &Folder) -> Intake {
+    let intake = ingest::all(&archive::discover(&[folder.path().to_owned()]).unwrap(), &Options::default()).unwrap();
     assert_eq!(intake.skipped(), 0, "{:?}", intake.inputs);
     intake
 }
@@ -67,7 +66,7 @@ fn the_blocks_of_one_console_yield_to_the_files_of_their_runs() {
     let place = folder("blocks", &[("z.json", "vllm-bench-serve/detailed.json")]);
     let block = std::fs::read_to_string(fixtures().join("vllm-bench-serve-console/console.log")).unwrap();
     let other = std::fs::read_to_string(fixtures().join("vllm-bench-serve-console/report.md")).unwrap();
-    std::fs::write(place.join("all.log"), format!("{block}\n{other}")).unwrap();
+    std::fs::write(place.path().join("all.log"), format!("{block}\n{other}")).unwrap();
     let intake = read(&place);
     let mut sources: Vec<&str> = intake.runs.iter().map(|run| run.source.path.as_str()).collect();
     sources.sort_unstable();
@@ -106,7 +105,7 @@ fn the_table_over_a_whole_experiment_adds_none_either() {
     let other = row
         .replace("20260601-150000", "20260601-160000")
         .replace(&cells[names.iter().position(|name| *name == "mean_ttft_ms").unwrap()], "99.5");
-    std::fs::write(place.join("summary.csv"), format!(",{}\n0,{row}\n1,{other}\n", names.join(","))).unwrap();
+    std::fs::write(place.path().join("summary.csv"), format!(",{}\n0,{row}\n1,{other}\n", names.join(","))).unwrap();
     let intake = read(&place);
     let mut times: Vec<Option<f64>> = intake.runs.iter().map(|run| run.value("ttft_ms")).collect();
     times.sort_by(|a, b| a.partial_cmp(b).unwrap());

@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::support::folder::Folder;
+
 fn readme() -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("the README is there")
 }
@@ -26,9 +28,9 @@ fn run(args: &[&str]) -> (String, String, Option<i32>) {
 
 #[test]
 fn the_first_command_says_what_the_readme_shows() {
-    let site = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readme-site");
     // As on a new machine: a version that stood there before would be carried over.
-    let _ = std::fs::remove_dir_all(&site);
+    let folder = Folder::new("readme-site");
+    let site = folder.path().join("site");
     let site = site.to_str().expect("a path in words");
     let (_, said, code) = run(&["analyse", "--site", site]);
     assert_eq!(code, Some(0), "{said}");
@@ -97,12 +99,11 @@ fn every_option_and_verb_the_readme_names_exists() {
 fn the_table_in_the_readme_is_read_whole() {
     let text = readme();
     let table = blocks(&text, "csv").first().copied().unwrap_or_default();
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readme-table");
-    std::fs::create_dir_all(&folder).expect("a folder");
-    std::fs::write(folder.join("runs.csv"), table).expect("a table");
-    let site = folder.join("site");
+    let folder = Folder::new("readme-table");
+    folder.put("runs.csv", table);
+    let site = folder.path().join("site");
     let (_, said, code) =
-        run(&["analyse", folder.to_str().expect("words"), "--site", site.to_str().expect("words"), "--strict"]);
+        run(&["analyse", folder.path().to_str().expect("words"), "--site", site.to_str().expect("words"), "--strict"]);
     assert_eq!(code, Some(0), "{said}");
     let analysis = std::fs::read_to_string(site.join("data/analysis.json")).expect("an analysis");
     let analysis: serde_json::Value = serde_json::from_str(&analysis).expect("JSON");

@@ -1,7 +1,7 @@
 //! The terminal as a person meets it: every help page and the usual outputs, each in a file, so that wording is reviewed as a whole.
 //!
 //! In:  commands on small inputs made here.  Out: `tests/golden/terminal/`, one file a command; help pages whose prose is above the aims.
-//! Not here: what the outputs mean (each verb has its own tests), whether advice names options that exist (see `tests/shell.rs`).
+//! Not here: what the outputs mean (each verb has its own tests), whether advice names options that exist (see `tests/house/shell.rs`).
 
 #![cfg(all(feature = "analyse", feature = "collect", target_os = "linux"))]
 

@@ -326,3 +326,80 @@ fn says(line: &str, word: &str) -> bool {
     line.match_indices(word)
         .any(|(at, _)| !line[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_'))
 }
+
+/// Words that make a test depend on how fast a machine is or on what else it does, and what stands in their place.
+const CHANCE: &[(&str, &str)] = &[
+    (
+        "Instant::now",
+        "`wait::until` for a state, `wait::takes_at_least` for a lower bound, `benches/` for an upper one",
+    ),
+    (".elapsed()", "`wait::until` for a state, `wait::takes_at_least` for a lower bound, `benches/` for an upper one"),
+    ("SystemTime::now", "a moment that the test gives"),
+    ("thread::sleep", "`wait::until` for a state, `wait::let_pass` where nothing may happen meanwhile"),
+    ("recv_timeout", "`recv`, which the limit of the whole run ends"),
+    ("temp_dir().join", "`Folder::new`, which nobody else has"),
+    ("env!(\"CARGO_TARGET_TMPDIR\")).join", "`Folder::new`, which nobody else has"),
+    ("time.sleep(", "a wait for a state"),
+    ("wait_for_timeout(", "a wait for a state"),
+];
+
+/// Where such a word may stand, and why.
+const CHANCE_HOMES: &[(&str, &str)] = &[
+    ("tests/support/wait.rs", "the one place that waits"),
+    ("tests/support/limit.rs", "ends a program that hangs"),
+    ("tests/support/folder.rs", "the one place that makes folders"),
+    ("src/testing.rs", "the same for unit tests"),
+    ("tests/house/walls.rs", "the words themselves"),
+];
+
+/// Code of tests: what is in `tests/`, and what is compiled for tests alone in `src/`.
+fn code_of_tests(root: &Path) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for entry in walkdir::WalkDir::new(root.join("tests")).sort_by_file_name().into_iter().flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|ending| ending == "rs" || ending == "py") {
+            let text = fs::read_to_string(path).expect("source files are text");
+            found.push((name_below(root, path), text));
+        }
+    }
+    for entry in walkdir::WalkDir::new(root.join("src")).sort_by_file_name().into_iter().flatten() {
+        let path = entry.path();
+        if path.extension().is_none_or(|ending| ending != "rs") {
+            continue;
+        }
+        let text = fs::read_to_string(path).expect("source files are text");
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if stem.ends_with("tests") || stem == "testing" {
+            found.push((name_below(root, path), text));
+        } else if let Some(at) = text.find("#[cfg(test)]\nmod ") {
+            // Lines before it keep their numbers and say nothing.
+            let before = "\n".repeat(text[..at].matches('\n').count());
+            found.push((name_below(root, path), before + &text[at..]));
+        }
+    }
+    found
+}
+
+fn name_below(root: &Path, path: &Path) -> String {
+    path.strip_prefix(root).expect("found below the root").to_string_lossy().into_owned()
+}
+
+#[test]
+fn no_test_can_be_failed_by_a_slow_or_a_busy_machine() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut broken = Vec::new();
+    let all = code_of_tests(root);
+    assert!(all.len() > 200, "{} files of tests", all.len());
+    for (name, text) in &all {
+        if CHANCE_HOMES.iter().any(|(home, _)| home == name) {
+            continue;
+        }
+        let is_comment = |line: &str| line.trim_start().starts_with("//") || line.trim_start().starts_with('#');
+        for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !is_comment(line)) {
+            for (word, instead) in CHANCE.iter().filter(|(word, _)| line.contains(word)) {
+                broken.push(format!("{name}:{number}: `{word}` in a test. In its place: {instead}"));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}

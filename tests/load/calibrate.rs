@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::support::folder::Folder;
 use crate::support::machine::machine;
+use crate::support::needs;
 use sparkbench::error::Error;
 use sparkbench::host::net::{self, Ns};
 use sparkbench::load::calibrate::{self, Like};
@@ -18,6 +19,9 @@ use sparkbench::load::target::Target;
 const STREAMS: usize = 16;
 const REQUESTS: u64 = 120;
 const TOKENS: u32 = 24;
+/// What a moment of the kernel may lie before its true one, ms. Its stamps are on the wall clock, which is read beside the monotonic one:
+/// a pair may be a microsecond or two apart.
+const STAMP_MS: f64 = 0.02;
 
 /// A closed loop of equal requests.
 struct Equal {
@@ -79,12 +83,14 @@ fn every_token_of_the_mock_is_counted_and_its_times_are_those_it_wrote_down() {
     assert_eq!((found.requests, found.unmatched, found.tokens_missed), (REQUESTS, 0, 0));
     assert_eq!((found.faults_missed, found.faults_made_up), (0, 0));
     assert_eq!(found.itl_error_ms.n, REQUESTS * u64::from(TOKENS - 1));
-    // Not a timed test: a scheduler may delay any single request, on either side. Half of them it leaves alone.
-    let half = |spread: calibrate::Spread| spread.p50.unwrap().abs();
-    assert!(
-        half(found.ttft_error_ms) < 5.0 && half(found.tpot_error_ms) < 1.0 && half(found.e2e_error_ms) < 5.0,
-        "{found:?}"
-    );
+    assert_eq!(found.chunk_error_ms.n, REQUESTS * u64::from(TOKENS));
+    // How large an error is depends on what else the machine does (see `benches/README.md`). But nothing is there before it was sent.
+    let least = |spread: calibrate::Spread| spread.min.unwrap();
+    assert!(least(found.chunk_error_ms) >= -STAMP_MS, "a piece came before it was written: {found:?}");
+    for whole in [found.ttft_error_ms, found.e2e_error_ms, found.user_ttft_error_ms] {
+        assert_eq!(whole.n, REQUESTS);
+        assert!(least(whole) >= -STAMP_MS, "a time is shorter than the server's own: {found:?}");
+    }
     let counted = count(&mut stored.unwrap());
     let summary = &counted.summary;
     assert_eq!(
@@ -92,34 +98,24 @@ fn every_token_of_the_mock_is_counted_and_its_times_are_those_it_wrote_down() {
         (REQUESTS, 0, Some(REQUESTS * u64::from(TOKENS)))
     );
     assert_eq!(summary.itl_ms.n, REQUESTS * u64::from(TOKENS - 1), "{:?}", summary.itl_ms.absent);
-    assert!(summary.ttft_ms.min.unwrap() >= 19.99 && summary.tpot_ms.mean.unwrap() > 1.0);
+    // The last token is due 23 gaps of 2 ms after the first. Whether the first was late is the machine's.
+    assert!(summary.ttft_ms.min.unwrap() >= 20.0 - STAMP_MS && summary.e2e_latency_ms.min.unwrap() >= 66.0 - STAMP_MS);
     if counted.kernel_clock {
         assert!(found.user_ttft_error_ms.mean.unwrap() >= found.ttft_error_ms.mean.unwrap());
         assert!(found.read_lag_ratio.unwrap() > 0.0);
     }
 }
 
-/// Whoever else uses the machine may hold the server up between writing a moment down and writing the bytes. That is no error of ours. One
-/// undisturbed measurement of several is asked for.
 #[test]
-fn the_stated_read_lag_agrees_with_the_true_delay_within_a_factor_of_two() {
-    const TRIES: usize = 25;
-    let mut seen = Vec::new();
-    for k in 0..TRIES {
-        let folder = Folder::new(&format!("load-lag-{k}"));
-        let like = Like { ttft_ms: 20.0, itl_ms: 2.0, tokens_per_chunk: 1 };
-        let found = calibrate::run(&machine(), folder.path(), like, Some(STREAMS as f64), |url| {
-            load(url, folder.path(), "").map(|_| ())
-        })
-        .unwrap();
-        let Some(ratio) = found.read_lag_ratio else {
-            eprintln!("skipped: this kernel stamps no packets");
-            return;
-        };
-        seen.push(ratio);
-        if (0.5..=2.0).contains(&ratio) {
-            return;
-        }
-    }
-    panic!("stated over true: {seen:?}");
+fn the_stated_read_lag_is_a_part_of_the_true_delay() {
+    let folder = Folder::new("load-lag");
+    let like = Like { ttft_ms: 20.0, itl_ms: 2.0, tokens_per_chunk: 1 };
+    let found = calibrate::run(&machine(), folder.path(), like, Some(STREAMS as f64), |url| {
+        load(url, folder.path(), "").map(|_| ())
+    })
+    .unwrap();
+    let Some(ratio) = found.read_lag_ratio else { return needs::skip("this kernel stamps no packets") };
+    // How large a part is the machine's: what holds the server up between writing a moment down and writing the bytes is no read lag.
+    // A tenth is for the microsecond of the stamps, beside delays of ten and more.
+    assert!(ratio > 0.0 && ratio <= 1.1, "stated over true: {ratio}");
 }

@@ -4,17 +4,16 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::folder::Folder;
+use crate::support::needs;
 use sparkbench::load::order::{Chunk, ChunkKind, Record, Sink as _};
 use sparkbench::load::store::{Store, chunks};
 
 const ORIGIN: u64 = 1_000_000_000_000;
 
 /// Three requests side by side, long and short, steady and not, every kind of chunk.
-fn write(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    let (mut sink, handle) = Store::begin(&folder, ORIGIN).unwrap();
+fn write(folder: &Folder) -> PathBuf {
+    let (mut sink, handle) = Store::begin(folder.path(), ORIGIN).unwrap();
     let kinds = [
         ChunkKind::Empty,
         ChunkKind::Reasoning,
@@ -44,7 +43,7 @@ fn write(name: &str) -> PathBuf {
         sink.ended(Record { index, ..Record::default() });
     }
     handle.finish(sink).unwrap();
-    folder.join(chunks::FILE)
+    folder.path().join(chunks::FILE)
 }
 
 fn verb(arguments: &[&str]) -> (String, String) {
@@ -55,7 +54,8 @@ fn verb(arguments: &[&str]) -> (String, String) {
 
 #[test]
 fn the_verb_prints_every_chunk_and_what_a_file_holds() {
-    let path = write("load-chunks-verb");
+    let folder = Folder::new("load-chunks-verb");
+    let path = write(&folder);
     let (csv, _) = verb(&[path.to_str().unwrap(), "--csv"]);
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(lines.len(), 901);
@@ -72,7 +72,8 @@ fn the_verb_prints_every_chunk_and_what_a_file_holds() {
 
 #[test]
 fn a_torn_file_is_printed_up_to_the_tear_and_said_to_be_torn() {
-    let path = write("load-chunks-torn");
+    let folder = Folder::new("load-chunks-torn");
+    let path = write(&folder);
     let bytes = std::fs::read(&path).unwrap();
     std::fs::write(&path, &bytes[..bytes.len() - 100]).unwrap();
     let (csv, said) = verb(&[path.to_str().unwrap(), "--csv"]);
@@ -82,11 +83,11 @@ fn a_torn_file_is_printed_up_to_the_tear_and_said_to_be_torn() {
 
 #[test]
 fn a_reader_in_another_language_gives_the_same() {
-    let path = write("load-chunks-python");
+    let folder = Folder::new("load-chunks-python");
+    let path = write(&folder);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/read_chunks.py");
     let Ok(output) = Command::new("python3").arg(script).arg(&path).output() else {
-        eprintln!("skipped: there is no python3 here");
-        return;
+        return needs::skip("there is no python3 here");
     };
     assert!(output.status.success(), "{output:?}");
     let (csv, _) = verb(&[path.to_str().unwrap(), "--csv"]);

@@ -6,12 +6,13 @@
 #![cfg(all(feature = "collect", target_os = "linux"))]
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use crate::support::folder::Folder;
+use crate::support::needs;
 use crate::support::program::{Ending, fair_start, run_in};
+use crate::support::wait::{until, until_some};
 use serde_json::Value;
 use sparkbench::mock::{self, Settings};
 
@@ -24,17 +25,45 @@ fn server(ttft_ms: u64) -> mock::Running {
     mock::start(Settings { ttft_ns: ttft_ms * 1_000_000, itl_ns: 500_000, tokens: 8, ..Settings::default() }).unwrap()
 }
 
-/// A rank as Open MPI starts it, on one machine with all others.
-fn start(folder: &Path, token: &str, rank: usize, world: usize, arguments: &[String]) -> Child {
+/// Where rank 0 listens: at a port that the kernel gives. One that is drawn from the token may be anybody's.
+const ANY_PORT: &str = "127.0.0.1:0";
+
+/// Ranks that are under way. None outlives its test.
+struct Started(Vec<Child>);
+
+impl Started {
+    /// How each ended, in order.
+    fn ended(mut self) -> Vec<Ending> {
+        let mut endings = Vec::new();
+        while !self.0.is_empty() {
+            endings.push(Ending::of(self.0.remove(0)));
+        }
+        endings
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A rank as Open MPI starts it, on one machine with all others. What it measures lies in a folder of its own meanwhile.
+fn start(folder: &Path, token: &str, (rank, world): (usize, usize), meet: &str, arguments: &[String]) -> Child {
     fair_start();
+    std::fs::create_dir_all(scratch(folder, rank)).unwrap();
     Command::new(env!("CARGO_BIN_EXE_sparkbench"))
         .args(arguments)
+        .args(["--meet", meet])
         .current_dir(folder)
         .env("OMPI_COMM_WORLD_RANK", rank.to_string())
         .env("OMPI_COMM_WORLD_SIZE", world.to_string())
         .env("OMPI_COMM_WORLD_LOCAL_SIZE", world.to_string())
         .env(TOKEN, token)
-        .env("TMPDIR", folder)
+        .env("TMPDIR", scratch(folder, rank))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -42,11 +71,41 @@ fn start(folder: &Path, token: &str, rank: usize, world: usize, arguments: &[Str
         .expect("the program starts")
 }
 
-/// All ranks of one load, in order. Tests run beside each other, so each has a token, and with it a port, of its own.
+fn scratch(folder: &Path, rank: usize) -> PathBuf {
+    folder.join(format!("scratch-{rank}"))
+}
+
+/// Starts all ranks of one load, each in its folder. The others are told where rank 0 listens.
+fn begin(at: impl Fn(usize) -> PathBuf, world: usize, arguments: &[String]) -> Started {
+    // Tests run beside each other, and so do copies of them: a path that is nobody else's is a token that is nobody else's.
+    let token = at(0).display().to_string();
+    let mut all = Started(vec![start(&at(0), &token, (0, world), ANY_PORT, arguments)]);
+    let meet = listening(&mut all.0[0]);
+    for rank in 1..world {
+        all.0.push(start(&at(rank), &token, (rank, world), &meet, arguments));
+    }
+    all
+}
+
+/// All ranks of one load, in order.
 fn ranks(folder: &Folder, world: usize, arguments: &[String]) -> Vec<Ending> {
-    let token = format!("{}", folder.path().display());
-    let children: Vec<Child> = (0..world).map(|rank| start(folder.path(), &token, rank, world, arguments)).collect();
-    children.into_iter().map(Ending::of).collect()
+    begin(|_| folder.path().to_path_buf(), world, arguments).ended()
+}
+
+/// Whether a load whose files lie below a folder has answers by now.
+pub fn has_answers(folder: &Path) -> bool {
+    let files = walkdir::WalkDir::new(folder).into_iter().filter_map(Result::ok);
+    files
+        .filter(|entry| entry.file_name() == "requests.jsonl")
+        .filter_map(|entry| std::fs::read_to_string(entry.path()).ok())
+        .any(|text| text.contains(r#""status":"ok""#))
+}
+
+/// Waits until every rank has measured something.
+fn under_way(folder: &Folder, world: usize) {
+    for rank in 0..world {
+        until(&format!("answers of rank {rank}"), || has_answers(&scratch(folder.path(), rank)));
+    }
 }
 
 fn load(running: &mock::Running, more: &[&str]) -> Vec<String> {
@@ -80,8 +139,11 @@ fn eight_ranks_are_one_load_whose_every_request_is_sent_once() {
     assert_eq!((number("/planned"), number("/completed"), number("/failed")), (400.0, 400.0, 0.0), "{summary:#}");
     assert_eq!((number("/before/requests"), number("/before/completed")), (20.0, 20.0));
     assert_eq!(number("/output_tokens"), (400 * OSL) as f64);
-    assert_eq!((number("/ttft_ms/n"), number("/steady/target")), (400.0, 20.0));
-    assert!(number("/ttft_ms/min") >= 4.9 && number("/ttft_ms/p50") < 100.0, "{summary:#}");
+    assert_eq!((number("/ttft_ms/n"), number("/settings/concurrency")), (400.0, 20.0));
+    // On a machine that is busy enough the 20 may never be in flight at one moment. Then there is no window of full load.
+    assert!(summary["steady"].is_null() || number("/steady/target") == 20.0, "{}", summary["steady"]);
+    let times = ["min", "p50", "p99", "max"].map(|name| number(&format!("/ttft_ms/{name}")));
+    assert!(times[0] >= 4.9 && times.is_sorted(), "{times:?}");
     assert_eq!((&summary["valid"], number("/settings/world")), (&Value::Bool(true), 8.0));
     let lines = summary["ranks"].as_array().unwrap();
     assert_eq!(lines.iter().map(|line| line["completed"].as_u64().unwrap()).sum::<u64>(), 400);
@@ -90,8 +152,7 @@ fn eight_ranks_are_one_load_whose_every_request_is_sent_once() {
         assert_eq!(line["planned"], 50);
         assert!(line["client"]["cpu_s"].as_f64().unwrap() > 0.0, "each keeps its certificate");
         assert_eq!(line["clock_bound_ms"].is_null(), rank == 0);
-        // They share a machine that may be busy. A millisecond is for a machine at rest.
-        assert!(line["first_late_ms"].as_f64().unwrap() < 500.0, "{line}");
+        assert!(line["first_late_ms"].as_f64().unwrap() >= 0.0, "none begins before all may: {line}");
     }
     // One client's plan, and one client's figures from it.
     let alone = run_in(folder.path(), &load(&running, &options), &[]).expect(0);
@@ -159,12 +220,20 @@ fn shares_of_clients_that_loaded_apart_are_put_together_by_the_analysis() {
 fn an_open_loop_and_conversations_are_shared_too() {
     let folder = Folder::new("ranks-open");
     let running = server(2);
-    let open = ranks(&folder, 4, &load(&running, &["--rate", "200", "--requests", "200", "--json", "-"]));
+    let options = load(&running, &["--rate", "200", "--requests", "200", "--json", "-"]);
+    let open = ranks(&folder, 4, &options);
     open.iter().for_each(|ending| assert_eq!(ending.code, Some(0), "{}", ending.err));
     let summary = json(&open[0].out);
     assert_eq!(summary["completed"], 200);
-    let rate = summary["achieved_rate_req_s"].as_f64().unwrap();
-    assert!((150.0..260.0).contains(&rate), "the rate is that of all: {rate}");
+    // The moments at which requests are due follow from the seed, and are the same whoever sends them. When they leave is the machine's.
+    let alone = json(&run_in(folder.path(), &options, &[]).expect(0).out);
+    let due = |summary: &Value| summary["offered_rate_req_s"].as_f64().unwrap();
+    assert!((due(&summary) / due(&alone) - 1.0).abs() < 1e-6, "the rate is that of all: {}", due(&summary));
+    assert!((150.0..260.0).contains(&due(&summary)), "{}", due(&summary));
+    assert!(summary["achieved_rate_req_s"].as_f64().unwrap() > 0.0);
+    for line in summary["ranks"].as_array().unwrap() {
+        assert!(line["first_late_ms"].as_f64().unwrap() >= 0.0, "nothing is sent before it is due: {line}");
+    }
     let chat = ["--num-clients", "4", "--max-turns", "6", "--conversations", "12", "--json", "-"];
     let chat: Vec<&str> = chat.into_iter().collect();
     let talk = ranks(&folder, 2, &load(&running, &chat));
@@ -179,14 +248,12 @@ fn an_open_loop_and_conversations_are_shared_too() {
 fn a_dead_rank_is_named_at_once_and_the_load_is_not_valid() {
     let folder = Folder::new("ranks-dead");
     let running = server(20);
-    let arguments = load(&running, &["--concurrency", "6", "--duration", "60", "--json", "j.json"]);
-    let token = "a dead rank";
-    let mut children: Vec<Child> = (0..3).map(|rank| start(folder.path(), token, rank, 3, &arguments)).collect();
-    std::thread::sleep(Duration::from_secs(4));
-    let began = std::time::Instant::now();
-    children[2].kill().unwrap();
-    let endings: Vec<Ending> = children.into_iter().map(Ending::of).collect();
-    assert!(began.elapsed() < Duration::from_secs(20), "nobody waits for the end of the minute");
+    // Whoever waits for the end of the hour is ended as a program that hangs.
+    let arguments = load(&running, &["--concurrency", "6", "--duration", "3600", "--json", "j.json"]);
+    let mut all = begin(|_| folder.path().to_path_buf(), 3, &arguments);
+    under_way(&folder, 3);
+    all.0[2].kill().unwrap();
+    let endings = all.ended();
     assert_eq!(endings[0].code, Some(4), "{}", endings[0].err);
     endings[0].complains(&["rank 2"]);
     assert_eq!(endings[1].code, Some(0), "{}", endings[1].err);
@@ -202,11 +269,11 @@ fn a_dead_rank_is_named_at_once_and_the_load_is_not_valid() {
 fn without_rank_0_the_others_end() {
     let folder = Folder::new("ranks-headless");
     let running = server(20);
-    let arguments = load(&running, &["--concurrency", "6", "--duration", "60"]);
-    let mut children: Vec<Child> = (0..3).map(|rank| start(folder.path(), "headless", rank, 3, &arguments)).collect();
-    std::thread::sleep(Duration::from_secs(4));
-    children[0].kill().unwrap();
-    for ending in children.into_iter().map(Ending::of).skip(1) {
+    let arguments = load(&running, &["--concurrency", "6", "--duration", "3600"]);
+    let mut all = begin(|_| folder.path().to_path_buf(), 3, &arguments);
+    under_way(&folder, 3);
+    all.0[0].kill().unwrap();
+    for ending in all.ended().into_iter().skip(1) {
         assert_eq!(ending.code, Some(4), "{}", ending.err);
         ending.complains(&["rank 0 left the load"]);
     }
@@ -225,56 +292,54 @@ fn a_rank_with_other_files_or_another_token_is_refused() {
     let words = ["load", "--url", &url, "--prompts", "prompts.jsonl", "--concurrency", "2", "--model", "mock"];
     let arguments: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     let at = |rank: usize| folder.path().join(rank.to_string());
-    let children: Vec<Child> = (0..2).map(|rank| start(&at(rank), "other files", rank, 2, &arguments)).collect();
-    let endings: Vec<Ending> = children.into_iter().map(Ending::of).collect();
+    let endings = begin(at, 2, &arguments).ended();
     assert_eq!(endings[0].code, Some(4), "{}", endings[0].err);
     endings[0].complains(&["rank 1", "another plan"]);
 
-    let mut head = start(&at(0), "one token", 0, 2, &arguments);
+    let mut head = Started(vec![start(&at(0), "one token", (0, 2), ANY_PORT, &arguments)]);
     let variables = [
         ("OMPI_COMM_WORLD_RANK", "1"),
         ("OMPI_COMM_WORLD_SIZE", "2"),
         ("OMPI_COMM_WORLD_LOCAL_SIZE", "2"),
         (TOKEN, "another token"),
     ];
-    // Another token is another port: it is told where rank 0 is.
-    std::thread::sleep(Duration::from_millis(500));
-    let listens = listening(head.id());
     let mut arguments = arguments.clone();
-    arguments.extend(["--meet".to_owned(), listens]);
+    arguments.extend(["--meet".to_owned(), listening(&mut head.0[0])]);
     let stranger = run_in(&at(1), &arguments, &variables).expect(3);
     stranger.complains(&["the token is another one", TOKEN]);
-    head.kill().unwrap();
-    head.wait().unwrap();
+    drop(head);
     running.stop().unwrap();
 }
 
-/// The address that a process listens at.
-fn listening(process: u32) -> String {
-    for _ in 0..100 {
-        let table = std::fs::read_to_string(format!("/proc/{process}/net/tcp")).unwrap();
+/// The address that a rank 0 listens at, as soon as it does.
+fn listening(head: &mut Child) -> String {
+    let process = head.id();
+    until_some("rank 0 listens", || {
+        if let Some(status) = head.try_wait().unwrap() {
+            panic!("rank 0 did not listen: {status}");
+        }
         let sockets: BTreeSet<String> = std::fs::read_dir(format!("/proc/{process}/fd"))
-            .unwrap()
+            .ok()?
             .filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok())
             .filter_map(|link| Some(link.to_str()?.strip_prefix("socket:[")?.trim_end_matches(']').to_owned()))
             .collect();
-        for line in table.lines().skip(1) {
+        let table = std::fs::read_to_string(format!("/proc/{process}/net/tcp")).ok()?;
+        table.lines().skip(1).find_map(|line| {
             let fields: Vec<&str> = line.split_whitespace().collect();
-            if fields[3] == "0A" && sockets.contains(fields[9]) {
-                let port = u16::from_str_radix(fields[1].rsplit(':').next().unwrap(), 16).unwrap();
-                return format!("127.0.0.1:{port}");
+            if fields[3] != "0A" || !sockets.contains(fields[9]) {
+                return None;
             }
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    panic!("it does not listen");
+            let port = u16::from_str_radix(fields[1].rsplit(':').next()?, 16).ok()?;
+            Some(format!("127.0.0.1:{port}"))
+        })
+    })
 }
 
 #[test]
 fn a_launcher_that_does_not_say_where_is_told_what_to_add() {
     let folder = Folder::new("ranks-where");
     let apart = [("OMPI_COMM_WORLD_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "2"), ("OMPI_COMM_WORLD_LOCAL_SIZE", "1")];
-    let words = ["load", "--url", "http://127.0.0.1:9"];
+    let words = ["load", "--url", "http://127.0.0.1:1"];
     run_in(folder.path(), &words, &apart).expect(2).complains(&["token", "mpirun passes it on with -x"]);
     let told = [apart.as_slice(), &[(TOKEN, "t")]].concat();
     run_in(folder.path(), &words, &told).expect(2).complains(&["--meet HOST"]);
@@ -290,25 +355,41 @@ fn mpirun_makes_one_load_of_its_processes() {
     let folder = Folder::new("ranks-mpirun");
     let there = Command::new("mpirun").arg("--version").output().is_ok_and(|out| out.status.success());
     if !there {
-        assert!(std::env::var_os("SPARKBENCH_REQUIRE_ALL").is_none(), "mpirun is not installed");
-        eprintln!("skipped: mpirun is not installed (Debian package openmpi-bin)");
-        return;
+        return needs::skip("mpirun is not installed (Debian package openmpi-bin)");
     }
     let running = server(5);
-    fair_start();
-    let child = Command::new("mpirun")
-        .args(["--allow-run-as-root", "--oversubscribe", "-n", "4", env!("CARGO_BIN_EXE_sparkbench")])
-        .args(load(&running, &["--concurrency", "8", "--requests", "80", "--json", "j.json"]))
-        .current_dir(folder.path())
-        .env_remove(TOKEN)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let ended = Ending::of(child).expect(0);
-    ended.complains(&["one load of 4 ranks"]);
+    let ended = at_a_drawn_port(|_| {
+        fair_start();
+        let child = Command::new("mpirun")
+            .args(["--allow-run-as-root", "--oversubscribe", "-n", "4", env!("CARGO_BIN_EXE_sparkbench")])
+            .args(load(&running, &["--concurrency", "8", "--requests", "80", "--json", "j.json"]))
+            .current_dir(folder.path())
+            .env_remove(TOKEN)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        Ending::of(child)
+    });
+    ended.expect(0).complains(&["one load of 4 ranks"]);
     let summary = json(&std::fs::read_to_string(folder.path().join("j.json")).unwrap());
     assert_eq!((&summary["completed"], &summary["settings"]["world"]), (&Value::from(80), &Value::from(4)));
     running.stop().unwrap();
+}
+
+/// A load whose ranks meet at a port that is drawn from their token. Another job may have it: the program says so, sends nothing, and the
+/// job is started with another token. `start` is told how many were taken before.
+pub fn at_a_drawn_port(mut start: impl FnMut(u32) -> Ending) -> Ending {
+    let mut taken = 0;
+    until_some("a port that nobody has", || {
+        let ending = start(taken);
+        let words = ["rank 0 cannot listen at", "cannot reach rank 0 at"];
+        if ending.code != Some(3) || !words.iter().any(|word| ending.err.contains(word)) {
+            return Some(ending);
+        }
+        eprintln!("{}", ending.err);
+        taken += 1;
+        None
+    })
 }

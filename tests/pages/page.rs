@@ -35,7 +35,7 @@ fn every_page_of_the_sample_is_sound() {
 
 #[test]
 fn the_sample_is_written_where_a_person_asks_for_it() {
-    // For looking at: SPARKBENCH_SAMPLE_SITE=folder cargo test --test page
+    // For looking at: SPARKBENCH_SAMPLE_SITE=folder cargo test --test pages page::
     if let Some(dir) = std::env::var_os("SPARKBENCH_SAMPLE_SITE") {
         page::write(dir.as_ref(), &site()).unwrap();
     }

@@ -38,7 +38,7 @@ fn every_page_is_sound_and_light_and_hostile_names_stay_text() {
         assert!(!own || html.len() < 500_000, "{} weighs {}", page.path, html.len());
     }
     assert!(text("m/index.html").contains("script&#62;") || text("m/index.html").contains("script&gt;"));
-    // For looking at: SPARKBENCH_LOADS_SITE=folder cargo test --test page_across
+    // For looking at: SPARKBENCH_LOADS_SITE=folder cargo test --test pages page_across::
     if let Some(dir) = std::env::var_os("SPARKBENCH_LOADS_SITE") {
         page::write(dir.as_ref(), &SITE).unwrap();
     }

@@ -42,7 +42,7 @@ class Server:
         head = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", *headers]
         if body is not None:
             head += ["Content-Type: application/json", f"Content-Length: {len(data)}"]
-        with socket.create_connection(("127.0.0.1", self.port), timeout=60) as link:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=300) as link:
             link.sendall("\r\n".join([*head, "", ""]).encode() + data)
             return read_answer(link)
 

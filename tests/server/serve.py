@@ -4,7 +4,7 @@
 
 In:  options, those of `llama-server` by their own names; a folder of its own (`--home`), by default in the target folder of the build.
 Out: one line on standard output, `http://127.0.0.1:PORT`, when the server answers; its log on standard error.
-Not here: measuring. `tests/real_server.rs` does that, through the program.
+Not here: measuring. `tests/engines/real_server.rs` does that, through the program.
 
 The first start makes a virtual environment with what `requirements.txt` pins (34 MB from the package index, some 10 seconds) and
 the model (one second); later ones take a tenth of a second. Two starts at once wait for one another while something is made.

@@ -13,7 +13,7 @@ from concurrent.futures import ProcessPoolExecutor
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
-from common import arguments, browser, finish, in_turn, report, watch
+from common import RESTS, arguments, browser, finish, in_turn, patient, report, watch
 
 # Colours, whether forced ones are on.
 SETTINGS = (("light", "none"), ("dark", "none"), ("light", "active"))
@@ -79,7 +79,7 @@ def axe(chromium, site, path, settings):
     """Violations of one page in each of the settings. What a rule finds depends on the colours for those of COLOURS alone: the others are asked
     once."""
     # axe is injected as a script, which the pages' own policy forbids; the policy has its own look below.
-    context = chromium.new_context(viewport={"width": 1280, "height": 900}, bypass_csp=True)
+    context = patient(chromium.new_context(viewport={"width": 1280, "height": 900}, bypass_csp=True))
     page = context.new_page()
     faults = watch(page, site)
     looks = []
@@ -92,6 +92,7 @@ def axe(chromium, site, path, settings):
             run = {"runOnly": {"type": "tag", "values": TAGS}, "rules": {"target-size": {"enabled": True}}}
         else:
             run = {"runOnly": {"type": "rule", "values": COLOURS}}
+        page.evaluate(RESTS)
         # Of what fits one node is named: a page of many thousands would hand over each of them.
         result = Axe().run(page, options={**run, "resultTypes": ["violations"]})
         for violation in result.response["violations"]:
@@ -106,7 +107,7 @@ def axe(chromium, site, path, settings):
 
 def narrow(chromium, site, path):
     """Faults of one page on the narrowest screen, under the page's own policy."""
-    context = chromium.new_context(viewport={"width": 320, "height": 640})
+    context = patient(chromium.new_context(viewport={"width": 320, "height": 640}))
     page = context.new_page()
     faults = watch(page, site)
     page.goto(path.resolve().as_uri())
@@ -123,7 +124,7 @@ def narrow(chromium, site, path):
 
 def readers(chromium, site, path, setting, width):
     """Faults of one page as a reader has set it."""
-    context = chromium.new_context(viewport={"width": width, "height": 800}, bypass_csp=True)
+    context = patient(chromium.new_context(viewport={"width": width, "height": 800}, bypass_csp=True))
     page = context.new_page()
     faults = watch(page, site)
     if setting != "text spacing":

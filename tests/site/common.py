@@ -11,15 +11,40 @@ from pathlib import Path
 
 THEMES = ("light", "dark")
 
-# What moved on a page without being asked to, for a script that runs before the page: the sum of its measure, and what it was.
+# Longest wait for anything a browser does, ms. A busy machine is slow, and what takes as long as this will not come.
+PATIENCE_MS = 300_000
+
+# What moved on a page without being asked to, for a script that runs before the page. MOVED asks for it.
 MOVES = """
-window.__cls = 0; window.__moved = [];
-new PerformanceObserver(l => l.getEntries().forEach(e => {
+window.__cls = 0; window.__names = [];
+window.__take = entries => entries.forEach(e => {
   if (e.hadRecentInput) return;
   window.__cls += e.value;
-  e.sources.forEach(s => window.__moved.push(s.node && (s.node.className || s.node.nodeName)));
-})).observe({ type: 'layout-shift', buffered: true });
+  e.sources.forEach(s => window.__names.push(String(s.node && (s.node.className || s.node.nodeName))));
+});
+window.__moves = new PerformanceObserver(list => window.__take(list.getEntries()));
+window.__moves.observe({ type: 'layout-shift', buffered: true });
 """
+
+# The sum of its measure, and what it was. What the browser has noted and not yet handed over counts too.
+MOVED = "(window.__take(window.__moves.takeRecords()), [window.__cls, window.__names])"
+
+# Resolves when a page has come to rest: its letters are there, and two frames in a row were drawn with the same layout.
+RESTS = """async () => {
+  await document.fonts.ready;
+  const frame = () => new Promise(drawn => requestAnimationFrame(drawn));
+  const layout = () => {
+    const { scrollWidth, scrollHeight } = document.documentElement;
+    const last = document.body.lastElementChild, box = last ? last.getBoundingClientRect() : {};
+    return [document.readyState, scrollWidth, scrollHeight, box.top, box.left, box.width, box.height].join();
+  };
+  for (let same = 0, before = null; same < 2;) {
+    await frame();
+    const now = layout();
+    same = now === before && document.readyState === 'complete' ? same + 1 : 0;
+    before = now;
+  }
+}"""
 
 # Where a site lies on the server: pages must work below any path.
 SUB_PATH = "/some/where/"
@@ -84,11 +109,17 @@ def options():
     if not path:
         sys.exit("no chromium found: install it, or name it in CHROMIUM")
     args = ["--no-sandbox", "--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
-    return {"executable_path": path, "args": args}
+    return {"executable_path": path, "args": args, "timeout": PATIENCE_MS}
 
 
 def browser(playwright):
     return playwright.chromium.launch(**options())
+
+
+def patient(context):
+    """A context whose pages are waited for as long as a busy machine needs, in place of the 30 s that are usual."""
+    context.set_default_timeout(PATIENCE_MS)
+    return context
 
 
 def watch(page, home):
@@ -138,5 +169,7 @@ def served(site, how=Quiet):
     handler = functools.partial(how, directory=str(Path(site).resolve()))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}{SUB_PATH}"
-        server.shutdown()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}{SUB_PATH}"
+        finally:
+            server.shutdown()

@@ -13,7 +13,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 from playwright.sync_api import sync_playwright
 
-from common import arguments, browser, finish, kinds, report, watch
+from common import RESTS, arguments, browser, finish, kinds, patient, report, watch
 
 # Everything that should take part, in the order of the document, numbered so that a stop can be named.
 EXPECTED = """() => {
@@ -73,10 +73,11 @@ def begin():
 def look(task):
     """One page from end to end by keys, with its faults."""
     site, path = task
-    context = CHROMIUM.new_context(viewport={"width": 1280, "height": 900})
+    context = patient(CHROMIUM.new_context(viewport={"width": 1280, "height": 900}))
     page = context.new_page()
     faults = watch(page, site)
     page.goto(path.resolve().as_uri())
+    page.evaluate(RESTS)
     stops = page.evaluate(EXPECTED)
     faults += walk(page, stops, "Tab") + walk(page, stops, "Shift+Tab")
     faults += features(page)

@@ -11,7 +11,7 @@ import asyncio
 
 from playwright.async_api import async_playwright
 
-from common import arguments, finish, options, pages, report, served, watch
+from common import RESTS, arguments, finish, options, pages, patient, report, served, watch
 
 # Pages open at a time in one browser.
 AT_ONCE = 4
@@ -40,7 +40,7 @@ async def main():
 async def look(gate, chromium, home, path):
     """Requests and complaints of one page."""
     async with gate:
-        context = await chromium.new_context(viewport={"width": 1280, "height": 900})
+        context = patient(await chromium.new_context(viewport={"width": 1280, "height": 900}))
         page = await context.new_page()
         faults = watch(page, home)
         asked = []
@@ -49,6 +49,7 @@ async def look(gate, chromium, home, path):
         await page.goto(home + path, wait_until="load")
         # What is folded might hold something that is only fetched when seen.
         await page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        await page.evaluate(RESTS)
         await page.wait_for_load_state("networkidle")
         if asked != [home + path]:
             faults.append(f"asked for {asked}")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from common import browser, finish, kinds, report
+from common import RESTS, browser, finish, kinds, patient, report
 
 FORMATS = ("A4", "Letter")
 
@@ -51,11 +51,13 @@ def main():
 
 def sheets(chromium, path, paper, pdf):
     """Prints one page and says what its PDF lacks."""
-    page = chromium.new_page(viewport={"width": 1280, "height": 900})
+    context = patient(chromium.new_context(viewport={"width": 1280, "height": 900}))
+    page = context.new_page()
     page.goto(path.resolve().as_uri())
+    page.evaluate(RESTS)
     wanted = page.evaluate(WANTED)
     page.pdf(path=pdf, format=paper, prefer_css_page_size=False)
-    page.close()
+    context.close()
     text = subprocess.run(["pdftotext", "-raw", pdf, "-"], check=True, capture_output=True, text=True).stdout
     whole = re.sub(r"\s+", "", text)
     # Words may break anywhere in a narrow column: they are looked for without their spaces and hyphens.

@@ -12,15 +12,13 @@ from pathlib import Path
 
 from playwright.async_api import Error, async_playwright
 
-from common import THEMES, options, pages
+from common import RESTS, THEMES, options, pages, patient
 
 WIDTHS = (360, 1280)
 # Chromium draws no picture taller than this.
 TALLEST = 16_000
 # Pages drawn at a time in one browser.
 AT_ONCE = 4
-# A busy machine loses a picture now and then.
-TRIES = 3
 
 
 async def main():
@@ -54,29 +52,25 @@ def name(site, path):
 async def shot(gate, chromium, path, folder, stem, theme, forced, width):
     """Takes one picture; gives what was in the way."""
     out = folder / f"{stem}-{'forced' if forced == 'active' else theme}-{width}.png"
-    fault = None
     async with gate:
-        for _ in range(TRIES):
-            context = await chromium.new_context(viewport={"width": width, "height": 800}, color_scheme=theme, forced_colors=forced)
-            try:
-                page = await context.new_page()
-                # Very tall pages take long on a busy machine.
-                page.set_default_timeout(180_000)
-                await page.goto(path.resolve().as_uri())
-                # A tall window, not a picture of the whole page: of the whole report, which is taller than any picture, that takes minutes.
-                whole = await page.evaluate("document.documentElement.scrollHeight")
-                height = min(whole, TALLEST)
-                await page.set_viewport_size({"width": width, "height": height})
-                for piece, top in enumerate(range(0, whole, TALLEST), start=1):
-                    # What is taller than any picture is several: the last shows the end, and what it has in common with the one before.
-                    await page.evaluate("top => window.scrollTo({ top, behavior: 'instant' })", top)
-                    await page.screenshot(path=out if piece == 1 else out.with_stem(f"{out.stem}-{piece}"))
-                return None
-            except Error as error:
-                fault = f"{out.name}: {str(error).splitlines()[0]}"
-            finally:
-                await context.close()
-    return fault
+        context = patient(await chromium.new_context(viewport={"width": width, "height": 800}, color_scheme=theme, forced_colors=forced))
+        try:
+            page = await context.new_page()
+            await page.goto(path.resolve().as_uri())
+            # A tall window, not a picture of the whole page: of the whole report, which is taller than any picture, that takes minutes.
+            whole = await page.evaluate("document.documentElement.scrollHeight")
+            height = min(whole, TALLEST)
+            await page.set_viewport_size({"width": width, "height": height})
+            await page.evaluate(RESTS)
+            for piece, top in enumerate(range(0, whole, TALLEST), start=1):
+                # What is taller than any picture is several: the last shows the end, and what it has in common with the one before.
+                await page.evaluate("top => window.scrollTo({ top, behavior: 'instant' })", top)
+                await page.screenshot(path=out if piece == 1 else out.with_stem(f"{out.stem}-{piece}"))
+            return None
+        except Error as error:
+            return f"{out.name}: {str(error).splitlines()[0]}"
+        finally:
+            await context.close()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from common import browser
+from common import browser, patient
 
 EXCEPTIONS = [
     # The checker that Python's package index carries is of June 2020 and stumbles over newer CSS: the browser judges the sheet below.
@@ -71,7 +71,7 @@ def main():
         print(f"{len(messages)} x {text}\n    {first.get('url')}:{first.get('lastLine')} {first.get('extract', '')[:160]!r}")
     with sync_playwright() as playwright:
         chromium = browser(playwright)
-        page = chromium.new_page()
+        page = patient(chromium.new_context()).new_page()
         page.goto(Path(pages[0]).resolve().as_uri())
         sheet = page.evaluate(SHEET, list(OTHERS))
         chromium.close()

@@ -1,12 +1,11 @@
 //! Environments for tests: a root file system and an image of busybox, built on the spot, and one run in an environment of any kind.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sparkbench::env::{ENVIRONMENTS, Environment, Examined, Invocation, Place};
 use sparkbench::host::machine::Machine;
@@ -16,7 +15,8 @@ use sparkbench::plan::{Faults, Settings};
 use super::folder::Folder;
 use super::machine::machine;
 use super::needs::skip;
-use super::tree::with_argument;
+use super::tree::{archive_id, copy_program, put_program, with_argument};
+use super::wait::until_some;
 
 /// Programs of busybox that the tests use inside.
 const APPLETS: &[&str] = &["sh", "env", "cat", "sleep", "printf", "tail", "id", "ls", "touch", "true", "mkdir"];
@@ -33,6 +33,9 @@ pub fn say(argv: &[&str]) -> String {
     assert!(output.status.success(), "{argv:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
+
+/// Time to end politely: more than a program takes that does so.
+const GRACE_S: f64 = 120.0;
 
 fn answers(argv: &[&str]) -> bool {
     let mut command = Command::new(argv[0]);
@@ -93,9 +96,7 @@ pub fn read(kind: &str, text: &str, folder: &Path) -> (Option<Box<dyn Environmen
 
 /// An environment of a kind. Nothing, and said so, where this machine lacks what it takes. `more` are further settings.
 pub fn stage(kind: &'static str, test: &str, more: &str) -> Option<Stage> {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let archive_id = format!("{:08x}{count:04x}", std::process::id());
+    let archive_id = archive_id();
     let machine = machine();
     if kind != "native" && !machine.is_root() {
         skip(&format!("{kind}: needs root"));
@@ -153,7 +154,7 @@ pub fn build_root(root: &Path) {
         std::fs::create_dir_all(root.join(name)).unwrap();
     }
     let busybox = PathBuf::from(say(&["sh", "-c", "command -v busybox"]));
-    std::fs::copy(busybox, root.join("usr/bin/busybox")).unwrap();
+    copy_program(&busybox, &root.join("usr/bin/busybox"));
     symlink("usr/bin", root.join("bin")).unwrap();
     for name in APPLETS {
         symlink("busybox", root.join("usr/bin").join(name)).unwrap();
@@ -204,14 +205,12 @@ impl Stage {
         let folder = self.folder.path().join("runs").join(run_id);
         let work = folder.join("work");
         std::fs::create_dir_all(&work).unwrap();
-        Place { archive_id: self.archive_id.clone(), run_id: run_id.to_owned(), folder, work, grace_s: 2.0 }
+        Place { archive_id: self.archive_id.clone(), run_id: run_id.to_owned(), folder, work, grace_s: GRACE_S }
     }
 
     /// Puts a program into a run's own folder.
     pub fn program(place: &Place, name: &str, text: &str) {
-        let path = place.work.join(name);
-        std::fs::write(&path, text).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        put_program(&place.work.join(name), text);
     }
 
     /// Wraps and starts. The caller ends it.
@@ -222,15 +221,11 @@ impl Stage {
 
     /// Looks while it runs, until it has ended.
     pub fn watch(&self, place: &Place, launched: &mut dyn Launched) -> Ended {
-        let deadline = Instant::now() + Duration::from_secs(60);
-        loop {
+        until_some("the run has ended", || {
             self.environment.main_pid(&self.machine, place, launched);
             self.environment.while_running(&self.machine, place, launched);
-            if let Some(ended) = launched.wait(Duration::from_millis(50)).unwrap() {
-                return ended;
-            }
-            assert!(Instant::now() < deadline, "it does not end");
-        }
+            launched.wait(Duration::from_millis(50)).unwrap()
+        })
     }
 
     /// Examines and closes.
@@ -241,9 +236,18 @@ impl Stage {
         Run { ended, examined, closed, stdout: read(place.stdout()), stderr: read(place.stderr()), place }
     }
 
+    /// A whole run. A program that begins with [`super::tree::HELD`] is there until it has been looked at. An engine says itself what it
+    /// was told to run, so nothing has to be seen of a container, whose folder cannot be reached from here once it runs.
     pub fn run_in(&self, place: Place, argv: &[&str], env: &[(&str, &str)]) -> Run {
         let invocation = invocation(argv, env);
+        let go = || std::fs::write(place.work.join("go"), "").unwrap();
+        if self.image.is_some() {
+            go();
+        }
         let mut launched = self.start(&place, &invocation);
+        if self.image.is_none() {
+            go();
+        }
         let ended = self.watch(&place, launched.as_mut());
         self.finish(place, launched, &invocation, ended)
     }
@@ -302,10 +306,4 @@ pub fn invocation(argv: &[&str], env: &[(&str, &str)]) -> Invocation {
         env: env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect::<BTreeMap<_, _>>(),
         ..Invocation::default()
     }
-}
-
-/// A number of seconds that nobody else sleeps, to find a process by.
-pub fn unique() -> String {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    format!("{}.{:05}", 7000 + COUNT.fetch_add(1, Ordering::Relaxed), std::process::id() % 100_000)
 }

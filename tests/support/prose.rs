@@ -1,7 +1,7 @@
 //! Sentences of a text, and which of them are above the aims of plain English.
 //!
 //! In:  prose as plain text, its paragraphs parted by empty lines.  Out: sentences, figures, faults.
-//! Not here: taking the prose out of Markdown (see `tests/prose.rs`) or of a page (see `tests/analyse/words.rs`).
+//! Not here: taking the prose out of Markdown (see `tests/house/prose.rs`) or of a page (see `tests/analyse/words.rs`).
 
 #![allow(dead_code, reason = "each test crate uses its own part")]
 

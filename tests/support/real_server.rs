@@ -3,16 +3,16 @@
 //! In:  options of the server.  Out: its address, its counters, asked without the program under test.
 //! Not here: what is measured.
 //!
-//! The engines come from the package index (34 MB, 6.2 GB), so a plain `cargo test` does not fetch one unasked: where nothing was
-//! prepared the tests are passed over, and say how to prepare. The variable of an engine prepares it, and so does
-//! `SPARKBENCH_REQUIRE_ALL=1`.
+//! The engines come from the package index (34 MB, 6.2 GB), so a plain `cargo test` neither fetches nor starts one: the tests are passed
+//! over and say how to ask for them, also with `SPARKBENCH_REQUIRE_ALL=1`. The variable of an engine asks for it, and then it is required.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+
+use super::wait;
 
 /// A server that can be started.
 pub struct Engine {
@@ -38,7 +38,7 @@ pub const LLAMA: Engine = Engine {
     variable: "SPARKBENCH_REAL_SERVER",
     options: &["--metrics"],
     prefix: "llamacpp:",
-    command: "SPARKBENCH_REAL_SERVER=1 cargo test --test real_server",
+    command: "SPARKBENCH_REAL_SERVER=1 cargo test --test engines real_server::",
 };
 
 #[allow(dead_code, reason = "each file of tests starts one of them")]
@@ -49,11 +49,8 @@ pub const VLLM: Engine = Engine {
     variable: "SPARKBENCH_VLLM",
     options: &[],
     prefix: "vllm:",
-    command: "SPARKBENCH_VLLM=1 cargo test --test vllm_server",
+    command: "SPARKBENCH_VLLM=1 cargo test --test engines vllm_server::",
 };
-
-/// A request beside the load takes no longer.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server that ends with this value.
 pub struct RealServer {
@@ -63,9 +60,19 @@ pub struct RealServer {
 }
 
 impl Engine {
-    /// Where the engine and its models are kept between test runs.
+    /// Where the engine and its models are kept between test runs. Every run shares it: the script makes it under a lock, and nothing
+    /// writes to it afterwards.
     pub fn home(&self) -> PathBuf {
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join(self.home)
+        [env!("CARGO_TARGET_TMPDIR"), self.home].iter().collect()
+    }
+
+    /// Whether its variable asks for it. Said where it does not.
+    pub fn is_asked_for(&self) -> bool {
+        let asked = std::env::var(self.variable).is_ok_and(|value| value == "1");
+        if !asked {
+            eprintln!("skipped: nobody asked for a real server. {}", self.command);
+        }
+        asked
     }
 }
 
@@ -74,41 +81,30 @@ pub fn tokenizer() -> String {
     LLAMA.home().join("model/tokenizer.json").display().to_string()
 }
 
-fn asked(variable: &str) -> bool {
-    std::env::var(variable).is_ok_and(|value| value == "1")
-}
-
 impl RealServer {
     /// Starts llama.cpp's, see [`RealServer::of`].
     pub fn start(options: &[&str]) -> Option<Self> {
         Self::of(&LLAMA, options)
     }
 
-    /// Starts one. Nothing where none is prepared, which is said, and is a failure where everything is required.
+    /// Starts one, which is prepared first where it is not. Nothing, and said so, where nobody asked for it.
     pub fn of(engine: &Engine, options: &[&str]) -> Option<Self> {
-        let required = asked("SPARKBENCH_REQUIRE_ALL");
-        let prepare = required || asked(engine.variable);
+        if !engine.is_asked_for() {
+            return None;
+        }
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server").join(engine.script);
-        let child = Command::new("python3")
+        let mut process = Command::new("python3")
             .arg(script)
             .arg("--home")
             .arg(engine.home())
             .arg("--tied")
             .args(engine.options)
-            .args((!prepare).then_some("--prepared"))
             .args(options)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .spawn();
-        let mut process = match child {
-            Ok(process) => process,
-            Err(fault) => {
-                assert!(!prepare, "python3 is required here: {fault}");
-                eprintln!("skipped: there is no python3 to start a server with");
-                return None;
-            }
-        };
+            .spawn()
+            .expect("python3 starts the server");
         // The log is drained for as long as the server lives: a full pipe would stop it.
         let mut log = process.stderr.take().unwrap();
         let log = std::thread::spawn(move || {
@@ -122,10 +118,7 @@ impl RealServer {
             drop(process.stdin.take());
             let _ = process.wait();
             let log = log.join().unwrap();
-            assert!(!prepare, "the server did not start:\n{log}");
-            assert!(log.contains("nothing is prepared"), "the server did not start:\n{log}");
-            eprintln!("skipped: no real server is prepared; {}", engine.command);
-            return None;
+            panic!("the server did not start:\n{log}");
         };
         Some(Self { process, port, prefix: engine.prefix })
     }
@@ -138,7 +131,7 @@ impl RealServer {
     /// Body of an answer, asked over a connection of its own.
     pub fn ask(&self, method: &str, path: &str, body: &str) -> String {
         let mut link = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        link.set_read_timeout(Some(PATIENCE)).unwrap();
+        link.set_read_timeout(Some(wait::LIMIT)).unwrap();
         write!(
             link,
             "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Type: application/json\r\n\

@@ -1,31 +1,22 @@
 //! The verb `stats` as a person or a script meets it: files in, JSON or a table out, clear errors.
 
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
-/// A folder of input files that goes when the test ends.
-struct Folder(PathBuf);
+use crate::support::folder;
+
+/// A folder of input files.
+struct Folder(folder::Folder);
 
 impl Folder {
     fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("sparkbench-stats-{test}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
+        Self(folder::Folder::new(&format!("stats-{test}")))
     }
 
     fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
-        let path = self.0.join(name);
-        std::fs::write(&path, content).unwrap();
-        path.to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        self.0.put(name, content).to_str().unwrap().to_owned()
     }
 }
 
@@ -207,8 +198,8 @@ fn bad_input_is_named_with_file_line_and_value() {
     assert!(refusal(&[&good, &three, "--order", &order], 5).contains("\"c\""));
     let p = folder.file("p", "0.5\n1.5\n");
     assert!(refusal(&[&p, "--p-values"], 5).contains("1.5"));
-    assert!(refusal(&[folder.0.join("none").to_str().unwrap()], 5).contains("none"));
-    assert!(refusal(&[folder.0.to_str().unwrap()], 5).contains("cannot read"));
+    assert!(refusal(&[folder.0.path().join("none").to_str().unwrap()], 5).contains("none"));
+    assert!(refusal(&[folder.0.path().to_str().unwrap()], 5).contains("cannot read"));
     for (flag, value) in [
         ("--confidence", "1"),
         ("--confidence", "nan"),

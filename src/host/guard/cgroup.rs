@@ -246,7 +246,8 @@ mod tests {
 
     #[test]
     fn the_nearest_group_that_hands_memory_down_is_taken() {
-        let top = std::env::temp_dir().join(format!("sparkbench-cgroup-{}", std::process::id()));
+        let folder = crate::testing::Folder::new("cgroup");
+        let top = folder.to_path_buf();
         let own = top.join("user.slice/session");
         fs::create_dir_all(&own).unwrap();
         fs::write(own.join("cgroup.subtree_control"), "").unwrap();
@@ -255,7 +256,6 @@ mod tests {
         assert_eq!(giving_memory(&own, &top), top);
         fs::write(top.join("user.slice/cgroup.subtree_control"), "memory\n").unwrap();
         assert_eq!(giving_memory(&own, &top), top.join("user.slice"));
-        fs::remove_dir_all(top).unwrap();
     }
 
     #[test]

@@ -26,8 +26,9 @@ use super::{cgroup, ending, root};
 use crate::error::Error;
 use crate::host::{Closed, Ended, Job, process, time};
 
-/// How long to look for the program's arguments after its start. The kernel shows them a moment after it has released the old program.
-const LOOK: Duration = Duration::from_millis(200);
+/// Longest look for the program's arguments after its start. The kernel shows them a moment after it has released the old program. Where
+/// others keep the processors busy, that moment is as long as they make it.
+const LOOK: Duration = Duration::from_secs(10);
 
 /// Limit of a program of `after`. Removing a container takes seconds. A daemon that hangs must not hold the campaign for ever.
 pub(super) const AFTER: Duration = Duration::from_secs(60);
@@ -184,6 +185,8 @@ impl Guard {
                 break;
             }
             self.seen_argv = process::arguments(pid);
+            // It may be waiting for this very processor.
+            std::thread::yield_now();
         }
     }
 

@@ -29,8 +29,8 @@ use super::net::Ns;
 pub const SILENCE: Duration = Duration::from_secs(5);
 /// Between two words to a side that has nothing to say.
 const WORD: Duration = Duration::from_secs(1);
-/// The most that greeting each other may take.
-const GREETING: Duration = Duration::from_secs(5);
+/// The most that greeting each other may take. Some hundreds may come at once, to a machine that does something else.
+const GREETING: Duration = Duration::from_secs(20);
 /// Round trips that a clock is read by: the shortest of them counts.
 const TRIPS: u32 = 32;
 

@@ -95,8 +95,7 @@ fn an_interrupt_cuts_a_wait_short() {
 
 #[test]
 fn a_launched_program_takes_its_time_and_leaves_its_files() {
-    let folder = std::env::temp_dir().join(format!("sparkbench-replay-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = crate::testing::Folder::new("replay");
     let script = Script::new().runs(s(5)).exits(3).prints("out").complains("err").leaves("report.json", "{}");
     let host = Replay::new().script(&["bench"], script).wall_jumps(s(1002), -60_000);
     let job = Job { stdout: folder.join("stdout.log"), stderr: folder.join("stderr.log"), ..job(&["bench", "--fast"]) };
@@ -112,7 +111,6 @@ fn a_launched_program_takes_its_time_and_leaves_its_files() {
     assert_eq!(std::fs::read_to_string(folder.join("report.json")).unwrap(), "{}");
     assert_eq!(std::fs::read_to_string(folder.join("stderr.log")).unwrap(), "err");
     assert_eq!(host.deeds(), [HostCall::Launched(Box::new(job)), HostCall::Closed("0123456789ab/r-1".into())]);
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

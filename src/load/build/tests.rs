@@ -1,7 +1,6 @@
 //! Bodies: their members, and the thread that makes them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -141,12 +140,14 @@ fn the_thread_gives_the_plan_in_order_and_wakes_who_waits() {
     loop {
         match builder.take() {
             Fed::Order(built) => seen.push(built.order.index),
-            Fed::Dry => std::thread::sleep(Duration::from_micros(200)),
+            Fed::Dry => std::thread::yield_now(),
             Fed::End => break,
             Fed::Failed(error) => panic!("{error}"),
         }
     }
     assert_eq!(seen, (0..302).collect::<Vec<_>>());
+    // It wakes behind the last order: that is over when the thread is.
+    drop(builder);
     assert!(woken.load(Ordering::Relaxed) >= 1, "the end wakes");
 }
 
@@ -155,13 +156,7 @@ fn few_bodies_are_ready_and_dropping_ends_the_thread() {
     let settings = Settings { requests: None, duration_s: Some(1e9), ..settings() };
     let maker = maker(&settings, &PlanInput::default(), Exact::Off).unwrap();
     let builder = start(maker, &settings, || {}).unwrap();
-    for _ in 0..60_000 {
-        if builder.resting().is_some() {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    assert_eq!(builder.resting(), Some(READY_LEAST));
+    assert_eq!(crate::testing::until_some("the thread rests", || builder.resting()), READY_LEAST);
     drop(builder);
 }
 
@@ -179,7 +174,7 @@ fn a_client_builds_its_own_share() {
     loop {
         match builder.take() {
             Fed::Order(built) => seen.push(built.order.index),
-            Fed::Dry => std::thread::sleep(Duration::from_micros(200)),
+            Fed::Dry => std::thread::yield_now(),
             _ => break,
         }
     }

@@ -648,8 +648,7 @@ fn what_was_written_down_can_be_led_again() {
     assert_eq!(library.count(), Some(2));
     assert_eq!(library.notes().len(), 2, "{:?}", library.notes());
     let first = lead(&settings(chat.clone()), &mut plain);
-    let folder = std::env::temp_dir().join(format!("sparkbench-chat-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = crate::testing::Folder::new("chat");
     let path = folder.join("conversations.jsonl");
     let lines: Vec<String> = first
         .lines
@@ -663,7 +662,6 @@ fn what_was_written_down_can_be_led_again() {
         .collect();
     std::fs::write(&path, lines.join("\n")).unwrap();
     let again = lead(&settings(Conversations { input: ConversationInput::File(path), ..chat }), &mut plain);
-    std::fs::remove_dir_all(&folder).unwrap();
     let bodies = |load: &Load| load.sent.iter().map(|sent| sent.body["messages"].clone()).collect::<Vec<_>>();
     assert_eq!(bodies(&first), bodies(&again));
 }

@@ -31,10 +31,6 @@ mod options;
 mod outcome;
 mod pool;
 mod report;
-#[cfg(test)]
-mod tests;
-#[cfg(test)]
-mod tls_tests;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -329,3 +325,8 @@ impl Engine {
         [turn.at, given_up, anew, drained].into_iter().flatten().min()
     }
 }
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod tls_tests;

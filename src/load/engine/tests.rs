@@ -160,6 +160,11 @@ fn request(stream: &mut TcpStream) -> Option<Vec<u8>> {
     }
 }
 
+/// The same answer to so many requests on one connection.
+fn repeated(answer: Vec<u8>, times: usize) -> Vec<Step> {
+    [Request, Send(answer)].into_iter().cycle().take(2 * times).chain([Hold]).collect()
+}
+
 /// Gives orders one after the other, with a limit at a time.
 pub(super) struct Queue {
     orders: std::collections::VecDeque<Order>,
@@ -218,8 +223,9 @@ pub(super) fn queue(count: u64, concurrency: usize) -> Queue {
     Queue { orders: (0..count).map(order).collect(), concurrency, ended: Vec::new() }
 }
 
+/// Nothing is given up because a machine is slow.
 pub(super) fn options() -> Options {
-    Options { timeout: 20_000_000_000, ..Options::default() }
+    Options { timeout: 3_600_000_000_000, ..Options::default() }
 }
 
 fn load_with(url: &str, options: &Options, mut queue: Queue) -> (Vec<Record>, Kept, EngineReport, Queue) {
@@ -316,7 +322,10 @@ fn a_role_alone_is_the_first_event_and_not_the_first_token() {
 fn bytes_that_come_one_by_one_say_the_same() {
     let (record, chunks) = one(vec![Request, Drip(chunked(&good())), Hold]);
     assert_eq!((record.status, record.events, record.pieces, chunks.len()), (Status::Ok, 5, 2, 5));
-    assert!(chunks.windows(2).all(|pair| pair[0].at <= pair[1].at), "arrival is in order");
+    // In the order in which they were read. A moment of arrival is carried over from another clock, and the kernel may begin to
+    // stamp in the middle of an answer: it may come before that of the chunk ahead.
+    let read = |chunk: &Chunk| chunk.at + u64::from(chunk.lag_ns);
+    assert!(chunks.windows(2).all(|pair| read(&pair[0]) <= read(&pair[1])), "{chunks:?}");
     assert!(record.first_token.unwrap().user >= record.first_event.unwrap().user);
 }
 
@@ -500,14 +509,13 @@ fn a_server_that_never_answers_is_given_up() {
 
 #[test]
 fn nobody_there_is_a_status_of_each_request_or_an_error_before_the_first() {
-    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
-    let url = format!("http://127.0.0.1:{port}");
-    let (records, _, report, _) = load_with(&url, &options(), queue(3, 1));
+    let url = "http://127.0.0.1:1";
+    let (records, _, report, _) = load_with(url, &options(), queue(3, 1));
     assert!(records.iter().all(|record| record.status == Status::Connect));
     assert!(records[0].error.as_deref().unwrap().contains("refused"), "{:?}", records[0].error);
     assert_eq!((report.opened, report.unsent), (0, 3));
     let ahead = Options { preconnect: 2, ..options() };
-    let target = Target::parse(&url).unwrap();
+    let target = Target::parse(url).unwrap();
     let error = run(&target, &ahead, &mut queue(1, 1), &mut Kept::default(), &Control::default()).unwrap_err();
     assert!(error.to_string().contains("cannot connect to http://127.0.0.1"), "{error}");
     assert!(error.hint.is_some());
@@ -586,8 +594,8 @@ fn what_is_in_flight_when_the_source_is_done_may_take_as_long_as_the_drain() {
 fn many_answers_at_once_are_each_told_whole() {
     let long: String = (0..300).map(|_| content("ab")).collect();
     let answer = chunked(&[&long, finish().as_str(), USAGE, DONE].concat());
-    let script = [Request, Send(answer)].into_iter().cycle().take(40).chain([Hold]).collect();
-    let server = Server::start(vec![script]);
+    // Whichever connection is the quickest: each can answer all of them.
+    let server = Server::start(vec![repeated(answer, 100)]);
     let control = Control::default();
     let mut kept = Kept::default();
     let target = Target::parse(&server.url).unwrap();
@@ -605,7 +613,7 @@ fn many_answers_at_once_are_each_told_whole() {
 
 #[test]
 fn an_open_loop_sends_when_the_moment_has_come_and_not_before() {
-    let server = Server::start(vec![vec![Request, Send(chunked(&good())), Hold]]);
+    let server = Server::start(vec![repeated(chunked(&good()), 3)]);
     let mut orders = queue(3, 3);
     let start = net::now() + 20_000_000;
     for order in &mut orders.orders {
@@ -613,8 +621,8 @@ fn an_open_loop_sends_when_the_moment_has_come_and_not_before() {
         order.phase = Phase::Measured;
     }
     let (records, _, report, _) = load_with(&server.url, &options(), orders);
-    assert!(records.iter().all(|record| record.sent >= record.intended), "{records:?}");
-    assert_eq!(report.schedule_lag.len(), 3);
+    assert!(records.iter().all(|record| record.status == Status::Ok && record.sent >= record.intended), "{records:?}");
+    assert_eq!((report.schedule_lag.len(), report.resent), (3, 0));
 }
 
 #[test]

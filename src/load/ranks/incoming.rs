@@ -149,14 +149,13 @@ mod tests {
 
     #[test]
     fn pieces_come_together_to_the_files_that_they_are_of() {
-        let folder = std::env::temp_dir().join(format!("sparkbench-incoming-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+        let folder = crate::testing::Folder::new("incoming");
         let mut incoming = Incoming::default();
         for piece in [&b"\x01one "[..], b"\x00rows", b"\x01file", b"", b"\x09nothing"] {
             incoming.take(&folder, 3, piece);
         }
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "files without a name");
-        std::fs::remove_dir_all(&folder).unwrap();
+        drop(folder);
         let mut text = String::new();
         let mut file = incoming.file(Part::Requests).unwrap().unwrap();
         std::io::Seek::rewind(&mut file).unwrap();

@@ -40,7 +40,7 @@ use super::store::Stored;
 use super::suite;
 use crate::error::{Error, Kind};
 use crate::host::meet::{Client, Secret, Server};
-use crate::host::net::{Ns, Waker, now, resolve};
+use crate::host::net::{Ns, SocketAddr, Waker, now, resolve};
 
 /// How long the ranks wait for each other to come: a launcher starts some hundreds in that time.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -104,8 +104,8 @@ impl Ranks {
                 .hint("give the machine of rank 0 with --meet")
                 .because(cause)
         })?;
-        let state = Arc::new(State::default());
         if share.rank > 0 {
+            let state = Arc::new(State::default());
             let handler = State::member_handler(&state);
             let client = Client::connect(addresses, secret, (share.rank, share.world), PATIENCE, handler)?;
             let hello = ToHead::Hello { host: own_host.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
@@ -115,11 +115,17 @@ impl Ranks {
         let Some(address) = addresses.first() else {
             return Err(Error::new(Kind::Preflight, format!("the host '{host}' of rank 0 has no address")));
         };
-        let server = Arc::new(Server::open(*address, secret, share.world, State::head_handler(&state))?);
-        state.serve_by(&server);
-        let ranks = Self { share, state, side: Side::Head(server) };
+        let ranks = Self::open(share, *address, secret)?;
         ranks.wait_for_all(own_host, interrupted)?;
         Ok(ranks)
+    }
+
+    /// Rank 0, before the others have come.
+    fn open(share: Share, address: SocketAddr, secret: Secret) -> Result<Self, Error> {
+        let state = Arc::new(State::default());
+        let server = Arc::new(Server::open(address, secret, share.world, State::head_handler(&state))?);
+        state.serve_by(&server);
+        Ok(Self { share, state, side: Side::Head(server) })
     }
 
     fn wait_for_all(&self, own_host: &str, interrupted: &dyn Fn() -> bool) -> Result<(), Error> {

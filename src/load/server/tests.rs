@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -13,6 +12,7 @@ use super::cache::PromiseOutcome;
 use super::*;
 use crate::host::web::Tls;
 use crate::load::settings::{Cache, Endpoint, Exact};
+use crate::testing::{Folder, LIMIT};
 
 /// Path to status and body.
 type Pages = BTreeMap<&'static str, (u16, String)>;
@@ -318,29 +318,12 @@ fn a_cache_contract_is_kept_broken_or_cannot_be_told() {
     assert_eq!(CacheCheck::judge(Cache::Natural, None, 1).kept, PromiseOutcome::NotPromised);
 }
 
-/// A folder that goes when the test ends.
-struct Folder(std::path::PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("sparkbench-metrics-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        Self(std::env::temp_dir().join(name))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 #[test]
 fn metrics_are_kept_raw_before_during_and_after_a_load() {
     let server = stage(&[("/metrics", 200, "vllm:prompt_tokens_total 5\n")]);
-    let folder = Folder::new();
-    let scraper = Scraper::start(&server.web, None, &folder.0, Duration::from_millis(2)).unwrap();
-    let read = |name: &str| std::fs::read_to_string(folder.0.join(name)).unwrap();
+    let folder = Folder::new("metrics");
+    let scraper = Scraper::start(&server.web, None, &folder, Duration::from_millis(2)).unwrap();
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
     assert_eq!(read("before.txt"), "vllm:prompt_tokens_total 5\n");
     while read("during.txt").matches(scrape::MARK).count() < 2 {
         thread::yield_now();
@@ -362,14 +345,15 @@ fn metrics_are_kept_raw_before_during_and_after_a_load() {
 #[test]
 fn a_server_without_metrics_is_said_and_is_no_error() {
     let json = stage(&[("/metrics", 200, "[]")]);
-    let folder = Folder::new();
-    let scraped = Scraper::start(&json.web, None, &folder.0, EVERY).unwrap().stop().unwrap();
+    let folder = Folder::new("metrics");
+    let inside = folder.join("metrics");
+    let scraped = Scraper::start(&json.web, None, &inside, EVERY).unwrap().stop().unwrap();
     assert_eq!((&scraped.path, scraped.difference()), (&None, None));
     assert_eq!(scraped.notes.len(), 2, "{:?}", scraped.notes);
-    assert!(!folder.0.exists(), "no empty files");
+    assert!(!inside.exists(), "no empty files");
     // Reading it there would take the iterations away from whoever looks at them.
     let trt = stage(&[("/metrics", 200, "[]"), ("/prometheus/metrics", 200, "trtllm_prompt_tokens_total 1\n")]);
-    let found = Scraper::start(&trt.web, Some(Engine::TrtllmServe), &folder.0, EVERY).unwrap().stop().unwrap();
+    let found = Scraper::start(&trt.web, Some(Engine::TrtllmServe), &inside, EVERY).unwrap().stop().unwrap();
     assert_eq!(found.path.as_deref(), Some("/prometheus/metrics"));
     assert!(trt.asked.lock().unwrap().iter().all(|text| text.starts_with("GET /prometheus/metrics ")));
 }

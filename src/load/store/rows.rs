@@ -382,12 +382,11 @@ mod tests {
 
     #[test]
     fn a_million_rows_hold_the_memory_of_a_few() {
-        let folder = std::env::temp_dir().join(format!("sparkbench-rows-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+        let folder = crate::testing::Folder::new("rows");
         let path = folder.join("rows");
         let mut rows = Rows::new({
-            let folder = folder.clone();
-            move || super::super::create(&folder.join("rows"), true)
+            let path = path.clone();
+            move || super::super::create(&path, true)
         });
         for index in 0..1_000_000 {
             rows.add(&row(index)).unwrap();
@@ -408,6 +407,5 @@ mod tests {
         let mut last = None;
         rows.each(|row| last = Some(row.index)).unwrap();
         assert_eq!((last, rows.count()), (Some(1_000_000), 1_000_001));
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -4,12 +4,10 @@ use super::*;
 use crate::archive::manifest::RequestWire;
 use crate::host::net::Stamp;
 use crate::load::order::{Asked, ChunkKind, Phase, Status, Turn, Usage};
+use crate::testing::Folder;
 
-fn folder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("sparkbench-store-{name}-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
+fn folder(name: &str) -> Folder {
+    Folder::new(&format!("store-{name}"))
 }
 
 const ORIGIN: Ns = 1_000_000_000_000;
@@ -68,7 +66,6 @@ fn a_record_becomes_a_line_with_every_moment_and_nothing_that_is_absent() {
     // Someone else's records are never written over.
     let error = Store::begin(&folder, ORIGIN).unwrap_err().to_string();
     assert!(error.contains("requests.jsonl") && error.contains("another load"), "{error}");
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
@@ -101,7 +98,6 @@ fn chunks_of_many_requests_at_once_come_back_each_in_its_order() {
     assert_eq!(*reader.ending(), chunks::Ending::Whole);
     assert!(next.iter().all(|count| *count == TOKENS));
     assert_eq!(std::fs::metadata(folder.join(chunks::FILE)).unwrap().len(), stored.chunk_bytes);
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
@@ -113,7 +109,6 @@ fn a_load_without_an_archive_leaves_nothing() {
     let mut stored = handle.finish(sink).unwrap();
     assert!(stored.chunks().unwrap().next_block().unwrap().is_some());
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
@@ -127,7 +122,6 @@ fn words_of_a_hostile_server_stay_few_and_short() {
     let stored = handle.finish(sink).unwrap();
     assert!(stored.models.len() <= 16 && stored.models.keys().all(|model| model.len() <= 120));
     assert_eq!((stored.retry_after["1"], stored.http[&429]), (1000, 1000));
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
@@ -140,5 +134,4 @@ fn a_disk_that_is_full_is_an_error_at_the_end_and_never_holds_the_engine() {
     }
     let error = handle.finish(sink).unwrap().failure.unwrap().to_string();
     assert!(error.contains("cannot write the records"), "{error}");
-    std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -1,7 +1,5 @@
 //! Every figure against values worked by hand, and the corners: nothing, one token, all failed, no usage.
 
-use std::path::PathBuf;
-
 use super::*;
 use crate::host::net::{Ns, Stamp};
 use crate::load::certificate::{Evidence, judge};
@@ -59,16 +57,13 @@ fn failed(index: u64, sent: f64, end: f64, status: Status) -> (Record, Vec<Chunk
 }
 
 fn count(name: &str, facts: Facts, requests: Vec<(Record, Vec<Chunk>)>) -> Counted {
-    let folder: PathBuf = std::env::temp_dir().join(format!("sparkbench-summary-{name}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = crate::testing::Folder::new(&format!("summary-{name}"));
     let (mut sink, handle) = Store::scratch(&folder, ORIGIN).unwrap();
     for (record, chunks) in requests {
         sink.chunks(record.index, 0, &chunks);
         sink.ended(record);
     }
-    let counted = Summary::count(facts, &mut handle.finish(sink).unwrap()).unwrap();
-    std::fs::remove_dir_all(&folder).unwrap();
-    counted
+    Summary::count(facts, &mut handle.finish(sink).unwrap()).unwrap()
 }
 
 fn near(value: Option<f64>, wanted: f64) {

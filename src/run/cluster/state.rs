@@ -184,20 +184,19 @@ mod tests {
 
     #[test]
     fn a_machine_writes_into_its_own_folder_and_nowhere_else() {
-        let folder = std::env::temp_dir().join(format!("sparkbench-peer-{}", std::process::id()));
-        let mut peer = Peer { folder: Some(folder.clone()), ..Peer::default() };
+        let folder = crate::testing::Folder::new("peer");
+        let mut peer = Peer { folder: Some(folder.to_path_buf()), ..Peer::default() };
         peer.heard(0, Word::File { path: "work/out.txt".into() });
         peer.write(b"one ");
         peer.write(b"two");
         assert_eq!(peer.close_files(), None);
         assert_eq!(fs::read_to_string(folder.join("work/out.txt")).unwrap(), "one two");
         for path in ["../x", "/etc/x", "", "a/../../x"] {
-            let mut peer = Peer { folder: Some(folder.clone()), ..Peer::default() };
+            let mut peer = Peer { folder: Some(folder.to_path_buf()), ..Peer::default() };
             peer.heard(0, Word::File { path: path.into() });
             peer.write(b"x");
             assert!(peer.close_files().unwrap().contains("not a path below"), "{path}");
         }
-        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

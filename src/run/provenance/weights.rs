@@ -78,14 +78,13 @@ mod tests {
 
     #[test]
     fn a_model_is_told_by_the_sizes_of_its_files_and_the_hashes_of_its_small_ones() {
-        let folder = std::env::temp_dir().join(format!("sparkbench model {}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+        let folder = crate::testing::Folder::new("a model");
         std::fs::write(folder.join("config.json"), "abc").unwrap();
         std::fs::write(folder.join("model.safetensors"), [0_u8; 10]).unwrap();
         let absent = folder.join("absent");
         let mut sheet = Sheet::default();
-        read(&Machine::new().unwrap(), &[folder.clone(), PathBuf::from("/proc/self"), absent.clone()], &mut sheet);
-        std::fs::remove_dir_all(&folder).unwrap();
+        let paths = [folder.to_path_buf(), PathBuf::from("/proc/self"), absent.clone()];
+        read(&Machine::new().unwrap(), &paths, &mut sheet);
         let tree = sheet.finish();
         let model = &tree["models"][&folder.display().to_string()];
         assert_eq!(model["files_bytes"]["config.json"], 3, "{tree}");

@@ -11,8 +11,6 @@
 mod columns;
 mod grid;
 mod tally;
-#[cfg(test)]
-mod tests;
 mod thread;
 mod worker;
 
@@ -179,3 +177,6 @@ impl Sampler {
         Stopped { wire, absent, rows: buffer.rows, failure }
     }
 }
+
+#[cfg(test)]
+mod tests;

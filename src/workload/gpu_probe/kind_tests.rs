@@ -66,20 +66,14 @@ fn without_our_own_program_there_is_nothing_to_run() {
 }
 
 fn examined(file: Option<&str>) -> Outcome {
-    let folder = std::env::temp_dir().join(format!(
-        "sparkbench-probe-kind-{}-{:?}",
-        std::process::id(),
-        std::thread::current().id()
-    ));
+    let folder = crate::testing::Folder::new("probe-kind");
     std::fs::create_dir_all(folder.join("work")).unwrap();
     if let Some(file) = file {
         std::fs::write(folder.join("work/result.json"), file).unwrap();
     }
     let (workload, _) = read("precisions = [\"bf16\"]\nsizes = [64]\niterations = 2");
     let model = Model::default();
-    let outcome = workload.unwrap().examine(&cell(&model, None), &folder);
-    std::fs::remove_dir_all(&folder).unwrap();
-    outcome
+    workload.unwrap().examine(&cell(&model, None), &folder)
 }
 
 fn file(gemm: Value, state: &str, times: usize) -> String {

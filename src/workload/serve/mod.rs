@@ -56,8 +56,9 @@ pub const PLACES: &[&str] = &["host", "port", "model", "node.workers", "worker_p
 /// Folder of the loads below the run's, where one start of the server gets several.
 pub const LOADS_FOLDER: &str = "loads";
 
-/// A server that is started before its turn would be loaded in its place.
-const TAKEN: Duration = Duration::from_millis(500);
+/// How long a server that is there before its turn, and would be loaded in its place, has to answer. Where nobody listens, the answer
+/// comes at once.
+const TAKEN: Duration = Duration::from_secs(5);
 
 /// One server of a suite.
 struct Serve {

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use super::attach::Attach;
 use super::loader::{Job, Loaded};
@@ -17,6 +16,7 @@ use crate::env::Place;
 use crate::host::replay::Replay;
 use crate::load::settings::{Lengths, Settings};
 use crate::plan::{Faults, Kinds, Suite};
+use crate::testing::Folder;
 use crate::workload::Placement;
 use crate::workload::beside::{At, Done};
 
@@ -152,24 +152,6 @@ fn a_list_of_loads_shares_keys_and_each_has_a_name() {
     }
 }
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("sparkbench-serve-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// A server that is healthy after a number of queries.
 fn server(healthy_after: u32, models: &'static str) -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -222,8 +204,8 @@ fn run(work: Work, folder: &Path, stop: bool) -> Done {
 
 #[test]
 fn a_server_is_waited_for_looked_at_and_loaded() {
-    let folder = Folder::new();
-    let done = run(work(&server(3, VLLM), Ready::default(), model(Some("org/m"), None)), &folder.0, false);
+    let folder = Folder::new("serve");
+    let done = run(work(&server(3, VLLM), Ready::default(), model(Some("org/m"), None)), &folder, false);
     assert_eq!(done.outcome.faults, Vec::<String>::new());
     assert_eq!(done.window, Some(WindowWire { from_s: 1.0, to_s: 2.0 }));
     assert_eq!(done.outcome.marks, ["a mark"]);
@@ -231,8 +213,8 @@ fn a_server_is_waited_for_looked_at_and_loaded() {
         done.outcome.checks.iter().map(|check| (check.item.as_str(), check.result.as_str())).collect();
     assert_eq!(results, [("engine", "match"), ("model_id", "match")]);
     assert_eq!(done.outcome.seen.engine.as_deref(), Some("vllm"));
-    assert_eq!(fs::read_to_string(folder.0.join("asked.txt")).unwrap(), "Some(\"org/m\") seed 7 nonce 0");
-    let server: serde_json::Value = serde_json::from_slice(&fs::read(folder.0.join("server.json")).unwrap()).unwrap();
+    assert_eq!(fs::read_to_string(folder.join("asked.txt")).unwrap(), "Some(\"org/m\") seed 7 nonce 0");
+    let server: serde_json::Value = serde_json::from_slice(&fs::read(folder.join("server.json")).unwrap()).unwrap();
     assert_eq!(
         (&server["schema"], &server["models"][0]["max_model_len"]),
         (&"sparkbench.server/1".into(), &4096.into())
@@ -242,31 +224,31 @@ fn a_server_is_waited_for_looked_at_and_loaded() {
 
 #[test]
 fn another_model_than_the_one_asked_for_is_a_mismatch_and_is_not_loaded() {
-    let folder = Folder::new();
-    let done = run(work(&server(0, VLLM), Ready::default(), model(Some("org/other"), None)), &folder.0, false);
+    let folder = Folder::new("serve");
+    let done = run(work(&server(0, VLLM), Ready::default(), model(Some("org/other"), None)), &folder, false);
     let check = done.outcome.checks.iter().find(|check| check.item == "model_id").unwrap();
     assert_eq!(
         (check.asked.as_deref(), check.ran.as_deref(), check.result.as_str()),
         (Some("org/other"), Some("org/m"), "mismatch")
     );
-    assert!(!folder.0.join("asked.txt").exists());
+    assert!(!folder.join("asked.txt").exists());
     // By the folder that the server was given, or its last name.
     let by_path = r#"{"data":[{"id":"/models/m/"}]}"#;
     let by_name = r#"{"data":[{"id":"m"}]}"#;
     for listed in [by_path, by_name] {
         let done =
-            run(work(&server(0, listed), Ready::default(), model(Some("org/m"), Some("/models/m"))), &folder.0, false);
+            run(work(&server(0, listed), Ready::default(), model(Some("org/m"), Some("/models/m"))), &folder, false);
         assert!(
             done.outcome.checks.iter().any(|check| check.item == "model_id" && check.result == "match"),
             "{done:?}"
         );
     }
     let two = r#"{"data":[{"id":"a"},{"id":"b"}]}"#;
-    let unclear = run(work(&server(0, two), Ready::default(), model(None, None)), &folder.0, false);
+    let unclear = run(work(&server(0, two), Ready::default(), model(None, None)), &folder, false);
     assert!(unclear.outcome.faults[0].contains("several models: a, b"), "{:?}", unclear.outcome.faults);
     let engine = run(
         work(&server(0, r#"{"data":[{"id":"m","owned_by":"sglang"}]}"#), Ready::default(), model(None, None)),
-        &folder.0,
+        &folder,
         false,
     );
     assert_eq!(engine.outcome.checks[0].result, "mismatch");
@@ -274,12 +256,12 @@ fn another_model_than_the_one_asked_for_is_a_mismatch_and_is_not_loaded() {
 
 #[test]
 fn a_server_that_does_not_get_ready_fails_with_the_last_lines_of_its_log() {
-    let folder = Folder::new();
+    let folder = Folder::new("serve");
     let lines: String = (1..=99).map(|line| format!("line {line}\n")).collect();
-    fs::write(folder.0.join(Place::STDOUT), lines).unwrap();
-    fs::write(folder.0.join(Place::STDERR), "ValueError: no kernel image\n\n").unwrap();
+    fs::write(folder.join(Place::STDOUT), lines).unwrap();
+    fs::write(folder.join(Place::STDERR), "ValueError: no kernel image\n\n").unwrap();
     let ready = Ready { limit_s: 3.0, ..Ready::default() };
-    let done = run(work(&server(u32::MAX, VLLM), ready, model(None, None)), &folder.0, false);
+    let done = run(work(&server(u32::MAX, VLLM), ready, model(None, None)), &folder, false);
     let fault = &done.outcome.faults[0];
     assert!(
         fault.starts_with("the server was not ready within 3 s: /health answers with status 503: loading\n"),
@@ -287,26 +269,26 @@ fn a_server_that_does_not_get_ready_fails_with_the_last_lines_of_its_log() {
     );
     assert!(fault.contains("\n  line 70\n") && fault.contains("line 99") && !fault.contains("line 69"), "{fault}");
     assert!(fault.ends_with("last lines of stderr.log:\n  ValueError: no kernel image"), "{fault}");
-    let stopped = run(work(&server(0, VLLM), Ready::default(), model(None, None)), &folder.0, true);
+    let stopped = run(work(&server(0, VLLM), Ready::default(), model(None, None)), &folder, true);
     assert_eq!(stopped.outcome.faults, ["stopped before the server was ready"]);
 }
 
 #[test]
 fn a_line_of_the_log_can_be_waited_for_first() {
-    let folder = Folder::new();
+    let folder = Folder::new("serve");
     let ready = |limit_s| Ready { limit_s, log: Some(regex::Regex::new("fired up and ready").unwrap()), path: None };
-    let without = run(work(&server(0, VLLM), ready(1.0), model(None, None)), &folder.0, false);
+    let without = run(work(&server(0, VLLM), ready(1.0), model(None, None)), &folder, false);
     assert!(without.outcome.faults[0].contains("the line of its log has not come"), "{:?}", without.outcome.faults);
-    fs::write(folder.0.join(Place::STDERR), "x\nThe server is fired up and ready to roll!").unwrap();
-    let done = run(work(&server(0, VLLM), ready(1.0), model(None, None)), &folder.0, false);
+    fs::write(folder.join(Place::STDERR), "x\nThe server is fired up and ready to roll!").unwrap();
+    let done = run(work(&server(0, VLLM), ready(1.0), model(None, None)), &folder, false);
     assert_eq!(done.outcome.faults, Vec::<String>::new());
 }
 
 #[test]
 fn a_load_that_cannot_be_run_is_a_fault_in_one_line() {
-    let folder = Folder::new();
+    let folder = Folder::new("serve");
     let listed = r#"{"data":[{"id":"impossible"}]}"#;
-    let done = run(work(&server(0, listed), Ready::default(), model(None, None)), &folder.0, false);
+    let done = run(work(&server(0, listed), Ready::default(), model(None, None)), &folder, false);
     assert_eq!(done.outcome.faults, ["the load could not be run: no such thing try: another"]);
 }
 
@@ -342,12 +324,12 @@ fn a_container_gives_its_log_and_its_description_to_the_run() {
         .answer(&["docker", "logs", "--timestamps", "--since", iso.as_str(), "vllm"], answer("a line\n"))
         .answer(&["docker", "inspect", "vllm"], answer("[{}]\n"));
     attach.look(&host).unwrap();
-    let folder = Folder::new();
-    assert_eq!(attach.keep(&host, since, &folder.0), Vec::<String>::new());
-    assert_eq!(fs::read_to_string(folder.0.join("server.log")).unwrap(), "a line\n");
+    let folder = Folder::new("serve");
+    assert_eq!(attach.keep(&host, since, &folder), Vec::<String>::new());
+    assert_eq!(fs::read_to_string(folder.join("server.log")).unwrap(), "a line\n");
     let gone = Attach { container: Some("other".into()), ..attach };
     assert!(gone.look(&host).is_err());
-    assert_eq!(gone.keep(&host, since, &folder.0).len(), 2);
+    assert_eq!(gone.keep(&host, since, &folder).len(), 2);
 }
 
 #[test]

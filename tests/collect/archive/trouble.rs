@@ -8,12 +8,6 @@ use sparkbench::archive::lock::held;
 use super::maker::*;
 use crate::support::folder::Folder;
 
-/// A test that cannot be made here says so. Where everything is required, that is a failure.
-fn skipped(why: &str) {
-    assert!(std::env::var_os("SPARKBENCH_REQUIRE_ALL").is_none_or(|value| value != "1"), "skipped: {why}");
-    eprintln!("skipped: {why}");
-}
-
 #[test]
 fn a_second_collector_is_told_who_holds_the_archive() {
     let folder = Folder::new("archive-two");
@@ -71,6 +65,8 @@ mod mounted {
     use std::process::Command;
 
     use super::*;
+    use crate::support::needs;
+    use crate::support::wait::until;
 
     /// A file system of its own in memory, gone when the test ends.
     struct Small(PathBuf);
@@ -84,25 +80,28 @@ mod mounted {
             match mounted {
                 Ok(output) if output.status.success() => Some(Self(path)),
                 Ok(output) => {
-                    skipped(&format!("no file system can be mounted: {}", String::from_utf8_lossy(&output.stderr)));
+                    needs::skip(&format!("no file system can be mounted: {}", String::from_utf8_lossy(&output.stderr)));
                     None
                 }
                 Err(cause) => {
-                    skipped(&format!("no file system can be mounted: {cause}"));
+                    needs::skip(&format!("no file system can be mounted: {cause}"));
                     None
                 }
             }
         }
 
+        /// A program that another test is just starting holds copies of our open files for a moment, and the kernel refuses until then.
         fn remount(&self, options: &str) {
-            let done = Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(&self.0).status().unwrap();
-            assert!(done.success());
+            let options = format!("remount,{options}");
+            until("the file system is mounted anew", || {
+                Command::new("mount").args(["-o", &options]).arg(&self.0).status().unwrap().success()
+            });
         }
     }
 
     impl Drop for Small {
         fn drop(&mut self) {
-            let _ = Command::new("umount").arg(&self.0).status();
+            let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
         }
     }
 

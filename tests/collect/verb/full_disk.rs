@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::left;
-use super::short::{Collector, WELL, at_work, events, expect_no_process, suite};
+use super::short::{Collector, WELL, WIDE, at_work, events, expect_no_process, hold, sampled, suite};
 use crate::support::folder::Folder;
+use crate::support::needs;
 use crate::support::program::{Ending, run_in};
 use crate::support::wait::until;
 
@@ -28,15 +29,17 @@ impl Disk {
             .output()
             .is_ok_and(|output| output.status.success());
         if !made {
-            eprintln!("skipped: no tmpfs may be mounted here");
-            let all = std::env::var("SPARKBENCH_REQUIRE_ALL").is_ok_and(|value| value == "1");
-            assert!(!all, "this machine must let the test mount a disk");
+            needs::skip("no tmpfs may be mounted here");
         }
         made.then_some(Self(at))
     }
 
+    /// Mounts it with other options. The kernel refuses while somebody has a file open for writing.
     fn again(&self, options: &str) {
-        mount(&["-o", &format!("remount,{options}")], &[&self.0]);
+        let options = format!("remount,{options}");
+        until("the disk is mounted anew", || {
+            Command::new("mount").args(["-o", &options]).arg(&self.0).status().unwrap().success()
+        });
     }
 }
 
@@ -82,7 +85,7 @@ fn a_disk_that_fills_at_any_step_loses_nothing_and_the_campaign_goes_on_after_ro
     let tries = std::env::var("SPARKBENCH_DISK_TRIES").map_or(TRIES, |text| text.parse().unwrap());
     // How much three runs take.
     let Some(disk) = Disk::new(folder.path().join("disk"), 65_536) else { return };
-    suite(folder.path(), WELL, 3, 20);
+    suite(folder.path(), WELL, 3, &WIDE);
     let archive = disk.0.join("archive");
     collect(folder.path(), &archive).expect(0);
     let output = Command::new("du").args(["-sk"]).arg(&archive).output().unwrap();
@@ -127,7 +130,7 @@ fn a_disk_that_fills_at_any_step_loses_nothing_and_the_campaign_goes_on_after_ro
 fn runs_that_fill_the_disk_end_the_campaign_with_what_is_safe() {
     let folder = Folder::new("filling-runs");
     let Some(disk) = Disk::new(folder.path().join("disk"), 2048) else { return };
-    suite(folder.path(), &format!("head -c 300000 /dev/urandom > $1/data.bin || exit 1\n{WELL}"), 10, 20);
+    suite(folder.path(), &format!("head -c 300000 /dev/urandom > $1/data.bin || exit 1\n{WELL}"), 10, &WIDE);
     let archive = disk.0.join("archive");
     let ending = collect(folder.path(), &archive).expect(5);
     let done = complete(&archive);
@@ -146,7 +149,8 @@ fn an_archive_that_turns_read_only_is_told_and_gone_on_with() {
     let folder = Folder::new("read-only");
     let Some(disk) = Disk::new(folder.path().join("disk"), 32_768) else { return };
     let archive = disk.0.join("archive");
-    suite(folder.path(), &format!("echo > $1/here\nsleep 1\n{WELL}"), 2, 20);
+    let go = folder.path().join("go");
+    suite(folder.path(), &format!("echo > $1/here\n{}{WELL}", hold(&go)), 2, &WIDE);
     let collector = Collector::start(folder.path(), &archive, &[]);
     until("a run is at work", || at_work(&archive).is_some());
     // Made read-only beside it first: laid over the archive writable, the collector could open a file through it before it turns.
@@ -155,12 +159,14 @@ fn an_archive_that_turns_read_only_is_told_and_gone_on_with() {
     mount(&["--bind"], &[&archive, &beside]);
     mount(&["-o", "remount,bind,ro"], &[&beside]);
     mount(&["--bind"], &[&beside, &archive]);
+    fs::write(&go, "").unwrap();
     collector.end().expect(5).complains(&["read-only", "--resume"]);
     expect_no_process(&left::archive_id(&archive).unwrap());
     // And from the start on.
     collect(folder.path(), &archive).expect(5).complains(&["read-only", "--resume"]);
     for mounted in [&archive, &beside] {
-        assert!(Command::new("umount").arg(mounted).status().unwrap().success());
+        // Also where somebody is just looking around in it.
+        assert!(Command::new("umount").arg("--lazy").arg(mounted).status().unwrap().success());
     }
     collect(folder.path(), &archive).expect(0);
     verify(&archive);
@@ -171,14 +177,14 @@ fn an_archive_that_turns_read_only_is_told_and_gone_on_with() {
 fn an_archive_that_goes_away_during_a_run_is_told_and_leaves_no_process() {
     let folder = Folder::new("gone-away");
     let archive = folder.path().join("archive");
-    suite(folder.path(), &format!("echo > $1/here\nsleep 1\n{WELL}"), 2, 20);
+    let go = folder.path().join("go");
+    suite(folder.path(), &format!("echo > $1/here\n{}{WELL}", hold(&go)), 2, &WIDE);
     let collector = Collector::start(folder.path(), &archive, &[]);
-    until("a run is at work", || at_work(&archive).is_some());
-    // Everything that is kept open for a run is open by then.
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    until("a run is at work and sampled", || sampled(&archive).is_some());
     let id = left::archive_id(&archive).unwrap();
     let away = folder.path().join("away");
     fs::rename(&archive, &away).unwrap();
+    fs::write(&go, "").unwrap();
     collector.end().expect(5).complains(&["no longer there", "--resume"]);
     expect_no_process(&id);
     assert!(!archive.exists(), "nothing is begun anew where it was");
@@ -188,12 +194,15 @@ fn an_archive_that_goes_away_during_a_run_is_told_and_leaves_no_process() {
     assert_eq!((complete(&archive).len(), outcomes(&archive)), (2, 2));
     // Removed for good.
     fs::remove_dir_all(&archive).unwrap();
+    fs::remove_file(&go).unwrap();
     let collector = Collector::start(folder.path(), &archive, &[]);
-    until("a run is at work", || at_work(&archive).is_some());
+    until("a run is at work and sampled", || sampled(&archive).is_some());
     let id = left::archive_id(&archive).unwrap();
-    while archive.exists() {
+    until("the archive is gone", || {
         let _ = fs::remove_dir_all(&archive);
-    }
+        !archive.exists()
+    });
+    fs::write(&go, "").unwrap();
     collector.end().expect(5).complains(&["no longer there"]);
     expect_no_process(&id);
     assert!(!archive.join("seal.json").exists() && complete(&archive).is_empty(), "no archive without a journal");
@@ -220,7 +229,7 @@ fn a_load_whose_disk_fills_prints_the_figures_so_far_the_error_and_ends_with_5()
     let text = fs::read_to_string(folder.path().join("so-far.json")).unwrap();
     let found: serde_json::Value = serde_json::from_str(&text).unwrap();
     let (completed, n) = (found["completed"].as_u64().unwrap(), found["itl_ms"]["n"].as_u64().unwrap());
-    assert!((1..4000).contains(&completed) && found["valid"].as_bool() == Some(false), "{found:#}");
+    assert!(completed >= 1 && found["valid"].as_bool() == Some(false), "{found:#}");
     // Every answer that counts has all its chunks, those among them that the disk did not take.
     assert_eq!((found["output_tokens"].as_u64(), n), (Some(completed * 128), completed * 127), "{found:#}");
     let several = load(&["--concurrency", "16,32"]);

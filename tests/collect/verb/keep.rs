@@ -2,6 +2,7 @@
 
 use super::scene::{LENIENT, archive, collect, gate, head, runs, verifies};
 use crate::support::folder::Folder;
+use crate::support::needs;
 
 #[test]
 fn files_that_are_not_kept_are_named_with_size_and_hash_and_reason() {
@@ -73,7 +74,7 @@ fn packed_files_are_read_as_they_were_and_fit_their_hashes() {
 #[test]
 fn a_page_cache_that_is_dropped_is_recorded_with_what_it_held() {
     if !std::fs::metadata("/proc/self").is_ok_and(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0) {
-        eprintln!("skipped: only root may drop the page cache");
+        needs::skip("only root may drop the page cache");
         return;
     }
     let folder = Folder::new("keep-page-cache");

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,81 +10,87 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
+use crate::support::wait::until;
+
 /// Where something of a run may stay behind outside of the archive.
 const PLACES: &[&str] = &["/run/systemd/nspawn", "/var/lib/machines", "/tmp", "/run"];
 
-/// Mounts and names before a campaign.
+/// Where systemd-nspawn keeps a lock for each root, named after its device and inode.
+const LOCKS: &str = "/run/systemd/nspawn/locks";
+
+/// What there is of a campaign's own before it. Other tests, and other copies of this program, are at work on the same machine: what carries
+/// neither the name of the archive nor that of the folder is theirs.
 pub struct Machine {
     mounts: BTreeSet<String>,
     folder: PathBuf,
     /// Everything below the folder of the suite that is not in the archive.
     beside: BTreeSet<PathBuf>,
-    places: BTreeSet<PathBuf>,
+    /// The lock of the folder's root file system, where it has one.
+    lock: Option<PathBuf>,
 }
 
 impl Machine {
-    /// As it is now. `folder` holds the suite and the archive.
+    /// As it is now. `folder` holds the suite, the archive and the root file system of the suite's environments (see `support::roots`).
     pub fn look(folder: &Path) -> Self {
+        let root = fs::metadata(folder.join("root")).ok();
         Self {
-            mounts: mounts(folder),
+            mounts: mounts(folder, None),
             folder: folder.to_owned(),
             beside: below(folder, 12),
-            places: PLACES.iter().flat_map(|place| below(Path::new(place), 3)).collect(),
+            lock: root.map(|root| Path::new(LOCKS).join(format!("inode-{}:{}", root.dev(), root.ino()))),
         }
     }
 
     /// Demands that no process, mount, container, control group, lock or file of the archive is left.
     pub fn expect_nothing_more(&self, archive: &Path) {
         let id = archive_id(archive).expect("the archive has a campaign");
-        let left: Vec<String> = marked(&id).into_iter().map(|(pid, words)| format!("{pid}: {words}")).collect();
-        assert!(left.is_empty(), "processes are left: {left:?}");
-        let more: Vec<String> = mounts(&self.folder).difference(&self.mounts).cloned().collect();
-        assert!(more.is_empty(), "mounts are left: {more:?}");
+        gone("processes", || marked(&id).into_iter().map(|(pid, words)| format!("{pid}: {words}")).collect());
+        gone("mounts", || mounts(&self.folder, Some(&id)).difference(&self.mounts).cloned().collect());
         let filter = format!("label=sparkbench.archive={id}");
-        if let Ok(found) = Command::new("docker").args(["ps", "--all", "--quiet", "--filter", &filter]).output() {
-            assert!(found.stdout.is_empty(), "containers are left: {}", String::from_utf8_lossy(&found.stdout));
-        }
-        let groups: Vec<PathBuf> =
-            below(Path::new("/sys/fs/cgroup"), 12).into_iter().filter(|at| named(at, &id)).collect();
-        assert!(groups.is_empty(), "control groups are left: {groups:?}");
+        gone("containers", || {
+            let found = Command::new("docker").args(["ps", "--all", "--quiet", "--filter", &filter]).output();
+            let found = found.map(|found| found.stdout).unwrap_or_default();
+            String::from_utf8_lossy(&found).lines().map(str::to_owned).collect()
+        });
+        let of_archive =
+            |place: &str, depth| shown(below(Path::new(place), depth).into_iter().filter(|at| named(at, &id)));
+        gone("control groups", || of_archive("/sys/fs/cgroup", 12));
+        gone("things on the machine", || PLACES.iter().flat_map(|place| of_archive(place, 3)).collect());
+        gone("locks", || shown(self.lock.iter().filter(|lock| lock.exists()).cloned()));
         let own = [archive, &self.folder.join("talk.txt")];
-        let more: Vec<PathBuf> = below(&self.folder, 12)
-            .into_iter()
-            .filter(|path| !self.beside.contains(path) && !own.iter().any(|own| path.starts_with(own)))
-            .collect();
-        assert!(more.is_empty(), "left beside the suite: {more:?}");
-        // Others use these places too: only names of ours count, and anything of systemd-nspawn, which nobody else runs here.
-        let more: Vec<PathBuf> = PLACES
-            .iter()
-            .flat_map(|place| below(Path::new(place), 3))
-            .filter(|path| !self.places.contains(path))
-            .filter(|path| named(path, &id) || (path.starts_with("/run/systemd/nspawn/locks") && !held(path)))
-            .collect();
-        assert!(more.is_empty(), "left on the machine: {more:?}");
+        let more = |path: &PathBuf| !self.beside.contains(path) && !own.iter().any(|own| path.starts_with(own));
+        gone("files beside the suite", || shown(below(&self.folder, 12).into_iter().filter(more)));
     }
 }
 
-/// Mounts of this machine, but not those that other tests and the engine make meanwhile.
-fn mounts(folder: &Path) -> BTreeSet<String> {
-    let others = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let at = |line: &str| PathBuf::from(line.split(' ').nth(1).unwrap_or_default());
-    let engines = ["/var/lib/docker", "/var/lib/containers", "/run/docker", "/run/containers"];
-    let foreign = |at: &Path| {
-        (at.starts_with(others) && !at.starts_with(folder)) || engines.iter().any(|engine| at.starts_with(engine))
-    };
+/// Waits until nothing of a kind is left: what has been ended takes a moment to go, and longer on a busy machine.
+#[track_caller]
+fn gone(what: &str, look: impl Fn() -> Vec<String>) {
+    let mut before = Vec::new();
+    until(&format!("no {what} are left"), || {
+        let left = look();
+        if !left.is_empty() && left != before {
+            eprintln!("{what} that are left: {left:?}");
+        }
+        before = left;
+        before.is_empty()
+    });
+}
+
+fn shown(paths: impl Iterator<Item = PathBuf>) -> Vec<String> {
+    paths.map(|path| path.display().to_string()).collect()
+}
+
+/// Mounts that have to do with a folder or an archive.
+fn mounts(folder: &Path, id: Option<&str>) -> BTreeSet<String> {
     let table = fs::read_to_string("/proc/self/mounts").unwrap();
-    table.lines().filter(|line| !foreign(&at(line))).map(str::to_owned).collect()
+    let folder = folder.display().to_string();
+    let ours = |line: &&str| line.contains(&folder) || id.is_some_and(|id| line.contains(id));
+    table.lines().filter(ours).map(str::to_owned).collect()
 }
 
 fn named(path: &Path, id: &str) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().contains(id))
-}
-
-/// Whether a lock is of the root of another test that runs now.
-fn held(path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    let Ok(inode) = fs::metadata(path).map(|it| it.ino()) else { return true };
-    fs::read_to_string("/proc/locks").unwrap_or_default().contains(&format!(":{inode} "))
 }
 
 /// Everything below a folder, links not followed.

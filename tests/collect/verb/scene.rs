@@ -8,11 +8,13 @@ use serde_json::Value;
 
 use crate::support::folder::Folder;
 use crate::support::program::{Ending, run_in};
+use crate::support::tree::put_program;
 
-/// Gates that a test machine cannot hold are off, and pauses are none.
+/// Gates that a test machine cannot hold are off, and pauses are none. A program that is told to end gets all the time that a busy machine
+/// takes for it.
 pub const LENIENT: &str = "[gates]\ngpu_required = false\ngpu_temp_max_c = false\ncooldown_min_s = 0\nhost_load_max_per_core = false\n\
                            memory_available_min_gib = false\ndisk_free_min_gib = 0\n\
-                           [watchdogs]\nmemory_floor_gib = false\ngrace_s = 1\nkernel_log = false\n";
+                           [watchdogs]\nmemory_floor_gib = false\ngrace_s = 300\nkernel_log = false\n";
 
 /// One environment, one workload that is over at once.
 pub const SHORT: &str = "[environments.native]\n[workloads.job]\nkind = \"command\"\ncommand = [\"/bin/sh\", \"-c\", \"echo ttft_ms=12.5\"]\n\
@@ -99,8 +101,8 @@ pub fn path_with(front: &Path) -> String {
 
 /// A shell script that may be run.
 pub fn script(folder: &Folder, name: &str, text: &str) -> PathBuf {
-    use std::os::unix::fs::PermissionsExt as _;
-    let path = folder.put(name, text);
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = folder.path().join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    put_program(&path, text);
     path
 }

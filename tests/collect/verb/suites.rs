@@ -1,11 +1,13 @@
 //! A suite from its faults to its seal: what is refused, what is only shown, what is gone on with.
 
 use std::collections::BTreeMap;
+use std::process::{Child, Command};
 
 use super::scene::{LENIENT, SHORT, archive, campaign, collect, gate, head, runs, verifies};
 use crate::support::files::files_below;
 use crate::support::folder::Folder;
 use crate::support::program::{Ending, run_in};
+use crate::support::wait::until;
 
 fn lenient(repeats: u32) -> String {
     format!("{}{SHORT}{LENIENT}", head(repeats))
@@ -116,12 +118,35 @@ fn a_pre_flight_that_refuses_names_everything_and_begins_no_archive() {
     assert_eq!(names(&folder), ["suite.toml"]);
 }
 
+/// Keeps this machine at work, with three programs at the least priority, so that its load is not that of a machine at rest.
+struct Busy(Vec<Child>);
+
+impl Busy {
+    fn new() -> Self {
+        // Each ends with this process, however that ends.
+        let work = format!("while [ -e /proc/{} ]; do :; done", std::process::id());
+        let start = || Command::new("nice").args(["-n", "19", "/bin/sh", "-c", &work]).spawn().expect("nice starts");
+        Self((0..3).map(|_| start()).collect())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill().and_then(|()| child.wait());
+        }
+    }
+}
+
 #[test]
 fn a_gate_that_refuses_one_run_fails_that_run_and_the_campaign_goes_on() {
     let folder = Folder::new("suites-gate");
-    // The least limit that a suite can set. A machine that runs tests is above it.
+    let _busy = Busy::new();
+    // The least limit that a suite can set.
     let text = lenient(2).replace("host_load_max_per_core = false", "host_load_max_per_core = 0.01\nwait_max_s = 1");
     folder.put("suite.toml", text);
+    // The average follows within the minute, and stays above the limit as long as there is work.
+    until("the load is above the limit", || run_in(folder.path(), &["check", "suite.toml"], &[]).code == Some(3));
     let ending = collect(&folder, &[], &[]).expect(4);
     ending.complains(&["host-load", "still refuses after", "001-native-none-job-r01", "002-native-none-job-r02"]);
     verifies(&folder);

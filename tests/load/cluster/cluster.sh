@@ -5,13 +5,30 @@
 #   cluster.sh cut FOLDER NAME NUMBER    takes the cable out of one of them
 #   cluster.sh down FOLDER NAME          ends all of it
 #
-# FOLDER/ssh_config lets ssh in without a password and without touching anyone's keys. NAME has at most eight letters, and its hash
-# chooses the network, so that two clusters do not meet. Needs root, iproute2, openssh-server and util-linux.
+# FOLDER/ssh_config lets ssh in without a password and without touching anyone's keys. NAME has at most eight letters and is nobody else's.
+# Each cluster takes a network that no other one has. What a caller left that was killed is taken away by the next one.
+# Needs root, iproute2, openssh-server and util-linux.
 set -eu
 
 act=$1 folder=$2 name=$3
-net=$(printf '%s' "$name" | cksum | awk '{ print 16 + $1 % 200 }')
 bridge="$name-br"
+
+# The machines of a cluster, and the bridge between them.
+down() {
+    for space in $(ip netns list | awk '{ print $1 }' | grep "^$1-[0-9]*$" || true); do
+        # A process that dies may have started another one since the list was made.
+        for _ in $(seq 600); do
+            left=$(ip netns pids "$space" || true)
+            [ -n "$left" ] || break
+            echo "$left" | xargs kill -KILL 2>/dev/null || true
+            sleep 0.05
+        done
+        ip link del "$1-v${space#"$1"-}" 2>/dev/null || true
+        ip netns del "$space" || true
+    done
+    ip link del "$1-br" 2>/dev/null || true
+    if command -v iptables >/dev/null; then iptables -w -D FORWARD -i "$1-br" -o "$1-br" -j ACCEPT 2>/dev/null || true; fi
+}
 
 case $act in
 up)
@@ -42,14 +59,31 @@ Host *
     UserKnownHostsFile /dev/null
     LogLevel ERROR
     BatchMode yes
-    ConnectTimeout 5
+    ConnectTimeout 60
     SetEnv PATH=$PATH
 END
+    # One at a time from here on until the network is taken.
+    exec 9>/run/sparkbench-cluster.lock
+    flock 9
+    # The bridge says whose it is: that of the process that called this script.
+    for left in /sys/class/net/*-br/ifalias; do
+        owner=$(sed -n 's/^sparkbench-test //p' "$left" 2>/dev/null || true)
+        if [ -n "$owner" ] && [ ! -d "/proc/$owner" ]; then
+            left=${left%-br/ifalias}
+            down "${left##*/}" 9>&-
+        fi
+    done
+    net=16
+    while ip -4 -o addr show | grep -q " 10\.77\.$net\.254/"; do
+        net=$((net + 1))
+        [ "$net" -lt 250 ] || { echo "cluster.sh: every network is taken" >&2 && exit 1; }
+    done
     ip link add "$bridge" type bridge
+    ip link set dev "$bridge" alias "sparkbench-test $PPID"
     ip addr add "10.77.$net.254/24" dev "$bridge"
     ip link set "$bridge" up
     # Docker has the kernel drop what goes from one port of a bridge to another, unless it is allowed.
-    if command -v iptables >/dev/null; then iptables -I FORWARD -i "$bridge" -o "$bridge" -j ACCEPT; fi
+    if command -v iptables >/dev/null; then iptables -w -I FORWARD -i "$bridge" -o "$bridge" -j ACCEPT; fi
     : >"$folder/hosts"
     : >"$folder/pids"
     for k in $(seq "$count"); do
@@ -62,13 +96,14 @@ END
         ip -n "$space" link set eth0 up
         # A name of its own: in a namespace of names.
         setsid ip netns exec "$space" unshare --uts sh -c "hostname $space && exec /usr/sbin/sshd -D -e -f '$folder/sshd_config'" \
-            >"$folder/$space.log" 2>&1 &
+            >"$folder/$space.log" 2>&1 9>&- &
         echo $! >>"$folder/pids"
         echo "10.77.$net.$k slots=64" >>"$folder/hosts"
     done
+    exec 9>&-
     # Ready when each has answered.
     for k in $(seq "$count"); do
-        for _ in $(seq 100); do
+        for _ in $(seq 3000); do
             ssh -F "$folder/ssh_config" "10.77.$net.$k" true 2>/dev/null && continue 2
             sleep 0.1
         done
@@ -80,13 +115,7 @@ cut)
     ip link set "$name-v$4" down
     ;;
 down)
-    for space in $(ip netns list | awk '{ print $1 }' | grep "^$name-[0-9]*$" || true); do
-        ip netns pids "$space" | xargs -r kill -KILL 2>/dev/null || true
-        ip link del "$name-v${space#"$name"-}" 2>/dev/null || true
-        ip netns del "$space" || true
-    done
-    ip link del "$bridge" 2>/dev/null || true
-    if command -v iptables >/dev/null; then iptables -D FORWARD -i "$bridge" -o "$bridge" -j ACCEPT 2>/dev/null || true; fi
+    down "$name"
     ;;
 *)
     sed -n '2,12p' "$0" >&2

