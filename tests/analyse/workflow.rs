@@ -100,6 +100,24 @@ fn the_projects_own_workflows_say_what_they_may_do_and_run_scripts_that_are_ther
     }
 }
 
+/// A stage that a landing runs and nobody else does, or the other way round, would be told apart too late.
+#[test]
+fn the_stages_of_a_landing_are_scripts_and_jobs_of_ci() {
+    let run = std::fs::read_to_string(repository().join(".ci/run")).unwrap();
+    let list = run.split_once("stages=(deciding").and_then(|(_, rest)| rest.split_once(')')).expect("the list of stages");
+    let stages: Vec<String> = format!("deciding{}", list.0).split_whitespace().map(str::to_owned).collect();
+    assert_eq!(stages.len(), 7, "{stages:?}");
+    let text = std::fs::read_to_string(repository().join(".github/workflows/ci.yml")).unwrap();
+    let ci = YamlLoader::load_from_str(&text).expect("YAML").remove(0);
+    let jobs = ci["jobs"]["stage"]["strategy"]["matrix"]["stage"].as_vec().expect("a matrix of stages");
+    let jobs: Vec<&str> = jobs.iter().filter_map(|stage| stage.as_str()).collect();
+    assert_eq!(jobs, stages);
+    for stage in stages {
+        let script = std::fs::read_to_string(repository().join(".ci").join(&stage)).expect("a script");
+        assert!(script.ends_with("\ncloses\n"), "{stage} tells at its end what failed");
+    }
+}
+
 /// What `cargo binstall` asks for is what a release holds, under the same name.
 #[test]
 fn the_archive_of_a_release_is_the_one_that_the_manifest_names() {
