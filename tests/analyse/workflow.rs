@@ -104,7 +104,8 @@ fn the_projects_own_workflows_say_what_they_may_do_and_run_scripts_that_are_ther
 #[test]
 fn the_stages_of_a_landing_are_scripts_and_jobs_of_ci() {
     let run = std::fs::read_to_string(repository().join(".ci/run")).unwrap();
-    let list = run.split_once("stages=(deciding").and_then(|(_, rest)| rest.split_once(')')).expect("the list of stages");
+    let list =
+        run.split_once("stages=(deciding").and_then(|(_, rest)| rest.split_once(')')).expect("the list of stages");
     let stages: Vec<String> = format!("deciding{}", list.0).split_whitespace().map(str::to_owned).collect();
     assert_eq!(stages.len(), 7, "{stages:?}");
     let text = std::fs::read_to_string(repository().join(".github/workflows/ci.yml")).unwrap();
