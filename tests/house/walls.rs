@@ -337,7 +337,7 @@ const CHANCE: &[(&str, &str)] = &[
     (".elapsed()", "`wait::until` for a state, `wait::takes_at_least` for a lower bound, `benches/` for an upper one"),
     ("SystemTime::now", "a moment that the test gives"),
     ("thread::sleep", "`wait::until` for a state, `wait::let_pass` where nothing may happen meanwhile"),
-    ("recv_timeout", "`recv`, which the limit of the whole run ends"),
+    ("recv_timeout", "`wait::until_some` with `try_recv`"),
     ("temp_dir().join", "`Folder::new`, which nobody else has"),
     ("env!(\"CARGO_TARGET_TMPDIR\")).join", "`Folder::new`, which nobody else has"),
     ("time.sleep(", "a wait for a state"),

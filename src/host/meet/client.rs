@@ -14,10 +14,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::connection::{Keys, Out, Outbox, connection, thread};
+use super::connection::{Out, Outbox, Terms, connection, thread};
 use super::frame::{DRAWN, Frame, Hello, MAGIC, Secret, Side, TAG};
 use super::server::drawn;
-use super::{Event, GREETING, Handler};
+use super::{Event, GREETING, Handler, SILENCE};
 use crate::error::{Error, Kind};
 
 /// Between two tries: rank 0 may start later than the others.
@@ -38,6 +38,18 @@ impl Client {
     pub fn connect(
         addresses: Vec<SocketAddr>,
         secret: Secret,
+        place: (u32, u32),
+        patience: Duration,
+        handler: Handler,
+    ) -> Result<Self, Error> {
+        Self::connect_until(SILENCE, addresses, secret, place, patience, handler)
+    }
+
+    /// As [`Client::connect`], with another `silence` after which rank 0 counts as gone.
+    pub(super) fn connect_until(
+        silence: Duration,
+        addresses: Vec<SocketAddr>,
+        secret: Secret,
         (rank, world): (u32, u32),
         patience: Duration,
         handler: Handler,
@@ -54,10 +66,11 @@ impl Client {
                     return;
                 }
             };
-            let keys = Keys { ours: greeting.key(&secret, Side::Member), theirs: greeting.key(&secret, Side::Head) };
+            let terms =
+                Terms { ours: greeting.key(&secret, Side::Member), theirs: greeting.key(&secret, Side::Head), silence };
             let _ = told.send(Ok(()));
             handler(Event::Joined(0));
-            if let Some(why) = connection(stream, keys, (0, Side::Member), inbox, Arc::clone(&handler)).await {
+            if let Some(why) = connection(stream, terms, (0, Side::Member), inbox, Arc::clone(&handler)).await {
                 handler(Event::Left(0, why));
             }
         };

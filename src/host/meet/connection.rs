@@ -3,6 +3,8 @@
 //! In:  a socket on which both sides have shown that they know the secret.  Out: frames to a [`Handler`], and outgoing frames sent.
 //! Not here: admission (see `server` and `client`).
 
+use std::time::Duration;
+
 use ring::hmac::Key;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -11,7 +13,7 @@ use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender, ch
 use tokio::time::{Instant, interval, timeout};
 
 use super::frame::{Frame, LONGEST, NUMBER, Side, TAG};
-use super::{Clock, Event, Handler, SILENCE, TRIPS, WORD};
+use super::{Clock, Event, Handler, TRIPS, WORD};
 use crate::host::net::{Ns, now};
 
 /// Parts of files that may wait to be sent. The sender waits for the link.
@@ -66,25 +68,27 @@ pub(super) struct Inbox {
     parts: Receiver<Out>,
 }
 
-/// The keys of the two directions.
+/// What both sides of a connection have agreed on: the keys of its two directions, and the silence after which a side counts as gone.
 #[derive(Debug)]
-pub(super) struct Keys {
+pub(super) struct Terms {
     pub ours: Key,
     pub theirs: Key,
+    pub silence: Duration,
 }
 
 /// Talks until one side ends it. `rank` is the other side's, `side` ours. Gives the reason of the end. Nothing where we ended it.
 pub(super) async fn connection(
     stream: TcpStream,
-    keys: Keys,
+    terms: Terms,
     (rank, side): (u32, Side),
     inbox: Inbox,
     handler: Handler,
 ) -> Option<String> {
     let (reading, writing) = stream.into_split();
     let (heard, answers) = unbounded_channel();
-    let reader = tokio::spawn(read(reading, keys.theirs, heard));
-    let ended = write(Writer { writing, key: keys.ours, number: 0 }, (rank, side), inbox, answers, &handler).await;
+    let reader = tokio::spawn(read(reading, terms.theirs, terms.silence, heard));
+    let writer = Writer { writing, key: terms.ours, silence: terms.silence, number: 0 };
+    let ended = write(writer, (rank, side), inbox, answers, &handler).await;
     reader.abort();
     ended
 }
@@ -92,11 +96,11 @@ pub(super) async fn connection(
 /// Received message, with the time at which it was complete.
 type Heard = Result<(Frame, Ns), String>;
 
-async fn read(mut reading: OwnedReadHalf, key: Key, heard: UnboundedSender<Heard>) {
+async fn read(mut reading: OwnedReadHalf, key: Key, silence: Duration, heard: UnboundedSender<Heard>) {
     for number in 0.. {
-        let next = match timeout(SILENCE, frame(&mut reading, &key, number)).await {
+        let next = match timeout(silence, frame(&mut reading, &key, number)).await {
             Ok(next) => next,
-            Err(_) => Err(format!("nothing was heard of it for {} s", SILENCE.as_secs())),
+            Err(_) => Err(format!("nothing was heard of it for {} s", silence.as_secs())),
         };
         let last = next.is_err();
         if heard.send(next).is_err() || last {
@@ -123,6 +127,7 @@ async fn frame(reading: &mut OwnedReadHalf, key: &Key, number: u64) -> Heard {
 struct Writer {
     writing: OwnedWriteHalf,
     key: Key,
+    silence: Duration,
     number: u64,
 }
 
@@ -130,9 +135,9 @@ impl Writer {
     async fn send(&mut self, frame: &Frame) -> Result<(), String> {
         let bytes = frame.encode(&self.key, self.number);
         self.number += 1;
-        match timeout(SILENCE, self.writing.write_all(&bytes)).await {
+        match timeout(self.silence, self.writing.write_all(&bytes)).await {
             Ok(written) => written.map_err(|cause| format!("it can no longer be written to ({cause})")),
-            Err(_) => Err(format!("it took nothing for {} s", SILENCE.as_secs())),
+            Err(_) => Err(format!("it took nothing for {} s", self.silence.as_secs())),
         }
     }
 }

@@ -9,6 +9,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::{Value, json};
@@ -17,9 +18,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 
-use super::connection::{Keys, Out, Outbox, connection, thread};
+use super::connection::{Out, Outbox, Terms, connection, thread};
 use super::frame::{DRAWN, Frame, Hello, MAGIC, Secret, Side, TAG};
-use super::{Event, GREETING, Handler};
+use super::{Event, GREETING, Handler, SILENCE};
 use crate::error::{Error, Kind};
 
 /// Greetings under way at a time: others wait before they are accepted.
@@ -42,6 +43,7 @@ pub struct Server {
 struct Admission {
     secret: Secret,
     world: u32,
+    silence: Duration,
     boxes: Boxes,
     handler: Handler,
 }
@@ -52,6 +54,17 @@ impl Server {
     /// # Errors
     /// When the address is not this machine's, or is taken.
     pub fn open(address: SocketAddr, secret: Secret, world: u32, handler: Handler) -> Result<Self, Error> {
+        Self::open_until(SILENCE, address, secret, world, handler)
+    }
+
+    /// As [`Server::open`], with another `silence` after which a rank counts as gone.
+    pub(super) fn open_until(
+        silence: Duration,
+        address: SocketAddr,
+        secret: Secret,
+        world: u32,
+        handler: Handler,
+    ) -> Result<Self, Error> {
         let failed = |cause: io::Error| {
             let taken = cause.kind() == io::ErrorKind::AddrInUse;
             Error::new(Kind::Preflight, format!("rank 0 cannot listen at {address}"))
@@ -66,7 +79,7 @@ impl Server {
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let boxes = Boxes::default();
-        let admission = Admission { secret, world, boxes: Arc::clone(&boxes), handler };
+        let admission = Admission { secret, world, silence, boxes: Arc::clone(&boxes), handler };
         let (close, closed) = oneshot::channel();
         let thread = thread("ranks", async move {
             tokio::select! {
@@ -76,7 +89,7 @@ impl Server {
             // Sends the end to the connected ones and reads them to their end.
             let gone = async {
                 while !admission.boxes.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
-                    tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+                    tokio::time::sleep(Duration::from_millis(2)).await;
                 }
             };
             let _ = timeout(GREETING, gone).await;
@@ -130,7 +143,7 @@ async fn receive(listener: std::net::TcpListener, admission: Admission) {
         let Ok(permit) = Arc::clone(&greetings).acquire_owned().await else { return };
         let Ok((stream, from)) = listener.accept().await else {
             // Without descriptors: those who have some may give one back.
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
         let admission = admission.clone();
@@ -179,9 +192,10 @@ pub fn drawn() -> Result<[u8; DRAWN], String> {
 
 async fn admit(stream: TcpStream, greeting: Hello, admission: Admission) {
     let rank = greeting.rank;
-    let keys = Keys {
+    let terms = Terms {
         ours: greeting.key(&admission.secret, Side::Head),
         theirs: greeting.key(&admission.secret, Side::Member),
+        silence: admission.silence,
     };
     let (outbox, inbox) = Outbox::new();
     let refused = {
@@ -208,11 +222,11 @@ async fn admit(stream: TcpStream, greeting: Hello, admission: Admission) {
         outbox.say(Out::End);
         (admission.handler)(Event::Refused(why));
         let nobody: Handler = Arc::new(|_| ());
-        let _ = connection(stream, keys, (rank, Side::Head), inbox, nobody).await;
+        let _ = connection(stream, terms, (rank, Side::Head), inbox, nobody).await;
         return;
     }
     (admission.handler)(Event::Joined(rank));
-    let ended = connection(stream, keys, (rank, Side::Head), inbox, Arc::clone(&admission.handler)).await;
+    let ended = connection(stream, terms, (rank, Side::Head), inbox, Arc::clone(&admission.handler)).await;
     admission.boxes.lock().unwrap_or_else(PoisonError::into_inner).remove(&rank);
     if let Some(why) = ended {
         (admission.handler)(Event::Left(rank, why));

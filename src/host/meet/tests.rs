@@ -7,7 +7,10 @@ use serde_json::json;
 
 use super::*;
 use crate::host::net::now;
-use crate::testing::LIMIT;
+use crate::testing::{LIMIT, until_some};
+
+/// Nobody counts as gone for want of a processor.
+const NEVER: Duration = Duration::from_secs(86_400);
 
 fn handler() -> (Handler, Receiver<Event>) {
     let (tell, told) = channel();
@@ -17,7 +20,8 @@ fn handler() -> (Handler, Receiver<Event>) {
 
 fn server(world: u32) -> (Server, Receiver<Event>) {
     let (handler, heard) = handler();
-    (Server::open("127.0.0.1:0".parse().unwrap(), Secret::new("secret"), world, handler).unwrap(), heard)
+    let address = "127.0.0.1:0".parse().unwrap();
+    (Server::open_until(NEVER, address, Secret::new("secret"), world, handler).unwrap(), heard)
 }
 
 fn client(
@@ -27,11 +31,12 @@ fn client(
     world: u32,
 ) -> (Result<Client, crate::error::Error>, Receiver<Event>) {
     let (handler, heard) = handler();
-    (Client::connect(vec![server.address()], Secret::new(secret), (rank, world), LIMIT, handler), heard)
+    let secret = Secret::new(secret);
+    (Client::connect_until(NEVER, vec![server.address()], secret, (rank, world), LIMIT, handler), heard)
 }
 
 fn next(heard: &Receiver<Event>) -> Event {
-    heard.recv().expect("something is heard")
+    until_some("something is heard", || heard.try_recv().ok())
 }
 
 #[test]
@@ -106,7 +111,8 @@ fn the_shortest_of_several_round_trips_says_most() {
 #[test]
 fn whoever_says_nothing_for_long_is_gone() {
     use std::io::{Read as _, Write as _};
-    let (server, at_server) = server(2);
+    let (handler, at_server) = handler();
+    let server = Server::open("127.0.0.1:0".parse().unwrap(), Secret::new("secret"), 2, handler).unwrap();
     // It greets, and then answers nothing more: a machine whose link was cut.
     let mut link = std::net::TcpStream::connect(server.address()).unwrap();
     let mut drawn = [0; frame::MAGIC.len() + frame::DRAWN];
@@ -145,9 +151,13 @@ fn a_thousand_ranks_meet_and_part() {
     clients.iter().zip(1_u32..).for_each(|(client, rank)| client.say(json!({ "of": rank })));
     let mut said = std::collections::BTreeSet::new();
     while said.len() < clients.len() {
-        if let Event::Message(rank, value) = next(&at_server) {
-            assert_eq!(value, json!({ "of": rank }));
-            assert!(said.insert(rank), "once each");
+        match next(&at_server) {
+            Event::Message(rank, value) => {
+                assert_eq!(value, json!({ "of": rank }));
+                assert!(said.insert(rank), "once each");
+            }
+            Event::Left(rank, why) => panic!("rank {rank} left: {why}"),
+            _ => {}
         }
     }
     assert_eq!(said.into_iter().collect::<Vec<_>>(), (1..WORLD).collect::<Vec<_>>());
