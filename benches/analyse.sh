@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=${1:-$(mktemp -d)}
-cargo build --release --quiet --bin sparkbench --example large_campaign
+cargo build --release --quiet --bin sparkbench --features examples --example large_campaign
 target=${CARGO_TARGET_DIR:-target}/release
 [ -d "$folder/large" ] || "$target/examples/large_campaign" "$folder/large" 1000 1000
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How fast result files of a foreign tool are read, beside Python's polars and pandas on the same files in the same invocation.
 
-    cargo build --release --bin sparkbench --example read_results
+    cargo build --release --bin sparkbench --features examples --example read_results
     pip install polars pandas
     python3 benches/ingest.py target/release [FILES] [REQUESTS] [--reading] [--times DIGITS]
 

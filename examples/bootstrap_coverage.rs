@@ -3,7 +3,7 @@
 //! Draws samples of a known law again and again and counts. Prints one table; `docs` and pages may quote it, with n.
 //!
 //! ```text
-//! cargo run --release --no-default-features --example bootstrap_coverage [samples] [resamples]
+//! cargo run --release --no-default-features --features examples --example bootstrap_coverage [samples] [resamples]
 //! ```
 
 use rayon::prelude::*;

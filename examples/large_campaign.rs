@@ -1,6 +1,6 @@
 //! Writes a campaign of any size in our own archive format, for measuring how long an analysis takes and how much memory it needs.
 //!
-//! usage: `cargo run --release --example large_campaign -- FOLDER [RUNS] [REQUESTS]`, by default 1,000 runs of 1,000 requests.
+//! usage: `cargo run --release --features examples --example large_campaign -- FOLDER [RUNS] [REQUESTS]`, by default 1,000 runs of 1,000 requests.
 //!
 //! The figures are drawn, not measured: two environments, five models, two workloads, interleaved in blocks.
 

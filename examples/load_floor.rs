@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! sparkbench mock --port 8765 --ttft-ms 50 --itl-ms 10 --truth truth.jsonl &
-//! cargo run --release --no-default-features --features collect --example load_floor -- http://127.0.0.1:8765 256 2560 128 truth.jsonl
+//! cargo run --release --no-default-features --features collect,examples --example load_floor -- http://127.0.0.1:8765 256 2560 128 truth.jsonl
 //! ```
 
 #[cfg(all(feature = "collect", target_os = "linux"))]

@@ -6,7 +6,7 @@
 //! Everything that reading is in `analyse` is in it: walking the folders, recognising each format, hashing every byte, checking lists
 //! against each other, putting the files of a run together; with the feature `analyse` also the data frame of requests.
 //!
-//! `cargo run --release --no-default-features --example read_results -- FOLDER`
+//! `cargo run --release --no-default-features --features examples --example read_results -- FOLDER`
 
 use std::path::PathBuf;
 use std::time::Instant;

@@ -3,7 +3,7 @@
 //! In:  seconds to sample at each interval, and whatever GPU source the `PATH` or the library gives.  Out: a table on standard output.
 //! Not here: what is sampled.
 //!
-//! `cargo run --release --no-default-features --features collect --example sampler_cost -- 60`
+//! `cargo run --release --no-default-features --features collect,examples --example sampler_cost -- 60`
 
 #[cfg(all(feature = "collect", target_os = "linux"))]
 fn main() -> Result<(), sparkbench::error::Error> {

@@ -4,7 +4,7 @@
 //! and by `serde_json::Value` for comparison; fed whole, and one event at a time in chunked coding, as they arrive.
 //! Not here: sockets, assertions.
 //!
-//! `cargo run --release --no-default-features --features collect --example wire_speed`
+//! `cargo run --release --no-default-features --features collect,examples --example wire_speed`
 
 #[cfg(all(feature = "collect", target_os = "linux"))]
 fn main() {
