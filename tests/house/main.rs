@@ -6,5 +6,6 @@ mod support;
 mod prose;
 mod readme;
 mod shell;
+mod stages;
 mod terminal;
 mod walls;
