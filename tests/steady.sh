@@ -59,7 +59,7 @@ if [ -n "$whole" ]; then
     ${core:+taskset -c "$core"} cargo test --no-fail-fast >"$log/whole-$round.log" 2>&1
     code=$?
     if [ $code != 0 ]; then failed=$((failed + 1)); fi
-    grep -hE '^test .*(FAILED|failed)' "$log/whole-$round.log" | sort -u
+    grep -hE '^test .* \.\.\. FAILED$' "$log/whole-$round.log" | sort -u
     printf 'cargo test, time %s of %s: exit code %s after %s s\n' "$round" "$whole" "$code" "$((SECONDS - began))"
   done
   printf '%s of %s times failed, output in %s\n' "$failed" "$whole" "$log"
