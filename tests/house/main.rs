@@ -3,9 +3,12 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod dependencies;
 mod prose;
 mod readme;
 mod shell;
 mod stages;
 mod terminal;
+mod unsafe_code;
 mod walls;
+mod workflows;
